@@ -26,7 +26,7 @@ FILE = "verified.yml"
 def propose(turn: Turn, name: str, services: Services) -> bool:
     """Store the answer of `turn` about the source `name` as a proposal; return whether there is anything to review.
 
-    A word of the question that several entries share, and whose meaning the user chose, is a proposal of its own.
+    If several entries share a word of the question, the meaning that the user chose is a separate proposal.
     Nothing is proposed for a source without a knowledge folder, for a statement with a value of a secret column, or if
     the question already has this verified query. A replay stores nothing.
     """
@@ -69,14 +69,14 @@ def find_proposal(services: Services, proposal_id: str) -> tuple[Proposal, Propo
 
 
 def accept(services: Services, proposal_id: str, author: str, remark: str | None = None, file: str = FILE) -> Proposal:
-    """Check the entry of a proposal as `datasphinx knowledge check` does, write it into `file`; return the proposal.
+    """Check the entry of a proposal, write it into `file`, and return the accepted proposal.
 
-    `author` verifies the query, with `remark` as its note.
+    The checks are those of `datasphinx knowledge check`. `author` verifies the query, with `remark` as its note.
 
     Raises:
         ProposalUnknown: there is no such proposal.
         ProposalClosed: it has been reviewed before.
-        ProposalInvalid: the entry has a mistake, or the tenant has no knowledge folder of its own. The proposal stays
+        ProposalInvalid: the entry has an error, or the tenant has no knowledge folder of its own. The proposal stays
             open.
         KnowledgeNotWritable: the file cannot be written. The proposal stays open.
         SourceUnreachable, SourceNotFound: the source is not available.

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from agent.answers.confidence import confidence_of, evidence_of, with_confidence
+from agent.answers.confidence import confidence_of, statement_evidence, with_confidence
 from agent.answers.outputs import clarification_output, compose_answer, failure_output
 from agent.charts.echarts import chart_of
 from agent.clarify.ambiguity import assumptions_of
@@ -57,7 +57,7 @@ def answer(state: State, services: Services) -> dict[str, Any]:
             note(roles.caveat)
         threshold = services.min_confidence
         confidence = confidence_of(
-            state["question"], sql, result, evidence_of(state), roles.confidence, threshold, source.catalog
+            state["question"], sql, result, statement_evidence(state), roles.confidence, threshold, source.catalog
         )
     clarifications, ambiguities = state.get("clarifications") or [], state.get("ambiguities") or []
     assumptions = assumptions_of(

@@ -98,7 +98,7 @@ def _with_defined_words(state: State, answer: GeneratedSQL, source: Source) -> G
 
     The user is not asked about a defined term.
     """
-    if not relevant_knowledge(state, source).defined:
+    if not relevant_knowledge(state, source).definitions:
         return answer
     kept = [option for option in answer.alternatives if option.sql and not departures(state, source, option.sql)]
     return answer.model_copy(update={"alternatives": kept}) if kept else answer

@@ -210,6 +210,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Add implied markers; in a worker of pytest-xdist tell the scheduler the groups, those that take longest first."""
     for item in items:
         _add_markers(item)
+    if "nightly" not in config.option.markexpr:
+        nightly = [item for item in items if item.get_closest_marker("nightly")]
+        items[:] = [item for item in items if item not in nightly]
+        config.hook.pytest_deselected(items=nightly)
     if hasattr(config, "workerinput"):
         order = {name: number for number, name in enumerate(SHARED)}
         items.sort(key=lambda item: order.get(_group(item), len(order)))

@@ -15,7 +15,7 @@ _VALUE_KEYS = {"value", "values", "limit", "p"}
 """Fields of a query spec whose values a text may repeat."""
 
 
-def evidence_of(state: AnalystState, result_ids: Sequence[str]) -> Evidence:
+def evidence_from_calls(state: AnalystState, result_ids: Sequence[str]) -> Evidence:
     """Return the filters of the queries with `result_ids`, the user's answers, and the sizes of the data."""
     language = language_of(state["question"])
     conditions = [
@@ -35,7 +35,7 @@ def evidence_of(state: AnalystState, result_ids: Sequence[str]) -> Evidence:
 
 def unknown_figures(text: str, state: AnalystState) -> list[Figure]:
     """Return the figures of `text` that are neither in the question nor in what the calls returned."""
-    evidence = evidence_of(state, list(state["results"]))
+    evidence = evidence_from_calls(state, list(state["results"]))
     seen = [observation["content"] for observation in state["observations"] if not observation["failed"]]
     contents = json.dumps(seen, ensure_ascii=False)
     known = {value for _, value in question_figures([state["question"], *evidence.stated, contents])}

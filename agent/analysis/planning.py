@@ -9,7 +9,7 @@ from pydantic import Field
 
 import prompts
 from agent.analysis.earlier_results import earlier_results_text, readable_results
-from agent.analysis.evidence import evidence_of, unknown_figures
+from agent.analysis.evidence import evidence_from_calls, unknown_figures
 from agent.answers.narration import LANGUAGES
 from agent.answers.outputs import choose_output_type
 from agent.charts.echarts import chart_of
@@ -167,7 +167,7 @@ _REMEDY = (
 
 def _objections(text: str, ids: list[str], state: AnalystState) -> list[Objection]:
     results = [masked(state["results"][result_id]["result"]) for result_id in ids]
-    return unsupported_claims(text, results, state["question"], evidence_of(state, ids)) if text else []
+    return unsupported_claims(text, results, state["question"], evidence_from_calls(state, ids)) if text else []
 
 
 def _ask_user(arguments: AskUser, state: AnalystState, settings: Settings) -> dict[str, Any]:

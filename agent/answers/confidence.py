@@ -24,7 +24,7 @@ _MAX_REASONS = 2
 _COMMENT_CHARS = 60
 
 
-def evidence_of(state: State) -> Evidence:
+def statement_evidence(state: State) -> Evidence:
     """Return what is known about the statement of `state`, with the log probability of the model call that wrote it."""
     evidence = state.get("evidence") or Evidence()
     if "logprob" in evidence or state.get("judged_sql"):

@@ -13,9 +13,9 @@ _MAX_READINGS = 3
 
 
 def options_of(statements: Sequence[str], catalog: Catalog, language: Language) -> list[ReadingOption]:
-    """Return the first three of `statements` as options; each label has the parts that not all of them have.
+    """Return the first three of `statements` as options.
 
-    A statement without such a part is labelled by its outputs.
+    A label lists the clauses in which a statement differs from the others; if there are none, its output columns.
     """
     shown = statements[:_MAX_READINGS]
     parts = [_parts(sqlglot.parse_one(sql, read=catalog.dialect), catalog.dialect, language) for sql in shown]
@@ -59,7 +59,7 @@ def _names(expressions: Sequence[exp.Expr], dialect: str) -> str:
 
 
 def _text(expression: exp.Expr, dialect: str) -> str:
-    """Return an expression as text: columns without tables, and nested queries by what they return from where."""
+    """Return an expression as text: columns without tables, and nested queries as `columns (tables)`."""
     expression = expression.copy()
     for query in list(expression.find_all(exp.Select)):
         tables = ", ".join(table.name for table in query.find_all(exp.Table))

@@ -142,12 +142,12 @@ def shared_word_question(state: State, source: Source) -> ClarifyingQuestion | N
 
     The options are the names of the entries, with their definitions.
     """
-    for word in relevant_knowledge(state, source).shared:
+    for word in relevant_knowledge(state, source).ambiguous_words:
         clarifications = state.get("clarifications") or []
         options = [
             Option(
                 label=one_line(item.name, _MAX_LABEL_CHARS),
-                reading=one_line(definition_text(source.knowledge.defined(item)), _MAX_READING_CHARS),
+                reading=one_line(definition_text(source.knowledge.named_definition(item)), _MAX_READING_CHARS),
                 preview=None,
             )
             for item in word.items[:_MAX_OPTIONS]

@@ -35,12 +35,12 @@ def import_dbt(
 ) -> None:
     """Import descriptions, tests, semantic models, metrics and saved queries of a dbt project.
 
-    Every entry passes the checks of `knowledge check`; hand-written entries win. The report lists added, changed and
-    removed entries, those that were kept because they are hand-written, and what cannot be expressed. Saved queries
-    become proposals of verified queries.
+    Every entry passes the checks of `knowledge check`; hand-written entries take precedence. The report lists added,
+    changed and removed entries, those that were kept because they are hand-written, and what was not imported. Saved
+    queries become proposals of verified queries.
 
-    Exit codes: 0 imported, 2 the file is no manifest or there is no such source or folder, 3 nothing can be imported, 5
-    the source is unreachable.
+    Exit codes: 0 imported, 2 the file is not a manifest or there is no such source or folder, 3 nothing can be
+    imported, 5 the source is unreachable.
     """
     from agent.knowledge.dbt import read_dbt
 
@@ -92,7 +92,7 @@ def export_osi(
 ) -> None:
     """Write the business knowledge about a source in the format of Open Semantic Interchange 1.0, as YAML.
 
-    What the format has no place for is written as a custom extension and listed on standard error.
+    Facts that the format cannot express are written as a custom extension and listed on standard error.
 
     Exit codes: 0 written, 2 there is no such source, 3 the source has no knowledge, 5 the source is unreachable or the
     file cannot be written.

@@ -145,7 +145,7 @@ def show(
     ]
     codes = [
         {"column": name.item.name, "code": name.code, "phrase": match.phrase}
-        for match in relevant.names
+        for match in relevant.mentions
         for name in match.names
         if name.code is not None
     ]

@@ -16,7 +16,7 @@ from sqlglot.errors import SqlglotError
 from agent.embedded.grammar.columns import Kind
 from agent.knowledge.entries import MetricEntry
 from agent.knowledge.overlay import ChangedTables
-from agent.knowledge.source_knowledge import Defined, Relevant
+from agent.knowledge.source_knowledge import NamedDefinition, RelevantKnowledge
 from agent.knowledge.translation import filtered
 from agent.retrieval.linked_values import LinkedValue
 from agent.schema.catalog import Catalog, Column, ColumnKey, Table
@@ -38,8 +38,8 @@ class DefinedColumns:
     """The question with the names of metrics instead of their synonyms."""
     values: Sequence[LinkedValue] = ()
     """The terms, as values of the columns that stand for them."""
-    metrics: Mapping[ColumnKey, Defined] = field(default_factory=dict)
-    terms: Mapping[ColumnKey, Sequence[Defined]] = field(default_factory=dict)
+    metrics: Mapping[ColumnKey, NamedDefinition] = field(default_factory=dict)
+    terms: Mapping[ColumnKey, Sequence[NamedDefinition]] = field(default_factory=dict)
 
     @property
     def metric_kinds(self) -> dict[ColumnKey, Kind]:
@@ -123,15 +123,15 @@ class DefinedColumns:
 
 
 def defined_columns(
-    relevant: Relevant, catalog: Catalog, selection: Mapping[str, Sequence[str]], question: str
+    relevant: RelevantKnowledge, catalog: Catalog, selection: Mapping[str, Sequence[str]], question: str
 ) -> DefinedColumns:
     """Return the columns of the terms and metrics of `question` whose SQL belongs to one selected table."""
     changes: dict[str, Table | None] = {}
     chosen = {key: list(names) for key, names in selection.items()}
-    metrics: dict[ColumnKey, Defined] = {}
-    terms: dict[ColumnKey, list[Defined]] = {}
+    metrics: dict[ColumnKey, NamedDefinition] = {}
+    terms: dict[ColumnKey, list[NamedDefinition]] = {}
     values = []
-    for each in relevant.defined:
+    for each in relevant.definitions:
         definition = each.definition
         if definition is None or len(definition.tables) != 1 or definition.tables[0] not in chosen:
             continue
@@ -164,7 +164,7 @@ def _free_name(name: str, catalog: Catalog, selection: Mapping[str, Sequence[str
     return next(free for number in count(1) if (free := name if number == 1 else f"{name}_{number}") not in taken)
 
 
-def _condition(defined: Defined, column: exp.Column) -> exp.Expr:
+def _condition(defined: NamedDefinition, column: exp.Column) -> exp.Expr:
     assert defined.definition is not None, "the term has SQL"
     return exp.and_(*(_qualified(each, column) for each in defined.definition.conditions), copy=False)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from agent.knowledge.prompt import definition_text, knowledge_paragraphs
-from agent.knowledge.source_knowledge import Defined, Relevant
+from agent.knowledge.source_knowledge import NamedDefinition, RelevantKnowledge
 from agent.knowledge.usage import StatementForms, Usage
 from agent.schema.describe import one_line
 from agent.sources.source import Source
@@ -13,10 +13,10 @@ from agent.types import AppliedDefinition
 _MAX_CHARS = 500
 
 
-def relevant_knowledge(state: State, source: Source) -> Relevant:
+def relevant_knowledge(state: State, source: Source) -> RelevantKnowledge:
     """Return the entries that the question refers to, and the user's answers about it."""
     if not source.knowledge.knowledge.hash:
-        return Relevant()
+        return RelevantKnowledge()
     question = state["question"]
     answers = tuple(clarification["answer"] for clarification in state.get("clarifications") or ())
     return source.memoized(("knowledge", question, answers), lambda: source.knowledge.relevant(question, answers))
@@ -35,7 +35,7 @@ def departures(state: State, source: Source, sql: str) -> list[str]:
     if not source.knowledge.knowledge.hash:
         return []
     forms = StatementForms(sql, source.catalog)
-    found = [_departure(defined, usage) for defined, usage in _usages(state, source, forms) if not usage.is_complete]
+    found = [_departure(named, usage) for named, usage in _usages(state, source, forms) if not usage.is_complete]
     joins = forms.forbidden_joins(source.knowledge.forbidden_joins())
     return [*found, *(f"it joins {join}, which the business definitions forbid" for join in joins)]
 
@@ -45,7 +45,7 @@ def unused_definitions(state: State, source: Source, sql: str) -> list[str]:
     if not source.knowledge.knowledge.hash:
         return []
     forms = StatementForms(sql, source.catalog)
-    return [defined.item.name for defined, usage in _usages(state, source, forms) if not usage.is_complete]
+    return [named.item.name for named, usage in _usages(state, source, forms) if not usage.is_complete]
 
 
 def applied_definitions(state: State, source: Source, sql: str) -> list[AppliedDefinition]:
@@ -55,15 +55,15 @@ def applied_definitions(state: State, source: Source, sql: str) -> list[AppliedD
     forms, relevant = StatementForms(sql, source.catalog), relevant_knowledge(state, source)
     applied = [
         AppliedDefinition(
-            name=defined.item.name,
-            kind=defined.item.kind,
-            definition=defined.entry.definition or definition_text(defined),
-            place=str(defined.item.place),
+            name=named.item.name,
+            kind=named.item.kind,
+            definition=named.entry.definition or definition_text(named),
+            place=str(named.item.place),
         )
-        for defined, usage in _usages(state, source, forms)
+        for named, usage in _usages(state, source, forms)
         if usage.is_complete
     ]
-    for match in relevant.names:
+    for match in relevant.mentions:
         for name in match.names:
             table, _, column = name.item.name.rpartition(".")
             if name.code is not None and forms.compares(table, column, name.code):
@@ -76,7 +76,7 @@ def applied_definitions(state: State, source: Source, sql: str) -> list[AppliedD
     return applied
 
 
-def _usages(state: State, source: Source, forms: StatementForms) -> Iterator[tuple[Defined, Usage]]:
+def _usages(state: State, source: Source, forms: StatementForms) -> Iterator[tuple[NamedDefinition, Usage]]:
     """Yield the terms and metrics with SQL that the question names, with their use by a statement.
 
     Of several entries with the same name, those that the statement follows are yielded, or none.
@@ -84,18 +84,18 @@ def _usages(state: State, source: Source, forms: StatementForms) -> Iterator[tup
     relevant = relevant_knowledge(state, source)
     if not forms.is_resolved:
         return
-    for defined in relevant.defined:
-        if defined.definition:
-            yield defined, forms.usage(defined.definition)
-    for word in relevant.shared:
+    for named in relevant.definitions:
+        if named.definition:
+            yield named, forms.usage(named.definition)
+    for word in relevant.ambiguous_words:
         for item in word.items:
-            defined = source.knowledge.defined(item)
-            if defined.definition and (usage := forms.usage(defined.definition)).is_complete:
-                yield defined, usage
+            named = source.knowledge.named_definition(item)
+            if named.definition and (usage := forms.usage(named.definition)).is_complete:
+                yield named, usage
 
 
-def _departure(defined: Defined, usage: Usage) -> str:
-    missing = ([] if usage.has_expression else [f"the expression {defined.entry.expression}"]) + [
+def _departure(named: NamedDefinition, usage: Usage) -> str:
+    missing = ([] if usage.has_expression else [f"the expression {named.entry.expression}"]) + [
         f"the condition {condition}" for condition in usage.missing
     ]
     parts = [f"the query does not have {' and '.join(missing)}"] if missing else []
@@ -103,5 +103,5 @@ def _departure(defined: Defined, usage: Usage) -> str:
         parts.append(f"the query groups it by {' and '.join(usage.groups)}, which is not among its dimensions")
     if usage.is_added:
         parts.append("the query adds its values, which must be computed from the rows instead")
-    name = f"the {defined.item.kind} {defined.item.name!r}"
+    name = f"the {named.item.kind} {named.item.name!r}"
     return one_line(f"the question names {name}, but {', and '.join(parts)}", _MAX_CHARS)

@@ -1,4 +1,4 @@
-"""Checks of entries against a catalog, without data, and against the data of a source."""
+"""Checks of entries against a catalog, and against the data of a source."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -42,7 +42,10 @@ class CheckStatement(NamedTuple):
 
 
 def static_problems(item: Item, catalog: Catalog) -> tuple[Problem, ...]:
-    """Return the mistakes in an entry that need no data: unknown names, wrong expressions, refused statements."""
+    """Return the errors in an entry that are found without querying the database, or its warnings if there are none.
+
+    Errors are unknown names, expressions of another form, and statements that the guard refuses.
+    """
     try:
         _check_names(item, catalog)
         for statement in _statements(item, catalog):
@@ -55,7 +58,7 @@ def static_problems(item: Item, catalog: Catalog) -> tuple[Problem, ...]:
 
 
 def problems_in_data(item: Item, catalog: Catalog, run: Run, values: Callable[[], ValueLookup]) -> Iterator[Problem]:
-    """Yield the mistakes in an entry without static problems that the data show.
+    """Yield the errors and warnings that are found by querying the database, for an entry without static errors.
 
     `run` executes a statement. The SQL of terms and metrics runs with LIMIT 0, verified queries run with the examples
     of their parameters, and one statement counts the rows that contradict the cardinality of a join.
@@ -77,7 +80,7 @@ def problems_in_data(item: Item, catalog: Catalog, run: Run, values: Callable[[]
 
 
 def shared_names(knowledge: Knowledge) -> Iterator[Problem]:
-    """Yield a warning for each name that several terms or metrics have: a question with it is asked about."""
+    """Yield a warning for each name that several terms or metrics share and no choice decides."""
     for name, items in knowledge.shared_names():
         if name in knowledge.choices:
             continue
@@ -85,7 +88,7 @@ def shared_names(knowledge: Knowledge) -> Iterator[Problem]:
         yield Problem(
             others[0].place,
             f"`{name}` names {', '.join(f'the {item.kind} `{item.name}`' for item in items)}",
-            "A question with this name is answered after asking which one is meant.",
+            "Questions that use this name lead to a clarifying question.",
             is_warning=True,
         )
 

@@ -1,7 +1,8 @@
 """Import from dbt: the artifacts `manifest.json` and `semantic_manifest.json`, schema versions 9 to 12.
 
 Descriptions, generic tests, semantic models, metrics and saved queries become entries. A metric becomes one expression
-over one table with its filters; figures of several tables, offsets in time, windows and conversions cannot be one.
+over one table with its filters. Metrics over several tables, or with offsets in time, windows or conversions, are left
+out.
 """
 
 import re
@@ -27,7 +28,7 @@ from agent.knowledge.translation import (
 from agent.schema.catalog import Catalog, ColumnKey
 
 VERSIONS = range(9, 13)
-"""Versions of the manifest's schema that are understood."""
+"""Supported schema versions of the manifest."""
 _VERSION = re.compile(r"/manifest/v(\d+)\.json")
 _REF = re.compile(r"\b(ref|source)\(([^()]*)\)")
 _STRING = re.compile(r"'([^']*)'|\"([^\"]*)\"")
@@ -40,7 +41,7 @@ _DIALECTS = {
     "postgres": "postgres", "redshift": "redshift", "snowflake": "snowflake", "bigquery": "bigquery", "trino": "trino",
     "databricks": "databricks", "duckdb": "duckdb", "clickhouse": "clickhouse", "mysql": "mysql", "sqlite": "sqlite",
 }  # fmt: skip
-"""sqlglot's dialects of dbt's adapters; an adapter that is missing has the dialect of the source."""
+"""Names of sqlglot's dialects by dbt adapter. SQL of other adapters is read in the dialect of the source."""
 _ADDITIVE = ("sum", "count", "sum_boolean")
 _MAX_TEXT = 2000
 _MAX_VALUES = 100
@@ -80,7 +81,7 @@ class _Model:
         return next((each for each in self.parts(part) if each.get("name") == name), None)
 
     def has_key(self, entity: str) -> bool:
-        """Return whether a value of the entity belongs to one row."""
+        """Return whether each value of the entity occurs in one row only."""
         if self.content.get("primary_entity") == entity:
             return True
         found = self.find("entities", entity)
@@ -94,12 +95,12 @@ def read_dbt(manifest: Json, semantic: Json | None, catalog: Catalog) -> Importe
     the manifest are read.
 
     Raises:
-        Unresolved: `manifest` is no manifest of dbt, or one of another version.
+        Unresolved: `manifest` is not a manifest of dbt, or its version is not supported.
     """
     metadata = manifest.get("metadata") or {}
     found = _VERSION.search(str(metadata.get("dbt_schema_version", "")))
     if found is None:
-        raise Unresolved("it is no manifest of dbt: `metadata.dbt_schema_version` is missing")
+        raise Unresolved("it is not a manifest of dbt: `metadata.dbt_schema_version` is missing")
     if int(found[1]) not in VERSIONS:
         versions = f"{VERSIONS[0]} to {VERSIONS[-1]}"
         raise Unresolved(f"its schema has the version {found[1]}; versions {versions} are supported")
@@ -176,7 +177,7 @@ class _Project:
         return text[:_MAX_TEXT]
 
     def _describe(self, table: str, name: str, facts: Mapping[str, Any], subject: str) -> None:
-        """Add facts about a column; the first description counts."""
+        """Add facts about a column, except those that it already has."""
         try:
             key = find_column(f"{table}.{name}", self.catalog)
         except Unresolved as error:
@@ -199,14 +200,14 @@ class _Project:
             arguments = {**(metadata.get("kwargs") or {})}
             arguments |= arguments.pop("arguments", None) or {}
             if metadata.get("namespace") or kind not in ("unique", "not_null", "accepted_values", "relationships"):
-                self.leave_out(id, f"the test `{kind}` has no counterpart" if kind else "it is no generic test")
+                self.leave_out(id, f"the test `{kind}` has no counterpart" if kind else "it is not a generic test")
                 continue
             try:
                 key = self._tested_column(node, arguments)
             except Unresolved as error:
                 self.leave_out(id, str(error))
                 continue
-            # Rows without a value do not change a cardinality, so that `not_null` states nothing more.
+            # `not_null` has no effect: rows without a value do not change a cardinality.
             if kind == "unique":
                 self.unique.add(key)
             elif kind == "accepted_values":
@@ -249,7 +250,7 @@ class _Project:
         found = _REF.search(text)
         if not found:
             return None
-        names = [first or second for first, second in _STRING.findall(_REF_VERSION.sub("", found[2]))]
+        names = _strings(_REF_VERSION.sub("", found[2]))
         version = _REF_VERSION.search(found[2])
         for id, node in self.nodes.items():
             if found[1] == "source":
@@ -298,7 +299,7 @@ class _Project:
             key = find_column(f"{model.table}.{column}", self.catalog)
         except Unresolved:
             if not dimension.get("description") and not dimension.get("label"):
-                # A computed dimension matters only where a filter uses it.
+                # Filters read the dimension from the semantic model.
                 return
             self._read_computed_dimension(model, dimension, own)
             return
@@ -387,7 +388,7 @@ class _Project:
         """Return a metric as an expression.
 
         Raises:
-            Unresolved: it cannot be one, or a part of it is unknown.
+            Unresolved: the metric cannot be written as one expression, or a part of it is unknown.
         """
         if name in self.formulas:
             return self.formulas[name]
@@ -406,7 +407,9 @@ class _Project:
             elif kind == "cumulative":
                 formula = self._cumulative(content, parameters, contents, path)
             elif kind == "ratio":
-                formula = self._ratio(parameters, contents, path)
+                parts = ("numerator", "denominator")
+                inputs = {name: self._input(parameters.get(name), contents, path) for name in parts}
+                formula = self._combined("1.0 * numerator / NULLIF(denominator, 0)", inputs, None)
             elif kind == "derived":
                 formula = self._derived(parameters, contents, path)
             else:
@@ -491,10 +494,6 @@ class _Project:
         formula = self._formula(str(given.get("name")), contents, path)
         return formula.with_conditions(self._conditions(given.get("filter"), formula.table))
 
-    def _ratio(self, parameters: Json, contents: Mapping[str, Json], path: tuple[str, ...]) -> _Formula:
-        inputs = {name: self._input(parameters.get(name), contents, path) for name in ("numerator", "denominator")}
-        return self._combined("1.0 * numerator / NULLIF(denominator, 0)", inputs, None)
-
     def _derived(self, parameters: Json, contents: Mapping[str, Json], path: tuple[str, ...]) -> _Formula:
         inputs = {}
         for given in parameters.get("metrics") or ():
@@ -503,11 +502,11 @@ class _Project:
         return self._combined(str(parameters.get("expr") or ""), inputs, self.dialect)
 
     def _combined(self, sql: str, inputs: Mapping[str, _Formula], dialect: str | None) -> _Formula:
-        """Return an expression of metrics; filters that differ are moved into their aggregate functions."""
+        """Return an expression of metrics; if their filters differ, these are moved into the aggregate functions."""
         tables = sorted({formula.table for formula in inputs.values()})
         if len(tables) != 1:
             names = ", ".join(f"`{table}`" for table in tables)
-            raise Unresolved(f"it combines figures of several tables ({names})" if tables else "it has no metrics")
+            raise Unresolved(f"it combines metrics of several tables ({names})" if tables else "it has no metrics")
         filters = {tuple(each.sql() for each in formula.conditions) for formula in inputs.values()}
         shared = next(iter(inputs.values())).conditions if len(filters) == 1 else ()
         values = {
@@ -524,7 +523,7 @@ class _Project:
         )  # fmt: skip
 
     def _legacy(self, content: Json, contents: Mapping[str, Json], path: tuple[str, ...]) -> _Formula:
-        """Return a metric as dbt described it before semantic models."""
+        """Return a metric in the format that dbt used before semantic models."""
         if content.get("window"):
             raise Unresolved("a metric with `window` cannot be one expression")
         method, sql = str(content["calculation_method"]), str(content.get("expression") or "")
@@ -575,7 +574,7 @@ class _Project:
         references: dict[str, exp.Expr] = {}
 
         def placeholder(call: re.Match[str]) -> str:
-            arguments = [first or second for first, second in _STRING.findall(call[2])]
+            arguments = _strings(call[2])
             tree = self._reference(call[1], arguments, call[3] or "", table)
             name = f"reference_{len(references)}"
             references[name] = tree
@@ -600,7 +599,7 @@ class _Project:
         return condition
 
     def _reference(self, kind: str, arguments: list[str], method: str, table: str) -> exp.Expr:
-        """Return the column or expression of `Dimension('customer__country')` and the like."""
+        """Return the column or expression of a call such as `Dimension('customer__country')`."""
         if kind not in ("Dimension", "TimeDimension", "Entity") or not arguments:
             raise Unresolved(f"the filter refers to `{kind}({', '.join(arguments)})`")
         *entities, name = arguments[0].split("__")
@@ -631,7 +630,7 @@ class _Project:
             if member and model.has_key(entities[0]) and model.table != table:
                 self._require_one_join(table, model.table)
                 return self._on_table(str(member.get("expr") or member["name"]), model.table)
-        raise Unresolved(f"`{path}` is no dimension that it reaches")
+        raise Unresolved(f"`{path}` is not a dimension that can be reached from `{table}`")
 
     def _require_one_join(self, table: str, other: str) -> None:
         """Raise an error if a statement cannot tell which join to `other` is meant."""
@@ -681,7 +680,7 @@ class _Project:
             formulas.append(self.formulas[name])
         tables = {formula.table for formula in formulas}
         if len(tables) != 1:
-            raise Unresolved("it combines figures of several tables" if tables else "it names no metric")
+            raise Unresolved("it combines metrics of several tables" if tables else "it names no metric")
         (table,) = tables
         groups = dict(self._groups(parameters.get("group_by") or parameters.get("group_bys") or (), table))
         where = self._conditions(parameters.get("where"), table)
@@ -701,7 +700,10 @@ class _Project:
         trees = [*outputs.values(), *conditions]
         used = [find_column(".".join(p.name for p in node.parts), self.catalog)[0]
                 for tree in trees for node in tree.find_all(exp.Column)]  # fmt: skip
-        query = join_tables(query, list(dict.fromkeys([table, *used])), self._with_joins())
+        joins = (each for each in self.imported.entries if each.kind == "join")
+        items = (Item("join", each.name, JoinEntry.model_validate(each.body), Place("", 1)) for each in joins)
+        joined = with_knowledge(self.catalog, Knowledge(tuple(items)))
+        query = join_tables(query, list(dict.fromkeys([table, *used])), joined)
         if conditions:
             query = query.where(*(each.copy() for each in conditions))
         if groups:
@@ -713,7 +715,7 @@ class _Project:
         return sql_of(query, self.catalog)
 
     def _order(self, text: str, outputs: Mapping[str, exp.Expr]) -> exp.Ordered:
-        strings = [first or second for first, second in _STRING.findall(text)]
+        strings = _strings(text)
         name = (strings[0] if strings else text).lstrip("-").strip()
         if name not in outputs:
             raise Unresolved(f"it is ordered by `{text}`")
@@ -725,7 +727,7 @@ class _Project:
             text = str(each)
             call = re.match(r"\s*(\w+)\s*\(([^()]*)\)(.*)$", text)
             if call:
-                arguments = [first or second for first, second in _STRING.findall(call[2])]
+                arguments = _strings(call[2])
                 yield arguments[0], self._reference(call[1], arguments, call[3], table)
                 continue
             *entities, name = text.split("__")
@@ -735,10 +737,10 @@ class _Project:
             else:
                 yield text, self._member("dimensions", entities, name, table)
 
-    def _with_joins(self) -> Catalog:
-        joins = (each for each in self.imported.entries if each.kind == "join")
-        items = (Item("join", each.name, JoinEntry.model_validate(each.body), Place("", 1)) for each in joins)
-        return with_knowledge(self.catalog, Knowledge(tuple(items)))
+
+def _strings(text: str) -> list[str]:
+    """Return the quoted strings in `text`."""
+    return [first or second for first, second in _STRING.findall(text)]
 
 
 def _table_name(node: Json) -> str:

@@ -88,7 +88,7 @@ def _column(catalog: Catalog, table: Table, column: Column, run: Run) -> dict[st
 
 
 def _labels(table: Table, column: Column, samples: tuple[str, ...]) -> dict[str, str]:
-    """Return the stored codes with their names in the comment of the column."""
+    """Return the stored codes that the comment of the column names, with these names."""
     stored = {*(samples or column.examples)}
     return {code: name for code, name in _CODE.findall(column.comment or "") if code in stored}
 
@@ -114,7 +114,7 @@ def _listed_codes(catalog: Catalog, table: Table, column: Column, run: Run) -> d
 
 
 def _codes(table: Table, column: Column, samples: tuple[str, ...]) -> dict[str, str]:
-    """Return stored codes without a name: short texts, 0 and 1, and numbers in a column whose name says so."""
+    """Return stored codes as their own names: short texts, 0 and 1, and numbers in a column named as one of codes."""
     stored = tuple(dict.fromkeys(samples or column.examples))
     is_key = table.primary_key == (column.name,) or any(column.name in each.columns for each in table.foreign_keys)
     if not 1 < len(stored) <= _MAX_CODES or (column.distinct or 0) > _MAX_CODES or is_key:

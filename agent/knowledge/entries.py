@@ -91,7 +91,7 @@ class ForbiddenJoinEntry(Entry):
 
 
 class TermEntry(Entry):
-    """A word of the business, as a condition on rows or an expression."""
+    """A business term, defined by a condition or an expression."""
 
     synonyms: Names = Field((), description="Other names, in any language.")
     definition: Text = Field(description="Meaning of the term in one sentence.")
@@ -105,39 +105,29 @@ class TermEntry(Entry):
             raise ValueError("a term has a condition or an expression, not both")
         return self
 
-    @property
-    def expressions(self) -> tuple[str, ...]:
-        """The SQL of the term, at most one text."""
-        return tuple(filter(None, (self.condition, self.expression)))
-
 
 class MetricEntry(Entry):
-    """A figure of the business."""
+    """A business metric."""
 
     synonyms: Names = Field((), description="Other names, in any language.")
     definition: Text | None = Field(None, description="Meaning of the metric in one sentence.")
     expression: Sql = Field(description="SQL expression with an aggregate function, such as `SUM(orders.amount)`.")
-    filters: SqlList = Field((), description="SQL conditions on the rows that count.")
+    filters: SqlList = Field((), description="SQL conditions on the rows that are used.")
     tables: Names = Field((), description="Tables of the metric; by default those that its SQL names.")
-    date_column: Name | None = Field(None, description="Column, as `table.column`, that dates a row.")
+    date_column: Name | None = Field(None, description="Column, as `table.column`, with the date of a row.")
     unit: Name | None = None
     dimensions: Names = Field((), description="Columns, as `table.column`, by which it may be grouped; empty for any.")
     additivity: Additivity = Field("additive", description="Whether values of groups and periods may be added.")
 
 
 class ChoiceEntry(Entry):
-    """The meaning of a word that several terms or metrics share; may be written as the name alone."""
+    """The meaning of a word that several terms or metrics share; a file may contain the name alone."""
 
     means: Name = Field(description="Name of the term or metric that the word means.")
 
-    @model_validator(mode="before")
-    @classmethod
-    def _from_name(cls, value: Any) -> Any:
-        return {"means": value} if isinstance(value, str) else value
-
 
 class CalendarEntry(Entry):
-    """The calendar of the business."""
+    """The business calendar."""
 
     fiscal_year_start: int | None = Field(None, ge=1, le=12, description="First month of the fiscal year, 1 to 12.")
     fiscal_year_name: Literal["start", "end"] | None = Field(
@@ -145,18 +135,13 @@ class CalendarEntry(Entry):
     )
     week_start: Weekday | None = None
     default_period: Name | None = Field(None, description="Period of a question that names none, such as `this year`.")
-    reference_date: Date | None = Field(None, description="The date that counts as today for a dataset that ended.")
+    reference_date: Date | None = Field(None, description="Date used as today, for data that is no longer updated.")
 
 
 class InstructionEntry(Entry):
-    """Free text for the prompts about the source; may be written as the text alone."""
+    """Free text for the prompts about the source; a file may contain the text alone."""
 
     text: str = Field(min_length=1, max_length=MAX_INSTRUCTION_CHARS)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_text(cls, value: Any) -> Any:
-        return {"text": value} if isinstance(value, str) else value
 
 
 class Parameter(BaseModel):

@@ -11,7 +11,6 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from agent.knowledge import yaml_text
 from agent.knowledge.entries import (
     MAX_INSTRUCTIONS_CHARS,
     CalendarEntry,
@@ -28,14 +27,14 @@ from agent.knowledge.entries import (
     VerifiedEntry,
 )
 from agent.knowledge.knowledge import NO_KNOWLEDGE, Item, Kind, Knowledge, Place, Problem
-from agent.knowledge.yaml_text import LocatedValue, YamlError, read_yaml
+from agent.knowledge.yaml_text import KeyPath, LocatedValue, YamlError, read_yaml
 from agent.schema.spelling import nearest
 
 _MAX_FILE_BYTES = 20_000_000
 _CUTOFF = 70
 _SPACES = re.compile(r"\s+")
 _RANKS: tuple[Origin, ...] = ("hand-written", "imported", "proposal")
-"""Of two entries with the same name, that of the earlier origin counts."""
+"""Origins by precedence: of two entries with the same name, the one with the earlier origin is used."""
 
 _NAMED: Mapping[str, tuple[Kind, type[BaseModel]]] = {
     "tables": ("table", TableEntry),
@@ -166,13 +165,13 @@ class _Reader:
         if content is None:
             return
         if not isinstance(content, dict):
-            self.report(Place(file, 1), "a knowledge file has to be a mapping", _choices(KnowledgeFile))
+            self.report(Place(file, 1), "a knowledge file must be a mapping", _choices(KnowledgeFile))
             return
         origin = content.get("origin", "hand-written")
         if origin not in get_args(Origin):
             self.report(
                 Place(file, located.line_of(("origin",))),
-                f"`origin` has to be one of {', '.join(get_args(Origin))}",
+                f"`origin` must be one of {', '.join(get_args(Origin))}",
                 _nearest(str(origin), get_args(Origin)),
             )
             return
@@ -190,10 +189,10 @@ class _Reader:
     def _read_named(self, part: str, value: Any, file: str, located: LocatedValue, origin: str) -> None:
         kind, model = _NAMED[part]
         if not isinstance(value, dict):
-            self.report(Place(file, located.line_of((part,))), f"`{part}` has to be a mapping from names to entries")
+            self.report(Place(file, located.line_of((part,))), f"`{part}` must be a mapping from names to entries")
             return
         for name, body in value.items():
-            path: yaml_text.Path = (part, name)
+            path: KeyPath = (part, name)
             columns = None
             if part == "tables" and isinstance(body, dict) and "columns" in body:
                 columns = body["columns"]
@@ -204,7 +203,7 @@ class _Reader:
                 continue
             if not isinstance(columns, dict):
                 line = located.line_of((*path, "columns"))
-                self.report(Place(file, line), "`columns` has to be a mapping from names to entries")
+                self.report(Place(file, line), "`columns` must be a mapping from names to entries")
                 continue
             for column, column_body in columns.items():
                 column_path = (*path, "columns", column)
@@ -214,7 +213,7 @@ class _Reader:
     def _read_listed(self, part: str, value: Any, file: str, located: LocatedValue, origin: str) -> None:
         kind, model = _LISTED[part]
         if not isinstance(value, list):
-            self.report(Place(file, located.line_of((part,))), f"`{part}` has to be a list of entries")
+            self.report(Place(file, located.line_of((part,))), f"`{part}` must be a list of entries")
             return
         for number, body in zip(count(), value, strict=False):
             self._add(kind, _name_of(kind, body), model, body, file, located, (part, number), origin)
@@ -227,7 +226,7 @@ class _Reader:
         body: Any,
         file: str,
         located: LocatedValue,
-        path: yaml_text.Path,
+        path: KeyPath,
         origin: str,
     ) -> None:
         place = Place(file, located.line_of(path))
@@ -274,7 +273,7 @@ def _short(text: object) -> str:
     return _SPACES.sub(" ", str(text)).strip()[:200]
 
 
-def _explain(error: ValidationError, model: type[BaseModel]) -> Iterator[tuple[str, str, yaml_text.Path]]:
+def _explain(error: ValidationError, model: type[BaseModel]) -> Iterator[tuple[str, str, KeyPath]]:
     """Yield the text, the suggestion and the path of each mistake of an entry."""
     for detail in error.errors(include_url=False, include_input=False):
         path = tuple(part for part in detail["loc"] if part != "function-after")
@@ -295,10 +294,10 @@ def _field_names(model: type[BaseModel]) -> list[str]:
 
 
 def _choices(model: type[BaseModel]) -> str:
-    return f"Its keys are {', '.join(f'`{name}`' for name in _field_names(model))}."
+    return f"Valid keys: {', '.join(f'`{name}`' for name in _field_names(model))}."
 
 
 def _nearest(name: str, names: Iterable[str]) -> str:
     names = list(names)
     found = nearest(name, names, _CUTOFF)
-    return f"Did you mean `{found[0]}`?" if found else f"Possible: {', '.join(f'`{each}`' for each in names)}."
+    return f"Did you mean `{found[0]}`?" if found else f"Valid: {', '.join(f'`{each}`' for each in names)}."

@@ -3,7 +3,7 @@
 Columns, in any order and case; all but `name` are optional: `name`, `kind` (term, metric, table or column),
 `definition`, `synonyms`, `tables`, `condition`, `expression`, `date_column`, `unit`, `dimensions`, `additivity`,
 `labels`. Several values in a cell are separated by `;` or, where a semicolon separates the cells, by `|`. A row without
-a kind is a column if it has labels, a metric if its expression has an aggregate function, and else a term.
+a kind is a column if it has labels, a metric if its expression has an aggregate function, and otherwise a term.
 """
 
 import csv
@@ -38,7 +38,7 @@ COLUMNS = (
 
 
 def read_glossary(text: str, name: str, dialect: str) -> Imported:
-    """Return the entries of a glossary; `name` is that of its file, and `dialect` that of its SQL.
+    """Return the entries of a glossary with the file name `name`, whose SQL is written in `dialect`.
 
     Raises:
         Unresolved: it has no column `name`.
@@ -76,7 +76,7 @@ def _read_row(imported: Imported, row: Mapping[str, str], subject: str, separato
         elif values:
             body[column] = unique_names(values, name)
     if kind == "term":
-        # A term needs a definition; the name of a synonym alone is none.
+        # A term requires a definition.
         body.setdefault("definition", row.get("condition") or row.get("expression") or name)
     unused = [column for column in row if column in COLUMNS[2:] and column not in (*_FIELDS[kind], *_LISTS[kind])]
     imported.left_out += [LeftOut(subject, f"a {kind} has no `{column}`") for column in unused]

@@ -1,6 +1,6 @@
 """Imports from other systems: one generated file each, with checked entries and a report of the changes.
 
-Hand-written entries win: an imported entry with the same kind and name is left out of the file.
+An imported entry with the kind and name of a hand-written one is left out of the file.
 """
 
 import re
@@ -16,6 +16,7 @@ from agent.knowledge.knowledge import Item, Kind, Knowledge
 from agent.knowledge.source_knowledge import SourceKnowledge
 from agent.knowledge.yaml_text import YamlError, dump_yaml
 from agent.schema.catalog import Catalog
+from agent.schema.describe import one_line
 from agent.sql.validation import ValueLookup
 
 _NAME = re.compile(r"\W+")
@@ -44,7 +45,7 @@ class ImportedEntry:
     name: str
     body: Mapping[str, Any]
     subject: str
-    """What the other system calls it."""
+    """The name of the entry in the other system."""
 
     @property
     def content(self) -> dict[str, Any]:
@@ -59,7 +60,7 @@ class ImportedEntry:
 
 @dataclass
 class Imported:
-    """The entries of another system, and what it has besides them."""
+    """The entries of another system, and what cannot be imported from it."""
 
     system: str
     """Short name of the system, such as `dbt`."""
@@ -86,7 +87,7 @@ class ImportReport:
     hand_written: tuple[str, ...]
     """Entries that were not imported because the folder has a hand-written one."""
     left_out: tuple[LeftOut, ...]
-    """What cannot be expressed, and entries that failed a check."""
+    """What cannot be imported, and entries that failed a check."""
     warnings: tuple[LeftOut, ...]
 
     def as_json(self) -> dict[str, Any]:
@@ -123,7 +124,7 @@ def import_entries(
     left_out, warnings, kept = list(imported.left_out), list[LeftOut](), list[str]()
     candidates = list(_candidates(imported, others, left_out, kept))
     accepted: list[tuple[ImportedEntry, Item]] = []
-    # The SQL of other entries needs the joins.
+    # Joins are checked first: the SQL of other entries requires them.
     for is_join in (True, False):
         batch = [each for each in candidates if isinstance(each[1].entry, JoinEntry) is is_join]
         known = [*others, *(item for _, item in accepted), *(item for _, item in batch if is_join)]
@@ -188,13 +189,10 @@ def _content(item: Item) -> object:
 def _heading(imported: Imported) -> str:
     return (
         f"# yaml-language-server: $schema={SCHEMA_URL}\n"
-        f"# Written by `datasphinx knowledge import {imported.system}` from {_one_line(imported.name)!r}; the next\n"
-        "# import overwrites it. To change an entry, write it into another file: hand-written entries win.\n"
+        f"# Written by `datasphinx knowledge import {imported.system}` from {one_line(imported.name)!r}; the next\n"
+        "# import overwrites it. To change an entry, write it into another file: hand-written entries take\n"
+        "# precedence.\n"
     )
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _document(entries: Iterable[ImportedEntry], heading: str = "") -> str:

@@ -1,4 +1,4 @@
-"""Business knowledge as an immutable value: entries with their places, and the entries that words of a text name."""
+"""Immutable collection of knowledge entries, with lookup of the entries that a text mentions."""
 
 import re
 from collections import defaultdict
@@ -49,7 +49,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Problem:
-    """A mistake in an entry. A warning leaves the entry in use."""
+    """An error in an entry or a file, or a warning. An entry with a warning is used."""
 
     place: Place
     message: str
@@ -98,7 +98,7 @@ class Item:
         return self.entry.origin != "proposal"
 
 
-class Name(NamedTuple):
+class EntryName(NamedTuple):
     """A name of an entry or, with `code`, of a code in a column."""
 
     item: Item
@@ -112,7 +112,7 @@ class Match:
     phrase: str
     start: int
     end: int
-    names: tuple[Name, ...]
+    names: tuple[EntryName, ...]
 
     @property
     def items(self) -> tuple[Item, ...]:
@@ -131,12 +131,13 @@ _Key = tuple[str, ...]
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """The entries of a source. `hash` identifies the contents of all files; empty without knowledge."""
+    """The entries of a source."""
 
     items: tuple[Item, ...] = ()
     problems: tuple[Problem, ...] = ()
-    """The mistakes that leave out an entry or a file, whatever the source."""
+    """Errors found while reading the files; the entries or files concerned are skipped."""
     hash: str = ""
+    """SHA-256 of the files that could be read; empty if the source has no knowledge folder."""
 
     @cached_property
     def used(self) -> tuple[Item, ...]:
@@ -194,8 +195,9 @@ class Knowledge:
         return frozenset(item.name.lower() for item, entry in self.columns if entry.personal)
 
     def matches(self, text: str) -> list[Match]:
-        """Return the phrases of `text` that name entries, in order; phrases do not overlap, and longer ones come first.
+        """Return the phrases of `text` that name entries, sorted by position.
 
+        Phrases do not overlap; a longer phrase takes precedence over a shorter one.
         Words match in every number and grammatical case, and in any order; function words are ignored.
         """
         units = _content_units(text)
@@ -216,7 +218,7 @@ class Knowledge:
         return sorted(matches, key=lambda match: match.start)
 
     def shared_names(self) -> Iterator[tuple[str, list[Item]]]:
-        """Yield each name that several used terms or metrics have, as the first of them writes it, with these."""
+        """Yield each name shared by several used terms or metrics, in normal form, with these entries."""
         for candidates in self._index.values():
             names = [(name, words) for name, words in candidates if name.item.kind in ("term", "metric")]
             while names:
@@ -228,13 +230,13 @@ class Knowledge:
                     yield " ".join(words), items
 
     @cached_property
-    def _index(self) -> Mapping[_Key, Sequence[tuple[Name, tuple[str, ...]]]]:
-        index: dict[_Key, list[tuple[Name, tuple[str, ...]]]] = defaultdict(list)
+    def _index(self) -> Mapping[_Key, Sequence[tuple[EntryName, tuple[str, ...]]]]:
+        index: dict[_Key, list[tuple[EntryName, tuple[str, ...]]]] = defaultdict(list)
         for item in self.used:
             for text, code in _names_of(item):
                 words = content_words(text)
                 if words:
-                    index[_key(words)].append((Name(item, code), words))
+                    index[_key(words)].append((EntryName(item, code), words))
         return index
 
     @cached_property

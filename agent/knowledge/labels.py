@@ -10,14 +10,14 @@ from agent.schema.catalog import Catalog
 from agent.schema.words import normal_form, stem
 
 _SCORE = 0.99
-"""A label counts more than a stored value in another spelling, and less than the same text."""
+"""Score of a label: below an exact match, above any other match."""
 
 Labels = Mapping[tuple[str, ...], Sequence[ValueMatch]]
-"""The codes that the stems of words name."""
+"""Stored codes by the stems of their labels."""
 
 
 def labels_of(knowledge: Knowledge, catalog: Catalog) -> Labels:
-    """Return the codes of the columns of `catalog` by the stems of their names."""
+    """Return the stored codes of the columns of `catalog` by the stems of their labels."""
     labels: dict[tuple[str, ...], list[ValueMatch]] = defaultdict(list)
     for item, entry in knowledge.columns:
         try:

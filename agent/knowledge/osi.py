@@ -1,7 +1,7 @@
 """Import from and export to Open Semantic Interchange (OSI), core specification 1.0.
 
-Datasets are tables, simple fields are columns, computed fields are terms. What the specification has no place for, such
-as filters of a metric or labels of codes, is written as a custom extension of the vendor `COMMON` with the key
+Datasets are tables, simple fields are columns, computed fields are terms. Facts that the specification cannot express,
+such as filters of a metric or labels of codes, are written as a custom extension of the vendor `COMMON` with the key
 `datasphinx`, and read from there.
 """
 
@@ -25,7 +25,7 @@ from agent.schema.catalog import Catalog, ColumnKey, Table
 _ANSI = ""
 """sqlglot's name of standard SQL."""
 _DIALECTS = {"ANSI_SQL": _ANSI, "SNOWFLAKE": "snowflake", "DATABRICKS": "databricks", "BIGQUERY": "bigquery"}
-"""sqlglot's names of the dialects; others are no SQL. The first one that an expression has is read."""
+"""sqlglot's names of the SQL dialects, by precedence: the first one that an expression has is read."""
 _VENDOR, _EXTENSION = "COMMON", "datasphinx"
 _NAME = re.compile(r"\W+")
 _KEYS: Mapping[str, frozenset[str]] = {
@@ -41,9 +41,9 @@ _KEYS: Mapping[str, frozenset[str]] = {
     ),
     "metric": frozenset(("name", "expression", "description", "ai_context", "custom_extensions")),
 }  # fmt: skip
-"""The keys that are read. A `label` of a field categorises it and has no counterpart."""
+"""The keys that are read, by kind of object. The `label` of a field, a category, is not imported."""
 _MAX_WORDS = 5
-"""Words of a synonym in a context that is plain text."""
+"""Maximum number of words of a synonym in a context that is plain text."""
 
 Json = Mapping[str, Any]
 
@@ -104,13 +104,13 @@ class _ModelReader:
 
     def _add(self, kind: Kind, name: str, body: Any, subject: str) -> None:
         if not isinstance(body, dict):
-            self._leave_out(subject, f"the extension of `{name}` is no object")
+            self._leave_out(subject, f"the extension of `{name}` is not an object")
             return
         content = {key: value for key, value in body.items() if value not in (None, "", [], {})}
         self.imported.entries.append(ImportedEntry(kind, name, content, f"{self.model}: {subject}"))
 
     def _start(self, kind: str, content: Json, subject: str) -> dict[str, Any]:
-        """Report what is not read, and return the contents of our extension."""
+        """Report keys and extensions that are not read, and return the contents of the extension `datasphinx`."""
         for key in content.keys() - _KEYS[kind]:
             self._leave_out(subject, f"`{key}` of a {kind} has no counterpart")
         own: dict[str, Any] = {}
@@ -145,7 +145,7 @@ class _ModelReader:
         name, subject = str(dataset.get("name")), f"dataset {dataset.get('name')}"
         table = self._table_of(str(dataset.get("source") or ""))
         if table is None:
-            self._leave_out(subject, f"its source `{dataset.get('source')}` is no table of this source")
+            self._leave_out(subject, f"its source `{dataset.get('source')}` is not a table of this source")
             return
         self.tables[name.lower()] = table
         unique = [dataset.get("primary_key") or [], *(dataset.get("unique_keys") or ())]
@@ -215,7 +215,7 @@ class _ModelReader:
             self._add("term", shown, body, subject)
 
     def _resolved(self, tree: exp.Expr, table: str | None) -> exp.Expr:
-        """Return `tree` with the columns of tables for fields of datasets."""
+        """Return `tree` with the fields of datasets replaced by columns of tables."""
 
         def resolved(node: exp.Expr) -> exp.Expr:
             if not isinstance(node, exp.Column):
@@ -290,7 +290,7 @@ def _sentences(*texts: object) -> str:
 
 
 def export_osi(knowledge: SourceKnowledge, name: str) -> tuple[str, list[LeftOut]]:
-    """Return the used entries that fit the catalog as an OSI document in YAML, and what it cannot express.
+    """Return the used entries that fit the catalog as an OSI document in YAML, and what is left out.
 
     `name` is that of the semantic model. Datasets are the tables that the entries name, with all their columns.
 

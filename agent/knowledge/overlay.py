@@ -1,4 +1,4 @@
-"""A catalog with the facts of the entries: comments, declared joins, and without what prompts do not show."""
+"""Application of entries to a catalog: comments, declared and forbidden joins, hidden tables and columns."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -66,7 +66,7 @@ def with_knowledge(catalog: Catalog, knowledge: Knowledge) -> Catalog:
 
 
 def without_hidden(catalog: Catalog, knowledge: Knowledge) -> Catalog:
-    """Return `catalog` without the tables and columns that prompts do not show, and without foreign keys to them."""
+    """Return `catalog` without hidden tables and columns, and without foreign keys to them."""
     changes: dict[str, Table | None] = {}
     for item, table_entry in knowledge.tables:
         key = catalog.key_of(item.name)

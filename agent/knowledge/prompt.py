@@ -8,7 +8,7 @@ from babel.dates import get_month_names
 from agent.knowledge.entries import CalendarEntry, MetricEntry
 from agent.knowledge.knowledge import Item
 from agent.knowledge.references import Unresolved, find_column, find_column_or_table
-from agent.knowledge.source_knowledge import Defined, Relevant, SourceKnowledge
+from agent.knowledge.source_knowledge import NamedDefinition, RelevantKnowledge, SourceKnowledge
 from agent.schema.describe import one_line
 
 _MAX_CHARS = 400
@@ -22,7 +22,7 @@ _PERIOD = re.compile(
 
 
 def knowledge_paragraphs(
-    question: str, relevant: Relevant, knowledge: SourceKnowledge, selection: Collection[str]
+    question: str, relevant: RelevantKnowledge, knowledge: SourceKnowledge, selection: Collection[str]
 ) -> list[str]:
     """Return the paragraphs of a prompt for a question about the tables `selection`; none if no entry is relevant."""
     lines = [*_definitions(relevant, knowledge), *_names(relevant), *_joins(knowledge, selection)]
@@ -31,7 +31,7 @@ def knowledge_paragraphs(
         heading = "Definitions of the business, which the query has to follow:"
         paragraphs.append("\n".join([heading, *(f"- {line}" for line in lines)]))
     calendar = knowledge.knowledge.calendar
-    dated = any(isinstance(each.entry, MetricEntry) and each.entry.date_column for each in relevant.defined)
+    dated = any(isinstance(each.entry, MetricEntry) and each.entry.date_column for each in relevant.definitions)
     if calendar and (dated or _PERIOD.search(question)):
         facts = list(_calendar(calendar))
         if facts:
@@ -43,9 +43,9 @@ def knowledge_text(knowledge: SourceKnowledge, tables: Collection[str]) -> str:
     """Return all valid entries that concern only the tables `tables`, one a line; descriptions are in the catalog."""
     lines = []
     for item in (*knowledge.knowledge.of_kind("metric"), *knowledge.knowledge.of_kind("term")):
-        defined = knowledge.defined(item) if knowledge.is_valid(item) else None
-        if defined and set(defined.definition.tables if defined.definition else ()) <= set(tables):
-            lines.append(_definition(item.name, defined))
+        named = knowledge.named_definition(item) if knowledge.is_valid(item) else None
+        if named and set(named.definition.tables if named.definition else ()) <= set(tables):
+            lines.append(_definition(item.name, named))
     lines += _joins(knowledge, tables)
     calendar = knowledge.knowledge.calendar
     lines += _calendar(calendar) if calendar else ()
@@ -53,12 +53,12 @@ def knowledge_text(knowledge: SourceKnowledge, tables: Collection[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def definition_text(defined: Defined) -> str:
+def definition_text(named: NamedDefinition) -> str:
     """Return what a term or metric means in one line: its expression, conditions and further facts.
 
     The SQL is that of the file; only a long text is cut.
     """
-    entry = defined.entry
+    entry = named.entry
     parts = [entry.expression or ""]
     conditions = entry.filters if isinstance(entry, MetricEntry) else tuple(filter(None, [entry.condition]))
     if conditions:
@@ -81,22 +81,22 @@ def _metric_facts(entry: MetricEntry) -> Iterator[str]:
         yield f"{entry.additivity}: values of groups or periods must not be added"
 
 
-def _definitions(relevant: Relevant, knowledge: SourceKnowledge) -> Iterator[str]:
-    for defined in relevant.defined:
-        yield _definition(defined.phrase, defined)
-    for word in relevant.shared:
+def _definitions(relevant: RelevantKnowledge, knowledge: SourceKnowledge) -> Iterator[str]:
+    for named in relevant.definitions:
+        yield _definition(named.phrase, named)
+    for word in relevant.ambiguous_words:
         for item in word.items:
-            yield _definition(word.phrase, knowledge.defined(item))
+            yield _definition(word.phrase, knowledge.named_definition(item))
 
 
-def _definition(phrase: str, defined: Defined) -> str:
-    name = defined.item.name
+def _definition(phrase: str, named: NamedDefinition) -> str:
+    name = named.item.name
     also = "" if phrase.casefold() == name.casefold() else f" ({one_line(phrase)!r})"
-    return f"{defined.item.kind} {one_line(name)!r}{also}: {definition_text(defined)}"
+    return f"{named.item.kind} {one_line(name)!r}{also}: {definition_text(named)}"
 
 
-def _names(relevant: Relevant) -> Iterator[str]:
-    for match in relevant.names:
+def _names(relevant: RelevantKnowledge) -> Iterator[str]:
+    for match in relevant.mentions:
         tables = [name.item.name for name in match.names if name.item.kind == "table"]
         columns = [name.item.name for name in match.names if name.item.kind == "column" and name.code is None]
         if tables or columns:
@@ -137,13 +137,13 @@ def _calendar(calendar: CalendarEntry) -> Iterator[str]:
         yield f"a question that names no period means {one_line(calendar.default_period, _MAX_CHARS)}"
 
 
-def shown_entries(relevant: Relevant) -> list[Item]:
+def shown_entries(relevant: RelevantKnowledge) -> list[Item]:
     """Return the entries that a question refers to, in the order of its words."""
     items: dict[Item, None] = {}
-    for defined in relevant.defined:
-        items[defined.item] = None
-    for word in relevant.shared:
+    for named in relevant.definitions:
+        items[named.item] = None
+    for word in relevant.ambiguous_words:
         items |= dict.fromkeys(word.items)
-    for match in relevant.names:
+    for match in relevant.mentions:
         items |= dict.fromkeys(match.items)
     return list(items)

@@ -2,7 +2,7 @@
 
 Questions with different forms are not equivalent. A form keeps every word, number, negation, comparison, superlative,
 period and grouping of a question; it leaves out only words that introduce a request or connect others. Rules rewrite
-different wordings of one operation to one token. Without a rule, other words are another question.
+different wordings of one operation to one token. Words that no rule rewrites are compared by their stems.
 """
 
 import re
@@ -33,7 +33,7 @@ _DIGITS = re.compile(r"\d+")
 _WORD = re.compile(r"[^\W\d_]+")
 _LETTER = re.compile(r"(?<=\S\s)[ASАВИОУ](?!\w)|(?<=\s)[aAiIаАвВ](?=\s*(?:[?.,!;:]|$))")
 _CODES = str.maketrans("ASIasiАВИОУав", "ᴀꜱɪᴀꜱɪᴀʙᴎᴏʏᴀʙ")
-"""Replaces a letter that stands for itself, as in "category A", by another that is no word."""
+"""Replacements of a letter that is a name, as in "category A", by a character that is not a word."""
 _COMMON_MARKS = frozenset(" \t\n.,;:?!\"'()[]“”„«»‘’…-–—−·、，。？！：；（）「」《》¿¡_")
 """Characters without a meaning of their own. Any other symbol is a token, so that `C++` is not `C`."""
 _CONTRACTIONS = (
@@ -148,6 +148,7 @@ _DROPPED = frozenset(
     в во на за и же а у о об наш наша наше наши был была было были есть является являются это""".split()
 )
 _BE = frozenset("is are was were be been being".split())
+_MEANINGLESS = _DROPPED | _BE
 _HAN_DROPPED = re.compile(r"[的了呢是在有里中和与]")
 _BINDING = ("by", "NOT")
 _SLOT = re.compile(r"#(\d+)")
@@ -274,25 +275,20 @@ def read_question(text: str, literals: Sequence[Literal], names: Sequence[NamedE
 def _normal(text: str, is_shouted: bool) -> str:
     """Return the words and symbols of a text in lower case, separated by spaces.
 
-    An acronym that is spelled like a word without meaning, such as US, is another word.
+    An acronym that is spelled like a dropped word, such as US, is marked as a different word.
     """
     if not is_shouted:
-        text = _WORD.sub(lambda m: f"{m[0]}¤" if _is_acronym(m[0]) else m[0], text)
+        text = _WORD.sub(
+            lambda m: f"{m[0]}¤" if len(m[0]) > 1 and m[0].isupper() and m[0].lower() in _MEANINGLESS else m[0], text
+        )
     plain = text.casefold()
     for pattern, replacement in _CONTRACTIONS:
         plain = pattern.sub(replacement, plain)
     plain = re.sub(r"(?<=\s)-(?=\s)|(?<=\s)−(?=\s)", " minus ", plain)
-    return "".join(_spelt(char) for char in unicodedata.normalize("NFKC", plain))
-
-
-def _is_acronym(word: str) -> bool:
-    return len(word) > 1 and word.isupper() and (word.lower() in _DROPPED or word.lower() in _BE)
-
-
-def _spelt(char: str) -> str:
-    if char.isalnum() or char == "¤":
-        return char
-    return " " if char in _COMMON_MARKS else f" {char} "
+    return "".join(
+        char if char.isalnum() or char == "¤" else " " if char in _COMMON_MARKS else f" {char} "
+        for char in unicodedata.normalize("NFKC", plain)
+    )
 
 
 def _plain(number: str) -> str:

@@ -46,7 +46,7 @@ def find_column(name: str, catalog: Catalog) -> ColumnKey:
     """
     splits = [(name[:at], name[at + 1 :]) for at, char in enumerate(name) if char == "."]
     if not splits:
-        raise Unresolved(f"`{name}` has to be written as `table.column`")
+        raise Unresolved(f"`{name}` must be written as `table.column`")
     for table, column in splits:
         key = catalog.key_of(table)
         if key is not None:

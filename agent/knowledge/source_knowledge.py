@@ -23,7 +23,7 @@ _MAX_REASON_CHARS = 300
 
 
 @dataclass(frozen=True)
-class Defined:
+class NamedDefinition:
     """A term or metric that a text names by `phrase`."""
 
     item: Item
@@ -33,7 +33,7 @@ class Defined:
 
 
 @dataclass(frozen=True)
-class SharedWord:
+class AmbiguousWord:
     """Words of a question that name several terms or metrics, of which none was chosen."""
 
     phrase: str
@@ -41,24 +41,19 @@ class SharedWord:
 
 
 @dataclass(frozen=True)
-class Relevant:
+class RelevantKnowledge:
     """What a question refers to."""
 
-    defined: tuple[Defined, ...] = ()
-    shared: tuple[SharedWord, ...] = ()
-    names: tuple[Match, ...] = ()
-    """Words that name tables, columns or codes."""
+    definitions: tuple[NamedDefinition, ...] = ()
+    ambiguous_words: tuple[AmbiguousWord, ...] = ()
+    mentions: tuple[Match, ...] = ()
+    """Phrases that name tables, columns or codes."""
     tables: tuple[str, ...] = ()
     """The tables of the terms, metrics and synonyms."""
     columns: tuple[tuple[str, str], ...] = ()
     """The columns that the SQL and the synonyms name."""
     chosen: tuple[tuple[str, Item], ...] = ()
     """Words that several entries share, and the entry that an answer of the user chose."""
-
-    @property
-    def phrases(self) -> tuple[str, ...]:
-        """The words with a definition."""
-        return tuple(defined.phrase for defined in self.defined)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +74,7 @@ class SourceKnowledge:
         return cls(knowledge, catalog, with_knowledge(catalog, knowledge))
 
     def problems_of(self, item: Item) -> tuple[Problem, ...]:
-        """Return the mistakes in an entry that need no data, checked once."""
+        """Return the errors in an entry that are found without querying the database; they are computed once."""
         if item not in self._checked:
             problems = static_problems(item, self.catalog)
             if isinstance(item.entry, VerifiedEntry):
@@ -101,12 +96,12 @@ class SourceKnowledge:
         names = [each.name for match in self.knowledge.matches(item.name) for each in match.items
                  if each.kind in ("term", "metric")]  # fmt: skip
         if normal_form(entry.means) not in map(normal_form, names):
-            suggestion = f"Possible: {', '.join(f'`{name}`' for name in names)}." if names else ""
+            suggestion = f"Valid: {', '.join(f'`{name}`' for name in names)}." if names else ""
             text = f"choice `{item.name}`: no term or metric `{entry.means}` has this name"
             yield Problem(item.place, text, suggestion)
 
     def check_new(self, item: Item, run: Run, values: Callable[[], ValueLookup]) -> list[Problem]:
-        """Return the mistakes in an entry that is not in the files yet; warnings are left out.
+        """Return the errors in an entry that is not in the files yet, without warnings.
 
         Raises:
             SourceUnreachable: the database does not answer.
@@ -119,7 +114,7 @@ class SourceKnowledge:
         return problems or [*problems_in_data(item, self.catalog, run, values)]
 
     def is_valid(self, item: Item) -> bool:
-        """Return whether an entry fits the catalog and its statement has not failed; warnings do not count."""
+        """Return whether an entry fits the catalog and its statement has not failed; warnings are ignored."""
         return all(problem.is_warning for problem in self.problems_of(item))
 
     def report_failure(self, place: str, reason: str) -> None:
@@ -159,7 +154,7 @@ class SourceKnowledge:
         return VerifiedIndex(self.knowledge, self.catalog)
 
     def problems(self, budget_s: float) -> tuple[list[Problem], int]:
-        """Return the mistakes found so far, and the number of entries that were not checked yet.
+        """Return the errors found so far, without warnings, and the number of entries that were not checked yet.
 
         Entries are checked for about `budget_s` seconds; the next call goes on.
         """
@@ -173,36 +168,37 @@ class SourceKnowledge:
         return found, unchecked
 
     def check(self, run: Run, values: Callable[[], ValueLookup]) -> list[Problem]:
-        """Return all mistakes in the entries, proposals included, in the order of the files.
+        """Return all errors and warnings, also for proposals, sorted by file and line.
 
         `run` executes a statement, and `values` returns the index of stored values.
 
         Raises:
             SourceUnreachable: the database does not answer.
         """
-        found = [*self.knowledge.problems, *shared_names(self.knowledge), *self._verified_twice()]
+        found = [*self.knowledge.problems, *shared_names(self.knowledge)]
+        for item, first in self._verified.equivalents():
+            text = f"verified `{item.name}`: its question is equivalent to the one at {first.place}, which is used"
+            found.append(Problem(item.place, text, is_warning=True))
         for item in self.knowledge.items:
             found += self.problems_of(item)
             if self.is_valid(item):
                 found += problems_in_data(item, self.catalog, run, values)
         return sorted(found, key=lambda problem: problem.place)
 
-    def _verified_twice(self) -> Iterator[Problem]:
-        for item, first in self._verified.equivalents():
-            text = f"verified `{item.name}`: its question is equivalent to the one at {first.place}, which is used"
-            yield Problem(item.place, text, is_warning=True)
-
     def without_hidden(self, catalog: Catalog) -> Catalog:
-        """Return `catalog` without what prompts do not show."""
+        """Return `catalog` without hidden tables and columns."""
         return without_hidden(catalog, self.knowledge)
 
-    def relevant(self, question: str, answers: Sequence[str] = ()) -> Relevant:
-        """Return what `question` refers to; `answers` to clarifying questions choose among entries of one name."""
+    def relevant(self, question: str, answers: Sequence[str] = ()) -> RelevantKnowledge:
+        """Return what `question` refers to.
+
+        `answers` to clarifying questions decide between entries with the same name.
+        """
         text = "\n".join([question, *answers])
         chosen = {normal_form(answer) for answer in answers}
-        defined: list[Defined] = []
-        shared: list[SharedWord] = []
-        names: list[Match] = []
+        definitions: list[NamedDefinition] = []
+        ambiguous: list[AmbiguousWord] = []
+        mentions: list[Match] = []
         for match in self.knowledge.matches(text):
             items = [item for item in match.items if self.is_valid(item)]
             meanings = [item for item in items if item.kind in ("term", "metric")]
@@ -214,41 +210,40 @@ class SourceKnowledge:
                     or meanings
                 )
             if len(meanings) > 1:
-                shared.append(SharedWord(match.phrase, tuple(meanings)))
+                ambiguous.append(AmbiguousWord(match.phrase, tuple(meanings)))
             elif meanings:
-                defined.append(self._defined(meanings[0], match.phrase))
+                definitions.append(self.named_definition(meanings[0], match.phrase))
             valid = tuple(name for name in match.names if name.item in items and name.item.kind in ("table", "column"))
             if valid:
-                names.append(replace(match, names=valid))
+                mentions.append(replace(match, names=valid))
         # An answer names its entry again.
-        settled = {item for each in defined for item in [each.item]}
-        answered = [(word.phrase, item) for word in shared for item in word.items if item in settled]
-        shared = [word for word in shared if settled.isdisjoint(word.items)]
-        defined = list({each.item: each for each in reversed(defined)}.values())[::-1]
+        settled = {each.item for each in definitions}
+        answered = [(word.phrase, item) for word in ambiguous for item in word.items if item in settled]
+        ambiguous = [word for word in ambiguous if settled.isdisjoint(word.items)]
+        definitions = list({each.item: each for each in reversed(definitions)}.values())[::-1]
+        meant = [*definitions, *(self.named_definition(item) for word in ambiguous for item in word.items)]
         tables = dict.fromkeys(
-            [
-                *(key for each in defined for key in self._tables_of(each)),
-                *(key for word in shared for item in word.items for key in self._tables_of(self.defined(item))),
-                *self._named_tables(names),
-            ]
+            [*(key for each in meant for key in self._tables_of(each)), *self._named_tables(mentions)]
         )
-        return Relevant(
-            tuple(defined),
-            tuple(shared),
-            tuple(names),
+        return RelevantKnowledge(
+            tuple(definitions),
+            tuple(ambiguous),
+            tuple(mentions),
             tuple(tables),
-            tuple(self._columns(defined, names)),
+            tuple(self._columns(definitions, mentions)),
             tuple(answered),
         )
 
-    def defined(self, item: Item) -> Defined:
-        """Return a term or metric under its own name."""
-        return self._defined(item, item.name)
+    def named_definition(self, item: Item, phrase: str | None = None) -> NamedDefinition:
+        """Return the definition of a term or metric; `phrase` is by default its name."""
+        entry = item.entry
+        assert isinstance(entry, TermEntry | MetricEntry), "other entries have no definition"
+        return NamedDefinition(item, entry, definition_of(entry, self.catalog), phrase or item.name)
 
     def expanded(self, question: str) -> str:
         """Return `question` followed by the names of the tables and columns that its words refer to."""
         relevant = self.relevant(question)
-        codes = [place for match in relevant.names for name in match.names if name.code for place in [name.item.name]]
+        codes = [name.item.name for match in relevant.mentions for name in match.names if name.code]
         names = [*relevant.tables, *(f"{table}.{column}" for table, column in relevant.columns), *codes]
         return " ".join(dict.fromkeys([question, *names])) if names else question
 
@@ -256,27 +251,22 @@ class SourceKnowledge:
         """Return the ends of the joins that must not be used."""
         return forbidden_joins(self.base, self.knowledge)
 
-    def _defined(self, item: Item, phrase: str) -> Defined:
-        entry = item.entry
-        assert isinstance(entry, TermEntry | MetricEntry), "only these are defined"
-        return Defined(item, entry, definition_of(entry, self.catalog), phrase)
+    def _tables_of(self, named: NamedDefinition) -> Sequence[str]:
+        if named.definition:
+            return named.definition.tables
+        return [find_table(name, self.catalog) for name in named.entry.tables]
 
-    def _tables_of(self, defined: Defined) -> Sequence[str]:
-        if defined.definition:
-            return defined.definition.tables
-        return [find_table(name, self.catalog) for name in defined.entry.tables]
-
-    def _named_tables(self, names: Iterable[Match]) -> Iterator[str]:
-        for match in names:
+    def _named_tables(self, mentions: Iterable[Match]) -> Iterator[str]:
+        for match in mentions:
             for name in match.names:
                 if name.item.kind == "table":
                     yield find_table(name.item.name, self.catalog)
                 elif name.code is None:
                     yield find_column(name.item.name, self.catalog)[0]
 
-    def _columns(self, defined: Iterable[Defined], names: Iterable[Match]) -> Iterator[tuple[str, str]]:
+    def _columns(self, definitions: Iterable[NamedDefinition], mentions: Iterable[Match]) -> Iterator[tuple[str, str]]:
         found: dict[tuple[str, str], None] = {}
-        for each in defined:
+        for each in definitions:
             entry = each.entry
             own = [entry.date_column, *entry.dimensions] if isinstance(entry, MetricEntry) else []
             for column in (*filter(None, own), *(each.definition.column_names if each.definition else ())):
@@ -284,7 +274,7 @@ class SourceKnowledge:
                     found[find_column(column, self.catalog)] = None
                 except Unresolved:
                     continue
-        for match in names:
+        for match in mentions:
             for name in match.names:
                 if name.item.kind == "column":
                     found[find_column(name.item.name, self.catalog)] = None

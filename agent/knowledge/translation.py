@@ -49,11 +49,11 @@ def with_tables(
 ) -> exp.Expr:
     """Return a copy of `tree` with columns qualified by the tables of `catalog`.
 
-    A column without a table belongs to the table with the key `default`. `tables` are the keys of the tables that have
-    other names in `tree`, by these in lower case.
+    A column without a table belongs to the table with the key `default`. `tables` contains the keys of the
+    tables that have other names in `tree`, by these names in lower case.
 
     Raises:
-        Unresolved: there is no such table or column; or the tree has a subquery, whose names depend on its tables.
+        Unresolved: a table or column does not exist, or `tree` contains a subquery.
     """
     if tree.find(exp.Query):
         raise Unresolved("it contains a subquery")
@@ -67,7 +67,7 @@ def with_tables(
         elif default is not None:
             key = default
         else:
-            raise Unresolved(f"`{node.name}` has to be written as `table.column`")
+            raise Unresolved(f"`{node.name}` must be written as `table.column`")
         table, column = find_column(f"{key}.{node.name}", catalog)
         return column_node(table, column, catalog)
 
@@ -115,10 +115,10 @@ def _case(condition: exp.Expr, value: exp.Expr) -> exp.Case:
 
 
 def replaced_columns(tree: exp.Expr, values: Mapping[str, exp.Expr]) -> exp.Expr:
-    """Return a copy of `tree` in which the columns called as a key of `values` are its value in parentheses.
+    """Return a copy of `tree` with its columns replaced by the values of the same name, in parentheses.
 
     Raises:
-        Unresolved: a column has another name.
+        Unresolved: `values` has no entry for a column.
     """
 
     def replaced(node: exp.Expr) -> exp.Expr:
@@ -126,14 +126,14 @@ def replaced_columns(tree: exp.Expr, values: Mapping[str, exp.Expr]) -> exp.Expr
             return node
         value = values.get(node.name.lower()) if not node.table else None
         if value is None:
-            raise Unresolved(f"`{node.sql()}` is none of its metrics")
+            raise Unresolved(f"`{node.sql()}` is not one of its metrics")
         return value.copy() if isinstance(value, exp.AggFunc | exp.Column) else exp.paren(value.copy())
 
     return tree.copy().transform(replaced)
 
 
 def aggregate(function: str, value: exp.Expr, percentile: Sequence[float] = ()) -> exp.Expr:
-    """Return `value` under an aggregate function of the dbt semantic layer.
+    """Return a call of an aggregate function of the dbt semantic layer with the argument `value`.
 
     Raises:
         Unresolved: there is no such function.

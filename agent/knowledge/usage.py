@@ -64,7 +64,10 @@ class StatementForms:
         return self._query is not None
 
     def usage(self, definition: Definition) -> Usage:
-        """Return how the statement uses the expression and the conditions of `definition`."""
+        """Return how the statement uses the expression and the conditions of `definition`.
+
+        The use is complete if the names of the statement or of the definition cannot be resolved.
+        """
         forms = StatementForms(definition.statement(self._catalog), self._catalog)
         own = forms._query
         if self._query is None or own is None:
@@ -78,13 +81,15 @@ class StatementForms:
             has_expression = self._names_columns(select.expressions[0], reader)
         where = select.args.get("where")
         conditions = list(_conjuncts(where.this)) if where else []
-        missing = [
-            condition.sql(dialect=self._catalog.dialect)
-            for condition in conditions
-            if not self._holds(condition, root, reader)
+        missing = []
+        for condition in conditions:
+            if self._holds(condition, root, reader):
+                continue
+            negative = _negated(condition)
+            negated = f"Not({reader.form(condition, root)})" if negative is None else reader.form(negative, root)
             # Rows to which a term does not apply are found with its definition too.
-            and not (definition.expression is None and self._negates(condition, root, reader))
-        ]
+            if definition.expression is not None or negated not in self._conditions:
+                missing.append(condition.sql(dialect=self._catalog.dialect))
         groups: tuple[str, ...] = ()
         is_added = False
         if definition.expression is not None:
@@ -138,7 +143,7 @@ class StatementForms:
         return any(name in atoms and literal in atoms for atoms in self._atoms)
 
     def forbidden_joins(self, forbidden: Iterable[tuple[JoinEnd, JoinEnd]]) -> list[str]:
-        """Return the equalities of columns that `forbidden` excludes."""
+        """Return the equality conditions that join columns although `forbidden` contains the join."""
         pairs = list(forbidden)
         found: dict[str, None] = {}
         query = self._query
@@ -190,11 +195,6 @@ class StatementForms:
         clauses = filter(None, (select.args.get("where"), select.args.get("having")))
         parts = [part for clause in clauses for part in _conjuncts(clause.this) if not _is_join(part)]
         return bool(parts) and all(self._holds(part, scope, reader) for part in parts)
-
-    def _negates(self, condition: exp.Expr, scope: Scope, reader: "_Reader") -> bool:
-        negative = _negated(condition)
-        form = f"Not({reader.form(condition, scope)})" if negative is None else reader.form(negative, scope)
-        return form in self._conditions
 
     @cached_property
     def _expressions(self) -> set[str]:

@@ -86,6 +86,7 @@ class VerifiedIndex:
     knowledge: Knowledge
     catalog: Catalog
     _columns: dict[Item, Mapping[str, ColumnKey]] = field(default_factory=dict, repr=False)
+    """The columns that the statement of an entry compares with its parameters, by parameter."""
 
     def find(
         self,
@@ -141,7 +142,7 @@ class VerifiedIndex:
         return index
 
     def _forms(self) -> Sequence[tuple[Verified, QuestionForm]]:
-        """Return the verified questions with their forms, which are read once: sources are opened again and again."""
+        """Return the verified questions with their forms, read once for all sources that use this knowledge."""
         if self.knowledge not in _FORMS:
             forms = []
             for item in self.knowledge.of_kind("verified"):
@@ -166,7 +167,7 @@ class VerifiedIndex:
     def _content(self, question: str) -> str:
         """Return the words of `question` that name data, with terms and metrics under their own names.
 
-        Words such as "how many" and "show" would make short questions alike that are not, and unlike that are.
+        Words such as "how many" and "show" would distort the similarity of short questions.
         """
         for match in reversed(self.knowledge.matches(question)):
             if len(match.items) == 1 and match.items[0].kind in ("term", "metric"):
@@ -270,33 +271,32 @@ class VerifiedIndex:
         return bound
 
     def _value(self, verified: Verified, name: str, own: Literal, given: Literal, values: ValueIndex | None) -> Value:
-        """Return the value of a parameter for the literal `given`; None if it is none."""
+        """Return the value of a parameter for the literal `given`; None if the literal does not fit."""
         parameter: Parameter = verified.entry.parameters[name]
         if given.kind != "text":
             is_fraction = "." in given.value and "." not in parameter.example
             is_year = _is_year(parameter.example) and not _is_year(given.value)
-            return None if is_fraction or (given.kind == "number" and is_year) else _typed(given.value, parameter)
+            if is_fraction or (given.kind == "number" and is_year):
+                return None
+            return parameter.model_copy(update={"example": given.value}).value
         if normal_form(given.text) == normal_form(own.text):
             return parameter.example
-        column = self._parameter_columns(verified).get(name)
+        if verified.item not in self._columns:
+            self._columns[verified.item] = dict(_compared_columns(verified.entry.sql, self.catalog))
+        column = self._columns[verified.item].get(name)
         if column is None or values is None:
             return None
         found = values.lookup([given.text, own.text])
         matches, examples = (_full_names(phrase, found.get(phrase, ())) for phrase in (given.text, own.text))
         stored = {match.value for match in matches if (match.table, match.column) == column}
-        # "Georgia" is also a state: what the question means is open.
+        # A value of several columns, such as "Georgia", is ambiguous.
         if len(stored) != 1 or not _columns(matches) <= _columns(examples) | {column}:
             return None
         return stored.pop()
 
-    def _parameter_columns(self, verified: Verified) -> Mapping[str, ColumnKey]:
-        """Return the column that the statement compares with each parameter by `=` or IN."""
-        if verified.item not in self._columns:
-            self._columns[verified.item] = dict(_compared_columns(verified.entry.sql, self.catalog))
-        return self._columns[verified.item]
-
 
 def _compared_columns(sql: str, catalog: Catalog) -> Iterator[tuple[str, ColumnKey]]:
+    """Yield the parameters of `sql`, each with the column that is compared with it by `=` or IN."""
     (tree,) = parse(sql, catalog.dialect)
     query = qualify_names(tree, catalog)
     for scope in query.scopes if query else ():
@@ -318,10 +318,6 @@ def _slots(entry: VerifiedEntry, literals: Sequence[Literal]) -> dict[int, str]:
             if literal.kind in kinds and literal.value in (parameter.example, example):
                 slots.setdefault(at, name)
     return dict(sorted(slots.items()))
-
-
-def _typed(value: str, parameter: Parameter) -> Value:
-    return parameter.model_copy(update={"example": value}).value
 
 
 def _is_year(text: str) -> bool:
@@ -357,7 +353,7 @@ def _occurrences(name: str, question: str) -> list[tuple[str, int, int]]:
 
 
 def _without_overlaps(literals: Iterable[Literal]) -> list[Literal]:
-    """Return `literals` in the order of the text, without those that overlap an earlier one of the argument."""
+    """Return `literals` in the order of the text, without those that overlap a preceding element of `literals`."""
     kept: list[Literal] = []
     for literal in literals:
         if all(literal.end <= other.start or literal.start >= other.end for other in kept):

@@ -1,4 +1,4 @@
-"""Writing of entries into knowledge files; everything else in a file, comments included, stays as it is."""
+"""Writing of entries into knowledge files; all other lines of a file, comments included, are unchanged."""
 
 import fcntl
 import os
@@ -21,7 +21,8 @@ def add_entry(path: Path, part: str, entry: Mapping[str, Any]) -> int:
     part, it has one key, the name.
 
     Raises:
-        KnowledgeNotWritable: the file cannot be read or written, or its part is not written in lines of its own.
+        KnowledgeNotWritable: the file cannot be read or written, or `part` cannot be extended without changing other
+            lines.
         DriverMissing: the package `pyyaml` is not installed.
     """
     try:
@@ -111,7 +112,7 @@ def _require_only_addition(part: str, before: LocatedValue, after: LocatedValue,
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Keep other processes from writing files of `folder`."""
+    """Hold a lock on `folder` that all writers of its files acquire."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -10,7 +10,7 @@ from typing import Any
 
 from agent.errors import DriverMissing
 
-Path = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 """The keys and positions that lead to a part of a value."""
 
 _MAX_DEPTH = 20
@@ -29,11 +29,11 @@ class LocatedValue:
     """A mapping, list, text or None, and the line of each of its parts by path."""
 
     value: Any
-    lines: dict[Path, int]
+    lines: dict[KeyPath, int]
     problems: list[tuple[int, str]] = field(default_factory=list)
-    """Keys that occur twice, with their lines; the first one counts."""
+    """Messages about keys that occur twice, with their lines; the first one is used."""
 
-    def line_of(self, path: Path) -> int:
+    def line_of(self, path: KeyPath) -> int:
         """Return the line of the part at `path`, or of the nearest part around it."""
         while path and path not in self.lines:
             path = path[:-1]
@@ -88,7 +88,7 @@ def dump_yaml(value: Mapping[str, Any]) -> str:
     return str(yaml.dump(value, Dumper=Dumper, allow_unicode=True, sort_keys=False, width=110))
 
 
-def _read(event: Any, events: Iterator[Any], path: Path, located: LocatedValue) -> Any:
+def _read(event: Any, events: Iterator[Any], path: KeyPath, located: LocatedValue) -> Any:
     kind = type(event).__name__
     line = event.start_mark.line + 1
     located.lines.setdefault(path, line)
@@ -108,10 +108,10 @@ def _read(event: Any, events: Iterator[Any], path: Path, located: LocatedValue) 
     while type(key := next(events)).__name__ != "MappingEndEvent":
         key_line = key.start_mark.line + 1
         if type(key).__name__ != "ScalarEvent":
-            raise YamlError("a key has to be text", key_line)
+            raise YamlError("a key must be text", key_line)
         is_repeated = key.value in mapping
         if is_repeated:
-            located.problems.append((key_line, f"`{key.value}` occurs twice; the first one counts"))
+            located.problems.append((key_line, f"`{key.value}` occurs twice; the first one is used"))
             _read(next(events), events, (), LocatedValue(None, {}))
             continue
         located.lines[*path, key.value] = key_line

@@ -133,7 +133,7 @@ TEXTS = {
     "confidence_low": "not sure",
     "confidence_in_words": "{word}: {why}",
     "draft": "Not sure: {why}.",
-    "nothing_against": "nothing found speaks against the query",
+    "nothing_against": "no problem was found in the query",
     "word_is_coded": "“{word}” is not a stored value; the comment on {column} says {comment}",
     "question_part_ignored": "the query does not use “{part}” of the question",
     "question_not_followed": "the query does not follow every word of the question",

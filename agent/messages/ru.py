@@ -133,7 +133,7 @@ TEXTS = {
     "confidence_low": "не уверен",
     "confidence_in_words": "{word}: {why}",
     "draft": "Не уверен: {why}.",
-    "nothing_against": "доводов против запроса не найдено",
+    "nothing_against": "в запросе не найдено проблем",
     "word_is_coded": "«{word}» не хранится как значение; в комментарии к {column} сказано {comment}",
     "question_part_ignored": "запрос не использует слова вопроса «{part}»",
     "question_not_followed": "запрос учитывает не все слова вопроса",

@@ -59,7 +59,7 @@ class ProposalStore:
         self._store, self._owner = store, owner
 
     def add(self, proposal: Proposal) -> bool:
-        """Store a proposal; return False if it was stored before, whatever became of it."""
+        """Store a proposal; return False if it was stored before, whatever its status is."""
         body = asdict(proposal)
         row = {name: body.pop(name) for name in ("source", "status", "proposed_at")}
         try:
@@ -95,10 +95,10 @@ class ProposalStore:
         return _proposal(row)
 
     def change(self, proposal: Proposal, expected: ProposalStatus) -> None:
-        """Replace the stored proposal, whose status has to be `expected`.
+        """Replace the stored proposal, whose status must be `expected`.
 
         Raises:
-            ProposalClosed: it has another status, because somebody else has reviewed it.
+            ProposalClosed: it has another status, because it was reviewed before.
         """
         body = asdict(proposal)
         row = {name: body.pop(name) for name in ("source", "status", "proposed_at")}

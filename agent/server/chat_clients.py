@@ -1,4 +1,4 @@
-"""What the routes for chat clients share: models, the user's message, the thread of a conversation, and answers."""
+"""Shared code of the routes for chat clients: models, the user's message, the thread of a conversation, answers."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from agent.server.tenants import Tenant
 from agent.types import ClarifyingQuestion
 
 DEFAULT_MODEL = "datasphinx"
-"""The model that chooses the source by the question."""
+"""Id of the model that chooses the source by the question."""
 _PREFIX = "datasphinx/"
 _SHOWN_CHARS = 200
 
@@ -90,7 +90,7 @@ def user_text(content: Content) -> str:
     """Return the text of the message to answer.
 
     Raises:
-        ValueError: a part of it is not text, and the question may be about that part.
+        ValueError: a part of it is not text.
     """
     if isinstance(content, list) and any(part.type != "text" for part in content):
         raise ValueError("only text can be read; images, audio and files cannot")

@@ -3,7 +3,7 @@
 from typing import Any
 
 from agent.analysis.earlier_results import keep_results
-from agent.analysis.evidence import evidence_of
+from agent.analysis.evidence import evidence_from_calls
 from agent.answers.confidence import confidence_of, with_confidence
 from agent.answers.outputs import analysis_clarification_output, analysis_failure_output, compose_answer
 from agent.errors import CannotAnswer
@@ -38,7 +38,7 @@ def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
         charts=[drawing["chart"] for drawing in state["drawn"]],
         draft=conclusion["answer"],
         instructions=services.instructions(state.get("source")),
-        evidence=evidence_of(state, ids),
+        evidence=evidence_from_calls(state, ids),
         names={kept["dataset_id"]: kept["summary"]["subject"] for kept in state["results"].values()},
     )
     estimator, threshold = services.roles.spec_confidence, services.min_spec_confidence

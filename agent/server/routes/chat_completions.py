@@ -82,7 +82,7 @@ class ChatRequest(BaseModel):
     def _check_last_message(self) -> Self:
         last = self.messages[-1]
         if last.role != "user":
-            raise ValueError("the last message has to be the user's")
+            raise ValueError("the last message must be the user's")
         user_text(last.content)
         return self
 
@@ -148,7 +148,7 @@ _COMPLETION: dict[str, Any] = {
 
 
 class _Piece(NamedTuple):
-    """Text of the steps, or the answer; the answer comes last, with the audit's totals."""
+    """Text of a step, or the answer with the token usage; the answer is the last piece."""
 
     reasoning: str = ""
     content: str = ""
@@ -220,8 +220,10 @@ class _Completion:
                         yield _Piece(reasoning=line)
                 elif kind == "output":
                     reply = cast(Reply, content)
-                    if reply["sql"]:
-                        yield _Piece(reasoning=_code_block(reply["sql"]))
+                    if sql := reply["sql"]:
+                        # The fence of the code block is longer than those in the statement.
+                        fence = "`" * max([3, *(len(run) + 1 for run in re.findall(r"`+", sql))])
+                        yield _Piece(reasoning=f"\n{fence}sql\n{sql}\n{fence}\n")
                     yield await run_in_threadpool(self._answer, reply)
 
     def _answer(self, reply: Reply) -> _Piece:
@@ -257,12 +259,6 @@ def _normal(text: str) -> str:
 
 def _choice(delta: dict[str, str], finish_reason: str | None = None) -> dict[str, Any]:
     return {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
-
-
-def _code_block(sql: str) -> str:
-    """Return a Markdown code block, with a fence longer than those in `sql`."""
-    fence = "`" * max([3, *(len(run) + 1 for run in re.findall(r"`+", sql))])
-    return f"\n{fence}sql\n{sql}\n{fence}\n"
 
 
 def _encode(kind: str, data: bytes) -> bytes:

@@ -122,7 +122,7 @@ def test_import_reports_changes(run: Run, configured: Path) -> None:
     lines = out.splitlines()
     assert "added: metric:net revenue" in lines
     assert "kept because hand-written: metric:buyers" in lines
-    assert "not imported: metric.margin: it combines figures of several tables (`order_items`, `orders`)" in lines
+    assert "not imported: metric.margin: it combines metrics of several tables (`order_items`, `orders`)" in lines
     report = json.loads(again[1])
     assert report["file"] == "knowledge/shop/imported_dbt_shop_analytics.yml"
     assert report["added"] == report["changed"] == report["removed"] == []
@@ -158,7 +158,7 @@ def test_import_and_export_of_other_formats(run: Run, configured: Path, tmp_path
         ("dbt", None, "No such file"),
         ("dbt", "{", "it is not JSON"),
         ("dbt", "[]", "it is not a JSON object"),
-        ("dbt", "{}", "it is no manifest of dbt"),
+        ("dbt", "{}", "it is not a manifest of dbt"),
         ("osi", "a: &x [*x]", "aliases"),
         ("osi", "semantic_model: 1", "it has no list `semantic_model`"),
         ("csv", "a,b\n", "no column `name`"),

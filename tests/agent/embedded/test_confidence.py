@@ -55,7 +55,7 @@ def test_a_likely_statement_is_confident(ask: Ask) -> None:
 
     assert output["confidence"]["value"] > 0.7
     assert output["status"] == "ok" and exit_code(output) == 0
-    assert output["confidence"]["reason"] == "nothing found speaks against the query"
+    assert output["confidence"]["reason"] == "no problem was found in the query"
     assert "Not sure" not in output["answer"]
     assert not any("often wrong" in note for note in output["audit"]["notes"])
 

@@ -1,7 +1,7 @@
 """The standard path (JSON, validation, tools) with a real model: `large` as published, behind its endpoint.
 
-It shows whether prompts and parsing suit a small model, not how well it answers. The nightly workflow runs it;
-elsewhere it is skipped unless `datasphinx model pull large` has fetched the weights.
+It shows whether prompts and parsing suit a small model, not how well it answers. The nightly workflow runs it
+with `-m nightly`, after `datasphinx model pull large`.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from agent.services import Services
 from agent.settings import load_settings
 from agent.sources.names import SAMPLE
 
-pytestmark = [pytest.mark.heavy, pytest.mark.embedded]
+pytestmark = [pytest.mark.nightly, pytest.mark.embedded]
 
 COUNTS = {
     "How many customers are there?": "SELECT COUNT(*) FROM customers",

@@ -106,4 +106,4 @@ def test_a_word_that_a_comment_explains_is_named_in_the_reason(tmp_path: Path) -
 
     assert ignored is not None and used is not None
     assert ignored["reason"] == "“down” is not a stored value; the comment on services.state says D = down"
-    assert used["reason"] == "nothing found speaks against the query"
+    assert used["reason"] == "no problem was found in the query"

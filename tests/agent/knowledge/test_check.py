@@ -138,7 +138,7 @@ def test_names_of_two_metrics_are_a_warning(shop: Open) -> None:
 
     assert problems(source) == [
         "knowledge/shop.yml:3: warning: `sales` names the metric `gross sales`, the metric `net sales`. "
-        "A question with this name is answered after asking which one is meant."
+        "Questions that use this name lead to a clarifying question."
     ]
 
 
@@ -151,7 +151,7 @@ def test_wrong_entry_is_not_used(shop: Open) -> None:
 
     relevant = source.knowledge.relevant("wrong revenue")
 
-    assert [defined.item.name for defined in relevant.defined] == ["revenue"]
+    assert [named.item.name for named in relevant.definitions] == ["revenue"]
 
 
 def test_problems_are_found_within_a_budget(shop: Open) -> None:

@@ -73,7 +73,7 @@ def test_plain_scalars_are_text_until_a_field_converts_them(read: Read) -> None:
             "knowledge/shop.yml:4: metric `revenue`: unknown key `filter`. Did you mean `filters`?",
         ),
         ("metric:\n  revenue: {}", "knowledge/shop.yml:1: unknown key `metric`. Did you mean `metrics`?"),
-        ("terms: [late]", "knowledge/shop.yml:1: `terms` has to be a mapping from names to entries"),
+        ("terms: [late]", "knowledge/shop.yml:1: `terms` must be a mapping from names to entries"),
         (
             "terms:\n  late: {definition: d, condition: a.b = 1, expression: a.c}",
             "knowledge/shop.yml:2: term `late`: a term has a condition or an expression, not both",
@@ -85,12 +85,12 @@ def test_plain_scalars_are_text_until_a_field_converts_them(read: Read) -> None:
         ),
         (
             "terms:\n  late: {definition: one}\n  late: {definition: two}",
-            "knowledge/shop.yml:3: `late` occurs twice; the first one counts",
+            "knowledge/shop.yml:3: `late` occurs twice; the first one is used",
         ),
         ("terms:\n  a: *b", "knowledge/shop.yml:2: the file is not valid YAML: aliases are not supported"),
         ("terms:\n\t- a", "knowledge/shop.yml:2: the file is not valid YAML: found character that cannot start any"),
-        ("just text", "knowledge/shop.yml:1: a knowledge file has to be a mapping. Its keys are"),
-        ("origin: me", "knowledge/shop.yml:1: `origin` has to be one of hand-written, imported, proposal"),
+        ("just text", "knowledge/shop.yml:1: a knowledge file must be a mapping. Valid keys:"),
+        ("origin: me", "knowledge/shop.yml:1: `origin` must be one of hand-written, imported, proposal"),
         (
             "verified:\n  - question: How many?\n    sql: S\n    parameters:\n      n: {type: number, example: x}",
             "knowledge/shop.yml:5: verified `How many?`: the example `x` is not a number",

@@ -81,7 +81,7 @@ def test_every_version_of_the_manifest_gives_the_same_facts(shop: Open, tmp_path
     left_out = reasons(report)
     assert left_out["model.shop_analytics.stg_orders"] == "the source has no table `stg_orders`"
     assert "`weight`" in left_out["model.shop_analytics.dim_products.weight"]
-    assert left_out["test.shop_analytics.orders_have_items"] == "it is no generic test"
+    assert left_out["test.shop_analytics.orders_have_items"] == "it is not a generic test"
     assert any("`accepted_range` has no counterpart" in reason for reason in left_out.values())
     assert "window" in left_out["metric.revenue_of_week"]
 
@@ -130,14 +130,14 @@ def test_metrics_of_semantic_models(shop: Open, tmp_path: Path) -> None:
     left_out = reasons(report)
     for subject, reason in {
         "metric.growth": "of another period",
-        "metric.margin": "figures of several tables (`order_items`, `orders`)",
+        "metric.margin": "metrics of several tables (`order_items`, `orders`)",
         "metric.visits": "is not imported",
         "metric.large_orders": "`fill_nulls_with`",
         "metric.visit_conversion": "type `conversion`",
         "metric.order_p90": "near",
         "metric.orders_by_month_filter": "timestamp_trunc",
         "semantic_model.sessions": "no table `web_sessions`",
-        "saved_query.revenue_by_region": "no dimension that it reaches",
+        "saved_query.revenue_by_region": "is not a dimension that can be reached from `orders`",
         "saved_query.margins": "`margin` is not imported",
     }.items():
         assert reason in left_out[subject], subject
@@ -169,9 +169,9 @@ def test_saved_queries_become_proposals_that_run(shop: Open, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("manifest", "message"),
     [
-        ({}, "no manifest of dbt"),
+        ({}, "not a manifest"),
         ({"metadata": {"dbt_schema_version": "https://schemas.getdbt.com/dbt/manifest/v7.json"}}, "has the version 7"),
-        ({"metadata": {"dbt_schema_version": "https://schemas.getdbt.com/dbt/catalog/v1.json"}}, "no manifest of dbt"),
+        ({"metadata": {"dbt_schema_version": "https://schemas.getdbt.com/dbt/catalog/v1.json"}}, "not a manifest"),
     ],
 )
 def test_other_artifacts_are_refused(shop: Open, manifest: Any, message: str) -> None:
@@ -347,7 +347,7 @@ def test_osi_import(shop: Open, tmp_path: Path) -> None:
         "shop": "a custom extension of SNOWFLAKE",
         "dataset sales_orders.channel_code": "`label` of a field has no counterpart",
         "dataset sales_orders.cube": "it has no SQL expression, only MDX",
-        "dataset derived": "its source `SELECT 1` is no table of this source",
+        "dataset derived": "its source `SELECT 1` is not a table of this source",
         "relationship to_nothing": "the dataset `derived` is not imported",
         "metric wrong": "the table `orders` has no column `nothing`",
     } | {"shop": left_out["shop"]}

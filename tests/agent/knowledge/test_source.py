@@ -151,7 +151,7 @@ def test_a_running_source_picks_up_changes(tmp_path: Path, undeclared: Path, wri
     changed = services.source("billing")
 
     assert unchanged is first
-    (term,) = changed.knowledge.relevant("paying persons").defined
+    (term,) = changed.knowledge.relevant("paying persons").definitions
     assert [str(condition) for condition in term.definition.conditions] == ["person.plan = 'paid'"]  # type: ignore[union-attr]
     assert ("billed_to", "person", False) in foreign_keys(changed, "invoice")
     assert changed.values is values and services.source("billing") is changed

@@ -29,7 +29,7 @@ terms:
 
 def usage(source: Source, name: str, sql: str) -> Usage:
     item = next(item for item in source.knowledge.knowledge.items if item.name == name)
-    definition = source.knowledge.defined(item).definition
+    definition = source.knowledge.named_definition(item).definition
     assert definition is not None
     return StatementForms(sql, source.catalog).usage(definition)
 
