@@ -62,8 +62,8 @@ class ValueIndex:
     ) -> "ValueIndex":
         """Return an index of `columns`, written atomically to the file at `path`, or in memory.
 
-        `folds_case` is True if the database compares text without regard to case. If the file cannot be written, the
-        index is built in memory.
+        `folds_case` is True if the database compares text without regard to case. If the file cannot be written, or
+        `stop` returns True before all columns are read, the index is built in memory.
         """
         if path is not None:
             with suppress(OSError, store.StoreError):
@@ -94,6 +94,8 @@ class ValueIndex:
         os.close(handle)
         try:
             store.build(Path(name), columns, folds_case=folds_case, stop=stop).close()
+            if stop():
+                raise InterruptedError("columns are missing, and nothing would add them to the file")
             os.replace(name, path)
         except BaseException:
             Path(name).unlink(missing_ok=True)

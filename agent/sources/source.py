@@ -37,7 +37,7 @@ from agent.sql.execute import RowAccess, check, execute
 from agent.sql.grants import grants_of
 from agent.sql.parameters import Value
 from agent.sql.row_rules import restrict
-from agent.sql.validation import ValueLookup, inferred_joins, warnings_of
+from agent.sql.validation import inferred_joins, warnings_of
 from agent.types import Limits, Result
 
 _REFRESH_AFTER_S = 300.0
@@ -189,6 +189,14 @@ class Source:
             index = self._values.current()
             return LabelledValues(index, self._labels) if self._labels else index
 
+    def complete_values(self) -> ValueIndex:
+        """Return the index of all stored values, after the background work that builds it."""
+        values = self.values
+        if self._values.background:
+            self._values.background.wait()
+            values = self.values
+        return values
+
     @cached_property
     def _labels(self) -> Labels:
         return labels_of(self.knowledge.knowledge, self.catalog)
@@ -275,15 +283,9 @@ def check_knowledge(source: Source) -> list[Problem]:
     Raises:
         SourceUnreachable: the database does not answer.
     """
-
-    def complete_values() -> ValueLookup:
-        values = source.values
-        if source._values.background:
-            source._values.background.wait()
-            values = source.values
-        return values
-
-    return source.knowledge.check(lambda sql, parameters: source.execute(sql, parameters=parameters), complete_values)
+    return source.knowledge.check(
+        lambda sql, parameters: source.execute(sql, parameters=parameters), source.complete_values
+    )
 
 
 def draft_knowledge(source: Source, present: Knowledge) -> dict[str, str]:

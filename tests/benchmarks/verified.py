@@ -51,7 +51,7 @@ def measure(folder: Path, cache_dir: Path) -> Measured:
         assert not [problem for item in knowledge.items for problem in source.knowledge.problems_of(item)]
         for case in cases:
             question, expected = str(case["question"]), case.get("equivalent")
-            match = source.knowledge.find_verified(question, lambda: source.values, embedder, lambda _: True)
+            match = source.knowledge.find_verified(question, source.complete_values, embedder, lambda _: True)
             if match is None:
                 missed += [question] if expected else []
             elif not expected or match.statement("sqlite") != _statement(entries[str(expected)], case["parameters"]):

@@ -100,6 +100,7 @@ def test_no_model_has_to_be_configured(write: Write, cache_dir: Path) -> None:
 
 def test_mark_is_in_the_language_of_the_question(asked: Scripted) -> None:
     agent = asked()
+    agent.services.source().complete_values()
 
     assert agent.ask("чистые продажи 2023")["answer"].endswith("Проверено: Ann, 2026-01-15.")
     assert agent.ask("2023 净销售额")["answer"].endswith("由 Ann 于 2026-01-15 核实。")

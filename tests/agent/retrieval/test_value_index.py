@@ -1,6 +1,7 @@
 """Search for stored values by the words of a question."""
 
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -243,3 +244,16 @@ def test_values_that_texts_name_are_found_together(index: ValueIndex) -> None:
         "DEU": {("DEU", "exact"), ("DE", "abbreviation"), ("Germany", "abbreviation")},
     }
     assert index.lookup([]) == {}
+
+
+def test_an_index_that_was_stopped_is_not_stored(tmp_path: Path) -> None:
+    path, read = tmp_path / "index.values", list[str]()
+
+    def columns() -> Iterator[ColumnValues]:
+        for name in "abc":
+            read.append(name)
+            yield ColumnValues("t", name, ("word",), True)
+
+    index = ValueIndex.build(columns(), path, stop=lambda: len(read) == 2)
+    assert not index.is_stored
+    assert list(tmp_path.iterdir()) == []
