@@ -160,7 +160,7 @@ def test_a_key_dialog_that_was_closed_stays_closed_for_requests_sent_before(visi
     key = new_key()
     site = visit(Model(COUNT), api_keys={"acme": hash_of(key)})
     field, held = site.page.get_by_label("Key", exact=True), list[Route]()
-    site.page.route("**/datasets", held.append, times=1)
+    site.page.route("**/datasets", lambda route: held.append(route), times=1)
     site.page.reload()
     expect(field).to_be_focused()
     site.page.keyboard.press("Escape")
