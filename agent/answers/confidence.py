@@ -79,7 +79,8 @@ def confidence_of(
     language = language_of(question)
     level = "low" if value < threshold else "high" if value >= _HIGH else "medium"
     reasons = [render(code, language, **facts) for code, facts in _reasons(question, sql, evidence, catalog)]
-    reason = "; ".join(reasons[:_MAX_REASONS]) or render("nothing_against", language)
+    without_reason = "model_uncertain" if level == "low" else "nothing_against"
+    reason = "; ".join(reasons[:_MAX_REASONS]) or render(without_reason, language)
     return Confidence(value=value, word=render(f"confidence_{level}", language), reason=reason)
 
 

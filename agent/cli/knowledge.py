@@ -67,9 +67,9 @@ def check(
         if not as_json:
             for problem in problems:
                 echo(str(problem), color=None if problem.is_warning else "red")
-            proposed = f", of which {proposals} are proposals" if proposals else ""
-            warned = f", {len(problems) - errors} warnings" if len(problems) > errors else ""
-            echo(f"{name}: {len(knowledge.items)} entries{proposed}; {errors} errors{warned}")
+            proposed = f" (proposals: {proposals})" if proposals else ""
+            warned = f", warnings: {len(problems) - errors}" if len(problems) > errors else ""
+            echo(f"{name}: entries: {len(knowledge.items)}{proposed}, errors: {errors}{warned}")
     if as_json:
         echo(json_text({"sources": reports}))
     elif not names:

@@ -29,7 +29,7 @@ def test_check_reports_problems_and_fails(run: Run, configured: Path) -> None:
     assert code == 3
     assert out.splitlines() == [
         "knowledge/shop/metrics.yml:2: metric `revenue`: there is no table `ordrs`. Did you mean `orders`?",
-        "shop: 1 entries; 1 errors",
+        "shop: entries: 1, errors: 1",
     ]
 
 

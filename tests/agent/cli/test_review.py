@@ -133,7 +133,7 @@ def test_chosen_meaning_of_a_shared_word_is_proposed(run: Run, folder: Path, con
         0, "accepted: knowledge/shop/verified.yml:2\n",
     )  # fmt: skip
     assert (folder / "verified.yml").read_text() == "choices:\n  sales: gross sales\n"
-    assert run("knowledge", "check")[:2] == (0, "shop: 3 entries; 0 errors\n")
+    assert run("knowledge", "check")[:2] == (0, "shop: entries: 3, errors: 0\n")
     (output,) = converse(question, sql=sql)
     assert output["clarification"] is None
     assert [each["name"] for each in output["definitions"]] == ["gross sales"]
