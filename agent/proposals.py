@@ -171,8 +171,6 @@ def _require_valid(proposal: Proposal, body: dict[str, Any], source: Source, pla
         except ValueError as error:
             raise ProposalInvalid(proposal.id, (str(error),)) from None
         item = Item("verified", proposal.question, entry, place)
-    problems = source.knowledge.check_new(
-        item, lambda sql, parameters: source.execute(sql, parameters=parameters), lambda: source.values
-    )
+    problems = source.knowledge.check_new(item, source.execute, source.complete_values)
     if problems:
         raise ProposalInvalid(proposal.id, tuple(problem.message for problem in problems))

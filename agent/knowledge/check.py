@@ -1,7 +1,7 @@
 """Checks of entries against a catalog, and against the data of a source."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from sqlglot import exp
 
@@ -30,8 +30,12 @@ from agent.types import Result
 
 _MAX_MESSAGE_CHARS = 500
 
-Run = Callable[[str, Mapping[str, Value]], Result]
-"""Runs a statement with its parameters."""
+
+class Run(Protocol):
+    """Executes a statement, as `Source.execute` does."""
+
+    def __call__(self, sql: str, *, parameters: Mapping[str, Value] = ...) -> Result:
+        """Return the rows of `sql` with `parameters` bound."""
 
 
 class CheckStatement(NamedTuple):
@@ -68,7 +72,7 @@ def problems_in_data(item: Item, catalog: Catalog, run: Run, values: Callable[[]
     """
     try:
         for statement in _statements(item, catalog):
-            run(*statement)
+            run(statement.sql, parameters=statement.parameters)
         if isinstance(item.entry, JoinEntry):
             yield from _cardinality_problems(item, item.entry, catalog, run)
     except SourceUnreachable:
@@ -173,7 +177,7 @@ def _cardinality_problems(item: Item, entry: JoinEntry, catalog: Catalog, run: R
     if not unique:
         return
     counts = [_count_repeated(columns, catalog).as_(f"repeated_{at}") for at, columns in enumerate(unique)]
-    result = run(print_statement(exp.select(*counts), catalog.dialect), {})
+    result = run(print_statement(exp.select(*counts), catalog.dialect))
     for columns, count in zip(unique, result["rows"][0], strict=True):
         if count:
             names = ", ".join(f"`{table}.{column}`" for table, column in columns)

@@ -107,7 +107,7 @@ def _listed_codes(catalog: Catalog, table: Table, column: Column, run: Run) -> d
         full = catalog.full_names[target.key]
         query = exp.select(*(exp.column(each, quoted=True) for each in (key, name.name)))
         query = query.from_(exp.table_(full.name, db=full.schema, quoted=True)).order_by("1").limit(_MAX_CODES + 1)
-        rows = run(print_statement(query, catalog.dialect), {})["rows"]
+        rows = run(print_statement(query, catalog.dialect))["rows"]
         if len(rows) <= _MAX_CODES:
             return {str(code): str(label) for code, label in rows if code is not None and label}
     return {}

@@ -1,11 +1,14 @@
-"""Blocking work in threads, separate from the threads of questions."""
+"""Work of requests: blocking work in threads separate from those of questions, and time limits."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import TypeVar
 
 import anyio.to_thread
 
 from agent.core.cancellation import Cancellation
+from agent.errors import RequestTimeout
 
 T = TypeVar("T")
 
@@ -22,3 +25,19 @@ async def cancellable(work: Callable[[Cancellation], T]) -> T:
         return await run_in_thread(lambda: work(stop))
     finally:
         stop.cancel()
+
+
+@asynccontextmanager
+async def time_limit(seconds: float | None) -> AsyncIterator[None]:
+    """Limit the time of the block.
+
+    Raises:
+        RequestTimeout: the block took longer than `seconds`.
+    """
+    try:
+        async with asyncio.timeout(seconds) as timeout:
+            yield
+    except TimeoutError:
+        if seconds is None or not timeout.expired():
+            raise
+        raise RequestTimeout(seconds) from None

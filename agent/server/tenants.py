@@ -144,14 +144,14 @@ class TenantServices(Services):
 
     def shares_knowledge(self, name: str) -> bool:
         """Return whether other tenants read the knowledge folder of the source `name`."""
-        settings, folder = self._server.settings, self.settings_of(name).knowledge
-        others = (settings.tenants.get(other, TenantSettings()) for other in settings.api_keys if other != self.owner)
-        folders = (
-            other.knowledge.get(name, settings.sources[name].knowledge)
-            for other in others
-            if other.sources is None or name in other.sources
+        settings = self._server.settings
+        others = (
+            settings_for(settings, other, settings.tenants.get(other, TenantSettings())).sources
+            for other in settings.api_keys
+            if other != self.owner
         )
-        return name in settings.sources and folder in folders
+        folder = self.settings_of(name).knowledge
+        return any(name in sources and sources[name].knowledge == folder for sources in others)
 
     def sample_url(self) -> str:
         """Return the URL of the sample database of the server."""

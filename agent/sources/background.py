@@ -4,7 +4,8 @@ import atexit
 import threading
 from collections.abc import Callable
 
-_JOIN_S = 5.0
+JOIN_S = 5.0
+"""Time, in seconds, to wait for work that is told to stop."""
 _by_name: "dict[str, Background]" = {}
 _lock = threading.Lock()
 
@@ -29,7 +30,7 @@ class Background:
         self._thread.join(timeout_s)
         return not self._thread.is_alive()
 
-    def stop(self, timeout_s: float = _JOIN_S) -> bool:
+    def stop(self, timeout_s: float = JOIN_S) -> bool:
         """Tell the work to stop and wait for it; return whether it has ended."""
         self._stopped.set()
         return self.wait(timeout_s)
@@ -62,4 +63,4 @@ def stop_all() -> None:
     for background in backgrounds:
         background._stopped.set()
     for background in backgrounds:
-        background.wait(_JOIN_S)
+        background.wait(JOIN_S)

@@ -26,7 +26,7 @@ from agent.schema.catalog import Catalog
 from agent.schema.describe import compact_lines, estimate_tokens
 from agent.schema.secret import unmatched_patterns
 from agent.settings import SourceSettings
-from agent.sources.background import Background
+from agent.sources.background import JOIN_S, Background
 from agent.sources.cache import file_stamp, fingerprint
 from agent.sources.catalog_loader import CatalogLoader
 from agent.sources.files import database_of
@@ -240,7 +240,7 @@ class Source:
         self.stop_background()
         self.release()
 
-    def stop_background(self, timeout_s: float = 5.0) -> None:
+    def stop_background(self, timeout_s: float = JOIN_S) -> None:
         """Stop background work, which writes to the cache, and wait up to `timeout_s` seconds for each to end."""
         for background in (self.background, self._values.background):
             if background:
@@ -283,9 +283,7 @@ def check_knowledge(source: Source) -> list[Problem]:
     Raises:
         SourceUnreachable: the database does not answer.
     """
-    return source.knowledge.check(
-        lambda sql, parameters: source.execute(sql, parameters=parameters), source.complete_values
-    )
+    return source.knowledge.check(source.execute, source.complete_values)
 
 
 def draft_knowledge(source: Source, present: Knowledge) -> dict[str, str]:
@@ -294,7 +292,7 @@ def draft_knowledge(source: Source, present: Knowledge) -> dict[str, str]:
     Raises:
         DatasphinxError: see `draft`.
     """
-    return draft(source.base_catalog, present, lambda sql, parameters: source.execute(sql, parameters=parameters))
+    return draft(source.base_catalog, present, source.execute)
 
 
 def import_knowledge(source: Source, imported: Imported, folder: Path, present: Knowledge) -> ImportReport:
@@ -306,14 +304,7 @@ def import_knowledge(source: Source, imported: Imported, folder: Path, present: 
         OSError: the file cannot be read or written.
         SourceUnreachable: the database does not answer.
     """
-    return import_entries(
-        imported,
-        folder,
-        present,
-        source.base_catalog,
-        lambda sql, parameters: source.execute(sql, parameters=parameters),
-        lambda: source.values,
-    )
+    return import_entries(imported, folder, present, source.base_catalog, source.execute, source.complete_values)
 
 
 def open_source(

@@ -1,8 +1,6 @@
 """A call by an MCP client: its context, the choice of the source, and the rows that the client gets."""
 
-import asyncio
-from collections.abc import AsyncIterator, Collection, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,7 +9,7 @@ from mcp.server import ServerRequestContext
 from mcp_types import CallToolRequestParams
 
 from agent.core.cancellation import Cancellation
-from agent.errors import InputInvalid, RequestTimeout, SourceNotFound
+from agent.errors import InputInvalid, SourceNotFound
 from agent.messages import Language, Message
 from agent.server.background import cancellable
 from agent.server.errors import accepted_language
@@ -50,22 +48,6 @@ class Call:
 def request_language(context: ServerRequestContext[Any, Any]) -> Language:
     """Return the language that an HTTP request accepts, or English."""
     return accepted_language(context.request.scope) if context.request is not None else "en"
-
-
-@asynccontextmanager
-async def time_limit(seconds: float | None) -> AsyncIterator[None]:
-    """Limit the time of the block.
-
-    Raises:
-        RequestTimeout: the block took longer than `seconds`.
-    """
-    try:
-        async with asyncio.timeout(seconds) as timeout:
-            yield
-    except TimeoutError:
-        if seconds is None or not timeout.expired():
-            raise
-        raise RequestTimeout(seconds) from None
 
 
 def resolve_source(services: Services, name: str | None) -> str:

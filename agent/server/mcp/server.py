@@ -40,9 +40,10 @@ from agent.core.version import package_version
 from agent.errors import DatasphinxError, InputInvalid, InternalError
 from agent.messages import Message
 from agent.run_events import RUN_SQL
+from agent.server.background import time_limit
 from agent.server.mcp import prompts, resources
 from agent.server.mcp.answering import Answer, Ask, ask, invalid_input
-from agent.server.mcp.call import Call, request_language, time_limit
+from agent.server.mcp.call import Call, request_language
 from agent.server.mcp.explanation import Explanation, Trace, explain_answer
 from agent.server.mcp.schema import NoArguments, Schema, SchemaQuery, SourceList, list_sources, show_schema
 from agent.server.mcp.statements import Check, Rows, Statement, check_sql, run_sql

@@ -1,6 +1,5 @@
 """OpenAI-compatible routes: chat completions and models."""
 
-import asyncio
 import re
 import time
 import uuid
@@ -17,7 +16,7 @@ from agent.conversation.reply import Reply
 from agent.conversation.threads import Link
 from agent.core.canonical import value_hash
 from agent.core.text import valid_text
-from agent.errors import RequestTimeout
+from agent.server.background import time_limit
 from agent.server.chat_clients import (
     ChatModel,
     Content,
@@ -115,11 +114,8 @@ def chat_routes(graphs: Sequence[ServedGraph]) -> APIRouter:
         seconds = tenant.services.settings.request_timeout_s
         if body.stream:
             return event_response(completion.chunks(), request.scope, seconds, _encode)
-        try:
-            async with asyncio.timeout(seconds):
-                return Response(PlainJSON().dumps(await completion.whole()), media_type=JSONResponse.media_type)
-        except TimeoutError:
-            raise RequestTimeout(seconds) from None
+        async with time_limit(seconds):
+            return Response(PlainJSON().dumps(await completion.whole()), media_type=JSONResponse.media_type)
 
     return router
 

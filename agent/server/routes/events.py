@@ -14,7 +14,8 @@ from starlette.types import Scope
 
 from agent.answers.progress import step_line
 from agent.conversation.conversations import Event
-from agent.errors import DatasphinxError, InternalError, RequestTimeout
+from agent.errors import DatasphinxError, InternalError
+from agent.server.background import time_limit
 from agent.server.errors import problem
 from agent.server.runnable import PlainJSON, ServedGraph
 from agent.server.tenants import current_tenant
@@ -114,12 +115,10 @@ async def _lines(
 ) -> AsyncGenerator[bytes]:
     """Yield the encoded events; if they fail or time out, a `problem` is the last."""
     try:
-        async with asyncio.timeout(seconds), aclosing(events):
+        async with time_limit(seconds), aclosing(events):
             async for kind, data in events:
                 yield encode(kind, PlainJSON().dumps(data))
         return
-    except TimeoutError:
-        failure: DatasphinxError = RequestTimeout(seconds)
     except DatasphinxError as error:
         failure = error
     except Exception as error:

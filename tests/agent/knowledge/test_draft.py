@@ -1,6 +1,7 @@
 """Proposals from comments, codes, values and inferred joins."""
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 from agent.knowledge.draft import draft
 from agent.knowledge.entries import ColumnEntry, JoinEntry
@@ -40,7 +41,7 @@ CATALOG = Catalog(
 )
 
 
-def run(sql: str, parameters: Mapping[str, Value]) -> Result:
+def run(sql: str, *, parameters: Mapping[str, Value] = MappingProxyType({})) -> Result:
     raise AssertionError(f"no statement is needed, but this one runs: {sql}")
 
 

@@ -15,11 +15,11 @@ from openai.types.chat import ChatCompletion
 
 from agent.errors import StatementCancelled
 from agent.sample.shop import shop_url
-from tests.agent.analysis.conftest import BY_ACCOUNT
 from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS
 from tests.agent.conftest import Keep
 from tests.agent.record.stores import fresh_url
 from tests.agent.server.serving import COUNT, LANGSERVE_WARNING, Served, serving
+from tests.agent.server.test_analyst import query_or_finish
 from tests.agent.server.test_clients_that_leave import UNBOUNDED, Held, client, statements
 from tests.agent.server.test_tenants import ACME, BETA, KEYS, as_
 from tests.agent.sql.test_execute import ENDLESS
@@ -46,15 +46,6 @@ def statement_for(messages: list[Any]) -> dict[str, Any]:
     return BY_STATUS if "by status" in prompt else COUNT
 
 
-def analyse(messages: list[Any]) -> dict[str, Any]:
-    """What the analyst's model does: it queries the returns by account, and ends."""
-    prompt = "\n".join(message.content for message in messages)
-    if '"r1"' in prompt:
-        return {"tool": "finish", "arguments": {"answer": "beta has 70, alpha 30."}}
-    dataset_id = "ds_" + prompt.split("ds_", 1)[1][:16]
-    return {"tool": "run_query", "arguments": {"dataset_id": dataset_id, "query": BY_ACCOUNT}}
-
-
 @pytest.fixture(scope="module")
 def shared_server(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server with two sources and two tenants, of which the second may query one and ask once a minute."""
@@ -67,7 +58,7 @@ def shared_server(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         "enable_sql_validation": False,
     }
     narrated = {"answer": "delivered dominates with 9,488 orders.", "output_type": "dataframe"}
-    answers = {"GeneratedSQL": [statement_for], "AnalystStep": [analyse], "NarratedAnswer": [narrated]}
+    answers = {"GeneratedSQL": [statement_for], "AnalystStep": [query_or_finish], "NarratedAnswer": [narrated]}
     with serving(cache_dir, answers, **settings) as server:
         yield server
 
