@@ -167,6 +167,7 @@ class ModelClient:
         temperature: float | None = None,
         seed: int | None = None,
         stop: str | None = None,
+        max_tokens: int | None = None,
         alternatives: bool = False,
     ) -> WrittenText:
         """Return the text that the model generates, recorded as a call for `GeneratedSQL` or the name of `schema`.
@@ -183,6 +184,8 @@ class ModelClient:
         name = schema[0] if schema else GeneratedSQL.__name__
         values = {"temperature": temperature, "seed": seed, "stop": [stop] if stop else None}
         options: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
+        if max_tokens:
+            options |= body_options({"max_tokens": max_tokens})
         if grammar:
             options |= body_options({"grammar": grammar})
         if schema:
