@@ -24,8 +24,9 @@ from agent.schema.catalog import Catalog, ColumnKey
 from agent.schema.describe import one_line
 from agent.sql.dialects import print_statement
 from agent.sql.guard import parse
+from agent.sql.names import resolve
 from agent.sql.parameters import Value
-from agent.sql.validation import ValueLookup, validated_sql
+from agent.sql.validation import ValueLookup, missing_literals, validated_sql
 from agent.types import Result
 
 _MAX_MESSAGE_CHARS = 500
@@ -73,6 +74,9 @@ def problems_in_data(item: Item, catalog: Catalog, run: Run, values: Callable[[]
     try:
         for statement in _statements(item, catalog):
             run(statement.sql, parameters=statement.parameters)
+            query = resolve(statement.sql, catalog)
+            for remark in missing_literals(query, values) if query else ():
+                yield _problem(item, remark.text, is_warning=True)
         if isinstance(item.entry, JoinEntry):
             yield from _cardinality_problems(item, item.entry, catalog, run)
     except SourceUnreachable:

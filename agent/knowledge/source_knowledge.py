@@ -110,8 +110,10 @@ class SourceKnowledge:
         for existing in self.knowledge.items:
             if existing.kind == item.kind and normal_form(existing.name) == name:
                 return [Problem(item.place, f"{item.kind} `{item.name}` is already defined at {existing.place}")]
-        problems = [problem for problem in self.problems_of(item) if not problem.is_warning]
-        return problems or [*problems_in_data(item, self.catalog, run, values)]
+        problems = self.problems_of(item)
+        if all(problem.is_warning for problem in problems):
+            problems = (*problems_in_data(item, self.catalog, run, values),)
+        return [problem for problem in problems if not problem.is_warning]
 
     def is_valid(self, item: Item) -> bool:
         """Return whether an entry fits the catalog and its statement has not failed; warnings are ignored."""

@@ -390,36 +390,32 @@ class ValueLookup(Protocol):
         """Return up to `limit` values of the column that are most similar to `literal`."""
 
 
-def compares_text(query: ResolvedQuery) -> bool:
-    """Return whether any literal could be looked up."""
-    return bool(_compared_texts(query))
-
-
 _NEAREST = "; nearest: "
 
 
-def missing_literals(query: ResolvedQuery, values: ValueLookup) -> Iterator[Remark]:
-    """Report literals compared by `=` or IN that do not occur in the text column, with the nearest values.
+def missing_literals(query: ResolvedQuery, values: Callable[[], ValueLookup]) -> Iterator[Remark]:
+    """Report literals compared by `=`, `<>` or IN that do not occur in the text column, with the nearest values.
 
-    This is never a problem, since an empty result may be correct.
+    This is never a problem, since an empty result may be correct. `values` is called only if there are such literals.
     """
     for table, column, literal in _compared_texts(query)[:_MAX_LOOKUPS]:
-        if values.contains(table, column, literal) is False:
-            nearest = ", ".join(repr(one_line(value)) for value in values.nearest(table, column, literal))
+        index = values()
+        if index.contains(table, column, literal) is False:
+            nearest = ", ".join(repr(one_line(value)) for value in index.nearest(table, column, literal))
             hint = f"{_NEAREST}{nearest}" if nearest else ""
             yield Remark(f"no row of {table} has {one_line(literal)!r} in {column}{hint}")
 
 
 def _compared_texts(query: ResolvedQuery) -> list[tuple[str, str, str]]:
-
+    """Return the table, column and text of each comparison; empty texts are left out, as in `name <> ''`."""
     texts = []
     for scope, _ in query.selects():
-        for node in scope.find_all(exp.EQ, exp.In):
+        for node in scope.find_all(exp.EQ, exp.NEQ, exp.In):
             parts = node.expressions if isinstance(node, exp.In) else [node.this, node.expression]
             reference = next((column for part in (node.this, *parts) if (column := query.column_of(part, scope))), None)
             if reference and reference.column.type_class == "text" and not reference.column.secret:
                 strings = [part.name for part in parts if isinstance(part, exp.Literal) and part.is_string]
-                texts += [(reference.table.key, reference.column.name, text) for text in strings]
+                texts += [(reference.table.key, reference.column.name, text) for text in strings if text]
     return list(dict.fromkeys(texts))
 
 
@@ -459,10 +455,10 @@ def _remarks(query: ResolvedQuery) -> list[Remark]:
 
 
 def _about_literals(query: ResolvedQuery, values: Callable[[], ValueLookup] | None) -> list[Remark]:
-    if values is None or not compares_text(query):
+    if values is None:
         return []
     try:
-        return list(missing_literals(query, values()))
+        return list(missing_literals(query, values))
     except Exception:
         # Reading the index may require a database that is currently unavailable.
         _log.exception("the literals of a statement could not be looked up")

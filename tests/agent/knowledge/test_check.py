@@ -35,7 +35,7 @@ def test_correct_knowledge_has_no_problem(shop: Open) -> None:
         metrics:
           revenue by region:
             expression: SUM(order_items.line_total)
-            filters: [regions.name <> 'North', "orders.status <> 'cancelled'"]
+            filters: [regions.name <> 'Asia Pacific', "orders.status <> 'cancelled'"]
             date_column: orders.ordered_on
             dimensions: [customers.country]
           items per order: {expression: COUNT(*) * 1.0 / COUNT(DISTINCT order_id), tables: order_items}
@@ -63,6 +63,14 @@ def test_correct_knowledge_has_no_problem(shop: Open) -> None:
         (
             "tables:\n  orders:\n    columns:\n      channel: {labels: {X: post}}",
             "4: warning: column `orders.channel`: no row has the code `X`",
+        ),
+        (
+            "metrics:\n  a: {expression: COUNT(orders.order_id), filters: [\"orders.status <> 'canceled'\"]}",
+            "2: warning: metric `a`: no row of orders has 'canceled' in status; nearest: 'cancelled'",
+        ),
+        (
+            "terms:\n  a: {definition: d, condition: \"orders.channel IN ('W', 'X')\"}",
+            "2: warning: term `a`: no row of orders has 'X' in channel",
         ),
         (
             "metrics:\n  a: {expression: SUM(orders.amount)}",
