@@ -1,6 +1,6 @@
 """Node: write a statement with the model."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, cast
 
@@ -73,7 +73,11 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
         failure = {"failure": failure_of(SqlNotGenerated(attempt.problem))} if attempt.is_final else {}
         return {**update, **failure, "sql_error_info": attempt.problem}
     if attempt.alternatives and may_offer:
-        update |= _question_or_first(state, _with_defined_words(state, attempt.alternatives, source), source)
+        options = attempt.alternatives.alternatives
+        statements = _following(state, [option.sql or "" for option in options], source)
+        kept = [option for option in options if (option.sql or "") in statements]
+        answer = attempt.alternatives.model_copy(update={"alternatives": kept})
+        update |= _question_or_first(state, answer, source)
     update |= _question_if_unsure(state, attempt, source, services)
     if update.get("clarification"):
         return update
@@ -93,15 +97,14 @@ def _may_ask(state: State, services: Services) -> bool:
     return mode == "auto" and is_allowed and not state.get("sql_request")
 
 
-def _with_defined_words(state: State, answer: GeneratedSQL, source: Source) -> GeneratedSQL:
-    """Return `answer` with those alternatives that follow the definitions of the question, if any does.
+def _following(state: State, statements: Sequence[str], source: Source) -> Sequence[str]:
+    """Return those of `statements` that follow the definitions of the question; all of them if none does.
 
     The user is not asked about a defined term.
     """
     if not relevant_knowledge(state, source).definitions:
-        return answer
-    kept = [option for option in answer.alternatives if option.sql and not departures(state, source, option.sql)]
-    return answer.model_copy(update={"alternatives": kept}) if kept else answer
+        return statements
+    return [sql for sql in statements if sql and not departures(state, source, sql)] or statements
 
 
 def _question_or_first(state: State, answer: GeneratedSQL, source: Source) -> dict[str, Any]:
@@ -129,10 +132,13 @@ def _question_if_unsure(state: State, attempt: WrittenSql, source: Source, servi
     """
     value = services.roles.confidence.estimate(attempt.evidence)
     is_unsure = value is not None and value < services.min_confidence
-    if not is_unsure or len(attempt.readings) < 2 or state.get("clarifications") or not _may_ask(state, services):
+    if not is_unsure or state.get("clarifications") or not _may_ask(state, services):
+        return {}
+    statements = _following(state, attempt.readings, source)
+    if len(statements) < 2:
         return {}
     language = language_of(state["question"])
-    options = options_of(attempt.readings, source.catalog, language)
+    options = options_of(statements, source.catalog, language)
     question, readings = compare_readings(state, render("which_reading", language), None, options, source)
     return put_question(state, question, readings) if question else {}
 

@@ -38,8 +38,8 @@ class QuestionConstraints:
     """Whether the question contains a negation."""
     texts: str = ""
     """Names and stored texts in lower case, in which every text of the statement must occur; empty: no constraint."""
-    metrics: Collection[str] = ()
-    """The columns that stand for metrics of the question."""
+    definitions: Collection[str] = ()
+    """The columns that stand for metrics of the question, and its terms as texts in quotes; each must occur."""
 
     def count_violations(self, statement: str) -> int:
         """Return the number of constraints that a compact statement violates, including unsupported texts."""
@@ -49,7 +49,7 @@ class QuestionConstraints:
         unsupported_texts = sum(
             not _ALWAYS_ALLOWED.fullmatch(text) and text not in self.texts for text in texts if self.texts
         )
-        missing = sum(text not in statement for text in (*self.figures, *self.metrics))
+        missing = sum(text not in statement for text in (*self.figures, *self.definitions))
         return lacks_value + lacks_negation + unsupported_texts + missing
 
 

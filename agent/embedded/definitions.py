@@ -42,6 +42,12 @@ class DefinedColumns:
     terms: Mapping[ColumnKey, Sequence[NamedDefinition]] = field(default_factory=dict)
 
     @property
+    def names(self) -> list[str]:
+        """The names of the metrics' columns, and the terms as texts in quotes."""
+        texts = (each.item.name.replace("'", "''") for group in self.terms.values() for each in group)
+        return [*(name for _, name in self.metrics), *(f"'{text}'" for text in texts)]
+
+    @property
     def metric_kinds(self) -> dict[ColumnKey, Kind]:
         """The kinds of the columns of metrics in a grammar."""
         return {

@@ -132,7 +132,7 @@ def write_statement(
         read_candidate(text, source, may_repair=options.repair, question=question, defined=defined) for text in texts
     )
     constraints = constraints_of(question, [value.value for value in values], _examples(source, selection))
-    constraints = replace(constraints, metrics=[name for _, name in defined.metrics])
+    constraints = replace(constraints, definitions=defined.names)
     if options.candidates == 1:
         candidate = next(candidates)
         return WrittenStatement(candidate, evidence=_evidence(candidate, constraints, values, None, source))

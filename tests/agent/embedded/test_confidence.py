@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
+from pydantic import SecretStr
 
 from agent.embedded.confidence import Calibration, Task, shipped_calibration, write_calibrations
 from agent.errors import exit_code
 from agent.graph import build_graph
 from agent.llm.scripted import ScriptedModel
 from agent.services import Services
-from agent.settings import load_settings
+from agent.settings import SourceSettings, load_settings
 from agent.types import EmbeddedOptions, Evidence
 from tests.databases import make_database, url
 from tests.likely import likely
@@ -38,8 +39,9 @@ def ask(tmp_path: Path, cache_dir: Path) -> Ask:
 
     def make(*texts: Any, question: str = QUESTION, answer: str | None = None, **inputs: Any) -> dict[str, Any]:
         settings = {name: inputs.pop(name) for name in ("min_confidence",) if name in inputs}
+        source = SourceSettings(url=SecretStr(url(path)), knowledge=inputs.pop("knowledge", None))
         services = Services(
-            load_settings(source=url(path), cache_dir=cache_dir, **settings),
+            load_settings(source="main", sources={"main": source}, cache_dir=cache_dir, **settings),
             model=ScriptedModel({"text": texts}),
             embedded=EmbeddedOptions(),
         )
@@ -83,6 +85,23 @@ def test_unlikely_statements_with_different_results_become_a_question_with_previ
     options = output["clarification"]["options"]
     assert [option["label"] for option in options] == ["COUNT(*)", "COUNT(DISTINCT state)", "name"]
     assert [option["preview"]["first"] for option in options] == [3, 2, "mail"]
+
+
+def test_statements_that_depart_from_a_definition_are_not_offered(ask: Ask, tmp_path: Path) -> None:
+    knowledge = tmp_path / "knowledge"
+    knowledge.mkdir()
+    terms = "terms:\n  live: {definition: up, condition: \"services.state = 'U'\"}\n"
+    knowledge.joinpath("terms.yml").write_text(terms, encoding="utf-8")
+    live = likely("FROM services SELECT COUNT(*) WHERE term = 'live'", 1e-5)
+    texts = likely(COUNT, 1e-4), live, likely(STATES, 1e-6)
+    names = likely("FROM services SELECT name WHERE term = 'live'", 1e-6)
+    question = "How many live services are there?"
+
+    draft = ask(*texts, question=question, knowledge=knowledge)
+    asked = ask(*texts[:2], names, question=question, knowledge=knowledge)
+
+    assert (draft["status"], draft["value"]) == ("unsure", 2)
+    assert [option["label"] for option in asked["clarification"]["options"]] == ["COUNT(*)", "name"]
 
 
 def test_equal_results_are_not_asked_about(ask: Ask) -> None:

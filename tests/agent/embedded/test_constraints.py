@@ -70,8 +70,9 @@ def test_a_word_of_the_question_that_is_no_name_and_is_stored_nowhere_is_made_up
     assert said.count_violations(f"FROM loans SELECT COUNT(*) WHERE {condition}") == made_up
 
 
-def test_a_metric_of_the_question_has_to_be_used() -> None:
-    constraints = QuestionConstraints(metrics=("net_sales",))
+def test_definitions_of_the_question_have_to_be_used() -> None:
+    constraints = QuestionConstraints(definitions=("net_sales", "'late order'"))
 
-    assert constraints.count_violations("FROM orders SELECT SUM(net_sales)") == 0
-    assert constraints.count_violations("FROM orders SELECT COUNT(*)") == 1
+    assert constraints.count_violations("FROM orders SELECT SUM(net_sales) WHERE term = 'late order'") == 0
+    assert constraints.count_violations("FROM orders SELECT SUM(net_sales)") == 1
+    assert constraints.count_violations("FROM orders SELECT COUNT(*)") == 2

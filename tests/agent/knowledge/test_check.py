@@ -65,12 +65,12 @@ def test_correct_knowledge_has_no_problem(shop: Open) -> None:
             "4: warning: column `orders.channel`: no row has the code `X`",
         ),
         (
-            "metrics:\n  a: {expression: COUNT(orders.order_id), filters: [\"orders.status <> 'canceled'\"]}",
-            "2: warning: metric `a`: no row of orders has 'canceled' in status; nearest: 'cancelled'",
+            "metrics:\n  paid: {expression: COUNT(orders.order_id), filters: [\"orders.status <> 'canceled'\"]}",
+            "2: warning: metric `paid`: no row of orders has 'canceled' in status; nearest: 'cancelled'",
         ),
         (
-            "terms:\n  a: {definition: d, condition: \"orders.channel IN ('W', 'X')\"}",
-            "2: warning: term `a`: no row of orders has 'X' in channel",
+            "terms:\n  remote: {definition: d, condition: \"orders.channel IN ('W', 'X')\"}",
+            "2: warning: term `remote`: no row of orders has 'X' in channel",
         ),
         (
             "metrics:\n  a: {expression: SUM(orders.amount)}",
