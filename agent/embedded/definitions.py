@@ -30,7 +30,7 @@ _NAME = re.compile(r"\W+")
 
 @dataclass(frozen=True)
 class DefinedColumns:
-    """The schema with a column for each term and metric that the question names, and the way back."""
+    """The schema with a column for each term and metric that the question names, and their SQL."""
 
     catalog: Catalog
     selection: Mapping[str, Sequence[str]]

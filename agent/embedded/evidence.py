@@ -17,7 +17,7 @@ def evidence_of(
     values: Sequence[LinkedValue],
     selection: Selection[Any] | None,
 ) -> Evidence:
-    """Return what is known about the candidate with this text; `values` are linked to the question.
+    """Return the evidence about the candidate with this text; `values` are linked to the question.
 
     `selection` is that of several candidates, if they were compared.
     """

@@ -1,6 +1,6 @@
 """Files with the state of the embedded model after the beginning of a prompt, which is the same for a whole schema.
 
-To read the description of a schema takes the model 1 to 4 s on one core; to read its state from a file takes 20 ms.
+Reading the description of a schema takes the model 1 to 4 s on one core; reading its state from a file takes 20 ms.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Selection among executed candidates of the embedded model: the most likely one whose result nothing speaks against.
+"""Selection among executed candidates of the embedded model: the most likely one with rows and without violations.
 
 Candidates without rows are dropped if others return rows, as in execution-guided decoding (Wang et al. 2018, "Robust
 Text-to-SQL Generation with Execution-Guided Decoding").
@@ -42,7 +42,7 @@ def executed_candidate(
 
 @dataclass(frozen=True)
 class Selection(Generic[CandidateT]):
-    """The selected candidate, and what its rivals say about it."""
+    """The selected candidate, its rivals, and how many of them agree with it."""
 
     best: ExecutedCandidate[CandidateT]
     others: tuple[ExecutedCandidate[CandidateT], ...]
@@ -81,7 +81,8 @@ def is_decided(
     """Return whether no further text can be more likely than the best candidate, which has rows and no violations.
 
     `logprobs` are those of all distinct texts so far: the probability of every other text is at most what they leave
-    of 1. If none of the texts `remain`, a candidate without violations is enough, and so is the failure of all.
+    of 1. `remaining` is the number of texts that can still be generated; at 0, a candidate without violations decides,
+    and so does the failure of all candidates.
     """
     if not executed:
         return remaining <= 0

@@ -73,7 +73,7 @@ class EmbeddedSqlWriter:
 
 @dataclass(frozen=True)
 class WrittenStatement:
-    """A statement of the embedded model, and what is known about it."""
+    """A statement of the embedded model, with the evidence for and against it."""
 
     candidate: Candidate
     readings: tuple[str, ...] = ()

