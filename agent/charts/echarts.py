@@ -15,7 +15,7 @@ from agent.charts.figure import COLOURS, Box, ChartData, Figure, Series, share_d
 from agent.charts.plot_spec import PlotSpec, YFormat
 from agent.charts.scale import time_format
 from agent.charts.select import select_chart
-from agent.messages import Language, language_of
+from agent.messages import Language, language_of, render
 from agent.types import AnswerChart, Result
 
 Option = dict[str, Any]
@@ -209,11 +209,14 @@ def _box(figure: Figure) -> Option:
     data = figure.data
     boxes = [[b.low, b.lower, b.middle, b.upper, b.high] if b else [None] * 5 for b in data.boxes]
     outliers = [[x, value] for x, box in enumerate(data.boxes) if box for value in box.outliers]
+    parts = [render(f"chart_box_{part}", figure.language) for part in ("low", "lower", "middle", "upper", "high")]
+    # The names of the dimensions are the words in the tooltip.
+    named = {"dimensions": [figure.x_name, *parts], "encode": {"tooltip": [1, 2, 3, 4, 5]}}
     return {
         "tooltip": _tooltip("item"), "grid": _grid(figure),
         "xAxis": _categories(figure.x_name, data.categories), "yAxis": _values(figure),
         "series": [
-            {"name": figure.y_name, "type": "boxplot", "data": boxes},
+            {"name": figure.y_name, "type": "boxplot", **named, "data": boxes},
             {"name": figure.y_name, "type": "scatter", "data": outliers},
         ],
     }  # fmt: skip

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import expect
 
-from tests.agent.charts.results import option, result
+from agent.charts.echarts import draw
+from tests.agent.charts.results import option, plot_spec, result
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import ASKS, QUESTION, Model
 from tests.agent.server.serving import LANGSERVE_WARNING
@@ -112,6 +113,15 @@ def test_every_number_is_written_as_in_the_language_of_the_page(visit: Visit) ->
             assert [text for text in texts if wrong.search(text)] == [], (language, name)
             assert any(grouped in text for text in texts), (language, name, texts)
         assert f"b: 12{',' if language == 'ru' else '.'}5%" in page.evaluate(DRAWN, [options["pie"], language])
+
+
+def test_the_tooltip_of_a_box_is_in_the_language_of_the_answer(visit: Visit) -> None:
+    rows = result({"k": "string", "v": "float"}, *(("a", value) for value in (1, 2, 3, 4, 5)))
+    box = draw(rows, plot_spec({"chart_type": "box", "x": "k", "y": "v"}, rows), "ru").option
+
+    texts = "\n".join(visit().page.evaluate(DRAWN, [box, "ru"]))
+
+    assert "нижний квартиль" in texts and "медиана" in texts and "Q1" not in texts
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
