@@ -35,6 +35,9 @@ def begin(state: State) -> Send:
     if "clarification_answer" in inputs:
         return _continue_after_clarification(state, inputs)
     inputs.pop("clarification", None)
+    if inputs.get("sql_only"):
+        # Readings are compared by their results.
+        inputs["clarify"] = "never"
     if not turns or not is_follow_up(inputs.get("question")):
         previous = _previous_inputs(state, ("source",)) if turns else {}
         return Send("retrieve_tables", {**previous, **inputs, "turns": turns})

@@ -72,6 +72,7 @@ _INPUTS = (
     "clarification",
     "enable_sql_validation",
     "effort",
+    "sql_only",
 )
 """Inputs of the graphs."""
 

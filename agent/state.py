@@ -71,6 +71,8 @@ class Input(TypedDict, total=False):
     """Whether the model validates the statement; by default, as the settings say."""
     effort: Annotated[Effort | None, EphemeralValue]
     """How many model calls the question may cost; by default, as the settings say."""
+    sql_only: Annotated[bool | None, EphemeralValue]
+    """Whether the statement is written and checked, but not executed; no clarifying question is asked then."""
 
 
 class Output(TypedDict, total=False):

@@ -3,7 +3,7 @@
 from typing import Any
 
 from agent.answers.confidence import confidence_of, statement_evidence, with_confidence
-from agent.answers.outputs import clarification_output, compose_answer, failure_output
+from agent.answers.outputs import clarification_output, compose_answer, failure_output, statement_output
 from agent.charts.echarts import chart_of
 from agent.clarify.ambiguity import assumptions_of
 from agent.core.failure import failure_of
@@ -25,13 +25,11 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     """Return text, output type, value, table and chart; a model writes the text only of a long result or on request.
 
     The text ends with the assumptions. The answer becomes the last turn of the conversation; it replaces a turn that
-    the user rejected or asked for in another form.
+    the user rejected or asked for in another form. A statement that was not to be executed is no answer.
     """
-    failure, result, clarification = state.get("failure"), state.get("result"), state.get("clarification")
-    if clarification and not failure:
-        return clarification_output(clarification)
-    if failure or not result:
-        return failure_output(failure or failure_of(SqlNotGenerated(Message("no_result"))), state)
+    result = state.get("result")
+    if state.get("failure") or state.get("clarification") or not result:
+        return _output_without_rows(state)
     requested, sql, forms = state.get("output_type"), state["sql_request"], state.get("forms") or []
     chart = chart_of(result, state["question"], forms[-1]) if forms and requested == "plot" else None
     verified, max_rows = state.get("verified"), services.settings.short_table_rows
@@ -93,3 +91,12 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     definitions = applied_definitions(state, source, sql)
     output |= {"definitions": definitions, "verified": verified}
     return {**output, "turns": [*turns, turn][-services.settings.memory_size :]}
+
+
+def _output_without_rows(state: State) -> dict[str, Any]:
+    failure, clarification = state.get("failure"), state.get("clarification")
+    if clarification and not failure:
+        return clarification_output(clarification)
+    if state.get("sql_only") and not failure:
+        return statement_output(state["sql_request"], language_of(state["question"]))
+    return failure_output(failure or failure_of(SqlNotGenerated(Message("no_result"))), state)

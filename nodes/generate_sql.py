@@ -82,7 +82,7 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
     if update.get("clarification"):
         return update
     sql = update["sql_request"]
-    if not state.get("sql_request") and effort_of(state, services.settings) == "high":
+    if not state.get("sql_request") and effort_of(state, services.settings) == "high" and not state.get("sql_only"):
         update["candidates"] = _candidates(cast(State, {**state, **attempt.changes}), write)
     if attempt.repair:
         note(f"repaired without the model: {attempt.repair}")

@@ -127,11 +127,13 @@ def _is_among(sql: str, others: Sequence[str], dialect: str) -> bool:
 
 
 def _keeps_rows(state: State, services: Services, source: Source, correction: str) -> bool:
-    """Return False if a correction loses all rows and the model does not confirm it.
+    """Return False if a correction loses all rows and the model does not confirm it; True if nothing may be executed.
 
     Both statements run under the limits of the source. Nothing is an empty result, 0 or NULL. The model is shown both
     results once.
     """
+    if state.get("sql_only"):
+        return True
     try:
         after = source.execute(correction)
         before = source.execute(state["sql_request"]) if is_blank(after) else None

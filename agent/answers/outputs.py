@@ -203,6 +203,24 @@ def clarification_output(clarification: ClarifyingQuestion) -> dict[str, Any]:
     }
 
 
+def statement_output(sql: str, language: Language) -> dict[str, Any]:
+    """Return the output for a statement that was written and checked, but not executed."""
+    return {
+        "answer": render("not_executed", language),
+        "output_type": None,
+        "value": None,
+        "sql": sql,
+        "tables": [],
+        "charts": [],
+        "confidence": None,
+        "status": "ok",
+        "definitions": [],
+        "verified": None,
+        "clarification": None,
+        "error": None,
+    }
+
+
 def analysis_failure_output(failure: dict[str, Any], state: AnalystState) -> dict[str, Any]:
     """Return the analyst's output for `failure`: the error message, and the results and charts computed so far.
 

@@ -2,7 +2,7 @@
 
 import gc
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 
 _CHART_SUFFIXES = (".png", ".html", ".json")
+_TABLE_SUFFIXES = (".csv", ".xlsx", ".parquet")
 _SHOWN_WITH_CHART = ("answer", "sql", "audit", "tables", "clarification")
 
 
@@ -202,14 +203,19 @@ class EffortLevel(StrEnum):
     high = "high"
 
 
-def _chart_path(path: Path | None) -> Path | None:
-    if path is None:
-        return None
-    if path.suffix.lower() not in _CHART_SUFFIXES:
-        raise typer.BadParameter(f"{path.name} does not end in {', '.join(_CHART_SUFFIXES)}.")
-    if not path.parent.is_dir():
-        raise typer.BadParameter(f"there is no folder {path.parent}.")
-    return path
+def _path_with(suffixes: Sequence[str]) -> Callable[[Path | None], Path | None]:
+    """Return the check of an option for a file to write, whose name ends in one of `suffixes`."""
+
+    def check(path: Path | None) -> Path | None:
+        if path is None:
+            return None
+        if path.suffix.lower() not in suffixes:
+            raise typer.BadParameter(f"{path.name} does not end in {', '.join(suffixes)}.")
+        if not path.parent.is_dir():
+            raise typer.BadParameter(f"there is no folder {path.parent}.")
+        return path
+
+    return check
 
 
 def _pair(text: str, option: str) -> tuple[str, str]:
@@ -284,8 +290,18 @@ def ask(
         Path | None,
         typer.Option(
             dir_okay=False,
-            callback=_chart_path,
+            callback=_path_with(_CHART_SUFFIXES),
             help="Write the chart of the answer, if any, to this file: .png, .html, or .json for its ECharts option.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            dir_okay=False,
+            callback=_path_with(_TABLE_SUFFIXES),
+            help="Write all rows of the answer, up to DATASPHINX_ROW_LIMIT, to this file: .csv, .xlsx or .parquet.",
         ),
     ] = None,
     sheet: Annotated[
@@ -347,9 +363,20 @@ def ask(
             help="How many model calls the question may cost; default: DATASPHINX_EFFORT. For databases only."
         ),
     ] = None,
+    sql_only: Annotated[
+        bool,
+        typer.Option(
+            "--sql-only", help="Write and check the statement, and print it without executing it. For databases only."
+        ),
+    ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Print steps, statement and cost on a terminal too.")
+    ] = False,
     log_json: LogJson = None,
 ) -> None:
-    """Ask one question about a database or files, and print the steps, the rows, the answer and the cost.
+    """Ask one question about a database or files, and print the answer, the rows and the notes.
+
+    With --verbose, and if the output is not a terminal, the steps, the statement and the cost are printed too.
 
     If the question is ambiguous, a clarifying question is asked: on a terminal at once, otherwise with exit code 4, to
     be answered with --thread and --answer.
@@ -380,19 +407,22 @@ def ask(
         raise typer.BadParameter("the options for reading files come with files.", param_hint="FILES")
     settings = settings_of(llm_model=model, llm_base_url=base_url, log_json=log_json)
     options = {"clarify": clarify and clarify.value, "output_type": output_type and output_type.value}
-    target = _Target(thread, tuple(files or ()), load, source, validation, effort and effort.value)
+    target = _Target(thread, tuple(files or ()), load, source, validation, effort and effort.value, sql_only or None)
+    view = _View(as_json, verbose)
     try:
-        output = _ask(inputs, options, target, settings, as_json=as_json)
+        reply = _ask(inputs, options, target, settings, view)
     except (InputInvalid, ThreadBusy, ThreadsUnavailable, ThreadUnknown) as error:
         if not as_json:
             raise
-        output = _refusal(error, inputs, thread)
+        reply = _refusal(error, inputs, thread)
     if chart:
-        _save(output, chart)
+        _save_charts(reply, chart)
+    if output:
+        _save_rows(reply, output)
     # Frozen objects are not collected at exit, which saves time; DuckDB would report its own as leaked.
     if "duckdb" not in sys.modules:
         gc.freeze()
-    raise typer.Exit(exit_code(output))
+    raise typer.Exit(exit_code(reply))
 
 
 @dataclass(frozen=True)
@@ -406,10 +436,32 @@ class _Target:
     source: str | None
     validation: bool | None
     effort: str | None
+    sql_only: bool | None
+
+
+@dataclass(frozen=True)
+class _View:
+    """The form in which an answer is printed."""
+
+    as_json: bool
+    verbose: bool
+
+    def show(self, output: "Reply") -> None:
+        """Print an output."""
+        if self.as_json:
+            sys.stdout.write(json_text(output) + "\n")
+            return
+        from rich.console import Console
+
+        from agent.cli import render
+
+        console = Console()
+        # A statement that was asked for is the answer.
+        render.show(output, console, details=self.verbose or not console.is_terminal or not output["tables"])
 
 
 def _ask(
-    inputs: dict[str, Any], options: dict[str, Any], target: _Target, settings: "Settings", *, as_json: bool
+    inputs: dict[str, Any], options: dict[str, Any], target: _Target, settings: "Settings", view: _View
 ) -> "Reply":
     from rich.console import Console
 
@@ -419,9 +471,15 @@ def _ask(
     threads = open_threads(settings, must_persist=target.thread is not None)
     graph = graph_for(target.thread, threads, target.files, inputs)
     if graph == "agent":
-        options = {**options, "enable_sql_validation": target.validation, "effort": target.effort}
+        given = {"enable_sql_validation": target.validation, "effort": target.effort, "sql_only": target.sql_only}
+        options = {**options, **given}
     else:
-        given = {"--source": target.source, "--validation": target.validation, "--effort": target.effort}
+        given = {
+            "--source": target.source,
+            "--validation": target.validation,
+            "--effort": target.effort,
+            "--sql-only": target.sql_only,
+        }
         for hint, value in given.items():
             if value is not None:
                 raise typer.BadParameter("not available for questions about files.", param_hint=hint)
@@ -434,8 +492,9 @@ def _ask(
         inputs = {**inputs, "load": target.load}
     errors = Console(stderr=True)
     with LoadingBar(errors) as bar:
-        talk = Talk(_graph(graph, settings, errors), threads, target.thread, None if as_json else errors, bar)
-        return _converse(talk, inputs, options, as_json=as_json)
+        shows_steps = not view.as_json and (view.verbose or not errors.is_terminal)
+        talk = Talk(_graph(graph, settings, errors), threads, target.thread, errors if shows_steps else None, bar)
+        return _converse(talk, inputs, options, view)
 
 
 def _refusal(error: DatasphinxError, inputs: dict[str, Any], thread: str | None) -> "Reply":
@@ -443,7 +502,7 @@ def _refusal(error: DatasphinxError, inputs: dict[str, Any], thread: str | None)
     from agent.core.failure import failure_of
 
     output = refusal(failure_of(error), inputs, thread)
-    _print(output, as_json=True)
+    _View(as_json=True, verbose=False).show(output)
     return output
 
 
@@ -460,48 +519,58 @@ def _graph(name: str, settings: "Settings", console: "Console") -> Any:
     return build_graph(Services(settings, progress=ReadingBar(console)))
 
 
-def _converse(talk: Talk, inputs: dict[str, Any], options: dict[str, Any], *, as_json: bool) -> "Reply":
+def _converse(talk: Talk, inputs: dict[str, Any], options: dict[str, Any], view: _View) -> "Reply":
     """Ask and print; on a terminal, answer clarifying questions until there is an answer."""
     from rich.console import Console
 
     while True:
         output = talk.say({**inputs, **options})
-        _print(output, as_json)
+        view.show(output)
         if output["status"] != "clarification":
             return output
         question = output["clarification"]
-        answer = answer_to(question, Console()) if question and talk.may_ask and not as_json else None
+        answer = answer_to(question, Console()) if question and talk.may_ask and not view.as_json else None
         if answer is None:
             typer.secho(how_to_answer(output["thread_id"]), fg="yellow", err=True)
             return output
         inputs = {"clarification_answer": answer}
 
 
-def _print(output: "Reply", as_json: bool) -> None:
-    if as_json:
-        sys.stdout.write(json_text(output) + "\n")
-        return
-    from rich.console import Console
-
-    from agent.cli import render
-
-    render.show(output, Console())
-
-
-def _save(output: "Reply", path: Path) -> None:
-    """Write the first chart to `path`, the others next to it with a number, and print the paths."""
-    from rich.console import Console
-
+def _save_charts(output: "Reply", path: Path) -> None:
     from agent.responses import ChartResponse
 
-    charts, console = output["charts"], Console(stderr=True)
-    for number, chart in enumerate(charts, 1):
-        target = path if number == 1 else path.with_stem(f"{path.stem}-{number}")
+    def write(chart: Any, target: Path) -> None:
         facts: dict[str, Any] = {name: output.get(name) for name in _SHOWN_WITH_CHART}
+        ChartResponse(**facts, plain=chart).save(target)
+
+    nothing = "No chart was drawn; --output-type plot asks for one."
+    _save(output, output["charts"], path, write, "--chart", nothing)
+
+
+def _save_rows(output: "Reply", path: Path) -> None:
+    from agent.answers.export import write_table
+
+    _save(output, output["tables"], path, write_table, "--output", "There are no rows to save.")
+
+
+def _save(
+    output: "Reply",
+    items: Sequence[Any],
+    path: Path,
+    write: Callable[[Any, Path], None],
+    option: str,
+    nothing: str,
+) -> None:
+    """Write the first of `items` to `path`, the others next to it with a number, and print the paths."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    for number, item in enumerate(items, 1):
+        target = path if number == 1 else path.with_stem(f"{path.stem}-{number}")
         try:
-            ChartResponse(**facts, plain=chart).save(target)
+            write(item, target)
         except OSError as error:
-            raise typer.BadParameter(f"{target} cannot be written: {error.strerror}.", param_hint="--chart") from error
-        console.print(printable(f"chart: {target}"), markup=False, highlight=False, soft_wrap=True)
-    if not charts and not output["error"] and not output["clarification"]:
-        console.print("No chart was drawn; --output-type plot asks for one.", style="yellow")
+            raise typer.BadParameter(f"{target} cannot be written: {error.strerror}.", param_hint=option) from error
+        console.print(printable(f"{option[2:]}: {target}"), markup=False, highlight=False, soft_wrap=True)
+    if not items and not output["error"] and not output["clarification"]:
+        console.print(nothing, style="yellow")

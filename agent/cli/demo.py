@@ -211,4 +211,4 @@ def _compare(output: Output, reference: Result, ordered: bool, tally: _Tally, co
     tally.confident_errors += output["status"] == "ok"
     console.print(Text("✗ not the rows of the reference:", style="red"))
     table = AnswerTable(name="reference", columns=reference["columns"], rows=reference["rows"])
-    console.print(render.rows_table(table, "en"))
+    console.print(render.rows_view(table, "en", console))

@@ -5,10 +5,13 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
 
+from pygments.token import Comment, Keyword, Number, String
 from rich.console import Console, Group, RenderableType
 from rich.markup import escape
+from rich.measure import Measurement
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TaskProgressColumn, TextColumn
-from rich.syntax import Syntax
+from rich.style import Style
+from rich.syntax import ANSISyntaxTheme, Syntax
 from rich.table import Table
 from rich.text import Text
 
@@ -93,6 +96,16 @@ class LoadingBar:
 
 
 _SHOWN_ROWS = 20
+_MAX_WIDTH = 10_000
+_SQL_THEME = ANSISyntaxTheme(
+    {
+        Keyword: Style(bold=True),
+        String: Style(color="green"),
+        Number: Style(color="cyan"),
+        Comment: Style(dim=True),
+    }
+)
+"""Colours of the terminal, which are readable on a light and on a dark background."""
 
 
 def ask(graph: "Graph | Analyst", inputs: Mapping[str, Any], console: Console | None) -> Output:
@@ -120,42 +133,53 @@ def show_waiting(wait: Wait, console: Console) -> None:
     console.print(Text(f"… {_WAITS[wait]}", style="dim"))
 
 
-def show(output: Output | Reply, console: Console) -> None:
-    """Print answer, rows, statement, applied definitions, cost and thread id."""
+def show(output: Output | Reply, console: Console, *, details: bool = True) -> None:
+    """Print answer, rows, applied definitions, notes and thread id; with `details`, also the statement and the cost."""
     language = language_of(output["answer"])
     single = output.get("output_type") in {"number", "string"}
-    tables = [rows_table(table, language) for table in output["tables"] if table["rows"] and not single]
+    tables = [rows_view(table, language, console) for table in output["tables"] if table["rows"] and not single]
     answer = printable(without_tables(output["answer"]) if tables else output["answer"])
     parts: list[RenderableType] = []
     if answer:
         parts.append(Text(answer, style="bold red" if output["error"] else "bold green"))
     parts += tables
-    if output.get("sql"):
-        parts.append(Syntax(printable(output["sql"] or ""), "sql", word_wrap=True, background_color="default"))
+    if output.get("sql") and details:
+        sql = printable(output["sql"] or "")
+        parts.append(Syntax(sql, "sql", theme=_SQL_THEME, word_wrap=True, background_color="default"))
     for applied in output["definitions"]:
         parts.append(Text(printable(f"{applied['name']} = {applied['definition']}; {applied['place']}"), style="dim"))
     if output["charts"]:
         parts.append(Text(f"drawn: {', '.join(chart['type'] for chart in output['charts'])}", style="dim"))
     parts += [Text(f"note: {printable(text)}", style="yellow") for text in output["audit"]["notes"]]
-    parts.append(cost_line(output))
+    if details:
+        parts.append(cost_line(output))
     console.print(Group(*parts))
     thread_id = cast(Reply, output).get("thread_id")
     if thread_id:
         console.print(Text(f"thread {thread_id}", style="dim"), soft_wrap=True)
 
 
-def rows_table(table: AnswerTable, language: Language) -> Table:
-    """Return the first rows of `table`, with numbers aligned right."""
-    more = len(table["rows"]) - _SHOWN_ROWS
-    caption = f"and {more:,} more rows" if more > 0 else None
-    rendered = Table(caption=caption, caption_justify="left", header_style="bold")
+def rows_view(table: AnswerTable, language: Language, console: Console) -> RenderableType:
+    """Return the first rows of `table`: as a table, or on a terminal that is too narrow for it, as records."""
+    rows = table["rows"][:_SHOWN_ROWS]
+    rendered = Table(header_style="bold")
     for position, name in enumerate(table["columns"]):
-        values = [row[position] for row in table["rows"]]
-        numeric = any(isinstance(value, int | float) for value in values)
+        numeric = any(isinstance(row[position], int | float) for row in table["rows"])
         rendered.add_column(escape(printable(name)), justify="right" if numeric else "left")
-    for row in table["rows"][:_SHOWN_ROWS]:
+    for row in rows:
         rendered.add_row(*(escape(format_cell(value, language)) for value in row))
-    return rendered
+    parts: list[RenderableType] = [rendered]
+    unlimited = console.options.update(max_width=_MAX_WIDTH)
+    if console.is_terminal and Measurement.get(console, unlimited, rendered).minimum > console.width:
+        parts = []
+        for number, row in enumerate(rows, 1):
+            parts.append(Text(f"─ {number}", style="dim"))
+            for name, value in zip(table["columns"], row, strict=True):
+                parts.append(Text.assemble((f"{printable(name)}: ", "bold"), format_cell(value, language)))
+    more = len(table["rows"]) - _SHOWN_ROWS
+    if more > 0:
+        parts.append(Text(f"and {more:,} more {'row' if more == 1 else 'rows'}", style="dim italic"))
+    return Group(*parts)
 
 
 def cost_line(output: Output) -> Text:

@@ -133,7 +133,8 @@ def write_statement(
     )
     constraints = constraints_of(question, [value.value for value in values], _examples(source, selection))
     constraints = replace(constraints, definitions=defined.names)
-    if options.candidates == 1:
+    if options.candidates == 1 or state.get("sql_only"):
+        # Several candidates are compared by their results.
         candidate = next(candidates)
         return WrittenStatement(candidate, evidence=_evidence(candidate, constraints, values, None, source))
     rejected = [canonical_sql(sql, source.catalog.dialect) for sql in state.get("rejected_sql") or ()]

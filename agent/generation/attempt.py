@@ -192,14 +192,16 @@ def execute_with_repair(
 ) -> Execution:
     """Execute `sql_request`; after an error, retry at most once with a reloaded schema and once with a repair.
 
+    If the input `sql_only` is set, the statement is checked without executing it, so there is no result.
+
     `reload` reads the schema again and returns the source if the schema has changed. It is called at most once per
     question, if the statement uses an unknown name. With `may_repair`, a statement is repaired at most once.
 
     Raises:
         Terminal: an error that no other statement would avoid: permission, connection, cancellation.
     """
-    sql = state["sql_request"]
-    result, error = _execute(source, sql)
+    sql, is_checked_only = state["sql_request"], bool(state.get("sql_only"))
+    result, error = _execute(source, sql, is_checked_only)
     changes: dict[str, Any] = {}
     if error and _is_unknown_name(error) and not state.get("schema_was_read_again"):
         changes["schema_was_read_again"] = True
@@ -208,12 +210,13 @@ def execute_with_repair(
             changes |= _updated_selection(state, source.catalog, new_source.catalog)
             note("the schema has changed and was read again")
             source = new_source
-            result, error = _execute(source, sql)
+            result, error = _execute(source, sql, is_checked_only)
     if error and may_repair and not state.get("sql_was_repaired"):
         is_repairable = isinstance(error, StatementFailed) and error.kind in _REPAIRABLE
         repaired = repair(sql, source.catalog, was_refused=is_repairable)
-        result, _ = _execute(source, repaired.sql) if repaired else (None, None)
-        if repaired and result is not None:
+        remaining = _execute(source, repaired.sql, is_checked_only) if repaired else (None, error)
+        if repaired and remaining[1] is None:
+            result = remaining[0]
             note(f"repaired without the model: {repaired.description}")
             changes = {**changes, "sql_request": repaired.sql, "sql_was_repaired": True}
             sql, error = repaired.sql, None
@@ -229,8 +232,11 @@ def execute_with_repair(
     return Execution(sql, result, error, changes, missing_values)
 
 
-def _execute(source: Source, sql: str) -> tuple[Result | None, StatementError | None]:
+def _execute(source: Source, sql: str, is_checked_only: bool) -> tuple[Result | None, StatementError | None]:
     try:
+        if is_checked_only:
+            source.check(sql)
+            return None, None
         return source.execute(sql), None
     except StatementError as error:
         return None, error

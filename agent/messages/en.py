@@ -110,6 +110,7 @@ TEXTS = {
     "filter_missing": "{column} is empty",
     "filter_present": "{column} is not empty",
     "row_count": "Rows: {count}",
+    "not_executed": "The query was written and checked, but not executed.",
     "truncated": "Only the first {count} rows were read.",
     # Clarification, feedback and threads
     "nothing_asked": "There is no clarifying question to answer: it was answered already, or none was asked. Ask a question.",

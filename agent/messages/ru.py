@@ -110,6 +110,7 @@ TEXTS = {
     "filter_missing": "{column}: нет значения",
     "filter_present": "{column}: есть значение",
     "row_count": "Строк: {count}",
+    "not_executed": "Запрос написан и проверен, но не выполнен.",
     "truncated": "Прочитано строк с начала: {count}; остальные не прочитаны.",
     # Clarification, feedback and threads
     "nothing_asked": "Уточняющего вопроса нет: на него уже ответили или его не задавали. Задайте вопрос.",

@@ -110,6 +110,7 @@ TEXTS = {
     "filter_missing": "{column} 为空",
     "filter_present": "{column} 不为空",
     "row_count": "行数：{count}",
+    "not_executed": "查询已编写并检查，但未执行。",
     "truncated": "只读取了前 {count} 行。",
     # Clarification, feedback and threads
     "nothing_asked": "没有待回答的澄清问题：它已被回答，或从未提出。请直接提问。",

@@ -97,6 +97,7 @@ def agent_question(settings: Settings) -> type[BaseModel]:
         ),
         "enable_sql_validation": (bool | None, Field(None, description="Whether the model checks the statement.")),
         "effort": (Effort | None, Field(None, description="How many model calls the question may cost.")),
+        "sql_only": (bool | None, Field(None, description="Whether to write and check the statement only.")),
     }
     if settings.sources:
         fields["source"] = _named_source(settings, "Name of the source; default: chosen by the question.")

@@ -482,6 +482,6 @@ def test_schemas_for_studio_and_servers_name_the_contract() -> None:
 
     assert list(graph.get_input_jsonschema()["properties"]) == [
         "question", "output_type", "source", "clarify", "feedback", "clarification_answer", "clarification",
-        "enable_sql_validation", "effort",
+        "enable_sql_validation", "effort", "sql_only",
     ]  # fmt: skip
     assert "audit" in graph.get_output_jsonschema()["properties"]

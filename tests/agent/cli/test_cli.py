@@ -160,3 +160,40 @@ def test_the_installed_command_answers(server: FakeOpenAI) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (errors.ANSWERED, "")
     assert json.loads(done.stdout)["value"] == 10127
+
+
+def test_the_rows_are_saved(server: FakeOpenAI, run: Run, tmp_path: Path) -> None:
+    server.answers = [{**COUNT, "sql": "SELECT name FROM regions ORDER BY name"}]
+    code, _, err = run("ask", "Which regions are there?", "-o", str(tmp_path / "regions.csv"))
+
+    assert code == errors.ANSWERED and f"output: {tmp_path}/regions.csv" in err
+    lines = (tmp_path / "regions.csv").read_text(encoding="utf-8-sig").splitlines()
+    assert (lines[:2], len(lines)) == (["name", "Asia Pacific"], 6)
+
+
+def test_rows_are_saved_in_known_formats_only(run: Run) -> None:
+    code, _, err = run("ask", "How many orders?", "-o", "orders.doc")
+
+    assert code == errors.USAGE and "does not end in .csv, .xlsx, .parquet" in " ".join(err.split())
+
+
+def test_an_error_has_no_rows_to_save(server: FakeOpenAI, run: Run, tmp_path: Path) -> None:
+    server.answers = [{"sql": "DROP TABLE orders"}] * 9
+    code, _, _ = run("ask", "How many orders?", "-o", str(tmp_path / "orders.csv"))
+
+    assert code == errors.DOMAIN and not (tmp_path / "orders.csv").exists()
+
+
+def test_the_statement_alone(server: FakeOpenAI, run: Run) -> None:
+    server.answers = [COUNT]
+    code, out, _ = run("ask", "How many orders are there?", "--sql-only", "--json")
+
+    output = json.loads(out)
+    assert (code, output["sql"], output["tables"]) == (errors.ANSWERED, COUNT["sql"], [])
+
+
+def test_files_have_no_statement_to_print(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n")
+    code, _, err = run("ask", "How many rows?", str(tmp_path / "a.csv"), "--sql-only")
+
+    assert code == errors.USAGE and "not available for questions about files" in " ".join(err.split())

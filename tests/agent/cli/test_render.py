@@ -1,12 +1,15 @@
-"""The progress bar of a file import."""
+"""Terminal output: progress bars and answers."""
 
 import io
+from typing import Any, cast
 
 import pytest
 from rich.console import Console
 
 from agent.cli import render
 from agent.cli.render import LoadingBar
+from agent.record.step import new_audit
+from agent.state import Output
 
 
 def shown(monkeypatch: pytest.MonkeyPatch, *, terminal: bool, slow: bool) -> str:
@@ -29,3 +32,47 @@ def test_a_long_load_shows_its_stages(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("terminal", "slow"), [(True, False), (False, True), (False, False)])
 def test_a_short_load_and_a_pipe_show_nothing(monkeypatch: pytest.MonkeyPatch, terminal: bool, slow: bool) -> None:
     assert shown(monkeypatch, terminal=terminal, slow=slow) == ""
+
+
+def answer(columns: list[str], *rows: list[Any]) -> Output:
+    table = {"name": "result", "columns": columns, "rows": list(rows)}
+    return cast(
+        Output,
+        {
+            "answer": "Two regions.", "output_type": "dataframe", "value": table, "sql": "SELECT 1", "tables": [table],
+            "charts": [], "definitions": [], "error": None, "audit": new_audit("0123456789"),
+        },
+    )  # fmt: skip
+
+
+def printed(output: Output, *, width: int = 100, terminal: bool = True, details: bool = False) -> str:
+    console = Console(file=io.StringIO(), force_terminal=terminal, color_system=None, width=width)
+    render.show(output, console, details=details)
+    return console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_statement_and_cost_are_details() -> None:
+    output = answer(["region"], ["North"], ["South"])
+
+    assert "SELECT 1" not in printed(output) and "tokens" not in printed(output)
+    text = printed(output, details=True)
+    assert text.index("Two regions.") < text.index("North") < text.index("SELECT 1") < text.index("tokens")
+
+
+WIDE = answer([f"a_long_name_{number}" for number in range(8)], [*range(8)], [*range(8)])
+
+
+def test_wide_tables_become_records_on_a_narrow_terminal() -> None:
+    lines = printed(WIDE, width=60).splitlines()
+
+    assert "─ 2" in lines and lines.count("a_long_name_3: 3") == 2
+    assert max(map(len, lines)) <= 60
+
+
+def test_a_wide_terminal_and_a_pipe_have_tables() -> None:
+    assert "a_long_name_3: 3" not in printed(WIDE, width=200)
+    assert "a_long_name_3: 3" not in printed(WIDE, width=60, terminal=False)
+
+
+def test_one_more_row_is_singular() -> None:
+    assert "and 1 more row\n" in printed(answer(["n"], *([number] for number in range(21))))

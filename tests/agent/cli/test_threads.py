@@ -353,7 +353,7 @@ OnTerminal = Callable[..., Terminal]
 
 def test_on_a_terminal_the_question_back_is_a_menu(model: FakeOpenAI, on_terminal: OnTerminal) -> None:
     model.answers = [ASKS]
-    terminal = on_terminal(BEST)
+    terminal = on_terminal(BEST, "--verbose")
     menu = terminal.until("\n> ")
     assert re.search(r"1\. by orders \(rows: 3, first: \d+\)\n2\. by amount \(rows: 3, first: \d+\)\n", menu)
     terminal.type("\n")

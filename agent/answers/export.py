@@ -1,0 +1,145 @@
+"""Rows of an answer as a file: CSV, Excel or Parquet."""
+
+import csv
+import io
+import json
+import re
+import tempfile
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from agent.errors import DriverMissing
+from agent.types import AnswerTable
+
+SUFFIXES = (".csv", ".xlsx", ".parquet")
+"""The suffixes of the supported formats."""
+
+_FORMULA = re.compile("^[=+\\-@|%\u2212\u207a\u207b\u207c\ufe62\ufe63\ufe66\ufe6b\uff05\uff0b\uff0d\uff1d\uff20\uff5c]")
+"""A spreadsheet evaluates a cell that begins with one of these, also as a full-width, small or superscript form."""
+_INNER_FORMULA = re.compile(
+    '([;\t\r\n\u0085\u2028\u2029][\\s"]*)(?=[=@\uff1d\uff20\ufe66\ufe6b]|[+\\-\uff0b\uff0d\u2212](?!\\s))'
+)
+"""Where a cell may begin in spreadsheets that separate cells by semicolons or tabs. `- ` begins a line of a list."""
+_NUMBER = re.compile("[+\\-\u2212]?(\\d[\\d.,\u00a0\u202f]*|[.,]\\d+)([eE][+-]?\\d+)?\\s?%?")
+
+
+def write_table(table: AnswerTable, path: Path) -> None:
+    """Write all rows of `table` to `path`, in the format of its suffix; an existing file is replaced.
+
+    In CSV, a text that a spreadsheet would evaluate as a formula is prefixed with an apostrophe. Excel files contain
+    texts as texts. Columns of Parquet files are BIGINT, DOUBLE or BOOLEAN if all values are, otherwise VARCHAR.
+
+    Raises:
+        ValueError: the suffix is not one of `SUFFIXES`.
+        DriverMissing: the package for Excel or Parquet files is not installed.
+        OSError: the file cannot be written.
+    """
+    writers = dict(zip(SUFFIXES, (_write_csv, _write_xlsx, _write_parquet), strict=True))
+    suffix = path.suffix.lower()
+    if suffix not in writers:
+        raise ValueError(f"{path.name}: rows are saved as {', '.join(SUFFIXES)}")
+    writers[suffix](table, path)
+
+
+def _write_csv(table: AnswerTable, path: Path) -> None:
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow([without_formula(name) for name in table["columns"]])
+    writer.writerows([without_formula(value) for value in row] for row in table["rows"])
+    # Spreadsheets recognize UTF-8 by the mark at the beginning.
+    path.write_bytes(b"\xef\xbb\xbf" + text.getvalue().encode())
+
+
+def without_formula(value: Any) -> Any:
+    """Return a cell for CSV: an empty text for None, and texts that no spreadsheet evaluates.
+
+    >>> without_formula("=1+1"), without_formula("-3.5"), without_formula(None)
+    ("'=1+1", '-3.5', '')
+    """
+    if value is None or isinstance(value, int | float):
+        return "" if value is None else value
+    text = _text(value)
+    if _NUMBER.fullmatch(text):
+        return text
+    start = next((at for at, character in enumerate(text) if not _is_ignored(character)), len(text))
+    rest = _INNER_FORMULA.sub(r"\1'", text[start:])
+    mark = "'" if text[:1] in ("\t", "\r", "\n") or _FORMULA.match(rest) else ""
+    return f"{mark}{text[:start]}{rest}"
+
+
+def _is_ignored(character: str) -> bool:
+    """Return whether spreadsheets skip `character` at the beginning of a cell: white space, invisible ones, quotes."""
+    return character == '"' or character.isspace() or unicodedata.category(character)[0] in "CZ"
+
+
+def _write_xlsx(table: AnswerTable, path: Path) -> None:
+    try:
+        import xlsxwriter
+    except ModuleNotFoundError as error:
+        raise DriverMissing("xlsxwriter", "export") from error
+    content = io.BytesIO()
+    options = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
+    with xlsxwriter.Workbook(content, options) as book:
+        sheet = book.add_worksheet()
+        sheet.write_row(0, 0, table["columns"], book.add_format({"bold": True}))
+        for number, row in enumerate(table["rows"], 1):
+            for column, value in enumerate(row):
+                if isinstance(value, bool):
+                    sheet.write_boolean(number, column, value)
+                elif isinstance(value, int | float) and abs(value) < 2**53:
+                    sheet.write_number(number, column, value)
+                elif value is not None:
+                    sheet.write_string(number, column, _text(value))
+        sheet.freeze_panes(1, 0)
+        sheet.autofit()
+    path.write_bytes(content.getvalue())
+
+
+def _write_parquet(table: AnswerTable, path: Path) -> None:
+    try:
+        import duckdb
+    except ModuleNotFoundError as error:
+        raise DriverMissing("duckdb", "analyst") from error
+    columns = [[row[at] for row in table["rows"]] for at in range(len(table["columns"]))]
+    types = [_parquet_type(values) for values in columns]
+    with tempfile.TemporaryDirectory() as folder, duckdb.connect() as connection:
+        rows, target = Path(folder, "rows.json"), Path(folder, "rows.parquet")
+        with rows.open("w", encoding="utf-8") as file:
+            for row in table["rows"]:
+                cells = (_text(value) if kind == "VARCHAR" and value is not None else value
+                         for value, kind in zip(row, types, strict=True))  # fmt: skip
+                file.write(json.dumps({f"c{at}": cell for at, cell in enumerate(cells)}) + "\n")
+        schema = {f"c{at}": kind for at, kind in enumerate(types)}
+        names = _distinct(table["columns"])
+        relation = connection.read_json(str(rows), columns=schema, format="newline_delimited")
+        quoted = ('"' + name.replace('"', '""') + '"' for name in names)
+        selected = ", ".join(f"c{at} AS {name}" for at, name in enumerate(quoted))
+        relation.project(selected).write_parquet(str(target))
+        path.write_bytes(target.read_bytes())
+
+
+def _parquet_type(values: Sequence[Any]) -> str:
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {bool}:
+        return "BOOLEAN"
+    if kinds == {int}:
+        return "BIGINT" if all(-(2**63) <= value < 2**63 for value in values if value is not None) else "VARCHAR"
+    return "DOUBLE" if kinds and kinds <= {int, float} else "VARCHAR"
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Return `names` with a number behind repeated ones; case does not distinguish names."""
+    distinct: dict[str, str] = {}
+    for name in names:
+        number, free = 1, name
+        while free.lower() in distinct:
+            number += 1
+            free = f"{name}_{number}"
+        distinct[free.lower()] = free
+    return list(distinct.values())
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,73 @@
+"""Rows of an answer as files, read by other programs."""
+
+import csv
+from pathlib import Path
+
+import duckdb
+import openpyxl
+import pytest
+
+from agent.answers.export import write_table
+from agent.types import AnswerTable
+
+TABLE = AnswerTable(
+    name="result",
+    columns=["name", "n", "share", "is open", "code", "name"],
+    rows=[["Zoë; =1+1", 3, 0.5, True, "007", None], ["=HYPERLINK(1)", None, 2, False, "-3.5", {"a": 1}]],
+)
+
+
+def test_csv_has_all_rows_and_no_formula(tmp_path: Path) -> None:
+    write_table(TABLE, tmp_path / "rows.csv")
+
+    with (tmp_path / "rows.csv").open(encoding="utf-8-sig", newline="") as file:
+        assert list(csv.reader(file)) == [
+            TABLE["columns"],
+            ["Zoë; '=1+1", "3", "0.5", "True", "007", ""],
+            ["'=HYPERLINK(1)", "", "2", "False", "-3.5", '{"a": 1}'],
+        ]
+
+
+def test_excel_keeps_types_and_texts(tmp_path: Path) -> None:
+    write_table(TABLE, tmp_path / "rows.xlsx")
+
+    sheet = openpyxl.load_workbook(tmp_path / "rows.xlsx").active
+    assert sheet is not None
+    assert [[cell.value for cell in row] for row in sheet.rows] == [
+        TABLE["columns"],
+        ["Zoë; =1+1", 3, 0.5, True, "007", None],
+        ["=HYPERLINK(1)", None, 2, False, "-3.5", '{"a": 1}'],
+    ]
+    assert sheet["A3"].data_type == "s"
+
+
+def test_parquet_keeps_types_and_distinguishes_equal_names(tmp_path: Path) -> None:
+    write_table(TABLE, tmp_path / "rows.parquet")
+
+    rows = duckdb.read_parquet(str(tmp_path / "rows.parquet"))
+    assert rows.columns == ["name", "n", "share", "is open", "code", "name_2"]
+    assert list(map(str, rows.types)) == ["VARCHAR", "BIGINT", "DOUBLE", "BOOLEAN", "VARCHAR", "VARCHAR"]
+    assert rows.fetchall() == [
+        ("Zoë; =1+1", 3, 0.5, True, "007", None),
+        ("=HYPERLINK(1)", None, 2.0, False, "-3.5", '{"a": 1}'),
+    ]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "xlsx", "parquet"])
+def test_a_result_without_rows_has_its_columns(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"none.{suffix}"
+
+    write_table(AnswerTable(name="result", columns=["a", "b"], rows=[]), path)
+
+    assert path.stat().st_size > 0
+
+
+def test_integers_beyond_64_bits_are_texts_in_parquet(tmp_path: Path) -> None:
+    write_table(AnswerTable(name="result", columns=["n"], rows=[[2**70]]), tmp_path / "rows.parquet")
+
+    assert duckdb.read_parquet(str(tmp_path / "rows.parquet")).fetchall() == [(str(2**70),)]
+
+
+def test_another_suffix_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"rows.txt: rows are saved as .csv, .xlsx, .parquet"):
+        write_table(TABLE, tmp_path / "rows.txt")

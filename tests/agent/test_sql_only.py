@@ -1,0 +1,52 @@
+"""The input `sql_only`: the statement is written and checked, and nothing of the model is executed."""
+
+from collections.abc import Callable
+
+import pytest
+
+from agent.errors import SqlNotGenerated
+from agent.sources.source import Source
+from tests.agent.walk import COUNT, HOW_MANY, calls, final, nodes, walk
+from tests.conftest import ScriptedAgent
+
+Scripted = Callable[..., ScriptedAgent]
+
+
+@pytest.fixture(autouse=True)
+def no_execution(monkeypatch: pytest.MonkeyPatch) -> None:
+    def execute(*args: object, **options: object) -> None:
+        raise AssertionError("a statement is executed")
+
+    monkeypatch.setattr(Source, "execute", execute)
+
+
+def test_the_statement_is_returned_without_rows(scripted: Scripted) -> None:
+    output = scripted({"GeneratedSQL": [COUNT]}).ask(HOW_MANY, sql_only=True)
+
+    assert output["answer"] == "The query was written and checked, but not executed."
+    assert (output["sql"], output["status"], output["error"]) == (COUNT["sql"], "ok", None)
+    assert output["tables"] == [] and output["value"] is None
+
+
+def test_a_statement_with_an_error_is_written_again(scripted: Scripted) -> None:
+    agent = scripted({"GeneratedSQL": [{"sql": "SELECT SUM(nothing) FROM orders"}, COUNT]})
+
+    steps = walk(agent, sql_only=True)
+
+    assert nodes(steps).count("generate_sql") == 2
+    assert final(steps)["sql"] == COUNT["sql"]
+
+
+def test_a_refused_statement_is_an_error(scripted: Scripted) -> None:
+    output = scripted({"GeneratedSQL": [{"sql": "DROP TABLE orders"}] * 9}).ask(HOW_MANY, sql_only=True)
+
+    assert output["error"]["code"] == SqlNotGenerated.code
+
+
+def test_readings_and_candidates_are_not_compared(scripted: Scripted) -> None:
+    agent = scripted({"GeneratedSQL": [COUNT]})
+
+    output = agent.ask("Who is our best customer?", sql_only=True, clarify="always", effort="high")
+
+    assert (output["sql"], output["clarification"]) == (COUNT["sql"], None)
+    assert calls(agent)["GeneratedSQL"] == 1
