@@ -176,6 +176,8 @@ def test_only_the_choke_point_hands_statements_on() -> None:
 
 
 MAY_CONNECT = {
+    # An empty database in memory, which writes the rows of an answer as Parquet.
+    "agent/answers/export.py": {"duckdb"},
     "agent/sql/database.py": {"sqlite3"},
     "agent/sql/duckdb_dialect.py": {"duckdb"},
     "agent/sql/read_only.py": {"duckdb", "sqlite3"},

@@ -14,23 +14,23 @@ from agent.cli.examples import examples_app
 from agent.cli.key import key_app
 from agent.cli.knowledge import knowledge_app
 from agent.cli.model import model_app
-from agent.cli.options import AsJson, LogJson, settings_of
+from agent.cli.options import LogJson, settings_of
+from agent.cli.source import init, source_app
 from agent.cli.text import PrintableFormatter, echo, json_text
 from agent.cli.trace import trace_app
 from agent.cli.train import train as train_command
-from agent.errors import ANSWERED, DOMAIN, DatasphinxError
+from agent.errors import ANSWERED, DOMAIN, USAGE, DatasphinxError
 
 if TYPE_CHECKING:
     from agent.services import Services
 
-app = typer.Typer(name="datasphinx", no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+app = typer.Typer(name="datasphinx", invoke_without_command=True, rich_markup_mode=None)
 app.add_typer(eval_app, name="eval")
 app.add_typer(examples_app, name="examples")
 app.add_typer(key_app, name="key")
 app.add_typer(knowledge_app, name="knowledge")
 app.add_typer(model_app, name="model")
 app.add_typer(trace_app, name="trace")
-source_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Inspect the configured databases.")
 app.add_typer(source_app, name="source")
 
 
@@ -44,15 +44,26 @@ def _print_version(is_set: bool) -> None:
 
 @app.callback()
 def _datasphinx(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Ask your data a question in plain language; the answer comes with the SQL and the rows that prove it.
 
+    Without a command, a conversation begins on a terminal; /help lists its commands.
+
     Exit codes: 0 answered, 2 usage or configuration error, 3 no answer or a blocked statement (the message has the
     reason), 4 needs clarification or is not sure, 5 a database, a model or the run record is unreachable.
     """
+    if context.invoked_subcommand is not None:
+        return
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        echo(context.get_help())
+        raise typer.Exit(USAGE)
+    from agent.cli.repl import converse
+
+    converse()
 
 
 app.command()(ask_command)
@@ -112,24 +123,7 @@ def serve_mcp(log_json: LogJson = None) -> None:
     serve_stdio(settings_of(log_json=log_json))
 
 
-@source_app.command()
-def check(
-    name: Annotated[str, typer.Argument(help="Name of a source, or a SQLAlchemy URL.")],
-    as_json: AsJson = False,
-) -> None:
-    """List the write privileges of a source's account, and check the settings of the source against its tables.
-
-    Exit codes: 0 the account can only read, 2 a setting is wrong or there is no such source, 3 the account can do more,
-    5 the source is unreachable.
-    """
-    from agent.sources.check import check_source, format_report
-
-    services = _services()
-    result = check_source(name, services.settings_of(name), services.limits)
-    echo(json_text(result.as_json()) if as_json else format_report(result))
-    raise typer.Exit(DOMAIN if result.can_write else ANSWERED)
-
-
+app.command()(init)
 app.command()(train_command)
 
 

@@ -2,7 +2,8 @@
 
 import gc
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -28,6 +29,8 @@ from agent.messages import Message
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from agent.cli.render import StepView
+    from agent.conversation.conversations import Event
     from agent.conversation.reply import Reply
     from agent.conversation.threads import Threads
     from agent.datasets.limits import LoadProgress, ProgressEvent
@@ -109,16 +112,20 @@ class Talk:
     """A conversation on the command line."""
 
     def __init__(
-        self, graph: Any, threads: "Threads", thread: str | None, console: "Console | None", bar: "LoadProgress"
+        self,
+        stream: "Callable[[Mapping[str, Any], str | None], Generator[Event]]",
+        thread: str | None,
+        steps: "StepView | None",
+        bar: "LoadProgress",
+        *,
+        is_stored: bool,
     ) -> None:
-        """Continue `thread`, or start one if it is None; print each completed step to `console` if it is set.
+        """Continue `thread`, or start one if it is None, with the events of `stream`.
 
-        `bar` shows the progress of loading a file.
+        `bar` shows the progress of loading a file. If the thread `is_stored`, a later command can continue it.
         """
-        from agent.conversation.conversations import Conversations
-
-        self._conversations, self._lasts = Conversations(graph, threads), threads.is_persistent
-        self._thread, self._console, self._bar = thread, console, bar
+        self._stream, self._is_stored = stream, is_stored
+        self._thread, self._steps, self._bar = thread, steps, bar
 
     @property
     def may_ask(self) -> bool:
@@ -131,23 +138,22 @@ class Talk:
         Raises:
             ThreadUnknown, ThreadBusy, ThreadsUnavailable: as for `Conversations`.
         """
-        from agent.cli.render import show_steps, show_waiting
-
-        for kind, content in self._conversations.stream(inputs, self._thread):
-            if kind == "output":
-                reply = cast("Reply", content)
-                self._thread = reply["thread_id"]
-                if not self._lasts:
-                    reply["thread_id"] = None
-                    del reply["run_id"]
-                return reply
-            if kind == "progress":
-                progress = cast("ProgressEvent", content)
-                self._bar(progress["stage"], progress["share"])
-            elif self._console and kind == "waiting":
-                show_waiting(cast("WaitEvent", content)["for"], self._console)
-            elif self._console:
-                show_steps(cast(dict[str, Any], content), self._console)
+        with self._steps or nullcontext(), closing(self._stream(inputs, self._thread)) as events:
+            for kind, content in events:
+                if kind == "output":
+                    reply = cast("Reply", content)
+                    self._thread = reply["thread_id"]
+                    if not self._is_stored:
+                        reply["thread_id"] = None
+                        del reply["run_id"]
+                    return reply
+                if kind == "progress":
+                    progress = cast("ProgressEvent", content)
+                    self._bar(progress["stage"], progress["share"])
+                elif self._steps and kind == "waiting":
+                    self._steps.show_waiting(cast("WaitEvent", content)["for"])
+                elif self._steps:
+                    self._steps.show(cast(dict[str, Any], content))
         raise AssertionError("a run ends in an output")
 
 
@@ -416,9 +422,9 @@ def ask(
             raise
         reply = _refusal(error, inputs, thread)
     if chart:
-        _save_charts(reply, chart)
+        write_charts(reply, chart)
     if output:
-        _save_rows(reply, output)
+        write_rows(reply, output)
     # Frozen objects are not collected at exit, which saves time; DuckDB would report its own as leaked.
     if "duckdb" not in sys.modules:
         gc.freeze()
@@ -465,7 +471,8 @@ def _ask(
 ) -> "Reply":
     from rich.console import Console
 
-    from agent.cli.render import LoadingBar
+    from agent.cli.render import LoadingBar, StepView
+    from agent.conversation.conversations import Conversations
     from agent.conversation.threads import open_threads
 
     threads = open_threads(settings, must_persist=target.thread is not None)
@@ -492,8 +499,10 @@ def _ask(
         inputs = {**inputs, "load": target.load}
     errors = Console(stderr=True)
     with LoadingBar(errors) as bar:
-        shows_steps = not view.as_json and (view.verbose or not errors.is_terminal)
-        talk = Talk(_graph(graph, settings, errors), threads, target.thread, errors if shows_steps else None, bar)
+        is_transient = errors.is_terminal and not view.verbose
+        steps = None if view.as_json else StepView(errors, is_transient=is_transient)
+        conversations = Conversations(_graph(graph, settings, errors), threads)
+        talk = Talk(conversations.stream, target.thread, steps, bar, is_stored=threads.is_persistent)
         return _converse(talk, inputs, options, view)
 
 
@@ -536,7 +545,8 @@ def _converse(talk: Talk, inputs: dict[str, Any], options: dict[str, Any], view:
         inputs = {"clarification_answer": answer}
 
 
-def _save_charts(output: "Reply", path: Path) -> None:
+def write_charts(output: "Reply", path: Path) -> None:
+    """Write the charts of an answer to `path`, and print the paths."""
     from agent.responses import ChartResponse
 
     def write(chart: Any, target: Path) -> None:
@@ -547,7 +557,8 @@ def _save_charts(output: "Reply", path: Path) -> None:
     _save(output, output["charts"], path, write, "--chart", nothing)
 
 
-def _save_rows(output: "Reply", path: Path) -> None:
+def write_rows(output: "Reply", path: Path) -> None:
+    """Write the rows of an answer to `path`, and print the paths."""
     from agent.answers.export import write_table
 
     _save(output, output["tables"], path, write_table, "--output", "There are no rows to save.")

@@ -12,7 +12,9 @@ from agent.cli.text import echo, json_text
 from agent.errors import ANSWERED, DOMAIN
 
 if TYPE_CHECKING:
+    from agent.knowledge.knowledge import Knowledge
     from agent.services import Services
+    from agent.sources.source import Source
 
 knowledge_app = typer.Typer(
     no_args_is_help=True,
@@ -90,17 +92,25 @@ def draft(
     Exit codes: 0 written, 2 there is no such source or no folder, 3 all files exist or nothing can be proposed, 5 the
     source is unreachable or a file cannot be written.
     """
-    from agent.sources.source import draft_knowledge
-
     services = _services()
     name = source or services.choices[0]
     target = folder or services.knowledge_folder(name)
-    opened = services.source(name)
-    files = draft_knowledge(opened, services.knowledge(name))
-    target.mkdir(parents=True, exist_ok=True)
+    is_written = write_draft(services.source(name), services.knowledge(name), target, as_json=as_json)
+    raise typer.Exit(ANSWERED if is_written else DOMAIN)
+
+
+def write_draft(source: "Source", present: "Knowledge", folder: Path, *, as_json: bool = False) -> bool:
+    """Write the proposals for `source` to files in `folder`, and print their paths; return whether a file was written.
+
+    Existing files are left unchanged.
+    """
+    from agent.sources.source import draft_knowledge
+
+    files = draft_knowledge(source, present)
+    folder.mkdir(parents=True, exist_ok=True)
     written, existing = [], []
     for file, text in files.items():
-        path = target / file
+        path = folder / file
         try:
             with path.open("x", encoding="utf-8") as stream:
                 stream.write(text)
@@ -117,7 +127,7 @@ def draft(
             echo(f"unchanged, because it exists: {existing_path}")
         if not files:
             echo("nothing to propose")
-    raise typer.Exit(ANSWERED if written else DOMAIN)
+    return bool(written)
 
 
 @knowledge_app.command()

@@ -21,6 +21,7 @@ from agent.cli.text import printable
 from agent.conversation.reply import Reply
 from agent.messages import Language, language_of
 from agent.record.waiting import Wait
+from agent.schema.describe import one_line
 from agent.state import Output
 from agent.types import AnswerTable
 
@@ -128,9 +129,39 @@ def show_steps(updates: Mapping[str, Any], console: Console) -> None:
             console.print(line)
 
 
-def show_waiting(wait: Wait, console: Console) -> None:
-    """Print what the run waits for."""
-    console.print(Text(f"… {_WAITS[wait]}", style="dim"))
+class StepView:
+    """The completed steps of a run, printed, or the current one in a line that disappears. Use it in a `with` block."""
+
+    def __init__(self, console: Console, *, is_transient: bool) -> None:
+        """Print to `console`; with `is_transient`, show one line that disappears."""
+        self._console = console
+        self._status = console.status("", spinner_style="dim") if is_transient else None
+
+    def show(self, updates: Mapping[str, Any]) -> None:
+        """Show the completed nodes in `updates`."""
+        if self._status is None:
+            show_steps(updates, self._console)
+            return
+        for node in updates:
+            self._status.update(Text(one_line(node.replace("_", " ")), style="dim"))
+
+    def show_waiting(self, wait: Wait) -> None:
+        """Show what the run waits for."""
+        if self._status is None:
+            self._console.print(Text(f"… {_WAITS[wait]}", style="dim"))
+        else:
+            self._status.update(Text(_WAITS[wait], style="dim"))
+
+    def __enter__(self) -> Self:
+        if self._status:
+            self._status.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._status:
+            self._status.stop()
 
 
 def show(output: Output | Reply, console: Console, *, details: bool = True) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import uuid
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from typing import Any, Literal, cast
@@ -59,7 +59,7 @@ class Conversations:
 
     def stream(
         self, inputs: Mapping[str, Any], thread_id: str | None = None, config: RunnableConfig | None = None
-    ) -> Iterator[Event]:
+    ) -> Generator[Event]:
         """Yield an event for each completed node and the progress of loads; once the thread is stored, the output."""
         return self._events(ThreadRun(self._threads, self._graph.name, thread_id), inputs, config)
 
@@ -106,7 +106,7 @@ class Conversations:
         config: RunnableConfig | None,
         *,
         with_text: bool = False,
-    ) -> Iterator[Event]:
+    ) -> Generator[Event]:
         state: dict[str, Any] = {}
         drafts, modes = Drafts(), [*_STREAM_MODES, *(["messages"] if with_text else [])]
         with closing(run):

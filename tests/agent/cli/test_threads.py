@@ -1,14 +1,10 @@
 """`datasphinx ask` in conversations: questions back, on a terminal and without one, feedback and follow-ups."""
 
 import json
-import os
 import re
-import select
-import signal
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -26,10 +22,10 @@ from tests.agent.tools.conftest import RETURNS
 from tests.commands import Run
 from tests.databases import make_table
 from tests.fake_openai import FakeOpenAI
+from tests.terminal import Terminal
 
 COUNT = {"sql": "SELECT COUNT(*) AS orders FROM orders", "assumptions": [], "off_topic": False}
 QUESTION = "How many orders are there?"
-WITHIN_S = 30
 
 
 @pytest.fixture
@@ -277,71 +273,12 @@ def test_the_server_reaches_no_database_that_only_the_thread_names(
 # On a terminal
 
 
-class Terminal:
-    """`datasphinx ask` as it runs on a terminal of its own."""
-
-    def __init__(self, *arguments: str) -> None:
-        command = [str(Path(sys.executable).with_name("datasphinx")), "ask", *arguments]
-        self._ours, theirs = os.openpty()
-        environment = os.environ | {"TERM": "dumb", "COLUMNS": "120"}
-
-        def begin() -> None:
-            # What is started in the background of a shell does not hear Ctrl-C, nor does what it starts.
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
-            os.login_tty(theirs)
-
-        self.process = subprocess.Popen(command, env=environment, preexec_fn=begin, pass_fds=(theirs,))
-        os.close(theirs)
-        self.shown = ""
-
-    def until(self, wanted: str) -> str:
-        """Read until `wanted` is shown, and return what was."""
-        begin = len(self.shown)
-        while wanted not in self.shown[begin:]:
-            assert self._read(), self.shown
-        return self.shown[begin:]
-
-    def type(self, typed: str) -> None:
-        os.write(self._ours, typed.encode())
-
-    def leave_by(self, key: str) -> int:
-        """Return the exit code. A signal that comes just before a program reads is heard with the next key alone."""
-        for _ in range(10):
-            self.type(key)
-            with suppress(subprocess.TimeoutExpired):
-                self.process.wait(WITHIN_S / 10)
-                break
-        return self.end()
-
-    def end(self) -> int:
-        """Return the exit code."""
-        while self._read():
-            pass
-        return self.process.wait(WITHIN_S)
-
-    def close(self) -> None:
-        os.close(self._ours)
-        self.process.kill()
-        self.process.wait()
-
-    def _read(self) -> bool:
-        poll = select.poll()
-        poll.register(self._ours, select.POLLIN | select.POLLHUP)
-        assert poll.poll(WITHIN_S * 1000), self.shown
-        try:
-            read = os.read(self._ours, 4096)
-        except OSError:
-            return False
-        self.shown += read.decode().replace("\r\n", "\n")
-        return bool(read)
-
-
 @pytest.fixture
 def on_terminal() -> Iterator[Callable[..., Terminal]]:
     with ExitStack() as opened:
 
         def ask(*arguments: str) -> Terminal:
-            terminal = Terminal(*arguments)
+            terminal = Terminal("ask", *arguments)
             opened.callback(terminal.close)
             return terminal
 

@@ -1,0 +1,227 @@
+"""`datasphinx source` and `datasphinx init`: the databases in `datasphinx.toml` of the working directory."""
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from agent.cli.options import AsJson, settings_of
+from agent.cli.text import echo, json_text
+from agent.errors import ANSWERED, DOMAIN, USAGE
+
+if TYPE_CHECKING:
+    from tomlkit import TOMLDocument
+
+    from agent.services import Services
+    from agent.settings import SourceSettings
+    from agent.sources.check import SourceCheck
+
+source_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="List, add, test and remove databases.")
+
+SourceName = Annotated[str, typer.Argument(help="Name of a source, or a SQLAlchemy URL.")]
+NewName = Annotated[str | None, typer.Argument(help="Name of the new source; asked for on a terminal.")]
+NewUrl = Annotated[str | None, typer.Argument(help="Its SQLAlchemy URL; asked for on a terminal.")]
+AllowWritable = Annotated[
+    bool, typer.Option("--allow-writable-account", help="Accept an account that has more than read access.")
+]
+_HEAD = """\
+# Settings of datasphinx; all of them are listed in docs/settings.md.
+# Secrets belong in the environment or in the file .env: DATASPHINX_LLM_API_KEY=...
+"""
+
+
+@source_app.command("list")
+def list_sources(as_json: AsJson = False) -> None:
+    """List the configured databases, without connecting to them.
+
+    Exit codes: 0 the list is printed, 2 a setting is wrong.
+    """
+    from agent.core.redact import without_password
+
+    services = _services()
+    in_file = _names_in_file()
+    sources = []
+    for name, settings in services.settings.sources.items():
+        place = str(Path(_file()).resolve()) if name in in_file else "environment"
+        url = ", ".join(each.path for each in settings.files.values()) or settings.url.get_secret_value()
+        sources.append({"name": name, "url": without_password(url), "place": place})
+    if as_json:
+        echo(json_text({"sources": sources}))
+        return
+    for source in sources:
+        echo(f"{source['name']}: {source['url']} ({source['place']})")
+    if not sources:
+        echo("No source is configured, so questions are about the sample shop. Add one: datasphinx source add")
+
+
+@source_app.command()
+def add(name: NewName = None, url: NewUrl = None, allow_writable_account: AllowWritable = False) -> None:
+    """Test a database and add it to `datasphinx.toml`; the rest of the file is kept.
+
+    Exit codes: 0 added, 2 the name is in use or the URL is wrong, 3 the account has more than read access, 5 the
+    database is unreachable. Only exit code 0 changes the file.
+    """
+    settings_of()
+    name = _given(name, "Name of the source", "NAME")
+    document = _document()
+    if name in _sources_of(document):
+        raise typer.BadParameter(f"{name} is in {_file()} already; remove it first.", param_hint="NAME")
+    source = _tested(name, _given(url, "SQLAlchemy URL, such as postgresql://user:password@host/database", "URL"),
+                     allow_writable_account)  # fmt: skip
+    _write_source(document, name, source)
+    echo(f"{name} is in {Path(_file()).resolve()}. Ask: datasphinx ask QUESTION --source {name}")
+
+
+@source_app.command()
+def test(name: SourceName, as_json: AsJson = False) -> None:
+    """Connect to a database, read its schema, and print the number of tables.
+
+    Exit codes: 0 it can be queried, 2 a setting is wrong or there is no such source, 5 it is unreachable.
+    """
+    services = _services()
+    source = services.source(name)
+    count, dialect = len(source.catalog.tables), source.catalog.dialect
+    if as_json:
+        echo(json_text({"source": name, "dialect": dialect, "tables": count}))
+    else:
+        echo(f"{name}: {count} {'table or view' if count == 1 else 'tables and views'} ({dialect})")
+
+
+@source_app.command()
+def remove(name: Annotated[str, typer.Argument(help="Name of a source.")]) -> None:
+    """Remove a database from `datasphinx.toml`; the database itself and its knowledge folder are not changed.
+
+    Exit codes: 0 removed, 2 the file has no such source.
+    """
+    document = _document()
+    sources = _sources_of(document)
+    if name not in sources:
+        names = ", ".join(sources) or "none"
+        raise typer.BadParameter(f"{_file()} has no source {name}. Its sources: {names}.", param_hint="NAME")
+    del sources[name]
+    _write(document)
+    echo(f"{name} is removed from {Path(_file()).resolve()}.")
+
+
+@source_app.command()
+def check(name: SourceName, as_json: AsJson = False) -> None:
+    """List the write privileges of a source's account, and check the settings of the source against its tables.
+
+    Exit codes: 0 the account can only read, 2 a setting is wrong or there is no such source, 3 the account can do more,
+    5 the source is unreachable.
+    """
+    from agent.sources.check import check_source, format_report
+
+    services = _services()
+    result = check_source(name, services.settings_of(name), services.limits)
+    echo(json_text(result.as_json()) if as_json else format_report(result))
+    raise typer.Exit(DOMAIN if result.can_write else ANSWERED)
+
+
+def init(name: NewName = None, url: NewUrl = None, allow_writable_account: AllowWritable = False) -> None:
+    """Write a first `datasphinx.toml` with one database, and a draft of the business knowledge about it.
+
+    Exit codes: 0 written, 2 the file exists or the URL is wrong, 3 the account has more than read access, 5 the
+    database is unreachable. Only exit code 0 writes files.
+    """
+    from agent.cli.knowledge import write_draft
+    from agent.services import Services
+
+    path = Path(_file())
+    if path.exists():
+        echo(f"{path.resolve()} exists. Add a database to it: datasphinx source add", error=True, color="red")
+        raise typer.Exit(USAGE)
+    name = _given(name, "Name of the database", "NAME")
+    source = _tested(name, _given(url, "SQLAlchemy URL, such as postgresql://user:password@host/database", "URL"),
+                     allow_writable_account)  # fmt: skip
+    folder = Path("knowledge", name)
+    path.write_text(_HEAD, encoding="utf-8")
+    _write_source(_document(), name, source.model_copy(update={"knowledge": folder}))
+    echo(f"written: {path}")
+    services = Services(settings_of())
+    write_draft(services.source(name), services.knowledge(name), folder)
+    echo(f"\nReview the draft in {folder}, and check it: datasphinx knowledge check")
+    echo("Ask: datasphinx ask QUESTION, or start a conversation: datasphinx")
+
+
+def _given(value: str | None, title: str, argument: str) -> str:
+    """Return `value`, or on a terminal the text that the user enters."""
+    if value is None and sys.stdin.isatty():
+        value = typer.prompt(title)
+    if not value:
+        raise typer.BadParameter(f"{title} is missing.", param_hint=argument)
+    return value
+
+
+def _tested(name: str, url: str, allow_writable_account: bool) -> "SourceSettings":
+    """Return the settings of a source that can be queried; the report of its check is printed."""
+    from pydantic import SecretStr
+
+    from agent.settings import SourceSettings
+    from agent.sources.check import check_source, format_report
+
+    source = SourceSettings(url=SecretStr(url), allow_writable_account=allow_writable_account)
+    result: SourceCheck = check_source(name, source, _services().limits)
+    echo(format_report(result))
+    if result.can_write and not allow_writable_account:
+        echo("Not added. Use such an account, or accept this one with --allow-writable-account.", error=True)
+        raise typer.Exit(DOMAIN)
+    return source
+
+
+def _write_source(document: "TOMLDocument", name: str, source: "SourceSettings") -> None:
+    import tomlkit
+
+    from agent.core.redact import without_password
+
+    url = source.url.get_secret_value()
+    values: dict[str, Any] = {"url": url}
+    if source.allow_writable_account:
+        values["allow_writable_account"] = True
+    if source.knowledge:
+        values["knowledge"] = f"{source.knowledge.as_posix()}/"
+    table = tomlkit.table()
+    table.update(values)
+    if "sources" not in document:
+        document["sources"] = tomlkit.table(is_super_table=True)
+    document["sources"][name] = table
+    _write(document)
+    if without_password(url) != url:
+        os.chmod(_file(), 0o600)
+        echo(f"{_file()} contains the password, so only you may read it. Do not commit it.", error=True)
+
+
+def _file() -> str:
+    from agent.settings import CONFIG_FILE
+
+    return CONFIG_FILE
+
+
+def _document() -> "TOMLDocument":
+    import tomlkit
+
+    path = Path(_file())
+    return tomlkit.parse(path.read_bytes().decode()) if path.exists() else tomlkit.document()
+
+
+def _sources_of(document: "TOMLDocument") -> Any:
+    """Return the table of sources in `document`, which may be empty."""
+    return document.get("sources", {})
+
+
+def _names_in_file() -> set[str]:
+    return set(_sources_of(_document()))
+
+
+def _write(document: "TOMLDocument") -> None:
+    import tomlkit
+
+    Path(_file()).write_bytes(tomlkit.dumps(document).encode())
+
+
+def _services() -> "Services":
+    from agent.services import Services
+
+    return Services(settings_of())

@@ -1,0 +1,93 @@
+"""`datasphinx` without a command: a conversation on a terminal."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent import errors
+from tests.agent.clarify.test_asking_back import ASKS, BEST
+from tests.commands import Run
+from tests.eventually import eventually
+from tests.fake_openai import FakeOpenAI, Reply
+from tests.terminal import Terminal
+
+COUNT = {"sql": "SELECT COUNT(*) AS orders FROM orders", "assumptions": [], "off_topic": False}
+REGIONS = {**COUNT, "sql": "SELECT name FROM regions ORDER BY name"}
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch, cache_dir: Path) -> Iterator[FakeOpenAI]:
+    with FakeOpenAI() as fake:
+        monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", fake.base_url)
+        monkeypatch.setenv("DATASPHINX_LLM_MODEL", "fake")
+        monkeypatch.setenv("DATASPHINX_CACHE_DIR", str(cache_dir))
+        yield fake
+
+
+@pytest.fixture
+def terminal(model: FakeOpenAI) -> Iterator[Terminal]:
+    terminal = Terminal()
+    terminal.until("› ")
+    yield terminal
+    terminal.close()
+
+
+def enter(terminal: Terminal, line: str) -> str:
+    """Enter a line, and return what is shown until the next prompt."""
+    terminal.type(f"{line}\r")
+    terminal.until(line)
+    return terminal.until("› ")
+
+
+def test_questions_and_commands(terminal: Terminal, model: FakeOpenAI, tmp_path: Path) -> None:
+    model.answers = [REGIONS]
+    assert "Asia Pacific" in enter(terminal, "Which regions are there?")
+    assert "FROM regions" in enter(terminal, "/sql")
+    assert "output: regions.csv" in enter(terminal, "/save regions.csv")
+    assert "Asia Pacific" in (tmp_path / "regions.csv").read_text()
+    assert "orders: " in enter(terminal, "/schema")
+    assert "total_amount" in enter(terminal, "/schema orders")
+    assert "* sample" in enter(terminal, "/sources sample")
+    assert "There is no command /tables" in enter(terminal, "/tables")
+    terminal.type("/exit\r")
+    assert terminal.end() == errors.ANSWERED
+    assert "+Which regions are there?" in (tmp_path / "data" / "history").read_text()
+
+
+def test_a_clarifying_question_is_answered_by_the_next_line(terminal: Terminal, model: FakeOpenAI) -> None:
+    model.answers = [ASKS]
+    assert "1. by orders" in enter(terminal, BEST)
+    assert "54" in enter(terminal, "2")
+    assert "SUM(total_amount)" in enter(terminal, "/sql")
+
+
+def test_an_error_does_not_end_the_conversation(terminal: Terminal, model: FakeOpenAI) -> None:
+    model.answers = [{"sql": "DROP TABLE orders"}] * 9
+    assert "DROP" in enter(terminal, "Remove the orders of today")
+    model.answers = [COUNT]
+    assert "10,127" in enter(terminal, "How many orders are there?")
+
+
+def test_ctrl_c_cancels_the_question_only(terminal: Terminal, model: FakeOpenAI) -> None:
+    release = threading.Event()
+    model.answers = [Reply(hang=release), COUNT]
+    terminal.type("How many regions are there?\r")
+    eventually(lambda: len(model.requests) == 1)
+    try:
+        terminal.type("\x03")
+        assert "cancelled" in terminal.until("› ")
+    finally:
+        release.set()
+    assert "10,127" in enter(terminal, "How many orders are there?")
+
+
+def test_ctrl_d_leaves(terminal: Terminal) -> None:
+    assert terminal.leave_by("\x04") == errors.ANSWERED
+
+
+def test_without_a_terminal_the_help_is_printed(run: Run) -> None:
+    code, out, _ = run()
+
+    assert code == errors.USAGE and "Usage: datasphinx" in out

@@ -1,0 +1,98 @@
+"""`datasphinx source` and `datasphinx init`, on SQLite databases."""
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from agent import errors
+from agent.settings import load_settings
+from tests.commands import Run
+from tests.databases import make_database
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    folder = tmp_path / "databases"
+    folder.mkdir()
+    statements = "CREATE TABLE books (title TEXT, shelf TEXT)", "INSERT INTO books VALUES ('Emma', 'A')"
+    return f"sqlite:///{make_database(folder, *statements)}"
+
+
+def test_a_source_is_added_listed_tested_and_removed(run: Run, tmp_path: Path, url: str) -> None:
+    config = tmp_path / "datasphinx.toml"
+    config.write_text("# mine\nrow_limit = 7\n")
+
+    assert run("source", "add", "books", url)[0] == errors.ANSWERED
+    assert load_settings().sources["books"].url.get_secret_value() == url
+    assert config.read_text().startswith("# mine\nrow_limit = 7\n")
+    _, out, _ = run("source", "list", "--json")
+    assert json.loads(out)["sources"] == [{"name": "books", "url": url, "place": str(config)}]
+    code, out, _ = run("source", "test", "books")
+    assert (code, out) == (errors.ANSWERED, "books: 1 table or view (sqlite)\n")
+    assert run("source", "remove", "books")[0] == errors.ANSWERED
+    assert load_settings().sources == {} and load_settings().row_limit == 7
+
+
+def test_a_database_that_cannot_be_read_is_not_added(run: Run, tmp_path: Path) -> None:
+    code, _, err = run("source", "add", "books", "sqlite:///none.db")
+
+    assert code == errors.USAGE and "the file does not exist" in err
+    assert not (tmp_path / "datasphinx.toml").exists()
+
+
+def test_a_name_in_use_is_an_error(run: Run, url: str) -> None:
+    run("source", "add", "books", url)
+
+    code, _, err = run("source", "add", "books", url)
+
+    assert code == errors.USAGE and "is in datasphinx.toml already" in " ".join(err.split())
+
+
+def test_missing_values_are_asked_for_on_a_terminal_only(run: Run) -> None:
+    code, _, err = run("source", "add")
+
+    assert code == errors.USAGE and "Name of the source is missing" in " ".join(err.split())
+
+
+def test_an_unknown_source_cannot_be_removed(run: Run, url: str) -> None:
+    run("source", "add", "books", url)
+
+    code, _, err = run("source", "remove", "boks")
+
+    assert code == errors.USAGE and "has no source boks. Its sources: books" in " ".join(err.split())
+
+
+def test_without_sources_the_list_says_how_to_add_one(run: Run) -> None:
+    code, out, _ = run("source", "list")
+
+    assert code == errors.ANSWERED and "datasphinx source add" in out
+
+
+def test_init_writes_settings_and_a_draft_of_the_knowledge(run: Run, tmp_path: Path, url: str) -> None:
+    code, out, _ = run("init", "books", url)
+
+    assert code == errors.ANSWERED and "written: datasphinx.toml" in out
+    source = load_settings().sources["books"]
+    assert source.url.get_secret_value() == url and source.knowledge == Path("knowledge/books")
+    assert "datasphinx knowledge check" in out
+    code, _, err = run("init", "books", url)
+    assert code == errors.USAGE and "datasphinx source add" in err
+
+
+def test_a_file_with_a_password_is_private(run: Run, tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from agent.cli import source as module
+    from agent.settings import SourceSettings
+
+    def tested(name: str, url: str, allow_writable_account: bool) -> SourceSettings:
+        return SourceSettings.model_validate(url)
+
+    monkeypatch.setattr(module, "_tested", tested)
+
+    code, _, err = run("source", "add", "shop", "postgresql://ann:secret@127.0.0.1/shop")
+
+    assert code == errors.ANSWERED and "contains the password" in " ".join(err.split())
+    assert stat.S_IMODE((tmp_path / "datasphinx.toml").stat().st_mode) == 0o600
+    _, out, _ = run("source", "list")
+    assert "secret" not in out
