@@ -1,12 +1,15 @@
 """Bearer tokens of an OpenID Connect issuer: which are accepted, and what their users may do."""
 
+import asyncio
 import base64
 import gc
 import hashlib
 import hmac
 import json
+import re
 import threading
 import time
+import tomllib
 import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -25,18 +28,22 @@ from agent.errors import ConfigurationError
 from agent.llm.scripted import ScriptedModel
 from agent.server import tenants as tenants_module
 from agent.server.app import create_app, serve
+from agent.server.issuer import SigningKeys
 from agent.server.keys import hash_of, new_key
+from agent.server.tokens import TokenVerifier
 from agent.services import Services
-from agent.settings import load_settings
+from agent.settings import OidcSettings, load_settings
 from tests.agent.record.stores import fresh_url
 from tests.agent.server.issuers import AUDIENCE, DISCOVERY, JWKS, Issuer, issuing, private_key, public_jwk
 from tests.agent.server.mcp.clients import call, code_of, content
 from tests.agent.server.serving import ASKED, COUNT, LANGSERVE_WARNING, Served, running, serving
 from tests.agent.tools.conftest import RETURNS
 from tests.databases import make_table, url
+from tests.generated_docs import ROOT
 
 pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
 
+OIDC_PAGE = (ROOT / "docs/oidc.md").read_text(encoding="utf-8")
 KEY, REVIEWER, OPERATOR = new_key(), new_key(), new_key()
 SHOES = "SELECT region, pairs FROM shoes"
 
@@ -616,6 +623,36 @@ def test_wrong_settings_show_at_the_start(cache_dir: Path, wrong: dict[str, Any]
     with pytest.raises(ConfigurationError):
         settings = load_settings(cache_dir=cache_dir, oidc=given, tenants={"acme": {}})
         create_app(Services(settings, model=ScriptedModel()))
+
+
+@pytest.mark.parametrize("example", re.findall(r"```toml\n(.*?)```", OIDC_PAGE, re.DOTALL))
+def test_the_examples_of_the_page_are_valid(example: str, cache_dir: Path) -> None:
+    create_app(Services(load_settings(cache_dir=cache_dir, **tomllib.loads(example)), model=ScriptedModel()))
+
+
+@pytest.mark.parametrize(
+    ("issuer_of", "claims"),
+    [
+        ("keycloak", {"resource_access": {"datasphinx": {"roles": ["steward"]}}, "region": "north"}),
+        ("microsoftonline", {"roles": ["Data.Review"], "oid": "1f", "extn.region": "north"}),
+        (
+            "auth0",
+            {
+                "permissions": ["review:knowledge"],
+                "https://data.example.com/tenant": "acme",
+                "https://data.example.com/region": "north",
+            },
+        ),
+    ],
+)
+def test_the_examples_of_the_page_find_the_claims(issuer: Issuer, issuer_of: str, claims: dict[str, Any]) -> None:
+    examples = map(tomllib.loads, re.findall(r"```toml\n(.*?)```", OIDC_PAGE, re.DOTALL))
+    (example,) = (each["oidc"] for each in examples if issuer_of in each["oidc"]["issuer"])
+    settings = OidcSettings.model_validate({**example, "issuer": issuer.url})
+    token = issuer.token(aud=settings.audience[0], **claims)
+    identity = asyncio.run(TokenVerifier(settings, ["acme"], SigningKeys(settings)).identify(token))
+    assert (identity.tenant, identity.roles) == ("acme", {"review"})
+    assert identity.row_parameters and identity.row_parameters["region"] == "north"
 
 
 def test_a_server_with_tokens_listens_for_other_machines(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
