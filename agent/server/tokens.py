@@ -55,7 +55,7 @@ class TokenVerifier:
         algorithm, kid = header.get("alg"), header.get("kid")
         if algorithm not in ALGORITHMS:
             raise TokenInvalid(Message("token_algorithm"))
-        if "crit" in header or not isinstance(kid, str | None):
+        if "crit" in header:
             raise malformed
         key = await self._keys.find(kid, algorithm)
         try:

@@ -18,9 +18,13 @@ AUDIENCE = "datasphinx"
 DISCOVERY, JWKS = "/.well-known/openid-configuration", "/keys"
 
 
-@cache
 def private_key(name: str, algorithm: str = "RS256") -> Any:
-    """Return the private key with this name for `algorithm`."""
+    """Return the private key with this name for `algorithm`, always the same."""
+    return _generated(name, algorithm)
+
+
+@cache
+def _generated(name: str, algorithm: str) -> Any:
     if algorithm.startswith("ES"):
         return ec.generate_private_key({"ES256": ec.SECP256R1(), "ES384": ec.SECP384R1()}[algorithm])
     if algorithm == "EdDSA":

@@ -139,7 +139,7 @@ def part(value: Any) -> str:
 
 
 def signed_with_secret(issuer: Issuer, secret: bytes) -> str:
-    """A token with an HMAC, as PyJWT does not make one with a public key."""
+    """A token with an HMAC; PyJWT refuses to make one with a public key."""
     payload = analyst(issuer).split(".")[1]
     signed = f"{part({'alg': 'HS256', 'kid': 'first'})}.{payload}"
     return f"{signed}.{part(hmac.digest(secret, signed.encode(), hashlib.sha256))}"
@@ -200,6 +200,12 @@ REFUSED: dict[str, Callable[[Issuer], str]] = {
     "no token": lambda _: "not-a-token",
     "a wrong key": lambda _: "dsk_wrong",
 }
+
+
+def test_tokens_that_are_built_by_hand_are_accepted_without_a_defect(served: Served, issuer: Issuer) -> None:
+    for token in (with_header(issuer), with_header(issuer, jku=f"{issuer.url}/attacker", typ="at+jwt")):
+        assert get(served, "/sources", token).status_code == 200
+    assert "/attacker" not in issuer.requests
 
 
 @pytest.mark.parametrize("name", REFUSED)
