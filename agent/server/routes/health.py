@@ -1,6 +1,7 @@
 """Routes: liveness and readiness, the availability of the model, the databases and the stores."""
 
 import asyncio
+import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from importlib.util import find_spec
@@ -22,16 +23,19 @@ from agent.errors import (
     SourceNotFound,
 )
 from agent.messages import Message
+from agent.schema.catalog import Catalog
 from agent.server.background import run_in_thread
 from agent.server.tenants import Tenant, Tenants, current_tenant, has_role
 from agent.services import Services
-from agent.settings import Settings
+from agent.settings import Settings, SourceSettings
+from agent.sources.files import database_of
 from agent.sources.names import source_label
 from agent.sources.source import Source
 from agent.sql.execute import execute
 from agent.types import Limits
 
 _TIMEOUT_S = 5
+_QUERY = "SELECT 1"
 _KNOWLEDGE_BUDGET_S = 0.5
 _MAX_PROBLEMS = 20
 _UNAVAILABLE_STATUSES = (500, 502, 503, 504)
@@ -83,26 +87,40 @@ def _check_source(name: str, services_of_source: Iterable[Services], settings: S
 
 
 def _query(name: str, services_of_source: Iterable[Services], settings: Settings) -> Source | None:
-    """Return the source, after a query; None if its row rules need parameters that only tokens contain.
+    """Return the source, after a query; None if its row rules need values that only tokens have.
 
     Raises:
         RowRuleParameterMissing: no services have a value for each parameter of its row rules.
         DatasphinxError: the source does not answer.
     """
+    # A shorter time limit than that of `source.execute`: the caller is waiting.
+    limits = Limits(_TIMEOUT_S, 1)
     missing: RowRuleParameterMissing | None = None
+    incomplete: SourceSettings | None = None
     for services in services_of_source:
+        if _needs_token(services.settings_of(name), settings):
+            incomplete = services.settings_of(name)
+            continue
         try:
             source = services.source(name)
         except RowRuleParameterMissing as error:
             missing = error
             continue
-        # A shorter time limit than that of `source.execute`: the caller is waiting.
-        execute("SELECT 1", source.database, source.catalog, Limits(_TIMEOUT_S, 1))
+        execute(_QUERY, source.database, source.catalog, limits)
         return source
-    if missing and settings.oidc and missing.parameter in settings.oidc.row_parameters:
-        # The database has returned its schema, which is compared with the rules first.
+    if incomplete:
+        # No table is read, so the schema is not needed.
+        database = database_of(incomplete)
+        execute(_QUERY, database, Catalog(database.dialect, {}), limits)
         return None
     raise missing or SourceNotFound(name, Message("neither_url_nor_source", choices=""))
+
+
+def _needs_token(source: SourceSettings, settings: Settings) -> bool:
+    """Return whether a parameter of the row rules of `source` has its values in tokens, and none here."""
+    names = settings.oidc.row_parameters if settings.oidc else {}
+    missing = [name for name in names if name not in source.row_parameters]
+    return any(re.search(rf":{re.escape(name)}\b", rule) for name in missing for rule in source.row_rules.values())
 
 
 def _reach_model(settings: Settings) -> None:

@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import json
 import re
+import sys
 import threading
 import time
 import tomllib
@@ -24,7 +25,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from mcp import MCPError
 from openai import OpenAI
 
-from agent.errors import ConfigurationError
+from agent.errors import ConfigurationError, DriverMissing
 from agent.llm.scripted import ScriptedModel
 from agent.server import tenants as tenants_module
 from agent.server.app import create_app, serve
@@ -659,6 +660,14 @@ def test_the_examples_of_the_page_find_the_claims(issuer: Issuer, issuer_of: str
     identity = asyncio.run(TokenVerifier(settings, ["acme"], SigningKeys(settings)).identify(token))
     assert (identity.tenant, identity.roles) == ("acme", {"review"})
     assert identity.row_parameters and identity.row_parameters["region"] == "north"
+
+
+def test_tokens_need_their_packages(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jwt", None)
+    settings = {"issuer": "https://login.example", "audience": "data", "tenant": "acme"}
+    with pytest.raises(DriverMissing) as raised:
+        create_app(Services(load_settings(cache_dir=cache_dir, oidc=settings), model=ScriptedModel()))
+    assert raised.value.extra == "oidc"
 
 
 def test_a_server_with_tokens_listens_for_other_machines(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
