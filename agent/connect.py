@@ -4,6 +4,7 @@ import ssl
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -188,6 +189,14 @@ def _chat(
 def is_this_machine(url: str) -> bool:
     """Return whether the host of `url` is a loopback address."""
     return urlsplit(url).hostname in _LOOPBACK_HOSTS
+
+
+@lru_cache(maxsize=1)
+def certificate_authorities() -> ssl.SSLContext:
+    """Return the certificates of all authorities, cached because each reading leaks memory."""
+    import httpx
+
+    return httpx.create_ssl_context()
 
 
 def open_embedder(settings: Settings) -> Embedder | None:

@@ -71,7 +71,7 @@
         ├── ProposalClosed           a proposal was reviewed before           proposal_id, status
         ├── ProposalInvalid          the proposed entry has mistakes          proposal_id, problems
         ├── KnowledgeNotWritable     a knowledge file cannot be written       file, reason
-        ├── ReviewNotPermitted       the key must not review proposals
+        ├── ReviewNotPermitted       the key or token must not review
         ├── RecordUnavailable        the event log cannot be used             store, reason
         ├── TraceUnknown             no logged run has this trace id          trace_id, reason
         ├── BudgetExceeded           a limit per question was exceeded        limit, setting
@@ -82,6 +82,10 @@
         ├── RunUnknown               the thread has no run with this id       run_id
         ├── ModelUnknown             no model of the chat routes has this id  model
         ├── KeyMissing               the API key is missing or invalid
+        ├── TokenInvalid             the bearer token is not valid            reason
+        ├── TokenNotPermitted        a valid token grants no access           reason
+        ├── IssuerUnavailable        the keys of the issuer are unknown       issuer, reason
+        ├── RoleMissing              the key or token lacks a role            role
         ├── LimitReached             a tenant has used up its quota           limit, seconds
         ├── QuestionFailed           a graph ended without answer and facts   reason
         └── InternalError            a defect of datasphinx                   reason, trace_id
@@ -668,7 +672,7 @@ class KnowledgeNotWritable(Terminal):
 
 @dataclass(eq=False)
 class ReviewNotPermitted(Terminal):
-    """The API key of a request must not review proposals."""
+    """The API key or token of a request must not review proposals."""
 
     code = "review_not_permitted"
     http_status = 403
@@ -948,6 +952,44 @@ class KeyMissing(Terminal):
 
     code = "key_missing"
     http_status = 401
+
+
+@dataclass(eq=False)
+class TokenInvalid(Terminal):
+    """The bearer token of a request is malformed, expired, not signed by the issuer, or for another audience."""
+
+    code = "token_invalid"
+    http_status = 401
+    reason: str
+
+
+@dataclass(eq=False)
+class TokenNotPermitted(Terminal):
+    """A valid token has no tenant of this server, or a claim without a usable value."""
+
+    code = "token_not_permitted"
+    http_status = 403
+    reason: str
+
+
+@dataclass(eq=False)
+class IssuerUnavailable(Terminal):
+    """The keys of the issuer of tokens cannot be fetched, and none are cached."""
+
+    code = "issuer_unavailable"
+    http_status = 503
+    exit_code = UNREACHABLE
+    issuer: str
+    reason: str
+
+
+@dataclass(eq=False)
+class RoleMissing(Terminal):
+    """The API key or token of a request lacks the role that the route requires."""
+
+    code = "role_missing"
+    http_status = 403
+    role: str
 
 
 @dataclass(eq=False)

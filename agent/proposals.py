@@ -87,7 +87,7 @@ def accept(services: Services, proposal_id: str, author: str, remark: str | None
     if folder is None:
         raise ProposalInvalid(proposal_id, (Message("knowledge_folder_missing"),))
     if services.shares_knowledge(proposal.source):
-        raise ProposalInvalid(proposal_id, (Message("knowledge_folder_shared", tenant=services.owner),))
+        raise ProposalInvalid(proposal_id, (Message("knowledge_folder_shared", tenant=services.tenant),))
     accepted = replace(proposal, status="accepted", reviewed_by=author)
     body = _entry_of(proposal, author, remark)
     place = f"{folder_label(folder)}/{file}"
@@ -118,8 +118,8 @@ def reject(services: Services, proposal_id: str, reviewer: str) -> Proposal:
 
 def user_of(services: Services) -> str:
     """Return the name of the tenant; without tenants, that of the user of this process."""
-    if services.owner:
-        return services.owner
+    if services.tenant:
+        return services.tenant
     try:
         return getuser()
     except (OSError, KeyError):
@@ -149,7 +149,7 @@ def _proposals_of(turn: Turn, name: str, source: Source, user: str) -> Iterator[
 
 def _stores(services: Services) -> list[ProposalStore]:
     if services.store:
-        return [ProposalStore(services.store, services.owner)]
+        return [ProposalStore(services.store, services.tenant)]
     return [services.proposals(name) for name, each in services.settings.sources.items() if each.knowledge]
 
 

@@ -77,8 +77,10 @@ class Validations:
 class Services:
     """Settings, model and sources of one graph. Thread-safe."""
 
+    tenant = ""
+    """The tenant, if there are several. Proposals are its own."""
     owner = ""
-    """The tenant, if there are several."""
+    """The owner of threads, files and runs: the tenant, or its users with the same row parameters."""
 
     def __init__(
         self,
@@ -270,7 +272,7 @@ class Services:
         folder = self.settings_of(name).knowledge
         if self.store is None and folder is None:
             raise ConfigurationError(f"DATASPHINX_SOURCES: {name}.knowledge", Message("setting_missing"))
-        return ProposalStore(self.store or Store(sqlite_url(folder, "proposals") if folder else ""), self.owner)
+        return ProposalStore(self.store or Store(sqlite_url(folder, "proposals") if folder else ""), self.tenant)
 
     @property
     def any_source(self) -> bool:
@@ -472,6 +474,7 @@ class Services:
         """Close the files and connections of all sources; the services cannot be used afterwards."""
         with self._lock:
             sources = list(self._sources.values())
+            self._sources.clear()
         for source in sources:
             source.release()
         self.dataset_sources.close()

@@ -290,24 +290,75 @@ class TenantSettings(BaseModel):
     max_question_s: float | None = Field(None, gt=0)
 
 
+Role = Literal["ask", "review", "operate"]
+"""A permission: to ask questions, to review proposals, or to read metrics and the details of the readiness."""
+Texts = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
+"""One text, or several."""
+
+
+class OidcSettings(BaseModel):
+    """The issuer of bearer tokens, and the claims that name the tenant, the roles and the row parameters of a user."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
+
+    issuer: Annotated[str, AfterValidator(_with_scheme)] = Field(
+        description="URL of the issuer, exactly as in the claim `iss`."
+    )
+    audience: Texts = Field(min_length=1, description="Accepted values of the claim `aud`, one or several.")
+    jwks_url: Annotated[str, AfterValidator(_with_scheme)] | None = Field(
+        None, description="URL of the issuer's keys; by default that of its discovery document."
+    )
+    tenant: TenantName | None = Field(None, description="Tenant of the tokens without the claim `tenant_claim`.")
+    tenant_claim: str | None = Field(
+        None, min_length=1, description="Claim with the name of a tenant; paths such as `org.name` are possible."
+    )
+    role_claim: str | None = Field(None, min_length=1, description="Claim with a list or a text of roles or scopes.")
+    roles: dict[Role, Texts] = Field(
+        {},
+        description="By role (`ask`, `review`, `operate`), the values of `role_claim` that grant it. Without an entry "
+        "for `ask`, every user may ask; the other roles need one.",
+    )
+    row_parameters: dict[str, str] = Field(
+        {}, description="By `:name` parameter of the row rules, the claim with its value."
+    )
+
+    @model_validator(mode="after")
+    def _check_claims(self) -> "OidcSettings":
+        if self.tenant is None and self.tenant_claim is None:
+            raise ValueError(Message("oidc_without_tenant"))
+        if bool(self.roles) != (self.role_claim is not None):
+            raise ValueError(Message("oidc_roles_incomplete"))
+        return self
+
+
 class ServiceSettings(BaseSettings):
     """Settings of the server."""
 
     api_keys: dict[TenantName, KeyHashes] = Field(
         {},
         description="By tenant, the hashes of its API keys, as printed by `datasphinx key new`. Without keys, "
-        "the server accepts requests from this machine only.",
+        "and without `oidc`, the server accepts requests from this machine only.",
     )
     review_keys: KeyHashes = Field(
         (),
         description="Hashes of the API keys that may review proposals for the business knowledge of their tenant. "
         "Without API keys, everybody on this machine may.",
     )
+    operate_keys: KeyHashes = Field(
+        (),
+        description="Hashes of the API keys that may read `/metrics` and the details of `/readyz`. "
+        "Without API keys, everybody on this machine may.",
+    )
+    oidc: OidcSettings | None = Field(
+        None,
+        description="Accept bearer tokens (JWT) of an OpenID Connect issuer: `issuer`, `audience`, `jwks_url`, "
+        "`tenant`, `tenant_claim`, `role_claim`, `roles` and `row_parameters`. Requires the extra `oidc`.",
+    )
     tenants: dict[TenantName, TenantSettings] = Field(
         {},
         description="By tenant, its `sources`, `row_parameters`, `knowledge`, `questions_per_minute`, "
         "`tokens_per_day`, `usd_per_day`, and its own `max_llm_calls`, `max_llm_tokens`, `max_cost_usd` and "
-        "`max_question_s`. If set, it must contain every tenant with a key.",
+        "`max_question_s`. If set, it must contain every tenant with a key and the `tenant` of `oidc`.",
     )
     mcp_run_sql: bool = Field(
         False, description="Offer MCP clients the tool `run_sql`, which runs their own SELECT statements."

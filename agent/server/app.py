@@ -36,7 +36,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
     its thread id, and an input may contain one to continue. Each error is a problem document (RFC 9457).
 
     Raises:
-        DriverMissing: FastAPI, LangServe or the driver of the thread store is not installed.
+        DriverMissing: FastAPI, LangServe, the driver of the thread store or the extra `oidc` is not installed.
         ConfigurationError: a setting is wrong.
     """
     services = services or Services(any_source=False)
@@ -63,7 +63,8 @@ def create_app(services: Services | None = None) -> "FastAPI":
     from agent.server.tenants import Tenants, open_tenant
 
     server = open_tenant("", services)
-    tenants = Tenants(server) if services.settings.api_keys else None
+    has_credentials = services.settings.api_keys or services.settings.oidc
+    tenants = Tenants(server) if has_credentials else None
     metrics = Metrics()
     graphs = served_graphs(services.settings, metrics)
     mcp = McpRoute(graphs[0], services.settings, metrics)
@@ -98,12 +99,12 @@ def create_app(services: Services | None = None) -> "FastAPI":
 
 
 def serve(host: str = "127.0.0.1", port: int = 8000, settings: Settings | None = None) -> None:
-    """Serve until interrupted. An address other than loopback requires API keys.
+    """Serve until interrupted. An address other than loopback requires API keys or tokens.
 
     On SIGTERM the process accepts no more questions, answers the running ones, and exits with code 0.
 
     Raises:
-        ConfigurationError: a setting is wrong, or the address is not loopback and there are no keys.
+        ConfigurationError: a setting is wrong, or the address is not loopback and there are neither keys nor tokens.
         DriverMissing: as for `create_app`, or uvicorn is not installed.
         RecordUnavailable, ThreadsUnavailable: the run record or the thread store cannot be used.
     """
@@ -111,7 +112,7 @@ def serve(host: str = "127.0.0.1", port: int = 8000, settings: Settings | None =
     app = create_app(services)
     from agent.server.loopback import is_loopback
 
-    if not services.settings.api_keys and not is_loopback(host):
+    if not (services.settings.api_keys or services.settings.oidc) and not is_loopback(host):
         raise ConfigurationError("DATASPHINX_API_KEYS", Message("keys_required", host=host))
     # Fail at start-up, not with the first question.
     if services.settings.record:

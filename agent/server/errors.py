@@ -17,7 +17,16 @@ from starlette.types import Scope
 
 from agent.core.failure import client_failure, error_info
 from agent.core.redact import without_paths
-from agent.errors import DatasphinxError, InputInvalid, InternalError, KeyMissing, LimitReached
+from agent.errors import (
+    DatasphinxError,
+    InputInvalid,
+    InternalError,
+    KeyMissing,
+    LimitReached,
+    ReviewNotPermitted,
+    RoleMissing,
+    TokenInvalid,
+)
 from agent.messages import LANGUAGES, Language, Message
 from agent.server.headers import security_headers
 from agent.server.metrics import Metrics
@@ -71,13 +80,22 @@ DOCUMENTED_OPENAI: dict[int | str, dict[str, Any]] = {
 """The error responses of the routes under `OPENAI_PATH` in the OpenAPI document, by status."""
 
 
+_CHALLENGES: dict[type[DatasphinxError], str] = {
+    KeyMissing: "Bearer",
+    TokenInvalid: 'Bearer error="invalid_token"',
+    RoleMissing: 'Bearer error="insufficient_scope"',
+    ReviewNotPermitted: 'Bearer error="insufficient_scope"',
+}
+"""The header `WWW-Authenticate` by error (RFC 6750, section 3)."""
+
+
 def problem(error: DatasphinxError, scope: Scope) -> JSONResponse:
     """Return the response for `error` to the request of `scope`; its form depends on the path."""
     failure = client_failure(error, scope["app"].state.settings)
     text = error_info(failure, accepted_language(scope))["message"]
     response = _response(error.http_status, error.code, text, scope)
-    if isinstance(error, KeyMissing):
-        response.headers["WWW-Authenticate"] = "Bearer"
+    if challenge := _CHALLENGES.get(type(error)):
+        response.headers["WWW-Authenticate"] = challenge
     if isinstance(error, LimitReached):
         response.headers["Retry-After"] = str(error.seconds)
     return response

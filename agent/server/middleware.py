@@ -1,20 +1,32 @@
-"""Middleware: API keys, origins, request limits, and cancellation when the client disconnects."""
+"""Middleware: API keys, tokens and roles, origins, request limits, and cancellation when the client disconnects."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from agent.errors import DatasphinxError, KeyMissing, OriginRefused, RequestTimeout, RequestTooLarge
+from agent.errors import (
+    DatasphinxError,
+    DriverMissing,
+    KeyMissing,
+    OriginRefused,
+    RequestTimeout,
+    RequestTooLarge,
+    ReviewNotPermitted,
+    RoleMissing,
+)
 from agent.server.errors import problem
 from agent.server.headers import SecurityHeaders
-from agent.server.keys import hash_of
 from agent.server.loopback import foreign_sender
-from agent.server.tenants import Tenant, Tenants, set_tenant
-from agent.settings import Settings
+from agent.server.tenants import ALL_ROLES, Identity, Tenant, Tenants, set_tenant
+from agent.settings import OidcSettings, Role, Settings
+
+if TYPE_CHECKING:
+    from agent.server.tokens import TokenVerifier
 
 _FILES = ("/files", "/files/events")
 _STREAMS = ("/events", "/v1/chat/completions", "/agui", "/mcp")
@@ -25,7 +37,11 @@ _MULTIPART_BYTES = 10_000
 
 _OPEN = ("/", "/healthz", "/readyz", "/docs", "/openapi.json", "/favicon.ico")
 _ASSETS = "/static/"
-"""Paths without data, which need no key."""
+"""Paths without data, which need no key or token."""
+_READINESS = "/readyz"
+"""The open path that shows more to some roles."""
+_ROLES: Mapping[str, Role] = {"metrics": "operate", "proposals": "review"}
+"""The roles that routes require, by the first part of the path; all other routes require `ask`."""
 
 _BEARER = "bearer "
 
@@ -168,33 +184,56 @@ class _Client:
         return message
 
 
-class ApiKeyAuth:
-    """Sets the tenant of a request by its API key; without a valid key, only paths without data are served."""
+class Authentication:
+    """Sets the tenant and the roles of a request by its API key or token, and refuses routes that need another role.
 
-    def __init__(self, app: ASGIApp, tenants: Tenants, settings: Settings) -> None:
-        """Wrap `app`."""
-        self._app, self._tenants, self._review_keys = app, tenants, frozenset(settings.review_keys)
+    Without a valid key or token, only paths without data are served.
+    """
+
+    def __init__(self, app: ASGIApp, tenants: Tenants, tokens: "TokenVerifier | None") -> None:
+        """Wrap `app`; `tokens` is None if only API keys are accepted."""
+        self._app, self._tenants, self._tokens = app, tenants, tokens
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection."""
-        if scope["type"] != "http":
+        # Of an application that is mounted under a path, the routes are below it.
+        path = scope.get("path", "").removeprefix(scope.get("root_path", ""))
+        is_open = path in _OPEN or path.startswith(_ASSETS)
+        if scope["type"] != "http" or (is_open and path != _READINESS):
             await self._app(scope, receive, send)
             return
-        key = _key(Headers(scope=scope))
-        tenant = await run_in_threadpool(self._tenants.of_key, key) if key else None
-        if tenant:
-            set_tenant(tenant, may_review=hash_of(key) in self._review_keys)
-        elif scope["path"] not in _OPEN and not scope["path"].startswith(_ASSETS):
-            await problem(KeyMissing(), scope)(scope, receive, send)
-            return
+        try:
+            identity = await self._identify(Headers(scope=scope))
+            if not is_open:
+                _require(_ROLES.get(path.lstrip("/").partition("/")[0], "ask"), identity)
+        except DatasphinxError as error:
+            if not is_open:
+                await problem(error, scope)(scope, receive, send)
+                return
+        else:
+            set_tenant(await run_in_threadpool(self._tenants.open, identity), identity.roles)
         await self._app(scope, receive, send)
 
+    async def _identify(self, headers: Headers) -> Identity:
+        """Return the sender of a request.
 
-def _key(headers: Headers) -> str:
-    """Return the API key of a request, or an empty string."""
-    header = headers.get("authorization", "")
-    bearer = header[len(_BEARER) :] if header.lower().startswith(_BEARER) else ""
-    return (bearer or headers.get("x-api-key", "")).strip()
+        Raises:
+            KeyMissing: there is no key or token, or the key is invalid.
+            TokenInvalid, TokenNotPermitted, IssuerUnavailable: see `TokenVerifier`.
+        """
+        header = headers.get("authorization", "")
+        bearer = header[len(_BEARER) :].strip() if header.lower().startswith(_BEARER) else ""
+        key = bearer or headers.get("x-api-key", "").strip()
+        if identity := self._tenants.of_key(key):
+            return identity
+        if bearer and self._tokens:
+            return await self._tokens.identify(bearer)
+        raise KeyMissing()
+
+
+def _require(role: Role, identity: Identity) -> None:
+    if role not in identity.roles:
+        raise ReviewNotPermitted() if role == "review" else RoleMissing(role)
 
 
 class LoopbackOnly:
@@ -214,20 +253,40 @@ class LoopbackOnly:
 
 
 def add_middleware(app: FastAPI, server: Tenant, tenants: Tenants | None) -> None:
-    """Add all middleware to `app`, the outermost last; `tenants` is None on a server without keys."""
+    """Add all middleware to `app`, the outermost last; `tenants` is None on a server without keys and tokens.
+
+    Raises:
+        ConfigurationError: a setting of the issuer of tokens is wrong.
+        DriverMissing: the extra `oidc` is not installed.
+    """
     settings = server.services.settings
     app.add_middleware(CancelOnDisconnect)
     app.add_middleware(RequestLimits, settings=settings)
     if tenants:
-        app.add_middleware(ApiKeyAuth, tenants=tenants, settings=settings)
+        tokens = _token_verifier(settings.oidc, tenants) if settings.oidc else None
+        app.add_middleware(Authentication, tenants=tenants, tokens=tokens)
     else:
         app.add_middleware(SingleTenant, tenant=server)
         app.add_middleware(LoopbackOnly)
     app.add_middleware(SecurityHeaders)
 
 
+def _token_verifier(settings: OidcSettings, tenants: Tenants) -> "TokenVerifier":
+    try:
+        import jwt.algorithms
+
+        if not jwt.algorithms.has_crypto:
+            raise ImportError("cryptography")
+    except ImportError as error:
+        raise DriverMissing("pyjwt[crypto]", "oidc") from error
+    from agent.server.issuer import SigningKeys
+    from agent.server.tokens import TokenVerifier
+
+    return TokenVerifier(settings, tenants.names, SigningKeys(settings))
+
+
 class SingleTenant:
-    """Sets the same tenant for each request, on a server without keys."""
+    """Sets the same tenant for each request, on a server without keys and tokens."""
 
     def __init__(self, app: ASGIApp, tenant: Tenant) -> None:
         """Wrap `app`."""
@@ -235,5 +294,5 @@ class SingleTenant:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection."""
-        set_tenant(self._tenant, may_review=True)
+        set_tenant(self._tenant, ALL_ROLES)
         await self._app(scope, receive, send)

@@ -1,17 +1,21 @@
-"""Tenants of the server: their services and limits, and the tenant of the current request."""
+"""Tenants of the server: their services and limits, and the tenant and the roles of the current request."""
 
 import threading
+import weakref
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple, cast, get_args
 
+from cachetools import LRUCache
 from starlette.concurrency import run_in_threadpool
 
 from agent.analyst import build_analyst
 from agent.conversation.conversations import Conversations
 from agent.conversation.threads import Threads, open_threads
+from agent.core.canonical import value_hash
 from agent.errors import ConfigurationError
 from agent.graph import build_graph
 from agent.llm.client import ModelClient
@@ -24,18 +28,36 @@ from agent.server.keys import hash_of
 from agent.server.loads import Loads
 from agent.server.quota import FileUsageStore, PostgresUsageStore, Quota
 from agent.services import Services
-from agent.settings import ModelRole, Settings, TenantSettings
+from agent.settings import ModelRole, Role, Settings, TenantSettings
 from agent.storage.database import SharedDatabase
 from agent.types import EmbeddedOptions
 
 _BUDGETS = ("max_llm_calls", "max_llm_tokens", "max_cost_usd", "max_question_s")
+_MAX_OPEN_USERS = 100
+"""Users with row parameters of their own whose services are kept open; the least recently used are closed."""
+_HASH_CHARS = 32
+
+ALL_ROLES: frozenset[Role] = frozenset(get_args(Role))
+
+
+class Identity(NamedTuple):
+    """The sender of a request, by its API key or token."""
+
+    tenant: str
+    roles: frozenset[Role]
+    row_parameters: Mapping[str, str | int | float] | None = None
+    """The row parameters in the claims of a token; None if those of the tenant apply."""
 
 
 @dataclass(frozen=True)
 class Tenant:
-    """Services, threads, graphs and quota of one tenant. A server without keys has one tenant, with an empty name."""
+    """Services, threads, graphs and quota of one tenant, or of its users with the same row parameters.
+
+    A server without keys and tokens has one tenant, with an empty name.
+    """
 
     name: str
+    """The owner of threads, files and runs."""
     services: Services
     threads: Threads
     graphs: Mapping[str, Conversations]
@@ -72,7 +94,7 @@ def open_tenant(name: str, services: Services, server: "Tenant | None" = None, q
 
 
 _current: ContextVar[Tenant] = ContextVar("tenant")
-_may_review: ContextVar[bool] = ContextVar("may_review")
+_roles: ContextVar[frozenset[Role]] = ContextVar("roles", default=frozenset())
 
 
 def current_tenant() -> Tenant:
@@ -80,20 +102,15 @@ def current_tenant() -> Tenant:
     return _current.get()
 
 
-def has_tenant() -> bool:
-    """Return whether the current request has a tenant; requests to public paths may have none."""
-    return _current.get(None) is not None
-
-
-def set_tenant(tenant: Tenant, *, may_review: bool) -> None:
-    """Set the tenant of the current context, and whether the request may review proposals."""
+def set_tenant(tenant: Tenant, roles: frozenset[Role]) -> None:
+    """Set the tenant and the roles of the current context."""
     _current.set(tenant)
-    _may_review.set(may_review)
+    _roles.set(roles)
 
 
-def may_review() -> bool:
-    """Return whether the current request may review the proposals of its tenant."""
-    return _may_review.get()
+def has_role(role: Role) -> bool:
+    """Return whether the current request has `role`; requests to public paths may have none."""
+    return role in _roles.get()
 
 
 class TenantServices(Services):
@@ -106,7 +123,7 @@ class TenantServices(Services):
             ConfigurationError: the tenant is granted a source that is not configured.
         """
         super().__init__(settings_for(server.settings, name, allowed), any_source=False)
-        self._server, self.owner = server, name
+        self._server, self.tenant, self.owner = server, name, name
         self.today = server.today
         counts = PostgresUsageStore(self.shared, name) if self.shared else FileUsageStore(self.settings.data_dir)
         self.quota = Quota(counts, allowed)
@@ -147,8 +164,8 @@ class TenantServices(Services):
         settings = self._server.settings
         others = (
             settings_for(settings, other, settings.tenants.get(other, TenantSettings())).sources
-            for other in settings.api_keys
-            if other != self.owner
+            for other in tenant_names(settings)
+            if other != self.tenant
         )
         folder = self.settings_of(name).knowledge
         return any(name in sources and sources[name].knowledge == folder for sources in others)
@@ -156,6 +173,59 @@ class TenantServices(Services):
     def sample_url(self) -> str:
         """Return the URL of the sample database of the server."""
         return self._server.sample_url()
+
+
+class UserServices(TenantServices):
+    """Services of the users of a tenant with the same row parameters in their tokens.
+
+    Data and caches are separate from those of other users. The quota, the record and the proposals are the tenant's.
+    """
+
+    def __init__(self, services: TenantServices, row_parameters: Mapping[str, str | int | float]) -> None:
+        """Restrict the `services` of the tenant to rows that `row_parameters` admit."""
+        own = f"users/{_hash_of(row_parameters)}"
+        settings = services.settings
+        # A parameter without a claim has no value, not the one of the source or tenant.
+        names = settings.oidc.row_parameters if settings.oidc else {}
+        sources = {
+            name: source.model_copy(
+                update={
+                    "row_parameters": {
+                        **{each: value for each, value in source.row_parameters.items() if each not in names},
+                        **row_parameters,
+                    }
+                }
+            )
+            for name, source in settings.sources.items()
+        }
+        update = {"sources": sources, "data_dir": settings.data_dir / own, "cache_dir": settings.cache_dir / own}
+        Services.__init__(self, settings.model_copy(update=update), any_source=False)
+        self._server, self._tenant_services = services._server, services
+        self.tenant, self.owner = services.tenant, owner_of(services.tenant, row_parameters)
+        self.today, self.quota = services.today, services.quota
+
+    @cached_property
+    def store(self) -> Store | None:
+        """The record of the tenant."""
+        return self._tenant_services.store
+
+
+def owner_of(tenant: str, row_parameters: Mapping[str, str | int | float] | None) -> str:
+    """Return the owner of the threads, files and runs of users with these row parameters; it is no tenant's name."""
+    return tenant if row_parameters is None else f"{tenant}@{_hash_of(row_parameters)}"
+
+
+def _hash_of(row_parameters: Mapping[str, str | int | float]) -> str:
+    return value_hash(row_parameters)[:_HASH_CHARS]
+
+
+def tenant_names(settings: Settings) -> list[str]:
+    """Return the tenants that keys and tokens can name."""
+    names = list(settings.api_keys)
+    if settings.oidc:
+        names += [settings.oidc.tenant] if settings.oidc.tenant else []
+        names += settings.tenants if settings.oidc.tenant_claim else []
+    return list(dict.fromkeys(names))
 
 
 def settings_for(settings: Settings, name: str, allowed: TenantSettings) -> Settings:
@@ -192,47 +262,86 @@ def settings_for(settings: Settings, name: str, allowed: TenantSettings) -> Sett
 
 
 class Tenants:
-    """The tenants of a server, by API key; each is opened at its first request. Thread-safe."""
+    """The tenants of a server, and their users with own row parameters. Each is opened at its first request.
+
+    Thread-safe.
+    """
 
     def __init__(self, server: Tenant) -> None:
         """Check the settings of all tenants.
 
         Raises:
-            ConfigurationError: a tenant is granted an unknown source, has a key but no entry in DATASPHINX_TENANTS, or
-                shares a key with another.
+            ConfigurationError: a tenant is granted an unknown source, has a key or tokens but no entry in
+                DATASPHINX_TENANTS, or shares a key with another.
         """
         settings = server.services.settings
         self._server, self._lock, self._open = server, threading.Lock(), dict[str, Tenant]()
+        self._users: LRUCache[str, Tenant] = LRUCache(maxsize=_MAX_OPEN_USERS)
         self._allowed: dict[str, TenantSettings] = {}
-        self._names: dict[str, str] = {}
+        self._identities: dict[str, Identity] = {}
         self._tenants_by_source: dict[str, list[str]] = {}
-        for name, hashes in settings.api_keys.items():
+        for name in tenant_names(settings):
             if settings.tenants and name not in settings.tenants:
                 raise ConfigurationError("DATASPHINX_TENANTS", Message("tenant_without_entry", name=name))
             self._allowed[name] = settings.tenants.get(name, TenantSettings())
             for source in Services(settings_for(settings, name, self._allowed[name])).choices:
                 self._tenants_by_source.setdefault(source, []).append(name)
-            for key_hash in hashes:
-                if key_hash in self._names:
-                    other = self._names[key_hash]
+            for key_hash in settings.api_keys.get(name, ()):
+                if key_hash in self._identities:
+                    other = self._identities[key_hash].tenant
                     raise ConfigurationError("DATASPHINX_API_KEYS", Message("keys_equal", first=other, second=name))
-                self._names[key_hash] = name
+                self._identities[key_hash] = Identity(name, _roles_of(key_hash, settings))
 
-    def of_key(self, key: str) -> Tenant | None:
-        """Return the tenant of `key`, or None."""
+    @property
+    def names(self) -> Mapping[str, object]:
+        """The names of all tenants."""
+        return self._allowed
+
+    def of_key(self, key: str) -> Identity | None:
+        """Return the tenant and the roles of an API key, or None."""
         # The lookup is by hash, so its duration reveals nothing about valid keys.
-        name = self._names.get(hash_of(key))
-        return None if name is None else self._opened(name)
+        return self._identities.get(hash_of(key))
+
+    def open(self, identity: Identity) -> Tenant:
+        """Return the tenant of `identity`, or its users with the same row parameters.
+
+        The services of users are closed when others have been used since, and no request uses them.
+        """
+        with self._lock:
+            tenant = self._opened(identity.tenant)
+            if identity.row_parameters is None:
+                return tenant
+            owner = owner_of(identity.tenant, identity.row_parameters)
+            users = self._users.get(owner)
+            if users is None:
+                services = UserServices(cast(TenantServices, tenant.services), identity.row_parameters)
+                users = self._users[owner] = open_tenant(owner, services, self._server, services.quota)
+                # Requests in progress have references to the tenant.
+                weakref.finalize(users, services.close).atexit = False
+            return users
 
     def by_source(self) -> dict[str, Iterator[Services]]:
-        """Return, by source, the services of the tenants that may query it; each is opened when iterated."""
+        """Return, by source, the services that may query it: those of open users, and of tenants, opened as needed."""
+        with self._lock:
+            users = [tenant.services for tenant in self._users.values()]
         return {
-            source: (self._opened(name).services for name in names) for source, names in self._tenants_by_source.items()
+            source: chain((each for each in users if source in each.choices), self._services_of(names))
+            for source, names in self._tenants_by_source.items()
         }
 
+    def _services_of(self, names: list[str]) -> Iterator[Services]:
+        for name in names:
+            with self._lock:
+                tenant = self._opened(name)
+            yield tenant.services
+
     def _opened(self, name: str) -> Tenant:
-        with self._lock:
-            if name not in self._open:
-                services = TenantServices(self._server.services, name, self._allowed[name])
-                self._open[name] = open_tenant(name, services, self._server, services.quota)
-            return self._open[name]
+        if name not in self._open:
+            services = TenantServices(self._server.services, name, self._allowed[name])
+            self._open[name] = open_tenant(name, services, self._server, services.quota)
+        return self._open[name]
+
+
+def _roles_of(key_hash: str, settings: Settings) -> frozenset[Role]:
+    by_role: dict[Role, tuple[str, ...]] = {"review": settings.review_keys, "operate": settings.operate_keys}
+    return frozenset({"ask", *(role for role, hashes in by_role.items() if key_hash in hashes)})

@@ -249,7 +249,7 @@ async def _use_tenant(ctx: _Context, call_next: CallNext) -> HandlerResult:
     """Set the tenant of the HTTP request. A session belongs to several requests, so its own context does not count."""
     if ctx.request is not None:
         tenant: Tenant = ctx.request.scope[TENANT]
-        set_tenant(tenant, may_review=False)
+        set_tenant(tenant, frozenset())
     return await call_next(ctx)
 
 

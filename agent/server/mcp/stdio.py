@@ -33,7 +33,7 @@ def serve_stdio(settings: Settings | None = None) -> None:
         open_store(services.settings).head()
     with open_threads(services.settings).saver():
         pass
-    set_tenant(open_tenant("", services), may_review=False)
+    set_tenant(open_tenant("", services), frozenset())
     metrics = Metrics()
     agent, _ = served_graphs(services.settings, metrics)
     server = build_server(agent, services.settings, metrics)

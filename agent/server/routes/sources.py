@@ -5,7 +5,7 @@ from sqlalchemy.engine import make_url
 from typing_extensions import TypedDict
 
 from agent.schema.describe import one_line
-from agent.server.tenants import current_tenant, may_review
+from agent.server.tenants import current_tenant, has_role
 from agent.services import Services
 from agent.sources.names import source_label
 
@@ -20,7 +20,7 @@ class SourceShown(TypedDict):
 
 
 class Sources(TypedDict):
-    """All sources, and whether the key may review proposals for their business knowledge."""
+    """All sources, and whether the key or token may review proposals for their business knowledge."""
 
     sources: list[SourceShown]
     may_review: bool
@@ -32,7 +32,7 @@ def sources() -> Sources:
     services = current_tenant().services
     has_knowledge = any(source.knowledge for source in services.settings.sources.values())
     shown = [_describe(services, name) for name in services.choices]
-    return {"sources": shown, "may_review": has_knowledge and may_review()}
+    return {"sources": shown, "may_review": has_knowledge and has_role("review")}
 
 
 def _describe(services: Services, name: str) -> SourceShown:

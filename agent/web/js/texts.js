@@ -140,7 +140,7 @@ export const TEXTS = {
   review_close: { en: "Close", ru: "Закрыть", zh: "关闭" },
   feedback: { en: "Is the answer right?", ru: "Верен ли ответ?", zh: "回答正确吗？" },
   other_answer: { en: "Answer again", ru: "Другой ответ", zh: "重新回答" },
-  key_wanted: { en: "This server needs a key", ru: "Серверу нужен ключ", zh: "此服务器需要密钥" },
+  key_wanted: { en: "This server needs a key or token", ru: "Серверу нужен ключ или токен", zh: "此服务器需要密钥或令牌" },
   key: { en: "Key", ru: "Ключ", zh: "密钥" },
   key_use: { en: "Use it", ru: "Использовать", zh: "使用" },
   key_note: { en: "It is kept until this tab is closed.", ru: "Хранится, пока открыта эта вкладка.", zh: "保存到此标签页关闭为止。" },

@@ -91,6 +91,7 @@ def test_a_broken_store_is_named(cache_dir: Path, tmp_path: Path) -> None:
 
 ACME, BETA = new_key(), new_key()
 KEYS = {"acme": hash_of(ACME), "beta": hash_of(BETA)}
+OPERATORS = tuple(KEYS.values())
 
 
 def ruled(path: Path) -> dict[str, Any]:
@@ -108,18 +109,19 @@ def things(tmp_path: Path) -> Path:
     return make_table(tmp_path, "thing TEXT", [["north"]])
 
 
-def test_without_a_key_only_the_status_is_shown(cache_dir: Path, things: Path) -> None:
+def test_without_the_role_of_operators_only_the_status_is_shown(cache_dir: Path, things: Path) -> None:
     tenants = {"acme": {"sources": ["acme_sales"]}, "beta": {"sources": ["beta_sales"]}}
     named = {"acme_sales": url(things), "beta_sales": url(things)}
     with serving(cache_dir, sources=named, api_keys=KEYS, tenants=tenants) as server:
         assert ready(server) == (200, {"status": "ready"})
-        assert ready(server, "dsk_wrong") == (200, {"status": "ready"})
+        assert ready(server, "dsk_wrong") == ready(server, ACME) == (200, {"status": "ready"})
 
 
 def test_a_tenant_sees_its_own_sources(cache_dir: Path, things: Path) -> None:
     tenants = {"acme": {"sources": ["acme_sales"]}, "beta": {"sources": ["beta_sales"]}}
     named = {"acme_sales": url(things), "beta_sales": "postgresql://me:swordfish@127.0.0.1:1/x"}
-    with serving(cache_dir, sources=named, api_keys=KEYS, tenants=tenants) as server:
+    settings = {"sources": named, "api_keys": KEYS, "operate_keys": OPERATORS, "tenants": tenants}
+    with serving(cache_dir, **settings) as server:
         code, body = ready(server, ACME)
         assert (code, body["status"], body["sources"]) == (200, "ready", {"acme_sales": WELL})
         code, body = ready(server, BETA)
@@ -132,7 +134,8 @@ def test_a_parameter_that_only_a_tenant_has_is_enough(cache_dir: Path, things: P
     tenants = {"acme": {"row_parameters": {"region": "north"}}, "beta": {}}
     # The order of the keys is that in which the tenants are tried.
     keys = {first: KEYS[first], **KEYS}
-    with serving(cache_dir, sources={"sales": ruled(things)}, api_keys=keys, tenants=tenants) as server:
+    settings = {"sources": {"sales": ruled(things)}, "operate_keys": OPERATORS, "tenants": tenants}
+    with serving(cache_dir, api_keys=keys, **settings) as server:
         assert ready(server) == (200, {"status": "ready"})
         assert ready(server, ACME)[1]["sources"] == {"sales": WELL}
         code, body = ready(server, BETA)
@@ -157,7 +160,8 @@ def test_nothing_names_the_source_of_another_tenant(
     tenants = {"acme": {"sources": ["acme_sales"]}, "beta": {"sources": ["beta_sales"]}}
     named = {"acme_sales": url(things), "beta_sales": url(things)}
     hidden = ("beta_sales", str(things))
-    with serving(cache_dir, sources=named, api_keys=KEYS, tenants=tenants) as server:
+    settings = {"sources": named, "api_keys": KEYS, "operate_keys": OPERATORS, "tenants": tenants}
+    with serving(cache_dir, **settings) as server:
         for key in ("", ACME):
             headers = {"X-API-Key": key} if key else {}
             bodies = [

@@ -57,7 +57,8 @@ def test_tenants_of_one_source_have_their_own_knowledge(cache_dir: Path, tmp_pat
     source = {"one": {"url": url(things), "knowledge": str(folders["server"])}}
     answers = {"GeneratedSQL": [{"sql": "SELECT COUNT(*) FROM things WHERE thing = 'north'"}]}
     shown, outputs, ready = {}, {}, {}
-    with serving(cache_dir, answers, sources=source, api_keys=keys, tenants=tenants, clarify="never") as server:
+    settings: dict[str, Any] = {"sources": source, "api_keys": keys, "tenants": tenants, "clarify": "never"}
+    with serving(cache_dir, answers, operate_keys=tuple(keys.values()), **settings) as server:
         for name, key in {"acme": ACME, "beta": BETA, "gamma": "dsk_gamma", "acme again": ACME}.items():
             asked = len(server.model.calls)
             body = {"input": {"question": "How many gadgets are there, also acme widgets and beta widgets?"}}

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from agent.server.keys import hash_of
 from tests.agent.server.serving import ASKED, COUNT, LANGSERVE_WARNING, Served, serving
 from tests.agent.server.test_tenants import ACME, KEYS, as_
 
@@ -93,7 +94,8 @@ def test_a_question_that_took_too_long_is_a_problem(cache_dir: Path, route: str)
 
 def test_a_limit_that_is_reached_is_a_problem(cache_dir: Path) -> None:
     tenants = {"acme": {"questions_per_minute": 1}, "beta": {}}
-    with serving(cache_dir, api_keys=KEYS, tenants=tenants) as server, as_(server, ACME) as acme:
+    settings = {"api_keys": KEYS, "operate_keys": hash_of(ACME), "tenants": tenants}
+    with serving(cache_dir, **settings) as server, as_(server, ACME) as acme:
         statuses = [acme.post("/agent/invoke", json={"input": ASKED}).status_code for _ in range(3)]
         server.http.get("/sources")
         found = acme.get("/metrics").text

@@ -285,6 +285,7 @@ def test_the_quota_of_a_tenant(machine: Machine) -> None:
     from agent.server.keys import hash_of, new_key
 
     key = new_key()
+    machine.settings |= {"operate_keys": hash_of(key)}
     machine.settings |= {"api_keys": {"acme": hash_of(key)}, "tenants": {"acme": {"questions_per_minute": 5}}}
     no_folder(machine.data / "tenants")
     with serving(machine.cache, **machine.settings) as server:

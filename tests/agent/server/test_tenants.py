@@ -48,7 +48,8 @@ def ask(client: httpx.Client, **given: Any) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def shared_server(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server with two tenants, whose model counts the orders by status."""
-    given = {"api_keys": KEYS, "clarify": "never", "data_dir": tmp_path_factory.mktemp("served")}
+    given = {"api_keys": KEYS, "operate_keys": hash_of(ACME), "clarify": "never"}
+    given["data_dir"] = tmp_path_factory.mktemp("served")
     with serving(cache_dir, {"GeneratedSQL": [BY_STATUS]}, **given) as server:
         yield server
 
@@ -88,6 +89,14 @@ def test_what_shows_nothing_of_anybody_is_open(keyed: Served) -> None:
     assert keyed.http.get("/readyz").json() == {"status": "ready"}
     with as_(keyed, ACME) as acme:
         assert acme.get("/readyz").json()["stores"]
+
+
+def test_metrics_and_health_details_need_a_key_for_operators(keyed: Served) -> None:
+    with as_(keyed, ACME) as acme, as_(keyed, BETA) as beta:
+        assert acme.get("/metrics").status_code == 200
+        refused = beta.get("/metrics")
+        assert beta.get("/readyz").json() == {"status": "ready"}
+    assert (refused.status_code, refused.json()["code"]) == (403, "role_missing")
 
 
 @pytest.mark.parametrize("header", ["Authorization", "X-API-Key"])
@@ -319,6 +328,7 @@ def test_no_secret_is_seen_anywhere(cache_dir: Path, tmp_path: Path, caplog: pyt
     settings: dict[str, Any] = {
         "llm_base_url": "http://127.0.0.1:9/v1", "llm_model": "any", "llm_api_key": secrets[0],
         "sources": {"away": f"postgresql://me:{secrets[1]}@127.0.0.1:1/x"}, "api_keys": KEYS,
+        "operate_keys": hash_of(ACME),
     }  # fmt: skip
     said: list[str] = []
     with caplog.at_level(logging.DEBUG), serving(cache_dir, **settings) as server, as_(server, ACME) as acme:
