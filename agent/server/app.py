@@ -145,7 +145,7 @@ def served_graphs(settings: Settings, metrics: "Metrics") -> "list[ServedGraph]"
 
 
 def _add_runnables(app: "FastAPI", graphs: "Sequence[ServedGraph]") -> None:
-    """Add LangServe's routes, by LangServe if it can be imported; its version may not fit that of langchain-core."""
+    """Add LangServe's routes, with LangServe if it can be imported; its version may not fit that of langchain-core."""
     from sse_starlette.sse import AppStatus
 
     # With its automatic drain, streams would end at SIGTERM before their questions are answered.

@@ -10,10 +10,9 @@ from playwright.sync_api import expect
 from tests.agent.charts.results import option, result
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import ASKS, QUESTION, Model
-from tests.agent.server.serving import LANGSERVE_WARNING
 from tests.generated_docs import ROOT
 
-pytestmark = [pytest.mark.heavy, pytest.mark.browser, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
+pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 
 CHARTS = sorted((ROOT / "tests/fixtures/charts").glob("*.json"))
 SHOW = """async (option) => {

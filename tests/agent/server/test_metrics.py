@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.agent.server.serving import ASKED, COUNT, LANGSERVE_WARNING, Served, serving
+from tests.agent.server.serving import ASKED, COUNT, Served, serving
 from tests.agent.server.test_tenants import ACME, KEYS, as_
-
-pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
 
 
 @pytest.fixture
