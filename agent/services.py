@@ -218,7 +218,7 @@ class Services:
         return connect_model(self.settings, self.embedded, logprobs=self._logprobs)
 
     def with_model(self, name: str) -> "Services":
-        """Return these services with the model `name` for all roles; they share sources, datasets and event log.
+        """Return these services with the model `name` for all roles; they share sources and event log.
 
         The settings have to name the model: as `llm_model`, in `llm_models`, or in `prices`, which the endpoint of
         `llm_model` then offers.
@@ -236,7 +236,7 @@ class Services:
         with self._lock:
             if name not in self._with_models:
                 # Opened before the copy, so that both have the same.
-                _ = self.recorder, self.registry
+                _ = self.recorder
                 services = copy(self)
                 for cached in ("settings", "roles", "_client"):
                     services.__dict__.pop(cached, None)

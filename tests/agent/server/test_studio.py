@@ -236,10 +236,9 @@ def test_an_assistant_has_a_context(studio: Any, new_assistant: Callable[..., st
 
 @pytest.mark.parametrize(("name", "value"), [("effort", "huge"), ("clarify", 1), ("model", "gpt-unknown")])
 def test_a_wrong_context_of_an_assistant_is_a_clear_error(
-    studio: Any, model: FakeOpenAI, name: str, value: Any
+    studio: Any, new_assistant: Callable[..., str], model: FakeOpenAI, name: str, value: Any
 ) -> None:
-    assistant = studio.assistants.create("agent", context={name: value})["assistant_id"]
-    error = studio.runs.wait(None, assistant, input=ASKED)["error"]
+    error = studio.runs.wait(None, new_assistant(**{name: value}), input=ASKED)["error"]
     assert error["code"] == "input_invalid" and f"context.{name}" in error["message"]
     assert model.requests == []
 
