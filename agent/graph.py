@@ -1,5 +1,6 @@
 """The SQL agent: answers a question about a database. `graph` is for callers in the same process."""
 
+from collections.abc import Hashable
 from functools import partial
 from typing import Any
 
@@ -8,9 +9,9 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from agent import routes
-from agent.node_runner import Node, Router, add_node
+from agent.node_runner import Node, Router, add_node, described
 from agent.services import Services
-from agent.state import Input, Output, State
+from agent.state import Context, GraphOutput, Input, State
 from nodes.answer import answer
 from nodes.ask_clarification import ask_clarification
 from nodes.await_clarification import await_clarification
@@ -23,37 +24,99 @@ from nodes.rewrite_question import rewrite_question
 from nodes.select_columns import select_columns
 from nodes.validate_sql import validate_sql
 
-Graph = CompiledStateGraph[State, None, Input, Output]
+Graph = CompiledStateGraph[State, Context, Input, GraphOutput]
 
 _RECURSION_LIMIT = 200
 """Steps of the graph, more than its loops can take with the highest limits that the settings allow."""
 
-_START_NODES = ["retrieve_tables", "rewrite_question", "ask_clarification", "keep_answer"]
-"""Nodes in which a run may start; see `routes.begin`."""
+_START_NODES: dict[Hashable, str] = {
+    "question": "retrieve_tables",
+    "follow-up": "rewrite_question",
+    "clarification or feedback": "ask_clarification",
+    "answer accepted": "keep_answer",
+}
+"""Nodes in which a run may start, by the label of the edge; see `routes.begin`."""
+STEPS: tuple[tuple[Node, Router | str, dict[str, str]], ...] = (
+    (
+        rewrite_question,
+        routes.after_rewrite_question,
+        {"answer": "last result in another form, or error", "retrieve_tables": "standalone question"},
+    ),
+    (
+        retrieve_tables,
+        routes.after_retrieve_tables,
+        {
+            "select_columns": "tables found",
+            "retrieve_tables": "no table found",
+            "check_stop_words": "statement without a model",
+        },
+    ),
+    (select_columns, "ask_clarification", {"ask_clarification": "columns selected"}),
+    (
+        ask_clarification,
+        routes.after_ask_clarification,
+        {
+            "generate_sql": "unambiguous",
+            "answer": "clarifying question or error",
+            "check_stop_words": "statement of the chosen option",
+        },
+    ),
+    (
+        generate_sql,
+        routes.after_generate_sql,
+        {"check_stop_words": "statement", "answer": "clarifying question or error", "retrieve_tables": "off topic"},
+    ),
+    (
+        check_stop_words,
+        routes.after_check_stop_words,
+        {
+            "validate_sql": "permitted",
+            "generate_sql": "forbidden operation",
+            "execute_sql": "permitted, without a model",
+        },
+    ),
+    (
+        validate_sql,
+        routes.after_validate_sql,
+        {
+            "execute_sql": "valid",
+            "check_stop_words": "corrected statement",
+            "generate_sql": "objection",
+            "answer": "valid result or error",
+        },
+    ),
+    (
+        execute_sql,
+        routes.after_execute_sql,
+        {
+            "answer": "result or error",
+            "generate_sql": "statement failed",
+            "validate_sql": "doubtful result",
+            "retrieve_tables": "verified query failed",
+        },
+    ),
+    (answer, routes.after_answer, {"await_clarification": "clarifying question", END: "answered"}),
+    (keep_answer, END, {END: "acknowledged"}),
+)
+"""The nodes, how the next one is chosen, and the labels of the edges."""
 
 
 def build_graph(services: Services | None = None, checkpointer: BaseCheckpointSaver[Any] | None = None) -> Graph:
     """Return the compiled graph over `services`; by default, services are created at the first question."""
     services = services or Services()
-    builder = StateGraph(State, input_schema=Input, output_schema=Output)
-    steps: tuple[tuple[Node, Router | str], ...] = (
-        (rewrite_question, routes.after_rewrite_question),
-        (retrieve_tables, routes.after_retrieve_tables),
-        (select_columns, "ask_clarification"),
-        (ask_clarification, routes.after_ask_clarification),
-        (generate_sql, routes.after_generate_sql),
-        (check_stop_words, routes.after_check_stop_words),
-        (validate_sql, routes.after_validate_sql),
-        (execute_sql, routes.after_execute_sql),
-        (answer, routes.after_answer),
-        (keep_answer, END),
+    builder = StateGraph(State, context_schema=Context, input_schema=Input, output_schema=GraphOutput)
+    for node, router, labels in STEPS:
+        add_node(builder, node, services, router, labels)
+    builder.add_node(
+        "await_clarification",
+        partial(await_clarification, services=services),
+        metadata=described(await_clarification),
     )
-    for node, router in steps:
-        add_node(builder, node, services, router)
-    builder.add_node("await_clarification", partial(await_clarification, services=services))
     builder.add_conditional_edges(START, routes.begin, _START_NODES)
     builder.add_conditional_edges(
-        "await_clarification", routes.after_await_clarification, ["ask_clarification", "retrieve_tables", END]
+        "await_clarification",
+        routes.after_await_clarification,
+        {"answer of the user": "ask_clarification", "answer of the user, no tables": "retrieve_tables", END: END},
     )
     return builder.compile(checkpointer=checkpointer, name="agent").with_config(recursion_limit=_RECURSION_LIMIT)
 

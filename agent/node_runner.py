@@ -2,11 +2,12 @@
 
 import logging
 import uuid
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol, get_args, get_type_hints
+from typing import Any, Protocol
 
+from langchain_core.messages import AIMessage
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.errors import GraphBubbleUp
 from langgraph.graph import StateGraph
@@ -18,9 +19,10 @@ from agent.core.redact import without_paths
 from agent.core.text import valid_json
 from agent.errors import DatasphinxError, InternalError
 from agent.record.step import Audit, Step, current_step, merge_audit, new_audit
+from agent.run_context import run_context
 from agent.run_events import LOGGED_ANSWER, chart_bodies, output_body, run_body, step_body
 from agent.services import Services
-from agent.state import new_run
+from agent.state import Context, new_run
 
 logger = logging.getLogger("datasphinx")
 
@@ -28,7 +30,7 @@ Node = Callable[[Any, Services], dict[str, Any]]
 """A node: returns the changes of the state."""
 
 Router = Callable[[Any], str]
-"""Returns the name of the next node. The targets are the literals of its return annotation."""
+"""Returns the name of the next node."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +45,16 @@ class Flow:
     """The node that writes the answer."""
     failure_output_of: Callable[[dict[str, Any], Any], dict[str, Any]]
     """Returns the output for a failure of the last node and the state."""
+    context: Mapping[str, Any] = field(default_factory=lambda: Context.__annotations__)
+    """The keys of the context of a run."""
+    data: tuple[str, ...] = ("source",)
+    """The inputs that name the data of a question. A default source is used if none of them is given."""
 
 
 SQL_AGENT = Flow("agent", new_run, "answer", failure_output)
 
+_FAILED = "error"
+"""The label of an edge that is taken after a failure only."""
 _UNDECODED_INPUTS = ("files", "source")
 """Inputs that may be paths. Bytes of a path that are not UTF-8 are lone surrogates in Python and must be kept."""
 
@@ -65,29 +73,40 @@ def add_node(
     node: Node,
     services: Services,
     router: Router | str,
+    labels: Mapping[str, str],
     flow: Flow = SQL_AGENT,
 ) -> None:
     """Add `node` and its edges to `builder`: after a failure to the last node of `flow`, otherwise as `router` decides.
 
-    `router` is the name of the next node if there is only one.
+    `router` is the name of the next node if there is only one. `labels` has the label of the edge to each next node;
+    pictures show them, and the first line of the node's docstring as its description.
     """
     name = node.__name__
     # LangGraph disassembles functions in search of subgraphs, which takes a millisecond for each; not partial objects.
-    builder.add_node(name, partial(run_as_node(node, services, flow)))
-    targets = [router] if isinstance(router, str) else get_args(get_type_hints(router)["return"])
+    builder.add_node(name, partial(run_as_node(node, services, flow)), metadata=described(node))
     is_exit = name == flow.answer_node
+    # Pictures show one edge between two nodes.
+    failed = labels.get(flow.answer_node, _FAILED)
 
     def route(state: Any) -> str:
         if state.get("failure") and not is_exit:
-            return flow.answer_node
-        return router if isinstance(router, str) else router(state)
+            return failed
+        return labels[router if isinstance(router, str) else router(state)]
 
     route.__name__ = f"after_{name}"
-    builder.add_conditional_edges(name, route, [*targets] if is_exit else [*{*targets, flow.answer_node}])
+    targets: dict[Hashable, str] = {label: target for target, label in labels.items()}
+    builder.add_conditional_edges(name, route, targets if is_exit else {**targets, failed: flow.answer_node})
 
 
-def run_as_node(node: Node, services: Services, flow: Flow = SQL_AGENT) -> GraphNode:
+def described(node: Callable[..., Any]) -> dict[str, str]:
+    """Return the metadata of a node in a graph: its description, the first line of its docstring."""
+    return {"description": (node.__doc__ or "").partition("\n")[0]}
+
+
+def run_as_node(node: Node, shared: Services, flow: Flow = SQL_AGENT) -> GraphNode:
     """Return `node` as a function of the state alone, which logs its step, adds to the audit, and raises nothing.
+
+    `shared` are the services of all runs; the context of a run may choose another model.
 
     An error becomes the state's `failure`. The first node of a run finds only its input in the state; the run gets a
     trace id and a new working state, and keeps the input under `given`. If the start of a run cannot be logged, the run
@@ -96,7 +115,12 @@ def run_as_node(node: Node, services: Services, flow: Flow = SQL_AGENT) -> Graph
 
     def run(state: Any) -> dict[str, Any]:
         is_first = "given" not in state
+        context = run_context(shared, flow.context)
+        services = context.services
         if is_first:
+            has_data = any(state.get(name) for name in flow.data)
+            unset = {name: value for name, value in context.defaults.items() if state.get(name) is None}
+            state = {**state, **{name: value for name, value in unset.items() if name != "source" or not has_data}}
             state = {name: value if name in _UNDECODED_INPUTS else valid_json(value) for name, value in state.items()}
         initial = {**flow.new_run(state), "given": {**state}} if is_first else {}
         state = {**state.get("given", {}), **state}
@@ -117,6 +141,8 @@ def run_as_node(node: Node, services: Services, flow: Flow = SQL_AGENT) -> Graph
                     services.knowledge_hashes(state.get("source")) if flow is SQL_AGENT or state.get("source") else {},
                 )
                 services.recorder.begin(previous_audit["trace_id"], body)
+                if context.error:
+                    raise context.error
             update = node(state, services)
         except GraphBubbleUp:
             # The run is suspended, perhaps for long or for ever.
@@ -135,6 +161,8 @@ def run_as_node(node: Node, services: Services, flow: Flow = SQL_AGENT) -> Graph
             services.forget_results(previous_audit["trace_id"])
         audit = _record_result(step, update)
         update.pop(LOGGED_ANSWER, None)
+        if state.get("messages") and "answer" in update:
+            update["messages"] = [AIMessage(update["answer"])]
         return _without_paths({**initial, **update, "audit": audit}, services)
 
     run.__name__ = node.__name__

@@ -1,16 +1,18 @@
-"""Routers of both graphs: pure functions of the state.
+"""Routers of both graphs: functions of the state, and those that start a run also of its input.
 
 They are not called after a failure: `agent.node_runner.add_node` routes every failed run to the node that answers.
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any, Literal
 
+from langchain_core.runnables.config import var_child_runnable_config
+from langgraph.constants import START
 from langgraph.types import Send
 
 from agent.conversation.follow_ups import is_follow_up
 from agent.core.redact import without_password
-from agent.state import CARRIED_ON, AnalystInput, AnalystState, Input, State
+from agent.state import CARRIED_ON, AnalystInput, AnalystState, Input, State, messages_of
 from agent.types import Turn
 
 _QUESTION_INPUTS = ("source", "output_type", "clarify", "enable_sql_validation", "effort")
@@ -18,6 +20,8 @@ _QUESTION_INPUTS = ("source", "output_type", "clarify", "enable_sql_validation",
 _ANALYSIS_INPUTS = ("output_type", "clarify")
 """The same for the analyst."""
 _ANALYSIS_SOURCES = ("files", "datasets", "source")
+_READ = "__pregel_read"
+"""Key under which LangGraph holds the function that reads a channel; START is the channel of the input."""
 _ANALYSIS_CONVERSATION = ("turns", "clarifications", "clarification", "earlier_results")
 
 
@@ -28,7 +32,7 @@ def begin(state: State) -> Send:
     on the last answer, also keep the tables, clarifications and statements of the question. Without a thread, only the
     input sent by the caller is available, and the tables are retrieved again.
     """
-    inputs = {name: value for name, value in state.items() if name in Input.__annotations__ and value is not None}
+    inputs = _inputs(state, Input.__annotations__)
     turns = state.get("turns") or []
     if "feedback" in inputs:
         return _continue_after_feedback(state, inputs)
@@ -43,6 +47,26 @@ def begin(state: State) -> Send:
         return Send("retrieve_tables", {**previous, **inputs, "turns": turns})
     source = _source_of(turns[-1], state)
     return Send("rewrite_question", {"source": source, **inputs, "turns": turns, "result": state.get("result")})
+
+
+def _inputs(state: State | AnalystState, names: Container[str]) -> dict[str, Any]:
+    """Return the inputs of a run that are not None.
+
+    A thread keeps its last question, which is left out unless the input repeats it. The last message of the user, if
+    the input contains messages, is the question, or the answer to the open clarifying question.
+    """
+    inputs = {name: value for name, value in state.items() if name in names and value is not None}
+    inputs.pop("messages", None)
+    config = var_child_runnable_config.get() or {}
+    given = config.get("configurable", {}).get(_READ, lambda *_: None)(START, False)
+    if not isinstance(given, dict) or inputs.keys() & {"feedback", "clarification_answer"}:
+        return inputs
+    if given.get("question") is None:
+        inputs.pop("question", None)
+        said = [message.text for message in messages_of(given.get("messages")) if message.type == "human"]
+        if said:
+            inputs["clarification_answer" if state.get("clarification") else "question"] = str(said[-1])
+    return inputs
 
 
 def after_rewrite_question(state: State) -> Literal["answer", "retrieve_tables"]:
@@ -172,9 +196,7 @@ def begin_analysis(state: AnalystState) -> Send:
     The data of the previous question stay in effect until the input names other data. An answer to a clarifying
     question continues with the question that it refers to.
     """
-    inputs: dict[str, Any] = {
-        name: value for name, value in state.items() if name in AnalystInput.__annotations__ and value is not None
-    }
+    inputs = _inputs(state, AnalystInput.__annotations__)
     if not any(inputs.get(name) for name in _ANALYSIS_SOURCES):
         inputs |= _previous_data(state)
     if "clarification_answer" in inputs:

@@ -4,6 +4,7 @@ import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import replace
 from datetime import date
 from functools import cached_property
@@ -20,7 +21,15 @@ from agent.core.result_cache import ResultCache
 from agent.datasets.registry import Registry
 from agent.datasets.shared_registry import open_registry
 from agent.datasets.source import DatasetSources
-from agent.errors import ConfigurationError, DriverMissing, ModelRejected, ModelUnreachable, SourceEmpty, SourceNotFound
+from agent.errors import (
+    ConfigurationError,
+    DriverMissing,
+    InputInvalid,
+    ModelRejected,
+    ModelUnreachable,
+    SourceEmpty,
+    SourceNotFound,
+)
 from agent.examples.selection import ExampleSelector, StoredExamples
 from agent.examples.store import ExampleStore
 from agent.generation.verified import KnowledgeQueries, VerifiedSelector
@@ -132,6 +141,7 @@ class Services:
         self._logprobs = logprobs
         self._model_lock = threading.RLock()
         self._role_models: dict[ModelRole, ModelClient] = {}
+        self._with_models: dict[str, Services] = {}
 
     @cached_property
     def settings(self) -> Settings:
@@ -208,6 +218,35 @@ class Services:
             name = self._model_override._llm_type
             return ModelClient(self._model_override, self.settings, name=name, embedded=self._embedded)
         return connect_model(self.settings, self.embedded, logprobs=self._logprobs)
+
+    def with_model(self, name: str) -> "Services":
+        """Return these services with the model `name` for all roles; they share sources and event log.
+
+        The settings have to name the model: as `llm_model`, in `llm_models`, or in `prices`, which the endpoint of
+        `llm_model` then offers.
+
+        Raises:
+            InputInvalid: they do not, or no endpoint is configured.
+        """
+        settings = self.settings
+        own = settings.model_copy(update={"llm_models": {}})
+        known = {model: own.model_copy(update={"llm_model": model}) for model in settings.prices}
+        known |= {model.model: settings.for_role(role) for role, model in settings.llm_models.items()}
+        known |= {settings.llm_model: own} if settings.llm_model else {}
+        if name not in known or known[name].uses_embedded_model:
+            raise InputInvalid("context.model", Message("one_of", choices=", ".join(sorted(known)) or "–"))
+        with self._lock:
+            if name not in self._with_models:
+                # Opened before the copy, so that both have the same.
+                _ = self.recorder
+                services = copy(self)
+                for cached in ("settings", "roles", "_client"):
+                    services.__dict__.pop(cached, None)
+                services._settings_override = known[name]
+                services._model_lock, services._role_models = threading.RLock(), {}
+                services.validations = Validations({})
+                self._with_models[name] = services
+            return self._with_models[name]
 
     @cached_property
     def roles(self) -> ModelRoles:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, NotRequired
 
+from langchain_core.messages import AnyMessage, BaseMessage, convert_to_messages
 from langgraph.channels import EphemeralValue
 from typing_extensions import TypedDict
 
@@ -47,6 +48,46 @@ CARRIED_ON = (
 """Keys that a run may take over from earlier runs of its thread; see `agent.routes.begin`."""
 
 
+def messages_of(value: Any) -> list[BaseMessage]:
+    """Return messages in any form that LangChain reads; an empty list if `value` has another form."""
+    try:
+        return convert_to_messages(value if isinstance(value, list) else [value])
+    except (NotImplementedError, ValueError, TypeError, KeyError):
+        return []
+
+
+def add_messages(earlier: Any, added: Any) -> Any:
+    """Return the messages of a thread with `added`, as LangGraph's reducer; what is no message is left out."""
+    from langgraph.graph.message import add_messages
+
+    return add_messages(messages_of(earlier), messages_of(added))  # type: ignore[arg-type]
+
+
+Messages = Annotated[list[AnyMessage] | None, add_messages]
+"""The messages of a chat on a thread; absent until an input contains some."""
+
+
+class AnalystContext(TypedDict, total=False):
+    """The context of the analyst's runs, set by a LangGraph assistant or with the run.
+
+    Its values are defaults: inputs take precedence, and on a thread the data of the conversation.
+    """
+
+    model: str | None
+    """The model, instead of that of the settings: one that the settings name, or have a price for."""
+    source: str | None
+    """The name of the source."""
+    clarify: Clarify | None
+    """When to ask clarifying questions."""
+
+
+class Context(AnalystContext, total=False):
+    """The context of the SQL agent's runs."""
+
+    effort: Effort | None
+    """How many model calls a question may cost."""
+
+
 class Input(TypedDict, total=False):
     """The input of the SQL agent.
 
@@ -54,7 +95,9 @@ class Input(TypedDict, total=False):
     """
 
     question: str
-    """The question, in natural language. The only required key."""
+    """The question, in natural language. Required, unless `messages` contains it."""
+    messages: Messages
+    """Instead of a question, the messages of a chat: the last one of the user is the question."""
     output_type: Annotated[OutputType | None, EphemeralValue]
     """The requested form of the answer; by default, chosen from the result."""
     source: Annotated[str | None, EphemeralValue]
@@ -104,6 +147,13 @@ class Output(TypedDict, total=False):
     """The error, if there is no answer."""
     audit: Annotated[Audit, merge_audit]
     """The steps of the run and their cost."""
+
+
+class GraphOutput(Output, total=False):
+    """The output of a compiled graph."""
+
+    messages: Messages
+    """The messages of the chat with the answer; absent if no input on the thread contained messages."""
 
 
 class State(Input, total=False):
@@ -295,6 +345,8 @@ class AnalystInput(TypedDict, total=False):
 
     question: str
     """The question, in natural language."""
+    messages: Messages
+    """Instead of a question, the messages of a chat: the last one of the user is the question."""
     files: Annotated[list[str] | None, EphemeralValue]
     """The files to analyse: paths or ids of stored files."""
     load: Annotated[dict[str, Any] | None, EphemeralValue]

@@ -84,14 +84,21 @@ def cli_help() -> str:
     return "```text\n" + "\n\n".join(blocks) + "\n```"
 
 
+def mermaid(compiled: Any) -> str:
+    """Return a compiled graph as a Mermaid diagram, without the descriptions of its nodes."""
+    drawn = compiled.get_graph()
+    drawn.nodes = {name: node._replace(metadata=None) for name, node in drawn.nodes.items()}
+    return str(drawn.draw_mermaid())
+
+
 def graph_picture() -> str:
     """Return the SQL agent as a Mermaid diagram."""
-    return f"```mermaid\n{graph.get_graph().draw_mermaid().strip()}\n```"
+    return f"```mermaid\n{mermaid(graph).strip()}\n```"
 
 
 def analyst_picture() -> str:
     """Return the analyst as a Mermaid diagram."""
-    return f"```mermaid\n{analyst.get_graph().draw_mermaid().strip()}\n```"
+    return f"```mermaid\n{mermaid(analyst).strip()}\n```"
 
 
 def tools_table() -> str:

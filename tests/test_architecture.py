@@ -43,7 +43,7 @@ clarify
 embedded tools
 connect
 services
-answers conversation proposals
+answers conversation proposals run_context
 node_runner responses routes analysis
 nodes
 graph analyst

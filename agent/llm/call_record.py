@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import openai
 from langchain_core.messages import AIMessage, BaseMessage
 
 from agent.core.canonical import digest, value_hash
@@ -86,5 +85,7 @@ def _error_body(error: Exception | None) -> dict[str, Any]:
         return {"error": None}
     if isinstance(error, DatasphinxError):
         return {"error": failure_of(error)}
+    import openai
+
     reason = f"{type(error).__name__}: {error}"
     return {"error": failure_of(InternalError(reason, "")), "refused_format": isinstance(error, openai.APIStatusError)}

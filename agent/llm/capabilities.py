@@ -2,11 +2,13 @@
 
 import threading
 from collections.abc import Sequence
-
-import openai
+from typing import TYPE_CHECKING
 
 from agent.llm.probe_result import ProbeResult
 from agent.llm.rejections import PARTS, names_format
+
+if TYPE_CHECKING:
+    import openai
 
 MODES = ("json_schema", "json_object", "text")
 """Response formats, strictest first."""
@@ -62,7 +64,7 @@ class Capabilities:
         """Return the modes to try for one call, in order."""
         return ("tools", *self.modes) if with_tools and self.calls_tools else self.modes
 
-    def note_accepted(self, mode: str, candidates: Sequence[str], rejection: openai.APIStatusError | None) -> None:
+    def note_accepted(self, mode: str, candidates: Sequence[str], rejection: "openai.APIStatusError | None") -> None:
         """Stop trying the modes before `mode`, which the endpoint rejected with `rejection`.
 
         A server error that names no format may be a temporary failure, so it counts from the second time on.

@@ -8,7 +8,6 @@ from copy import copy
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
-import openai
 from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import RunnableConfig
@@ -19,7 +18,6 @@ from agent.core.text import valid_text
 from agent.errors import BudgetExceeded, EmbeddedModelSilent, ModelAnswerUnreadable, ModelRejected, ModelUnreachable
 from agent.llm.call_record import Reply, problem_of, reply_body, request_body
 from agent.llm.capabilities import Capabilities
-from agent.llm.endpoint import EndpointChat, ErrorReply, UnexpectedReply
 from agent.llm.failures import EndpointFailures
 from agent.llm.formats import (
     Tools,
@@ -36,7 +34,14 @@ from agent.llm.parse import Answer, read_answer
 from agent.llm.prices import NO_TOKENS, TokenUsage, cost_usd
 from agent.llm.probe_result import ProbeResult
 from agent.llm.reasoning import has_reasoning
-from agent.llm.rejections import error_text, may_reject_format, names_format, quotation
+from agent.llm.rejections import (
+    ErrorReply,
+    UnexpectedReply,
+    error_text,
+    may_reject_format,
+    names_format,
+    quotation,
+)
 from agent.llm.schemas import GeneratedSQL, Lenient, SQLValidation
 from agent.llm.tool_calls import calls_of
 from agent.messages import Message, message_of
@@ -49,7 +54,7 @@ _TOO_LONG = re.compile(
     re.I,
 )
 # Raised by langchain-openai for a truncated body, a body without choices, or one that is not a chat completion.
-_MALFORMED_BODY = (openai.APIResponseValidationError, ValueError, IndexError, KeyError, TypeError, AttributeError)
+_MALFORMED_BODY = (ValueError, IndexError, KeyError, TypeError, AttributeError)
 
 _ALTERNATIVES, _ALTERNATIVE_TOKENS, _MIN_ALTERNATIVE_LOGPROB = 12, 40, -4.0
 """Alternatives to a token: how many are requested, for how many tokens they are kept, and the least logarithm of their
@@ -108,6 +113,9 @@ class ModelClient:
         self._is_provider = is_provider
         # The statements of the embedded model are selected by their likelihood.
         self.logprobs = Logprobs((logprobs or embedded is not None) and not is_provider)
+        # The packages of OpenAI are imported when a model is connected; that doubles the time to import the graphs.
+        from agent.llm.endpoint import EndpointChat
+
         setting = "text" if is_provider else settings.llm_structured_output
         self.capabilities = chat.capabilities if isinstance(chat, EndpointChat) else Capabilities.of(setting)
         """What the endpoint accepts, shared by copies of the client."""
@@ -181,6 +189,8 @@ class ModelClient:
             EmbeddedModelSilent: the embedded model exceeded the time limit of a question.
             ModelUnreachable, ModelRejected, BudgetExceeded: as for `ask`.
         """
+        import openai
+
         name = schema[0] if schema else GeneratedSQL.__name__
         values = {"temperature": temperature, "seed": seed, "stop": [stop] if stop else None}
         options: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
@@ -227,6 +237,8 @@ class ModelClient:
         without: frozenset[str],
     ) -> tuple[str, str]:
         """Return text and problem of the reply; `with_schema` puts the schema into the prompt."""
+        import openai
+
         modes = self.capabilities.candidates(with_tools=bool(tools))
         mode, rejection, is_repeated = modes[0], None, False
         while True:
@@ -284,13 +296,15 @@ class ModelClient:
 
     def _send(self, schema: str, options: dict[str, Any], messages: list[BaseMessage], is_streamed: bool) -> Reply:
         """Return the outcome of a call; errors are returned, not raised, so that they can be recorded."""
+        import openai
+
         try:
             answer = self.answer(options, messages, is_streamed=is_streamed)
         except openai.APIStatusError as error:
             return Reply(usage=NO_TOKENS, error=error if may_reject_format(error) else self._failure(error))
         except (ErrorReply, UnexpectedReply) as error:
             return Reply(error=self._failure(error))
-        except _MALFORMED_BODY as error:
+        except (openai.APIResponseValidationError, *_MALFORMED_BODY) as error:
             return Reply(problem=Message("answer_malformed", error=type(error).__name__))
         except (openai.APIError, TimeoutError, ConnectionError) as error:
             failure = self._failure(error)
@@ -315,6 +329,8 @@ class ModelClient:
         )
 
     def _failure(self, error: Exception) -> ModelUnreachable | ModelRejected | EmbeddedModelSilent:
+        import openai
+
         if self.embedded and isinstance(error, (openai.APITimeoutError, TimeoutError)):
             return EmbeddedModelSilent(self._settings.max_question_s)
         return self.failures.of(error)

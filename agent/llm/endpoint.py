@@ -16,7 +16,15 @@ from pydantic import Field
 
 from agent.llm.capabilities import Capabilities
 from agent.llm.json_text import json_text_of
-from agent.llm.rejections import PARTS, error_text, message_of_body, quotation, rejected_part
+from agent.llm.rejections import (
+    PARTS,
+    ErrorReply,
+    UnexpectedReply,
+    error_text,
+    message_of_body,
+    quotation,
+    rejected_part,
+)
 
 logger = logging.getLogger("datasphinx")
 
@@ -24,14 +32,6 @@ STREAM = {"stream": True, "stream_options": {"include_usage": True}}
 """Fields of a request for a streamed reply; sent as extra fields, so that the client returns the whole reply."""
 _REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_details", "thinking")
 _STREAMED_FIELDS = ("content", "reasoning_content", "reasoning", "refusal")
-
-
-class UnexpectedReply(ValueError):
-    """The endpoint sent a reply that is no chat completion; the message quotes it."""
-
-
-class ErrorReply(UnexpectedReply):
-    """The endpoint sent an error with status 200; the message quotes it."""
 
 
 class EndpointChat(ChatOpenAI):

@@ -5,14 +5,12 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-import openai
 from pydantic import SecretStr
 
 from agent.core.redact import SHORTEST_SECRET
 from agent.core.text import valid_text
 from agent.errors import ModelRejected, ModelUnreachable
-from agent.llm.endpoint import ErrorReply, UnexpectedReply
-from agent.llm.rejections import error_text
+from agent.llm.rejections import ErrorReply, UnexpectedReply, error_text
 from agent.messages import Message
 
 _TIMEOUT_STATUS = 408
@@ -42,6 +40,8 @@ class EndpointFailures:
             if lacks_version(self.url):
                 reason = Message("path_without_version", reason=reason, path="/v1")
             return (ModelUnreachable if status is None else ModelRejected)(self.url, reason)
+        import openai
+
         is_rejection = isinstance(error, openai.APIError) and not isinstance(error, openai.APIConnectionError)
         if isinstance(error, openai.RateLimitError):
             # The same status means both a temporary rate limit and an exhausted quota, which is permanent.
@@ -61,6 +61,8 @@ class EndpointFailures:
 
     def reason(self, error: Exception) -> str:
         """Return the first line of the text of `error`, without the key."""
+        import openai
+
         if isinstance(error, openai.APIStatusError):
             text = f"Error code: {error.status_code} - {error_text(error)}".removesuffix(" - ")
         else:

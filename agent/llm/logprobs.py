@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import openai
 from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import RunnableConfig
@@ -118,6 +117,8 @@ class Logprobs:
             Exception: any error of the call without log probabilities.
         """
         if self.is_enabled:
+            import openai
+
             try:
                 return chat.bind(**options, logprobs=True).invoke(messages, config)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:

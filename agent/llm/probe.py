@@ -14,13 +14,13 @@ from pydantic import BaseModel, ValidationError
 from agent.errors import ModelRejected, ModelUnreachable
 from agent.llm.capabilities import Capabilities
 from agent.llm.client import ModelClient
-from agent.llm.endpoint import EndpointChat, ErrorReply, UnexpectedReply
+from agent.llm.endpoint import EndpointChat
 from agent.llm.failures import EndpointFailures
 from agent.llm.formats import body_options, format_messages, function_schema, request_of
 from agent.llm.json_text import json_objects
 from agent.llm.probe_result import ProbeResult, load_probe, store_probe
 from agent.llm.reasoning import reasoning_mark, without_reasoning
-from agent.llm.rejections import may_reject_format, names_format, quotation
+from agent.llm.rejections import ErrorReply, UnexpectedReply, may_reject_format, names_format, quotation
 from agent.llm.tool_calls import call_in_text
 from agent.record.step import not_recorded, note
 

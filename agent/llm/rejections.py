@@ -4,9 +4,10 @@ import json
 import re
 from collections.abc import Container
 from html import unescape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import openai
+if TYPE_CHECKING:
+    import openai
 
 PARTS = {
     "temperature": re.compile(r"temperature", re.I),
@@ -34,7 +35,15 @@ _QUOTE_CHARS = 160
 _ERROR_CHARS = 280
 
 
-def error_text(error: openai.APIStatusError) -> str:
+class UnexpectedReply(ValueError):
+    """The endpoint sent a reply that is no chat completion; the message quotes it."""
+
+
+class ErrorReply(UnexpectedReply):
+    """The endpoint sent an error with status 200; the message quotes it."""
+
+
+def error_text(error: "openai.APIStatusError") -> str:
     """Return the message of an error response; in an unknown format, the start of its body."""
     try:
         text = message_of_body(error.response.json())
@@ -59,15 +68,16 @@ def message_of_body(body: Any) -> str:
     return body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
 
 
-def rejected_part(error: openai.APIStatusError, known: Container[str]) -> str | None:
+def rejected_part(error: "openai.APIStatusError", known: Container[str]) -> str | None:
     """Return the first of `PARTS` that the error text is about and that is not in `known`, or None."""
     text = error_text(error)
     return next((name for name, pattern in PARTS.items() if name not in known and pattern.search(text)), None)
 
 
-def names_format(error: openai.APIStatusError) -> bool:
+def names_format(error: "openai.APIStatusError") -> bool:
     """Return whether the error text is about response formats, tools or functions.
 
+    >>> import openai
     >>> from httpx import Request, Response
     >>> body = {"error": "No endpoints found that support tool use."}
     >>> reply = Response(404, json=body, request=Request("POST", "http://localhost"))
@@ -77,7 +87,7 @@ def names_format(error: openai.APIStatusError) -> bool:
     return _FORMAT.search(error_text(error)) is not None
 
 
-def may_reject_format(error: openai.APIStatusError) -> bool:
+def may_reject_format(error: "openai.APIStatusError") -> bool:
     """Return whether `error` may be the rejection of a response format or of tools: some servers answer with 500."""
     return error.status_code in (400, 422, 500, 501) or (error.status_code == 404 and names_format(error))
 

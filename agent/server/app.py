@@ -1,4 +1,4 @@
-"""The web application of both graphs. FastAPI and LangServe are imported by `create_app`."""
+"""The web application of both graphs. FastAPI is imported by `create_app`."""
 
 import asyncio
 import gc
@@ -30,13 +30,14 @@ _MAX_CONCURRENT_QUESTIONS = 256
 def create_app(services: Services | None = None) -> "FastAPI":
     """Return the web application: LangServe's routes under /agent and /analyst, and those of `agent.server.routes`.
 
-    A client can choose among the configured sources and the uploaded datasets only. Inputs that are not in the schema
-    are refused with status 422; if they were ignored, the answer could be about other data than the question. The run
-    configuration that LangServe's client sends is ignored. Conversations are stored as threads: each output contains
-    its thread id, and an input may contain one to continue. Each error is a problem document (RFC 9457).
+    LangServe serves its routes if it is installed; otherwise `agent.server.routes.runnables` serves them. A client can
+    choose among the configured sources and the uploaded datasets only. Inputs that are not in the schema are refused
+    with status 422; if they were ignored, the answer could be about other data than the question. The run configuration
+    that LangServe's client sends is ignored. Conversations are stored as threads: each output contains its thread id,
+    and an input may contain one to continue. Each error is a problem document (RFC 9457).
 
     Raises:
-        DriverMissing: FastAPI, LangServe, the driver of the thread store or the extra `oidc` is not installed.
+        DriverMissing: FastAPI, the driver of the thread store or the extra `oidc` is not installed.
         ConfigurationError: a setting is wrong.
     """
     services = services or Services(any_source=False)
@@ -44,11 +45,11 @@ def create_app(services: Services | None = None) -> "FastAPI":
         import fastapi_offline  # noqa: F401
         import prometheus_client  # noqa: F401
         import python_multipart  # noqa: F401
+        import sse_starlette  # noqa: F401
         from fastapi import FastAPI
-        from langserve import add_routes  # noqa: F401
         from starlette.routing import Route
     except ImportError as error:
-        raise DriverMissing("langserve", "serve") from error
+        raise DriverMissing(error.name or "fastapi", "serve") from error
     from agent.server.errors import DOCUMENTED, add_handlers
     from agent.server.metrics import Metrics, metrics_routes
     from agent.server.middleware import add_middleware
@@ -77,7 +78,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
         responses=DOCUMENTED,
     )
     app.router.routes.append(Route(PATH, mcp, methods=METHODS, include_in_schema=False))
-    _add_langserve(app, graphs)
+    _add_runnables(app, graphs)
     for router in (
         events_routes(graphs),
         chat_routes(graphs),
@@ -144,18 +145,32 @@ def served_graphs(settings: Settings, metrics: "Metrics") -> "list[ServedGraph]"
     return [ServedGraph(graph, question, metrics) for graph, question in questions.items()]
 
 
+def _add_runnables(app: "FastAPI", graphs: "Sequence[ServedGraph]") -> None:
+    """Add LangServe's routes, with LangServe if it can be imported; its version may not fit that of langchain-core."""
+    from sse_starlette.sse import AppStatus
+
+    # With its automatic drain, streams would end at SIGTERM before their questions are answered.
+    AppStatus.enable_automatic_graceful_drain = False
+    try:
+        import langserve  # noqa: F401
+    except ImportError:
+        from agent.server.routes.runnables import runnable_routes
+
+        for served in graphs:
+            app.include_router(runnable_routes(served))
+    else:
+        _add_langserve(app, graphs)
+
+
 def _add_langserve(app: "FastAPI", graphs: "Sequence[ServedGraph]") -> None:
     from fastapi.routing import APIRoute
     from langserve import add_routes
-    from sse_starlette.sse import AppStatus
 
     from agent.server.routes.events import EventStream, stream_of
     from agent.server.routes.page import add_playground
     from agent.server.runnable import PlainJSON
     from agent.server.schemas import body_check
 
-    # With its automatic drain, streams would end at SIGTERM before their questions are answered.
-    AppStatus.enable_automatic_graceful_drain = False
     for served in graphs:
         add_routes(
             app,

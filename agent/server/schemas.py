@@ -123,29 +123,47 @@ def _named_source(settings: Settings, description: str) -> Any:
 
 
 def body_check(question: type[BaseModel]) -> Any:
-    """Return a FastAPI dependency that validates the body of a request and counts its questions.
+    """Return a FastAPI dependency that validates the body of a request, counts its questions and returns the body.
 
+    Bodies of /batch have `inputs`, all others `input`; those of /stream_log and /stream_events have filters as well.
     LangServe validates too, but responds to some invalid bodies with status 500, mostly on /batch.
     """
     from fastapi import Depends, Request
     from fastapi.exceptions import RequestValidationError
 
-    questions: Any = (list[question], Field(max_length=_MAX_BATCH))  # type: ignore[valid-type]
-    single_body = create_model("One", input=(question, ...))
     options: Any = (dict[str, Any], {})
-    batch_body = create_model("Many", inputs=questions, kwargs=options)
+    names: Any = (list[str] | None, None)
+    filters = {f"{way}_{kind}": names for way in ("include", "exclude") for kind in ("names", "types", "tags")}
+    single_body = create_model("One", input=(question, ...), config=options)
+    filtered_body = create_model("Filtered", __base__=single_body, **filters)
+    questions: Any = (list[question], Field(max_length=_MAX_BATCH))  # type: ignore[valid-type]
+    configs: Any = (dict[str, Any] | list[dict[str, Any]], {})
+    batch_body = create_model("Many", __base__=_Batch, inputs=questions, config=configs, kwargs=options)
+    bodies = {"batch": batch_body, "stream_log": filtered_body, "stream_events": filtered_body}
 
-    async def check(request: Request) -> None:
+    async def check(request: Request) -> BaseModel | None:
         if request.method != "POST":
-            return
-        expected = batch_body if request.url.path.endswith("/batch") else single_body
+            return None
+        expected = bodies.get(request.url.path.rpartition("/")[2], single_body)
         try:
             body = expected.model_validate_json(await request.body())
         except ValidationError as error:
             raise RequestValidationError(error.errors()) from error
         await current_tenant().admit(len(getattr(body, "inputs", (body,))))
+        return body
 
     return Depends(check)
+
+
+class _Batch(BaseModel):
+    """A body of /batch: `config` is one configuration for all inputs, or a list with one for each."""
+
+    @model_validator(mode="after")
+    def _check_configs(self) -> Self:
+        inputs, config = (getattr(self, name) for name in ("inputs", "config"))
+        if isinstance(config, list) and len(config) != len(inputs):
+            raise ValueError(f"{len(config)} configs for {len(inputs)} inputs")
+        return self
 
 
 def _schema(name: str, settings: Settings, fields: dict[str, Any]) -> type[BaseModel]:

@@ -1,16 +1,20 @@
 from pathlib import Path
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
-from agent.graph import build_graph, graph
+from agent.analyst import STEPS as ANALYST_STEPS
+from agent.analyst import graph as analyst
+from agent.graph import STEPS, build_graph, graph
 from tests.agent.walk import NODES
+from tests.generated_docs import mermaid
 
 PICTURE = Path(__file__).resolve().parents[1] / "fixtures" / "graph.mmd"
 
 
 def test_picture_is_the_graph() -> None:
     """Where the graph changes on purpose: write the new picture to `tests/fixtures/graph.mmd`, and look at it."""
-    assert graph.get_graph().draw_mermaid() == PICTURE.read_text(encoding="utf-8")
+    assert mermaid(graph) == PICTURE.read_text(encoding="utf-8")
 
 
 def test_picture_has_every_node() -> None:
@@ -29,7 +33,27 @@ def test_drawing_needs_no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATASPHINX_ROW_LIMIT", "many")
     built = build_graph()
 
-    assert built.get_graph().draw_mermaid() == PICTURE.read_text(encoding="utf-8")
+    assert mermaid(built) == PICTURE.read_text(encoding="utf-8")
     output = built.invoke({"question": "How many orders are there?"})
     assert output["error"]["code"] == "configuration"
     assert "DATASPHINX_ROW_LIMIT" in output["answer"]
+
+
+@pytest.mark.parametrize("compiled", [graph, analyst], ids=["agent", "analyst"])
+def test_nodes_have_descriptions_and_choices_have_labels(compiled: Any) -> None:
+    drawn = compiled.get_graph()
+    described = {
+        name for name, node in drawn.nodes.items() if (node.metadata or {}).get("description", "").endswith(".")
+    }
+    assert described == drawn.nodes.keys() - {"__start__", "__end__"}
+    unlabelled = {(edge.source, edge.target) for edge in drawn.edges if not edge.data}
+    assert unlabelled == {("await_clarification", "__end__")}
+    assert len({(edge.source, edge.target) for edge in drawn.edges}) == len(drawn.edges)
+
+
+@pytest.mark.parametrize("steps", [STEPS, ANALYST_STEPS], ids=["agent", "analyst"])
+def test_labels_are_those_of_the_routers(steps: Any) -> None:
+    for node, router, labels in steps:
+        targets = {router} if isinstance(router, str) else {*get_args(get_type_hints(router)["return"])}
+        assert labels.keys() == targets, node.__name__
+        assert len({*labels.values()}) == len(labels), node.__name__

@@ -1,13 +1,14 @@
 from pathlib import Path
 
 from agent.analyst import build_analyst, graph
+from tests.generated_docs import mermaid
 
 PICTURE = Path(__file__).resolve().parents[2] / "fixtures" / "analyst.mmd"
 
 
 def test_picture_is_the_graph() -> None:
     """Where the graph changes on purpose: write the new picture to `tests/fixtures/analyst.mmd`, and look at it."""
-    assert graph.get_graph().draw_mermaid() == PICTURE.read_text(encoding="utf-8")
+    assert mermaid(graph) == PICTURE.read_text(encoding="utf-8")
 
 
 def test_drawing_needs_no_settings(monkeypatch) -> None:

@@ -15,6 +15,7 @@ from agent.server.app import create_app
 from agent.services import Services
 from agent.settings import load_settings
 from tests.agent.page.said import Model
+from tests.agent.server.conftest import routes  # noqa: F401
 from tests.agent.server.serving import running
 from tests.fake_openai import FakeOpenAI
 from tests.generated_docs import ROOT

@@ -11,9 +11,8 @@ from agent.server.keys import hash_of, new_key
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import ASKS, ASKS_AGAIN, QUESTION, RETURNS, Model
 from tests.agent.page.test_conversation import COUNT, HOW_MANY, ask, sent_by
-from tests.agent.server.serving import LANGSERVE_WARNING
 
-pytestmark = [pytest.mark.heavy, pytest.mark.browser, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
+pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 Visit = Callable[..., Site]
 
 

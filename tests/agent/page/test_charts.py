@@ -11,10 +11,9 @@ from agent.charts.echarts import draw
 from tests.agent.charts.results import option, plot_spec, result
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import ASKS, QUESTION, Model
-from tests.agent.server.serving import LANGSERVE_WARNING
 from tests.generated_docs import ROOT
 
-pytestmark = [pytest.mark.heavy, pytest.mark.browser, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
+pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 
 CHARTS = sorted((ROOT / "tests/fixtures/charts").glob("*.json"))
 SHOW = """async (option) => {

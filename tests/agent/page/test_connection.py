@@ -10,9 +10,8 @@ from playwright.sync_api import Page, expect
 from agent.server.keys import hash_of, new_key
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import Model
-from tests.agent.server.serving import LANGSERVE_WARNING
 
-pytestmark = [pytest.mark.heavy, pytest.mark.browser, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
+pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 
 COUNT = "SELECT COUNT(*) AS orders FROM orders"
 HOW_MANY = "How many orders were placed?"

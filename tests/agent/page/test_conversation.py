@@ -8,9 +8,8 @@ from playwright.sync_api import Page, expect
 
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import ASKS, BY_AMOUNT, QUESTION, Model
-from tests.agent.server.serving import LANGSERVE_WARNING
 
-pytestmark = [pytest.mark.heavy, pytest.mark.browser, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
+pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 
 HOW_MANY = "How many orders were placed?"
 COUNT = "SELECT COUNT(*) AS orders FROM orders"

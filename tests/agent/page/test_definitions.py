@@ -9,9 +9,8 @@ from playwright.sync_api import expect
 from agent.sample.shop import shop_url
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import Model
-from tests.agent.server.serving import LANGSERVE_WARNING
 
-pytestmark = [pytest.mark.heavy, pytest.mark.browser, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
+pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 
 KNOWLEDGE = """\
 metrics:

@@ -9,10 +9,9 @@ from playwright.sync_api import expect
 
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import Model
-from tests.agent.server.serving import LANGSERVE_WARNING
 from tests.fake_openai import Reply
 
-pytestmark = [pytest.mark.heavy, pytest.mark.browser, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
+pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 
 Visit = Callable[..., Site]
 BY_STATUS = "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status"

@@ -13,7 +13,7 @@ from hatchling.builders.wheel import WheelBuilder
 from agent.server.app import create_app
 from agent.services import Services
 from agent.settings import Settings
-from tests.agent.server.serving import LANGSERVE_WARNING, running
+from tests.agent.server.serving import running
 from tests.cases import all_cases
 from tests.generated_docs import ROOT
 
@@ -79,7 +79,6 @@ def http(settings: Settings) -> Iterator[httpx.Client]:
         yield client
 
 
-@pytest.mark.filterwarnings(LANGSERVE_WARNING)
 def test_the_page_comes_with_a_policy_that_allows_its_own_files_alone(http: httpx.Client) -> None:
     page = http.get("/")
     policy = dict(part.split(" ", 1) for part in page.headers["Content-Security-Policy"].split("; "))
@@ -90,7 +89,6 @@ def test_the_page_comes_with_a_policy_that_allows_its_own_files_alone(http: http
     assert "unsafe" not in page.headers["Content-Security-Policy"]
 
 
-@pytest.mark.filterwarnings(LANGSERVE_WARNING)
 def test_what_the_page_loads_is_there_as_what_it_is(http: httpx.Client) -> None:
     found = re.findall(r"(?:src|href)=\"(static/[^\"]+)\"", http.get("/").text)
     kinds = {path: http.get(f"/{path}").headers["Content-Type"].split(";")[0] for path in found}
@@ -101,7 +99,6 @@ def test_what_the_page_loads_is_there_as_what_it_is(http: httpx.Client) -> None:
     assert http.get("/static/vendor/echarts/echarts.esm.min.mjs").headers["Content-Type"].startswith("text/javascript")
 
 
-@pytest.mark.filterwarnings(LANGSERVE_WARNING)
 def test_a_file_that_has_not_changed_is_not_sent_again(http: httpx.Client) -> None:
     first = http.get("/static/page.css")
     again = http.get("/static/page.css", headers={"If-None-Match": first.headers["ETag"]})
@@ -109,7 +106,6 @@ def test_a_file_that_has_not_changed_is_not_sent_again(http: httpx.Client) -> No
     assert (first.status_code, again.status_code, again.content) == (200, 304, b"")
 
 
-@pytest.mark.filterwarnings(LANGSERVE_WARNING)
 @pytest.mark.parametrize("path", ["../server.py", "%2e%2e/server.py", "..%2fserver.py", "js", "nothing.js"])
 def test_nothing_else_of_the_package_is_served(http: httpx.Client, path: str) -> None:
     assert http.get(f"/static/{path}").status_code == 404

@@ -12,10 +12,9 @@ from playwright.sync_api import Page, expect
 from agent.schema.describe import one_line
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import ASKS, Model
-from tests.agent.server.serving import LANGSERVE_WARNING
 from tests.databases import make_table, url
 
-pytestmark = [pytest.mark.heavy, pytest.mark.browser, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
+pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 
 ATTACKS = [
     "<img src=x onerror=\"window.hit=1\">",

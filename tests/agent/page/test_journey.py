@@ -9,9 +9,8 @@ from playwright.sync_api import Page, expect
 from agent.sample.spreadsheets import RETURNS as WORKBOOK
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import BY_AMOUNT, QUESTION, RETURNS
-from tests.agent.server.serving import LANGSERVE_WARNING
 
-pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
+pytestmark = [pytest.mark.browser]
 Visit = Callable[..., Site]
 
 

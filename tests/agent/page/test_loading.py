@@ -10,10 +10,9 @@ from agent.datasets.kinds import COLUMN_KINDS
 from agent.datasets.options import LoadOptions
 from tests.agent.datasets.files import FEB, JAN, book
 from tests.agent.page.conftest import Site
-from tests.agent.server.serving import LANGSERVE_WARNING
 from tests.generated_docs import ROOT
 
-pytestmark = [pytest.mark.heavy, pytest.mark.browser, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
+pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 Visit = Callable[..., Site]
 EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 

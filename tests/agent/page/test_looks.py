@@ -12,9 +12,8 @@ from playwright.sync_api import Page, expect
 
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import ASKS, BY_AMOUNT, QUESTION, Model
-from tests.agent.server.serving import LANGSERVE_WARNING
 
-pytestmark = [pytest.mark.heavy, pytest.mark.browser, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
+pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True, "device_scale_factor": 2}
 DESK = {"viewport": {"width": 1180, "height": 1360}}

@@ -10,10 +10,9 @@ from playwright.sync_api import Page, expect
 from agent.answers.text import _LABEL
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import Model
-from tests.agent.server.serving import LANGSERVE_WARNING
 from tests.generated_docs import ROOT
 
-pytestmark = [pytest.mark.heavy, pytest.mark.browser, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
+pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 
 SHOP = "FROM orders AS o"
 KINDS = (

@@ -13,6 +13,7 @@ from tests.agent.page.said import RETURNS, Model
 from tests.agent.server.serving import LANGSERVE_WARNING
 
 pytestmark = [
+    pytest.mark.parametrize("routes", ["langserve"], indirect=True, scope="module"),
     pytest.mark.heavy,
     pytest.mark.browser,
     pytest.mark.filterwarnings(LANGSERVE_WARNING),

@@ -8,9 +8,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.agent.page.conftest import Site
-from tests.agent.server.serving import LANGSERVE_WARNING
 
-pytestmark = [pytest.mark.browser, pytest.mark.heavy, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
+pytestmark = [pytest.mark.browser, pytest.mark.heavy]
 
 Visit = Callable[..., Site]
 HOLD = """() => {

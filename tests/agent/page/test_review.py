@@ -9,12 +9,10 @@ from playwright.sync_api import expect
 from agent.sample.shop import shop_url
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import Model
-from tests.agent.server.serving import LANGSERVE_WARNING
 
 pytestmark = [
     pytest.mark.heavy,
     pytest.mark.browser,
-    pytest.mark.filterwarnings(LANGSERVE_WARNING),
 ]
 
 COUNT = "SELECT COUNT(*) AS customers FROM customers"

@@ -14,7 +14,7 @@ from agent.errors import StatementCancelled
 from agent.sample.shop import shop_url
 from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT
 from tests.agent.conftest import Keep
-from tests.agent.server.serving import COUNT, LANGSERVE_WARNING, Served, serving
+from tests.agent.server.serving import COUNT, Served, serving
 from tests.agent.server.test_analyst import query_or_finish
 from tests.agent.server.test_chat_completions import BY_STATUS, HOW_MANY, statement_for
 from tests.agent.server.test_clients_that_leave import UNBOUNDED, Held, broken_off, client, statements
@@ -25,7 +25,6 @@ from tests.agent.walk import NODES
 from tests.eventually import eventually
 
 __all__ = ["statements"]
-pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
 
 EVENT: TypeAdapter[Any] = TypeAdapter(Event)
 ANSWER = ["TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"]

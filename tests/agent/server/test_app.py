@@ -13,11 +13,11 @@ import uvicorn
 from agent.errors import DriverMissing
 from agent.server.app import serve
 from agent.settings import Settings
-from tests.agent.server.serving import ASKED, COUNT, LANGSERVE_WARNING, Served, serving
+from tests.agent.server.serving import ASKED, COUNT, EITHER_ROUTES, LANGSERVE_WARNING, Served, serving
 from tests.agent.walk import NODES
 from tests.databases import make_table, url
 
-pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
+pytestmark = [EITHER_ROUTES, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
 
 
 def test_invoke_gives_the_output_as_plain_json(served: Served) -> None:
@@ -93,8 +93,12 @@ def test_the_log_that_the_playground_shows_ends_in_the_output(served: Served) ->
 
 
 @pytest.mark.parametrize("path", ["/docs", "/agent/playground/", "/agent/playground"])
-def test_pages_are_served(served: Served, path: str) -> None:
+def test_pages_are_served(served: Served, routes: str, path: str) -> None:
     response = served.http.get(path, follow_redirects=True)
+    if path != "/docs" and routes == "datasphinx":
+        # The playground is a page of LangServe.
+        assert (response.status_code, response.json()["code"]) == (404, "not_found")
+        return
     assert response.status_code == 200
     assert response.headers["content-type"].startswith("text/html")
 
@@ -173,14 +177,14 @@ def test_eight_questions_run_at_once(cache_dir: Path) -> None:
     assert len({output["audit"]["trace_id"] for output in outputs}) == 8
 
 
-@pytest.mark.parametrize("package", ["fastapi", "langserve", "uvicorn"])
+@pytest.mark.parametrize("package", ["fastapi", "sse_starlette", "uvicorn"])
 def test_a_missing_package_is_named_with_its_extra(
     package: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(DriverMissing) as caught:
         serve(settings=settings)
-    assert caught.value.extra == "serve"
+    assert (caught.value.package, caught.value.extra) == (package, "serve")
     assert "pip install 'datasphinx[serve]'" in str(caught.value)
 
 

@@ -18,7 +18,7 @@ from agent.sample.shop import shop_url
 from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS
 from tests.agent.conftest import Keep
 from tests.agent.record.stores import fresh_url
-from tests.agent.server.serving import COUNT, LANGSERVE_WARNING, Served, serving
+from tests.agent.server.serving import COUNT, Served, serving
 from tests.agent.server.test_analyst import query_or_finish
 from tests.agent.server.test_clients_that_leave import UNBOUNDED, Held, client, statements
 from tests.agent.server.test_tenants import ACME, BETA, KEYS, as_
@@ -28,7 +28,6 @@ from tests.databases import make_table, url
 from tests.eventually import eventually
 
 __all__ = ["statements"]
-pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
 
 HOW_MANY = "How many orders were placed?"
 SHOES = "Which names of shoes are there?"

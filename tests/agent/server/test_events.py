@@ -9,10 +9,8 @@ from typing import Any
 import pytest
 
 from tests.agent.clarify.test_asking_back import ASKS, BEST
-from tests.agent.server.serving import ASKED, COUNT, LANGSERVE_WARNING, Served, serving
+from tests.agent.server.serving import ASKED, COUNT, Served, serving
 from tests.agent.walk import NODES
-
-pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
 
 
 def events_of(lines: Iterator[str]) -> Iterator[tuple[str, Any]]:

@@ -14,15 +14,13 @@ from agent.services import Services
 from agent.settings import load_settings
 from tests.agent.clarify.test_asking_back import ASKS, BEST
 from tests.agent.record.stores import fresh_url
-from tests.agent.server.serving import COUNT, LANGSERVE_WARNING, running, serving
+from tests.agent.server.serving import COUNT, running, serving
 from tests.agent.sql.engines import shop
 from tests.conftest import VALID
 from tests.fake_openai import Reply
 from tests.round_robin import RoundRobin
 from tests.server_process import ask, free_port
 from tests.slow_model import SlowModel
-
-pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
 
 AT_ONCE = 8
 

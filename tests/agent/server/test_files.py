@@ -9,11 +9,9 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.agent.server.serving import LANGSERVE_WARNING, Served, serving
+from tests.agent.server.serving import Served, serving
 from tests.agent.server.test_analyst import QUESTION, ROWS, query_or_finish
 from tests.agent.tools.conftest import RETURNS
-
-pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
 
 
 @pytest.fixture(scope="module")

@@ -6,11 +6,9 @@ from typing import Any
 import pytest
 
 from agent.server.keys import hash_of, new_key
-from tests.agent.server.serving import LANGSERVE_WARNING, Served, serving
+from tests.agent.server.serving import Served, serving
 from tests.databases import make_table, url
 from tests.fake_openai import FakeOpenAI
-
-pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
 
 WELL: dict[str, Any] = {"ok": True, "error": None}
 

@@ -13,11 +13,9 @@ import pytest
 from ag_ui.core import Event
 from pydantic import TypeAdapter
 
-from tests.agent.server.serving import COUNT, LANGSERVE_WARNING, Served, serving
+from tests.agent.server.serving import COUNT, Served, serving
 from tests.agent.server.test_chat_completions import statement_for
 from tests.generated_docs import ROOT
-
-pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
 
 PAGE = (ROOT / "docs/http.md").read_text(encoding="utf-8")
 CURL = re.findall(r"^curl .*$", PAGE, re.MULTILINE)

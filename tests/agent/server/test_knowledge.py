@@ -7,10 +7,8 @@ import pytest
 
 from agent.errors import ConfigurationError
 from agent.server.keys import hash_of
-from tests.agent.server.serving import LANGSERVE_WARNING, serving
+from tests.agent.server.serving import serving
 from tests.databases import make_table, url
-
-pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
 
 ACME, BETA = "dsk_acme", "dsk_beta"
 KEYS = {"acme": hash_of(ACME), "beta": hash_of(BETA)}

@@ -12,13 +12,12 @@ from typing import Any
 import pytest
 
 from agent.core.cancellation import Cancellation
-from tests.agent.server.serving import LANGSERVE_WARNING, Served, serving
+from tests.agent.server.serving import Served, serving
 from tests.agent.server.test_events import events_of
 from tests.agent.server.test_files import kept, upload
 from tests.eventually import eventually
 from tests.server_process import sending
 
-pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
 TEXT = b"kind,pairs\n" + b"boot,3\n" * 500
 STAGES = ["read", "examine", "write"]
 

@@ -9,10 +9,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from agent.server.keys import hash_of
-from tests.agent.server.serving import ASKED, COUNT, LANGSERVE_WARNING, Served, serving
+from tests.agent.server.serving import ASKED, COUNT, Served, serving
 from tests.agent.server.test_tenants import ACME, KEYS, as_
-
-pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ from agent.llm.scripted import ScriptedModel
 from agent.server.app import create_app
 from agent.services import Services
 from agent.settings import load_settings
-from tests.agent.server.serving import ASKED, COUNT, LANGSERVE_WARNING, Served, running, serving
+from tests.agent.server.serving import ASKED, COUNT, EITHER_ROUTES, LANGSERVE_WARNING, Served, running, serving
 
-pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
+pytestmark = [EITHER_ROUTES, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
 
 
 @pytest.fixture

@@ -7,10 +7,8 @@ from typing import Any
 import pytest
 
 from agent.server.keys import hash_of
-from tests.agent.server.serving import LANGSERVE_WARNING, Served, serving
+from tests.agent.server.serving import Served, serving
 from tests.databases import make_table, url
-
-pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
 
 USER, REVIEWER, OTHER = "dsk_user", "dsk_reviewer", "dsk_other"
 KEYS = {"acme": [hash_of(USER), hash_of(REVIEWER)], "beta": hash_of(OTHER)}

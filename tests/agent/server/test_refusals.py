@@ -12,10 +12,10 @@ from agent.llm.scripted import ScriptedModel
 from agent.server.app import create_app
 from agent.services import Services
 from agent.settings import load_settings
-from tests.agent.server.serving import ASKED, LANGSERVE_WARNING, Served, running, serving
+from tests.agent.server.serving import ASKED, EITHER_ROUTES, LANGSERVE_WARNING, Served, running, serving
 from tests.databases import make_table, url
 
-pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
+pytestmark = [EITHER_ROUTES, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
 
 
 WRONG_INPUTS: list[dict[str, Any]] = [

@@ -21,7 +21,7 @@ from agent.errors import DatasphinxError
 from agent.server.app import create_app
 from agent.services import Services
 from agent.settings import Settings, load_settings
-from tests.agent.server.serving import ASKED, LANGSERVE_WARNING, Served, running
+from tests.agent.server.serving import ASKED, Served, running
 from tests.agent.server.serving import serving as serving_kept_alive
 from tests.cases import all_cases
 from tests.databases import make_table, url
@@ -29,7 +29,6 @@ from tests.generated_docs import ROOT
 
 pytestmark = [
     pytest.mark.heavy,
-    pytest.mark.filterwarnings(LANGSERVE_WARNING),
     pytest.mark.filterwarnings("ignore:astream_log is deprecated"),
 ]
 

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -65,6 +65,14 @@ def test_importing_the_graph_does_no_io(code: str, allowed: bool) -> None:
     assert allowed or "RuntimeError: I/O" in run.stderr
 
 
+@pytest.mark.process
+def test_importing_the_graphs_leaves_slow_packages_out() -> None:
+    slow = {"openai", "langchain_openai", "langchain", "langgraph_api", "fastapi", "pandas", "matplotlib", "duckdb"}
+    code = f"import sys, agent.graph, agent.analyst, agent.server.studio; print(*({slow} & sys.modules.keys()))"
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert run.stdout.split() == []
+
+
 @pytest.mark.heavy
 @pytest.mark.process
 def test_the_served_graphs_need_no_package_of_the_server() -> None:
@@ -98,6 +106,7 @@ def studio_url(model: FakeOpenAI, cache_dir: Path, tmp_path_factory: pytest.Temp
     }
     environment = {**_environment(model.base_url, cache_dir), "DATASPHINX_SOURCES": json.dumps(sources)}
     environment["DATASPHINX_SOURCE"] = "sample"
+    environment["DATASPHINX_PRICES"] = json.dumps({"other": {"input": 1, "output": 1}})
     with running_studio(project, environment) as base:
         yield base
 
@@ -177,6 +186,20 @@ def studio(studio_url: str, model: FakeOpenAI) -> Iterator[Any]:
         yield client
 
 
+@pytest.fixture
+def new_assistant(studio: Any) -> Iterator[Callable[..., str]]:
+    """Creates assistants of the SQL agent with a context, for one test."""
+    created: list[str] = []
+
+    def create(**context: Any) -> str:
+        created.append(studio.assistants.create("agent", context=context)["assistant_id"])
+        return created[-1]
+
+    yield create
+    for assistant in created:
+        studio.assistants.delete(assistant)
+
+
 def test_both_graphs_are_there(studio: Any) -> None:
     assert {assistant["graph_id"] for assistant in studio.assistants.search()} == {"agent", "analyst"}
 
@@ -186,6 +209,68 @@ def test_the_input_is_described_and_the_nodes_are_drawn(studio: Any) -> None:
     assert "question" in studio.assistants.get_schemas(assistant)["input_schema"]["properties"]
     drawn = {node["id"] for node in studio.assistants.get_graph(assistant)["nodes"]}
     assert set(NODES) <= drawn
+
+
+def test_the_picture_has_descriptions_and_labels(studio: Any) -> None:
+    for graph in ("agent", "analyst"):
+        assistant = studio.assistants.search(graph_id=graph)[0]["assistant_id"]
+        drawn = studio.assistants.get_graph(assistant)
+        nodes = [node for node in drawn["nodes"] if node["id"] not in ("__start__", "__end__")]
+        assert all(node["metadata"]["description"] for node in nodes)
+        unlabelled = [edge for edge in drawn["edges"] if not edge.get("data")]
+        assert [(edge["source"], edge["target"]) for edge in unlabelled] == [("await_clarification", "__end__")]
+
+
+def test_an_assistant_has_a_context(studio: Any, new_assistant: Callable[..., str], model: FakeOpenAI) -> None:
+    default = studio.assistants.search(graph_id="agent")[0]["assistant_id"]
+    described = studio.assistants.get_schemas(default)["context_schema"]["properties"]
+    assert list(described) == ["model", "source", "clarify", "effort"]
+    assistant = new_assistant(model="other", source="things", clarify="never", effort="high")
+    things = {**COUNT, "sql": "SELECT COUNT(*) AS things FROM things"}
+    model.answers.extend([things, things, things])
+    output = studio.runs.wait(None, assistant, input={"question": "How many things are there?"})
+    assert (output["error"], output["value"]) == (None, 2)
+    assert model.schemas == ["GeneratedSQL"] * 3
+    assert {request["model"] for request in model.requests} == {"other"}
+
+
+@pytest.mark.parametrize(("name", "value"), [("effort", "huge"), ("clarify", 1), ("model", "gpt-unknown")])
+def test_a_wrong_context_of_an_assistant_is_a_clear_error(
+    studio: Any, new_assistant: Callable[..., str], model: FakeOpenAI, name: str, value: Any
+) -> None:
+    error = studio.runs.wait(None, new_assistant(**{name: value}), input=ASKED)["error"]
+    assert error["code"] == "input_invalid" and f"context.{name}" in error["message"]
+    assert model.requests == []
+
+
+@pytest.mark.parametrize("source", ["sqlite:///{folder}/private.sqlite", "{folder}/private.csv"])
+def test_a_context_cannot_name_a_source_that_is_not_configured(
+    studio: Any, new_assistant: Callable[..., str], model: FakeOpenAI, private: Path, source: str
+) -> None:
+    assistant = new_assistant(source=source.format(folder=private))
+    assert studio.runs.wait(None, assistant, input=ASKED)["error"]["code"] == "source_not_found"
+    assert model.requests == [] and not opened(private / "private.sqlite") and not opened(private / "private.csv")
+
+
+def test_a_chat_sends_messages(studio: Any, model: FakeOpenAI) -> None:
+    thread = studio.threads.create()["thread_id"]
+    model.answers.append(COUNT)
+    said = [{"type": "human", "content": [{"type": "text", "text": ASKED["question"]}]}]
+    parts = list(studio.runs.stream(thread, "agent", input={"messages": said}, stream_mode=["values"]))
+    (question, answer) = parts[-1].data["messages"]
+    assert (question["type"], answer["type"]) == ("human", "ai")
+    assert answer["content"] == parts[-1].data["answer"]
+    assert model.requests[0]["messages"][-1]["content"].count(ASKED["question"]) >= 1
+
+
+def test_an_input_without_a_question_repeats_none(studio: Any, model: FakeOpenAI) -> None:
+    thread = studio.threads.create()["thread_id"]
+    model.answers.append(COUNT)
+    assert studio.runs.wait(thread, "agent", input=ASKED)["error"] is None
+    for given in ({}, {"output_type": "plot"}, {"question": None}):
+        output = studio.runs.wait(thread, "agent", input=given)
+        assert (output["error"]["code"], output["value"]) == ("invalid_question", None), given
+    assert len(model.requests) == 1
 
 
 def test_a_question_without_a_thread_is_answered(studio: Any, model: FakeOpenAI) -> None:

@@ -37,12 +37,10 @@ from agent.settings import OidcSettings, load_settings
 from tests.agent.record.stores import fresh_url
 from tests.agent.server.issuers import AUDIENCE, DISCOVERY, JWKS, Issuer, issuing, private_key, public_jwk
 from tests.agent.server.mcp.clients import call, code_of, content
-from tests.agent.server.serving import ASKED, COUNT, LANGSERVE_WARNING, Served, running, serving
+from tests.agent.server.serving import ASKED, COUNT, Served, running, serving
 from tests.agent.tools.conftest import RETURNS
 from tests.databases import make_table, url
 from tests.generated_docs import ROOT
-
-pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
 
 OIDC_PAGE = (ROOT / "docs/oidc.md").read_text(encoding="utf-8")
 KEY, REVIEWER, OPERATOR = new_key(), new_key(), new_key()

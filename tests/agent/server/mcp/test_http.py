@@ -13,13 +13,11 @@ from mcp_types import ElicitResult
 from agent.settings import Settings
 from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS, asks_about_best
 from tests.agent.server.mcp.clients import MODES, User, call, code_of, content, talk
-from tests.agent.server.serving import ASKED, COUNT, LANGSERVE_WARNING, Served, serving
+from tests.agent.server.serving import ASKED, COUNT, Served, serving
 from tests.agent.sql.test_execute import ENDLESS
 from tests.commands import Run
 from tests.databases import make_database, make_table, url
 from tests.generated_docs import ROOT
-
-pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
 
 TOOLS = ["ask", "sources", "schema", "check_sql", "explain_answer"]
 

@@ -13,10 +13,8 @@ from mcp_types import CallToolResult, ElicitResult, InputRequiredResult
 from agent.server.keys import hash_of, new_key
 from tests.agent.clarify.test_asking_back import BEST, BY_AMOUNT, asks_about_best
 from tests.agent.server.mcp.clients import MODES, User, call, code_of, content, talk
-from tests.agent.server.serving import COUNT, LANGSERVE_WARNING, Served, serving
+from tests.agent.server.serving import COUNT, Served, serving
 from tests.databases import make_database, make_table, url
-
-pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
 
 ACME, BETA = new_key(), new_key()
 MARK = "zq7"

@@ -1,0 +1,236 @@
+"""What LangGraph assistants and chats send to the graphs: a context, messages, and inputs without a question."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
+
+from agent.analyst import build_analyst
+from agent.graph import build_graph
+from agent.llm.scripted import ScriptedModel
+from agent.services import Services
+from agent.settings import load_settings
+from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS
+from tests.agent.walk import COUNT, HOW_MANY, calls
+from tests.conftest import VALID, ScriptedAgent
+from tests.databases import make_table, url
+from tests.fake_openai import FakeOpenAI
+
+Scripted = Callable[..., ScriptedAgent]
+THREAD: Any = {"configurable": {"thread_id": "one"}}
+THINGS = {"sql": "SELECT COUNT(*) AS things FROM things"}
+
+
+def on_thread(agent: ScriptedAgent) -> Any:
+    """Return the graph of `agent` with threads."""
+    return build_graph(agent.services, checkpointer=InMemorySaver())
+
+
+def code(output: dict[str, Any]) -> str | None:
+    """Return the error code of an output."""
+    return output["error"] and output["error"]["code"]
+
+
+# The context
+
+
+def test_the_context_sets_defaults(scripted: Scripted, tmp_path: Path) -> None:
+    other = url(make_table(tmp_path, "thing TEXT", [["one"], ["two"]], table="things"))
+    agent = scripted({"GeneratedSQL": [THINGS]}, sources={"things": other}, source="sample", enable_sql_validation=None)
+    context = {"source": "things", "clarify": "never", "effort": "low"}
+    output = agent.graph.invoke({"question": "How many things are there?"}, context=context)
+    assert (code(output), output["value"]) == (None, 2)
+    assert "SQLValidation" not in calls(agent)
+
+
+def test_an_input_takes_precedence_over_the_context(scripted: Scripted) -> None:
+    agent = scripted({"GeneratedSQL": [COUNT]})
+    output = agent.graph.invoke({"question": HOW_MANY, "source": "sample"}, context={"source": "no such source"})
+    assert code(output) is None
+    assert code(agent.graph.invoke({"question": HOW_MANY}, context={"source": "no such source"})) == "source_not_found"
+
+
+def test_a_conversation_keeps_its_source(scripted: Scripted, tmp_path: Path) -> None:
+    other = url(make_table(tmp_path, "thing TEXT", [["one"], ["two"]], table="things"))
+    agent = scripted({"GeneratedSQL": [THINGS, THINGS]}, sources={"things": other}, source="sample")
+    graph = on_thread(agent)
+    for context in (None, {"source": "sample"}):
+        given = {"question": "How many things are there?", **({} if context else {"source": "things"})}
+        assert graph.invoke(given, THREAD, context=context)["value"] == 2
+
+
+@pytest.mark.parametrize(
+    ("context", "named"),
+    [
+        ({"clarify": "sometimes"}, "`context.clarify`"),
+        ({"effort": "huge"}, "low, medium, high"),
+        ({"effort": 3}, "`context.effort`"),
+        ({"source": ["sample"]}, "`context.source`"),
+        ({"surprise": "1"}, "model, source, clarify, effort"),
+        ({"model": "no such model"}, "`context.model`"),
+    ],
+)
+def test_a_wrong_context_is_an_error_that_names_the_key(
+    scripted: Scripted, context: dict[str, Any], named: str
+) -> None:
+    agent = scripted()
+    output = agent.graph.invoke({"question": HOW_MANY}, context=context)
+    assert code(output) == "input_invalid" and named in output["error"]["message"]
+    assert calls(agent) == {}
+
+
+def test_empty_values_of_a_form_are_not_set(scripted: Scripted) -> None:
+    context = {"model": "", "source": None, "clarify": "", "effort": None}
+    assert code(scripted({"GeneratedSQL": [COUNT]}).graph.invoke({"question": HOW_MANY}, context=context)) is None
+
+
+def test_the_analyst_has_a_context_without_effort(cache_dir: Path, tmp_path: Path) -> None:
+    other = url(make_table(tmp_path, "thing TEXT", [["one"], ["two"]], table="things"))
+    finish = {"AnalystStep": [{"tool": "finish", "arguments": {"cannot_answer": "no"}}]}
+    settings = load_settings(cache_dir=cache_dir, sources={"things": other})
+    graph = build_analyst(Services(settings, model=ScriptedModel(finish, repeat_last=True)))
+    asked = {"question": "How many things?"}
+    assert code(graph.invoke(asked)) == "data_missing"
+    assert code(graph.invoke(asked, context={"source": "things"})) == "cannot_answer"
+    assert code(graph.invoke({**asked, "datasets": ["ds_0123456789abcdef"]}, context={"source": "things"})) == (
+        "dataset_unknown"
+    )
+    assert code(graph.invoke(asked, context={"effort": "low"})) == "input_invalid"
+
+
+def test_the_context_chooses_a_model_that_the_settings_name(cache_dir: Path) -> None:
+    count = {"assumptions": [], "off_topic": False, **COUNT}
+    with FakeOpenAI() as first, FakeOpenAI() as second:
+        settings = load_settings(
+            cache_dir=cache_dir,
+            llm_base_url=first.base_url,
+            llm_model="default",
+            llm_models={"oracle": {"model": "elsewhere", "base_url": second.base_url}},
+            prices={"priced": {"input": 1, "output": 1}},
+        )
+        graph = build_graph(Services(settings))
+        for name, endpoint in (("", first), ("default", first), ("priced", first), ("elsewhere", second)):
+            endpoint.answers.extend([count, VALID])
+            context = {"model": name} if name else None
+            asked = {"question": HOW_MANY, "enable_sql_validation": True}
+            assert code(graph.invoke(asked, context=context)) is None
+            assert {request["model"] for request in endpoint.requests} == {name or "default"}
+            endpoint.requests.clear()
+        refused = graph.invoke({"question": HOW_MANY}, context={"model": "anthropic:large"})
+    assert code(refused) == "input_invalid" and "default, elsewhere, priced" in refused["error"]["message"]
+    assert first.requests == second.requests == []
+
+
+def test_a_model_needs_an_endpoint(cache_dir: Path) -> None:
+    services = Services(load_settings(cache_dir=cache_dir, llm_model="tiny"))
+    output = build_graph(services).invoke({"question": HOW_MANY}, context={"model": "tiny"})
+    assert code(output) == "input_invalid"
+
+
+def test_the_context_schemas_have_its_values() -> None:
+    agent, analyst = (build().get_context_jsonschema()["properties"] for build in (build_graph, build_analyst))
+    assert list(agent) == ["model", "source", "clarify", "effort"]
+    assert list(analyst) == ["model", "source", "clarify"]
+    assert agent["clarify"]["anyOf"][0]["enum"] == ["never", "auto", "always"]
+
+
+# Inputs without a question
+
+
+@pytest.mark.parametrize("given", [{}, {"output_type": "plot"}, {"question": None}, {"messages": []}])
+def test_an_input_without_a_question_is_an_error(scripted: Scripted, given: dict[str, Any]) -> None:
+    agent = scripted({"GeneratedSQL": [COUNT]})
+    graph = on_thread(agent)
+    assert code(graph.invoke(given, THREAD)) == "invalid_question"
+    first = graph.invoke({"question": HOW_MANY}, THREAD)
+    again = graph.invoke(given, THREAD)
+    assert (code(first), code(again)) == (None, "invalid_question")
+    assert again["answer"] == "This cannot be read as a question: there is none."
+    assert (again["value"], again["sql"], again["tables"]) == (None, None, [])
+    assert calls(agent)["GeneratedSQL"] == 1
+
+
+def test_an_input_without_a_question_does_not_repeat_an_unanswered_one(scripted: Scripted) -> None:
+    agent = scripted({"GeneratedSQL": [ASKS]})
+    graph = on_thread(agent)
+    assert graph.invoke({"question": BEST}, THREAD)["clarification"]
+    assert code(graph.invoke({"output_type": "number"}, THREAD)) == "invalid_question"
+    assert calls(agent)["GeneratedSQL"] == 1
+
+
+def test_the_analyst_repeats_no_question(cache_dir: Path, tmp_path: Path) -> None:
+    other = url(make_table(tmp_path, "thing TEXT", [["one"]], table="things"))
+    model = ScriptedModel({"AnalystStep": [{"tool": "finish", "arguments": {"cannot_answer": "no"}}]})
+    services = Services(load_settings(cache_dir=cache_dir, sources={"things": other}), model=model)
+    graph = build_analyst(services, checkpointer=InMemorySaver())
+    assert code(graph.invoke({"question": "Why?", "source": "things"}, THREAD)) == "cannot_answer"
+    assert code(graph.invoke({"output_type": "plot"}, THREAD)) == "invalid_question"
+    assert len(model.calls) == 1
+
+
+def test_the_same_question_can_be_asked_again(scripted: Scripted) -> None:
+    agent = scripted({"GeneratedSQL": [COUNT, COUNT]})
+    graph = on_thread(agent)
+    assert [code(graph.invoke({"question": HOW_MANY}, THREAD)) for _ in range(2)] == [None, None]
+    assert calls(agent)["GeneratedSQL"] == 2
+    assert graph.get_state(THREAD).values["question"] == HOW_MANY
+
+
+# Messages
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [HumanMessage(HOW_MANY)],
+        [{"role": "user", "content": HOW_MANY}],
+        [("user", HOW_MANY)],
+        HOW_MANY,
+        [{"type": "human", "content": [{"type": "text", "text": HOW_MANY}]}],
+        [HumanMessage("Hello?"), AIMessage("Hello."), HumanMessage(HOW_MANY), AIMessage("One moment.")],
+    ],
+)
+def test_the_last_message_of_the_user_is_the_question(scripted: Scripted, messages: Any) -> None:
+    output = on_thread(scripted({"GeneratedSQL": [COUNT]})).invoke({"messages": messages}, THREAD)
+    assert (code(output), output["sql"]) == (None, COUNT["sql"])
+    assert [message.type for message in output["messages"]][-2:].count("ai") >= 1
+    assert output["messages"][-1].text == output["answer"]
+
+
+def test_a_chat_goes_on_and_is_kept(scripted: Scripted) -> None:
+    agent = scripted({"GeneratedSQL": [COUNT, {"sql": "SELECT COUNT(*) AS customers FROM customers"}]})
+    graph = on_thread(agent)
+    first = graph.invoke({"messages": [HumanMessage(HOW_MANY)]}, THREAD)
+    asked = "How many customers are there?"
+    second = graph.invoke({"messages": [HumanMessage(asked)]}, THREAD)
+    assert "customers" in second["sql"]
+    said = [(message.type, message.text) for message in graph.get_state(THREAD).values["messages"]]
+    assert said == [("human", HOW_MANY), ("ai", first["answer"]), ("human", asked), ("ai", second["answer"])]
+    assert code(graph.invoke({"output_type": "number"}, THREAD)) == "invalid_question"
+
+
+@pytest.mark.parametrize(("said", "sql"), [("1", BY_ORDERS), ("by amount", BY_AMOUNT)])
+def test_a_message_answers_a_clarifying_question(scripted: Scripted, said: str, sql: str) -> None:
+    graph = on_thread(scripted({"GeneratedSQL": [ASKS]}))
+    asked = graph.invoke({"messages": [HumanMessage(BEST)]}, THREAD)
+    assert asked["messages"][-1].text == asked["answer"] and asked["clarification"]
+    answered = graph.invoke({"messages": [HumanMessage(said)]}, THREAD)
+    assert (code(answered), answered["sql"]) == (None, sql)
+    assert answered["messages"][-1].text == answered["answer"]
+
+
+@pytest.mark.parametrize("messages", [5, [5], [{"content": "?"}], [AIMessage("Hello.")], [HumanMessage("")]])
+def test_messages_without_a_question_are_an_error_and_leave_the_thread_usable(
+    scripted: Scripted, messages: Any
+) -> None:
+    graph = on_thread(scripted({"GeneratedSQL": [COUNT]}))
+    assert code(graph.invoke({"messages": messages}, THREAD)) == "invalid_question"
+    output = graph.invoke({"messages": [HumanMessage(HOW_MANY)]}, THREAD)
+    assert code(output) is None and output["messages"][-1].text == output["answer"]
+
+
+def test_an_output_without_a_chat_has_no_messages(scripted: Scripted) -> None:
+    assert "messages" not in on_thread(scripted({"GeneratedSQL": [COUNT]})).invoke({"question": HOW_MANY}, THREAD)
