@@ -12,6 +12,7 @@ from agent.answers.outputs import analysis_failure_output
 from agent.node_runner import Flow, Node, Router, add_node
 from agent.services import Services
 from agent.state import AnalystInput, AnalystState, Output, new_analysis
+from agent.traced_graph import traced
 from nodes.analyst.narrate import narrate
 from nodes.analyst.plan import plan
 from nodes.analyst.rewrite_question import rewrite_question
@@ -43,7 +44,8 @@ def build_analyst(services: Services | None = None, checkpointer: BaseCheckpoint
     builder.add_node("await_clarification", partial(await_clarification, services=services))
     builder.add_conditional_edges(START, routes.begin_analysis, _START_NODES)
     builder.add_conditional_edges("await_clarification", routes.after_analyst_clarification, ["plan", END])
-    return builder.compile(checkpointer=checkpointer, name="analyst").with_config(recursion_limit=_RECURSION_LIMIT)
+    compiled = builder.compile(checkpointer=checkpointer, name="analyst").with_config(recursion_limit=_RECURSION_LIMIT)
+    return traced(compiled, services)
 
 
 graph = build_analyst()

@@ -11,6 +11,7 @@ from agent import routes
 from agent.node_runner import Node, Router, add_node
 from agent.services import Services
 from agent.state import Input, Output, State
+from agent.traced_graph import traced
 from nodes.answer import answer
 from nodes.ask_clarification import ask_clarification
 from nodes.await_clarification import await_clarification
@@ -55,7 +56,8 @@ def build_graph(services: Services | None = None, checkpointer: BaseCheckpointSa
     builder.add_conditional_edges(
         "await_clarification", routes.after_await_clarification, ["ask_clarification", "retrieve_tables", END]
     )
-    return builder.compile(checkpointer=checkpointer, name="agent").with_config(recursion_limit=_RECURSION_LIMIT)
+    compiled = builder.compile(checkpointer=checkpointer, name="agent").with_config(recursion_limit=_RECURSION_LIMIT)
+    return traced(compiled, services)
 
 
 graph = build_graph()
