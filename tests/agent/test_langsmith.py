@@ -12,6 +12,7 @@ import pytest
 
 from tests.agent.server.serving import ASKED, COUNT
 from tests.collector import KeepingServer
+from tests.databases import make_table, url
 from tests.fake_openai import FakeOpenAI
 from tests.server_process import ROOT, server_process
 
@@ -85,6 +86,16 @@ def test_a_question_in_this_process(command: list[str], is_forbidden: bool, cach
         environment = {**variables(smith, model, cache_dir), **(FORBIDDEN if is_forbidden else {})}
         run(command, environment, tmp_path)
         check(smith, is_forbidden)
+
+
+def test_rows_of_secret_columns_are_sent_too(cache_dir: Path, tmp_path: Path) -> None:
+    """The page about telemetry warns of it."""
+    source = url(make_table(tmp_path, "thing TEXT, password TEXT", [("a", "hunter2"), ("b", "swordfish")]))
+    listed = {**COUNT, "sql": "SELECT thing, password FROM things"}
+    with KeepingServer() as smith, FakeOpenAI(default=json.dumps(listed)) as model:
+        environment = {**variables(smith, model, cache_dir), "DATASPHINX_SOURCE": source}
+        run(["-m", "datasphinx", "ask", "Which things have which password?"], environment, tmp_path)
+        assert "swordfish" in sent(smith)
 
 
 def test_no_other_way_to_attach_a_tracer_works_if_it_is_forbidden(cache_dir: Path, tmp_path: Path) -> None:
