@@ -27,12 +27,15 @@ from opentelemetry.semconv._incubating.metrics import db_metrics, gen_ai_metrics
 from opentelemetry.trace import SpanKind, StatusCode
 
 from agent.analyst import build_analyst
+from agent.errors import ModelUnreachable
 from agent.graph import build_graph
+from agent.llm.embeddings import EndpointEmbedder
 from agent.llm.scripted import ScriptedModel
 from agent.record.store import Store
 from agent.replay import replay
 from agent.services import Services
 from agent.settings import load_settings
+from agent.telemetry import traced_run
 from tests.agent.analysis.conftest import TOTAL, step
 from tests.agent.server.mcp.clients import MODES, content, talk
 from tests.agent.server.serving import ASKED, COUNT, LANGSERVE_WARNING, Served, serving
@@ -227,6 +230,24 @@ def test_a_failed_model_call_fails_the_node_and_the_run(
     assert attributes(telemetry.one("chat"))["error.type"] == "RuntimeError"
     for name in ("node generate_sql", "invoke_agent"):
         assert attributes(telemetry.one(name))["error.type"] == "internal_error"
+
+
+def test_a_call_of_an_embeddings_endpoint_is_a_span(telemetry: Telemetry) -> None:
+    with traced_run("agent", load_settings(otel=True), "acme") as run:
+        assert run
+        with run.active(), pytest.raises(ModelUnreachable):
+            EndpointEmbedder(base_url="http://127.0.0.1:9/v1", model="vectors").embed(["marmalade"])
+    span = telemetry.one("embeddings vectors")
+    assert attributes(span) == {
+        "gen_ai.operation.name": "embeddings",
+        "gen_ai.provider.name": "openai",
+        "gen_ai.request.model": "vectors",
+        "server.address": "127.0.0.1",
+        "server.port": 9,
+        "error.type": "model_unreachable",
+    }
+    run_span = telemetry.one("invoke_agent agent")
+    assert parent_id(span) == run_span.context.span_id and attributes(run_span)["datasphinx.tenant"] == "acme"
 
 
 def test_names_are_those_of_the_conventions(agent: Callable[..., ScriptedAgent], telemetry: Telemetry) -> None:
