@@ -13,6 +13,7 @@ from agent.answers.outputs import analysis_failure_output
 from agent.node_runner import Flow, Node, Router, add_node, described
 from agent.services import Services
 from agent.state import AnalystContext, AnalystInput, AnalystState, GraphOutput, new_analysis
+from agent.traced_graph import traced
 from nodes.analyst.narrate import narrate
 from nodes.analyst.plan import plan
 from nodes.analyst.rewrite_question import rewrite_question
@@ -64,7 +65,8 @@ def build_analyst(services: Services | None = None, checkpointer: BaseCheckpoint
     builder.add_conditional_edges(
         "await_clarification", routes.after_analyst_clarification, {"answer of the user": "plan", END: END}
     )
-    return builder.compile(checkpointer=checkpointer, name="analyst").with_config(recursion_limit=_RECURSION_LIMIT)
+    compiled = builder.compile(checkpointer=checkpointer, name="analyst").with_config(recursion_limit=_RECURSION_LIMIT)
+    return traced(compiled, services)
 
 
 graph = build_analyst()

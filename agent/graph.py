@@ -12,6 +12,7 @@ from agent import routes
 from agent.node_runner import Node, Router, add_node, described
 from agent.services import Services
 from agent.state import Context, GraphOutput, Input, State
+from agent.traced_graph import traced
 from nodes.answer import answer
 from nodes.ask_clarification import ask_clarification
 from nodes.await_clarification import await_clarification
@@ -118,7 +119,8 @@ def build_graph(services: Services | None = None, checkpointer: BaseCheckpointSa
         routes.after_await_clarification,
         {"answer of the user": "ask_clarification", "answer of the user, no tables": "retrieve_tables", END: END},
     )
-    return builder.compile(checkpointer=checkpointer, name="agent").with_config(recursion_limit=_RECURSION_LIMIT)
+    compiled = builder.compile(checkpointer=checkpointer, name="agent").with_config(recursion_limit=_RECURSION_LIMIT)
+    return traced(compiled, services)
 
 
 graph = build_graph()

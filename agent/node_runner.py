@@ -23,6 +23,8 @@ from agent.run_context import run_context
 from agent.run_events import LOGGED_ANSWER, chart_bodies, output_body, run_body, step_body
 from agent.services import Services
 from agent.state import Context, new_run
+from agent.telemetry import check_installed, current_run
+from agent.telemetry import node as trace_node
 
 logger = logging.getLogger("datasphinx")
 
@@ -113,7 +115,7 @@ def run_as_node(node: Node, shared: Services, flow: Flow = SQL_AGENT) -> GraphNo
     fails. The node that writes the answer also ends the log of the run.
     """
 
-    def run(state: Any) -> dict[str, Any]:
+    def run_step(state: Any) -> dict[str, Any]:
         is_first = "given" not in state
         context = run_context(shared, flow.context)
         services = context.services
@@ -140,7 +142,10 @@ def run_as_node(node: Node, shared: Services, flow: Flow = SQL_AGENT) -> GraphNo
                     services.today(),
                     services.knowledge_hashes(state.get("source")) if flow is SQL_AGENT or state.get("source") else {},
                 )
-                services.recorder.begin(previous_audit["trace_id"], body)
+                span = current_run()
+                link = span.begin(previous_audit["trace_id"], state.get("question")) if span else {}
+                services.recorder.begin(previous_audit["trace_id"], {**body, **link})
+                check_installed(services.settings)
                 if context.error:
                     raise context.error
             update = node(state, services)
@@ -160,10 +165,18 @@ def run_as_node(node: Node, shared: Services, flow: Flow = SQL_AGENT) -> GraphNo
         if "answer" in update:
             services.forget_results(previous_audit["trace_id"])
         audit = _record_result(step, update)
-        update.pop(LOGGED_ANSWER, None)
+        logged_answer = update.pop(LOGGED_ANSWER, update.get("answer"))
+        if "answer" in update and (span := current_run()):
+            span.answered(logged_answer, (update.get("error") or {}).get("code", ""))
         if state.get("messages") and "answer" in update:
             update["messages"] = [AIMessage(update["answer"])]
         return _without_paths({**initial, **update, "audit": audit}, services)
+
+    def run(state: Any) -> dict[str, Any]:
+        with trace_node(node.__name__) as operation:
+            update = run_step(state)
+            operation.error = (update.get("failure") or {}).get("code", "")
+        return update
 
     run.__name__ = node.__name__
     run.__doc__ = node.__doc__

@@ -560,6 +560,21 @@ class Settings(ServiceSettings):
         None,
         description="SQLAlchemy URL of the event log; by default a SQLite file in the data directory.",
     )
+    otel: bool = Field(
+        False,
+        description="Export traces and metrics with OpenTelemetry, as its variables `OTEL_...` say or by the providers "
+        "of the process. Requires the extra `otel`.",
+    )
+    otel_text: bool = Field(
+        False,
+        description="Include questions, prompts, answers, statements and arguments of tools in traces. They may quote "
+        "values of the data.",
+    )
+    allow_langsmith: bool = Field(
+        True,
+        description="Allow LangSmith to trace runs if its own variables, such as `LANGSMITH_TRACING`, say so. It gets "
+        "questions, prompts, answers and rows.",
+    )
     log_json: bool = Field(
         False, description="Write log messages to standard error as JSON lines with the trace id of the question."
     )

@@ -33,6 +33,7 @@ errors grounding
 settings charts
 core
 record
+telemetry
 state llm sql storage
 run_events retrieval
 knowledge
@@ -44,7 +45,7 @@ embedded tools
 connect
 services
 answers conversation proposals run_context
-node_runner responses routes analysis
+node_runner responses routes analysis traced_graph
 nodes
 graph analyst
 chat replay evals

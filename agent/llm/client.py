@@ -14,9 +14,10 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.constants import TAG_NOSTREAM
 from pydantic import BaseModel
 
+from agent.core.langsmith import langsmith
 from agent.core.text import valid_text
 from agent.errors import BudgetExceeded, EmbeddedModelSilent, ModelAnswerUnreadable, ModelRejected, ModelUnreachable
-from agent.llm.call_record import Reply, problem_of, reply_body, request_body
+from agent.llm.call_record import Reply, message_bodies, problem_of, reply_body, request_body
 from agent.llm.capabilities import Capabilities
 from agent.llm.failures import EndpointFailures
 from agent.llm.formats import (
@@ -27,6 +28,7 @@ from agent.llm.formats import (
     reasoning_fields,
     repair_messages,
     request_of,
+    response_format,
     tool_names,
 )
 from agent.llm.logprobs import Logprobs, Token, alternatives_of
@@ -46,7 +48,8 @@ from agent.llm.schemas import GeneratedSQL, Lenient, SQLValidation
 from agent.llm.tool_calls import calls_of
 from agent.messages import Message, message_of
 from agent.record.step import ModelCall, current_step
-from agent.settings import Settings
+from agent.settings import Settings, provider_of
+from agent.telemetry import current_run, record_model_call
 from agent.types import EmbeddedOptions
 
 _TOO_LONG = re.compile(
@@ -59,6 +62,9 @@ _MALFORMED_BODY = (ValueError, IndexError, KeyError, TypeError, AttributeError)
 _ALTERNATIVES, _ALTERNATIVE_TOKENS, _MIN_ALTERNATIVE_LOGPROB = 12, 40, -4.0
 """Alternatives to a token: how many are requested, for how many tokens they are kept, and the least logarithm of their
 probability."""
+
+_ROLES = {"human": "user", "ai": "assistant"}
+"""Roles in traces, by those of langchain."""
 
 Profile = Literal["standard", "plain", "embedded"]
 
@@ -221,7 +227,8 @@ class ModelClient:
         """
         try:
             config = RunnableConfig() if is_streamed else RunnableConfig(tags=[TAG_NOSTREAM])
-            return self.logprobs.answer(self.chat, options, messages, config)
+            with langsmith(is_allowed=self._settings.allow_langsmith):
+                return self.logprobs.answer(self.chat, options, messages, config)
         except Exception as error:
             if self._is_provider:
                 raise self.failures.of_provider(error) from error
@@ -283,6 +290,7 @@ class ModelClient:
         started = time.perf_counter()
         reply = self._send(schema, options, messages, is_streamed)
         reply = replace(reply, text=valid_text(reply.text), problem=valid_text(reply.problem))
+        self._trace(schema, options, messages, reply, started)
         if step:
             call = self._record(schema, reply.usage, time.perf_counter() - started)
             if reply.logprob is not None:
@@ -339,6 +347,33 @@ class ModelClient:
         quote = self.failures.redact(quotation(text)) if text.strip() else ""
         reason = Message("answer_quoted", reason=problem, quotation=quote) if quote else problem
         return ModelAnswerUnreadable(schema, text or problem, reason)
+
+    def _trace(
+        self, schema: str, options: dict[str, Any], messages: list[BaseMessage], reply: Reply, started: float
+    ) -> None:
+        if current_run() is None:
+            return
+        provider, usage = provider_of(self.name) if self._is_provider else None, reply.usage
+        is_json = bool(options.get("tools")) or response_format(options).get("type", "text") != "text"
+        record_model_call(
+            "chat",
+            self.name.removeprefix(f"{provider}:"),
+            started,
+            provider="datasphinx" if self.embedded else provider,
+            url=None if self.embedded else self.failures.url,
+            usage=(usage.prompt, usage.completion, usage.cached) if usage else None,
+            error=reply.error or (ModelAnswerUnreadable(schema, "", "") if reply.problem else None),
+            request={
+                "gen_ai.output.type": "json" if is_json else "text",
+                "gen_ai.request.temperature": options.get("temperature"),
+                "gen_ai.request.seed": options.get("seed"),
+                "datasphinx.schema": schema,
+            },
+            messages=[
+                (_ROLES.get(each["role"], each["role"]), str(each["content"])) for each in message_bodies(messages)
+            ],
+            answer=reply.text,
+        )
 
     def _record(self, schema: str, usage: TokenUsage | None, seconds: float) -> ModelCall:
         counts = usage or NO_TOKENS

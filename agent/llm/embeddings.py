@@ -1,6 +1,7 @@
 """Text embeddings from an OpenAI-compatible endpoint."""
 
 import threading
+import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,6 +14,7 @@ from pydantic import SecretStr
 from agent.errors import ModelUnreachable
 from agent.llm.failures import EndpointFailures
 from agent.messages import Message
+from agent.telemetry import record_model_call
 
 _BATCH = 256
 _CACHED_VECTORS = 50_000
@@ -56,10 +58,23 @@ class EndpointEmbedder:
         return np.stack([vectors[text] for text in texts]) if texts else np.zeros((0, 0), np.float32)
 
     def _fetch(self, texts: list[str]) -> NDArray[np.float32]:
+        started, failure = time.perf_counter(), None
         try:
             vectors = np.asarray(self._client.embed_documents(texts), np.float32)
         except (openai.APIError, ValueError, TypeError, KeyError, AttributeError) as error:
-            raise self._failures.of(error) from error
+            failure = self._failures.of(error)
+            raise failure from error
+        finally:
+            record_model_call(
+                "embeddings",
+                self._client.model,
+                started,
+                provider=None,
+                url=self._failures.url,
+                usage=None,
+                error=failure,
+                request={},
+            )
         if vectors.ndim != 2 or len(vectors) != len(texts):
             reason = Message("vectors_differ", texts=len(texts), vectors=len(vectors))
             raise ModelUnreachable(self._failures.url, reason)

@@ -15,6 +15,7 @@ from agent.messages import Message
 from agent.record.store import open_store
 from agent.services import Services
 from agent.settings import Settings
+from agent.telemetry import check_installed
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -76,6 +77,8 @@ def create_app(services: Services | None = None) -> "FastAPI":
         redoc_url=None,
         lifespan=lambda _: _lifespan(mcp),
         responses=DOCUMENTED,
+        # Spans of requests would have their query, and logs the texts of errors.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.router.routes.append(Route(PATH, mcp, methods=METHODS, include_in_schema=False))
     _add_runnables(app, graphs)
@@ -106,7 +109,7 @@ def serve(host: str = "127.0.0.1", port: int = 8000, settings: Settings | None =
 
     Raises:
         ConfigurationError: a setting is wrong, or the address is not loopback and there are neither keys nor tokens.
-        DriverMissing: as for `create_app`, or uvicorn is not installed.
+        DriverMissing: as for `create_app`, or uvicorn or the extra `otel` is not installed.
         RecordUnavailable, ThreadsUnavailable: the run record or the thread store cannot be used.
     """
     services = Services(settings, any_source=False)
@@ -116,6 +119,7 @@ def serve(host: str = "127.0.0.1", port: int = 8000, settings: Settings | None =
     if not (services.settings.api_keys or services.settings.oidc) and not is_loopback(host):
         raise ConfigurationError("DATASPHINX_API_KEYS", Message("keys_required", host=host))
     # Fail at start-up, not with the first question.
+    check_installed(services.settings)
     if services.settings.record:
         open_store(services.settings).head()
     with open_threads(services.settings).saver():

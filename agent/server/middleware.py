@@ -24,6 +24,7 @@ from agent.server.headers import SecurityHeaders
 from agent.server.loopback import foreign_sender
 from agent.server.tenants import ALL_ROLES, Identity, Tenant, Tenants, set_tenant
 from agent.settings import OidcSettings, Role, Settings
+from agent.telemetry import remote_parent
 
 if TYPE_CHECKING:
     from agent.server.tokens import TokenVerifier
@@ -252,6 +253,22 @@ class LoopbackOnly:
             await problem(OriginRefused(sender), scope)(scope, receive, send)
 
 
+class TraceContext:
+    """Makes the span that the header `traceparent` names the parent of the runs of a request."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Wrap `app`."""
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        with remote_parent(Headers(scope=scope)):
+            await self._app(scope, receive, send)
+
+
 def add_middleware(app: FastAPI, server: Tenant, tenants: Tenants | None) -> None:
     """Add all middleware to `app`, the outermost last; `tenants` is None on a server without keys and tokens.
 
@@ -260,6 +277,8 @@ def add_middleware(app: FastAPI, server: Tenant, tenants: Tenants | None) -> Non
         DriverMissing: the extra `oidc` is not installed.
     """
     settings = server.services.settings
+    if settings.otel:
+        app.add_middleware(TraceContext)
     app.add_middleware(CancelOnDisconnect)
     app.add_middleware(RequestLimits, settings=settings)
     if tenants:

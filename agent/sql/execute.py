@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from math import prod
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
+from sqlglot import exp
 
 from agent.core.cancellation import Cancellation
 from agent.core.canonical import result_hashes
@@ -41,6 +43,7 @@ from agent.sql.secret_outputs import names_columns_after_secrets, reads_secrets,
 from agent.sql.sessions import enforce_time_limit, setup_statements, stop_on_server
 from agent.sql.validation import validated_sql
 from agent.sql.workers import shared_workers
+from agent.telemetry import current_run, record_statement
 from agent.types import Limits, Result, masked
 
 _logger = logging.getLogger("datasphinx")
@@ -121,15 +124,15 @@ def execute(
     except DatasphinxError as error:
         is_secret = reads_secrets(checked_sql, catalog)
         if access is None and not is_secret:
-            _record(sql, checked_sql, database, parameters, started, error)
+            _record(sql, checked_sql, database, catalog, parameters, started, error)
             raise
         if access and access.log_database_errors and not is_secret:
             _log_database_text(error, database)
         failure = without_database_text(error, sql, sent_sql).with_traceback(None)
     else:
-        _record(sql, checked_sql, database, parameters, started, result, is_reused=is_reused)
+        _record(sql, checked_sql, database, catalog, parameters, started, result, is_reused=is_reused)
         return result
-    _record(sql, checked_sql, database, parameters, started, failure)
+    _record(sql, checked_sql, database, catalog, parameters, started, failure)
     # Raise outside the handler, so that the driver's error is not attached as context.
     raise failure
 
@@ -198,6 +201,7 @@ def _record(
     sql: str,
     checked_sql: str,
     database: Database,
+    catalog: Catalog,
     parameters: Mapping[str, Value],
     started: float,
     outcome: Result | DatasphinxError,
@@ -209,6 +213,7 @@ def _record(
     `checked_sql` is the text that the guard produced from `sql`. Values of secret columns are masked before hashing:
     short values could be guessed from it.
     """
+    _trace(sql, checked_sql, database, catalog, started, outcome, is_reused)
     step = current_step.get()
     if step is None:
         return
@@ -228,6 +233,39 @@ def _record(
         body["result_hash"], unordered = result_hashes(columns, rows)
         body["unordered_hash"] = None if is_ordered(checked_sql, database.dialect) else unordered
     step.event("statement", body)
+
+
+def _trace(
+    sql: str,
+    checked_sql: str,
+    database: Database,
+    catalog: Catalog,
+    started: float,
+    outcome: Result | DatasphinxError,
+    is_reused: bool,
+) -> None:
+    """Record the span of the statement, with the tables of `catalog` in it, and no other names that a model wrote."""
+    if current_run() is None:
+        return
+    try:
+        trees = parse(checked_sql, database.dialect)
+    except ValueError:
+        trees = ()
+    tables = [table for tree in trees for table in tree.find_all(exp.Table)]
+    keys = [key for table in tables for key in catalog.keys_named(table.name)[:1]]
+    name = database.url.database or ""
+    record_statement(
+        sql,
+        started,
+        scheme=database.url.get_backend_name(),
+        namespace=(Path(name).name if database.kind.in_worker else name) or None,
+        host=database.url.host,
+        port=database.url.port,
+        tables=[*dict.fromkeys(catalog.full_names[key].name for key in keys)],
+        rows=None if isinstance(outcome, DatasphinxError) else len(outcome["rows"]),
+        is_reused=is_reused,
+        error=outcome if isinstance(outcome, DatasphinxError) else None,
+    )
 
 
 def _run(

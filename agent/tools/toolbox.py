@@ -30,6 +30,7 @@ from agent.errors import (
 from agent.llm.formats import function_schema, model_schema
 from agent.record.step import current_step
 from agent.schema import spelling
+from agent.telemetry import tool as trace_tool
 from agent.tools import create_dataset, describe_data, get_schema, plot, resolve_fields, run_query, sample_rows
 from agent.tools.arguments import parse_arguments, read_arguments
 from agent.tools.tool import Arguments, Outcome, Tool, Workbench
@@ -102,7 +103,9 @@ class Toolbox:
             if (name, mapping) in self._past_calls:
                 reason = f"call {self._past_calls.index((name, mapping)) + 1} was the same; use its result, or finish"
                 raise ToolCallInvalid(name, (SpecProblem("arguments", reason),))
-            return CallResult(name, mapping, self._run(tool, validated), None)
+            with trace_tool(name, lambda: json.dumps(mapping, ensure_ascii=False)):
+                outcome = self._run(tool, validated)
+            return CallResult(name, mapping, outcome, None)
         except _REPORTED_TO_MODEL as error:
             return CallResult(name, mapping, None, error)
 

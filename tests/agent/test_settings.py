@@ -72,6 +72,7 @@ def test_every_setting_has_its_variable(monkeypatch: pytest.MonkeyPatch, name: s
         "sources": '{"a": "sqlite:///a.db"}', "allow_writable_account": "true", "byte_limit": "7777",
         "worker_memory_mb": "777", "embeddings_base_url": "http://1/",
         "record": "false", "log_json": "true", "log_level": "debug", "shots": "1",
+        "otel": "true", "otel_text": "true", "allow_langsmith": "false",
         "clarify": "never", "effort": "low", "keep_accepted_examples": "true",
         "studio_any_source": "true", "mcp_run_sql": "true", "llm_profile": "plain", "llm_models": '{"validate": "v"}',
         "prices": '{"m": {"input": 1, "output": 2}}',

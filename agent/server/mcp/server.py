@@ -51,6 +51,7 @@ from agent.server.metrics import Metrics
 from agent.server.runnable import PlainJSON, ServedGraph
 from agent.server.tenants import Tenant, current_tenant, set_tenant
 from agent.settings import Settings
+from agent.telemetry import remote_parent
 
 logger = logging.getLogger("datasphinx")
 
@@ -241,16 +242,21 @@ def build_server(agent: ServedGraph, settings: Settings, metrics: Metrics) -> Se
         on_get_prompt=handlers.get_prompt,
     )
     # The state of a repeated call is sealed for the tenant, so the tenant has to be set first.
-    server.middleware.extend([_use_tenant, RequestStateBoundary(_state_security(settings), default_audience=_NAME)])
+    # The default middleware of the package is left out: its spans have the texts of errors.
+    server.middleware = [_use_tenant, RequestStateBoundary(_state_security(settings), default_audience=_NAME)]
     return server
 
 
 async def _use_tenant(ctx: _Context, call_next: CallNext) -> HandlerResult:
-    """Set the tenant of the HTTP request. A session belongs to several requests, so its own context does not count."""
+    """Set tenant and trace of the HTTP request. A session has several requests, so its own context does not count."""
     if ctx.request is not None:
         tenant: Tenant = ctx.request.scope[TENANT]
         set_tenant(tenant, frozenset())
-    return await call_next(ctx)
+    if not current_tenant().services.settings.otel:
+        return await call_next(ctx)
+    carrier = {**(ctx.request.headers if ctx.request is not None else {}), **(ctx.meta or {})}
+    with remote_parent({name: value for name, value in carrier.items() if isinstance(value, str)}):
+        return await call_next(ctx)
 
 
 def _state_security(settings: Settings) -> RequestStateSecurity:

@@ -1,6 +1,7 @@
 """The tools `check_sql` and `run_sql`: statements that the client writes."""
 
 import uuid
+from contextlib import nullcontext
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -24,6 +25,7 @@ from agent.server.tenants import current_tenant
 from agent.services import Services
 from agent.sources.source import Source
 from agent.sql.validation import warnings_of
+from agent.telemetry import traced_run
 from agent.types import ErrorInfo, Result, answer_table
 
 _MAX_SQL_CHARS = 100_000
@@ -112,23 +114,24 @@ def _run_recorded(sql: str, source: Source, name: str, services: Services, stop:
     step = Step(RUN_SQL, new_audit(trace_id), cancellation=stop, recorder=services.recorder)
     inputs = {"sql": sql, "source": source.database.name if "://" in name else name}
     body = {"version": package_version(), "graph": RUN_SQL, "date": services.today().isoformat(), "input": inputs}
-    services.recorder.begin(trace_id, body)
-    token = current_step.set(step)
-    output: dict[str, Any] = {"sql": sql, "tables": []}
-    try:
-        source.check(sql)
-        result = source.execute(sql)
-        output["tables"] = [answer_table("result", result)]
-    except Exception as error:
-        failure = error if isinstance(error, DatasphinxError) else InternalError(type(error).__name__, trace_id)
-        output["error"] = error_info(client_failure(failure, services.settings), "en")
-        raise
-    finally:
-        current_step.reset(token)
-        audit = step.record()
-        step.event("step", step_body(audit["latency_ms"], {}, step.notes))
-        step.event("output", output_body(output, merge_audit(step.previous_audit, audit)))
-        unrecorded = services.recorder.end(trace_id)
+    with traced_run(RUN_SQL, services.settings, services.owner) as run, run.active() if run else nullcontext():
+        services.recorder.begin(trace_id, {**body, **(run.begin(trace_id, None) if run else {})})
+        token = current_step.set(step)
+        output: dict[str, Any] = {"sql": sql, "tables": []}
+        try:
+            source.check(sql)
+            result = source.execute(sql)
+            output["tables"] = [answer_table("result", result)]
+        except Exception as error:
+            failure = error if isinstance(error, DatasphinxError) else InternalError(type(error).__name__, trace_id)
+            output["error"] = error_info(client_failure(failure, services.settings), "en")
+            raise
+        finally:
+            current_step.reset(token)
+            audit = step.record()
+            step.event("step", step_body(audit["latency_ms"], {}, step.notes))
+            step.event("output", output_body(output, merge_audit(step.previous_audit, audit)))
+            unrecorded = services.recorder.end(trace_id)
     if unrecorded:
         raise unrecorded
     return result, trace_id

@@ -7,6 +7,7 @@ from agent.errors import DriverMissing
 from agent.record.store import open_store
 from agent.services import Services
 from agent.settings import Settings
+from agent.telemetry import check_installed
 
 
 def serve_stdio(settings: Settings | None = None) -> None:
@@ -29,6 +30,7 @@ def serve_stdio(settings: Settings | None = None) -> None:
     # The client's model writes the names of sources.
     services = Services(settings, any_source=False)
     # Fail at start-up, not with the first question.
+    check_installed(services.settings)
     if services.settings.record:
         open_store(services.settings).head()
     with open_threads(services.settings).saver():

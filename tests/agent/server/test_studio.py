@@ -24,6 +24,7 @@ from agent.services import Services
 from agent.settings import load_settings
 from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS
 from tests.agent.walk import NODES
+from tests.collector import KeepingServer
 from tests.conftest import VALID
 from tests.databases import make_table, url
 from tests.fake_openai import FakeOpenAI
@@ -96,10 +97,7 @@ def studio_url(model: FakeOpenAI, cache_dir: Path, tmp_path_factory: pytest.Temp
     if find_spec("langgraph_cli") is None:
         assert not os.environ.get("CI"), "langgraph-cli is not installed"
         pytest.skip("langgraph-cli is not installed")
-    project = tmp_path_factory.mktemp("project")
-    shutil.copy(ROOT / "langgraph.json", project)
-    for package in ("agent", "nodes", "prompts"):
-        shutil.copytree(ROOT / package, project / package, ignore=shutil.ignore_patterns("__pycache__"))
+    project = _copy_project(tmp_path_factory.mktemp("project"))
     sources = {
         "things": url(make_table(project, "thing TEXT", [["one"], ["two"]])),
         "gone": f"sqlite:///{project}/no such place/gone.sqlite",
@@ -127,6 +125,13 @@ def running_studio(project: Path, environment: dict[str, str]) -> Iterator[str]:
             yield url
         finally:
             _end(process)
+
+
+def _copy_project(project: Path) -> Path:
+    shutil.copy(ROOT / "langgraph.json", project)
+    for package in ("agent", "nodes", "prompts"):
+        shutil.copytree(ROOT / package, project / package, ignore=shutil.ignore_patterns("__pycache__"))
+    return project
 
 
 def _environment(base_url: str, cache_dir: Path) -> dict[str, str]:
@@ -550,3 +555,31 @@ def test_a_question_back_is_answered_by_an_input_too(studio: Any, model: FakeOpe
 def test_a_domain_error_is_the_output(studio: Any) -> None:
     output = studio.runs.wait(None, "agent", input={"question": "  "})
     assert output["error"]["code"] == "invalid_question"
+
+
+@pytest.mark.heavy
+@pytest.mark.process
+@pytest.mark.parametrize("is_allowed", [True, False])
+def test_langsmith_gets_runs_only_if_it_is_allowed(is_allowed: bool, cache_dir: Path, tmp_path: Path) -> None:
+    pytest.importorskip("langgraph_cli")
+    from langgraph_sdk import get_sync_client
+
+    with KeepingServer() as smith, FakeOpenAI(default=json.dumps(COUNT)) as model:
+        environment = {
+            **_environment(model.base_url, cache_dir),
+            "LANGSMITH_TRACING": "true",
+            "LANGSMITH_ENDPOINT": smith.url,
+            "LANGSMITH_API_KEY": "lsv2_key",
+            "LANGSMITH_DISABLE_RUN_COMPRESSION": "true",
+            "DATASPHINX_SOURCE": "sample",
+            "DATASPHINX_EFFORT": "low",
+            "DATASPHINX_ALLOW_LANGSMITH": str(is_allowed).lower(),
+        }
+        with running_studio(_copy_project(tmp_path), environment) as base, get_sync_client(url=base) as client:
+            for mode in ("values", "events"):
+                chunks = list(client.runs.stream(None, "agent", input=ASKED, stream_mode=mode))
+                assert COUNT["sql"] in str(chunks)
+    sent = b"\n".join(smith.bodies).decode(errors="replace")
+    for text in (ASKED["question"], COUNT["sql"]):
+        assert (text in sent) is is_allowed
+    assert any("runs" in path for path in smith.paths) is is_allowed

@@ -1,0 +1,104 @@
+"""Servers on loopback that keep what is sent to them: a collector of OpenTelemetry, and a LangSmith."""
+
+import gzip
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+
+
+class KeepingServer:
+    """A server that keeps all requests and accepts each. Use it in a `with` block."""
+
+    def __init__(self) -> None:
+        self.paths: list[str] = []
+        self.headers: list[dict[str, str]] = []
+        self.bodies: list[bytes] = []
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
+
+    @property
+    def url(self) -> str:
+        """Its base URL."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def _handler(keeper) -> type[BaseHTTPRequestHandler]:  # noqa: N805
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers.get("content-length", 0)))
+                keeper.bodies.append(gzip.decompress(body) if body[:2] == b"\x1f\x8b" else body)
+                keeper.paths.append(self.path)
+                keeper.headers.append({name.lower(): value for name, value in self.headers.items()})
+                self._reply()
+
+            def do_GET(self) -> None:
+                self._reply()
+
+            do_PATCH = do_POST
+
+            def _reply(self) -> None:
+                self.send_response(200)
+                content = b"" if self.path.startswith("/v1/") else json.dumps({}).encode()
+                self.send_header("content-length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            def log_message(self, format: str, *arguments: Any) -> None:
+                pass
+
+        return Handler
+
+
+class Collector(KeepingServer):
+    """A collector that takes OTLP over HTTP."""
+
+    @property
+    def spans(self) -> list[Any]:
+        """The spans of all requests."""
+        from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+        requests = [ExportTraceServiceRequest.FromString(body) for body in self._bodies("/v1/traces")]
+        return [
+            span
+            for request in requests
+            for resource in request.resource_spans
+            for scope in resource.scope_spans
+            for span in scope.spans
+        ]
+
+    @property
+    def resource(self) -> dict[str, str]:
+        """The attributes of the resource of the first request with spans."""
+        from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+        request = ExportTraceServiceRequest.FromString(self._bodies("/v1/traces")[0])
+        return {each.key: each.value.string_value for each in request.resource_spans[0].resource.attributes}
+
+    @property
+    def metrics(self) -> set[str]:
+        """The names of all metrics."""
+        from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
+
+        requests = [ExportMetricsServiceRequest.FromString(body) for body in self._bodies("/v1/metrics")]
+        return {
+            metric.name
+            for request in requests
+            for resource in request.resource_metrics
+            for scope in resource.scope_metrics
+            for metric in scope.metrics
+        }
+
+    def _bodies(self, path: str) -> list[bytes]:
+        return [body for sent, body in zip(self.paths, self.bodies, strict=True) if sent == path]
