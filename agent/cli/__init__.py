@@ -4,7 +4,7 @@ import io
 import logging
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -14,14 +14,11 @@ from agent.cli.examples import examples_app
 from agent.cli.key import key_app
 from agent.cli.knowledge import knowledge_app
 from agent.cli.model import model_app
-from agent.cli.options import AsJson, LogJson, settings_of
+from agent.cli.options import AsJson, LogJson, note_untested, services_of, settings_of
 from agent.cli.text import PrintableFormatter, echo, json_text
 from agent.cli.trace import trace_app
 from agent.cli.train import train as train_command
 from agent.errors import ANSWERED, DOMAIN, DatasphinxError
-
-if TYPE_CHECKING:
-    from agent.services import Services
 
 app = typer.Typer(name="datasphinx", no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 app.add_typer(eval_app, name="eval")
@@ -68,7 +65,7 @@ def demo_command() -> None:
 
     from agent.cli.demo import run_demo
 
-    run_demo(_services(), Console())
+    run_demo(services_of(), Console())
 
 
 @app.command("guard")
@@ -124,8 +121,10 @@ def check(
     """
     from agent.sources.check import check_source, format_report
 
-    services = _services()
-    result = check_source(name, services.settings_of(name), services.limits)
+    services = services_of()
+    source = services.settings_of(name)
+    note_untested(name, source)
+    result = check_source(name, source, services.limits)
     echo(json_text(result.as_json()) if as_json else format_report(result))
     raise typer.Exit(DOMAIN if result.can_write else ANSWERED)
 
@@ -147,9 +146,3 @@ def main() -> NoReturn:
         echo(str(error), error=True, color="red")
         raise SystemExit(error.exit_code) from error
     raise SystemExit(ANSWERED)
-
-
-def _services() -> "Services":
-    from agent.services import Services
-
-    return Services(settings_of())

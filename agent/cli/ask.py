@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from agent.cli.options import AsJson, BaseUrl, LogJson, ModelName, settings_of
+from agent.cli.options import AsJson, BaseUrl, LogJson, ModelName, services_of, settings_of
 from agent.cli.text import json_text, printable
 from agent.core.text import valid_json
 from agent.datasets.kinds import COLUMN_KINDS
@@ -434,7 +434,8 @@ def _ask(
         inputs = {**inputs, "load": target.load}
     errors = Console(stderr=True)
     with LoadingBar(errors) as bar:
-        talk = Talk(_graph(graph, settings, errors), threads, target.thread, None if as_json else errors, bar)
+        built = _graph(graph, settings, errors, str(inputs.get("question", "")))
+        talk = Talk(built, threads, target.thread, None if as_json else errors, bar)
         return _converse(talk, inputs, options, as_json=as_json)
 
 
@@ -447,17 +448,18 @@ def _refusal(error: DatasphinxError, inputs: dict[str, Any], thread: str | None)
     return output
 
 
-def _graph(name: str, settings: "Settings", console: "Console") -> Any:
-    from agent.services import Services
+def _graph(name: str, settings: "Settings", console: "Console", question: str) -> Any:
+    from agent.messages import language_of
 
     if name == "analyst":
         from agent.analyst import build_analyst
 
-        return build_analyst(Services(settings))
+        return build_analyst(services_of(settings))
     from agent.cli.render import ReadingBar
     from agent.graph import build_graph
 
-    return build_graph(Services(settings, progress=ReadingBar(console)))
+    services = services_of(settings, language=language_of(question), progress=ReadingBar(console))
+    return build_graph(services)
 
 
 def _converse(talk: Talk, inputs: dict[str, Any], options: dict[str, Any], *, as_json: bool) -> "Reply":

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agent.cli.exchange import export_app, import_app
-from agent.cli.options import AsJson, OfSource, settings_of
+from agent.cli.options import AsJson, OfSource, services_of
 from agent.cli.text import echo, json_text
 from agent.errors import ANSWERED, DOMAIN
 
 if TYPE_CHECKING:
-    from agent.services import Services
+    pass
 
 knowledge_app = typer.Typer(
     no_args_is_help=True,
@@ -43,7 +43,7 @@ def check(
     """
     from agent.sources.source import check_knowledge
 
-    services = _services()
+    services = services_of()
     names = [source] if source else [name for name in services.choices if services.settings_of(name).knowledge]
     reports, has_errors = [], False
     for name in names:
@@ -92,7 +92,7 @@ def draft(
     """
     from agent.sources.source import draft_knowledge
 
-    services = _services()
+    services = services_of()
     name = source or services.choices[0]
     target = folder or services.knowledge_folder(name)
     opened = services.source(name)
@@ -133,7 +133,7 @@ def show(
     from agent.knowledge.prompt import knowledge_paragraphs, shown_entries
     from agent.schema.describe import estimate_tokens
 
-    opened = _services().source(source)
+    opened = services_of().source(source)
     knowledge = opened.knowledge
     relevant = knowledge.relevant(word)
     items = shown_entries(relevant)
@@ -190,7 +190,7 @@ def list_proposals(
     """
     from agent.proposals import all_proposals
 
-    found = all_proposals(_services(), status.value, source)
+    found = all_proposals(services_of(), status.value, source)
     if as_json:
         echo(json_text({"proposals": [proposal.as_json() for proposal in found]}))
         return
@@ -209,7 +209,7 @@ def show_proposal(proposal_id: ProposalId, as_json: AsJson = False) -> None:
     """
     from agent.proposals import find_proposal
 
-    proposal, _ = find_proposal(_services(), proposal_id)
+    proposal, _ = find_proposal(services_of(), proposal_id)
     if as_json:
         echo(json_text(proposal.as_json()))
         return
@@ -250,7 +250,7 @@ def accept_proposal(
 
     if Path(file).name != file or not file.endswith((".yml", ".yaml")):
         raise typer.BadParameter(f"{file!r} is not the name of a YAML file.", param_hint="--file")
-    services = _services()
+    services = services_of()
     accepted = accept(services, proposal_id, author or user_of(services), note, file)
     echo(json_text(accepted.as_json()) if as_json else f"accepted: {accepted.place}")
 
@@ -263,12 +263,6 @@ def reject_proposal(proposal_id: ProposalId, as_json: AsJson = False) -> None:
     """
     from agent.proposals import reject, user_of
 
-    services = _services()
+    services = services_of()
     rejected = reject(services, proposal_id, user_of(services))
     echo(json_text(rejected.as_json()) if as_json else f"rejected: {rejected.id}")
-
-
-def _services() -> "Services":
-    from agent.services import Services
-
-    return Services(settings_of())

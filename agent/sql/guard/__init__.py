@@ -21,7 +21,7 @@ from agent.sql.guard.cost import bounded_joins, bounded_recursion, bounded_rows,
 from agent.sql.guard.finding import Finding, GuardTimeout, Rule, Statement
 from agent.sql.guard.functions import calls_in_text, harmless_functions, harmless_types, no_attribute_calls
 from agent.sql.guard.lexical import check_length, check_tokens
-from agent.sql.guard.syntax import known_clauses, known_syntax, query_only, single_statement
+from agent.sql.guard.syntax import has_columns, known_clauses, known_syntax, query_only, single_statement
 from agent.sql.guard.tables import catalog_tables, no_bare_table_lists, no_system_columns
 from agent.sql.parameters import Value, with_literals
 
@@ -34,6 +34,7 @@ _log = logging.getLogger(__name__)
 RULES: tuple[Rule, ...] = (
     single_statement,
     query_only,
+    has_columns,
     known_syntax,
     known_clauses,
     harmless_functions,
@@ -142,7 +143,7 @@ def _sanitize(
         if findings or parsed is None:
             return "", findings
         if before and (
-            loses_literals(before.tokens, parsed.tokens, before.trees[0])
+            loses_literals(before.tokens, parsed.tokens, before.trees[0], dialect)
             or (_has_ties(before) and not _has_ties(parsed))
         ):
             return "", (Finding("round_trip", "printing the statement would lose a part of it"),)

@@ -24,12 +24,15 @@ _ROW_FUNCTIONS = {
     "duckdb": {"range", "generate_series", "unnest", "json_each", "json_tree"},
     "clickhouse": {"numbers", "values", "generateseries", "generate_series"},
     "mysql": {"json_table"},
+    "snowflake": {"flatten", "split_to_table", "strtok_split_to_table"},
+    "bigquery": {"unnest"},
+    "tsql": {"string_split", "openjson"},
 }
 """Functions allowed in FROM, for engines that have separate table functions; elsewhere any allowed function may be used
 there.
 """
 
-_SCHEMAS = {"postgres": {"pg_catalog"}}
+_SCHEMAS = {"postgres": {"pg_catalog"}, "redshift": {"pg_catalog"}}
 _EXTENSION_TYPES = {"citext", "hstore", "geometry", "geography", "ltree", "vector", "tsvector", "tsquery"}
 """Types that sqlglot does not know by name and that only store values."""
 MAX_TYPE_LENGTH = 1_000_000
@@ -115,7 +118,7 @@ def no_attribute_calls(statement: Statement) -> Iterator[Finding]:
     column named by a function in FROM with the alias t. Columns of tables and subqueries are checked against the
     catalog in `agent.sql.names`; here they are only compared with user-defined and server functions.
     """
-    if statement.dialect != "postgres":
+    if statement.dialect not in {"postgres", "redshift"}:
         return
     has_values = any(_functions_in_from(node) for node in statement.nodes)
     for node in statement.nodes:

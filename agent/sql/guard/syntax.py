@@ -57,6 +57,14 @@ def query_only(statement: Statement) -> Iterator[Finding]:
             yield from _columns_without_source(tree, statement.dialect)
 
 
+def has_columns(statement: Statement) -> Iterator[Finding]:
+    """Reject a SELECT without columns, which PostgreSQL accepts, except in its EXISTS."""
+    for node in statement.nodes:
+        is_exists = statement.dialect == "postgres" and isinstance(node.parent, exp.Exists)
+        if isinstance(node, exp.Select) and not node.expressions and not is_exists:
+            yield Finding("query_only", "a SELECT has to name the columns of its result", None, "SELECT")
+
+
 def known_syntax(statement: Statement) -> Iterator[Finding]:
     """Reject node types that are not known to only read."""
     allowed = allowed_names("nodes")
