@@ -347,6 +347,7 @@ TEXTS = {
     "secret_columns_unknown": "secret_columns: there is no column {columns}",
     "rights_and_more": "{rights} and {count} more",
     # Reasons: row rules
+    "connect_args_need_server": "connect_args are for database servers",
     "rule_without_barrier": "the engine {engine} has no tested barrier for predicates; only `deny` and `true` are possible",
     "row_rule_invalid": "the row rule of {table} cannot be used: {reason}",
     "rule_refused": "the guard rejects it ({error})",

@@ -346,6 +346,7 @@ TEXTS = {
     "secret_columns_unknown": "в secret_columns указан столбец, которого нет: {columns}",
     "rights_and_more": "{rights} и ещё {count}",
     # Reasons: row rules
+    "connect_args_need_server": "connect_args предназначены для серверов баз данных",
     "rule_without_barrier": "для СУБД {engine} нет проверенного барьера для условий; возможны только `deny` и `true`",
     "row_rule_invalid": "правило строк таблицы {table} нельзя использовать: {reason}",
     "rule_refused": "проверка его отклоняет ({error})",

@@ -346,6 +346,7 @@ TEXTS = {
     "secret_columns_unknown": "secret_columns：没有列 {columns}",
     "rights_and_more": "{rights} 以及另外 {count} 项",
     # Reasons: row rules
+    "connect_args_need_server": "connect_args 仅用于数据库服务器",
     "rule_without_barrier": "引擎 {engine} 没有经过测试的谓词屏障；只能使用 `deny` 和 `true`",
     "row_rule_invalid": "无法使用表 {table} 的行规则：{reason}",
     "rule_refused": "检查未通过（{error}）",

@@ -28,6 +28,18 @@ if TYPE_CHECKING:
 
 _CONNECT_TIMEOUT_S = 10
 _ODBC_DRIVER = "ODBC Driver 18 for SQL Server"
+_ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
+    # DISCARD ALL at check-in (see `reset_on_checkin`) would drop prepared statements.
+    "postgres": {"connect_timeout": _CONNECT_TIMEOUT_S, "prepare_threshold": None},
+    "redshift": {"connect_timeout": _CONNECT_TIMEOUT_S, "prepare_threshold": None},
+    # In character sets such as gbk, a backslash may be the second byte of a character.
+    "mysql": {"connect_timeout": _CONNECT_TIMEOUT_S, "charset": "utf8mb4"},
+    "snowflake": {"login_timeout": _CONNECT_TIMEOUT_S, "session_parameters": SNOWFLAKE_SESSION},
+    # Results are read over HTTP, without another package.
+    "bigquery": {"prefer_bqstorage_client": False},
+    "tsql": {"timeout": _CONNECT_TIMEOUT_S},
+}
+"""Arguments for drivers by dialect."""
 _CHECKS_URL = {"snowflake", "bigquery", "databricks", "tsql"}
 _POOL_SIZE = 5
 _POOL_OVERFLOW = 10
@@ -68,6 +80,8 @@ class Database:
         self.url, self.kind = parse_url(url)
         self.name = files.name if files else without_secrets(self.url.render_as_string(hide_password=True))
         self._files = files
+        if connect_args and self.kind.in_worker:
+            raise ConfigurationError("DATASPHINX_SOURCES", Message("connect_args_need_server"))
         self.list_files()
         if files:
             self.engine = self._views_engine()
@@ -184,31 +198,20 @@ def _file_engine(url: URL) -> Engine:
 
 def _server_engine(url: URL, kind: EngineKind, connect_args: Mapping[str, Any]) -> Engine:
     options: dict[str, Any] = {"pool_size": _POOL_SIZE, "max_overflow": _POOL_OVERFLOW, "pool_timeout": _POOL_WAIT_S}
-    arguments: dict[str, Any] = {}
-    if kind.dialect in {"postgres", "redshift", "mysql"}:
-        arguments["connect_timeout"] = _CONNECT_TIMEOUT_S
-    if kind.dialect == "snowflake":
-        arguments |= {"login_timeout": _CONNECT_TIMEOUT_S, "session_parameters": SNOWFLAKE_SESSION}
     if kind.dialect == "tsql":
-        arguments["timeout"] = _CONNECT_TIMEOUT_S
-        query = {"driver": _ODBC_DRIVER, **url.query, "ApplicationIntent": "ReadOnly"}
-        url = url.set(query=query)
+        forced = {"applicationintent", "driver"}
+        query = {name: value for name, value in url.query.items() if name.lower() not in forced}
+        driver = next((value for name, value in url.query.items() if name.lower() == "driver"), _ODBC_DRIVER)
+        url = url.set(query={**query, "driver": driver, "ApplicationIntent": "ReadOnly"})
     if kind.dialect == "redshift":
-        arguments["prepare_threshold"] = None
         options["execution_options"] = {"postgresql_readonly": True}
-    if kind.dialect == "mysql":
-        # In character sets such as gbk, a backslash may be the second byte of a character.
-        arguments["charset"] = "utf8mb4"
     if kind.dialect == "postgres":
-        # DISCARD ALL at check-in (see `reset_on_checkin`) would drop prepared statements.
-        arguments["prepare_threshold"] = None
         options["pool_reset_on_return"] = None
     if url.drivername == "chdb":
         options = {"poolclass": NullPool}
+    arguments = {**connect_args, **_ARGUMENTS.get(kind.dialect, {})}
     try:
-        engine = create_engine(
-            url, pool_pre_ping=url.drivername != "chdb", connect_args={**connect_args, **arguments}, **options
-        )
+        engine = create_engine(url, pool_pre_ping=url.drivername != "chdb", connect_args=arguments, **options)
     except Exception as error:
         # Some dialects read files with credentials and check parameters of the URL here.
         if kind.dialect not in _CHECKS_URL:

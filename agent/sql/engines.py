@@ -34,7 +34,7 @@ ENGINES = {
     "sqlite": EngineKind((), "", "sqlite", "sqlite", in_worker=True),
     "duckdb": EngineKind(("duckdb",), "duckdb", "duckdb", "duckdb", in_worker=True),
     "postgresql": EngineKind(("psycopg",), "postgres", "postgresql+psycopg", "postgres"),
-    "mysql": EngineKind(("pymysql",), "mysql", "mysql+pymysql", "mysql"),
+    "mysql": EngineKind(("pymysql",), "mysql", "mysql+pymysql", "mysql", "emulated"),
     "mariadb": EngineKind(("pymysql",), "mysql", "mariadb+pymysql", "mysql"),
     "clickhouse": EngineKind(("clickhouse_connect",), "clickhouse", "clickhousedb", "clickhouse", "emulated"),
     "chdb": EngineKind(("chdb", "chdb_sqlalchemy"), "clickhouse", "chdb", "clickhouse"),
