@@ -18,6 +18,7 @@ from sqlglot.dialects.mysql import MySQL
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.dialects.snowflake import Snowflake
 from sqlglot.dialects.sqlite import SQLite
+from sqlglot.dialects.tsql import TSQL
 from sqlglot.errors import ErrorLevel
 from sqlglot.generators.mysql import MySQLGenerator
 from sqlglot.generators.postgres import PostgresGenerator
@@ -29,6 +30,7 @@ from sqlglot.parsers.duckdb import DuckDBParser
 from sqlglot.parsers.mysql import MySQLParser
 from sqlglot.parsers.postgres import PostgresParser
 from sqlglot.parsers.sqlite import SQLiteParser
+from sqlglot.parsers.tsql import TSQLParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 _IN_TYPE = {TokenType.NUMBER, TokenType.COMMA}
@@ -151,6 +153,14 @@ class _ExactSnowflake(Snowflake):
     Generator = _ExactSnowflakeGenerator
 
 
+class _ExactTSQLParser(TSQLParser):
+    FUNCTIONS = _without(TSQLParser.FUNCTIONS, "DATENAME", "SYSDATETIME", "SYSDATETIMEOFFSET")
+
+
+class _ExactTSQL(TSQL):
+    Parser = _ExactTSQLParser
+
+
 _EXACT_DIALECTS: dict[str, type[Dialect]] = {
     "clickhouse": _ExactClickHouse,
     "duckdb": _ExactDuckDB,
@@ -158,6 +168,7 @@ _EXACT_DIALECTS: dict[str, type[Dialect]] = {
     "postgres": _ExactPostgres,
     "snowflake": _ExactSnowflake,
     "sqlite": _ExactSQLite,
+    "tsql": _ExactTSQL,
 }
 
 

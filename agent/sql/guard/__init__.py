@@ -21,7 +21,7 @@ from agent.sql.guard.cost import bounded_joins, bounded_recursion, bounded_rows,
 from agent.sql.guard.finding import Finding, GuardTimeout, Rule, Statement
 from agent.sql.guard.functions import calls_in_text, harmless_functions, harmless_types, no_attribute_calls
 from agent.sql.guard.lexical import check_length, check_tokens
-from agent.sql.guard.syntax import has_columns, known_clauses, known_syntax, query_only, single_statement
+from agent.sql.guard.syntax import known_clauses, known_syntax, query_only, single_statement
 from agent.sql.guard.tables import catalog_tables, no_bare_table_lists, no_system_columns
 from agent.sql.parameters import Value, with_literals
 
@@ -34,7 +34,6 @@ _log = logging.getLogger(__name__)
 RULES: tuple[Rule, ...] = (
     single_statement,
     query_only,
-    has_columns,
     known_syntax,
     known_clauses,
     harmless_functions,

@@ -99,6 +99,11 @@ def harmless_functions(statement: Statement) -> Iterator[Finding]:
         if statement.dialect != "duckdb" and isinstance(node, exp.Dot) and isinstance(node.expression, exp.Func):
             yield from _foreign_schema_call(node, statement.dialect)
         in_from = isinstance(node.parent, exp.Table | exp.Lateral) and statement.dialect in _ROW_FUNCTIONS
+        if isinstance(node, exp.TableFromRows) and statement.dialect == "snowflake":
+            # TABLE(f(x)) calls f; TABLE('name') reads a table.
+            called = called_name(node.this, statement.dialect)
+            if called not in _ROW_FUNCTIONS["snowflake"]:
+                yield _not_listed_finding(called or "table", position_of(node))
         if name and name not in (_ROW_FUNCTIONS[statement.dialect] if in_from else allowed_names(statement.dialect)):
             yield _not_listed_finding(name, position_of(node))
         elif name in statement.names.routines and not _is_in_engine_schema(node, statement.dialect):
@@ -171,6 +176,8 @@ def calls_in_text(tokens: Sequence[Token], statement: Statement) -> Iterator[Fin
         if not may_be_call or name in allowed or (index and tokens[index - 1].text.upper() in _WORDS_BEFORE_NON_CALLS):
             continue
         if kind != TokenType.IDENTIFIER and name in _CLAUSES:
+            continue
+        if kind == TokenType.TABLE and statement.dialect == "snowflake":
             continue
         if name not in statement.names.routines and _is_operator(tokens, index):
             continue
