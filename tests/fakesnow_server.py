@@ -35,7 +35,8 @@ def fakesnow_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
-    server = subprocess.Popen([python, str(Path(__file__)), str(port)], stdout=subprocess.DEVNULL)
+    command = [python, str(Path(__file__)), str(port)]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     atexit.register(server.kill)
     deadline = time.monotonic() + _START_S
     while time.monotonic() < deadline and server.poll() is None:
