@@ -19,7 +19,7 @@ from agent.core.redact import without_paths
 from agent.core.text import valid_json
 from agent.errors import DatasphinxError, InternalError
 from agent.record.step import Audit, Step, current_step, merge_audit, new_audit
-from agent.run_context import run_context
+from agent.run_context import RunContext, run_context
 from agent.run_events import LOGGED_ANSWER, chart_bodies, output_body, run_body, step_body
 from agent.services import Services
 from agent.state import Context, new_run
@@ -120,10 +120,7 @@ def run_as_node(node: Node, shared: Services, flow: Flow = SQL_AGENT) -> GraphNo
         context = run_context(shared, flow.context)
         services = context.services
         if is_first:
-            has_data = any(state.get(name) for name in flow.data)
-            unset = {name: value for name, value in context.defaults.items() if state.get(name) is None}
-            state = {**state, **{name: value for name, value in unset.items() if name != "source" or not has_data}}
-            state = {name: value if name in _UNDECODED_INPUTS else valid_json(value) for name, value in state.items()}
+            state = _with_defaults(state, context, flow)
         initial = {**flow.new_run(state), "given": {**state}} if is_first else {}
         state = {**state.get("given", {}), **state}
         previous_audit = new_audit(uuid.uuid4().hex) if is_first else state["audit"]
@@ -134,17 +131,7 @@ def run_as_node(node: Node, shared: Services, flow: Flow = SQL_AGENT) -> GraphNo
             step.recorder = services.recorder
             step.results = services.results_of(previous_audit["trace_id"])
             if is_first:
-                body = run_body(
-                    flow.name,
-                    state,
-                    services.settings,
-                    services.embedded,
-                    services.today(),
-                    services.knowledge_hashes(state.get("source")) if flow is SQL_AGENT or state.get("source") else {},
-                )
-                span = current_run()
-                link = span.begin(previous_audit["trace_id"], state.get("question")) if span else {}
-                services.recorder.begin(previous_audit["trace_id"], {**body, **link})
+                _begin_log(previous_audit["trace_id"], state, services, flow)
                 check_installed(services.settings)
                 if context.error:
                     raise context.error
@@ -166,10 +153,8 @@ def run_as_node(node: Node, shared: Services, flow: Flow = SQL_AGENT) -> GraphNo
             services.forget_results(previous_audit["trace_id"])
         audit = _record_result(step, update)
         logged_answer = update.pop(LOGGED_ANSWER, update.get("answer"))
-        if "answer" in update and (span := current_run()):
-            span.answered(logged_answer, (update.get("error") or {}).get("code", ""))
-        if state.get("messages") and "answer" in update:
-            update["messages"] = [AIMessage(update["answer"])]
+        if "answer" in update:
+            _report_answer(state, update, logged_answer)
         return _without_paths({**initial, **update, "audit": audit}, services)
 
     def run(state: Any) -> dict[str, Any]:
@@ -181,6 +166,38 @@ def run_as_node(node: Node, shared: Services, flow: Flow = SQL_AGENT) -> GraphNo
     run.__name__ = node.__name__
     run.__doc__ = node.__doc__
     return run
+
+
+def _with_defaults(state: Any, context: RunContext, flow: Flow) -> dict[str, Any]:
+    """Return the input `state` as valid JSON, with the defaults of the context for what it leaves open."""
+    has_data = any(state.get(name) for name in flow.data)
+    unset = {name: value for name, value in context.defaults.items() if state.get(name) is None}
+    state = {**state, **{name: value for name, value in unset.items() if name != "source" or not has_data}}
+    return {name: value if name in _UNDECODED_INPUTS else valid_json(value) for name, value in state.items()}
+
+
+def _begin_log(trace_id: str, state: Any, services: Services, flow: Flow) -> None:
+    """Log the start of a run, with the ids of its span if it is traced."""
+    body = run_body(
+        flow.name,
+        state,
+        services.settings,
+        services.embedded,
+        services.today(),
+        services.knowledge_hashes(state.get("source")) if flow is SQL_AGENT or state.get("source") else {},
+    )
+    span = current_run()
+    link = span.begin(trace_id, state.get("question")) if span else {}
+    services.recorder.begin(trace_id, {**body, **link})
+
+
+def _report_answer(state: Any, update: dict[str, Any], logged_answer: str) -> None:
+    """Add the answer to the span of the run, and to the messages if the input had some."""
+    span = current_run()
+    if span:
+        span.answered(logged_answer, (update.get("error") or {}).get("code", ""))
+    if state.get("messages"):
+        update["messages"] = [AIMessage(update["answer"])]
 
 
 def _failure_update(node: Node, flow: Flow, state: Any, error: DatasphinxError, services: Services) -> dict[str, Any]:

@@ -33,6 +33,7 @@ REPLAYED_SETTINGS = (
     "row_limit",
     "byte_limit",
     "max_planned_rows",
+    "max_bytes_billed",
     "worker_memory_mb",
     "short_table_rows",
     "allow_writable_account",

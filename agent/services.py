@@ -99,6 +99,7 @@ class Services:
         embedded: EmbeddedOptions | None = None,
         any_source: bool = True,
         progress: Progress | None = None,
+        opening: Callable[[str, SourceSettings], None] = lambda name, settings: None,
         recorder: Recorder | None = None,
         registry: Registry | None = None,
         examples: ExampleSelector | None = None,
@@ -115,6 +116,7 @@ class Services:
             embedded: decoding options of the embedded model; with `model`, that model is treated as the embedded one.
             any_source: whether a question may name any database URL or file path.
             progress: called with the number of tables read and the total while a schema is read.
+            opening: called with the name and the settings of a source before it is opened.
             recorder: for a replay, used instead of the configured event log.
             registry: for a replay, used instead of the configured files and datasets.
             examples: for a replay, used instead of the stored examples.
@@ -123,7 +125,7 @@ class Services:
             today: returns the current date; for a replay, that of the recorded run.
             logprobs: measure the likelihood of answers if the endpoint supports it.
         """
-        self._progress = progress
+        self._progress, self._opening = progress, opening
         self._settings_override = settings
         self._model_override = model
         self._embedded = embedded
@@ -482,6 +484,7 @@ class Services:
         return updated
 
     def _open(self, key: str, settings: SourceSettings, question: str) -> Source:
+        self._opening(key, settings)
         source = open_source(
             settings,
             self.limits,

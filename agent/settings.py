@@ -179,6 +179,11 @@ class SourceSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
     url: SecretStr = Field(min_length=1, description="SQLAlchemy URL of the database; not for `files`.")
+    connect_args: dict[str, bool | int | SecretStr] = Field(
+        {},
+        description="Arguments for the driver of a database server that do not belong in a URL, such as "
+        "`private_key_file` and `private_key_file_pwd` of Snowflake. Texts are secret.",
+    )
     files: Annotated[dict[str, FilesSettings], BeforeValidator(_files_by_view)] = Field(
         {},
         description="Instead of a URL, files that DuckDB reads, each as a view: paths and patterns, or by view name an "
@@ -546,6 +551,11 @@ class Settings(ServiceSettings):
         gt=0,
         description="Maximum number of rows in any step of a query plan of PostgreSQL, MySQL or MariaDB.",
     )
+    max_bytes_billed: int = Field(
+        10_000_000_000,
+        ge=10_485_760,
+        description="Maximum number of bytes that BigQuery bills for a statement; it refuses one that needs more.",
+    )
     worker_memory_mb: int = Field(
         1024, ge=128, description="Memory limit of a statement on a SQLite or DuckDB file in megabytes."
     )
@@ -634,6 +644,7 @@ class Settings(ServiceSettings):
             self.byte_limit,
             self.worker_memory_mb,
             self.max_planned_rows,
+            self.max_bytes_billed,
         )
 
     @property

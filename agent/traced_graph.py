@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.typing import InputT, OutputT, StateT
+from langgraph.typing import ContextT, InputT, OutputT, StateT
 
 from agent.core.langsmith import langsmith, without_tracer
 from agent.errors import DatasphinxError
@@ -16,7 +16,7 @@ from agent.telemetry import traced_run
 _END = object()
 
 
-class TracedGraph(CompiledStateGraph[StateT, None, InputT, OutputT]):
+class TracedGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT]):
     """A compiled graph over `services`. All methods that run a graph use `stream` or `astream`."""
 
     def __init__(self, *, services: Services, **parts: Any) -> None:
@@ -87,7 +87,9 @@ class TracedGraph(CompiledStateGraph[StateT, None, InputT, OutputT]):
             yield nullcontext if is_allowed and run is None else step
 
 
-def traced(graph: CompiledStateGraph[Any, None, Any, Any], services: Services) -> TracedGraph[Any, Any, Any]:
+def traced(
+    graph: CompiledStateGraph[StateT, ContextT, InputT, OutputT], services: Services
+) -> TracedGraph[StateT, ContextT, InputT, OutputT]:
     """Return `graph` as a traced graph over `services`."""
     return TracedGraph(
         services=services, **{name: part for name, part in vars(graph).items() if name != "__orig_class__"}

@@ -97,7 +97,8 @@ class EarlierResult(TypedDict):
 class Limits:
     """Limits of one statement: seconds, rows and bytes of its result, megabytes of memory in a worker process.
 
-    `max_planned_rows` limits the rows that a server expects in the largest step of the plan; None: no limit.
+    `max_planned_rows` limits the rows that a server expects in the largest step of the plan, `max_bytes_billed` the
+    bytes that BigQuery bills for a statement; None: no limit.
     """
 
     timeout_s: float
@@ -105,6 +106,7 @@ class Limits:
     byte_limit: int = 50_000_000
     memory_mb: int = 1024
     max_planned_rows: float | None = None
+    max_bytes_billed: int | None = None
 
 
 OutputType = Literal["number", "string", "dataframe", "plot"]

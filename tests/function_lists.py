@@ -2,8 +2,9 @@
 
     python -m tests.function_lists [DIALECT ...]
 
-writes the lists of SQLite, PostgreSQL, MariaDB, DuckDB and ClickHouse, each where its engine or package is installed.
-The lists of Spark and Trino, and `nodes.txt`, are maintained by hand.
+writes the lists of SQLite, PostgreSQL, MariaDB, DuckDB and ClickHouse, each where its engine or package is installed,
+and those of Snowflake, Redshift, BigQuery, Databricks and SQL Server from `tests/documented_functions/`, which holds
+the functions of their references by chapter. The lists of Spark and Trino, and `nodes.txt`, are maintained by hand.
 
 A function is left out by its properties: side effects or session state as the engine declares them (volatility,
 parallel safety, determinism, category), arguments by which it reads what its caller names (SQL text, a relation, a
@@ -18,10 +19,12 @@ import sqlite3
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 FOLDER = Path(__file__).resolve().parents[1] / "agent/sql/guard/allowed"
+DOCUMENTED = Path(__file__).resolve().parent / "documented_functions"
 POSTGRES_URL = os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test")
 MYSQL_URL = os.environ.get("TEST_MYSQL_URL", "mysql+pymysql://root@127.0.0.1:3306/test")
 
@@ -107,6 +110,11 @@ SYNTAX = {
         arraypartialsort arraypartialreversesort rownumberinblock rownumberinallblocks isconstant
         current_date current_timestamp localtime localtimestamp financialnetpresentvalueextended
         generateuuidv4 generateuuidv7 generatesnowflakeid datetimetouuidv7""",
+    "snowflake": "any all some exists lateral rows cube rollup interval top unpivot",
+    "redshift": "any all some exists rows cube rollup interval unnest row",
+    "bigquery": "any all some exists rows cube rollup interval unnest struct unpivot safe_offset offset ordinal",
+    "databricks": "any all some exists rows cube rollup interval unpivot",
+    "tsql": "any all some exists rows cube rollup top coalesce nullif pivot unpivot",
 }
 """What has the form of a call and is in no catalog: syntax, and harmless functions of other versions and extensions."""
 
@@ -148,6 +156,7 @@ FORBIDDEN = {
         |materialize|cloudResource\w*
         |finalizeAggregation|initializeAggregation|zookeeper\w*|getZooKeeper\w*|hasColumnInTable|dump\w*|logTrace
         |trap|wkt\(""",
+    **dict.fromkeys(("snowflake", "redshift", "bigquery", "databricks", "tsql"), r"(system|metadata)\$\w*|pg_\w+"),
 }
 """Functions whose properties do not tell that they reach a file, the session, the configuration or the catalog."""
 
@@ -221,12 +230,29 @@ def clickhouse() -> Iterator[Function]:
         yield Function(name, is_pure, () if category == "URL" else tuple(arguments.split()))
 
 
+def documented(dialect: str) -> Iterator[Function]:
+    """Functions of the reference of `dialect`; those of a chapter marked with "!" are not pure."""
+    for line in (DOCUMENTED / f"{dialect}.txt").read_text(encoding="utf-8").splitlines():
+        chapter, _, names = line.partition(": ")
+        if not line.startswith("#"):
+            yield from (Function(name, not chapter.startswith("!")) for name in names.split())
+
+
+def databricks() -> Iterator[Function]:
+    """Functions of Spark's list, which is kept by hand, and those that the reference of Databricks adds."""
+    lines = (FOLDER / "spark.txt").read_text(encoding="utf-8").splitlines()
+    yield from (Function(name, True) for name in lines if not name.startswith("#"))
+    yield from documented("databricks")
+
+
 SOURCES: dict[str, Callable[[], Iterable[Function]]] = {
     "sqlite": sqlite,
     "postgres": postgres,
     "mysql": mysql,
     "duckdb": duckdb,
     "clickhouse": clickhouse,
+    **{name: partial(documented, name) for name in ("snowflake", "redshift", "bigquery", "tsql")},
+    "databricks": databricks,
 }
 
 
@@ -265,7 +291,9 @@ def harmless(dialect: str, functions: Iterable[Function]) -> list[str]:
 def write(dialect: str) -> None:
     """Write the list of `dialect` from its engine."""
     names = harmless(dialect, SOURCES[dialect]())
-    (FOLDER / f"{dialect}.txt").write_text("\n".join(names) + "\n", encoding="utf-8")
+    source = f"tests/documented_functions/{dialect}.txt"
+    header = [f"# Generated from {source}, which names its source."] if (FOLDER.parents[3] / source).exists() else []
+    (FOLDER / f"{dialect}.txt").write_text("\n".join([*header, *names]) + "\n", encoding="utf-8")
 
 
 def _rows(url: str, query: str) -> list[tuple[Any, ...]]:

@@ -121,6 +121,7 @@ MAY_RUN_STATEMENTS = (
     "agent/sql/grants.py",
     "agent/sql/system_catalogs.py",
     "agent/sql/duckdb_dialect.py",
+    "agent/sql/redshift_dialect.py",
     "agent/sql/read_only_files.py",
     "agent/sql/spark_dialect.py",
     "agent/sample/",

@@ -4,7 +4,7 @@ import io
 import logging
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -14,15 +14,12 @@ from agent.cli.examples import examples_app
 from agent.cli.key import key_app
 from agent.cli.knowledge import knowledge_app
 from agent.cli.model import model_app
-from agent.cli.options import LogJson, settings_of
+from agent.cli.options import LogJson, services_of, settings_of
 from agent.cli.source import init, source_app
 from agent.cli.text import PrintableFormatter, echo, json_text
 from agent.cli.trace import trace_app
 from agent.cli.train import train as train_command
 from agent.errors import ANSWERED, DOMAIN, USAGE, DatasphinxError
-
-if TYPE_CHECKING:
-    from agent.services import Services
 
 app = typer.Typer(name="datasphinx", invoke_without_command=True, rich_markup_mode=None)
 app.add_typer(eval_app, name="eval")
@@ -79,7 +76,7 @@ def demo_command() -> None:
 
     from agent.cli.demo import run_demo
 
-    run_demo(_services(), Console())
+    run_demo(services_of(), Console())
 
 
 @app.command("guard")
@@ -141,9 +138,3 @@ def main() -> NoReturn:
         echo(str(error), error=True, color="red")
         raise SystemExit(error.exit_code) from error
     raise SystemExit(ANSWERED)
-
-
-def _services() -> "Services":
-    from agent.services import Services
-
-    return Services(settings_of())

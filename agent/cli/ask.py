@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from agent.cli.options import AsJson, BaseUrl, LogJson, ModelName, settings_of
+from agent.cli.options import AsJson, BaseUrl, LogJson, ModelName, services_of, settings_of
 from agent.cli.text import json_text, printable
 from agent.core.text import valid_json
 from agent.datasets.kinds import COLUMN_KINDS
@@ -501,8 +501,8 @@ def _ask(
     with LoadingBar(errors) as bar:
         is_transient = errors.is_terminal and not view.verbose
         steps = None if view.as_json else StepView(errors, is_transient=is_transient)
-        conversations = Conversations(_graph(graph, settings, errors), threads)
-        talk = Talk(conversations.stream, target.thread, steps, bar, is_stored=threads.is_persistent)
+        built = _graph(graph, settings, errors, str(inputs.get("question", "")))
+        talk = Talk(Conversations(built, threads).stream, target.thread, steps, bar, is_stored=threads.is_persistent)
         return _converse(talk, inputs, options, view)
 
 
@@ -515,17 +515,18 @@ def _refusal(error: DatasphinxError, inputs: dict[str, Any], thread: str | None)
     return output
 
 
-def _graph(name: str, settings: "Settings", console: "Console") -> Any:
-    from agent.services import Services
+def _graph(name: str, settings: "Settings", console: "Console", question: str) -> Any:
+    from agent.messages import language_of
 
     if name == "analyst":
         from agent.analyst import build_analyst
 
-        return build_analyst(Services(settings))
+        return build_analyst(services_of(settings))
     from agent.cli.render import ReadingBar
     from agent.graph import build_graph
 
-    return build_graph(Services(settings, progress=ReadingBar(console)))
+    services = services_of(settings, language=language_of(question), progress=ReadingBar(console))
+    return build_graph(services)
 
 
 def _converse(talk: Talk, inputs: dict[str, Any], options: dict[str, Any], view: _View) -> "Reply":

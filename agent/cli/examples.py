@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agent.cli.options import AsJson
+from agent.cli.options import AsJson, services_of
 from agent.cli.text import echo
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def add(
     """
     from agent.examples.example import checked_example
 
-    services = _services()
+    services = services_of()
     example = checked_example(question, sql, _source(services, question, source))
     _keep([example], services)
     _print({"id": example.id, "source": example.source} if as_json else f"{example.id}  {example.source}")
@@ -61,7 +61,7 @@ def list_examples(
     from agent.schema.describe import one_line
     from agent.sources.files import database_of
 
-    services = _services()
+    services = services_of()
     identity = source and database_of(services.settings_of(source)).identity
     examples = _store(services).examples(identity)
     if as_json:
@@ -79,7 +79,7 @@ def remove(
 
     Exit codes: 0 removed, 2 there is no such example, 5 the file of the examples cannot be written.
     """
-    _store(_services()).remove(ids)
+    _store(services_of()).remove(ids)
     _print({"removed": ids} if as_json else f"{len(ids)} removed")
 
 
@@ -104,7 +104,7 @@ def import_examples(
     """
     from agent.examples.importing import read_examples
 
-    services = _services()
+    services = services_of()
     if kaggledbqa:
         from agent.evals.published_datasets import read_kaggledbqa
         from agent.evals.user_study import user_study_examples
@@ -115,12 +115,6 @@ def import_examples(
     _keep(examples, services)
     ids = [example.id for example in examples]
     _print({"kept": ids} if as_json else f"{len(set(ids))} kept")
-
-
-def _services() -> "Services":
-    from agent.services import Services
-
-    return Services()
 
 
 def _store(services: "Services") -> "ExampleStore":

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agent.cli.options import AsJson, OfSource, settings_of
+from agent.cli.options import AsJson, OfSource, services_of
 from agent.cli.text import echo, json_text
 from agent.errors import ANSWERED, DOMAIN
 
@@ -98,9 +98,8 @@ def export_osi(
     file cannot be written.
     """
     from agent.knowledge.osi import export_osi as exported
-    from agent.services import Services
 
-    services = Services(settings_of())
+    services = services_of()
     name = source or services.choices[0]
     knowledge = services.source(name).knowledge
     if not knowledge.knowledge.used:
@@ -119,10 +118,9 @@ def _import(read: Callable[["Source"], "Imported"], path: Path, source: str | No
     from agent.errors import KnowledgeFileInvalid
     from agent.knowledge.references import Unresolved
     from agent.knowledge.yaml_text import YamlError
-    from agent.services import Services
     from agent.sources.source import import_knowledge
 
-    services = Services(settings_of())
+    services = services_of()
     name = source or services.choices[0]
     folder = services.knowledge_folder(name)
     opened = services.source(name)

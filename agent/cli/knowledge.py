@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agent.cli.exchange import export_app, import_app
-from agent.cli.options import AsJson, OfSource, settings_of
+from agent.cli.options import AsJson, OfSource, services_of
 from agent.cli.text import echo, json_text
 from agent.errors import ANSWERED, DOMAIN
 
 if TYPE_CHECKING:
     from agent.knowledge.knowledge import Knowledge
-    from agent.services import Services
     from agent.sources.source import Source
 
 knowledge_app = typer.Typer(
@@ -45,7 +44,7 @@ def check(
     """
     from agent.sources.source import check_knowledge
 
-    services = _services()
+    services = services_of()
     names = [source] if source else [name for name in services.choices if services.settings_of(name).knowledge]
     reports, has_errors = [], False
     for name in names:
@@ -92,7 +91,7 @@ def draft(
     Exit codes: 0 written, 2 there is no such source or no folder, 3 all files exist or nothing can be proposed, 5 the
     source is unreachable or a file cannot be written.
     """
-    services = _services()
+    services = services_of()
     name = source or services.choices[0]
     target = folder or services.knowledge_folder(name)
     is_written = write_draft(services.source(name), services.knowledge(name), target, as_json=as_json)
@@ -143,7 +142,7 @@ def show(
     from agent.knowledge.prompt import knowledge_paragraphs, shown_entries
     from agent.schema.describe import estimate_tokens
 
-    opened = _services().source(source)
+    opened = services_of().source(source)
     knowledge = opened.knowledge
     relevant = knowledge.relevant(word)
     items = shown_entries(relevant)
@@ -200,7 +199,7 @@ def list_proposals(
     """
     from agent.proposals import all_proposals
 
-    found = all_proposals(_services(), status.value, source)
+    found = all_proposals(services_of(), status.value, source)
     if as_json:
         echo(json_text({"proposals": [proposal.as_json() for proposal in found]}))
         return
@@ -219,7 +218,7 @@ def show_proposal(proposal_id: ProposalId, as_json: AsJson = False) -> None:
     """
     from agent.proposals import find_proposal
 
-    proposal, _ = find_proposal(_services(), proposal_id)
+    proposal, _ = find_proposal(services_of(), proposal_id)
     if as_json:
         echo(json_text(proposal.as_json()))
         return
@@ -260,7 +259,7 @@ def accept_proposal(
 
     if Path(file).name != file or not file.endswith((".yml", ".yaml")):
         raise typer.BadParameter(f"{file!r} is not the name of a YAML file.", param_hint="--file")
-    services = _services()
+    services = services_of()
     accepted = accept(services, proposal_id, author or user_of(services), note, file)
     echo(json_text(accepted.as_json()) if as_json else f"accepted: {accepted.place}")
 
@@ -273,12 +272,6 @@ def reject_proposal(proposal_id: ProposalId, as_json: AsJson = False) -> None:
     """
     from agent.proposals import reject, user_of
 
-    services = _services()
+    services = services_of()
     rejected = reject(services, proposal_id, user_of(services))
     echo(json_text(rejected.as_json()) if as_json else f"rejected: {rejected.id}")
-
-
-def _services() -> "Services":
-    from agent.services import Services
-
-    return Services(settings_of())

@@ -4,8 +4,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from agent.cli.text import echo
+from agent.messages import Language, render
+
 if TYPE_CHECKING:
-    from agent.settings import Settings
+    from agent.services import Services
+    from agent.settings import Settings, SourceSettings
+    from agent.sources.reflect import Progress
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on standard output.")]
 ModelName = Annotated[str | None, typer.Option(help="Model name at the endpoint.")]
@@ -32,3 +37,29 @@ def settings_of(**options: object) -> "Settings":
 
         configure_logs(settings)
     return settings
+
+
+def services_of(
+    settings: "Settings | None" = None, *, language: Language = "en", progress: "Progress | None" = None
+) -> "Services":
+    """Return services for `settings`, by default those of the environment.
+
+    When a source with an untested engine is opened, they print a line on standard error, in `language`.
+    """
+    from agent.services import Services
+
+    return Services(
+        settings or settings_of(),
+        progress=progress,
+        opening=lambda name, source: note_untested(name, source, language),
+    )
+
+
+def note_untested(name: str, settings: "SourceSettings", language: Language = "en") -> None:
+    """Print a line on standard error if the engine of the source is untested."""
+    from agent.sql.engines import engine_status
+
+    url = settings.url.get_secret_value()
+    if engine_status(url) == "untested":
+        engine = url.partition("://")[0]
+        echo(render("engine_untested", language, source=name, engine=engine), error=True, color="yellow")

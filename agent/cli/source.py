@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agent.cli.options import AsJson, settings_of
+from agent.cli.options import AsJson, note_untested, services_of, settings_of
 from agent.cli.text import echo, json_text
 from agent.errors import ANSWERED, DOMAIN, USAGE
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
 
-    from agent.services import Services
     from agent.settings import SourceSettings
     from agent.sources.check import SourceCheck
 
@@ -40,7 +39,7 @@ def list_sources(as_json: AsJson = False) -> None:
     """
     from agent.core.redact import without_password
 
-    services = _services()
+    services = services_of()
     in_file = _names_in_file()
     sources = []
     for name, settings in services.settings.sources.items():
@@ -52,6 +51,7 @@ def list_sources(as_json: AsJson = False) -> None:
         return
     for source in sources:
         echo(f"{source['name']}: {source['url']} ({source['place']})")
+        note_untested(source["name"], services.settings.sources[source["name"]])
     if not sources:
         echo("No source is configured, so questions are about the sample shop. Add one: datasphinx source add")
 
@@ -80,8 +80,7 @@ def test(name: SourceName, as_json: AsJson = False) -> None:
 
     Exit codes: 0 it can be queried, 2 a setting is wrong or there is no such source, 5 it is unreachable.
     """
-    services = _services()
-    source = services.source(name)
+    source = services_of().source(name)
     count, dialect = len(source.catalog.tables), source.catalog.dialect
     if as_json:
         echo(json_text({"source": name, "dialect": dialect, "tables": count}))
@@ -114,8 +113,10 @@ def check(name: SourceName, as_json: AsJson = False) -> None:
     """
     from agent.sources.check import check_source, format_report
 
-    services = _services()
-    result = check_source(name, services.settings_of(name), services.limits)
+    services = services_of()
+    settings = services.settings_of(name)
+    note_untested(name, settings)
+    result = check_source(name, settings, services.limits)
     echo(json_text(result.as_json()) if as_json else format_report(result))
     raise typer.Exit(DOMAIN if result.can_write else ANSWERED)
 
@@ -127,7 +128,6 @@ def init(name: NewName = None, url: NewUrl = None, allow_writable_account: Allow
     database is unreachable. Only exit code 0 writes files.
     """
     from agent.cli.knowledge import write_draft
-    from agent.services import Services
 
     path = Path(_file())
     if path.exists():
@@ -140,7 +140,7 @@ def init(name: NewName = None, url: NewUrl = None, allow_writable_account: Allow
     path.write_text(_HEAD, encoding="utf-8")
     _write_source(_document(), name, source.model_copy(update={"knowledge": folder}))
     echo(f"written: {path}")
-    services = Services(settings_of())
+    services = services_of()
     write_draft(services.source(name), services.knowledge(name), folder)
     echo(f"\nReview the draft in {folder}, and check it: datasphinx knowledge check")
     echo("Ask: datasphinx ask QUESTION, or start a conversation: datasphinx")
@@ -163,7 +163,8 @@ def _tested(name: str, url: str, allow_writable_account: bool) -> "SourceSetting
     from agent.sources.check import check_source, format_report
 
     source = SourceSettings(url=SecretStr(url), allow_writable_account=allow_writable_account)
-    result: SourceCheck = check_source(name, source, _services().limits)
+    note_untested(name, source)
+    result: SourceCheck = check_source(name, source, services_of().limits)
     echo(format_report(result))
     if result.can_write and not allow_writable_account:
         echo("Not added. Use such an account, or accept this one with --allow-writable-account.", error=True)
@@ -219,9 +220,3 @@ def _write(document: "TOMLDocument") -> None:
     import tomlkit
 
     Path(_file()).write_bytes(tomlkit.dumps(document).encode())
-
-
-def _services() -> "Services":
-    from agent.services import Services
-
-    return Services(settings_of())

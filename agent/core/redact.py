@@ -9,7 +9,9 @@ from agent.messages import Message
 _PASSWORD = re.compile(r"(?<=:)[^:/@][^@]*(?=@)")
 _URL_PASSWORD = re.compile(r"(\b[a-z][\w+.-]*://[^\s:/@\"'<>]*:)[^\s\"'<>]+(?=@)", re.I)
 _KEY_VALUE = re.compile(
-    r"([?&;](?:password|passwd|pwd|sslpassword|token|access_token|api_?key|secret)=)[^&;\s\"'<>]+", re.I
+    r"([?&;](?:password|passwd|pwd|sslpassword|token|access_token|api_?key|secret|client_secret|passcode|private_key(?:_\w+)?"
+    r"|credentials_base64|odbc_connect)=)[^&;\s\"'<>]+",
+    re.I,
 )
 _BEARER = re.compile(r"(\bBearer\s+)[\w.~+/=-]{6,}", re.I)
 

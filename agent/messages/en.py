@@ -172,6 +172,7 @@ TEXTS = {
     "review_not_permitted": "This key or token must not review proposals. DATASPHINX_REVIEW_KEYS lists the keys that may, `roles` of DATASPHINX_OIDC the users.",
     "part_not_extensible": "the part `{part}` is not written with one entry below the other",
     "examples_unavailable": "The few-shot examples in {store} cannot be used: {reason}. Repair or remove the file; DATASPHINX_SHOTS=0 turns examples off.",
+    "engine_untested": "experimental: the engine {engine} of the source {source} is supported, but has not been tested with a server.",
     "examples_unseen": "The embedded model is shown no examples, because it was not trained on them. Another model sees them once DATASPHINX_LLM_BASE_URL or DATASPHINX_LLM_API_KEY is set.",
     # Analyst
     "query_spec_invalid": "The query spec cannot be used: {problems}. Correct it in the places named.",
@@ -374,6 +375,8 @@ TEXTS = {
     "secret_columns_unknown": "secret_columns: there is no column {columns}",
     "rights_and_more": "{rights} and {count} more",
     # Reasons: row rules
+    "connect_args_need_server": "connect_args are for database servers",
+    "rule_without_barrier": "the engine {engine} has no tested barrier for predicates; only `deny` and `true` are possible",
     "row_rule_invalid": "the row rule of {table} cannot be used: {reason}",
     "rule_refused": "the guard rejects it ({error})",
     "rule_needs_schema": "it must name the schema of {table}",

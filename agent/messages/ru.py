@@ -172,6 +172,7 @@ TEXTS = {
     "review_not_permitted": "С этим ключом или токеном нельзя рассматривать предложения. Ключи перечислены в DATASPHINX_REVIEW_KEYS, пользователи — в `roles` настройки DATASPHINX_OIDC.",
     "part_not_extensible": "раздел `{part}` записан не построчно, по одной записи",
     "examples_unavailable": "Примеры в {store} недоступны: {reason}. Исправьте или удалите файл; DATASPHINX_SHOTS=0 отключает примеры.",
+    "engine_untested": "экспериментально: СУБД {engine} источника {source} поддерживается, но не проверена на сервере.",
     "examples_unseen": "Встроенная модель не видит примеров: она на них не обучена. Их увидит другая модель, если задать DATASPHINX_LLM_BASE_URL или DATASPHINX_LLM_API_KEY.",
     # Analyst
     "query_spec_invalid": "Спецификацию запроса нельзя использовать: {problems}. Исправьте её в указанных местах.",
@@ -373,6 +374,8 @@ TEXTS = {
     "secret_columns_unknown": "в secret_columns указан столбец, которого нет: {columns}",
     "rights_and_more": "{rights} и ещё {count}",
     # Reasons: row rules
+    "connect_args_need_server": "connect_args предназначены для серверов баз данных",
+    "rule_without_barrier": "для СУБД {engine} нет проверенного барьера для условий; возможны только `deny` и `true`",
     "row_rule_invalid": "правило строк таблицы {table} нельзя использовать: {reason}",
     "rule_refused": "проверка его отклоняет ({error})",
     "rule_needs_schema": "в нём нужно указать схему таблицы {table}",

@@ -172,6 +172,7 @@ TEXTS = {
     "review_not_permitted": "此密钥或令牌无权审核提案。有权的密钥列在 DATASPHINX_REVIEW_KEYS 中，有权的用户由 DATASPHINX_OIDC 的 `roles` 决定。",
     "part_not_extensible": "`{part}` 部分不是逐条分行书写的",
     "examples_unavailable": "示例 {store} 无法使用：{reason}。请修复或删除该文件；设置 DATASPHINX_SHOTS=0 可关闭示例。",
+    "engine_untested": "实验性：支持数据源 {source} 的引擎 {engine}，但尚未在服务器上测试。",
     "examples_unseen": "内置模型不会看到示例，因为它未针对示例训练。设置 DATASPHINX_LLM_BASE_URL 或 DATASPHINX_LLM_API_KEY 后，所配置的模型会看到这些示例。",
     # Analyst
     "query_spec_invalid": "查询规格无法使用：{problems}。请在所示位置更正。",
@@ -373,6 +374,8 @@ TEXTS = {
     "secret_columns_unknown": "secret_columns：没有列 {columns}",
     "rights_and_more": "{rights} 以及另外 {count} 项",
     # Reasons: row rules
+    "connect_args_need_server": "connect_args 仅用于数据库服务器",
+    "rule_without_barrier": "引擎 {engine} 没有经过测试的谓词屏障；只能使用 `deny` 和 `true`",
     "row_rule_invalid": "无法使用表 {table} 的行规则：{reason}",
     "rule_refused": "检查未通过（{error}）",
     "rule_needs_schema": "必须写明 {table} 的模式",

@@ -29,7 +29,7 @@ _PATTERNS: tuple[tuple[TypeClass, re.Pattern[str]], ...] = (
 )
 """Patterns in order of precedence: the name of one type may contain that of another."""
 
-IGNORES_CASE = {"sqlite", "duckdb", "spark", "trino"}
+IGNORES_CASE = {"sqlite", "duckdb", "spark", "trino", "snowflake", "redshift", "databricks", "tsql"}
 """Dialects that compare names without regard to case, quoted names included."""
 _ASCII_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 

@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 
+from pydantic import SecretStr
+
 from agent.errors import ConfigurationError, DriverMissing, SourceNotFound
 from agent.messages import Message
 from agent.settings import FilesSettings, SourceSettings, files_root, has_pattern
@@ -31,7 +33,11 @@ def database_of(settings: SourceSettings) -> Database:
     """
     url = settings.url.get_secret_value()
     if not settings.files:
-        return Database(url)
+        arguments = {
+            name: value.get_secret_value() if isinstance(value, SecretStr) else value
+            for name, value in settings.connect_args.items()
+        }
+        return Database(url, connect_args=arguments)
     name = ", ".join(files.path for files in settings.files.values())
     paths = ", ".join(_absolute(files.path) for files in settings.files.values())
     views = {view: files.model_dump() for view, files in settings.files.items()}

@@ -23,7 +23,7 @@ Progress = Callable[[int, int], None]
 """Callback that receives the number of tables read and their total."""
 
 _CHUNK_SIZE = 500
-_SYSTEM_SCHEMAS = {"information_schema", "performance_schema", "pg_catalog", "mysql", "sys", "system", "temp"}
+_SYSTEM_SCHEMAS = {"information_schema", "performance_schema", "pg_catalog", "mysql", "sys", "system", "temp", "guest"}
 _MAX_WARNINGS = 100
 _MAX_NAME_LENGTH = 80
 

@@ -2,10 +2,11 @@
 
 import sqlite3
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import URL, Connection, Engine, Inspector, create_engine, event, inspect
@@ -13,19 +14,33 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 from sqlalchemy.pool import NullPool
 
-from agent.core.redact import without_paths
+from agent.core.redact import without_paths, without_secrets
 from agent.core.result_cache import ResultCache
-from agent.errors import SourceBusy, SourceFilesUnreadable, SourceNotFound, SourceUnreachable
+from agent.errors import ConfigurationError, SourceBusy, SourceFilesUnreadable, SourceNotFound, SourceUnreachable
 from agent.messages import Message
 from agent.sql.engines import EngineKind, parse_url
 from agent.sql.read_only import LOCKED_CONFIG, connect_read_only
-from agent.sql.sessions import reset_on_checkin, set_parser_defaults
+from agent.sql.sessions import SNOWFLAKE_SESSION, reset_on_checkin, set_parser_defaults
 from agent.sql.workers import DatabaseFile
 
 if TYPE_CHECKING:
     from agent.sql.view_files import ViewFiles
 
 _CONNECT_TIMEOUT_S = 10
+_ODBC_DRIVER = "ODBC Driver 18 for SQL Server"
+_ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
+    # DISCARD ALL at check-in (see `reset_on_checkin`) would drop prepared statements.
+    "postgres": {"connect_timeout": _CONNECT_TIMEOUT_S, "prepare_threshold": None},
+    "redshift": {"connect_timeout": _CONNECT_TIMEOUT_S, "prepare_threshold": None},
+    # In character sets such as gbk, a backslash may be the second byte of a character.
+    "mysql": {"connect_timeout": _CONNECT_TIMEOUT_S, "charset": "utf8mb4"},
+    "snowflake": {"login_timeout": _CONNECT_TIMEOUT_S, "session_parameters": SNOWFLAKE_SESSION},
+    # Results are read over HTTP, without another package.
+    "bigquery": {"prefer_bqstorage_client": False},
+    "tsql": {"timeout": _CONNECT_TIMEOUT_S},
+}
+"""Arguments for drivers by dialect."""
+_CHECKS_URL = {"snowflake", "bigquery", "databricks", "tsql"}
 _POOL_SIZE = 5
 _POOL_OVERFLOW = 10
 _POOL_WAIT_S = 10.0
@@ -49,23 +64,31 @@ class Database:
     view_files: "ViewFiles | None" = None
     """The views and files of a database of views over files, as listed last."""
 
-    def __init__(self, url: str, files: "FileList | None" = None) -> None:
+    def __init__(
+        self, url: str, files: "FileList | None" = None, connect_args: Mapping[str, Any] = MappingProxyType({})
+    ) -> None:
         """Prepare an engine for `url`, without connecting to a server; with `files`, for views over them.
+
+        `connect_args` are arguments for the driver of a server.
 
         Raises:
             SourceNotFound: the URL is invalid, or its file does not exist.
             DriverMissing: the driver of this engine is not installed.
-            ConfigurationError: this kind of database is not supported.
+            ConfigurationError: this kind of database is not supported, or the driver refuses the URL.
             DatasphinxError: any error of `files.list`.
         """
         self.url, self.kind = parse_url(url)
-        self.name = files.name if files else self.url.render_as_string(hide_password=True)
+        self.name = files.name if files else without_secrets(self.url.render_as_string(hide_password=True))
         self._files = files
+        if connect_args and self.kind.in_worker:
+            raise ConfigurationError("DATASPHINX_SOURCES", Message("connect_args_need_server"))
         self.list_files()
         if files:
             self.engine = self._views_engine()
         else:
-            self.engine = _file_engine(self.url) if self.kind.in_worker else _server_engine(self.url, self.kind)
+            self.engine = (
+                _file_engine(self.url) if self.kind.in_worker else _server_engine(self.url, self.kind, connect_args)
+            )
         # Close the pooled sessions once the database is garbage-collected.
         weakref.finalize(self, self.engine.dispose)
 
@@ -79,6 +102,8 @@ class Database:
         """The schema of unqualified names; None for engines whose inspector reports it."""
         if self.dialect == "clickhouse" and self.kind.scheme == "chdb":
             return "default"
+        if self.dialect == "databricks":
+            return str(self.url.query.get("schema", "default"))
         return self.url.database or "default" if self.dialect in {"clickhouse", "spark"} else None
 
     @property
@@ -89,7 +114,7 @@ class Database:
         url = self.url.set(password=None)
         if url.database and not url.host:
             url = url.set(database=str(Path(url.database).absolute()))
-        return url.render_as_string()
+        return without_secrets(url.render_as_string())
 
     @property
     def file(self) -> DatabaseFile:
@@ -171,21 +196,27 @@ def _file_engine(url: URL) -> Engine:
     return create_engine(URL.create("duckdb", database=str(path)), connect_args=options, poolclass=NullPool)
 
 
-def _server_engine(url: URL, kind: EngineKind) -> Engine:
+def _server_engine(url: URL, kind: EngineKind, connect_args: Mapping[str, Any]) -> Engine:
     options: dict[str, Any] = {"pool_size": _POOL_SIZE, "max_overflow": _POOL_OVERFLOW, "pool_timeout": _POOL_WAIT_S}
-    arguments: dict[str, Any] = {}
-    if kind.dialect in {"postgres", "mysql"}:
-        arguments["connect_timeout"] = _CONNECT_TIMEOUT_S
-    if kind.dialect == "mysql":
-        # In character sets such as gbk, a backslash may be the second byte of a character.
-        arguments["charset"] = "utf8mb4"
+    if kind.dialect == "tsql":
+        forced = {"applicationintent", "driver"}
+        query = {name: value for name, value in url.query.items() if name.lower() not in forced}
+        driver = next((value for name, value in url.query.items() if name.lower() == "driver"), _ODBC_DRIVER)
+        url = url.set(query={**query, "driver": driver, "ApplicationIntent": "ReadOnly"})
+    if kind.dialect == "redshift":
+        options["execution_options"] = {"postgresql_readonly": True}
     if kind.dialect == "postgres":
-        # DISCARD ALL at check-in (see `reset_on_checkin`) would drop prepared statements.
-        arguments["prepare_threshold"] = None
         options["pool_reset_on_return"] = None
     if url.drivername == "chdb":
         options = {"poolclass": NullPool}
-    engine = create_engine(url, pool_pre_ping=url.drivername != "chdb", connect_args=arguments, **options)
+    arguments = {**connect_args, **_ARGUMENTS.get(kind.dialect, {})}
+    try:
+        engine = create_engine(url, pool_pre_ping=url.drivername != "chdb", connect_args=arguments, **options)
+    except Exception as error:
+        # Some dialects read files with credentials and check parameters of the URL here.
+        if kind.dialect not in _CHECKS_URL:
+            raise
+        raise ConfigurationError("DATASPHINX_SOURCES", without_secrets(driver_message(error))) from error
     set_parser_defaults(engine, kind.dialect)
     reset_on_checkin(engine, kind.dialect)
     return engine

@@ -16,10 +16,13 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.dialects.mysql import MySQL
 from sqlglot.dialects.postgres import Postgres
+from sqlglot.dialects.snowflake import Snowflake
 from sqlglot.dialects.sqlite import SQLite
+from sqlglot.dialects.tsql import TSQL
 from sqlglot.errors import ErrorLevel
 from sqlglot.generators.mysql import MySQLGenerator
 from sqlglot.generators.postgres import PostgresGenerator
+from sqlglot.generators.snowflake import SnowflakeGenerator
 from sqlglot.generators.sqlite import SQLiteGenerator
 from sqlglot.parser import Parser
 from sqlglot.parsers.clickhouse import ClickHouseParser
@@ -27,6 +30,7 @@ from sqlglot.parsers.duckdb import DuckDBParser
 from sqlglot.parsers.mysql import MySQLParser
 from sqlglot.parsers.postgres import PostgresParser
 from sqlglot.parsers.sqlite import SQLiteParser
+from sqlglot.parsers.tsql import TSQLParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 _IN_TYPE = {TokenType.NUMBER, TokenType.COMMA}
@@ -35,6 +39,7 @@ _STRINGS = {
 }  # fmt: skip
 _INTERVAL = re.compile(r"[-+]?[\d.]+\s*[a-z]+")
 _FORMAT = re.compile(r"(?=.*%[a-z])[\w\s%:/.,-]+")
+_UNITS = {"year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond", "microsecond"}
 _FROM_STRING = "from_string"
 """Meta key of an alias written as a string, such as `AS 'Number of orders'`."""
 
@@ -132,12 +137,38 @@ class _ExactDuckDB(DuckDB):
     Parser = _ExactDuckDBParser
 
 
+class _ExactSnowflakeGenerator(SnowflakeGenerator):
+    def identifier_sql(self, expression: exp.Identifier) -> str:
+        """Print a quoted name without upper-case letters in upper case.
+
+        SQLAlchemy, and thus the catalog, has names that Snowflake stores in upper case in lower case.
+        """
+        name = expression.name
+        if expression.args.get("quoted") and name == name.lower():
+            expression = exp.Identifier(this=name.upper(), quoted=True)
+        return str(super().identifier_sql(expression))
+
+
+class _ExactSnowflake(Snowflake):
+    Generator = _ExactSnowflakeGenerator
+
+
+class _ExactTSQLParser(TSQLParser):
+    FUNCTIONS = _without(TSQLParser.FUNCTIONS, "DATENAME", "SYSDATETIME", "SYSDATETIMEOFFSET")
+
+
+class _ExactTSQL(TSQL):
+    Parser = _ExactTSQLParser
+
+
 _EXACT_DIALECTS: dict[str, type[Dialect]] = {
     "clickhouse": _ExactClickHouse,
     "duckdb": _ExactDuckDB,
     "mysql": _ExactMySQL,
     "postgres": _ExactPostgres,
+    "snowflake": _ExactSnowflake,
     "sqlite": _ExactSQLite,
+    "tsql": _ExactTSQL,
 }
 
 
@@ -150,13 +181,17 @@ def exact_dialect(dialect: str) -> Dialect:
     return Dialect.get_or_raise(_EXACT_DIALECTS.get(dialect, dialect))
 
 
-def loses_literals(before: Sequence[Token], after: Sequence[Token], tree: exp.Expr) -> bool:
+def loses_literals(before: Sequence[Token], after: Sequence[Token], tree: exp.Expr, dialect: str) -> bool:
     """Return whether printing lost a string or number: compare the tokens `before` and `after` printing `tree`.
 
     A string that is printed without its quotes would become SQL. Aliases written as strings, intervals, date formats,
-    and keys that become JSON paths may change their spelling.
+    keys that become JSON paths, and units of dates on Snowflake (DATEDIFF('day', ...)) may change their spelling.
     """
     aliases = Counter(node.name.casefold() for node in tree.find_all(exp.Identifier) if _FROM_STRING in node.meta)
+    if dialect == "snowflake":
+        units = (token.text.casefold() for token in before if token.token_type in _STRINGS)
+        printed_units = Counter(node.name.casefold() for node in tree.find_all(exp.Var))
+        aliases += printed_units & Counter(unit for unit in units if unit in _UNITS)
     if _literals_in(after) + aliases.total() < _literals_in(before):
         return True
     printed = Counter(token.text.casefold() for token in after if token.token_type in _STRINGS)

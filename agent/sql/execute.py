@@ -40,7 +40,7 @@ from agent.sql.parameters import Value, escape, insert_markers, insert_parameter
 from agent.sql.row_rules import RowRules, restrict
 from agent.sql.rows import RowReader
 from agent.sql.secret_outputs import names_columns_after_secrets, reads_secrets, secret_outputs
-from agent.sql.sessions import enforce_time_limit, setup_statements, stop_on_server
+from agent.sql.sessions import driver_limits, enforce_time_limit, setup_statements, stop_on_server
 from agent.sql.validation import validated_sql
 from agent.sql.workers import shared_workers
 from agent.telemetry import current_run, record_statement
@@ -302,6 +302,10 @@ def _run_on_server(
         for statement in setup_statements(connection, database.dialect, limits):
             connection.exec_driver_sql(statement)
         _refuse_costly(connection, sql, parameters, database.dialect, limits)
+        options |= driver_limits(connection, database.dialect, limits)
+        if database.dialect == "bigquery" and not parameters:
+            # Its dialect passes job settings only with parameters; its driver then reads %% as %.
+            options["no_parameters"], sql = False, sql.replace("%", "%%")
         with closing(connection.execution_options(**options).exec_driver_sql(sql, parameters or None)) as cursor:
             columns = [valid_text(name) for name in cursor.keys()]
             reader = RowReader(len(columns), limits.row_limit, limits.byte_limit)

@@ -38,7 +38,13 @@ _ERRNO: dict[int, Kind] = {
 _WORDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("permission", re.compile(r"permission denied|insufficient.permission|access.?denied|not enough privileges")),
     ("timeout", re.compile(r"interrupted|timeout|time limit|\(code:? 159\)|code: 159\b")),
-    ("resource", re.compile(r"out of memory|memory.?limit|disk (is )?full|too big|no space|too many (terms|columns)")),
+    (
+        "resource",
+        re.compile(
+            r"out of memory|memory.?limit|disk (is )?full|too big|no space|too many (terms|columns)"
+            r"|limit for bytes billed"
+        ),
+    ),
     ("connection", re.compile(r"connection (refused|reset|closed|lost)|broken pipe|unable to open database")),
     (
         "unknown name",

@@ -116,20 +116,29 @@ def _mapping(tree: exp.Expr, catalog: Catalog) -> MappingSchema:
     names = dict.fromkeys(table.name.lower() for table in tree.find_all(exp.Table))
     # sqlglot would infer columns from an empty schema; any table prevents that.
     keys = [key for name in names for key in catalog.keys_named(name)] or list(islice(catalog.tables, 1))
-    folds = catalog.dialect in {"sqlite", "duckdb"}
     schema = MappingSchema(dialect=catalog.dialect, normalize=False)
     # All names need the same depth: if some tables have a schema, the others get the default one.
     default = catalog.default_schema if catalog.has_schemas else None
     for table in map(catalog.tables.__getitem__, keys):
-        columns = {_fold(column) if folds else column: "text" for column in table.column_names}
-        name = exp.table_(_fold(table.name) if folds else table.name, db=table.schema or default, quoted=True)
-        schema.add_table(name, columns, match_depth=False)
+        columns = {_folded(column, catalog.dialect): "text" for column in table.column_names}
+        is_exact = catalog.dialect == "bigquery"
+        name, schema_name = (
+            part if is_exact or part is None else _folded(part, catalog.dialect)
+            for part in (table.name, table.schema or default)
+        )
+        mapped = exp.table_(name, db=schema_name, quoted=True)
+        schema.add_table(mapped, columns, match_depth=False)
     return schema
 
 
-def _fold(name: str) -> str:
-    """Return `name` in lower case as SQLite and DuckDB fold it: ASCII letters only."""
-    return name.translate(_ASCII_CASE)
+def _folded(name: str, dialect: str) -> str:
+    """Return `name` in the case to which sqlglot folds a name that refers to it."""
+    if dialect in {"sqlite", "duckdb"}:
+        return name.translate(_ASCII_CASE)
+    if dialect == "snowflake":
+        # SQLAlchemy returns the names that Snowflake stores in upper case in lower case.
+        return name.upper() if name == name.lower() else name
+    return name.lower() if dialect in {"redshift", "bigquery", "databricks", "tsql"} else name
 
 
 def connected_groups(names: Iterable[str], conditions: Iterable[set[str]]) -> list[set[str]]:
@@ -219,7 +228,7 @@ def resolve(sql: str, catalog: Catalog) -> ResolvedQuery | None:
     """
     (tree,) = parse(sql, catalog.dialect)
     query = checked = qualify_names(tree, catalog)
-    if catalog.dialect == "postgres" and any(
+    if catalog.dialect in {"postgres", "redshift"} and any(
         not isinstance(star.parent, exp.Count) for star in tree.find_all(exp.Star)
     ):
         # With a star, PostgreSQL interprets a name that is not a column as a function of the row.

@@ -43,6 +43,10 @@ _UNSIGNED_MAX = 2**64 - 1
 _LIMITS = {"duckdb": _SIGNED_MAX, "trino": _SIGNED_MAX, "mysql": _UNSIGNED_MAX, "clickhouse": _UNSIGNED_MAX}
 
 
+WITH_BARRIER = {*_CTE_DIALECTS, *_LIMITS, "spark"}
+"""Dialects with a barrier."""
+
+
 def is_leakproof(
     tree: exp.Expr, predicates: Sequence[exp.Expr], catalog: Catalog, parameters: Mapping[str, Any]
 ) -> bool:

@@ -22,7 +22,7 @@ from agent.sql.guard import check, parse
 from agent.sql.guard.tables import names_cte
 from agent.sql.output_names import name_outputs
 from agent.sql.parameters import escape, insert_parameters
-from agent.sql.row_barrier import cte_name, filtered_table, is_leakproof, permitted_rows
+from agent.sql.row_barrier import WITH_BARRIER, cte_name, filtered_table, is_leakproof, permitted_rows
 
 _SETTING = "row_rules"
 """The setting that errors about row rules name."""
@@ -131,7 +131,7 @@ class RowRules:
 
         Raises:
             ConfigurationError: a table is unknown, ambiguous or has two rules, or a predicate is not a boolean
-                expression over the columns of its table.
+                expression over the columns of its table, or the engine has no barrier.
         """
         self.dialect = dialect
         self._catalog = catalog
@@ -144,6 +144,8 @@ class RowRules:
             predicate = (
                 None if text.strip().lower() in _CLOSED else _parse_predicate(text, catalog.tables[key], catalog)
             )
+            if predicate is not None and dialect not in WITH_BARRIER and predicate != exp.true():
+                raise _invalid(catalog.tables[key], Message("rule_without_barrier", engine=dialect))
             placeholders = predicate.find_all(exp.Placeholder) if predicate is not None else ()
             self._rules[key] = _Rule(key, predicate, tuple(dict.fromkeys(node.name for node in placeholders)))
         if rules:

@@ -55,6 +55,18 @@ _SPARK_PARSER_SETTINGS = {
 parses.
 """
 
+SNOWFLAKE_SESSION: dict[str, Any] = {
+    "QUOTED_IDENTIFIERS_IGNORE_CASE": False,
+    "MULTI_STATEMENT_COUNT": 1,
+    "ABORT_DETACHED_QUERY": True,
+    "CLIENT_TELEMETRY_ENABLED": False,
+}
+"""Snowflake session parameters: names are parsed by default rules, a call has one statement, which ends with its
+session, and the driver sends no telemetry.
+"""
+
+_TSQL_PARSER_SETTINGS = "SET QUOTED_IDENTIFIER, ANSI_NULLS, ANSI_PADDING, ANSI_WARNINGS, CONCAT_NULL_YIELDS_NULL ON"
+
 _STOP_S = 2.0
 """Time for a cancelled statement to end before its connection is closed."""
 
@@ -66,6 +78,15 @@ def setup_statements(connection: Connection, dialect: str, limits: Limits) -> tu
     if dialect == "postgres":
         timeout = f"SET LOCAL statement_timeout = {int(timeout_s * 1000)}"
         return ("; ".join(("SET TRANSACTION READ ONLY", timeout, *_postgres_parser_settings("LOCAL"))),)
+    if dialect == "redshift":
+        # The driver begins transactions with BEGIN READ ONLY.
+        return (f"SET LOCAL statement_timeout = {int(timeout_s * 1000)}",)
+    if dialect == "snowflake":
+        return (f"ALTER SESSION SET STATEMENT_TIMEOUT_IN_SECONDS = {math.ceil(timeout_s)}",)
+    if dialect == "databricks":
+        return (f"SET STATEMENT_TIMEOUT = {math.ceil(timeout_s)}",)
+    if dialect == "tsql":
+        return (_TSQL_PARSER_SETTINGS, f"SET LOCK_TIMEOUT {int(timeout_s * 1000)}", "SET ROWCOUNT 0")
     if dialect == "mysql":
         mariadb = getattr(connection.dialect, "is_mariadb", False)
         limit = f"max_statement_time = {timeout_s}" if mariadb else f"max_execution_time = {int(timeout_s * 1000)}"
@@ -92,6 +113,21 @@ def setup_statements(connection: Connection, dialect: str, limits: Limits) -> tu
             *(f"SET {name}={value}" for name, value in _SPARK_PARSER_SETTINGS.items()),
         )
     return ()
+
+
+def driver_limits(connection: Connection, dialect: str, limits: Limits) -> dict[str, Any]:
+    """Set the limits that the driver enforces; return the execution options of the next statement for the others."""
+    timeout_s = max(limits.timeout_s, 0.001)
+    if dialect == "tsql":
+        driver: Any = connection.connection.driver_connection
+        driver.timeout = math.ceil(timeout_s)
+    if dialect == "bigquery":
+        from google.cloud.bigquery import QueryJobConfig
+
+        job = QueryJobConfig(use_legacy_sql=False, job_timeout_ms=int(timeout_s * 1000))
+        job.maximum_bytes_billed = limits.max_bytes_billed
+        return {"job_config": job}
+    return {}
 
 
 def set_parser_defaults(engine: Engine, dialect: str) -> None:
@@ -185,7 +221,7 @@ def enforce_time_limit(connection: Connection, limits: Limits, cancellation: Can
 
 def stop_on_server(engine: Engine, driver: Any) -> None:
     """Ask the server to stop the statement on the connection `driver`; other engines rely on their own limit."""
-    if engine.dialect.name == "postgresql":
+    if engine.dialect.name in {"postgresql", "redshift"}:
         driver.cancel_safe(timeout=_STOP_S)
     elif engine.dialect.name in {"mysql", "mariadb"}:
         positional, named = engine.dialect.create_connect_args(engine.url)

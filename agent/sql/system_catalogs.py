@@ -46,6 +46,12 @@ _ROUTINES = {
     "duckdb": "SELECT function_name FROM duckdb_functions() WHERE NOT internal",
     "clickhouse": "SELECT name FROM system.functions WHERE origin <> 'System'",
     "spark": "SHOW USER FUNCTIONS",
+    "databricks": "SHOW USER FUNCTIONS",
+    "redshift": """SELECT proname FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+        WHERE nspname NOT IN ('pg_catalog', 'information_schema')""",
+    "snowflake": "SELECT function_name FROM information_schema.functions",
+    "bigquery": "SELECT routine_name FROM INFORMATION_SCHEMA.ROUTINES",
+    "tsql": "SELECT name FROM sys.objects WHERE type IN ('FN', 'IF', 'TF', 'FS', 'FT', 'AF')",
 }
 
 _COMPOSITE_FIELDS = """

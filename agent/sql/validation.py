@@ -31,17 +31,19 @@ _log = logging.getLogger(__name__)
 _valid_statements: LRUCache[tuple[str, int], ref[Catalog]] = LRUCache(maxsize=256)
 _lock = threading.Lock()
 
-_STRICT = {"postgres", "duckdb", "clickhouse", "trino"}
+_STRICT = {"postgres", "redshift", "duckdb", "clickhouse", "trino", "bigquery"}
 """Engines that reject comparisons of text with numbers; the others convert the text, to zero or NULL if it is not a
 number.
 """
-_REFUSES_NUMBER_FOR_TEXT = {"postgres", "trino"}
+_REFUSES_NUMBER_FOR_TEXT = {"postgres", "trino", "bigquery"}
 """Engines that also reject the comparison of a text column with a numeric literal."""
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.In)
 _NUMBER_WORDS = {"nan", "inf", "infinity"}
 _DATE_WORDS = {"now", "today", "tomorrow", "yesterday", "epoch", "infinity", "allballs"}
 _DIGIT = re.compile(r"\d")
-_STRICT_GROUPING = {"postgres", "duckdb", "clickhouse", "spark", "trino"}
+_STRICT_GROUPING = {
+    "postgres", "duckdb", "clickhouse", "spark", "trino", "redshift", "snowflake", "bigquery", "databricks", "tsql",
+}  # fmt: skip
 """Engines that always require complete grouping. MySQL does in its default mode, MariaDB does not; both use the dialect
 mysql.
 """
@@ -91,7 +93,7 @@ def _check_names_and_types(sql: str, catalog: Catalog) -> None:
     if checked and checked() is catalog:
         return
     query = resolve(sql, catalog)
-    if query is None and catalog.dialect == "postgres":
+    if query is None and catalog.dialect in {"postgres", "redshift"}:
         # On PostgreSQL a name that is not a column may call a function of the row.
         raise StatementUnsound((Message("names_unresolved"),))
     problems = problems_of(query)

@@ -142,7 +142,7 @@ def _sanitize(
         if findings or parsed is None:
             return "", findings
         if before and (
-            loses_literals(before.tokens, parsed.tokens, before.trees[0])
+            loses_literals(before.tokens, parsed.tokens, before.trees[0], dialect)
             or (_has_ties(before) and not _has_ties(parsed))
         ):
             return "", (Finding("round_trip", "printing the statement would lose a part of it"),)

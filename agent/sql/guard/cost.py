@@ -20,7 +20,10 @@ MAX_WIDTH = 10_000
 MAX_ARITHMETIC = 1_000_000
 """Largest number and product of numbers in a statement whose sizes depend on data."""
 
-_ROW_GENERATORS = {"generate_series", "range", "sequence", "numbers", "generateseries", "generate_date_array"}
+_ROW_GENERATORS = {
+    "generate_series", "range", "sequence", "numbers", "generateseries", "generate_date_array", "generate_array",
+    "generate_timestamp_array", "array_generate_range",
+}  # fmt: skip
 _WIDTH_FUNCTIONS = {
     "repeat", "lpad", "rpad", "space", "zeroblob", "randomblob", "printf", "format", "array_fill", "list_resize",
     "array_resize", "factorial", "bar", "array_repeat", "leftpad", "rightpad", "leftpadutf8", "rightpadutf8",
@@ -28,8 +31,8 @@ _WIDTH_FUNCTIONS = {
     "random_bytes", "sformat", "format_string", "makelist",
 }  # fmt: skip
 _FORMATS = {"printf", "format", "sformat", "format_string"}
-_NUMBER_FORMAT = {"mysql"}
-"""Engines where FORMAT formats a number, with at most 38 decimals."""
+_NUMBER_FORMAT = {"mysql", "tsql"}
+"""Engines where FORMAT formats a number, with at most 38 decimals or 4,000 characters."""
 _POWERS = {"pow", "power", "exp", "factorial"}
 _SECONDS = {
     "microsecond": 1e-6, "millisecond": 1e-3, "second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800,
@@ -143,7 +146,9 @@ def _rows_of(node: exp.Expr) -> float | None:
 
 
 def _arguments(node: exp.Expr) -> tuple[exp.Expr | None, exp.Expr | None, exp.Expr | None]:
-    if isinstance(node, exp.GenerateSeries | exp.ExplodingGenerateSeries | exp.GenerateDateArray):
+    if isinstance(
+        node, exp.GenerateSeries | exp.ExplodingGenerateSeries | exp.GenerateDateArray | exp.GenerateTimestampArray
+    ):
         arguments = [node.args.get("start"), node.args.get("end"), node.args.get("step")]
     else:
         arguments = [*node.expressions, None, None, None][:3]

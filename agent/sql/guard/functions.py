@@ -24,12 +24,15 @@ _ROW_FUNCTIONS = {
     "duckdb": {"range", "generate_series", "unnest", "json_each", "json_tree"},
     "clickhouse": {"numbers", "values", "generateseries", "generate_series"},
     "mysql": {"json_table"},
+    "snowflake": {"flatten", "split_to_table", "strtok_split_to_table"},
+    "bigquery": {"unnest"},
+    "tsql": {"string_split", "openjson"},
 }
 """Functions allowed in FROM, for engines that have separate table functions; elsewhere any allowed function may be used
 there.
 """
 
-_SCHEMAS = {"postgres": {"pg_catalog"}}
+_SCHEMAS = {"postgres": {"pg_catalog"}, "redshift": {"pg_catalog"}}
 _EXTENSION_TYPES = {"citext", "hstore", "geometry", "geography", "ltree", "vector", "tsvector", "tsquery"}
 """Types that sqlglot does not know by name and that only store values."""
 MAX_TYPE_LENGTH = 1_000_000
@@ -96,6 +99,11 @@ def harmless_functions(statement: Statement) -> Iterator[Finding]:
         if statement.dialect != "duckdb" and isinstance(node, exp.Dot) and isinstance(node.expression, exp.Func):
             yield from _foreign_schema_call(node, statement.dialect)
         in_from = isinstance(node.parent, exp.Table | exp.Lateral) and statement.dialect in _ROW_FUNCTIONS
+        if isinstance(node, exp.TableFromRows) and statement.dialect == "snowflake":
+            # TABLE(f(x)) calls f; TABLE('name') reads a table.
+            called = called_name(node.this, statement.dialect)
+            if called not in _ROW_FUNCTIONS["snowflake"]:
+                yield _not_listed_finding(called or "table", position_of(node))
         if name and name not in (_ROW_FUNCTIONS[statement.dialect] if in_from else allowed_names(statement.dialect)):
             yield _not_listed_finding(name, position_of(node))
         elif name in statement.names.routines and not _is_in_engine_schema(node, statement.dialect):
@@ -115,7 +123,7 @@ def no_attribute_calls(statement: Statement) -> Iterator[Finding]:
     column named by a function in FROM with the alias t. Columns of tables and subqueries are checked against the
     catalog in `agent.sql.names`; here they are only compared with user-defined and server functions.
     """
-    if statement.dialect != "postgres":
+    if statement.dialect not in {"postgres", "redshift"}:
         return
     has_values = any(_functions_in_from(node) for node in statement.nodes)
     for node in statement.nodes:
@@ -168,6 +176,8 @@ def calls_in_text(tokens: Sequence[Token], statement: Statement) -> Iterator[Fin
         if not may_be_call or name in allowed or (index and tokens[index - 1].text.upper() in _WORDS_BEFORE_NON_CALLS):
             continue
         if kind != TokenType.IDENTIFIER and name in _CLAUSES:
+            continue
+        if kind == TokenType.TABLE and statement.dialect == "snowflake":
             continue
         if name not in statement.names.routines and _is_operator(tokens, index):
             continue

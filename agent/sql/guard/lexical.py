@@ -54,15 +54,26 @@ def check_tokens(sql: str, tokens: Sequence[Token], dialect: str) -> Iterator[Fi
         if depth > MAX_NESTING:
             yield Finding("length", f"the statement is nested deeper than {MAX_NESTING} levels")
             return
-    if dialect == "spark" and "${" in sql:
+    if dialect in {"spark", "databricks"} and "${" in sql:
         # Spark substitutes variables before parsing, even within strings and quoted names.
         yield _finding("variables", "a variable ${...} is not allowed", sql, sql.index("${"), "${")
+    if dialect == "redshift":
+        yield from _backslashes(sql, tokens)
     unquoted, code = _without_strings(sql, tokens)
     for match in _INVISIBLE.finditer(unquoted.replace("\0", " ")):
         name = f"U+{ord(match[0]):04X}"
         text = f"the invisible character {name} is not allowed outside of strings"
         yield _finding("hidden_characters", text, sql, match.start(), name)
     yield from _ambiguous_text(code, sql, dialect)
+
+
+def _backslashes(sql: str, tokens: Sequence[Token]) -> Iterator[Finding]:
+    """Report backslashes in strings: whether they escape depends on a setting of Redshift."""
+    for token in tokens:
+        index = sql.find("\\", token.start, token.end + 1) if token.token_type in _STRINGS else -1
+        if index >= 0:
+            text = "a backslash in a string is an escape in some sessions only; write [.] or [0-9] in patterns"
+            yield _finding("ambiguous_escapes", text, sql, index, "\\")
 
 
 def _ambiguous_text(code: str, sql: str, dialect: str) -> Iterator[Finding]:

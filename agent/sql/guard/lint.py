@@ -11,11 +11,19 @@ from agent.messages import Message
 from agent.sql.guard import check
 from agent.sql.guard.functions import allowed_names
 
-DIALECTS = ("sqlite", "postgres", "mysql", "duckdb", "clickhouse", "spark", "trino")
+DIALECTS = (
+    "sqlite", "postgres", "mysql", "duckdb", "clickhouse", "spark", "trino",
+    "snowflake", "redshift", "bigquery", "databricks", "tsql",
+)  # fmt: skip
 """The dialects that have a list of harmless functions, by sqlglot's names."""
 
-_OTHER_NAMES = {"mariadb": "mysql", "postgresql": "postgres", "databricks": "spark", "presto": "trino"}
-_DEFAULT_SCHEMAS = {"sqlite": "main", "duckdb": "main", "postgres": "public", "clickhouse": "default"}
+_OTHER_NAMES = {
+    "mariadb": "mysql", "postgresql": "postgres", "presto": "trino", "mssql": "tsql", "sqlserver": "tsql",
+}  # fmt: skip
+_DEFAULT_SCHEMAS = {
+    "sqlite": "main", "duckdb": "main", "postgres": "public", "clickhouse": "default",
+    "snowflake": "public", "redshift": "public", "databricks": "default", "tsql": "dbo",
+}  # fmt: skip
 
 
 def read_tables(path: Path) -> frozenset[str]:

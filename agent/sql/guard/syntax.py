@@ -47,7 +47,14 @@ def single_statement(statement: Statement) -> Iterator[Finding]:
 
 
 def query_only(statement: Statement) -> Iterator[Finding]:
-    """Reject statements other than SELECT, set operations, VALUES and WITH, and columns without a source."""
+    """Reject statements other than SELECT, set operations, VALUES and WITH, and columns without a source.
+
+    A SELECT has to have columns, which PostgreSQL does not require, except in its EXISTS.
+    """
+    for node in statement.nodes:
+        is_exists = statement.dialect == "postgres" and isinstance(node.parent, exp.Exists)
+        if isinstance(node, exp.Select) and not node.expressions and not is_exists:
+            yield Finding("query_only", "a SELECT has to name the columns of its result", None, "SELECT")
     for tree in statement.trees:
         is_pivot = isinstance(tree, exp.Pivot) and isinstance(tree.this, exp.Table | exp.Subquery)
         if not isinstance(tree, _QUERIES) and not is_pivot:

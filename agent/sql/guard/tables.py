@@ -8,8 +8,20 @@ from sqlglot import exp
 from agent.schema.catalog import IGNORES_CASE, dotted_name, fold_case
 from agent.sql.guard.finding import Finding, Statement, position_of
 
-_SYSTEM_SCHEMAS = {"pg_catalog", "information_schema", "performance_schema", "mysql", "sys", "system", "pg_toast"}
-_SYSTEM_TABLE = re.compile(r"pg_|sqlite_|duckdb_|pragma_|mysql\.|seq_\d+_to_\d+|(dbstat|completion|bytecode)$")
+_SYSTEM_SCHEMAS = {
+    "pg_catalog",
+    "information_schema",
+    "performance_schema",
+    "mysql",
+    "sys",
+    "system",
+    "pg_toast",
+    "account_usage",
+    "snowflake",
+}
+_SYSTEM_TABLE = re.compile(
+    r"pg_|sqlite_|duckdb_|pragma_|mysql\.|seq_\d+_to_\d+|(dbstat|completion|bytecode)$|(stl|stv|svl|svv|svcs|sys)_|__tables"
+)
 _SYSTEM_READ = re.compile(r"pg_|sqlite_|duckdb_|pragma_")
 """Prefixes of system tables that engines allow reading."""
 _FILE = re.compile(
@@ -19,10 +31,18 @@ _FILE = re.compile(
 _FORMATS = {"csv", "json", "parquet", "orc", "text", "avro", "binaryfile", "delta"}
 """Schemas in which Spark interprets a table name as a file."""
 
+_MAX_PARTS = 3
+"""Parts of a name on one server: database, schema and table."""
+
 _SYSTEM_COLUMNS = {
     "postgres": {"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"},
     "clickhouse": {"_file", "_path", "_database", "_table"},
     "spark": {"_metadata"},
+    "databricks": {"_metadata"},
+    "redshift": {"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid", "oid"},
+    "snowflake": {"nextval"},
+    "bigquery": {"_file_name"},
+    "tsql": {"$identity", "$rowguid", "$action"},
     "trino": {"$path", "$file_size", "$file_modified_time", "$partition", "$bucket"},
 }
 _SESSION = {
@@ -30,9 +50,9 @@ _SESSION = {
     "current_database", "currentuser", "currentdatabase",
 }  # fmt: skip
 """Session functions that are written like a column."""
-_BARE_SESSION = {"postgres": {"user"}, "duckdb": {"user"}}
+_BARE_SESSION = {name: {"user"} for name in ("postgres", "duckdb", "redshift", "tsql", "databricks")}
 """Session functions that a table may also have as a column, if quoted."""
-_QUOTES_MAKE_COLUMNS = {"postgres", "mysql", "sqlite", "trino"}
+_QUOTES_MAKE_COLUMNS = {"postgres", "mysql", "sqlite", "trino", "snowflake", "redshift", "bigquery", "tsql"}
 """Engines where a quoted name is never a session function."""
 
 
@@ -76,7 +96,7 @@ def no_system_columns(statement: Statement) -> Iterator[Finding]:
             (name in _SESSION and not (is_quoted and statement.dialect in _QUOTES_MAKE_COLUMNS))
             or (name in bare and not is_quoted)
         )
-        if name in system or is_session:
+        if name in system or node.table.lower() in system or is_session:
             text = f"{name} is a system column or a session function, not a column of a table"
             yield Finding("no_system_columns", text, name.upper(), node.name, position_of(node))
 
@@ -118,6 +138,8 @@ def system_names(findings: Iterable[Finding]) -> list[str]:
 
 
 def _is_readable(table: exp.Table, statement: Statement) -> bool:
+    if _is_elsewhere(table):
+        return False
     parts = [stored_name(part, statement.dialect) for part in table.parts]
     if statement.names.tables is not None:
         return dotted_name(*parts) in statement.names.tables
@@ -126,8 +148,20 @@ def _is_readable(table: exp.Table, statement: Statement) -> bool:
         return False
     if statement.dialect == "trino" and "$" in name:
         return False
-    is_file = bool(_FILE.search(".".join(parts))) or (statement.dialect == "spark" and not _FORMATS.isdisjoint(schemas))
+    is_file = bool(_FILE.search(".".join(parts))) or (
+        statement.dialect in {"spark", "databricks"} and not _FORMATS.isdisjoint(schemas)
+    )
     return not is_file and _SYSTEM_SCHEMAS.isdisjoint(schemas)
+
+
+def _is_elsewhere(table: exp.Table) -> bool:
+    """Return whether `table` is a temporary table (`#t`), on another server, or in the default schema of a database.
+
+    `sales..orders` is in the database `sales` on SQL Server and Snowflake, not in the schema.
+    """
+    has_empty_part = bool(table.args.get("catalog")) and not table.db
+    is_temporary = bool(table.this.args.get("temporary") or table.this.args.get("global_"))
+    return has_empty_part or is_temporary or len(table.parts) > _MAX_PARTS
 
 
 def _refers_to_cte(clause: exp.With, table: exp.Table, path: list[exp.Expr], dialect: str) -> bool:

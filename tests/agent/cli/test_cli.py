@@ -197,3 +197,37 @@ def test_files_have_no_statement_to_print(run: Run, tmp_path: Path) -> None:
     code, _, err = run("ask", "How many rows?", str(tmp_path / "a.csv"), "--sql-only")
 
     assert code == errors.USAGE and "not available for questions about files" in " ".join(err.split())
+
+
+UNTESTED = "trino://reader@host.invalid:1/hive"
+
+
+@pytest.mark.parametrize(
+    ("question", "word"),
+    [
+        ("How many orders are there?", "experimental"),
+        ("Сколько заказов?", "экспериментально"),
+        ("有多少订单？", "实验性"),
+    ],
+)
+def test_an_untested_engine_is_marked_as_experimental(
+    server: FakeOpenAI, run: Run, monkeypatch: pytest.MonkeyPatch, question: str, word: str
+) -> None:
+    monkeypatch.setattr("agent.sql.engines.find_spec", lambda package: None)
+    _, out, err = run("ask", question, "--source", UNTESTED)
+    lines = [line for line in err.splitlines() if word in line]
+    assert len(lines) == 1 and "trino" in lines[0] and word not in out
+
+
+def test_the_check_of_a_source_marks_an_untested_engine(
+    server: FakeOpenAI, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agent.sql.engines.find_spec", lambda package: None)
+    code, out, err = run("source", "check", UNTESTED)
+    assert code != errors.ANSWERED and out == ""
+    assert err.splitlines()[0].startswith("experimental: ")
+
+
+def test_a_tested_engine_is_not_marked(server: FakeOpenAI, run: Run) -> None:
+    server.answers = [COUNT]
+    assert "experimental" not in run("ask", "How many orders are there?")[2]

@@ -21,6 +21,6 @@ def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 @pytest.fixture(scope="module")
 def source(engine: EngineUnderTest) -> Iterator[Source]:
-    opened = open_url(engine.url, Limits(30, 100))
+    opened = open_url(engine.url, Limits(30, 100), connect_args=engine.connect_args)
     yield opened
     opened.close()

@@ -3,12 +3,12 @@
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, create_engine
+from sqlalchemy import Engine, create_engine, make_url
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
 
@@ -37,6 +37,7 @@ class EngineUnderTest:
     admin: Callable[[str], list[Any]]
     slow: str
     create: tuple[str, ...] = CREATE
+    connect_args: dict[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return self.name
@@ -78,6 +79,32 @@ def postgres(folder: Path) -> Iterator[EngineUnderTest]:
     slow = "SELECT COUNT(*) FROM sphinx_numbers a, sphinx_numbers b, sphinx_numbers c"
     with _server("postgres", POSTGRES_URL) as admin:
         yield EngineUnderTest("postgres", POSTGRES_URL, admin, slow)
+
+
+@contextmanager
+def redshift(folder: Path) -> Iterator[EngineUnderTest]:
+    """Redshift's dialect, driver and session over PostgreSQL."""
+    with postgres(folder) as engine:
+        url = make_url(POSTGRES_URL).set(drivername="redshift").render_as_string(hide_password=False)
+        yield replace(engine, name="redshift", url=url)
+
+
+@contextmanager
+def snowflake(folder: Path) -> Iterator[EngineUnderTest]:
+    """Snowflake's dialect and driver over fakesnow, which does not stop statements."""
+    from tests.fakesnow_server import fakesnow_port
+
+    # The driver would look for the metadata of a cloud machine.
+    arguments = {
+        "protocol": "http",
+        "host": "127.0.0.1",
+        "port": fakesnow_port(),
+        "platform_detection_timeout_seconds": 0,
+    }
+    url = "snowflake://reader:password@fakesnow/shop/sales?warehouse=small"
+    engine = create_engine(url, connect_args=arguments)
+    yield EngineUnderTest("snowflake", url, lambda sql: _run(engine, sql), "", connect_args=arguments)
+    engine.dispose()
 
 
 @contextmanager
@@ -149,17 +176,25 @@ ENGINES = {
     "mysql": mysql,
     "clickhouse": clickhouse,
     "spark": spark,
+    "redshift": redshift,
+    "snowflake": snowflake,
 }
-SERVERS = {"postgres", "mysql", "spark"}
+SERVERS = {"postgres", "mysql", "spark", "redshift", "snowflake"}
 """Those whose tables outlive a test."""
 
 QUICK = [name for name in ENGINES if name != "spark"]
 """Those that start a statement in less than a second."""
 
-WALLED = {"sqlite", "duckdb", "postgres", "mysql", "clickhouse"}
-"""Those whose connection can be made read-only. Spark knows no such thing: grants have to do it."""
+STREAMING = [name for name in QUICK if name != "snowflake"]
+"""Those of them that return the first rows at once; the emulation of Snowflake computes all first."""
 
-CANCELLABLE = {"sqlite", "duckdb", "postgres", "mysql"}
+WALLED = {"sqlite", "duckdb", "postgres", "mysql", "clickhouse", "redshift"}
+"""Those whose connection can be made read-only. Spark and Snowflake know no such thing: grants have to do it."""
+
+LIMITED = [name for name in ENGINES if name != "snowflake"]
+"""Those that stop a statement; the emulation of Snowflake does not."""
+
+CANCELLABLE = {"sqlite", "duckdb", "postgres", "mysql", "redshift"}
 """Those that stop at once when somebody else asks; the others stop at the time limit."""
 
 
@@ -179,6 +214,8 @@ def shop(name: str, folder: Path) -> Iterator[EngineUnderTest]:
 
 def over(names: Iterable[str]) -> pytest.MarkDecorator:
     """Run a test on the engines with these names."""
-    marked = {"postgres", "mysql", "clickhouse", "spark"}
-    params = [pytest.param(name, marks=[getattr(pytest.mark, name)] if name in marked else []) for name in names]
+    marks = {name: name for name in ("postgres", "mysql", "clickhouse", "spark", "snowflake")} | {
+        "redshift": "postgres"
+    }
+    params = [pytest.param(name, marks=[getattr(pytest.mark, marks[name])] if name in marks else []) for name in names]
     return pytest.mark.parametrize("engine", params, indirect=True)

@@ -10,7 +10,7 @@ from agent.errors import DatasphinxError, StatementCancelled, StatementFailed, S
 from agent.sources.source import Source
 from agent.sql.execute import execute
 from agent.types import Limits, Result
-from tests.agent.sql.engines import CANCELLABLE, ENGINES, QUICK, WALLED, EngineUnderTest, over
+from tests.agent.sql.engines import CANCELLABLE, ENGINES, LIMITED, QUICK, STREAMING, WALLED, EngineUnderTest, over
 
 COUNT = "SELECT COUNT(*) FROM sphinx_orders"
 
@@ -43,7 +43,7 @@ def test_a_percent_sign_and_a_colon_are_text(source: Source) -> None:
     assert result["rows"] == [["100 %s :x ?"]]
 
 
-@over(QUICK)
+@over(STREAMING)
 def test_no_more_rows_than_the_limit(source: Source) -> None:
     result = run(source, "SELECT a.n FROM sphinx_numbers a, sphinx_numbers b", Limits(5, 300))
     assert len(result["rows"]) == 300
@@ -84,7 +84,7 @@ def test_past_the_guard_nothing_can_be_written(
     assert source.execute(COUNT)["rows"] == [[3]]
 
 
-@over(ENGINES)
+@over(LIMITED)
 def test_a_statement_is_stopped_at_its_limit(source: Source, engine: EngineUnderTest) -> None:
     started = time.monotonic()
     with pytest.raises(StatementTimeout) as caught:
@@ -146,7 +146,7 @@ def test_no_thread_is_left_behind(source: Source) -> None:
 
 def running(engine: EngineUnderTest) -> list[object]:
     """Return the statements that still run on a test's server."""
-    if engine.name == "postgres":
+    if engine.name in {"postgres", "redshift"}:
         # A streamed statement appears as FETCH of its cursor.
         return engine.admin("SELECT query FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'FETCH%'")
     if engine.name == "mysql":
@@ -155,7 +155,7 @@ def running(engine: EngineUnderTest) -> list[object]:
     return []
 
 
-@over(["postgres", "mysql"])
+@over(["postgres", "mysql", "redshift"])
 def test_a_limit_that_is_almost_nothing_is_a_limit(source: Source, engine: EngineUnderTest) -> None:
     with pytest.raises(StatementTimeout):
         run(source, engine.slow, Limits(0.0001, 10))

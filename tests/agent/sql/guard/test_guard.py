@@ -10,6 +10,7 @@ from sqlglot import exp
 from sqlglot.parser import Parser
 
 from agent.sql.guard import check, parse, sanitize, stop_words
+from agent.sql.guard.lint import DIALECTS
 from tests.cases import all_cases
 from tests.fixtures import Pair, read_pairs
 
@@ -78,7 +79,7 @@ def test_corpus(corpus: str, schema: str) -> None:
     ],
     ids=["sum", "list", "parentheses", "case", "calls"],
 )
-@pytest.mark.parametrize("dialect", ["sqlite", "postgres", "mysql", "duckdb", "clickhouse", "spark", "trino"])
+@pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_statement_too_large_or_too_deep_is_refused_unparsed(
     sql: str, dialect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,3 +125,19 @@ def test_the_text_of_a_string_stays_a_string(dialect: str, sql: str) -> None:
 
     assert findings == ()
     assert not any(table.name == "customers" for tree in parse(text, dialect) for table in tree.find_all(exp.Table))
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize(
+    "sql", ["SELECT", "SELECT FROM t", "SELECT a FROM t UNION ALL SELECT", "SELECT * FROM (SELECT FROM t) AS x"]
+)
+def test_a_select_without_columns_is_refused(dialect: str, sql: str) -> None:
+    assert "a SELECT has to name the columns of its result" in {
+        finding.explanation for finding in check(sql, dialect, {"t"})
+    }
+
+
+def test_exists_of_postgres_needs_no_columns() -> None:
+    sql = "SELECT a FROM t WHERE EXISTS (SELECT FROM u WHERE u.a = t.a)"
+    assert check(sql, "postgres", {"t", "u"}) == ()
+    assert check(sql, "duckdb", {"t", "u"}) != ()

@@ -54,7 +54,7 @@ def test_tables_are_checked_only_with_a_schema() -> None:
         (b"[1]", "not a JSON object"),
         (b'{"sql": "SELECT 1"}', "'dialect'"),
         (b'{"dialect": "sqlite", "sql": 1}', "'sql'"),
-        (b'{"dialect": "snowflake", "sql": "SELECT 1"}', "'snowflake' is not one of sqlite"),
+        (b'{"dialect": "oracle", "sql": "SELECT 1"}', "'oracle' is not one of sqlite"),
         (b'{"dialect": "../nodes", "sql": "SELECT 1"}', "not one of"),
         (b"[" * 100_000, "not JSON"),
     ],
