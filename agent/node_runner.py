@@ -131,10 +131,7 @@ def run_as_node(node: Node, shared: Services, flow: Flow = SQL_AGENT) -> GraphNo
             step.recorder = services.recorder
             step.results = services.results_of(previous_audit["trace_id"])
             if is_first:
-                _begin_log(previous_audit["trace_id"], state, services, flow)
-                check_installed(services.settings)
-                if context.error:
-                    raise context.error
+                _begin_run(previous_audit["trace_id"], state, context, flow)
             update = node(state, services)
         except GraphBubbleUp:
             # The run is suspended, perhaps for long or for ever.
@@ -176,8 +173,13 @@ def _with_defaults(state: Any, context: RunContext, flow: Flow) -> dict[str, Any
     return {name: value if name in _UNDECODED_INPUTS else valid_json(value) for name, value in state.items()}
 
 
-def _begin_log(trace_id: str, state: Any, services: Services, flow: Flow) -> None:
-    """Log the start of a run, with the ids of its span if it is traced."""
+def _begin_run(trace_id: str, state: Any, context: RunContext, flow: Flow) -> None:
+    """Log the start of a run, with the ids of its span if it is traced.
+
+    Raises:
+        DatasphinxError: the start cannot be logged, the run cannot be traced, or the context is wrong.
+    """
+    services = context.services
     body = run_body(
         flow.name,
         state,
@@ -189,6 +191,9 @@ def _begin_log(trace_id: str, state: Any, services: Services, flow: Flow) -> Non
     span = current_run()
     link = span.begin(trace_id, state.get("question")) if span else {}
     services.recorder.begin(trace_id, {**body, **link})
+    check_installed(services.settings)
+    if context.error:
+        raise context.error
 
 
 def _report_answer(state: Any, update: dict[str, Any], logged_answer: str) -> None:
