@@ -15,7 +15,8 @@ from agent.sample.shop import shop_url
 from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT
 from tests.agent.conftest import Keep
 from tests.agent.server.serving import COUNT, LANGSERVE_WARNING, Served, serving
-from tests.agent.server.test_chat_completions import BY_STATUS, HOW_MANY, analyse, statement_for
+from tests.agent.server.test_analyst import query_or_finish
+from tests.agent.server.test_chat_completions import BY_STATUS, HOW_MANY, statement_for
 from tests.agent.server.test_clients_that_leave import UNBOUNDED, Held, broken_off, client, statements
 from tests.agent.server.test_tenants import ACME, BETA, KEYS, as_
 from tests.agent.sql.test_execute import ENDLESS
@@ -38,7 +39,7 @@ def shared_server(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         "data_dir": tmp_path_factory.mktemp("served"),
         "enable_sql_validation": False,
     }
-    with serving(cache_dir, {"GeneratedSQL": [statement_for], "AnalystStep": [analyse]}, **settings) as server:
+    with serving(cache_dir, {"GeneratedSQL": [statement_for], "AnalystStep": [query_or_finish]}, **settings) as server:
         yield server
 
 
