@@ -8,10 +8,12 @@ import pytest
 
 from agent.analyst import Analyst, build_analyst
 from agent.llm.scripted import Scripted, ScriptedModel
+from agent.record.recorder import Recorder
 from agent.services import Services
 from agent.settings import load_settings
 from tests.agent.conftest import Keep
 from tests.agent.tools.conftest import RETURNS, SALES
+from tests.conftest import EventCheck
 
 BY_ACCOUNT = {"group_by": ["账号"], "aggregations": [{"as": "returns", "agg": "sum", "col": "退货数量"}]}
 TOTAL = {"aggregations": [{"as": "returns", "agg": "sum", "col": "退货数量"}]}
@@ -50,15 +52,19 @@ def calls(output: Mapping[str, Any], tool: str) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def analyst(cache_dir: Path, tmp_path: Path) -> Callable[..., ScriptedAnalyst]:
-    """A maker of analysts: the model's steps, its narrations, a checkpointer, and settings by name."""
+def analyst(cache_dir: Path, stored_record: bool, tmp_path: Path) -> Callable[..., ScriptedAnalyst]:
+    """A maker of analysts: the model's steps, its narrations, a checkpointer, and settings by name.
+
+    Their event log is checked, and stored where `stored_record` says so.
+    """
 
     def make(
         steps: Iterable[Scripted] = (), narrations: Iterable[Scripted] = (), checkpointer: Any = None, **overrides: Any
     ) -> ScriptedAnalyst:
         model = ScriptedModel({"AnalystStep": steps, "NarratedAnswer": narrations})
         settings = load_settings(cache_dir=cache_dir, data_dir=tmp_path / "data", **overrides)
-        services = Services(settings, model=model)
+        is_checked = settings.record and settings.record_url is None and not stored_record
+        services = Services(settings, model=model, recorder=Recorder(EventCheck()) if is_checked else None)
         return ScriptedAnalyst(build_analyst(services, checkpointer), model, services)
 
     return make

@@ -141,6 +141,7 @@ def test_a_follow_up_is_asked_of_the_same_files(talking: Talking, returns: str) 
     assert "Question: How many returns has beta?" in talk.prompts()[-1]
 
 
+@pytest.mark.parametrize("stored_record", [True])
 def test_each_run_is_replayed(talking: Talking, returns: str) -> None:
     talk = talking(ASKED, "QUERY", DONE, "SUMS", DONE)
     talk.agent.model._answers["StandaloneQuestion"] = [{"question": "How many returns has beta?"}]
@@ -158,6 +159,7 @@ def test_each_run_is_replayed(talking: Talking, returns: str) -> None:
 AVERAGE = {"aggregations": [{"as": "average", "agg": "avg", "col": "returns"}]}
 
 
+@pytest.mark.parametrize("stored_record", [True])
 def test_a_query_reads_a_result_of_an_earlier_question(talking: Talking, returns: str) -> None:
     of_sums = step("run_query", query={"from": "r1", **AVERAGE})
     again = step("run_query", query={"from": "r2", "derived": [{"as": "double", "expr": "average * 2"}]})

@@ -165,13 +165,14 @@ def test_tables_that_the_account_may_not_read_are_left_out(analyst: Analyst) -> 
     except OperationalError as error:
         pytest.skip(f"no PostgreSQL answers: {error.orig}")
     finally:
-        agent.services.source("shop").database.engine.dispose()
+        agent.services.source("shop").close()
         with engine.connect() as connection:
             for statement in drop:
                 connection.exec_driver_sql(statement)
         engine.dispose()
 
 
+@pytest.mark.parametrize("stored_record", [True])
 def test_a_run_on_a_database_is_replayed_on_it(analyst: Analyst, shop: str, tmp_path: Path) -> None:
     other = tmp_path / "other.duckdb"
     shutil.copy(shop.removeprefix("duckdb:///"), other)

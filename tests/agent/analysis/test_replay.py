@@ -32,6 +32,11 @@ END = step("finish", answer="beta has 70 returns, alpha 30.")
 BACK = step("ask_user", question="Which month?", options=["January", "February"])
 
 
+@pytest.fixture
+def stored_record() -> bool:
+    return True
+
+
 def query(dataset: str, spec: dict[str, Any] = BY_ACCOUNT) -> dict[str, Any]:
     return step("run_query", dataset_id=dataset, query=spec)
 

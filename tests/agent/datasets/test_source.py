@@ -4,15 +4,21 @@ import io
 
 import pytest
 
+from agent.datasets.registry import Registry
 from agent.datasets.source import open_datasets
 from agent.errors import DatasetUnknown, DatasphinxError, StatementError
 from agent.sql.read_only import open_duckdb_read_only
 from agent.types import Limits
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Registry:
+    return Registry(tmp_path_factory.mktemp("registry"))
+
+
+@pytest.fixture(scope="module")
 def made(registry):
-    """Two datasets that share a key."""
+    """Two datasets that share a key, which no test changes."""
     sales = b"city,units\nKazan,1\nTver,2\nKazan,4\n"
     cities = b"city,region\nKazan,east\nTver,west\n"
     return [

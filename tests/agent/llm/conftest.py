@@ -19,10 +19,18 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.0)
 
 
-@pytest.fixture
-def server() -> Iterator[FakeOpenAI]:
+@pytest.fixture(scope="module")
+def shared_server() -> Iterator[FakeOpenAI]:
     with FakeOpenAI() as fake:
         yield fake
+
+
+@pytest.fixture
+def server(shared_server: FakeOpenAI) -> FakeOpenAI:
+    """The server of the module, without answers and as if it had not been asked."""
+    shared_server.answers, shared_server.default = [], None
+    shared_server.requests, shared_server.headers = [], []
+    return shared_server
 
 
 @pytest.fixture

@@ -9,27 +9,36 @@ from sqlalchemy import Connection, text
 from agent.record.events import BEGINNING, StoredEvent, chained_hash
 from agent.record.store import Store
 from agent.record.verify import Finding, verify
-from tests.agent.record.stores import ENGINES, drop_tables, fresh_url, happened, tampering
+from tests.agent.record.stores import ENGINES, fresh_url, happened, tampering
 
 COUNT = 8
+TABLES = ("datasphinx_events", "datasphinx_head")
 
 
 @pytest.fixture(scope="module", params=ENGINES)
 def database(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of a database that all tests of an engine use, each with tables of its own."""
+    """The URL of a database with a record of eight events of two runs."""
     with fresh_url(request.param, tmp_path_factory.mktemp("verify")) as url:
+        made = Store(url)
+        for number in range(1, COUNT + 1):
+            made.append([happened(("a" if number < 5 else "b") * 32, rows=number)])
+        made._engine.dispose()
         yield url
 
 
 @pytest.fixture
 def store(database: str) -> Iterator[Store]:
-    """A record of eight events of two runs."""
+    """The record of the module, which gets its rows back after the test."""
     made = Store(database)
-    for number in range(1, COUNT + 1):
-        made.append([happened(("a" if number < 5 else "b") * 32, rows=number)])
+    with tampering(made) as connection:
+        rows = {table: connection.execute(text(f"SELECT * FROM {table}")).mappings().all() for table in TABLES}
     yield made
+    with tampering(made) as connection:
+        for table, kept in rows.items():
+            connection.execute(text(f"DELETE FROM {table}"))
+            values = ", ".join(f":{name}" for name in kept[0])
+            connection.execute(text(f"INSERT INTO {table} ({', '.join(kept[0])}) VALUES ({values})"), list(kept))
     made._engine.dispose()
-    drop_tables(database)
 
 
 def found(store: Store) -> list[tuple[str, int]]:

@@ -22,7 +22,7 @@ SERVED = over(["sqlite", "duckdb", "postgres", "mysql"])
 BY_STATUS = "SELECT id FROM sphinx_orders WHERE status = :status ORDER BY id"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def ruled(engine: EngineUnderTest) -> Iterator[Source]:
     """The shop, restricted to rows whose id is at most a row-rule parameter with the name of a statement parameter."""
     rules = {"sphinx_orders": "id <= :status", "sphinx_numbers": "deny"}

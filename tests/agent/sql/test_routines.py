@@ -64,7 +64,7 @@ def on_server(admin_url: str, statements: tuple[str, ...]) -> Iterator[Source]:
     admin.dispose()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def postgres() -> Iterator[Source]:
     with on_server(POSTGRES_URL, POSTGRES) as source:
         yield source

@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterator
 from importlib.metadata import version
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -259,7 +258,7 @@ def test_no_condition_is_evaluated_on_a_hidden_row(engine: EngineUnderTest, rule
 # Hidden values that could be read without a barrier
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def notes(request: pytest.FixtureRequest) -> Iterator[tuple[Database, Catalog]]:
     """A table with one visible row and one hidden note, with statistics."""
     url = request.param
@@ -363,11 +362,13 @@ FOUR = [
 ]
 
 
-@pytest.fixture
-def computed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Database, Catalog]]:
+@pytest.fixture(scope="module")
+def computed(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Database, Catalog]]:
     """A table with a generated column, a plain table and a view of it, each with a hidden row that raises an error."""
     name = request.param
-    url = SERVERS.get(name, f"{name}:///{tmp_path}/computed.{name}")
+    url = SERVERS.get(name, f"{name}:///{tmp_path_factory.mktemp(name)}/computed.{name}")
     bad, generated, expression = COMPUTED[name]
     rows = ROWS.format(bad=bad)
     columns = "id INT PRIMARY KEY, region VARCHAR(9), a BIGINT, note VARCHAR(9)"

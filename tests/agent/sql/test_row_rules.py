@@ -41,9 +41,10 @@ def rules(dialect: str = "sqlite", **changed: str) -> RowRules:
 
 
 @pytest.fixture(
+    scope="module",
     params=[
         pytest.param(name, marks=[getattr(pytest.mark, name)] if name in {"postgres", "mysql"} else []) for name in URLS
-    ]
+    ],
 )
 def engine(request: pytest.FixtureRequest) -> Iterator[tuple[str, Engine]]:
     """The four engines, each with three tables."""

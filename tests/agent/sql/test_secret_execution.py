@@ -2,6 +2,7 @@
 
 import traceback
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,10 @@ pytestmark = pytest.mark.integration
 MARK = "swordfish"
 
 
-@pytest.fixture
-def source(tmp_path: Path) -> Iterator[Source]:
-    path = tmp_path / "shop.duckdb"
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with two secret columns, which no test changes."""
+    path = tmp_path_factory.mktemp("secret") / "shop.duckdb"
     with duckdb.connect(str(path)) as connection:
         connection.execute("CREATE TABLE customers (id INTEGER, name VARCHAR, email VARCHAR, salary INTEGER)")
         connection.execute(f"INSERT INTO customers VALUES (1, 'Ann', '{MARK}@x.io', 4321)")
@@ -29,9 +31,29 @@ def source(tmp_path: Path) -> Iterator[Source]:
         connection.execute("INSERT INTO other VALUES (1, 2)")
         connection.execute("CREATE TABLE notes (id INTEGER, note VARCHAR)")
         connection.execute("INSERT INTO notes VALUES (1, 'hello')")
-    source = open_url(f"duckdb:///{path}", Limits(20, 100), secret_columns=["customers.email", "customers.salary"])
+    return path
+
+
+@contextmanager
+def opened(path: Path, **settings: Any) -> Iterator[Source]:
+    source = open_url(
+        f"duckdb:///{path}", Limits(20, 100), secret_columns=["customers.email", "customers.salary"], **settings
+    )
     yield source
     source.close()
+
+
+@pytest.fixture(scope="module")
+def source(path: Path) -> Iterator[Source]:
+    with opened(path) as source:
+        yield source
+
+
+@pytest.fixture(scope="module")
+def logged(path: Path) -> Iterator[Source]:
+    """The file with row rules, whose errors are logged."""
+    with opened(path, row_rules={"notes": "id = 1"}, log_database_errors=True) as source:
+        yield source
 
 
 ERRORS = [
@@ -47,16 +69,11 @@ ERRORS = [
 
 
 @pytest.mark.parametrize("sql", ERRORS)
-@pytest.mark.parametrize("rules", [False, True], ids=["plain", "logged"])
+@pytest.mark.parametrize("name", ["source", "logged"])
 def test_errors_do_not_quote_values(
-    source: Source, sql: str, rules: bool, caplog: pytest.LogCaptureFixture, tmp_path: Path
+    request: pytest.FixtureRequest, name: str, sql: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    if rules:
-        source.close()
-        path = f"duckdb:///{tmp_path / 'shop.duckdb'}"
-        secret = ["customers.email", "customers.salary"]
-        given: dict[str, Any] = {"row_rules": {"notes": "id = 1"}, "log_database_errors": True}
-        source = open_url(path, Limits(20, 100), secret_columns=secret, **given)
+    source: Source = request.getfixturevalue(name)
     events, step = recorded()
     token = current_step.set(step)
     try:
@@ -64,7 +81,6 @@ def test_errors_do_not_quote_values(
             source.execute(sql)
     finally:
         current_step.reset(token)
-        source.close()
     error = caught.value
     assert isinstance(error, StatementFailed | StatementRefused)
     assert error.__cause__ is None and error.__context__ is None

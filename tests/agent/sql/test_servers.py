@@ -30,7 +30,7 @@ KILL = {
 }
 
 
-@pytest.fixture(params=[pytest.param(name, marks=getattr(pytest.mark, name)) for name in URLS])
+@pytest.fixture(scope="module", params=[pytest.param(name, marks=getattr(pytest.mark, name)) for name in URLS])
 def server(request: pytest.FixtureRequest) -> Iterator[tuple[str, Any]]:
     """An engine with all privileges and one table."""
     name = request.param

@@ -31,8 +31,8 @@ def administer(engine: Engine, *statements: str) -> None:
 # PostgreSQL
 
 
-@pytest.fixture
-def postgres() -> Iterator[Engine]:
+@pytest.fixture(scope="module")
+def administrator() -> Iterator[Engine]:
     """A superuser account in a database with a role, a shadowing schema and two tables."""
     engine = create_engine(POSTGRES_URL, isolation_level="AUTOCOMMIT")
     drop = (
@@ -62,6 +62,14 @@ def postgres() -> Iterator[Engine]:
     yield engine
     administer(engine, *drop)
     engine.dispose()
+
+
+@pytest.fixture
+def postgres(administrator: Engine) -> Iterator[Engine]:
+    """The superuser account; the role has no settings before and after the test."""
+    yield administrator
+    database = make_url(POSTGRES_URL).database
+    administer(administrator, f"ALTER ROLE {ROLE} RESET ALL", f"ALTER ROLE {ROLE} IN DATABASE {database} RESET ALL")
 
 
 def rows_of(url: str, *statements: str) -> list[list[list[Any]]]:
@@ -128,7 +136,7 @@ def test_search_paths_that_are_kept(postgres: Engine, path: str) -> None:
 # MySQL and MariaDB
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def mysql() -> Iterator[Engine]:
     engine = create_engine(MYSQL_URL, isolation_level="AUTOCOMMIT")
     drop = "DROP TABLE IF EXISTS sphinx_hidden, sphinx_open"

@@ -65,7 +65,7 @@ DROP = {
 }
 
 
-@pytest.fixture(params=[pytest.param(name, marks=getattr(pytest.mark, name)) for name in URLS])
+@pytest.fixture(scope="module", params=[pytest.param(name, marks=getattr(pytest.mark, name)) for name in URLS])
 def server(request: pytest.FixtureRequest) -> Iterator[tuple[str, Database, Catalog]]:
     """A server with tables that share rows."""
     name = request.param
@@ -140,6 +140,7 @@ class TestPostgres:
         engine = create_engine(URLS["postgres"])
         run(engine, "CREATE TABLE sr_tigers (stripes INT GENERATED ALWAYS AS (lives * 2) STORED) INHERITS (sr_cats)")
         found = reflect(database, schemas=["public"]).tables
+        run(engine, "DROP TABLE sr_tigers")
         engine.dispose()
 
         computed = {key for key, table in found.items() if table.computes_columns}
