@@ -5,10 +5,10 @@ from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
-from langgraph.graph.state import CompiledStateGraph
 
 from agent import routes
 from agent.answers.outputs import analysis_failure_output
+from agent.async_graph import AsyncGraph, compile_graph
 from agent.node_runner import Flow, Node, Router, add_node
 from agent.services import Services
 from agent.state import AnalystInput, AnalystState, Output, new_analysis
@@ -18,7 +18,7 @@ from nodes.analyst.rewrite_question import rewrite_question
 from nodes.analyst.run_tool import run_tool
 from nodes.await_clarification import await_clarification
 
-Analyst = CompiledStateGraph[AnalystState, None, AnalystInput, Output]
+Analyst = AsyncGraph[AnalystState, None, AnalystInput, Output]
 
 _FLOW = Flow("analyst", new_analysis, "narrate", analysis_failure_output)
 _RECURSION_LIMIT = 500
@@ -43,7 +43,7 @@ def build_analyst(services: Services | None = None, checkpointer: BaseCheckpoint
     builder.add_node("await_clarification", partial(await_clarification, services=services))
     builder.add_conditional_edges(START, routes.begin_analysis, _START_NODES)
     builder.add_conditional_edges("await_clarification", routes.after_analyst_clarification, ["plan", END])
-    return builder.compile(checkpointer=checkpointer, name="analyst").with_config(recursion_limit=_RECURSION_LIMIT)
+    return compile_graph(builder, "analyst", checkpointer, _RECURSION_LIMIT)
 
 
 graph = build_analyst()

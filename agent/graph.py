@@ -5,9 +5,9 @@ from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
-from langgraph.graph.state import CompiledStateGraph
 
 from agent import routes
+from agent.async_graph import AsyncGraph, compile_graph
 from agent.node_runner import Node, Router, add_node
 from agent.services import Services
 from agent.state import Input, Output, State
@@ -23,7 +23,7 @@ from nodes.rewrite_question import rewrite_question
 from nodes.select_columns import select_columns
 from nodes.validate_sql import validate_sql
 
-Graph = CompiledStateGraph[State, None, Input, Output]
+Graph = AsyncGraph[State, None, Input, Output]
 
 _RECURSION_LIMIT = 200
 """Steps of the graph, more than its loops can take with the highest limits that the settings allow."""
@@ -55,7 +55,7 @@ def build_graph(services: Services | None = None, checkpointer: BaseCheckpointSa
     builder.add_conditional_edges(
         "await_clarification", routes.after_await_clarification, ["ask_clarification", "retrieve_tables", END]
     )
-    return builder.compile(checkpointer=checkpointer, name="agent").with_config(recursion_limit=_RECURSION_LIMIT)
+    return compile_graph(builder, "agent", checkpointer, _RECURSION_LIMIT)
 
 
 graph = build_graph()

@@ -44,7 +44,7 @@ embedded tools
 connect
 services
 answers conversation proposals
-node_runner responses routes analysis
+async_graph node_runner responses routes analysis
 nodes
 graph analyst
 chat replay evals

@@ -1,11 +1,9 @@
 """Runs of a compiled graph on threads: one run at a time per thread, stored only when complete."""
 
-import asyncio
 import threading
 import uuid
 from collections.abc import AsyncGenerator, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, aclosing, closing
 from typing import Any, Literal, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -15,6 +13,7 @@ from agent.conversation.drafts import DraftPiece, Drafts
 from agent.conversation.reply import Reply, reply_of
 from agent.conversation.threads import PLAIN_VALUES, Threads, config_of
 from agent.core.cancellation import Cancellation
+from agent.core.worker_threads import iterate_in_thread
 from agent.datasets.limits import ProgressEvent
 from agent.errors import NothingAsked, ThreadBusy, ThreadUnknown
 from agent.record.waiting import WaitEvent
@@ -29,9 +28,6 @@ CANCELLATION = "cancellation"
 _METADATA = ("source", "step", "parents")
 _STREAM_MODES = ("updates", "values", "custom")
 _REPLAY_THREAD = RunnableConfig(configurable={"thread_id": "replay"})
-
-_CLOSING = ThreadPoolExecutor(16, "datasphinx-closing")
-"""Separate worker threads for closing runs, so that abandoned runs stop even if all other workers are busy."""
 
 Event = (
     tuple[Literal["step"], dict[str, Any]]
@@ -80,24 +76,10 @@ class Conversations:
         The whole run uses one worker thread: changing threads for each node would cost more than most nodes.
         """
         run = ThreadRun(self._threads, self._graph.name, thread_id, run_id)
-        loop = asyncio.get_running_loop()
-        queue = asyncio.Queue[Event | BaseException | None]()
-
-        def work() -> None:
-            for event in self._events(run, inputs, config, with_text=with_text):
-                loop.call_soon_threadsafe(queue.put_nowait, event)
-
-        working = asyncio.create_task(asyncio.to_thread(work))
-        working.add_done_callback(lambda done: queue.put_nowait(None if done.cancelled() else done.exception()))
-        try:
-            while event := await queue.get():
-                if isinstance(event, BaseException):
-                    raise event
+        events = iterate_in_thread(lambda: self._events(run, inputs, config, with_text=with_text), run.close)
+        async with aclosing(events) as stream:
+            async for event in stream:
                 yield event
-        finally:
-            if not working.done():
-                # Shielded: the run must be closed even if this coroutine is cancelled again.
-                await asyncio.shield(loop.run_in_executor(_CLOSING, run.close))
 
     def _events(
         self,
