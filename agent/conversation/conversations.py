@@ -2,7 +2,7 @@
 
 import threading
 import uuid
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, aclosing, closing
 from typing import Any, Literal, cast
 
@@ -57,7 +57,7 @@ class Conversations:
         self, inputs: Mapping[str, Any], thread_id: str | None = None, config: RunnableConfig | None = None
     ) -> Iterator[Event]:
         """Yield an event for each completed node and the progress of loads; once the thread is stored, the output."""
-        return self._events(ThreadRun(self._threads, self._graph.name, thread_id), inputs, config)
+        return self._events(ThreadRun(self._threads, self._graph.name, thread_id), inputs, config, _STREAM_MODES)
 
     async def astream(
         self,
@@ -65,18 +65,21 @@ class Conversations:
         thread_id: str | None = None,
         config: RunnableConfig | None = None,
         *,
+        with_steps: bool = True,
         with_text: bool = False,
         run_id: str | None = None,
     ) -> AsyncGenerator[Event]:
         """Yield the events of `stream`; the run is cancelled if the generator is closed.
 
-        With `with_text`, the text that the model writes about the result is yielded in pieces, before it is checked.
-        With `run_id`, the run continues from that run of the thread: on the thread itself if that run is its last one
-        and no other is in progress, else on a new thread.
+        Without `with_steps`, the output is the only event; each event wakes the event loop, which then waits for the
+        threads of other questions. With `with_text`, the text that the model writes about the result is yielded in
+        pieces, before it is checked. With `run_id`, the run continues from that run of the thread: on the thread itself
+        if that run is its last one and no other is in progress, else on a new thread.
         The whole run uses one worker thread: changing threads for each node would cost more than most nodes.
         """
         run = ThreadRun(self._threads, self._graph.name, thread_id, run_id)
-        events = iterate_in_thread(lambda: self._events(run, inputs, config, with_text=with_text), run.close)
+        modes = [*(_STREAM_MODES if with_steps else ("values",)), *(("messages",) if with_text else ())]
+        events = iterate_in_thread(lambda: self._events(run, inputs, config, modes), run.close)
         async with aclosing(events) as stream:
             async for event in stream:
                 yield event
@@ -86,15 +89,14 @@ class Conversations:
         run: "ThreadRun",
         inputs: Mapping[str, Any],
         config: RunnableConfig | None,
-        *,
-        with_text: bool = False,
+        modes: Sequence[str],
     ) -> Iterator[Event]:
         state: dict[str, Any] = {}
-        drafts, modes = Drafts(), [*_STREAM_MODES, *(["messages"] if with_text else [])]
+        drafts = Drafts()
         with closing(run):
             run.open()
             graph = self._graph.copy({"checkpointer": run.memory})
-            for mode, chunk in graph.stream(dict(inputs), run.config(config), stream_mode=modes, durability="exit"):
+            for mode, chunk in graph.stream(dict(inputs), run.config(config), stream_mode=[*modes], durability="exit"):
                 run.check()
                 if mode == "messages":
                     yield from (("text", piece) for piece in drafts.read(chunk[0]))
