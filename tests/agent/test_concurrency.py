@@ -13,6 +13,8 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.chat import Agent
+from agent.conversation.conversations import Conversations
+from agent.conversation.threads import open_threads
 from agent.errors import StatementCancelled
 from agent.graph import Graph, build_graph
 from agent.llm.scripted import ScriptedModel
@@ -182,3 +184,13 @@ def test_a_checkpointer_without_synchronous_methods(settings: Settings) -> None:
     output = asyncio.run(graph.ainvoke(QUESTIONS[0], config))
 
     assert output["value"] == NUMBERS[0]
+
+
+def test_an_answer_without_steps_wakes_the_event_loop_once(settings: Settings) -> None:
+    model = ScriptedModel({"GeneratedSQL": [order_of]})
+    conversations = Conversations(build_graph(Services(settings, model=model)), open_threads(settings))
+
+    async def kinds() -> list[str]:
+        return [kind async for kind, _ in conversations.astream(QUESTIONS[0], with_steps=False)]
+
+    assert asyncio.run(kinds()) == ["output"]
