@@ -6,21 +6,20 @@ from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
-from langgraph.graph.state import CompiledStateGraph
 
 from agent import routes
 from agent.answers.outputs import analysis_failure_output
+from agent.compiled_graph import CompiledGraph, compile_graph
 from agent.node_runner import Flow, Node, Router, add_node, described
 from agent.services import Services
 from agent.state import AnalystContext, AnalystInput, AnalystState, GraphOutput, new_analysis
-from agent.traced_graph import traced
 from nodes.analyst.narrate import narrate
 from nodes.analyst.plan import plan
 from nodes.analyst.rewrite_question import rewrite_question
 from nodes.analyst.run_tool import run_tool
 from nodes.await_clarification import await_clarification
 
-Analyst = CompiledStateGraph[AnalystState, AnalystContext, AnalystInput, GraphOutput]
+Analyst = CompiledGraph[AnalystState, AnalystContext, AnalystInput, GraphOutput]
 
 _FLOW = Flow(
     "analyst",
@@ -65,8 +64,7 @@ def build_analyst(services: Services | None = None, checkpointer: BaseCheckpoint
     builder.add_conditional_edges(
         "await_clarification", routes.after_analyst_clarification, {"answer of the user": "plan", END: END}
     )
-    compiled = builder.compile(checkpointer=checkpointer, name="analyst").with_config(recursion_limit=_RECURSION_LIMIT)
-    return traced(compiled, services)
+    return compile_graph(builder, "analyst", services, checkpointer, _RECURSION_LIMIT)
 
 
 graph = build_analyst()

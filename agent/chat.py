@@ -1,6 +1,8 @@
 """The Python API: `chat("...", source)` for one question, `Agent` for conversations. Failures raise typed errors."""
 
+import asyncio
 import sys
+import threading
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +20,6 @@ from agent.core.redact import without_password
 from agent.datasets.options import LoadOptions, problem_of
 from agent.datasets.registry import Registry
 from agent.errors import (
-    DatasphinxError,
     InputInvalid,
     InvalidQuestion,
     NothingAsked,
@@ -143,7 +144,7 @@ class Agent:
 
     A source is a SQLAlchemy URL, the name of a configured source, the path of a spreadsheet, CSV, Parquet or JSON lines
     file, or a pandas DataFrame; by default, the configured sources are used. Of several databases of one engine, a
-    question goes to the one whose tables fit best. An agent has one conversation at a time and is not thread-safe.
+    question goes to the one whose tables fit best. An agent has one conversation at a time; only `aask` is thread-safe.
     """
 
     def __init__(
@@ -177,6 +178,7 @@ class Agent:
         self._effort = effort
         self._checkpointer = InMemorySaver()
         self._graph: Any = None
+        self._lock = threading.Lock()
         self._tables: dict[str, list[str]] = {}
         self._thread = ""
         self._has_started = False
@@ -195,6 +197,26 @@ class Agent:
         self._checkpointer.delete_thread(self._thread)
         self._thread, self._has_started = uuid.uuid4().hex, False
         return self._ask({"question": question, "enable_sql_validation": validate}, output_type)
+
+    async def aask(
+        self, question: str, output_type: OutputType | None = None, *, validate: bool | None = None
+    ) -> Response:
+        """Return the answer to one question, which is not part of the conversation; the arguments are those of `chat`.
+
+        Questions may run concurrently, each in a thread of its own. If the task is cancelled, its statement is stopped
+        and no further model call is made. A clarifying question in the answer cannot be answered.
+
+        Raises:
+            InvalidOutputType, DatasphinxError: see `chat`.
+        """
+        graph = await asyncio.to_thread(self._prepare)
+        inputs = {"question": question, "enable_sql_validation": validate}
+        config = RunnableConfig(configurable={"thread_id": uuid.uuid4().hex})
+        try:
+            output = await graph.ainvoke(self._inputs(inputs, output_type), config, durability="exit")
+            return self._response(output, config)
+        finally:
+            self._checkpointer.delete_thread(config["configurable"]["thread_id"])
 
     def follow_up(self, question: str, output_type: OutputType | None = None) -> Response:
         """Return the answer to a question that refers to earlier ones: "and by month?", "as a chart".
@@ -274,20 +296,29 @@ class Agent:
         return self._ask({"feedback": feedback}, output_type)
 
     def _ask(self, inputs: dict[str, Any], output_type: OutputType | None) -> Response:
-        if self._graph is None:
-            if self._sources.are_tables:
-                self._tables = self._sources.register(self._services.registry)
-            self._graph = self.build_graph(self._services, self._checkpointer)
-        config = RunnableConfig(configurable={"thread_id": self._thread})
-        inputs = {**inputs, "output_type": output_type, "effort": self._effort, **self._tables, **self._load}
-        self._output = self._graph.invoke(inputs, config, durability="exit")
-        if self._output.get("error"):
-            raise self._error(self._graph.get_state(config).values.get("failure"))
+        graph, config = self._prepare(), RunnableConfig(configurable={"thread_id": self._thread})
+        self._output = graph.invoke(self._inputs(inputs, output_type), config, durability="exit")
+        response = self._response(self._output, config)
         self._has_started = True
-        return response_of(self._output)
+        return response
 
-    def _error(self, failure: dict[str, Any] | None) -> DatasphinxError:
-        """Return the error of a failed question, with its text in the language of the question as a note."""
-        error = error_of(failure) if failure else QuestionFailed(self._output["error"]["message"])
-        error.add_note(self._output["answer"])
-        return error
+    def _prepare(self) -> Any:
+        """Return the graph; the first call builds it and registers the files."""
+        with self._lock:
+            if self._graph is None:
+                if self._sources.are_tables:
+                    self._tables = self._sources.register(self._services.registry)
+                self._graph = self.build_graph(self._services, self._checkpointer)
+            return self._graph
+
+    def _inputs(self, inputs: dict[str, Any], output_type: OutputType | None) -> dict[str, Any]:
+        return {**inputs, "output_type": output_type, "effort": self._effort, **self._tables, **self._load}
+
+    def _response(self, output: Mapping[str, Any], config: RunnableConfig) -> Response:
+        """Return the answer in `output`; raise its error, with its text in the language of the question as a note."""
+        if not output.get("error"):
+            return response_of(output)
+        failure = self._graph.get_state(config).values.get("failure")
+        error = error_of(failure) if failure else QuestionFailed(output["error"]["message"])
+        error.add_note(output["answer"])
+        raise error

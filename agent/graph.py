@@ -6,13 +6,12 @@ from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
-from langgraph.graph.state import CompiledStateGraph
 
 from agent import routes
+from agent.compiled_graph import CompiledGraph, compile_graph
 from agent.node_runner import Node, Router, add_node, described
 from agent.services import Services
 from agent.state import Context, GraphOutput, Input, State
-from agent.traced_graph import traced
 from nodes.answer import answer
 from nodes.ask_clarification import ask_clarification
 from nodes.await_clarification import await_clarification
@@ -25,7 +24,7 @@ from nodes.rewrite_question import rewrite_question
 from nodes.select_columns import select_columns
 from nodes.validate_sql import validate_sql
 
-Graph = CompiledStateGraph[State, Context, Input, GraphOutput]
+Graph = CompiledGraph[State, Context, Input, GraphOutput]
 
 _RECURSION_LIMIT = 200
 """Steps of the graph, more than its loops can take with the highest limits that the settings allow."""
@@ -119,8 +118,7 @@ def build_graph(services: Services | None = None, checkpointer: BaseCheckpointSa
         routes.after_await_clarification,
         {"answer of the user": "ask_clarification", "answer of the user, no tables": "retrieve_tables", END: END},
     )
-    compiled = builder.compile(checkpointer=checkpointer, name="agent").with_config(recursion_limit=_RECURSION_LIMIT)
-    return traced(compiled, services)
+    return compile_graph(builder, "agent", services, checkpointer, _RECURSION_LIMIT)
 
 
 graph = build_graph()

@@ -45,7 +45,7 @@ embedded tools
 connect
 services
 answers conversation proposals run_context
-node_runner responses routes analysis traced_graph
+compiled_graph node_runner responses routes analysis
 nodes
 graph analyst
 chat replay evals

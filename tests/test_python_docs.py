@@ -11,7 +11,7 @@ import pytest
 from tests.fake_openai import FakeOpenAI
 from tests.generated_docs import ROOT
 
-CONVERSATION, ACCESSOR, ERRORS = re.findall(
+CONVERSATION, ACCESSOR, CONCURRENT, ERRORS = re.findall(
     r"```python\n(.*?)```", (ROOT / "docs/python.md").read_text(encoding="utf-8"), re.DOTALL
 )
 GRAPHS = re.findall(r"```python\n(.*?)```", (ROOT / "docs/graph.md").read_text(encoding="utf-8"), re.DOTALL)
@@ -26,21 +26,22 @@ REGIONS = {"sql": "SELECT name FROM regions"}
 @pytest.mark.heavy
 @pytest.mark.process
 def test_the_programs_answer(cache_dir: Path) -> None:
-    statements = (CUSTOMERS, BY_STATUS, ORDERS, REGIONS, REGIONS, CUSTOMERS, CUSTOMERS)
+    statements = (CUSTOMERS, BY_STATUS, ORDERS, CUSTOMERS, CUSTOMERS, REGIONS, REGIONS, CUSTOMERS, CUSTOMERS)
     with FakeOpenAI([*statements[:2], ALONE, *statements[2:]]) as server:
         environment = os.environ | {
             "DATASPHINX_LLM_BASE_URL": server.base_url,
             "DATASPHINX_LLM_MODEL": "fake",
             "DATASPHINX_CACHE_DIR": str(cache_dir),
         }
-        program = "".join((CONVERSATION, ERRORS, *GRAPHS))
+        program = "".join((CONVERSATION, CONCURRENT, ERRORS, *GRAPHS))
         done = subprocess.run(
             [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=60, check=False
         )
-    number, table, followed, error, graph, own = done.stdout.splitlines() or [done.stderr] * 6
+    number, table, followed, several, error, graph, own = done.stdout.splitlines() or [done.stderr] * 7
     assert number == f"1184 | {CUSTOMERS['sql']}"
     assert table == "(4, 2) DataFrameResponse"
     assert re.fullmatch(rf"There are [\d,]+ orders in all\. \| {re.escape(ORDERS['sql'])}", followed)
+    assert several == "[1184, 1184]"
     assert re.fullmatch(r"number \d+ x \[name \(string\)\]", error)
     assert graph == f"1184 {CUSTOMERS['sql']} None"
     assert own == "1184 How many customers are there?"

@@ -1,11 +1,9 @@
 """Runs of a compiled graph on threads: one run at a time per thread, stored only when complete."""
 
-import asyncio
 import threading
 import uuid
-from collections.abc import AsyncGenerator, Generator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from contextlib import ExitStack, aclosing, closing
 from typing import Any, Literal, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -15,6 +13,7 @@ from agent.conversation.drafts import DraftPiece, Drafts
 from agent.conversation.reply import Reply, reply_of
 from agent.conversation.threads import PLAIN_VALUES, Threads, config_of
 from agent.core.cancellation import Cancellation
+from agent.core.worker_threads import iterate_in_thread
 from agent.datasets.limits import ProgressEvent
 from agent.errors import NothingAsked, ThreadBusy, ThreadUnknown
 from agent.record.waiting import WaitEvent
@@ -29,9 +28,6 @@ CANCELLATION = "cancellation"
 _METADATA = ("source", "step", "parents")
 _STREAM_MODES = ("updates", "values", "custom")
 _REPLAY_THREAD = RunnableConfig(configurable={"thread_id": "replay"})
-
-_CLOSING = ThreadPoolExecutor(16, "datasphinx-closing")
-"""Separate worker threads for closing runs, so that abandoned runs stop even if all other workers are busy."""
 
 Event = (
     tuple[Literal["step"], dict[str, Any]]
@@ -61,7 +57,7 @@ class Conversations:
         self, inputs: Mapping[str, Any], thread_id: str | None = None, config: RunnableConfig | None = None
     ) -> Generator[Event]:
         """Yield an event for each completed node and the progress of loads; once the thread is stored, the output."""
-        return self._events(ThreadRun(self._threads, self._graph.name, thread_id), inputs, config)
+        return self._events(ThreadRun(self._threads, self._graph.name, thread_id), inputs, config, _STREAM_MODES)
 
     async def astream(
         self,
@@ -69,50 +65,38 @@ class Conversations:
         thread_id: str | None = None,
         config: RunnableConfig | None = None,
         *,
+        with_steps: bool = True,
         with_text: bool = False,
         run_id: str | None = None,
     ) -> AsyncGenerator[Event]:
         """Yield the events of `stream`; the run is cancelled if the generator is closed.
 
-        With `with_text`, the text that the model writes about the result is yielded in pieces, before it is checked.
-        With `run_id`, the run continues from that run of the thread: on the thread itself if that run is its last one
-        and no other is in progress, else on a new thread.
+        Without `with_steps`, the output is the only event; each event wakes the event loop, which then waits for the
+        threads of other questions. With `with_text`, the text that the model writes about the result is yielded in
+        pieces, before it is checked. With `run_id`, the run continues from that run of the thread: on the thread itself
+        if that run is its last one and no other is in progress, else on a new thread.
         The whole run uses one worker thread: changing threads for each node would cost more than most nodes.
         """
         run = ThreadRun(self._threads, self._graph.name, thread_id, run_id)
-        loop = asyncio.get_running_loop()
-        queue = asyncio.Queue[Event | BaseException | None]()
-
-        def work() -> None:
-            for event in self._events(run, inputs, config, with_text=with_text):
-                loop.call_soon_threadsafe(queue.put_nowait, event)
-
-        working = asyncio.create_task(asyncio.to_thread(work))
-        working.add_done_callback(lambda done: queue.put_nowait(None if done.cancelled() else done.exception()))
-        try:
-            while event := await queue.get():
-                if isinstance(event, BaseException):
-                    raise event
+        modes = [*(_STREAM_MODES if with_steps else ("values",)), *(("messages",) if with_text else ())]
+        events = iterate_in_thread(lambda: self._events(run, inputs, config, modes), run.close)
+        async with aclosing(events) as stream:
+            async for event in stream:
                 yield event
-        finally:
-            if not working.done():
-                # Shielded: the run must be closed even if this coroutine is cancelled again.
-                await asyncio.shield(loop.run_in_executor(_CLOSING, run.close))
 
     def _events(
         self,
         run: "ThreadRun",
         inputs: Mapping[str, Any],
         config: RunnableConfig | None,
-        *,
-        with_text: bool = False,
+        modes: Sequence[str],
     ) -> Generator[Event]:
         state: dict[str, Any] = {}
-        drafts, modes = Drafts(), [*_STREAM_MODES, *(["messages"] if with_text else [])]
+        drafts = Drafts()
         with closing(run):
             run.open()
             graph = self._graph.copy({"checkpointer": run.memory})
-            for mode, chunk in graph.stream(dict(inputs), run.config(config), stream_mode=modes, durability="exit"):
+            for mode, chunk in graph.stream(dict(inputs), run.config(config), stream_mode=[*modes], durability="exit"):
                 run.check()
                 if mode == "messages":
                     yield from (("text", piece) for piece in drafts.read(chunk[0]))

@@ -1,12 +1,9 @@
 """The web application of both graphs. FastAPI is imported by `create_app`."""
 
-import asyncio
 import gc
 import signal
 import sys
-from collections.abc import AsyncIterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from agent.conversation.threads import open_threads
@@ -22,10 +19,7 @@ if TYPE_CHECKING:
     from langserve.serialization import Serializer
 
     from agent.server.metrics import Metrics
-    from agent.server.routes.mcp import McpRoute
     from agent.server.runnable import ServedGraph
-
-_MAX_CONCURRENT_QUESTIONS = 256
 
 
 def create_app(services: Services | None = None) -> "FastAPI":
@@ -75,7 +69,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
         description="Questions to databases and datasets.",
         docs_url=None,
         redoc_url=None,
-        lifespan=lambda _: _lifespan(mcp),
+        lifespan=lambda _: mcp.running(),
         responses=DOCUMENTED,
         # Spans of requests would have their query, and logs the texts of errors.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
@@ -191,14 +185,3 @@ def _add_langserve(app: "FastAPI", graphs: "Sequence[ServedGraph]") -> None:
             # LangServe documents its streams as JSON.
             route.response_class = EventStream
             route.responses = {**route.responses, 200: stream_of()}
-
-
-@asynccontextmanager
-async def _lifespan(mcp: "McpRoute") -> AsyncIterator[None]:
-    # A question mostly waits for a model or a database, in a thread of the loop's default executor. By default that has
-    # cores + 4 threads: on two cores the seventh question would wait.
-    asyncio.get_running_loop().set_default_executor(
-        ThreadPoolExecutor(_MAX_CONCURRENT_QUESTIONS, "datasphinx-question")
-    )
-    async with mcp.running():
-        yield

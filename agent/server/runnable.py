@@ -45,7 +45,7 @@ class ServedGraph(Runnable[dict[str, Any], Reply]):
 
         `config` is not passed to the graph: LangServe's event handler in it would double the time and has no reader.
         """
-        *_, reply = [chunk async for chunk in self.astream(input)]
+        [(_, reply)] = [event async for event in self.events(input, with_steps=False)]
         return cast(Reply, reply)
 
     async def astream(
@@ -62,6 +62,7 @@ class ServedGraph(Runnable[dict[str, Any], Reply]):
         input: Mapping[str, Any],
         config: RunnableConfig | None = None,
         *,
+        with_steps: bool = True,
         with_text: bool = False,
         run_id: str | None = None,
     ) -> AsyncGenerator[Event]:
@@ -70,7 +71,9 @@ class ServedGraph(Runnable[dict[str, Any], Reply]):
         with self._metrics.question(self.graph) as running:
             try:
                 conversations = current_tenant().graphs[self.graph]
-                stream = conversations.astream(question, thread_id, config, with_text=with_text, run_id=run_id)
+                stream = conversations.astream(
+                    question, thread_id, config, with_steps=with_steps, with_text=with_text, run_id=run_id
+                )
                 async with aclosing(stream) as events:
                     async for kind, content in events:
                         if kind == "output":

@@ -1,6 +1,7 @@
 """The least that a question can cost: a graph of two nodes with a call each, over LangServe, and nothing else.
 
 `python -m tests.benchmarks.service --bare` measures it as it measures the server. It answers in the form of a reply.
+`python -m tests.benchmarks.concurrency` compares both.
 """
 
 import asyncio
@@ -32,8 +33,8 @@ class Asked(TypedDict, total=False):
     validation: str
 
 
-def app(url: str) -> FastAPI:
-    """Return the server, whose model is at `url`."""
+def two_calls(url: str) -> Any:
+    """Return the compiled graph, whose model is at `url`."""
     client = DefaultHttpxClient(trust_env=False)
     chat = ChatOpenAI(model="slow", base_url=url, api_key=SecretStr("none"), http_client=client, http_socket_options=())
     builder = StateGraph(Asked)
@@ -42,7 +43,12 @@ def app(url: str) -> FastAPI:
     builder.add_edge(START, "generate")
     builder.add_edge("generate", "validate")
     builder.add_edge("validate", END)
-    graph = builder.compile()
+    return builder.compile()
+
+
+def app(url: str) -> FastAPI:
+    """Return the server, whose model is at `url`."""
+    graph = two_calls(url)
 
     def answer(asked: Asked) -> dict[str, Any]:
         graph.invoke(asked)

@@ -39,7 +39,7 @@ def main() -> None:
     times: dict[str, list[tuple[float, float]]] = {}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "many.sqlite")
-        _create(path, asked.tables, asked.columns, asked.rows)
+        create_tables(path, asked.tables, asked.columns, asked.rows)
         for run in range(asked.runs):
             _measure(path, Path(folder, f"cache{run}"), times)
     bare = statistics.median(wall for wall, _ in times["bare reflection"])
@@ -86,7 +86,8 @@ def _measure(path: Path, cache: Path, times: dict[str, list[tuple[float, float]]
     print(f"statements: {before} before the prompt, {statements} with the background")
 
 
-def _create(path: Path, tables: int, columns: int, rows: int) -> None:
+def create_tables(path: Path, tables: int, columns: int, rows: int) -> None:
+    """Create the SQLite database `path`; a tenth of its tables have 5,000 rows instead of `rows`."""
     chosen = random.Random(1)
     with closing(sqlite3.connect(path)) as connection:
         for table in range(tables):
