@@ -144,7 +144,10 @@ class Talk:
                 progress = cast("ProgressEvent", content)
                 self._bar(progress["stage"], progress["share"])
             elif self._console and kind == "waiting":
-                show_waiting(cast("WaitEvent", content)["for"], self._console)
+                wait = cast("WaitEvent", content)["for"]
+                # The progress of a schema has its own bar.
+                if wait != "reading_schema":
+                    show_waiting(wait, self._console)
             elif self._console:
                 show_steps(cast(dict[str, Any], content), self._console)
         raise AssertionError("a run ends in an output")

@@ -1,5 +1,6 @@
-"""Reflection of a database schema into a `Catalog`: in bulk, or table by table if a bulk read fails."""
+"""Reflection of a database schema into a `Catalog`: in bulk, or in smaller parts if a bulk read fails."""
 
+import json
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -22,7 +23,20 @@ T = TypeVar("T")
 Progress = Callable[[int, int], None]
 """Callback that receives the number of tables read and their total."""
 
-_CHUNK_SIZE = 500
+_CHUNK_SIZE = 2000
+"""Number of tables read together. It limits the memory for a large schema, and is the step of the progress."""
+_SQLITE_FOREIGN_KEYS = """
+    SELECT t.name, f.id, f."table", f."from",
+        coalesce(f."to", (SELECT name FROM pragma_table_info(f."table", 'main') WHERE pk = f.seq + 1))
+    FROM (
+        SELECT name, (length(sql) - length(replace(upper(sql), 'FOREIGN KEY', ''))) / 11 AS constraints
+        FROM main.sqlite_master WHERE type = 'table' AND name IN (SELECT value FROM json_each(?))
+    ) AS t JOIN pragma_foreign_key_list(t.name, 'main') AS f
+    ORDER BY t.name, CASE WHEN f.id < t.constraints THEN -1 - f.id ELSE f.id END, f.seq"""
+"""Foreign keys in the order of SQLAlchemy: table constraints as written, then those of columns, the last first.
+
+SQLite omits the target columns if they are the target's primary key.
+"""
 _SYSTEM_SCHEMAS = {"information_schema", "performance_schema", "pg_catalog", "mysql", "sys", "system", "temp"}
 _MAX_WARNINGS = 100
 _MAX_NAME_LENGTH = 80
@@ -93,6 +107,7 @@ class _Reader:
         names = {schema: self._table_names(schema) for schema in schemas}
         total, tables_read = sum(map(len, names.values())), 0
         tables: dict[str, Table] = {}
+        self._progress(0, total)
         for schema, views in names.items():
             ordered = sorted(views)
             for chunk in (ordered[at : at + _CHUNK_SIZE] for at in range(0, len(ordered), _CHUNK_SIZE)):
@@ -169,8 +184,9 @@ class _Reader:
             if len(names) == 1:
                 self._warn(_display_name(schema, names[0]), error)
                 return
-            for name in names:
-                yield from self._read_chunk(schema, [name], views)
+            middle = len(names) // 2
+            yield from self._read_chunk(schema, names[:middle], views)
+            yield from self._read_chunk(schema, names[middle:], views)
             return
         for name in set(names) - {table.name for table in tables}:
             self._warn(_display_name(schema, name), "it cannot be reflected")
@@ -182,7 +198,7 @@ class _Reader:
         }  # fmt: skip
         columns = self._inspector.get_multi_columns(**options)
         primary = self._primary_keys(options, columns)
-        foreign = self._inspector.get_multi_foreign_keys(**options)
+        foreign = self._foreign_keys(options)
         comments = self._comments(options)
         return [
             Table(
@@ -190,7 +206,7 @@ class _Reader:
                 columns=tuple(_column(column) for column in columns[name]),
                 schema=schema,
                 primary_key=primary.get(name, ()),
-                foreign_keys=tuple(self._foreign_key(reference) for reference in foreign.get(name, ())),
+                foreign_keys=tuple(dict.fromkeys(map(self._foreign_key, foreign.get(name, ())))),
                 comment=comments.get(name),
                 is_view=views[name[1]],
                 computes_columns=any("computed" in column for column in columns[name]),
@@ -214,6 +230,25 @@ class _Reader:
             return {name: tuple(column for _, column in key) for name, key in key_positions.items()}
         keys = self._inspector.get_multi_pk_constraint(**options)
         return {name: tuple(key["constrained_columns"]) for name, key in keys.items() if key}
+
+    def _foreign_keys(self, options: Any) -> Any:
+        """Return the foreign keys of the tables in `options` as `Inspector.get_multi_foreign_keys` does.
+
+        On SQLite, SQLAlchemy would scan the whole schema for each table.
+        """
+        connection = self._inspector.bind
+        if self._inspector.dialect.name != "sqlite" or options["schema"] or not isinstance(connection, Connection):
+            return self._inspector.get_multi_foreign_keys(**options)
+        keys: dict[tuple[str | None, str], dict[int, Any]] = {}
+        names = json.dumps(options["filter_names"])
+        for table, number, target, column, target_column in connection.exec_driver_sql(_SQLITE_FOREIGN_KEYS, (names,)):
+            reference = {
+                "referred_table": target, "referred_schema": None, "constrained_columns": [], "referred_columns": [],
+            }  # fmt: skip
+            key = keys.setdefault((None, table), {}).setdefault(number, reference)
+            key["constrained_columns"].append(column)
+            key["referred_columns"] += [target_column] if target_column else []
+        return {name: list(references.values()) for name, references in keys.items()}
 
     def _foreign_key(self, reference: Any) -> ForeignKey:
         """Return a foreign key. SQLite omits the target columns if they are the target's primary key."""

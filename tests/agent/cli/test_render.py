@@ -1,12 +1,16 @@
-"""The progress bar of a file import."""
+"""The progress bars of a file import and of the reading of a schema."""
 
 import io
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from agent.cli import render
-from agent.cli.render import LoadingBar
+from agent.cli.render import LoadingBar, ReadingBar
+from agent.sources.reflect import reflect
+from agent.sql.database import Database
+from tests.databases import many_tables, url
 
 
 def shown(monkeypatch: pytest.MonkeyPatch, *, terminal: bool, slow: bool) -> str:
@@ -29,3 +33,15 @@ def test_a_long_load_shows_its_stages(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("terminal", "slow"), [(True, False), (False, True), (False, False)])
 def test_a_short_load_and_a_pipe_show_nothing(monkeypatch: pytest.MonkeyPatch, terminal: bool, slow: bool) -> None:
     assert shown(monkeypatch, terminal=terminal, slow=slow) == ""
+
+
+def test_the_reading_of_a_large_schema_has_a_bar(tmp_path: Path) -> None:
+    texts = []
+    for tables, terminal in ((2000, True), (2000, False), (150, True)):
+        folder = tmp_path / f"{tables} {terminal}"
+        folder.mkdir()
+        console = Console(file=io.StringIO(), force_terminal=terminal, width=100)
+        reflect(Database(url(many_tables(folder, tables))), progress=ReadingBar(console))
+        texts.append(console.file.getvalue())  # type: ignore[attr-defined]
+    assert "reading the schema" in texts[0] and "0/2001" in texts[0] and "2001/2001" in texts[0]
+    assert texts[0].endswith("\x1b[2K") and texts[2] == "" and "\x1b" not in texts[1]
