@@ -1,6 +1,5 @@
 """Reflection of a database schema into a `Catalog`: in bulk, or in smaller parts if a bulk read fails."""
 
-import json
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -16,7 +15,14 @@ from agent.schema.catalog import Catalog, Column, ForeignKey, Table
 from agent.schema.inferred_keys import infer_foreign_keys
 from agent.schema.secret import mark_secrets
 from agent.sql.database import Database, driver_message
-from agent.sql.system_catalogs import Storage, TableName, composite_fields, storage_of, user_routines
+from agent.sql.system_catalogs import (
+    Storage,
+    TableName,
+    composite_fields,
+    sqlite_foreign_keys,
+    storage_of,
+    user_routines,
+)
 
 T = TypeVar("T")
 
@@ -25,18 +31,6 @@ Progress = Callable[[int, int], None]
 
 _CHUNK_SIZE = 2000
 """Number of tables read together. It limits the memory for a large schema, and is the step of the progress."""
-_SQLITE_FOREIGN_KEYS = """
-    SELECT t.name, f.id, f."table", f."from",
-        coalesce(f."to", (SELECT name FROM pragma_table_info(f."table", 'main') WHERE pk = f.seq + 1))
-    FROM (
-        SELECT name, (length(sql) - length(replace(upper(sql), 'FOREIGN KEY', ''))) / 11 AS constraints
-        FROM main.sqlite_master WHERE type = 'table' AND name IN (SELECT value FROM json_each(?))
-    ) AS t JOIN pragma_foreign_key_list(t.name, 'main') AS f
-    ORDER BY t.name, CASE WHEN f.id < t.constraints THEN -1 - f.id ELSE f.id END, f.seq"""
-"""Foreign keys in the order of SQLAlchemy: table constraints as written, then those of columns, the last first.
-
-SQLite omits the target columns if they are the target's primary key.
-"""
 _SYSTEM_SCHEMAS = {"information_schema", "performance_schema", "pg_catalog", "mysql", "sys", "system", "temp"}
 _MAX_WARNINGS = 100
 _MAX_NAME_LENGTH = 80
@@ -232,23 +226,11 @@ class _Reader:
         return {name: tuple(key["constrained_columns"]) for name, key in keys.items() if key}
 
     def _foreign_keys(self, options: Any) -> Any:
-        """Return the foreign keys of the tables in `options` as `Inspector.get_multi_foreign_keys` does.
-
-        On SQLite, SQLAlchemy would scan the whole schema for each table.
-        """
+        """Return the foreign keys of the tables in `options` as `Inspector.get_multi_foreign_keys` does."""
         connection = self._inspector.bind
-        if self._inspector.dialect.name != "sqlite" or options["schema"] or not isinstance(connection, Connection):
-            return self._inspector.get_multi_foreign_keys(**options)
-        keys: dict[tuple[str | None, str], dict[int, Any]] = {}
-        names = json.dumps(options["filter_names"])
-        for table, number, target, column, target_column in connection.exec_driver_sql(_SQLITE_FOREIGN_KEYS, (names,)):
-            reference = {
-                "referred_table": target, "referred_schema": None, "constrained_columns": [], "referred_columns": [],
-            }  # fmt: skip
-            key = keys.setdefault((None, table), {}).setdefault(number, reference)
-            key["constrained_columns"].append(column)
-            key["referred_columns"] += [target_column] if target_column else []
-        return {name: list(references.values()) for name, references in keys.items()}
+        if self._inspector.dialect.name == "sqlite" and not options["schema"] and isinstance(connection, Connection):
+            return sqlite_foreign_keys(connection, options["filter_names"])
+        return self._inspector.get_multi_foreign_keys(**options)
 
     def _foreign_key(self, reference: Any) -> ForeignKey:
         """Return a foreign key. SQLite omits the target columns if they are the target's primary key."""
