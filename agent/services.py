@@ -42,6 +42,7 @@ from agent.record.proposals import ProposalStore
 from agent.record.recorder import RECORD_DELAY_S, Recorder
 from agent.record.step import record_event
 from agent.record.store import Store, open_store, sqlite_url
+from agent.record.waiting import report_waiting
 from agent.retrieval.semantic import Embedder
 from agent.sample.knowledge import SAMPLE_KNOWLEDGE
 from agent.settings import ModelRole, Settings, SourceSettings, load_settings
@@ -57,6 +58,8 @@ _STOP_S = 30.0
 """Maximum time to wait for the end of the background work on a source, in seconds."""
 _MAX_RUNS, _RUN_TTL_S = 256, 600
 """Limits of the kept results of runs that did not end."""
+_MANY_TABLES = 200
+"""Number of tables from which the reading of a schema is reported as a wait."""
 _MAX_TABLES_RELOADED = 1000
 """A larger schema is only reloaded in the background, not while a question waits."""
 
@@ -490,7 +493,7 @@ class Services:
             self.limits,
             cache_dir=self.settings.cache_dir,
             embedder=self.embedder,
-            progress=self._progress,
+            progress=self._report_progress,
             instructions=self.instructions(key),
             knowledge=self.knowledge(key),
             question=question,
@@ -498,6 +501,12 @@ class Services:
         with self._lock:
             self._sources[key] = source
         return source
+
+    def _report_progress(self, done: int, total: int) -> None:
+        if self._progress:
+            self._progress(done, total)
+        if total >= _MANY_TABLES:
+            report_waiting("reading_schema", done=done, total=total)
 
     def refresh(self, name: str | None = None) -> Source | None:
         """Reload the schema of a source for all later questions, and return the source; None if nothing changed.

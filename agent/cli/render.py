@@ -146,7 +146,9 @@ class StepView:
             self._status.update(Text(one_line(node.replace("_", " ")), style="dim"))
 
     def show_waiting(self, wait: Wait) -> None:
-        """Show what the run waits for."""
+        """Show what the run waits for, except the reading of a schema, which has a bar of its own."""
+        if wait == "reading_schema":
+            return
         if self._status is None:
             self._console.print(Text(f"… {_WAITS[wait]}", style="dim"))
         else:

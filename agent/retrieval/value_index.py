@@ -47,6 +47,16 @@ class ValueIndex:
         self._folds_case = store.read_fact(connection, "folds_case") == "1"
 
     @property
+    def lacks_columns(self) -> bool:
+        """Whether columns could not be read when the index was built, for example because a statement timed out."""
+        with self._lock:
+            try:
+                return store.read_fact(self._connection, "unread") not in (None, "0")
+            except store.StoreError:
+                self._discard()
+                return True
+
+    @property
     def is_stored(self) -> bool:
         """Whether the index is in a file."""
         return self._path is not None

@@ -28,6 +28,8 @@ class ColumnValues:
     column: str
     values: tuple[str, ...]
     complete: bool
+    read: bool = True
+    """False if the column could not be read now, and `values` are those of a sample."""
 
 
 Connection = sqlite3.Connection
@@ -74,14 +76,16 @@ def build(
         for pragma in ("journal_mode=OFF", "synchronous=OFF", "temp_store=MEMORY", "trusted_schema=OFF"):
             connection.execute(f"PRAGMA {pragma}")
         connection.executescript("BEGIN;" + _SCHEMA)
+        unread = 0
         for number, column in enumerate(columns):
             if stop():
                 break
             _add(connection, number, column)
+            unread += not column.read
         for statement in _FINISH:
             connection.execute(statement)
         _add_keys(connection)
-        facts = [("version", _VERSION), ("folds_case", str(int(folds_case)))]
+        facts = [("version", _VERSION), ("folds_case", str(int(folds_case))), ("unread", str(unread))]
         connection.executemany("INSERT INTO facts VALUES (?, ?)", facts)
         connection.executescript("DROP TABLE temp.read; DROP TABLE temp.keys;")
     except BaseException:

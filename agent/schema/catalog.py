@@ -193,6 +193,8 @@ class Catalog:
     """Names of user-defined functions and macros, in lower case."""
     composite_fields: frozenset[tuple[str, str]] = frozenset()
     """Fields of columns of composite types, as (column, field) in lower case."""
+    denied: frozenset[str] = frozenset()
+    """Keys of the tables that row rules deny. Errors and repairs suggest none of their names."""
 
     @cached_property
     def full_names(self) -> Mapping[str, FullName]:

@@ -1,7 +1,7 @@
 """Loading of a source's catalog and indexes: from the cache, from the database, or in the background."""
 
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 from agent.errors import RowRuleParameterMissing
@@ -19,10 +19,11 @@ from agent.sql.execute import RowAccess
 from agent.sql.row_rules import RowRules
 
 _BUDGET_S = 3.0
-_BACKGROUND_BUDGET_S = 60.0
-_VALUES_BUDGET_S = 30.0
+_BACKGROUND_BUDGET_S = 120.0
 _FIRST_VALUES_BUDGET_S = 0.5
-"""Seconds for which the first question that needs stored values waits for them to be read."""
+"""Seconds for which the values of the tables sampled for the first question are read before it is answered."""
+_FIRST_TABLES = 20
+"""Number of tables sampled before the first question is answered, if the others can be sampled in the background."""
 
 
 class CatalogLoader:
@@ -35,12 +36,15 @@ class CatalogLoader:
         cache_dir: Path | None = None,
         embedder: Embedder | None = None,
         personal: frozenset[str] = frozenset(),
+        question: str = "",
     ) -> None:
         """Set the source's settings, the cache directory, and the embedder for the index.
 
-        The values of the columns `personal`, as `table.column` in lower case, are never read.
+        The values of the columns `personal`, as `table.column` in lower case, are never read. Tables that `question`
+        mentions are sampled and read first.
         """
         self._database, self._settings, self._embedder, self._personal = database, settings, embedder, personal
+        self._question = question
         self._stamp = file_stamp(database)
         # A cached catalog is valid only for the same visible data.
         visible = settings.model_dump_json(include={"secret_columns", "schemas", "row_rules", "row_parameters"})
@@ -95,11 +99,11 @@ class CatalogLoader:
         budget_s: float = _BUDGET_S,
         stop: Callable[[], bool] = lambda: False,
         *,
-        question: str = "",
+        max_tables: int | None = None,
     ) -> Catalog:
-        """Return `catalog` with data from samples, read for at most `budget_s` seconds.
+        """Return `catalog` with data from samples of at most `max_tables` tables, read for at most `budget_s` seconds.
 
-        Tables with names that `question` mentions are sampled first.
+        Tables that are sampled already are left unchanged.
         """
         return profile(
             self._database,
@@ -107,9 +111,14 @@ class CatalogLoader:
             access=self.access(catalog),
             personal=self._personal,
             budget_s=budget_s,
-            question=question,
+            max_tables=max_tables,
+            question=self._question,
             stop=stop,
         )
+
+    def profile_first(self, catalog: Catalog, budget_s: float) -> Catalog:
+        """Return `catalog` with samples of 20 tables, or of all without a cache; `start` takes the others."""
+        return self.profile(catalog, budget_s, max_tables=_FIRST_TABLES if self._cache else None)
 
     def store(self, catalog: Catalog) -> str | None:
         """Cache `catalog` and return its digest; None if it could not be cached."""
@@ -136,12 +145,11 @@ class CatalogLoader:
         return self._unsaved_values or (ValueIndex.load(self._cache.values_path) if self._cache else None)
 
     def read_values(self, catalog: Catalog) -> ValueIndex:
-        """Return an index of stored values: with a cache, of those that can be read in half a second or were sampled.
+        """Return an index of the values of sampled tables: those that can be read in half a second, or were sampled.
 
-        `start` and `start_values` build and cache the index of all values.
+        `start` and `start_values` build the index of all values.
         """
-        budget_s = _FIRST_VALUES_BUDGET_S if self._cache else _VALUES_BUDGET_S
-        return self._build_values(catalog, None, lambda: False, budget_s)
+        return self._build_values(catalog, None, lambda: False, _FIRST_VALUES_BUDGET_S, sampled_only=True)
 
     def clear_values(self) -> None:
         """Delete the cached index of values, which a change of the schema makes invalid."""
@@ -155,35 +163,50 @@ class CatalogLoader:
         """
         return start_once(self._name, lambda stop: self._update(catalog if is_current else None, stop))
 
-    def start_values(self, catalog: Catalog) -> Background | None:
-        """Build and cache the index of all stored values in the background, unless an update is running.
-
-        Without a cache nothing is started, and None is returned.
-        """
-        return start_once(self._name, lambda stop: self._store_values(catalog, stop)) if self._cache else None
+    def start_values(self, catalog: Catalog) -> Background:
+        """Build the index of all stored values in the background, unless an update is running, and cache it."""
+        return start_once(self._name, lambda stop: self._store_values(catalog, stop))
 
     @property
     def _name(self) -> str:
-        return str(self._cache.path) if self._cache else self._database.name
+        # Without a cache, sources with other row rules share nothing.
+        return str(self._cache.path) if self._cache else f"{self._database.name} {id(self)}"
 
     def _update(self, current: Catalog | None, stop: Callable[[], bool]) -> None:
         catalog = current or self.reflect()
         if not is_profiled(catalog, self._personal):
             catalog = self.profile(catalog, _BACKGROUND_BUDGET_S, stop)
-        if not stop():
+        if stop():
+            return
+        if catalog is not current:
             self.index(catalog, self.store(catalog))
-            self._store_values(catalog, stop)
+        elif self._has_all_values():
+            return
+        self._store_values(catalog, stop)
+
+    def _has_all_values(self) -> bool:
+        values = ValueIndex.load(self._cache.values_path) if self._cache else None
+        if values is None:
+            return False
+        with closing(values):
+            return not values.lacks_columns
 
     def _store_values(self, catalog: Catalog, stop: Callable[[], bool]) -> None:
-        if self._cache:
-            index = self._build_values(catalog, self._cache.values_path, stop, _VALUES_BUDGET_S)
-            if index.is_stored:
-                index.close()
-            elif not stop():
-                self._unsaved_values = index
+        path = self._cache.values_path if self._cache else None
+        index = self._build_values(catalog, path, stop, _BACKGROUND_BUDGET_S)
+        if index.is_stored:
+            index.close()
+        elif not stop():
+            self._unsaved_values = index
 
     def _build_values(
-        self, catalog: Catalog, path: Path | None, stop: Callable[[], bool], budget_s: float
+        self,
+        catalog: Catalog,
+        path: Path | None,
+        stop: Callable[[], bool],
+        budget_s: float,
+        *,
+        sampled_only: bool = False,
     ) -> ValueIndex:
         columns = read_values(
             self._database,
@@ -191,6 +214,8 @@ class CatalogLoader:
             access=self.access(catalog),
             personal=self._personal,
             budget_s=budget_s,
+            question=self._question,
+            sampled_only=sampled_only,
             stop=stop,
         )
         return ValueIndex.build(columns, path, folds_case=catalog.dialect == "mysql", stop=stop)

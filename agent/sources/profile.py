@@ -28,7 +28,11 @@ _EXAMPLES = 5
 _EXAMPLE_CHARS = 60
 _MAX_VALUES = 200
 _MAX_READ_CELLS = 200_000
-"""Number of cells up to which the text columns of a table are read in one statement."""
+"""Number of cells up to which all rows of a table are read for the values of its text columns."""
+_MAX_TOGETHER = 50
+"""Maximum number of columns whose distinct values are read in one statement."""
+_MAX_DISTINCT_TOGETHER = 400_000
+"""Number of distinct values up to which those of several columns are read in one statement."""
 _MAX_WARNINGS = 100
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}\S*)?")
 """A date as text that sorts in the order of time."""
@@ -174,22 +178,30 @@ def profile(
     access: RowAccess | None = None,
     personal: frozenset[str] = frozenset(),
     budget_s: float,
+    max_tables: int | None = None,
     question: str = "",
     stop: Callable[[], bool] = lambda: False,
 ) -> Catalog:
     """Return `catalog` with row estimates, column statistics, and distinct values of its text columns.
 
     Tables whose name or columns `question` mentions come first. Up to 1,000 rows of a table are sampled, in the order
-    the engine returns them. Ranges of tables of up to a million rows are read last. Tables that are not reached within
-    `budget_s` seconds, secret columns and the columns `personal`, as `table.column` in lower case, are left unchanged.
-    All queries are restricted by the row rules in `access`, so the profile shows nothing of hidden rows.
+    the engine returns them. Ranges of tables of up to a million rows are read last. Tables sampled before, those after
+    the first `max_tables` others or not reached within `budget_s` seconds, secret columns and the columns `personal`,
+    as `table.column` in lower case, are left unchanged. All queries are restricted by the row rules in `access`, so
+    the profile shows nothing of hidden rows.
     """
     sampler = Sampler(database, catalog, access=access, budget_s=budget_s, stop=stop)
     # The engine's statistics include rows hidden by row rules.
     estimates = {} if access else row_estimates(sampler, catalog)
     sampler.warnings.clear()
-    samples = _Samples({key: replace(table, rows=estimates.get(key)) for key, table in catalog.tables.items()})
-    for key in _by_relevance(catalog, question) if question else catalog.tables:
+    samples = _Samples(dict(catalog.tables), dict(catalog.values))
+    unsampled = [key for key in _by_relevance(catalog, question) if not is_sampled(catalog.tables[key])]
+    for key in unsampled:
+        samples.tables[key] = replace(catalog.tables[key], rows=estimates.get(key))
+    for key, table in catalog.tables.items():
+        if is_sampled(table) and (without_range := _columns_without_range(table)):
+            samples.ranged[key] = without_range
+    for key in unsampled[:max_tables]:
         if sampler.is_finished:
             break
         _sample_table(sampler, samples.tables[key], samples, key, personal)
@@ -202,11 +214,12 @@ def profile(
 def _by_relevance(catalog: Catalog, question: str) -> list[str]:
     """Return the table keys in descending order of the number of words of `question` in their names."""
     asked = content_words(question)
+    if not asked:
+        return list(catalog.tables)
 
     def count(key: str) -> tuple[int, int]:
         table = catalog.tables[key]
-        columns = frozenset[str]().union(*map(words, table.column_names))
-        return len(asked & words(table.name)), len(asked & columns)
+        return len(asked & words(table.name)), len(asked & words(" ".join(table.column_names)))
 
     return sorted(catalog.tables, key=count, reverse=True)
 
@@ -232,6 +245,7 @@ def _sample_table(sampler: Sampler, table: Table, samples: _Samples, key: str, p
         # Statistics may be outdated. See `_is_sampled_completely`.
         total = max(total, limit)
     profiled_columns: dict[str, Column] = {}
+    texts: dict[Column, list[Any]] = {}
     for index, column in enumerate(columns):
         cells = [row[index] for row in rows]
         profiled_column = _profile_column(column, cells, len(rows) if is_complete else total)
@@ -242,22 +256,37 @@ def _sample_table(sampler: Sampler, table: Table, samples: _Samples, key: str, p
                 samples.ranged.setdefault(key, []).append(column)
         profiled_columns[column.name] = profiled_column
         if column.type_class == "text":
-            samples.values[key, column.name] = (
-                _texts(cells) if is_complete else _distinct_texts(sampler, table, column, cells)
-            )
+            texts[column] = cells
+    distinct = {} if is_complete else _read_distinct(sampler, table, list(texts), _MAX_VALUES)
+    for column, cells in texts.items():
+        samples.values[key, column.name] = _texts(distinct.get(column, cells))
     all_columns = tuple(profiled_columns.get(column.name, column) for column in table.columns)
     samples.tables[key] = replace(table, columns=all_columns, rows=total)
 
 
+def is_sampled(table: Table) -> bool:
+    """Return whether `profile` has sampled a column of `table`."""
+    return any(column.distinct is not None or column.null_share is not None for column in table.columns)
+
+
 def is_profiled(catalog: Catalog, personal: frozenset[str] = frozenset()) -> bool:
-    """Return whether all tables of `catalog` are sampled, except for the columns `personal`."""
+    """Return whether all tables of `catalog` are sampled that have a column neither secret nor `personal`."""
     return all(
-        any(
-            column.distinct is not None or column.secret or is_personal(table, column, personal)
-            for column in table.columns
-        )
+        is_sampled(table) or all(column.secret or is_personal(table, column, personal) for column in table.columns)
         for table in catalog.tables.values()
     )
+
+
+def _columns_without_range(table: Table) -> list[Column]:
+    """Return the columns of a sampled table that have no range because there was no time to read it."""
+    if table.is_view or table.rows is None or table.rows > COUNTED_ROWS or _is_sampled_completely(table):
+        return []
+    return [
+        column
+        for column in table.columns
+        if column.minimum is None and column.examples and column.name not in table.key_columns
+        if column.type_class == "number" or all(map(_DATE.fullmatch, column.examples))
+    ]
 
 
 def _sample_size(table: Table) -> int:
@@ -332,14 +361,48 @@ def estimate_distinct(counts: list[int], total: int | None) -> int:
     )
 
 
-def _distinct_texts(sampler: Sampler, table: Table, column: Column, cells: list[Any]) -> tuple[str, ...]:
-    """Return the distinct values of a table larger than the sample; on timeout, those in the sample."""
-    sql = (
-        f"SELECT DISTINCT {sampler.column(column)} FROM {sampler.name(table)}"
-        f" WHERE {sampler.is_short(column)} LIMIT {_MAX_VALUES}"
+def _read_distinct(sampler: Sampler, table: Table, columns: list[Column], limit: int) -> dict[Column, list[str]]:
+    """Return up to `limit` distinct values of each of `columns`, without those that failed or timed out.
+
+    Up to 50 columns are read in one statement. If it fails, each column is read in its own.
+    """
+    values: dict[Column, list[str]] = {}
+    for batch in (columns[at : at + _MAX_TOGETHER] for at in range(0, len(columns), _MAX_TOGETHER)):
+        together = _read_distinct_together(sampler, table, batch, limit) if len(batch) > 1 else None
+        if together is not None:
+            values |= together
+            continue
+        for column in batch:
+            result = sampler.query(_distinct_sql(sampler, table, column, limit), table, limit)
+            if result is not None and not result["truncated"]:
+                values[column] = [str(row[0]) for row in result["rows"]]
+    return values
+
+
+def _read_distinct_together(
+    sampler: Sampler, table: Table, columns: list[Column], limit: int
+) -> dict[Column, list[str]] | None:
+    """Return up to `limit` distinct values of each of `columns`; None on failure or timeout, or for too many values."""
+    sql = " UNION ALL ".join(
+        f"SELECT {number} AS place, word FROM ({_distinct_sql(sampler, table, column, limit, 'word')}) AS texts"
+        for number, column in enumerate(columns)
     )
-    result = sampler.query(sql, table, _MAX_VALUES)
-    return _texts([row[0] for row in result["rows"]] if result else cells)
+    result = sampler.query(sql, table, min(limit * len(columns), _MAX_DISTINCT_TOGETHER))
+    if result is None or result["truncated"]:
+        return None
+    values: dict[Column, list[str]] = {column: [] for column in columns}
+    for place, text in result["rows"]:
+        values[columns[int(place)]].append(str(text))
+    return values
+
+
+def _distinct_sql(sampler: Sampler, table: Table, column: Column, limit: int, name: str = "") -> str:
+    """Return a query for up to `limit` distinct values of `column`, as text in a column `name` if that is not empty."""
+    value = sampler.column(column)
+    if name:
+        kind = "CHAR" if sampler.dialect == "mysql" else "VARCHAR"
+        value = f"{value if is_plain_text(column) else f'CAST({value} AS {kind})'} AS {name}"
+    return f"SELECT DISTINCT {value} FROM {sampler.name(table)} WHERE {sampler.is_short(column)} LIMIT {limit}"
 
 
 def _texts(cells: list[Any]) -> tuple[str, ...]:
@@ -359,17 +422,22 @@ def read_values(
     per_column: int = 100_000,
     budget_s: float = 30.0,
     timeout_s: float = 5.0,
+    question: str = "",
+    sampled_only: bool = False,
     stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[ColumnValues]:
     """Yield up to `per_column` distinct values of each text column that is neither secret nor `personal`.
 
-    Texts of more than 200 characters are left out. Nothing is read where the sample in the catalog has all values; the
-    columns of a table of moderate size are read in one statement. A table or column that cannot be read within
-    `timeout_s` seconds, or after all took `budget_s` seconds, gets the values sampled in the catalog.
+    Tables whose name or columns `question` mentions come first. Texts of more than 200 characters are left out. Nothing
+    is read where the sample in the catalog has all values; otherwise the columns of a table are read in one statement.
+    A table or column that cannot be read within `timeout_s` seconds, or after all took `budget_s` seconds, gets the
+    values sampled in the catalog, and is not `read`. With `sampled_only`, tables that are not sampled are left out.
     """
     sampler = Sampler(database, catalog, access=access, budget_s=budget_s, timeout_s=timeout_s, stop=stop)
-    for table in catalog.tables.values():
-        unread = []
+    for key in _by_relevance(catalog, question):
+        table, unread = catalog.tables[key], []
+        if sampled_only and not is_sampled(table):
+            continue
         for column in table.columns:
             if column.type_class == "text" and not (column.secret or is_personal(table, column, personal)):
                 sampled = _sampled_values(catalog, table, column)
@@ -378,12 +446,20 @@ def read_values(
                 else:
                     unread.append(column)
         is_moderate = table.rows is None or table.rows * len(unread) <= _MAX_READ_CELLS
-        together = _read_table(sampler, table, unread, per_column) if unread and is_moderate else None
-        if together is None:
-            separately = ((column, _read_column(sampler, table, column, per_column)) for column in unread)
-            yield from (values or _sampled_values(catalog, table, column) for column, values in separately)
+        rows = _read_table(sampler, table, unread, per_column) if unread and is_moderate else None
+        if rows is not None:
+            yield from rows
+        elif sampler.is_finished:
+            yield from (_sampled_values(catalog, table, column) for column in unread)
         else:
-            yield from together
+            distinct = _read_distinct(sampler, table, unread, per_column + 1)
+            for column in unread:
+                values = distinct.get(column)
+                if values is None:
+                    yield _sampled_values(catalog, table, column)
+                else:
+                    kept, is_complete = tuple(values[:per_column]), len(values) <= per_column
+                    yield ColumnValues(table.key, column.name, kept, is_complete)
 
 
 def _sampled_values(catalog: Catalog, table: Table, column: Column) -> ColumnValues:
@@ -391,7 +467,7 @@ def _sampled_values(catalog: Catalog, table: Table, column: Column) -> ColumnVal
     sample = catalog.values.get((table.key, column.name), ())
     values = tuple(value for value in sample if len(value) < MAX_VALUE_LENGTH)
     is_complete = len(sample) == len(values) < _MAX_VALUES and _is_sampled_completely(table)
-    return ColumnValues(table.key, column.name, values, is_complete)
+    return ColumnValues(table.key, column.name, values, is_complete, read=is_complete)
 
 
 def _read_table(sampler: Sampler, table: Table, columns: list[Column], per_column: int) -> list[ColumnValues] | None:
@@ -413,15 +489,3 @@ def _read_table(sampler: Sampler, table: Table, columns: list[Column], per_colum
         values = tuple(text for text in texts if len(text) <= MAX_VALUE_LENGTH)
         read.append(ColumnValues(table.key, column.name, values[:per_column], len(values) <= per_column))
     return read
-
-
-def _read_column(sampler: Sampler, table: Table, column: Column, limit: int) -> ColumnValues | None:
-    sql = (
-        f"SELECT DISTINCT {sampler.column(column)} FROM {sampler.name(table)}"
-        f" WHERE {sampler.is_short(column)} LIMIT {limit + 1}"
-    )
-    result = sampler.query(sql, table, limit + 1)
-    if result is None:
-        return None
-    values = tuple(str(row[0]) for row in result["rows"])
-    return ColumnValues(table.key, column.name, values[:limit], len(values) <= limit and not result["truncated"])

@@ -1,4 +1,4 @@
-"""Reflection of a database schema into a `Catalog`: in bulk, or table by table if a bulk read fails."""
+"""Reflection of a database schema into a `Catalog`: in bulk, or in smaller parts if a bulk read fails."""
 
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -15,14 +15,22 @@ from agent.schema.catalog import Catalog, Column, ForeignKey, Table
 from agent.schema.inferred_keys import infer_foreign_keys
 from agent.schema.secret import mark_secrets
 from agent.sql.database import Database, driver_message
-from agent.sql.system_catalogs import Storage, TableName, composite_fields, storage_of, user_routines
+from agent.sql.system_catalogs import (
+    Storage,
+    TableName,
+    composite_fields,
+    sqlite_foreign_keys,
+    storage_of,
+    user_routines,
+)
 
 T = TypeVar("T")
 
 Progress = Callable[[int, int], None]
 """Callback that receives the number of tables read and their total."""
 
-_CHUNK_SIZE = 500
+_CHUNK_SIZE = 2000
+"""Number of tables read together. It limits the memory for a large schema, and is the step of the progress."""
 _SYSTEM_SCHEMAS = {"information_schema", "performance_schema", "pg_catalog", "mysql", "sys", "system", "temp", "guest"}
 _MAX_WARNINGS = 100
 _MAX_NAME_LENGTH = 80
@@ -93,6 +101,7 @@ class _Reader:
         names = {schema: self._table_names(schema) for schema in schemas}
         total, tables_read = sum(map(len, names.values())), 0
         tables: dict[str, Table] = {}
+        self._progress(0, total)
         for schema, views in names.items():
             ordered = sorted(views)
             for chunk in (ordered[at : at + _CHUNK_SIZE] for at in range(0, len(ordered), _CHUNK_SIZE)):
@@ -169,8 +178,9 @@ class _Reader:
             if len(names) == 1:
                 self._warn(_display_name(schema, names[0]), error)
                 return
-            for name in names:
-                yield from self._read_chunk(schema, [name], views)
+            middle = len(names) // 2
+            yield from self._read_chunk(schema, names[:middle], views)
+            yield from self._read_chunk(schema, names[middle:], views)
             return
         for name in set(names) - {table.name for table in tables}:
             self._warn(_display_name(schema, name), "it cannot be reflected")
@@ -182,7 +192,7 @@ class _Reader:
         }  # fmt: skip
         columns = self._inspector.get_multi_columns(**options)
         primary = self._primary_keys(options, columns)
-        foreign = self._inspector.get_multi_foreign_keys(**options)
+        foreign = self._foreign_keys(options)
         comments = self._comments(options)
         return [
             Table(
@@ -190,7 +200,7 @@ class _Reader:
                 columns=tuple(_column(column) for column in columns[name]),
                 schema=schema,
                 primary_key=primary.get(name, ()),
-                foreign_keys=tuple(self._foreign_key(reference) for reference in foreign.get(name, ())),
+                foreign_keys=tuple(dict.fromkeys(map(self._foreign_key, foreign.get(name, ())))),
                 comment=comments.get(name),
                 is_view=views[name[1]],
                 computes_columns=any("computed" in column for column in columns[name]),
@@ -214,6 +224,13 @@ class _Reader:
             return {name: tuple(column for _, column in key) for name, key in key_positions.items()}
         keys = self._inspector.get_multi_pk_constraint(**options)
         return {name: tuple(key["constrained_columns"]) for name, key in keys.items() if key}
+
+    def _foreign_keys(self, options: Any) -> Any:
+        """Return the foreign keys of the tables in `options` as `Inspector.get_multi_foreign_keys` does."""
+        connection = self._inspector.bind
+        if self._inspector.dialect.name == "sqlite" and not options["schema"] and isinstance(connection, Connection):
+            return sqlite_foreign_keys(connection, options["filter_names"])
+        return self._inspector.get_multi_foreign_keys(**options)
 
     def _foreign_key(self, reference: Any) -> ForeignKey:
         """Return a foreign key. SQLite omits the target columns if they are the target's primary key."""

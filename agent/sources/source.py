@@ -230,6 +230,7 @@ class Source:
         self.loader.clear_values()
         index = self.loader.index(catalog, self.loader.store(catalog))
         access = self.loader.access(catalog)
+        catalog = _mark_denied(catalog, access)
         source = Source(
             self.database, catalog, index, self.limits, self.loader, access, own_instructions=self.own_instructions
         )
@@ -337,7 +338,7 @@ def open_source(
     database = database_of(settings)
     if not settings.allow_writable_account:
         _require_read_only(database)
-    loader = CatalogLoader(database, settings, cache_dir, embedder, knowledge.personal)
+    loader = CatalogLoader(database, settings, cache_dir, embedder, knowledge.personal, question)
     entry = loader.load()
     catalog = entry.catalog if entry else loader.reflect(progress)
     unknown_columns = unmatched_patterns(settings.secret_columns, catalog) if settings.secret_columns else []
@@ -347,13 +348,20 @@ def open_source(
         )
     access = loader.access(catalog)
     if entry is None:
-        catalog = loader.profile(catalog, profile_budget_s, question=question)
+        catalog = loader.profile_first(catalog, profile_budget_s)
     index = loader.index(catalog, entry.digest if entry else loader.store(catalog))
     stamp = file_stamp(database)
-    is_due = entry is None or (stamp != entry.stamp if stamp else not 0 <= time() - entry.stored_at <= refresh_after_s)
-    background = loader.start(catalog, is_current=entry is None) if is_due and cache_dir else None
+    is_due = entry is None or stamp != entry.stamp or not 0 <= time() - entry.stored_at <= refresh_after_s
+    is_current = entry is None or bool(stamp) and stamp == entry.stamp
+    background = loader.start(catalog, is_current=is_current) if is_due and cache_dir else None
+    catalog = _mark_denied(catalog, access)
     source = Source(database, catalog, index, limits, loader, access, background, instructions)
     return source.with_knowledge(knowledge) if knowledge.hash else source
+
+
+def _mark_denied(catalog: Catalog, access: RowAccess | None) -> Catalog:
+    denied = frozenset(filter(access.rules.denies, catalog.tables)) if access else frozenset()
+    return replace(catalog, denied=denied) if denied else catalog
 
 
 def _require_read_only(database: Database) -> None:

@@ -247,9 +247,14 @@ def unresolved_columns(query: ResolvedQuery) -> Iterator[tuple[Scope, exp.Column
 
 
 def nearest_names(name: str, catalog: Catalog, limit: int = 3) -> list[str]:
-    """Return up to `limit` columns (`table.column`) and tables with the names closest to `name`, best first."""
+    """Return up to `limit` columns (`table.column`) and tables with the names closest to `name`, best first.
+
+    Tables that row rules deny are left out.
+    """
     full_names: dict[str, list[str]] = {}
     for key, columns in catalog.selection().items():
+        if key in catalog.denied:
+            continue
         full_names.setdefault(catalog.full_names[key].name.lower(), []).append(key)
         for column in columns:
             full_names.setdefault(column.lower(), []).append(f"{key}.{column}")

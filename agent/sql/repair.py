@@ -187,8 +187,11 @@ def _repair_names(tree: exp.Expr, catalog: Catalog) -> list[str]:
 
     Names match if they differ only in case, plural or underscores. A column qualified with the wrong table matches the
     only table of the same FROM that has it. An ambiguous column matches any of the columns that an inner join sets
-    equal, or the one that is grouped.
+    equal, or the one that is grouped. Names of tables that row rules deny are not used.
     """
+    tables = (table_of(node, catalog) for node in tree.find_all(exp.Table))
+    if any(table.key in catalog.denied for table in tables if table):
+        return []
     changes = [*_repair_tables(tree, catalog)]
     columns = _repair_columns(tree, catalog)
     return [] if columns is None else list(dict.fromkeys([*changes, *columns]))
@@ -210,7 +213,8 @@ def _repair_tables(tree: exp.Expr, catalog: Catalog) -> Iterator[str]:
         if isinstance(node.this, exp.Func) or names_cte(node, catalog.dialect) or _is_exact(node, catalog):
             continue
         exact = table_of(node, catalog)
-        tables = [exact] if exact else [table for table in catalog.tables.values() if _may_mean(node, table, catalog)]
+        allowed = (table for key, table in catalog.tables.items() if key not in catalog.denied)
+        tables = [exact] if exact else [table for table in allowed if _may_mean(node, table, catalog)]
         if len(tables) == 1:
             yield f"{node.name} as {tables[0].key}"
             _rename(tree, node, tables[0])

@@ -1,12 +1,14 @@
-"""Queries of the engines' system catalogs: user-defined routines, composite types, and tables that share rows.
+"""Queries of the engines' system catalogs: user-defined routines, composite types, foreign keys, and shared rows.
 
 Row rules have to hold for every table that shows the same rows: partitions, inheritance children, merge tables and
 virtual tables. The statements here are constants. They call no functions that a macro of the database could replace.
 """
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -77,6 +79,18 @@ _MYSQL = """
     SELECT table_schema, table_name, engine FROM information_schema.tables
     WHERE table_type IN ('BASE TABLE', 'SYSTEM VERSIONED')
     AND table_schema NOT IN ('mysql', 'performance_schema', 'sys')"""
+_SQLITE_FOREIGN_KEYS = """
+    SELECT t.name, f.id, f."table", f."from",
+        coalesce(f."to", (SELECT name FROM pragma_table_info(f."table", 'main') WHERE pk = f.seq + 1))
+    FROM (
+        SELECT name, (length(sql) - length(replace(upper(sql), 'FOREIGN KEY', ''))) / 11 AS constraints
+        FROM main.sqlite_master WHERE type = 'table' AND name IN (SELECT value FROM json_each(?))
+    ) AS t JOIN pragma_foreign_key_list(t.name, 'main') AS f
+    ORDER BY t.name, CASE WHEN f.id < t.constraints THEN -1 - f.id ELSE f.id END, f.seq"""
+"""Foreign keys in the order of SQLAlchemy: table constraints as written, then those of columns, the last first.
+
+SQLite omits the target columns if they are the target's primary key.
+"""
 _SQLITE = "SELECT name, sql FROM sqlite_master WHERE type = 'table'"
 _CLICKHOUSE = "SELECT database, name, engine, create_table_query FROM system.tables"
 _DUCKDB = "SELECT schema_name, table_name, sql FROM duckdb_tables() WHERE NOT internal"
@@ -123,6 +137,26 @@ class Storage:
     """Tables that may show rows of any other table."""
     computed: frozenset[TableName] = frozenset()
     """Tables that may have generated columns; only for DuckDB, whose SQLAlchemy dialect does not report them."""
+
+
+def sqlite_foreign_keys(connection: Connection, tables: Sequence[str]) -> dict[tuple[None, str], list[dict[str, Any]]]:
+    """Return the foreign keys of `tables` of a SQLite file in the form of `Inspector.get_multi_foreign_keys`.
+
+    SQLAlchemy would scan the whole schema for each table.
+
+    Raises:
+        SQLAlchemyError: the file cannot be read.
+    """
+    keys: dict[tuple[None, str], dict[int, dict[str, Any]]] = {}
+    rows = connection.exec_driver_sql(_SQLITE_FOREIGN_KEYS, (json.dumps(list(tables)),))
+    for table, number, target, column, target_column in rows:
+        key = keys.setdefault((None, table), {}).setdefault(
+            number,
+            {"referred_table": target, "referred_schema": None, "constrained_columns": [], "referred_columns": []},
+        )
+        key["constrained_columns"].append(column)
+        key["referred_columns"] += [target_column] if target_column else []
+    return {name: list(references.values()) for name, references in keys.items()}
 
 
 def storage_of(connection: Connection, dialect: str, default: str) -> Storage:

@@ -156,7 +156,9 @@ async def _run(call: Call, inputs: Mapping[str, Any]) -> _Output:
             if kind == "output":
                 return _Output(cast(Reply, content), masked_text)
             if kind == "waiting":
-                await call.context.session.report_progress(steps, message=cast(WaitEvent, content)["for"])
+                wait = cast(WaitEvent, content)
+                message = f"{wait['for']} {wait['done']}/{wait['total']}" if "done" in wait else wait["for"]
+                await call.context.session.report_progress(steps, message=message)
             for node, update in cast(dict[str, Any], content).items() if kind == "step" else ():
                 steps += 1
                 line = step_line(node, update)

@@ -28,11 +28,11 @@ export function progressView(steps, stop) {
   const element = make("div", { class: "progress" }, steps, state);
   return {
     element,
-    wait(what) {
+    wait(what, counts) {
       bar.remove();
       share = 1;
-      say(words, what);
-      if (what !== "working") announce(text(what));
+      say(words, what, counts);
+      if (what !== "working" && !counts?.done) announce(text(what, counts));
     },
     load(done) {
       if (done < share) announce(text("loading_file"));

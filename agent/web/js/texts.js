@@ -80,6 +80,11 @@ export const TEXTS = {
     ru: "Ожидается модель: она отвечает на другой вопрос",
     zh: "正在等待模型，它正在回答另一个问题",
   },
+  reading_schema: {
+    en: "Reading the schema: {done} of {total} tables",
+    ru: "Чтение схемы: таблиц прочитано {done} из {total}",
+    zh: "正在读取结构：{total} 个表中的 {done} 个",
+  },
   draft_writing: { en: "Writing the answer", ru: "Пишется ответ", zh: "正在撰写回答" },
   draft_rejected: {
     en: "A draft was replaced: the rows did not support all of it.",

@@ -54,7 +54,7 @@ export class Turn {
         steps.add(data);
         progress.wait("working");
       }
-      if (event === "waiting") progress.wait(data.for);
+      if (event === "waiting") progress.wait(data.for, data);
       if (event === "progress") progress.load(shareDone(data));
       if (event === "text") draft.add(data);
       if (event === "output") output = data;

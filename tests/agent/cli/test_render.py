@@ -1,15 +1,19 @@
 """Terminal output: progress bars and answers."""
 
 import io
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from rich.console import Console
 
 from agent.cli import render
-from agent.cli.render import LoadingBar
+from agent.cli.render import LoadingBar, ReadingBar
 from agent.record.step import new_audit
+from agent.sources.reflect import reflect
+from agent.sql.database import Database
 from agent.state import Output
+from tests.databases import many_tables, url
 
 
 def shown(monkeypatch: pytest.MonkeyPatch, *, terminal: bool, slow: bool) -> str:
@@ -76,3 +80,15 @@ def test_a_wide_terminal_and_a_pipe_have_tables() -> None:
 
 def test_one_more_row_is_singular() -> None:
     assert "and 1 more row\n" in printed(answer(["n"], *([number] for number in range(21))))
+
+
+def test_the_reading_of_a_large_schema_has_a_bar(tmp_path: Path) -> None:
+    texts = []
+    for tables, terminal in ((2000, True), (2000, False), (150, True)):
+        folder = tmp_path / f"{tables} {terminal}"
+        folder.mkdir()
+        console = Console(file=io.StringIO(), force_terminal=terminal, width=100)
+        reflect(Database(url(many_tables(folder, tables))), progress=ReadingBar(console))
+        texts.append(console.file.getvalue())  # type: ignore[attr-defined]
+    assert "reading the schema" in texts[0] and "0/2001" in texts[0] and "2001/2001" in texts[0]
+    assert texts[0].endswith("\x1b[2K") and texts[2] == "" and "\x1b" not in texts[1]

@@ -11,6 +11,7 @@ import pytest
 from tests.agent.clarify.test_asking_back import ASKS, BEST
 from tests.agent.server.serving import ASKED, COUNT, Served, serving
 from tests.agent.walk import NODES
+from tests.databases import many_tables, url
 
 
 def events_of(lines: Iterator[str]) -> Iterator[tuple[str, Any]]:
@@ -137,3 +138,19 @@ def test_a_silent_run_is_kept_alive(cache_dir: Path, monkeypatch: pytest.MonkeyP
         assert next(line for line in lines if line == ": keep-alive")
         heard.set()
         assert [kind for kind, _ in events_of(lines)][-1] == "output"
+
+
+def test_the_progress_of_reading_a_large_schema(tmp_path: Path) -> None:
+    sources = {"large": {"url": url(many_tables(tmp_path, 2000)), "allow_writable_account": True}}
+    answers = {
+        "GeneratedSQL": [{**COUNT, "sql": "SELECT COUNT(*) FROM planets"}],
+        "TableSelection": [{"tables": ["planets"]}],
+        "ColumnSelection": [{"tables": [{"table": "planets", "columns": ["planet"]}]}],
+    }
+    with serving(tmp_path / "cache", answers, sources=sources, clarify="never") as server:
+        first, second = (stream(server, question="How many planets are there?") for _ in range(2))
+    waits = [data for kind, data in first if kind == "waiting"]
+    assert waits == [{"for": "reading_schema", "done": done, "total": 2001} for done in (0, 2000, 2001)]
+    assert first[0][0] == "waiting"
+    assert first[-1][1]["value"] == second[-1][1]["value"] == 2
+    assert "waiting" not in [kind for kind, _ in second]

@@ -4,11 +4,13 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from sqlalchemy import Connection, create_engine, make_url
+from sqlalchemy import Connection, create_engine, event, make_url
 from sqlalchemy.exc import OperationalError
 
 from agent.schema.catalog import ForeignKey
+from agent.sources.reflect import reflect
 from agent.sources.source import Source
+from agent.sql.database import Database
 from agent.types import Limits
 from tests.databases import open_url
 
@@ -174,6 +176,33 @@ def test_postgres_reads_every_schema_and_none_of_its_own(engine_name: str) -> No
     assert "counted" in everything.catalog.tables
     kinds = {column.name: column.type_class for column in everything.catalog.tables["shops"].columns}
     assert (kinds["tags"], kinds["facts"], kinds['Odd "name']) == ("array", "json", "text")
+
+
+@only_postgres
+def test_the_statements_that_read_a_schema_do_not_grow_with_it(engine_name: str) -> None:
+    def count() -> int:
+        statements: list[str] = []
+
+        def add(_: object, __: object, statement: str, *___: object) -> None:
+            statements.append(statement)
+
+        database = Database(own(engine_name))
+        event.listen(database.engine, "before_cursor_execute", add)
+        tables = reflect(database, schemas=["many"]).tables
+        database.engine.dispose()
+        assert all(table.key.startswith("many.t") for table in tables.values()) and tables
+        return len(statements)
+
+    engine = create_engine(own(engine_name), isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        run(connection, "CREATE SCHEMA many", "CREATE TABLE many.t (id INT PRIMARY KEY)")
+        few = count()
+        for number in range(60):
+            run(connection, f"CREATE TABLE many.t{number} (id INT PRIMARY KEY, t_id INT REFERENCES many.t)")
+        many = count()
+        run(connection, "DROP SCHEMA many CASCADE")
+    engine.dispose()
+    assert few == many <= 25
 
 
 @pytest.fixture

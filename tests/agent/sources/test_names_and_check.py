@@ -1,6 +1,7 @@
 """Configured sources: where they are set, the rights of their accounts, and messages about both."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -313,6 +314,31 @@ def test_a_closed_table_is_not_offered(scripted: Any, tmp_path: Path, budget: in
     # The question and the correction repeat names that the user and the model wrote.
     schemas = "".join(prompts).replace("bonuses and salaries", "").replace("not exist: salaries, all_salaries", "")
     assert "salaries" not in schemas
+
+
+@pytest.mark.parametrize(
+    ("sql", "name"),
+    [
+        ("SELECT wage_ban FROM staff", "payroll"),
+        ("SELECT name FROM payrolls", r"payroll\b"),
+        ("SELECT wage_ban FROM payroll", "wage_band"),
+    ],
+)
+def test_errors_and_repairs_do_not_name_closed_tables(scripted: Any, tmp_path: Path, sql: str, name: str) -> None:
+    path = make_database(
+        tmp_path,
+        "CREATE TABLE payroll (id INTEGER PRIMARY KEY, name TEXT, wage_band TEXT)",
+        "CREATE TABLE staff (id INTEGER PRIMARY KEY, name TEXT)",
+    )
+    agent = scripted(
+        {"GeneratedSQL": [{"sql": sql}] * 4},
+        sources={"s": {"url": url(path), "row_rules": {"payroll": "deny"}}},
+        max_sql_generations=1,
+    )
+    output = agent.ask("What are the wages of the staff?")
+    assert output["error"] is not None
+    seen = json.dumps(output) + str([call.prompt for call in agent.model.calls])
+    assert re.search(name, seen) is None
 
 
 def test_a_closed_table_is_not_offered_to_the_embedded_model(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Inspector
+from sqlalchemy import Engine, Inspector, event
 from sqlalchemy.exc import OperationalError
 
 from agent.errors import SourceUnreachable
@@ -23,8 +23,8 @@ def test_views_are_told_from_tables(tmp_path: Path) -> None:
 
 def test_progress_is_told_up_to_the_end(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
-    reflect(Database(url(many_tables(tmp_path, 500))), progress=lambda done, total: told.append((done, total)))
-    assert told == [(500, 501), (501, 501)]
+    reflect(Database(url(many_tables(tmp_path, 2000))), progress=lambda done, total: told.append((done, total)))
+    assert told == [(0, 2001), (2000, 2001), (2001, 2001)]
 
 
 def test_a_view_that_fails_is_left_out_with_a_warning(tmp_path: Path) -> None:
@@ -116,3 +116,31 @@ def test_wide_tables_are_read_whole(tmp_path: Path) -> None:
     source = open_url(url(wide_table(tmp_path)))
     assert len(source.catalog.tables["readings"].columns) == 502
     assert source.catalog.tables["readings"].columns[-1].distinct == 1
+
+
+def test_keys_of_tables_and_columns_are_read_in_one_statement(tmp_path: Path) -> None:
+    path = make_database(
+        tmp_path,
+        "CREATE TABLE a (x INTEGER, y INTEGER, PRIMARY KEY (x, y))",
+        "CREATE TABLE b (id INTEGER PRIMARY KEY)",
+        "CREATE TABLE c (p INTEGER REFERENCES b, q INTEGER, r INTEGER, s INTEGER REFERENCES b (id),"
+        " FOREIGN KEY (q, r) REFERENCES a (x, y), FOREIGN KEY (r) REFERENCES b (id))",
+        *(f"CREATE TABLE d{number} (b_id INTEGER REFERENCES b (id))" for number in range(30)),
+    )
+    statements: list[str] = []
+
+    @event.listens_for(Engine, "before_cursor_execute")
+    def count(_: object, __: object, statement: str, *___: object) -> None:
+        statements.append(statement)
+
+    try:
+        tables = reflect(Database(url(path))).tables
+    finally:
+        event.remove(Engine, "before_cursor_execute", count)
+    keys = [(key.columns, key.target, key.target_columns) for key in tables["c"].foreign_keys if not key.inferred]
+    assert keys == [
+        (("q", "r"), "a", ("x", "y")), (("r",), "b", ("id",)), (("s",), "b", ("id",)), (("p",), "b", ("id",)),
+    ]  # fmt: skip
+    assert all(table.foreign_keys[0].target == "b" for key, table in tables.items() if key.startswith("d"))
+    assert sum("foreign_key_list" in statement for statement in statements) == 1
+    assert not any("SELECT sql" in statement for statement in statements), "the schema is scanned for a table"

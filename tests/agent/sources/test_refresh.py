@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 import agent.services
-from agent.errors import NamesUnknown, StatementError
+from agent.errors import NamesUnknown, StatementError, StatementTimeout
 from agent.services import Services
 from agent.settings import load_settings
 from agent.sources import background, profile
 from agent.sources import catalog_loader as loader
 from agent.sources.background import start_once, stop_all
+from agent.sources.profile import is_profiled
 from agent.sources.source import Source, open_source
 from tests.databases import make_database, open_url, url
 
@@ -176,6 +177,95 @@ def test_tables_that_the_question_mentions_are_sampled_first(tmp_path: Path, sam
     open_url(url(path), profile_budget_s=60, question="How many suppliers are there?").close()
     tables = [sql.partition("FROM ")[2] for sql in sampled if sql.startswith("SELECT id")]
     assert tables[0].startswith("suppliers ")
+
+
+def test_the_values_of_a_large_table_are_read_in_one_statement(
+    tmp_path: Path, sampled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(profile, "_MAX_READ_CELLS", 1000)
+    source = settled(open_url(url(many_tables(tmp_path, 5)), profile_budget_s=60, cache_dir=tmp_path / "cache"))
+    assert sum("DISTINCT" in sql for sql in sampled) == 2, "one for the samples and one for the values of shop0"
+    assert source.values.contains("shop0", "town", "town 1999") is True
+    assert source.values.contains("shop0", "town", "town 2000") is False
+    assert source.values.contains("shop0", "colour", "red") is True
+    source.close()
+
+
+def test_a_failed_statement_for_several_columns_is_replaced_by_one_for_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    execute = profile.execute
+
+    def failing(sql: str, *arguments: Any, **options: Any) -> Any:
+        if "UNION" in sql:
+            raise StatementTimeout(1.0)
+        return execute(sql, *arguments, **options)
+
+    monkeypatch.setattr(profile, "execute", failing)
+    monkeypatch.setattr(profile, "_MAX_READ_CELLS", 1000)
+    source = settled(open_url(url(many_tables(tmp_path, 1)), profile_budget_s=60, cache_dir=tmp_path / "cache"))
+    assert source.values.contains("shop0", "town", "town 1999") is True
+    assert source.values.contains("shop0", "town", "town 2000") is False
+    source.close()
+
+
+def test_the_statements_before_the_first_answer_do_not_grow_with_the_schema(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    statements: list[str] = []
+    execute = profile.execute
+
+    def counted(sql: str, *arguments: Any, **options: Any) -> Any:
+        if threading.current_thread() is threading.main_thread():
+            statements.append(sql)
+        return execute(sql, *arguments, **options)
+
+    monkeypatch.setattr(profile, "execute", counted)
+    counts = []
+    for number, tables in enumerate((25, 60)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        statements.clear()
+        source = open_url(url(many_tables(folder, tables)), profile_budget_s=60, cache_dir=folder / "cache")
+        assert source.values.contains("shop1", "town", "town 1") is True
+        counts.append(len(statements))
+        later = settled(source).loader.load()
+        source.close()
+        assert later is not None and is_profiled(later.catalog)
+    assert counts[0] == counts[1] < 30
+
+
+def test_no_table_is_sampled_twice(tmp_path: Path, sampled: list[str]) -> None:
+    settled(open_url(url(many_tables(tmp_path, 40)), profile_budget_s=60, cache_dir=tmp_path / "cache")).close()
+    tables = [sql.partition(" FROM ")[2] for sql in sampled if sql.startswith("SELECT id")]
+    assert len(tables) == len(set(tables)) == 40
+
+
+def test_a_column_that_timed_out_is_read_again_later(
+    tmp_path: Path, opener: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = url(many_tables(tmp_path, 2))
+    execute = profile.execute
+
+    def slow(sql: str, database: Any, catalog: Any, limits: Any, **options: Any) -> Any:
+        # The samples are read within a second, the values within five.
+        if limits.timeout_s > 1:
+            raise StatementTimeout(limits.timeout_s)
+        return execute(sql, database, catalog, limits, **options)
+
+    def contains(refresh_after_s: float) -> bool | None:
+        source = open_url(path, cache_dir=tmp_path / "cache", refresh_after_s=refresh_after_s)
+        with closing(settled(source)):
+            return source.values.contains("shop0", "town", "town 1999")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(profile, "execute", slow)
+        assert contains(300) is None
+    assert contains(300) is None, "not at once: the statement would slow down each command"
+    assert contains(0) is True
+    with monkeypatch.context() as patched:
+        patched.setattr(profile, "execute", slow)
+        assert contains(0) is True, "all columns are read, so nothing is read again"
 
 
 def test_completed_samples_are_used_without_a_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
