@@ -10,6 +10,7 @@ from typing import Any, Protocol, get_args, get_type_hints
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.errors import GraphBubbleUp
 from langgraph.graph import StateGraph
+from langgraph.types import Command
 
 from agent.answers.outputs import failure_output
 from agent.conversation.conversations import CANCELLATION
@@ -72,18 +73,20 @@ def add_node(
     `router` is the name of the next node if there is only one.
     """
     name = node.__name__
-    # LangGraph disassembles functions in search of subgraphs, which takes a millisecond for each; not partial objects.
-    builder.add_node(name, partial(run_as_node(node, services, flow)))
+    run, is_exit = run_as_node(node, services, flow), name == flow.answer_node
     targets = [router] if isinstance(router, str) else get_args(get_type_hints(router)["return"])
-    is_exit = name == flow.answer_node
 
-    def route(state: Any) -> str:
+    def run_and_route(given: Any) -> Command[str]:
+        update = run(given)
+        state = {**given, **update}
         if state.get("failure") and not is_exit:
-            return flow.answer_node
-        return router if isinstance(router, str) else router(state)
+            return Command(update=update, goto=flow.answer_node)
+        return Command(update=update, goto=router if isinstance(router, str) else router(state))
 
-    route.__name__ = f"after_{name}"
-    builder.add_conditional_edges(name, route, [*targets] if is_exit else [*{*targets, flow.answer_node}])
+    # For a conditional edge, LangGraph would copy the whole state of the thread after each node.
+    destinations = tuple(targets) if is_exit else tuple(dict.fromkeys((*targets, flow.answer_node)))
+    # LangGraph disassembles functions in search of subgraphs, which takes a millisecond for each; not partial objects.
+    builder.add_node(name, partial(run_and_route), destinations=destinations)
 
 
 def run_as_node(node: Node, services: Services, flow: Flow = SQL_AGENT) -> GraphNode:
