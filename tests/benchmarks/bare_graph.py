@@ -32,8 +32,8 @@ class Asked(TypedDict, total=False):
     validation: str
 
 
-def app(url: str) -> FastAPI:
-    """Return the server, whose model is at `url`."""
+def two_calls(url: str) -> Any:
+    """Return the compiled graph, whose model is at `url`."""
     client = DefaultHttpxClient(trust_env=False)
     chat = ChatOpenAI(model="slow", base_url=url, api_key=SecretStr("none"), http_client=client, http_socket_options=())
     builder = StateGraph(Asked)
@@ -42,7 +42,12 @@ def app(url: str) -> FastAPI:
     builder.add_edge(START, "generate")
     builder.add_edge("generate", "validate")
     builder.add_edge("validate", END)
-    graph = builder.compile()
+    return builder.compile()
+
+
+def app(url: str) -> FastAPI:
+    """Return the server, whose model is at `url`."""
+    graph = two_calls(url)
 
     def answer(asked: Asked) -> dict[str, Any]:
         graph.invoke(asked)
