@@ -2,7 +2,7 @@
 
 import logging
 import uuid
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
@@ -11,6 +11,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.errors import GraphBubbleUp
 from langgraph.graph import StateGraph
+from langgraph.types import Command
 
 from agent.answers.outputs import failure_output
 from agent.conversation.conversations import CANCELLATION
@@ -84,20 +85,19 @@ def add_node(
     pictures show them, and the first line of the node's docstring as its description.
     """
     name = node.__name__
-    # LangGraph disassembles functions in search of subgraphs, which takes a millisecond for each; not partial objects.
-    builder.add_node(name, partial(run_as_node(node, services, flow)), metadata=described(node))
-    is_exit = name == flow.answer_node
-    # Pictures show one edge between two nodes.
-    failed = labels.get(flow.answer_node, _FAILED)
+    run, is_exit = run_as_node(node, services, flow), name == flow.answer_node
 
-    def route(state: Any) -> str:
+    def run_and_route(given: Any) -> Command[str]:
+        update = run(given)
+        state = {**given, **update}
         if state.get("failure") and not is_exit:
-            return failed
-        return labels[router if isinstance(router, str) else router(state)]
+            return Command(update=update, goto=flow.answer_node)
+        return Command(update=update, goto=router if isinstance(router, str) else router(state))
 
-    route.__name__ = f"after_{name}"
-    targets: dict[Hashable, str] = {label: target for target, label in labels.items()}
-    builder.add_conditional_edges(name, route, targets if is_exit else {**targets, failed: flow.answer_node})
+    # For a conditional edge, LangGraph would copy the whole state of the thread after each node.
+    destinations = dict(labels) if is_exit else {flow.answer_node: _FAILED, **labels}
+    # LangGraph disassembles functions in search of subgraphs, which takes a millisecond for each; not partial objects.
+    builder.add_node(name, partial(run_and_route), destinations=destinations, metadata=described(node))
 
 
 def described(node: Callable[..., Any]) -> dict[str, str]:

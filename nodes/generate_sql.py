@@ -156,10 +156,13 @@ def _candidates(state: State, write: Callable[..., WrittenSql]) -> list[str]:
 
 def _failure_of_repetition(state: State, sql: str, dialect: str) -> dict[str, Any]:
     """Return the failure of a statement that the user rejected or that was refused before; {} for any other one."""
+    rejected, tried = state.get("rejected_sql") or (), state.get("tried_sql") or ()
+    if not rejected and not tried:
+        return {}
     canonical = canonical_sql(sql, dialect)
-    if canonical in (canonical_sql(rejected, dialect) for rejected in state.get("rejected_sql") or ()):
+    if canonical in (canonical_sql(each, dialect) for each in rejected):
         return {"failure": failure_of(SqlNotGenerated(Message("no_other_query")))}
-    if canonical not in state.get("tried_sql", ()):
+    if canonical not in tried:
         return {}
     words = ", ".join(state.get("used_stop_words", ()))
     reason = state.get("sql_error_info") or Message("operations_not_allowed", words=words)

@@ -16,6 +16,7 @@ from agent.schema.describe import one_line
 from agent.sources.source import Source
 from agent.sql.guard import parse
 from agent.sql.names import table_of
+from agent.sql.statement_cache import StatementCache
 from agent.sql.validation import validated_sql
 from agent.types import Clarification
 
@@ -73,13 +74,21 @@ def checked_example(question: str, sql: str, source: Source, clarifications: Seq
     return Example(cleaned, sql.strip(), source.database.identity, list(clarifications))
 
 
+_usable: StatementCache[bool] = StatementCache()
+"""Whether a statement is usable; the same examples are compared with every question."""
+
+
 def is_usable(sql: str, catalog: Catalog) -> bool:
     """Return whether the statement of an example is still valid for `catalog` and contains no secret."""
-    try:
-        validated_sql(sql, catalog)
-    except StatementError:
-        return False
-    return compared_secret(sql, catalog) is None
+
+    def check() -> bool:
+        try:
+            validated_sql(sql, catalog)
+        except StatementError:
+            return False
+        return compared_secret(sql, catalog) is None
+
+    return _usable.value(sql, catalog, check)
 
 
 def compared_secret(sql: str, catalog: Catalog) -> str | None:

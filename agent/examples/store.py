@@ -1,6 +1,7 @@
 """Store of few-shot examples: a SQLite file in the data directory."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -62,6 +63,7 @@ class ExampleStore:
     def __init__(self, data_dir: Path) -> None:
         """Set the path; the file is not opened yet."""
         self.path = data_dir / "examples.sqlite"
+        self._last_read: tuple[Hashable, tuple[Example, ...]] = (None, ())
 
     def add(self, examples: Sequence[Example]) -> None:
         """Store `examples` in one transaction; an example replaces one with the same id, that is, the same question.
@@ -91,12 +93,29 @@ class ExampleStore:
             connection.execute(delete(_vectors).where(_vectors.c.question.not_in(select(_examples.c.question))))
 
     def examples(self, source: str | None = None) -> list[Example]:
-        """Return the examples of `source`, or of all sources, ordered by source and question."""
-        if not self.path.exists():
-            return []
-        query = _SELECT_ALL if source is None else _SELECT_ALL.where(_examples.c.source == source)
-        with self._transaction() as connection:
-            return [Example(*row) for row in connection.execute(query)]
+        """Return the examples of `source`, or of all sources, ordered by source and question.
+
+        The file is read again only if it has changed, since every question needs its examples.
+        """
+        version = self._version()
+        known_version, examples = self._last_read
+        if version is None or version != known_version:
+            if not self.path.exists():
+                return []
+            with self._transaction() as connection:
+                examples = tuple(Example(*row) for row in connection.execute(_SELECT_ALL))
+            self._last_read = version, examples
+        return [example for example in examples if source in (None, example.source)]
+
+    def _version(self) -> Hashable:
+        """Return what a change of the file changes; None if that is unknown, or if there is no file."""
+        try:
+            with self.path.open("rb") as file:
+                header, status = file.read(28), os.fstat(file.fileno())
+        except OSError:
+            return None
+        # Bytes 24 to 27 count the transactions, unless byte 18 says that these are in a log of their own.
+        return (status.st_ino, status.st_mtime_ns, header[24:]) if header[18:19] == b"\x01" else None
 
     def vectors(self, embedder: str) -> dict[str, Vectors]:
         """Return the stored vectors by question; `embedder` is the identity of the embedder that computed them."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from agent.knowledge.prompt import definition_text, knowledge_paragraphs
 from agent.knowledge.source_knowledge import NamedDefinition, RelevantKnowledge
-from agent.knowledge.usage import StatementForms, Usage
+from agent.knowledge.usage import StatementForms, Usage, joins_among
 from agent.schema.describe import one_line
 from agent.sources.source import Source
 from agent.state import State
@@ -17,9 +17,13 @@ def relevant_knowledge(state: State, source: Source) -> RelevantKnowledge:
     """Return the entries that the question refers to, and the user's answers about it."""
     if not source.knowledge.knowledge.hash:
         return RelevantKnowledge()
-    question = state["question"]
-    answers = tuple(clarification["answer"] for clarification in state.get("clarifications") or ())
-    return source.memoized(("knowledge", question, answers), lambda: source.knowledge.relevant(question, answers))
+    said = _said(state)
+    return source.memoized(("knowledge", *said), lambda: source.knowledge.relevant(*said))
+
+
+def _said(state: State) -> tuple[str, tuple[str, ...]]:
+    """Return the question and the answers of the user about it."""
+    return state["question"], tuple(clarification["answer"] for clarification in state.get("clarifications") or ())
 
 
 def definitions_of(state: State, source: Source) -> list[str]:
@@ -34,9 +38,8 @@ def departures(state: State, source: Source, sql: str) -> list[str]:
     """Return where `sql` departs from the definitions that the question names, and its forbidden joins."""
     if not source.knowledge.knowledge.hash:
         return []
-    forms = StatementForms(sql, source.catalog)
-    found = [_departure(named, usage) for named, usage in _usages(state, source, forms) if not usage.is_complete]
-    joins = forms.forbidden_joins(source.knowledge.forbidden_joins())
+    found = [_departure(named, usage) for named, usage in _usages(state, source, sql) if not usage.is_complete]
+    joins = joins_among(sql, source.catalog, source.knowledge.forbidden_joins())
     return [*found, *(f"it joins {join}, which the business definitions forbid" for join in joins)]
 
 
@@ -44,8 +47,7 @@ def unused_definitions(state: State, source: Source, sql: str) -> list[str]:
     """Return the names of the terms and metrics of the question whose definitions `sql` does not follow."""
     if not source.knowledge.knowledge.hash:
         return []
-    forms = StatementForms(sql, source.catalog)
-    return [named.item.name for named, usage in _usages(state, source, forms) if not usage.is_complete]
+    return [named.item.name for named, usage in _usages(state, source, sql) if not usage.is_complete]
 
 
 def applied_definitions(state: State, source: Source, sql: str) -> list[AppliedDefinition]:
@@ -60,7 +62,7 @@ def applied_definitions(state: State, source: Source, sql: str) -> list[AppliedD
             definition=named.entry.definition or definition_text(named),
             place=str(named.item.place),
         )
-        for named, usage in _usages(state, source, forms)
+        for named, usage in _usages(state, source, sql)
         if usage.is_complete
     ]
     for match in relevant.mentions:
@@ -76,22 +78,29 @@ def applied_definitions(state: State, source: Source, sql: str) -> list[AppliedD
     return applied
 
 
-def _usages(state: State, source: Source, forms: StatementForms) -> Iterator[tuple[NamedDefinition, Usage]]:
-    """Yield the terms and metrics with SQL that the question names, with their use by a statement.
+def _usages(state: State, source: Source, sql: str) -> tuple[tuple[NamedDefinition, Usage], ...]:
+    """Return the terms and metrics with SQL that the question names, with their use by `sql`.
 
-    Of several entries with the same name, those that the statement follows are yielded, or none.
+    Of several entries with the same name, those that the statement follows are returned, or none.
     """
     relevant = relevant_knowledge(state, source)
-    if not forms.is_resolved:
-        return
-    for named in relevant.definitions:
-        if named.definition:
-            yield named, forms.usage(named.definition)
-    for word in relevant.ambiguous_words:
-        for item in word.items:
-            named = source.knowledge.named_definition(item)
-            if named.definition and (usage := forms.usage(named.definition)).is_complete:
-                yield named, usage
+    if not relevant.definitions and not relevant.ambiguous_words:
+        return ()
+
+    def compare() -> Iterator[tuple[NamedDefinition, Usage]]:
+        forms = StatementForms(sql, source.catalog)
+        if not forms.is_resolved:
+            return
+        for named in relevant.definitions:
+            if named.definition:
+                yield named, forms.usage(named.definition)
+        for word in relevant.ambiguous_words:
+            for item in word.items:
+                named = source.knowledge.named_definition(item)
+                if named.definition and (usage := forms.usage(named.definition)).is_complete:
+                    yield named, usage
+
+    return source.memoized(("usages", *_said(state), sql), lambda: tuple(compare()))
 
 
 def _departure(named: NamedDefinition, usage: Usage) -> str:

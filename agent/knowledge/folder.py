@@ -1,6 +1,7 @@
 """Folders of knowledge files: reading, and reading again after a change."""
 
 import hashlib
+import os
 import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping
@@ -102,6 +103,9 @@ def folder_label(folder: Path) -> str:
     return folder.name if folder.is_absolute() else folder.as_posix()
 
 
+_SUFFIXES = {".yml", ".yaml"}
+
+
 class KnowledgeFolder:
     """A folder whose entries are read again when a file changes. Thread-safe."""
 
@@ -131,18 +135,25 @@ class KnowledgeFolder:
 
 
 def _files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.suffix in (".yml", ".yaml") and path.is_file())
+    return sorted(Path(path) for path in _paths(folder) if Path(path).is_file())
+
+
+def _paths(folder: Path) -> Iterator[str]:
+    """Yield the paths of the knowledge files below `folder`, in any order."""
+    for directory, _, names in os.walk(folder):
+        yield from (os.path.join(directory, name) for name in names if os.path.splitext(name)[1] in _SUFFIXES)
 
 
 def _stamp(folder: Path) -> object:
+    # Every node compares the stamp, so it is computed without `Path`, which is slower.
     stamps = []
-    for path in _files(folder):
+    for path in _paths(folder):
         try:
-            status = path.stat()
+            status = os.stat(path)
         except OSError:
             continue
-        stamps.append((str(path), status.st_mtime_ns, status.st_size, status.st_ino))
-    return folder.is_dir(), tuple(stamps)
+        stamps.append((path, status.st_mtime_ns, status.st_size, status.st_ino))
+    return os.path.isdir(folder), frozenset(stamps)
 
 
 @dataclass

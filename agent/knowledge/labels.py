@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from agent.knowledge.knowledge import Knowledge
 from agent.knowledge.references import Unresolved, find_column
@@ -66,5 +67,6 @@ class LabelledValues(ValueIndex):
         self._values.close()
 
 
+@lru_cache(maxsize=10_000)
 def _key(text: str) -> tuple[str, ...]:
     return tuple(map(stem, normal_form(text).split()))

@@ -67,6 +67,8 @@ class SourceKnowledge:
     """The catalog with descriptions and declared joins."""
     _checked: dict[Item, tuple[Problem, ...]] = field(default_factory=dict, repr=False)
     _failed: dict[Item, Problem] = field(default_factory=dict, repr=False)
+    _example_statements: dict[Item, str] = field(default_factory=dict, repr=False)
+    """The statements of verified queries with the examples of their parameters."""
 
     @classmethod
     def of(cls, knowledge: Knowledge, catalog: Catalog) -> "SourceKnowledge":
@@ -148,8 +150,10 @@ class SourceKnowledge:
         entry = cast(VerifiedEntry, item.entry)
         if not self.is_valid(item):
             return None
-        values = {name: parameter.value for name, parameter in entry.parameters.items()}
-        return VerifiedMatch(item, entry, values).statement(self.catalog.dialect)
+        if item not in self._example_statements:
+            values = {name: parameter.value for name, parameter in entry.parameters.items()}
+            self._example_statements[item] = VerifiedMatch(item, entry, values).statement(self.catalog.dialect)
+        return self._example_statements[item]
 
     @cached_property
     def _verified(self) -> VerifiedIndex:

@@ -4,7 +4,7 @@ Expressions are compared in a canonical form: columns by their table and name, t
 table expressions; without casts, parentheses and rounding; with the operands of symmetric operators sorted.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,7 +15,7 @@ from agent.knowledge.overlay import JoinEnd, is_forbidden
 from agent.knowledge.references import Definition, has_aggregate
 from agent.schema.catalog import Catalog
 from agent.sql.guard import parse
-from agent.sql.names import ResolvedQuery, key_of, qualify_names
+from agent.sql.names import ResolvedQuery, key_of, qualify_names, resolved_query
 
 _SYMMETRIC = (exp.EQ, exp.NEQ, exp.Add, exp.Mul)
 _FLIPPED: dict[type[exp.Expr], type[exp.Expr]] = {exp.GT: exp.LT, exp.GTE: exp.LTE}
@@ -49,14 +49,17 @@ class StatementForms:
     """The expressions and conditions of a statement, in canonical form."""
 
     def __init__(self, sql: str, catalog: Catalog) -> None:
-        """Parse `sql`; a statement whose names cannot be resolved has no expressions."""
-        self._catalog = catalog
+        """Set the statement; one whose names cannot be resolved has no expressions."""
+        self._sql, self._catalog = sql, catalog
+
+    @cached_property
+    def _query(self) -> ResolvedQuery | None:
+        # Forms are made of nodes of the tree, which gives these nodes other parents.
         try:
-            (tree,) = parse(sql, catalog.dialect)
+            (tree,) = parse(self._sql, self._catalog.dialect)
         except ValueError:
-            self._query = None
-        else:
-            self._query = qualify_names(tree, catalog, expand_stars=True)
+            return None
+        return qualify_names(tree, self._catalog, expand_stars=True)
 
     @property
     def is_resolved(self) -> bool:
@@ -141,22 +144,6 @@ class StatementForms:
         """Return whether the statement compares the column with `value`."""
         name, literal = f"{table}.{column}".lower(), f"'{value}'"
         return any(name in atoms and literal in atoms for atoms in self._atoms)
-
-    def forbidden_joins(self, forbidden: Iterable[tuple[JoinEnd, JoinEnd]]) -> list[str]:
-        """Return the equality conditions that join columns although `forbidden` contains the join."""
-        pairs = list(forbidden)
-        found: dict[str, None] = {}
-        query = self._query
-        if query is None or not pairs:
-            return []
-        for scope in query.scopes:
-            for equality in scope.find_all(exp.EQ):
-                first, second = (query.column_of(part, scope) for part in (equality.this, equality.expression))
-                if first and second:
-                    ends = (first.table.key, first.column.name), (second.table.key, second.column.name)
-                    if is_forbidden(*ends, pairs):
-                        found[f"{first} = {second}"] = None
-        return list(found)
 
     def _has(self, expression: exp.Expr, scope: Scope, reader: "_Reader") -> bool:
         """Return whether the statement has `expression`, or at least all of its aggregates."""
@@ -253,6 +240,27 @@ class StatementForms:
                 continue
             for part in _conjuncts(condition) if condition is not None else ():
                 yield reader, scope, part
+
+
+def joins_among(sql: str, catalog: Catalog, forbidden: Sequence[tuple[JoinEnd, JoinEnd]]) -> list[str]:
+    """Return the equality conditions of `sql` that join columns although `forbidden` contains the join."""
+    if not forbidden:
+        return []
+    try:
+        query = resolved_query(sql, catalog)
+    except ValueError:
+        return []
+    if query is None:
+        return []
+    found: dict[str, None] = {}
+    for scope in query.scopes:
+        for equality in scope.find_all(exp.EQ):
+            first, second = (query.column_of(part, scope) for part in (equality.this, equality.expression))
+            if first and second:
+                ends = (first.table.key, first.column.name), (second.table.key, second.column.name)
+                if is_forbidden(*ends, forbidden):
+                    found[f"{first} = {second}"] = None
+    return list(found)
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from agent.schema.catalog import Catalog, ColumnKey
 from agent.schema.words import UNIT, is_data_word, is_function_word, normal_form, stem, words
 from agent.sql.dialects import print_statement
 from agent.sql.guard import parse
-from agent.sql.names import qualify_names
+from agent.sql.names import resolved_query
 from agent.sql.parameters import Value, with_literals
 
 T = TypeVar("T")
@@ -297,8 +297,7 @@ class VerifiedIndex:
 
 def _compared_columns(sql: str, catalog: Catalog) -> Iterator[tuple[str, ColumnKey]]:
     """Yield the parameters of `sql`, each with the column that is compared with it by `=` or IN."""
-    (tree,) = parse(sql, catalog.dialect)
-    query = qualify_names(tree, catalog)
+    query = resolved_query(sql, catalog)
     for scope in query.scopes if query else ():
         for node in scope.find_all(exp.EQ, exp.In):
             parts = [node.this, *(node.expressions if isinstance(node, exp.In) else [node.expression])]

@@ -124,9 +124,9 @@ class EndpointChat(ChatOpenAI):
             ]
         if {"system_role", "consecutive_messages"} & rejected:
             payload["messages"] = _with_alternating_roles(payload["messages"])
-        if "non_streaming" in rejected:
-            payload["extra_body"] = {**payload.get("extra_body", {}), **STREAM}
-        return payload
+        extra_body = {**payload.get("extra_body", {}), **(STREAM if "non_streaming" in rejected else {})}
+        # OpenAI's client would convert each message, see `body_options`; the extra fields replace its own.
+        return {**payload, "messages": [], "extra_body": {**extra_body, "messages": payload["messages"]}}
 
     def _create_chat_result(
         self, response: "dict[str, Any] | openai.BaseModel", generation_info: dict[str, Any] | None = None

@@ -101,15 +101,15 @@ _events = table("datasphinx_events", *map(column, _COLUMNS))
 _head = table("datasphinx_head", column("id"), column("position"), column("hash"))
 
 # Statements for every event are built once.
-_ADVANCE_HEAD = update(_head).values(position=_head.c.position + bindparam("count"))
 _SELECT_HEAD = select(_head.c.position, _head.c.hash)
+_LOCK_HEAD = _SELECT_HEAD.with_for_update()
 _LAST_SEQUENCES = (
     select(_events.c.trace_id, func.max(_events.c.sequence))
     .where(_events.c.trace_id.in_(bindparam("traces", expanding=True)))
     .group_by(_events.c.trace_id)
 )
 _INSERT = insert(_events)
-_SET_HEAD_HASH = update(_head).values(hash=bindparam("last"))
+_SET_HEAD = update(_head).values(position=bindparam("last_position"), hash=bindparam("last_hash"))
 
 
 class Store:
@@ -131,17 +131,16 @@ class Store:
 
     def _write(self, events: Sequence[Event]) -> None:
         with self.transaction(writes=True) as connection:
-            # The update comes first: it locks the end of the chain until the commit.
-            connection.execute(_ADVANCE_HEAD, {"count": len(events)})
-            position, previous = connection.execute(_SELECT_HEAD).one()
+            # The end of the chain is locked until the commit; in SQLite, the transaction locks the whole file.
+            position, previous = connection.execute(_LOCK_HEAD).one()
             sequences = dict.fromkeys((event.trace_id for event in events), 0)
             sequences |= {
                 trace_id: number
                 for trace_id, number in connection.execute(_LAST_SEQUENCES, {"traces": list(sequences)})
             }
-            rows = _rows(events, position - len(events), previous, sequences)
+            rows = _rows(events, position, previous, sequences)
             connection.execute(_INSERT, rows)
-            connection.execute(_SET_HEAD_HASH, {"last": rows[-1]["hash"]})
+            connection.execute(_SET_HEAD, {"last_position": rows[-1]["position"], "last_hash": rows[-1]["hash"]})
 
     def run(self, trace_id: str) -> list[StoredEvent]:
         """Return the events of a run in order. A prefix of the trace id is sufficient if it is unique.

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import NamedTuple
 
 from agent.retrieval.value_index import ValueIndex, ValueMatch
 from agent.schema.catalog import Catalog
@@ -142,7 +143,7 @@ def named_spans(question: str) -> list[tuple[str, bool]]:
     """
     spans: list[_Span] = []
     for span in _spans(question):
-        is_name = span.is_name and _may_be_value(UNIT.findall(span.text)[:1])
+        is_name = span.is_name and not _is_plain(UNIT.findall(span.text)[0]) and not _HAN.match(span.text)
         if (span.is_quoted or is_name) and not any(map(span.overlaps, spans)):
             spans.append(span)
     return [(span.text, span.is_quoted) for span in spans]
@@ -187,29 +188,53 @@ def _spans(question: str) -> list[_Span]:
 
 
 def _runs(question: str) -> Iterator[_Span]:
-    units = list(UNIT.finditer(question))[:_MAX_UNITS]
+    units = [_unit(match, question) for match in list(UNIT.finditer(question))[:_MAX_UNITS]]
     for first, first_unit in enumerate(units):
         for last in range(first, min(first + _MAX_HAN_SPAN, len(units))):
-            text = question[first_unit.start() : units[last].end()]
+            text = question[first_unit.start : units[last].end]
             run = units[first : last + 1]
             if len(run) > _MAX_SPAN and not _HAN.search(text):
                 break
-            if _may_be_value([unit[0] for unit in run]):
-                yield _Span(text, first_unit.start(), units[last].end(), len(run), is_name=_is_name(question, run))
+            if not all(unit.is_plain for unit in run) and not (len(run) == 1 and _HAN.fullmatch(text)):
+                yield _Span(text, first_unit.start, units[last].end, len(run), is_name=_is_name(run))
 
 
-def _may_be_value(units: Sequence[str]) -> bool:
-    """Return False for numbers, single Chinese characters, and words such as "the" and "average"."""
-    if len(units) == 1 and _HAN.fullmatch(units[0]):
-        return False
-    return not all(unit.isdigit() or is_function_word(unit.lower()) or is_data_word(unit.lower()) for unit in units)
+class _Unit(NamedTuple):
+    """A word, number or Chinese character of the question."""
+
+    start: int
+    end: int
+    is_plain: bool
+    """A number, or a word such as "the" and "average"."""
+    begins_name: bool
+    """Capitalised, or a number."""
+    joins_name: bool
+    """May stand inside a name."""
+    is_inside_sentence: bool
 
 
-def _is_name(question: str, units: Sequence[re.Match[str]]) -> bool:
-    inside_sentence = [unit for unit in units if not _SENTENCE_END.search(question[: unit.start()])]
-    return bool(inside_sentence) and all(
-        unit[0][0].isupper() or unit[0].isdigit() or (0 < index < len(units) - 1 and is_function_word(unit[0]))
-        for index, unit in enumerate(units)
+def _unit(match: re.Match[str], question: str) -> _Unit:
+    text = match[0]
+    begins_name = text[0].isupper() or text.isdigit()
+    return _Unit(
+        *match.span(),
+        is_plain=_is_plain(text),
+        begins_name=begins_name,
+        joins_name=begins_name or is_function_word(text),
+        is_inside_sentence=not _SENTENCE_END.search(question[: match.start()]),
+    )
+
+
+def _is_plain(unit: str) -> bool:
+    return unit.isdigit() or is_function_word(unit.lower()) or is_data_word(unit.lower())
+
+
+def _is_name(units: Sequence[_Unit]) -> bool:
+    return (
+        units[0].begins_name
+        and units[-1].begins_name
+        and all(unit.joins_name for unit in units)
+        and any(unit.is_inside_sentence for unit in units)
     )
 
 

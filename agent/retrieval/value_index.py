@@ -3,12 +3,13 @@
 import os
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from cachetools import LRUCache
 from rapidfuzz.distance import OSA
 from rapidfuzz.fuzz import token_sort_ratio
 
@@ -21,6 +22,8 @@ Kind = Literal["exact", "normalised", "abbreviation", "fuzzy", "label"]
 """How a value matches; by a label, the text is a name of the stored code in the business knowledge."""
 
 _CANDIDATES = 2000
+_MAX_LOOKED_UP = 5000
+"""Texts whose matches are kept: the prompts of a question look up the same phrases."""
 _SMALL_COLUMN = 5000
 _MIN_SIMILARITY = 0.6
 _NORMALISED, _ABBREVIATION, _FUZZY = 0.98, 0.9, 0.88
@@ -44,6 +47,7 @@ class ValueIndex:
         """Use a connection opened by `value_store`, and the path of its file."""
         self._connection, self._path = connection, path
         self._lock = threading.Lock()
+        self._looked_up: LRUCache[str, tuple[ValueMatch, ...]] = LRUCache(maxsize=_MAX_LOOKED_UP)
         self._folds_case = store.read_fact(connection, "folds_case") == "1"
 
     @property
@@ -141,8 +145,15 @@ class ValueIndex:
         Case, accents and punctuation are ignored, and other names match as in `find`. Typing errors, initials and
         partial matches are not considered, so all texts need only one query.
         """
+        with self._lock:
+            found = {text: self._looked_up.get(text) for text in texts}
+        new = self._lookup([text for text, matches in found.items() if matches is None])
+        return {text: list(matches) for text, matches in (found | new).items() if matches}
+
+    def _lookup(self, texts: Sequence[str]) -> dict[str, tuple[ValueMatch, ...]]:
+        """Return the matches of each of `texts`, and keep them; none if the index is damaged."""
         queries: dict[str, list[tuple[str, bool]]] = {}
-        for text in dict.fromkeys(texts):
+        for text in texts:
             form = normal_form(text[:MAX_VALUE_LENGTH])
             for name in [form] if form else []:
                 queries.setdefault(name, []).append((text, True))
@@ -154,12 +165,17 @@ class ValueIndex:
             except store.StoreError:
                 self._discard()
                 return {}
-        matches: dict[str, list[ValueMatch]] = {}
+        matches: dict[str, list[ValueMatch]] = {text: [] for text in texts}
         for form, table, column, value in rows:
             for text, is_own_form in queries[form]:
                 score, kind = _score_name(text, value, is_own_form)
-                matches.setdefault(text, []).append(ValueMatch(table, column, value, score, kind))
-        return {text: sorted(text_matches, key=_sort_key) for text, text_matches in matches.items()}
+                matches[text].append(ValueMatch(table, column, value, score, kind))
+        found = {text: tuple(sorted(text_matches, key=_sort_key)) for text, text_matches in matches.items()}
+        if len(rows) < _CANDIDATES:
+            # With more rows, what is found for a text depends on the others.
+            with self._lock:
+                self._looked_up.update(found)
+        return found
 
     def contains(self, table: str, column: str, literal: str) -> bool | None:
         """Return whether the column contains `literal`; None if the column is not completely indexed."""

@@ -7,6 +7,7 @@ columns does not matter; nor do column names and types.
 
 import json
 from collections.abc import Callable, Hashable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from sqlglot import exp
@@ -15,7 +16,7 @@ from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
 from typing_extensions import TypedDict
 
 from agent.sql.dialects import print_statement
-from agent.sql.guard import parse
+from agent.sql.guard import parse, shared_trees
 
 _DECIMALS = 4
 
@@ -29,6 +30,7 @@ def gives_rows(rows: Sequence[Sequence[Any]]) -> bool:
     return len(rows) > 1 or any(value is not None for row in rows for value in row)
 
 
+@lru_cache(maxsize=256)
 def canonical_sql(sql: str, dialect: str) -> str:
     """Return a text that is equal for statements with the same tree, whatever their whitespace, comments and case.
 
@@ -66,7 +68,7 @@ def is_ordered(sql: str, dialect: str) -> bool:
     False
     """
     try:
-        trees = parse(sql, dialect)
+        trees = shared_trees(sql, dialect)
     except ValueError:
         return False
     return len(trees) == 1 and _has_order(trees[0])

@@ -8,29 +8,13 @@ disable such normalisations; a test runs statements of every dialect in both spe
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
+from functools import cache
 from typing import Any
 
 from sqlglot import exp
-from sqlglot.dialects.clickhouse import ClickHouse
 from sqlglot.dialects.dialect import Dialect
-from sqlglot.dialects.duckdb import DuckDB
-from sqlglot.dialects.mysql import MySQL
-from sqlglot.dialects.postgres import Postgres
-from sqlglot.dialects.snowflake import Snowflake
-from sqlglot.dialects.sqlite import SQLite
-from sqlglot.dialects.tsql import TSQL
 from sqlglot.errors import ErrorLevel
-from sqlglot.generators.mysql import MySQLGenerator
-from sqlglot.generators.postgres import PostgresGenerator
-from sqlglot.generators.snowflake import SnowflakeGenerator
-from sqlglot.generators.sqlite import SQLiteGenerator
 from sqlglot.parser import Parser
-from sqlglot.parsers.clickhouse import ClickHouseParser
-from sqlglot.parsers.duckdb import DuckDBParser
-from sqlglot.parsers.mysql import MySQLParser
-from sqlglot.parsers.postgres import PostgresParser
-from sqlglot.parsers.sqlite import SQLiteParser
-from sqlglot.parsers.tsql import TSQLParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 _IN_TYPE = {TokenType.NUMBER, TokenType.COMMA}
@@ -66,110 +50,153 @@ class _StringAliases(Parser):
         return identifier
 
 
-class _ExactMySQLParser(_StringAliases, MySQLParser):
-    FUNCTIONS = _without(MySQLParser.FUNCTIONS, "MEDIAN", "TO_DAYS", "MONTHNAME", "TO_CHAR")
+# A process uses one or two dialects, and importing one of sqlglot takes up to 30 ms.
+def _clickhouse() -> type[Dialect]:
+    from sqlglot.dialects.clickhouse import ClickHouse
+    from sqlglot.parsers.clickhouse import ClickHouseParser
+
+    class ExactParser(ClickHouseParser):
+        FUNCTIONS = _without(ClickHouseParser.FUNCTIONS, "RAND", "RANDCANONICAL")
+
+    class ExactClickHouse(ClickHouse):
+        Parser = ExactParser
+
+    return ExactClickHouse
 
 
-class _ExactMySQLGenerator(MySQLGenerator):
-    TRANSFORMS = {
-        **MySQLGenerator.TRANSFORMS,
-        exp.RegexpLike: lambda generator, node: generator.binary(node, "REGEXP"),
-    }
+def _duckdb() -> type[Dialect]:
+    from sqlglot.dialects.duckdb import DuckDB
+    from sqlglot.parsers.duckdb import DuckDBParser
+
+    class ExactParser(_StringAliases, DuckDBParser):
+        FUNCTIONS = _without(DuckDBParser.FUNCTIONS, "TIME_BUCKET", "DATE_BIN")
+
+    class ExactDuckDB(DuckDB):
+        Parser = ExactParser
+
+    return ExactDuckDB
 
 
-class _ExactMySQL(MySQL):
-    Parser = _ExactMySQLParser
-    Generator = _ExactMySQLGenerator
+def _mysql() -> type[Dialect]:
+    from sqlglot.dialects.mysql import MySQL
+    from sqlglot.generators.mysql import MySQLGenerator
+    from sqlglot.parsers.mysql import MySQLParser
+
+    class ExactParser(_StringAliases, MySQLParser):
+        FUNCTIONS = _without(MySQLParser.FUNCTIONS, "MEDIAN", "TO_DAYS", "MONTHNAME", "TO_CHAR")
+
+    class ExactGenerator(MySQLGenerator):
+        TRANSFORMS = {
+            **MySQLGenerator.TRANSFORMS,
+            exp.RegexpLike: lambda generator, node: generator.binary(node, "REGEXP"),
+        }
+
+    class ExactMySQL(MySQL):
+        Parser = ExactParser
+        Generator = ExactGenerator
+
+    return ExactMySQL
 
 
-class _ExactPostgresParser(PostgresParser):
-    FUNCTIONS = _without(PostgresParser.FUNCTIONS, "DATE_BIN")
-    FUNCTION_PARSERS = _without(PostgresParser.FUNCTION_PARSERS, "DATE_PART")
+def _postgres() -> type[Dialect]:
+    from sqlglot.dialects.postgres import Postgres
+    from sqlglot.generators.postgres import PostgresGenerator
+    from sqlglot.parsers.postgres import PostgresParser
+
+    class ExactParser(PostgresParser):
+        FUNCTIONS = _without(PostgresParser.FUNCTIONS, "DATE_BIN")
+        FUNCTION_PARSERS = _without(PostgresParser.FUNCTION_PARSERS, "DATE_PART")
+
+    class ExactGenerator(PostgresGenerator):
+        TRANSFORMS = {
+            **PostgresGenerator.TRANSFORMS,
+            exp.CurrentTimestamp: lambda self, node: (
+                f"CURRENT_TIMESTAMP{f'({self.sql(node.this)})' if node.this else ''}"
+            ),
+        }
+
+    class ExactPostgres(Postgres):
+        Parser = ExactParser
+        Generator = ExactGenerator
+
+    return ExactPostgres
 
 
-class _ExactPostgresGenerator(PostgresGenerator):
-    TRANSFORMS = {
-        **PostgresGenerator.TRANSFORMS,
-        exp.CurrentTimestamp: lambda self, node: f"CURRENT_TIMESTAMP{f'({self.sql(node.this)})' if node.this else ''}",
-    }
+def _sqlite() -> type[Dialect]:
+    from sqlglot.dialects.sqlite import SQLite
+    from sqlglot.generators.sqlite import SQLiteGenerator
+    from sqlglot.parsers.sqlite import SQLiteParser
+
+    class ExactParser(_StringAliases, SQLiteParser):
+        FUNCTIONS = _without(SQLiteParser.FUNCTIONS, "MOD", "LOG10", "LOG2")
+
+    class ExactGenerator(SQLiteGenerator):
+        # In SQLite the type name of a CAST decides its affinity, so NUMERIC and REAL differ.
+        TYPE_MAPPING = {
+            **SQLiteGenerator.TYPE_MAPPING,
+            exp.DataType.Type.DECIMAL: "DECIMAL",
+            exp.DataType.Type.BOOLEAN: "BOOLEAN",
+        }
+        TRANSFORMS = {
+            **SQLiteGenerator.TRANSFORMS,
+            exp.Cast: lambda self, node: f"CAST({self.sql(node, 'this')} AS {self.sql(node, 'to')})",
+        }
+
+    class ExactSQLite(SQLite):
+        Parser = ExactParser
+        Generator = ExactGenerator
+
+    return ExactSQLite
 
 
-class _ExactPostgres(Postgres):
-    Parser = _ExactPostgresParser
-    Generator = _ExactPostgresGenerator
+def _snowflake() -> type[Dialect]:
+    from sqlglot.dialects.snowflake import Snowflake
+    from sqlglot.generators.snowflake import SnowflakeGenerator
+
+    class ExactGenerator(SnowflakeGenerator):
+        def identifier_sql(self, expression: exp.Identifier) -> str:
+            """Print a quoted name without upper-case letters in upper case.
+
+            SQLAlchemy, and thus the catalog, has names that Snowflake stores in upper case in lower case.
+            """
+            name = expression.name
+            if expression.args.get("quoted") and name == name.lower():
+                expression = exp.Identifier(this=name.upper(), quoted=True)
+            return str(super().identifier_sql(expression))
+
+    class ExactSnowflake(Snowflake):
+        Generator = ExactGenerator
+
+    return ExactSnowflake
 
 
-class _ExactSQLiteParser(_StringAliases, SQLiteParser):
-    FUNCTIONS = _without(SQLiteParser.FUNCTIONS, "MOD", "LOG10", "LOG2")
+def _tsql() -> type[Dialect]:
+    from sqlglot.dialects.tsql import TSQL
+    from sqlglot.parsers.tsql import TSQLParser
+
+    class ExactParser(TSQLParser):
+        FUNCTIONS = _without(TSQLParser.FUNCTIONS, "DATENAME", "SYSDATETIME", "SYSDATETIMEOFFSET")
+
+    class ExactTSQL(TSQL):
+        Parser = ExactParser
+
+    return ExactTSQL
 
 
-class _ExactSQLiteGenerator(SQLiteGenerator):
-    # In SQLite the type name of a CAST decides its affinity, so NUMERIC and REAL differ.
-    TYPE_MAPPING = {
-        **SQLiteGenerator.TYPE_MAPPING,
-        exp.DataType.Type.DECIMAL: "DECIMAL",
-        exp.DataType.Type.BOOLEAN: "BOOLEAN",
-    }
-    TRANSFORMS = {
-        **SQLiteGenerator.TRANSFORMS,
-        exp.Cast: lambda self, node: f"CAST({self.sql(node, 'this')} AS {self.sql(node, 'to')})",
-    }
-
-
-class _ExactSQLite(SQLite):
-    Parser = _ExactSQLiteParser
-    Generator = _ExactSQLiteGenerator
-
-
-class _ExactClickHouseParser(ClickHouseParser):
-    FUNCTIONS = _without(ClickHouseParser.FUNCTIONS, "RAND", "RANDCANONICAL")
-
-
-class _ExactClickHouse(ClickHouse):
-    Parser = _ExactClickHouseParser
-
-
-class _ExactDuckDBParser(_StringAliases, DuckDBParser):
-    FUNCTIONS = _without(DuckDBParser.FUNCTIONS, "TIME_BUCKET", "DATE_BIN")
-
-
-class _ExactDuckDB(DuckDB):
-    Parser = _ExactDuckDBParser
-
-
-class _ExactSnowflakeGenerator(SnowflakeGenerator):
-    def identifier_sql(self, expression: exp.Identifier) -> str:
-        """Print a quoted name without upper-case letters in upper case.
-
-        SQLAlchemy, and thus the catalog, has names that Snowflake stores in upper case in lower case.
-        """
-        name = expression.name
-        if expression.args.get("quoted") and name == name.lower():
-            expression = exp.Identifier(this=name.upper(), quoted=True)
-        return str(super().identifier_sql(expression))
-
-
-class _ExactSnowflake(Snowflake):
-    Generator = _ExactSnowflakeGenerator
-
-
-class _ExactTSQLParser(TSQLParser):
-    FUNCTIONS = _without(TSQLParser.FUNCTIONS, "DATENAME", "SYSDATETIME", "SYSDATETIMEOFFSET")
-
-
-class _ExactTSQL(TSQL):
-    Parser = _ExactTSQLParser
-
-
-_EXACT_DIALECTS: dict[str, type[Dialect]] = {
-    "clickhouse": _ExactClickHouse,
-    "duckdb": _ExactDuckDB,
-    "mysql": _ExactMySQL,
-    "postgres": _ExactPostgres,
-    "snowflake": _ExactSnowflake,
-    "sqlite": _ExactSQLite,
-    "tsql": _ExactTSQL,
+_EXACT_DIALECTS: dict[str, Callable[[], type[Dialect]]] = {
+    "clickhouse": _clickhouse,
+    "duckdb": _duckdb,
+    "mysql": _mysql,
+    "postgres": _postgres,
+    "snowflake": _snowflake,
+    "sqlite": _sqlite,
+    "tsql": _tsql,
 }
+
+
+@cache
+def _exact_class(dialect: str) -> type[Dialect] | str:
+    return _EXACT_DIALECTS[dialect]() if dialect in _EXACT_DIALECTS else dialect
 
 
 def exact_dialect(dialect: str) -> Dialect:
@@ -178,7 +205,7 @@ def exact_dialect(dialect: str) -> Dialect:
     Raises:
         ValueError: sqlglot does not support this dialect.
     """
-    return Dialect.get_or_raise(_EXACT_DIALECTS.get(dialect, dialect))
+    return Dialect.get_or_raise(_exact_class(dialect))
 
 
 def loses_literals(before: Sequence[Token], after: Sequence[Token], tree: exp.Expr, dialect: str) -> bool:

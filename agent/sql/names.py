@@ -17,7 +17,8 @@ from sqlglot.schema import MappingSchema
 from agent.errors import NamesUnknown
 from agent.messages import Message
 from agent.schema.catalog import Catalog, Column, Table
-from agent.sql.guard import parse
+from agent.sql.guard import sanitize, shared_trees
+from agent.sql.statement_cache import StatementCache
 
 _ASCII_CASE = str.maketrans(ascii_uppercase, ascii_lowercase)
 _OUTER = {"LEFT", "RIGHT", "FULL"}
@@ -97,6 +98,50 @@ def qualify_names(tree: exp.Expr, catalog: Catalog, *, expand_stars: bool = Fals
         return None if expand_stars else qualify_names(tree, catalog, expand_stars=True)
     except (OptimizeError, SqlglotError, RecursionError):
         return None
+
+
+_Scopes = tuple[Scope, ...]
+_scopes: StatementCache[_Scopes | None] = StatementCache()
+
+
+def resolved_query(sql: str, catalog: Catalog, *, expand_stars: bool = False) -> ResolvedQuery | None:
+    """Return the query `sql` with qualified names as `qualify_names` does; None if that fails.
+
+    A statement is parsed and qualified once. Its scopes and their trees are shared by all callers, who must not modify
+    them; see `shared_trees`.
+
+    Raises:
+        ValueError: `sql` is not exactly one statement, or cannot be parsed.
+    """
+    text, findings = sanitize(sql, catalog.dialect, catalog.readable)
+    # The text that runs instead of `sql` is that of other callers too.
+    return _resolved_text(sql if findings else text, catalog, expand_stars=expand_stars)
+
+
+def _resolved_text(sql: str, catalog: Catalog, *, expand_stars: bool = False) -> ResolvedQuery | None:
+    (tree,) = shared_trees(sql, catalog.dialect)
+    expand_stars = expand_stars and _has_stars(tree)
+
+    def scopes() -> _Scopes | None:
+        query = qualify_names(tree, catalog, expand_stars=expand_stars)
+        try:
+            return tuple(map(_completed, query.scopes)) if query else None
+        except (SqlglotError, RecursionError, ValueError):
+            return None
+
+    shared = _scopes.value((sql, expand_stars), catalog, scopes)
+    return None if shared is None else ResolvedQuery(catalog, shared)
+
+
+def _completed(scope: Scope) -> Scope:
+    """Return `scope` with the properties that sqlglot computes on first use, which is not thread-safe."""
+    _ = scope.selected_sources, scope.columns, scope.external_columns, scope.pivots
+    return scope
+
+
+def _has_stars(tree: exp.Expr) -> bool:
+    """Return whether `tree` has a star other than that of `COUNT(*)`."""
+    return any(not isinstance(star.parent, exp.Count) for star in tree.find_all(exp.Star))
 
 
 def table_of(source: exp.Table, catalog: Catalog) -> Table | None:
@@ -187,13 +232,11 @@ def referenced_names(sql: str, catalog: Catalog) -> ReferencedNames:
     column of its tables, except in `COUNT(*)`.
     """
     try:
-        (tree,) = parse(sql, catalog.dialect)
+        query = resolved_query(sql, catalog)
     except ValueError:
         return ReferencedNames()
-    query = qualify_names(tree, catalog)
     if query is None:
         return ReferencedNames()
-
     tables = {table.key for scope in query.scopes for table in map(query.table, scope.sources.values()) if table}
     return ReferencedNames(
         frozenset(tables), frozenset(name for scope in query.scopes for name in _referenced_columns(query, scope))
@@ -226,13 +269,10 @@ def resolve(sql: str, catalog: Catalog) -> ResolvedQuery | None:
     Raises:
         NamesUnknown: a column is unknown or ambiguous; the error suggests the nearest names.
     """
-    (tree,) = parse(sql, catalog.dialect)
-    query = checked = qualify_names(tree, catalog)
-    if catalog.dialect in {"postgres", "redshift"} and any(
-        not isinstance(star.parent, exp.Count) for star in tree.find_all(exp.Star)
-    ):
+    query = checked = _resolved_text(sql, catalog)
+    if catalog.dialect in {"postgres", "redshift"}:
         # With a star, PostgreSQL interprets a name that is not a column as a function of the row.
-        checked = qualify_names(tree, catalog, expand_stars=True)
+        checked = _resolved_text(sql, catalog, expand_stars=True)
     unknown = [_explain(column, scope, catalog) for scope, column in unresolved_columns(checked)] if checked else []
     if unknown:
         raise NamesUnknown(Message("several", problems=tuple(dict.fromkeys(unknown))))

@@ -14,7 +14,7 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 from agent.schema.catalog import Catalog, Table
-from agent.sql.guard import parse
+from agent.sql.guard import shared_trees
 from agent.sql.names import qualify_names
 
 
@@ -54,7 +54,7 @@ _OTHER_CLAUSES = {"expressions", "from_", "with_", "joins", "laterals", "windows
 def reads_secrets(sql: str, catalog: Catalog) -> bool:
     """Return whether `sql` reads a table with a secret column; True if it cannot be parsed."""
     try:
-        trees = parse(sql, catalog.dialect)
+        trees = shared_trees(sql, catalog.dialect)
     except ValueError:
         return True
     return any(_has_secrets(node, catalog) for tree in trees for node in tree.find_all(exp.Table))
@@ -66,7 +66,7 @@ def names_columns_after_secrets(sql: str, catalog: Catalog) -> bool:
     Return True if undecidable. A PIVOT with listed values takes its column names from the statement.
     """
     try:
-        trees = parse(sql, catalog.dialect)
+        trees = shared_trees(sql, catalog.dialect)
     except ValueError:
         # The guard rejects statements that cannot be parsed.
         return False
@@ -111,7 +111,7 @@ def secret_outputs(sql: str, catalog: Catalog, width: int) -> list[int]:
     if not reads_secrets(sql, catalog):
         return []
     try:
-        trees = parse(sql, catalog.dialect)
+        trees = shared_trees(sql, catalog.dialect)
     except ValueError:
         return list(range(width))
     outputs = _outputs_of(trees[0], catalog) if len(trees) == 1 else None

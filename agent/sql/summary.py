@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from agent.grounding.facts import readable
 from agent.schema.catalog import Catalog
-from agent.sql.guard import parse
+from agent.sql.guard import shared_trees
 from agent.sql.parameters import Value, with_literals
 from agent.types import QueryCondition, QuerySummary
 
@@ -49,10 +49,10 @@ def summarize_query(sql: str, catalog: Catalog, parameters: Mapping[str, Value] 
     summary with such conditions.
     """
     try:
-        (parsed,) = parse(sql, catalog.dialect)
+        (parsed,) = shared_trees(sql, catalog.dialect)
     except ValueError:
         return {**EMPTY_SUMMARY, "more_conditions": True}
-    tree = with_literals(parsed, parameters or {})
+    tree = with_literals(parsed, parameters) if parameters else parsed
     while isinstance(tree, exp.Subquery):
         tree = tree.this
     secret = {column.name.lower() for table in catalog.tables.values() for column in table.columns if column.secret}

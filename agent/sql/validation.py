@@ -6,14 +6,11 @@ reject; a warning is a likely mistake, reported to the reviewer of the statement
 
 import logging
 import re
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Protocol
-from weakref import ref
 
-from cachetools import LRUCache
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
@@ -21,15 +18,15 @@ from agent.errors import StatementError, StatementRefused, StatementUnsound
 from agent.messages import Message
 from agent.schema.catalog import Catalog, ForeignKey
 from agent.schema.describe import one_line
-from agent.sql.guard import parse, sanitize
-from agent.sql.names import ColumnReference, ResolvedQuery, connected_groups, qualify_names, resolve
+from agent.sql.guard import sanitize
+from agent.sql.names import ColumnReference, ResolvedQuery, connected_groups, resolve, resolved_query
 from agent.sql.parameters import Value
+from agent.sql.statement_cache import StatementCache
 
 _log = logging.getLogger(__name__)
 
 # The same statement is validated two or three times per question: when generated, checked and run.
-_valid_statements: LRUCache[tuple[str, int], ref[Catalog]] = LRUCache(maxsize=256)
-_lock = threading.Lock()
+_valid_statements: StatementCache[None] = StatementCache()
 
 _STRICT = {"postgres", "redshift", "duckdb", "clickhouse", "trino", "bigquery"}
 """Engines that reject comparisons of text with numbers; the others convert the text, to zero or NULL if it is not a
@@ -86,21 +83,17 @@ def find_problem(sql: str, catalog: Catalog) -> StatementError | None:
 
 def _check_names_and_types(sql: str, catalog: Catalog) -> None:
     """Check the names and types in `sql` against `catalog`; successful checks are cached."""
-    # The cache holds weak references, since catalogs may be large; the identity check handles reused ids.
-    key = (sql, id(catalog))
-    with _lock:
-        checked = _valid_statements.get(key)
-    if checked and checked() is catalog:
-        return
-    query = resolve(sql, catalog)
-    if query is None and catalog.dialect in {"postgres", "redshift"}:
-        # On PostgreSQL a name that is not a column may call a function of the row.
-        raise StatementUnsound((Message("names_unresolved"),))
-    problems = problems_of(query)
-    if problems:
-        raise StatementUnsound(problems)
-    with _lock:
-        _valid_statements[key] = ref(catalog)
+
+    def check() -> None:
+        query = resolve(sql, catalog)
+        if query is None and catalog.dialect in {"postgres", "redshift"}:
+            # On PostgreSQL a name that is not a column may call a function of the row.
+            raise StatementUnsound((Message("names_unresolved"),))
+        problems = problems_of(query)
+        if problems:
+            raise StatementUnsound(problems)
+
+    _valid_statements.value(sql, catalog, check)
 
 
 @dataclass(frozen=True)
@@ -279,8 +272,7 @@ def keyless_joins(query: ResolvedQuery) -> Iterator[Remark]:
 
 def inferred_joins(sql: str, catalog: Catalog) -> tuple[str, ...]:
     """Return the equi-joins of a query that only an inferred foreign key connects; none if it cannot be resolved."""
-    (tree,) = parse(sql, catalog.dialect)
-    query = qualify_names(tree, catalog)
+    query = resolved_query(sql, catalog)
     if query is None:
         return ()
     joins = []
@@ -434,8 +426,7 @@ def warnings_of(sql: str, catalog: Catalog, values: Callable[[], ValueLookup] | 
 
     `values` returns the index of stored values; it is called only if the query compares text columns with literals.
     """
-    (tree,) = parse(sql, catalog.dialect)
-    query = qualify_names(tree, catalog)
+    query = resolved_query(sql, catalog)
     if query is None:
         return ()
     warnings = [remark for remark in _remarks(query) if not remark.is_problem]

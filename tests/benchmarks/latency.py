@@ -1,81 +1,150 @@
 """How much time datasphinx itself takes, beside the model: `make bench` prints it.
 
-CPU and wall time per question in the warm graph, with a model that answers at once, on the sample shop; and the
-start-up time of `datasphinx ask`, whole, against a model endpoint on loopback that answers at once; and what it costs
-that statements on SQLite and DuckDB files run in a process that can be killed.
+CPU time per question in the warm graph, of `datasphinx ask` before its first model call, of `datasphinx --help` and of
+`import datasphinx`. Each figure comes with a baseline that is measured in turn with it, and with the ratio of both,
+which depends on the load of the machine much less than the time does. The last figures are what it costs that
+statements on SQLite and DuckDB files run in a process that can be killed.
 """
 
+import asyncio
 import json
+import multiprocessing
 import os
+import re
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from functools import partial
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
 from agent.cli.demo import SHOP
 from agent.graph import build_graph
-from agent.llm.scripted import ScriptedModel
 from agent.sample.shop import shop_path
 from agent.services import Services
 from agent.settings import load_settings
 from agent.sql.worker import DuckDBFile, sqlite_cursor
 from agent.sql.workers import DatabaseFile, shared_workers
 from agent.types import Limits
-from tests.fake_openai import FakeOpenAI
+from tests.benchmarks.bare_graph import two_calls
+from tests.conftest import VALID
+from tests.slow_model import SlowModel
 
-_VALID = {"is_valid": True, "reason": "", "issues": [], "corrected_sql": None}
-_ROUNDS = 40
+_QUESTIONS = 300
+_WARM_UP = 20
 _STATEMENTS = 300
 _STARTS = 7
+
+_CPU_AT_END = "import atexit, sys, time; atexit.register(lambda: print(time.process_time(), file=sys.stderr)); "
+_CPU_AT_FIRST_CALL = """
+import os, sys, time
+
+def stop_at_first_connection(event, arguments):
+    if event == "socket.connect":
+        print(time.process_time(), file=sys.stderr, flush=True)
+        os._exit(0)
+
+sys.addaudithook(stop_at_first_connection)
+"""
+_COMMAND = "from datasphinx.__main__ import main; main()"
+_FRAMEWORKS = "from langgraph.graph import StateGraph; from langchain_openai import ChatOpenAI"
 
 
 def main() -> None:
     """Print the figures as one JSON object."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, _endpoint() as url:
         cache = Path(folder)
         figures = {
             "cpus": os.cpu_count(),
-            "per_question": per_question(cache),
-            "ask_command": ask_command(cache),
+            "load": os.getloadavg()[0],
+            "question": per_question(cache, url),
+            "start": start(cache, url),
             "worker": worker(cache),
         }
     print(json.dumps(figures, indent=2))
 
 
-def per_question(cache: Path) -> dict[str, float]:
-    """Return medians over the demo questions, validation on, in milliseconds."""
-    model = ScriptedModel({"GeneratedSQL": [_sql_for], "SQLValidation": [_VALID]}, repeat_last=True)
-    settings = load_settings(cache_dir=cache, data_dir=cache, enable_sql_validation=True)
-    graph = build_graph(Services(settings, model=model))
-    asked = [{"question": question.question} for question in SHOP]
-    for given in asked:
-        graph.invoke(given)
-    wall, cpu = zip(
-        *(_timed(lambda given=given: graph.invoke(given)) for _ in range(_ROUNDS) for given in asked), strict=True
-    )
-    return {"questions": len(wall), "median_wall_ms": _median_ms(wall), "median_cpu_ms": _median_ms(cpu)}
+def per_question(cache: Path, url: str) -> dict[str, Any]:
+    """Return medians of the CPU time in milliseconds, with the record and validation on, off, and of the bare graph.
+
+    No question and no statement is repeated. The variants answer each question in turn.
+    """
+    endpoint = {"llm_base_url": url, "llm_model": "instant", "llm_profile": "standard", "cache_dir": cache}
+    variants: dict[str, dict[str, Any]] = {
+        "all": {"enable_sql_validation": True},
+        "without_record": {"enable_sql_validation": True, "record": False},
+        "without_validation": {"enable_sql_validation": False},
+    }
+    graphs = {
+        name: build_graph(Services(load_settings(**endpoint, data_dir=cache / name, **settings)))
+        for name, settings in variants.items()
+    }
+    graphs["bare"] = two_calls(url)
+    seconds: dict[str, list[float]] = {name: [] for name in graphs}
+    for number in range(_WARM_UP + _QUESTIONS):
+        given = {"question": _question(number)}
+        for name, graph in graphs.items():
+            output, (_, cpu) = _timed(partial(graph.invoke, given))
+            if output.get("status", "ok") != "ok":
+                raise SystemExit(f"{given['question']}: {output['answer']}")
+            if number >= _WARM_UP:
+                seconds[name].append(cpu)
+    medians = {f"{name}_cpu_ms": _median_ms(values) for name, values in seconds.items()}
+    return {
+        "questions": _QUESTIONS,
+        **medians,
+        "ratio": round(medians["all_cpu_ms"] / medians["bare_cpu_ms"], 2),
+        "target": "below 10 ms where the bare graph takes 4 ms: ratio 2.5",
+    }
 
 
-def ask_command(cache: Path) -> dict[str, float]:
-    """Return medians of whole runs of `datasphinx ask`, in seconds, and of the bare interpreter beside them."""
-    answer = json.dumps({"sql": SHOP[0].sql, "assumptions": [], "off_topic": False})
-    with FakeOpenAI(default=answer) as server:
-        environment = os.environ | {
-            "DATASPHINX_LLM_BASE_URL": server.base_url,
-            "DATASPHINX_LLM_MODEL": "instant",
-            "DATASPHINX_ENABLE_SQL_VALIDATION": "false",
-            "DATASPHINX_CACHE_DIR": str(cache),
+def start(cache: Path, url: str) -> dict[str, Any]:
+    """Return medians of the CPU time in seconds that processes take, each with its baseline."""
+    environment = os.environ | {
+        "DATASPHINX_LLM_BASE_URL": url,
+        "DATASPHINX_LLM_MODEL": "instant",
+        "DATASPHINX_CACHE_DIR": str(cache),
+        "DATASPHINX_DATA_DIR": str(cache),
+    }
+    ask = f"{_CPU_AT_FIRST_CALL}sys.argv = ['datasphinx', 'ask', '--json', {SHOP[0].question!r}]\n{_COMMAND}"
+    code = {
+        "ask": ask,
+        "frameworks": f"{_CPU_AT_END}{_FRAMEWORKS}",
+        "help": f"{_CPU_AT_END}sys.argv = ['datasphinx', '--help']; {_COMMAND}",
+        "import": f"{_CPU_AT_END}import datasphinx",
+        "python": _CPU_AT_END,
+    }
+    seconds: dict[str, list[float]] = {name: [] for name in code}
+    for number in range(_STARTS + 1):
+        for name, text in code.items():
+            done = subprocess.run(
+                [sys.executable, "-c", text], env=environment, check=True, capture_output=True, text=True
+            )
+            if number:
+                seconds[name].append(float(done.stderr.split()[-1]))
+    medians = {name: statistics.median(values) for name, values in seconds.items()}
+
+    def figure(name: str, baseline: str, target: str) -> dict[str, Any]:
+        return {
+            "cpu_s": round(medians[name], 3),
+            "baseline_cpu_s": round(medians[baseline], 3),
+            "ratio": round(medians[name] / medians[baseline], 2),
+            "target": target,
         }
-        ask = [str(Path(sys.executable).with_name("datasphinx")), "ask", "--json", SHOP[0].question]
-        seconds = [_seconds(ask, environment) for _ in range(_STARTS)]
-        bare = [_seconds([sys.executable, "-c", "pass"], environment) for _ in range(_STARTS)]
-    return {"runs": _STARTS, "median_s": _median(seconds), "bare_python_s": _median(bare)}
+
+    return {
+        "runs": _STARTS,
+        "ask_before_first_call": figure("ask", "frameworks", "below 0.9 s"),
+        "help": figure("help", "python", "below 0.25 s"),
+        "import": figure("import", "python", "below 0.05 s"),
+    }
 
 
 def worker(cache: Path) -> dict[str, dict[str, float]]:
@@ -86,44 +155,73 @@ def worker(cache: Path) -> dict[str, dict[str, float]]:
     sql, limits = "SELECT order_id FROM orders LIMIT 20", Limits(30, 100)
     figures = {}
     for engine, path, cursor in (
-        ("sqlite", sqlite_path, lambda: sqlite_cursor({"path": str(sqlite_path), "timeout_s": 30})),
-        ("duckdb", duckdb_path, lambda: DuckDBFile(512).cursor(str(duckdb_path), 30)),
+        ("sqlite", sqlite_path, sqlite_cursor),
+        ("duckdb", duckdb_path, DuckDBFile(512).cursor),
     ):
         file = DatabaseFile(engine, str(path), engine)
-        with cursor() as opened:
-            inside = [_timed(lambda opened=opened: opened.execute(sql).fetchall())[0] for _ in range(_STATEMENTS)]
-        shared_workers(512).run(file, sql, (), limits)
-        outside = [
-            _timed(lambda file=file: shared_workers(512).run(file, sql, (), limits))[0] for _ in range(_STATEMENTS)
-        ]
+        with cursor({"path": str(path), "timeout_s": 30, "view_files": None}) as opened:
+            inside = [_timed(partial(_rows, opened, sql))[1][0] for _ in range(_STATEMENTS)]
+        run = partial(shared_workers(512).run, file, sql, (), limits)
+        run()
+        outside = [_timed(run)[1][0] for _ in range(_STATEMENTS)]
         figures[engine] = {"inside_ms": _median_ms(inside), "worker_ms": _median_ms(outside)}
     return figures
 
 
-def _sql_for(messages: list[object]) -> dict[str, object]:
-    prompt = str(messages[-1])
-    asked = next(question for question in SHOP if question.question in prompt)
-    return {"sql": asked.sql, "assumptions": [], "off_topic": False}
+def _question(number: int) -> str:
+    return f"{SHOP[number % len(SHOP)].question.rstrip('?.？。')} ({number})?"
 
 
-def _timed(run: Callable[[], object]) -> tuple[float, float]:
+def _answer(schema: str, prompt: str) -> dict[str, Any]:
+    """Return the statement for the last question in `prompt`, with a limit of its own; every statement is valid."""
+    if schema != "GeneratedSQL":
+        return VALID
+    number = re.findall(r"\((\d+)\)\?", prompt)[-1]
+    sql = SHOP[int(number) % len(SHOP)].sql
+    return {
+        "sql": sql if " LIMIT " in sql else f"{sql} LIMIT {1000 + int(number)}",
+        "assumptions": [],
+        "off_topic": False,
+    }
+
+
+@contextmanager
+def _endpoint() -> Iterator[str]:
+    """Run a model that answers at once, in another process, and return its URL."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_serve, args=(theirs,), daemon=True)
+    process.start()
+    try:
+        yield ours.recv()
+    finally:
+        process.terminate()
+        process.join()
+
+
+def _serve(connection: Connection) -> None:
+    async def run() -> None:
+        async with SlowModel(_answer, 0) as model:
+            connection.send(model.base_url)
+            await asyncio.Event().wait()
+
+    asyncio.run(run())
+
+
+def _rows(cursor: Any, sql: str) -> list[Any]:
+    rows: list[Any] = cursor.execute(sql).fetchall()
+    return rows
+
+
+def _timed(run: Callable[[], Any]) -> tuple[Any, tuple[float, float]]:
+    """Return what `run` returns, and the wall and CPU time that it takes, in seconds."""
     wall, cpu = time.perf_counter(), time.process_time()
-    run()
-    return time.perf_counter() - wall, time.process_time() - cpu
-
-
-def _seconds(command: list[str], environment: dict[str, str]) -> float:
-    started = time.perf_counter()
-    subprocess.run(command, env=environment, check=True, capture_output=True)
-    return time.perf_counter() - started
+    value = run()
+    return value, (time.perf_counter() - wall, time.process_time() - cpu)
 
 
 def _median_ms(seconds: Sequence[float]) -> float:
     return round(statistics.median(seconds) * 1000, 2)
-
-
-def _median(seconds: list[float]) -> float:
-    return round(statistics.median(seconds), 2)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from agent.sql.guard.syntax import known_clauses, known_syntax, query_only, sing
 from agent.sql.guard.tables import catalog_tables, no_bare_table_lists, no_system_columns
 from agent.sql.parameters import Value, with_literals
 
-__all__ = ["RULES", "Finding", "Statement", "sanitize", "check", "parse", "stop_words"]
+__all__ = ["RULES", "Finding", "Statement", "sanitize", "check", "parse", "shared_trees", "stop_words"]
 
 # sqlglot logs a warning for a statement that it cannot parse fully; the guard reports a finding instead.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
@@ -68,6 +68,18 @@ def parse(sql: str, dialect: str) -> tuple[exp.Expr, ...]:
         ValueError: it cannot be parsed; the message contains the position.
     """
     return tuple(tree.copy() for tree in _parse(sql, dialect).trees)
+
+
+@lru_cache(maxsize=256)
+def shared_trees(sql: str, dialect: str) -> tuple[exp.Expr, ...]:
+    """Return the statements in `sql` as `parse` does, as trees that all callers share and must not modify.
+
+    Nodes must not become children of new nodes either, which would change their parents. The guard has its own trees.
+
+    Raises:
+        ValueError: see `parse`.
+    """
+    return parse(sql, dialect)
 
 
 @lru_cache(maxsize=256)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf
 from time import thread_time
 from typing import NamedTuple
@@ -59,11 +60,14 @@ class Statement:
         Raises:
             GuardTimeout: the deadline has passed.
         """
-        for tree in self.trees:
-            for index, node in enumerate(tree.walk()):
-                if index % _NODES_PER_CLOCK == 0 and thread_time() > self.deadline:
-                    raise GuardTimeout()
-                yield node
+        for index, node in enumerate(self._nodes):
+            if index % _NODES_PER_CLOCK == 0 and thread_time() > self.deadline:
+                raise GuardTimeout()
+            yield node
+
+    @cached_property
+    def _nodes(self) -> tuple[exp.Expr, ...]:
+        return tuple(node for tree in self.trees for node in tree.walk())
 
 
 Rule = Callable[[Statement], Iterator[Finding]]
