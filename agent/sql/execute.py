@@ -20,6 +20,8 @@ from agent.core.result_cache import ResultCache
 from agent.core.text import valid_text
 from agent.errors import (
     DatasphinxError,
+    NamesUnknown,
+    NotPermitted,
     PermissionDenied,
     SourceFilesUnreadable,
     SourceUnreachable,
@@ -28,6 +30,7 @@ from agent.errors import (
     StatementRefused,
     StatementTimeout,
     StatementTooCostly,
+    StatementUnsound,
 )
 from agent.record.step import StatementRun, current_step
 from agent.schema.catalog import Catalog
@@ -36,6 +39,7 @@ from agent.sql.database import Database, driver_message
 from agent.sql.failures import driver_text, kind_of, without_database_text
 from agent.sql.guard import parse
 from agent.sql.guard.finding import Finding
+from agent.sql.names import table_of
 from agent.sql.parameters import Value, escape, insert_markers, insert_parameters
 from agent.sql.row_rules import RowRules, restrict
 from agent.sql.rows import RowReader
@@ -142,8 +146,16 @@ def check(sql: str, catalog: Catalog, parameters: Mapping[str, Value] = MappingP
 
     Raises:
         StatementRefused, NamesUnknown, StatementUnsound: see `execute`.
+        NotPermitted: it has an error, and names a table that row rules deny. The error would tell which columns exist.
     """
-    checked_sql = validated_sql(sql, catalog, parameters)
+    try:
+        checked_sql = validated_sql(sql, catalog, parameters)
+    except (NamesUnknown, StatementUnsound):
+        for node in parse(sql, catalog.dialect)[0].find_all(exp.Table) if catalog.denied else ():
+            table = table_of(node, catalog)
+            if table and table.key in catalog.denied:
+                raise NotPermitted(table.key) from None
+        raise
     if names_columns_after_secrets(checked_sql, catalog):
         raise StatementRefused((str(_SECRET_NAMES),))
     return checked_sql

@@ -4,12 +4,22 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
-from agent.errors import ConfigurationError, DriverMissing, SourceNotFound, SourceUnreachable
+from agent.errors import (
+    ConfigurationError,
+    DriverMissing,
+    NamesUnknown,
+    NotPermitted,
+    SourceNotFound,
+    SourceUnreachable,
+)
 from agent.schema.catalog import ForeignKey
+from agent.settings import SourceSettings
+from agent.sources.source import open_source
 from agent.sql import engines
 from agent.types import Limits
-from tests.databases import open_url
+from tests.databases import make_database, open_url, url
 
 
 def make(path: Path, script: str) -> str:
@@ -68,3 +78,17 @@ def test_a_missing_driver_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(engines, "find_spec", lambda _: None)
     with pytest.raises(DriverMissing, match=r"datasphinx\[postgres\]"):
         open_url("postgresql://u@127.0.0.1/x", Limits(1, 10))
+
+
+@pytest.mark.parametrize("column", ["salary", "nothing"])
+def test_errors_do_not_tell_which_columns_a_denied_table_has(tmp_path: Path, column: str) -> None:
+    path = make_database(tmp_path, "CREATE TABLE staff (name TEXT, salary INTEGER)", "CREATE TABLE shops (name TEXT)")
+    settings = SourceSettings(url=SecretStr(url(path)), row_rules={"staff": "deny"})
+    source = open_source(settings, Limits(10, 100), cache_dir=tmp_path)
+
+    for sql in (f"SELECT {column} FROM staff", f"SELECT * FROM shops WHERE name IN (SELECT {column} FROM staff AS s)"):
+        with pytest.raises(NotPermitted):
+            source.execute(sql)
+    with pytest.raises(NamesUnknown):
+        source.execute("SELECT nothing FROM shops")
+    source.close()
