@@ -9,7 +9,7 @@ from langgraph.graph import END, START, StateGraph
 
 from agent import routes
 from agent.answers.outputs import analysis_failure_output
-from agent.compiled_graph import CompiledGraph, compile_graph
+from agent.conversation.compiled_graph import CompiledGraph, compile_graph
 from agent.node_runner import Flow, Node, Router, add_node, described
 from agent.services import Services
 from agent.state import AnalystContext, AnalystInput, AnalystState, GraphOutput, new_analysis

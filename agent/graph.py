@@ -8,7 +8,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
 
 from agent import routes
-from agent.compiled_graph import CompiledGraph, compile_graph
+from agent.conversation.compiled_graph import CompiledGraph, compile_graph
 from agent.node_runner import Node, Router, add_node, described
 from agent.services import Services
 from agent.state import Context, GraphOutput, Input, State

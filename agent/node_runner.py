@@ -15,17 +15,17 @@ from langgraph.types import Command
 
 from agent.answers.outputs import failure_output
 from agent.conversation.conversations import CANCELLATION
+from agent.conversation.run_context import RunContext, run_context
 from agent.core.failure import client_failure, failure_of, server_directories, without_server_paths
 from agent.core.redact import without_paths
 from agent.core.text import valid_json
 from agent.errors import DatasphinxError, InternalError
 from agent.record.step import Audit, Step, current_step, merge_audit, new_audit
-from agent.run_context import RunContext, run_context
+from agent.record.telemetry import check_installed, current_run
+from agent.record.telemetry import node as trace_node
 from agent.run_events import LOGGED_ANSWER, chart_bodies, output_body, run_body, step_body
 from agent.services import Services
 from agent.state import Context, new_run
-from agent.telemetry import check_installed, current_run
-from agent.telemetry import node as trace_node
 
 logger = logging.getLogger("datasphinx")
 

@@ -33,7 +33,6 @@ errors grounding
 settings charts
 core
 record
-telemetry
 state llm sql storage
 run_events retrieval
 knowledge
@@ -44,8 +43,8 @@ clarify
 embedded tools
 connect
 services
-answers conversation proposals run_context
-compiled_graph node_runner responses routes analysis
+answers conversation proposals
+node_runner responses routes analysis
 nodes
 graph analyst
 chat replay evals

@@ -48,8 +48,8 @@ from agent.llm.schemas import GeneratedSQL, Lenient, SQLValidation
 from agent.llm.tool_calls import calls_of
 from agent.messages import Message, message_of
 from agent.record.step import ModelCall, current_step
+from agent.record.telemetry import current_run, record_model_call
 from agent.settings import Settings, provider_of
-from agent.telemetry import current_run, record_model_call
 from agent.types import EmbeddedOptions
 
 _TOO_LONG = re.compile(

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 from agent.errors import ModelUnreachable
 from agent.llm.failures import EndpointFailures
 from agent.messages import Message
-from agent.telemetry import record_model_call
+from agent.record.telemetry import record_model_call
 
 _BATCH = 256
 _CACHED_VECTORS = 50_000

@@ -10,9 +10,9 @@ from agent.conversation.threads import open_threads
 from agent.errors import ConfigurationError, DriverMissing
 from agent.messages import Message
 from agent.record.store import open_store
+from agent.record.telemetry import check_installed
 from agent.services import Services
 from agent.settings import Settings
-from agent.telemetry import check_installed
 
 if TYPE_CHECKING:
     from fastapi import FastAPI

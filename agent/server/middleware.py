@@ -19,12 +19,12 @@ from agent.errors import (
     ReviewNotPermitted,
     RoleMissing,
 )
+from agent.record.telemetry import remote_parent
 from agent.server.errors import problem
 from agent.server.headers import SecurityHeaders
 from agent.server.loopback import foreign_sender
 from agent.server.tenants import ALL_ROLES, Identity, Tenant, Tenants, set_tenant
 from agent.settings import OidcSettings, Role, Settings
-from agent.telemetry import remote_parent
 
 if TYPE_CHECKING:
     from agent.server.tokens import TokenVerifier

@@ -33,6 +33,7 @@ from agent.errors import (
     StatementUnsound,
 )
 from agent.record.step import StatementRun, current_step
+from agent.record.telemetry import current_run, record_statement
 from agent.schema.catalog import Catalog
 from agent.sql.compare import is_ordered
 from agent.sql.database import Database, driver_message
@@ -47,7 +48,6 @@ from agent.sql.secret_outputs import names_columns_after_secrets, reads_secrets,
 from agent.sql.sessions import driver_limits, enforce_time_limit, setup_statements, stop_on_server
 from agent.sql.validation import validated_sql
 from agent.sql.workers import shared_workers
-from agent.telemetry import current_run, record_statement
 from agent.types import Limits, Result, masked
 
 _logger = logging.getLogger("datasphinx")

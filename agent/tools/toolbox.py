@@ -29,8 +29,8 @@ from agent.errors import (
 )
 from agent.llm.formats import function_schema, model_schema
 from agent.record.step import current_step
+from agent.record.telemetry import tool as trace_tool
 from agent.schema import spelling
-from agent.telemetry import tool as trace_tool
 from agent.tools import create_dataset, describe_data, get_schema, plot, resolve_fields, run_query, sample_rows
 from agent.tools.arguments import parse_arguments, read_arguments
 from agent.tools.tool import Arguments, Outcome, Tool, Workbench

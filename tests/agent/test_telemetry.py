@@ -32,10 +32,10 @@ from agent.graph import build_graph
 from agent.llm.embeddings import EndpointEmbedder
 from agent.llm.scripted import ScriptedModel
 from agent.record.store import Store
+from agent.record.telemetry import traced_run
 from agent.replay import replay
 from agent.services import Services
 from agent.settings import load_settings
-from agent.telemetry import traced_run
 from tests.agent.analysis.conftest import TOTAL, step
 from tests.agent.server.mcp.clients import MODES, content, talk
 from tests.agent.server.serving import ASKED, COUNT, LANGSERVE_WARNING, Served, serving

@@ -39,6 +39,7 @@ from agent.core.text import valid_json
 from agent.core.version import package_version
 from agent.errors import DatasphinxError, InputInvalid, InternalError
 from agent.messages import Message
+from agent.record.telemetry import remote_parent
 from agent.run_events import RUN_SQL
 from agent.server.background import time_limit
 from agent.server.mcp import prompts, resources
@@ -51,7 +52,6 @@ from agent.server.metrics import Metrics
 from agent.server.runnable import PlainJSON, ServedGraph
 from agent.server.tenants import Tenant, current_tenant, set_tenant
 from agent.settings import Settings
-from agent.telemetry import remote_parent
 
 logger = logging.getLogger("datasphinx")
 

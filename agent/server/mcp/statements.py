@@ -18,6 +18,7 @@ from agent.errors import (
     StatementError,
 )
 from agent.record.step import Step, current_step, merge_audit, new_audit
+from agent.record.telemetry import traced_run
 from agent.run_events import RUN_SQL, output_body, step_body
 from agent.server.background import cancellable
 from agent.server.mcp.call import Call, limited_rows, open_source, resolve_source
@@ -25,7 +26,6 @@ from agent.server.tenants import current_tenant
 from agent.services import Services
 from agent.sources.source import Source
 from agent.sql.validation import warnings_of
-from agent.telemetry import traced_run
 from agent.types import ErrorInfo, Result, answer_table
 
 _MAX_SQL_CHARS = 100_000

@@ -5,9 +5,9 @@ import asyncio
 from agent.conversation.threads import open_threads
 from agent.errors import DriverMissing
 from agent.record.store import open_store
+from agent.record.telemetry import check_installed
 from agent.services import Services
 from agent.settings import Settings
-from agent.telemetry import check_installed
 
 
 def serve_stdio(settings: Settings | None = None) -> None:

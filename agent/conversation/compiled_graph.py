@@ -16,8 +16,8 @@ from agent.core.cancellation import Cancellation
 from agent.core.langsmith import langsmith, without_tracer
 from agent.core.worker_threads import iterate_in_thread
 from agent.errors import DatasphinxError
+from agent.record.telemetry import traced_run
 from agent.services import Services
-from agent.telemetry import traced_run
 
 _END = object()
 
