@@ -1,1 +1,1 @@
-"""The append-only log of runs: events, store, verification, migrations, and the process log."""
+"""The append-only log of runs: events, store, verification, migrations; the process log, and OpenTelemetry."""
