@@ -198,6 +198,10 @@ def _add_markers(item: pytest.Item) -> None:
             item.add_marker(marker)
 
 
+ON_REQUEST = {"nightly", "warehouse"}
+"""Markers of tests that run only if `-m` names them."""
+
+
 def _group(item: pytest.Item) -> str:
     """Return the group of tests that `item` runs with: those of its server, or else those of its file."""
     markers = {marker.name for marker in item.iter_markers()}
@@ -210,10 +214,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Add implied markers; in a worker of pytest-xdist tell the scheduler the groups, those that take longest first."""
     for item in items:
         _add_markers(item)
-    if "nightly" not in config.option.markexpr:
-        nightly = [item for item in items if item.get_closest_marker("nightly")]
-        items[:] = [item for item in items if item not in nightly]
-        config.hook.pytest_deselected(items=nightly)
+    asked = {marker for marker in ON_REQUEST if marker in config.option.markexpr}
+    left_out = [item for item in items if {marker.name for marker in item.iter_markers()} & (ON_REQUEST - asked)]
+    if left_out:
+        items[:] = [item for item in items if item not in set(left_out)]
+        config.hook.pytest_deselected(items=left_out)
     if hasattr(config, "workerinput"):
         order = {name: number for number, name in enumerate(SHARED)}
         items.sort(key=lambda item: order.get(_group(item), len(order)))

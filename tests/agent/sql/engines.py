@@ -214,8 +214,9 @@ def shop(name: str, folder: Path) -> Iterator[EngineUnderTest]:
 
 def over(names: Iterable[str]) -> pytest.MarkDecorator:
     """Run a test on the engines with these names."""
-    marks = {name: name for name in ("postgres", "mysql", "clickhouse", "spark", "snowflake")} | {
-        "redshift": "postgres"
+    marks = {name: name for name in ("postgres", "mysql", "clickhouse", "spark")} | {
+        "snowflake": "warehouse",
+        "redshift": "postgres",
     }
     params = [pytest.param(name, marks=[getattr(pytest.mark, marks[name])] if name in marks else []) for name in names]
     return pytest.mark.parametrize("engine", params, indirect=True)

@@ -53,6 +53,7 @@ def test_a_missing_driver_is_named_with_its_extra(name: str, monkeypatch: pytest
     assert caught.value.extra == name
 
 
+@pytest.mark.warehouse
 @pytest.mark.parametrize("name", URLS)
 def test_no_secret_is_in_the_name_of_a_source(name: str) -> None:
     for package in ENGINES[name].packages:
@@ -83,6 +84,7 @@ def test_arguments_for_a_file_are_refused(tmp_path: Path) -> None:
         database_of(SourceSettings.model_validate({"url": "sqlite:///x.db", "connect_args": {"timeout": 1}}))
 
 
+@pytest.mark.warehouse
 def test_a_url_that_the_dialect_refuses_is_a_wrong_setting() -> None:
     pytest.importorskip("snowflake.sqlalchemy")
     with pytest.raises(ConfigurationError, match="private_key_file"):
@@ -102,6 +104,7 @@ def test_the_session_has_a_time_limit(dialect: str, expected: tuple[str, ...]) -
     assert setup_statements(connection, dialect, LIMITS) == expected
 
 
+@pytest.mark.warehouse
 def test_sql_server_is_asked_for_a_read_only_replica() -> None:
     pytest.importorskip("pyodbc", reason="pyodbc or the library libodbc is missing", exc_type=ImportError)
     database = Database(f"{URLS['mssql']}?applicationIntent=ReadWrite&TrustServerCertificate=yes")
@@ -110,6 +113,7 @@ def test_sql_server_is_asked_for_a_read_only_replica() -> None:
     assert "TrustServerCertificate=yes" in connection and "ODBC Driver 18 for SQL Server" in connection
 
 
+@pytest.mark.warehouse
 def test_sql_server_without_an_odbc_driver_is_an_error_without_the_password() -> None:
     pytest.importorskip("pyodbc", reason="pyodbc or the library libodbc is missing", exc_type=ImportError)
     url = f"{URLS['mssql']}?driver=no+such+driver"
@@ -118,7 +122,7 @@ def test_sql_server_without_an_odbc_driver_is_an_error_without_the_password() ->
     assert "no such driver" in str(caught.value) and "hunter22" not in str(caught.value)
 
 
-@pytest.mark.snowflake
+@pytest.mark.warehouse
 def test_snowflake_logs_in_with_a_key_pair(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     from tests.fakesnow_server import fakesnow_port
 
@@ -132,7 +136,7 @@ def test_snowflake_logs_in_with_a_key_pair(tmp_path: Path, caplog: pytest.LogCap
     assert "PRIVATE KEY" not in caplog.text
 
 
-@pytest.mark.snowflake
+@pytest.mark.warehouse
 def test_snowflake_names_are_compared_without_case(tmp_path: Path) -> None:
     from sqlalchemy import create_engine
 
@@ -224,6 +228,7 @@ CATALOG = Catalog(
 )
 
 
+@pytest.mark.warehouse
 @pytest.mark.server
 def test_bigquery_limits_bytes_billed_and_time(bigquery: tuple[BigQuery, str]) -> None:
     fake, url = bigquery
@@ -239,6 +244,7 @@ def test_bigquery_limits_bytes_billed_and_time(bigquery: tuple[BigQuery, str]) -
     database.engine.dispose()
 
 
+@pytest.mark.warehouse
 @pytest.mark.server
 def test_bigquery_refuses_a_statement_that_costs_more(bigquery: tuple[BigQuery, str]) -> None:
     fake, url = bigquery
@@ -251,6 +257,7 @@ def test_bigquery_refuses_a_statement_that_costs_more(bigquery: tuple[BigQuery, 
     database.engine.dispose()
 
 
+@pytest.mark.warehouse
 def test_bigquery_without_credentials_is_a_wrong_setting() -> None:
     pytest.importorskip("sqlalchemy_bigquery")
     with pytest.raises(ConfigurationError):
