@@ -75,7 +75,7 @@ def problems_in_data(item: Item, catalog: Catalog, run: Run, values: Callable[[]
         for statement in _statements(item, catalog):
             run(statement.sql, parameters=statement.parameters)
             query = resolve(statement.sql, catalog)
-            for remark in missing_literals(query, values) if query else ():
+            for remark in missing_literals(query, values, excluded=True) if query else ():
                 yield _problem(item, remark.text, is_warning=True)
         if isinstance(item.entry, JoinEntry):
             yield from _cardinality_problems(item, item.entry, catalog, run)

@@ -4,13 +4,12 @@ Row rules have to hold for every table that shows the same rows: partitions, inh
 virtual tables. The statements here are constants. They call no functions that a macro of the database could replace.
 """
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, bindparam, text
 
 _POSTGRES_ROUTINES = """
 SELECT proname FROM pg_catalog.pg_proc p
@@ -84,7 +83,7 @@ _SQLITE_FOREIGN_KEYS = """
         coalesce(f."to", (SELECT name FROM pragma_table_info(f."table", 'main') WHERE pk = f.seq + 1))
     FROM (
         SELECT name, (length(sql) - length(replace(upper(sql), 'FOREIGN KEY', ''))) / 11 AS constraints
-        FROM main.sqlite_master WHERE type = 'table' AND name IN (SELECT value FROM json_each(?))
+        FROM main.sqlite_master WHERE type = 'table' AND name IN :tables
     ) AS t JOIN pragma_foreign_key_list(t.name, 'main') AS f
     ORDER BY t.name, CASE WHEN f.id < t.constraints THEN -1 - f.id ELSE f.id END, f.seq"""
 """Foreign keys in the order of SQLAlchemy: table constraints as written, then those of columns, the last first.
@@ -148,7 +147,8 @@ def sqlite_foreign_keys(connection: Connection, tables: Sequence[str]) -> dict[t
         SQLAlchemyError: the file cannot be read.
     """
     keys: dict[tuple[None, str], dict[int, dict[str, Any]]] = {}
-    rows = connection.exec_driver_sql(_SQLITE_FOREIGN_KEYS, (json.dumps(list(tables)),))
+    statement = text(_SQLITE_FOREIGN_KEYS).bindparams(bindparam("tables", expanding=True))
+    rows = connection.execute(statement, {"tables": list(tables)})
     for table, number, target, column, target_column in rows:
         key = keys.setdefault((None, table), {}).setdefault(
             number,

@@ -387,12 +387,15 @@ class ValueLookup(Protocol):
 _NEAREST = "; nearest: "
 
 
-def missing_literals(query: ResolvedQuery, values: Callable[[], ValueLookup]) -> Iterator[Remark]:
-    """Report literals compared by `=`, `<>` or IN that do not occur in the text column, with the nearest values.
+def missing_literals(
+    query: ResolvedQuery, values: Callable[[], ValueLookup], *, excluded: bool = False
+) -> Iterator[Remark]:
+    """Report literals compared by `=` or IN that do not occur in the text column, with the nearest values.
 
-    This is never a problem, since an empty result may be correct. `values` is called only if there are such literals.
+    With `excluded`, those compared by `<>` are reported too. This is never a problem, since an empty result may be
+    correct. `values` is called only if there are such literals.
     """
-    for table, column, literal in _compared_texts(query)[:_MAX_LOOKUPS]:
+    for table, column, literal in _compared_texts(query, excluded=excluded)[:_MAX_LOOKUPS]:
         index = values()
         if index.contains(table, column, literal) is False:
             nearest = ", ".join(repr(one_line(value)) for value in index.nearest(table, column, literal))
@@ -400,11 +403,11 @@ def missing_literals(query: ResolvedQuery, values: Callable[[], ValueLookup]) ->
             yield Remark(f"no row of {table} has {one_line(literal)!r} in {column}{hint}")
 
 
-def _compared_texts(query: ResolvedQuery) -> list[tuple[str, str, str]]:
+def _compared_texts(query: ResolvedQuery, *, excluded: bool) -> list[tuple[str, str, str]]:
     """Return the table, column and text of each comparison; empty texts are left out, as in `name <> ''`."""
     texts = []
     for scope, _ in query.selects():
-        for node in scope.find_all(exp.EQ, exp.NEQ, exp.In):
+        for node in scope.find_all(exp.EQ, exp.In, *([exp.NEQ] if excluded else [])):
             parts = node.expressions if isinstance(node, exp.In) else [node.this, node.expression]
             reference = next((column for part in (node.this, *parts) if (column := query.column_of(part, scope))), None)
             if reference and reference.column.type_class == "text" and not reference.column.secret:

@@ -80,6 +80,9 @@ def test_stored_values_of_listed_tables_are_found(scripted: Scripted, tmp_path: 
     rows = "INSERT INTO places VALUES ('Vladivostok')"
     path = make_database(tmp_path, *tables, "CREATE TABLE places (label TEXT)", rows)
     agent = scripted({"GeneratedSQL": [{"sql": "SELECT COUNT(*) FROM machine_7"}]}, schema_token_budget=600)
+    source = agent.services.source(url(path))
+    assert source.background and source.background.wait(30)
+
     agent.ask("What is the voltage of machine 7 in Vladivostok?", source=url(path))
 
     assert "mentions: places.label = 'Vladivostok'" in agent.model.calls[-1].prompt

@@ -105,7 +105,15 @@ def test_pages_are_served(served: Served, routes: str, path: str) -> None:
 
 def test_the_schemas_say_what_goes_in_and_comes_out(served: Served) -> None:
     schema = served.http.get("/agent/input_schema").json()
-    inputs = {"question", "output_type", "clarify", "clarification_answer", "enable_sql_validation", "effort"}
+    inputs = {
+        "question",
+        "output_type",
+        "clarify",
+        "clarification_answer",
+        "enable_sql_validation",
+        "effort",
+        "sql_only",
+    }
     assert schema["properties"].keys() == inputs | {"thread_id", "clarification", "feedback"}
     output = served.http.get("/agent/output_schema").json()["$defs"]["Reply"]
     assert {"answer", "sql", "error", "audit", "thread_id", "status"} <= output["properties"].keys()
