@@ -29,10 +29,10 @@ class Terminal:
         os.close(theirs)
         self.shown = ""
 
-    def until(self, wanted: str) -> str:
-        """Read until `wanted` is shown, and return what was."""
+    def until(self, wanted: str, after: str = "") -> str:
+        """Read until `wanted` is shown after the text `after`, and return the text shown since the call."""
         begin = len(self.shown)
-        while wanted not in self.shown[begin:]:
+        while wanted not in self.shown[begin:].partition(after)[2] if after else wanted not in self.shown[begin:]:
             assert self._read(), self.shown
         return self.shown[begin:]
 

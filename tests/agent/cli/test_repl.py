@@ -37,8 +37,7 @@ def terminal(model: FakeOpenAI) -> Iterator[Terminal]:
 def enter(terminal: Terminal, line: str) -> str:
     """Enter a line, and return what is shown until the next prompt."""
     terminal.type(f"{line}\r")
-    terminal.until(line)
-    return terminal.until("› ")
+    return terminal.until("› ", after=line)
 
 
 def test_questions_and_commands(terminal: Terminal, model: FakeOpenAI, tmp_path: Path) -> None:
