@@ -68,13 +68,12 @@ def _speller(names: set[str], rng: Random) -> Mapping[str, str]:
     style = rng.choice((None, *_STYLES))
     synonyms = sorted(_synonyms().items())
     word_for = {word: rng.choice(others) for word, others in synonyms if rng.random() < _SYNONYM_PROBABILITY}
-    spelt = {name: _styled(_WORDS.sub(lambda match: _other(match[0], word_for), name), style) for name in names}
+    spelt = {}
+    for name in names:
+        other = _WORDS.sub(lambda match: _other(match[0], word_for), name)
+        words = _WORDS.findall(other)
+        spelt[name] = style(words) if style and words else other
     return spelt if len({name.lower() for name in spelt.values()}) == len({name.lower() for name in names}) else {}
-
-
-def _styled(name: str, style: Style | None) -> str:
-    words = _WORDS.findall(name)
-    return style(words) if style and words else name
 
 
 @cache

@@ -44,7 +44,8 @@ def declared(column: SpiderColumn, literals: Sequence[str], is_text: bool) -> st
     if column.type == "number":
         if is_text:
             return "TEXT"
-        return "REAL" if _is_real(name, literals) else "INTEGER"
+        is_real = (_REAL.search(name) and not _WHOLE.search(name)) or any("." in literal for literal in literals)
+        return "REAL" if is_real else "INTEGER"
     if column.type == "boolean":
         return "BOOLEAN"
     if column.type == "time":
@@ -167,10 +168,6 @@ def _is_dated(name: str, kind: str, chosen_literals: Sequence[Value]) -> bool:
     if kind != "TEXT":
         return True
     return bool(_DATE_NAME.search(name)) and all(re.match(r"\d{4}", str(value)) for value in chosen_literals)
-
-
-def _is_real(name: str, literals: Sequence[str]) -> bool:
-    return bool(_REAL.search(name) and not _WHOLE.search(name)) or any("." in literal for literal in literals)
 
 
 def _of_kind(literal: str, kind: str) -> Value:

@@ -63,15 +63,13 @@ def without_formula(value: Any) -> Any:
     text = _text(value)
     if _NUMBER.fullmatch(text):
         return text
-    start = next((at for at, character in enumerate(text) if not _is_ignored(character)), len(text))
+    # Spreadsheets skip white space, invisible characters and quotes at the beginning of a cell.
+    start = next(
+        (at for at, char in enumerate(text) if char != '"' and unicodedata.category(char)[0] not in "CZ"), len(text)
+    )
     rest = _INNER_FORMULA.sub(r"\1'", text[start:])
     mark = "'" if text[:1] in ("\t", "\r", "\n") or _FORMULA.match(rest) else ""
     return f"{mark}{text[:start]}{rest}"
-
-
-def _is_ignored(character: str) -> bool:
-    """Return whether spreadsheets skip `character` at the beginning of a cell: white space, invisible ones, quotes."""
-    return character == '"' or character.isspace() or unicodedata.category(character)[0] in "CZ"
 
 
 def _write_xlsx(table: AnswerTable, path: Path) -> None:

@@ -40,7 +40,7 @@ def list_sources(as_json: AsJson = False) -> None:
     from agent.core.redact import without_password
 
     services = services_of()
-    in_file = _names_in_file()
+    in_file = _sources_of(_document())
     sources = []
     for name, settings in services.settings.sources.items():
         place = str(Path(_file()).resolve()) if name in in_file else "environment"
@@ -210,10 +210,6 @@ def _document() -> "TOMLDocument":
 def _sources_of(document: "TOMLDocument") -> Any:
     """Return the table of sources in `document`, which may be empty."""
     return document.get("sources", {})
-
-
-def _names_in_file() -> set[str]:
-    return set(_sources_of(_document()))
 
 
 def _write(document: "TOMLDocument") -> None:

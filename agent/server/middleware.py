@@ -206,7 +206,9 @@ class Authentication:
         try:
             identity = await self._identify(Headers(scope=scope))
             if not is_open:
-                _require(_ROLES.get(path.lstrip("/").partition("/")[0], "ask"), identity)
+                role = _ROLES.get(path.lstrip("/").partition("/")[0], "ask")
+                if role not in identity.roles:
+                    raise ReviewNotPermitted() if role == "review" else RoleMissing(role)
         except DatasphinxError as error:
             if not is_open:
                 await problem(error, scope)(scope, receive, send)
@@ -230,11 +232,6 @@ class Authentication:
         if bearer and self._tokens:
             return await self._tokens.identify(bearer)
         raise KeyMissing()
-
-
-def _require(role: Role, identity: Identity) -> None:
-    if role not in identity.roles:
-        raise ReviewNotPermitted() if role == "review" else RoleMissing(role)
 
 
 class LoopbackOnly:

@@ -100,14 +100,12 @@ class TokenVerifier:
             value = _claim(claims, path)
             if value is None:
                 continue
-            if isinstance(value, bool) or not isinstance(value, str | int | float) or not _is_usable(value):
+            is_scalar = isinstance(value, str | int | float) and not isinstance(value, bool)
+            is_valid = valid_text(value) == value if isinstance(value, str) else is_scalar and math.isfinite(value)
+            if not is_scalar or not is_valid:
                 raise TokenNotPermitted(Message("token_claim_unusable", claim=path))
             values[name] = value
         return values
-
-
-def _is_usable(value: str | int | float) -> bool:
-    return valid_text(value) == value if isinstance(value, str) else math.isfinite(value)
 
 
 def _claim(claims: Mapping[str, Any], path: str) -> Any:

@@ -120,7 +120,8 @@ def resolved_query(sql: str, catalog: Catalog, *, expand_stars: bool = False) ->
 
 def _resolved_text(sql: str, catalog: Catalog, *, expand_stars: bool = False) -> ResolvedQuery | None:
     (tree,) = shared_trees(sql, catalog.dialect)
-    expand_stars = expand_stars and _has_stars(tree)
+    # `COUNT(*)` has nothing to expand.
+    expand_stars = expand_stars and any(not isinstance(star.parent, exp.Count) for star in tree.find_all(exp.Star))
 
     def scopes() -> _Scopes | None:
         query = qualify_names(tree, catalog, expand_stars=expand_stars)
@@ -137,11 +138,6 @@ def _completed(scope: Scope) -> Scope:
     """Return `scope` with the properties that sqlglot computes on first use, which is not thread-safe."""
     _ = scope.selected_sources, scope.columns, scope.external_columns, scope.pivots
     return scope
-
-
-def _has_stars(tree: exp.Expr) -> bool:
-    """Return whether `tree` has a star other than that of `COUNT(*)`."""
-    return any(not isinstance(star.parent, exp.Count) for star in tree.find_all(exp.Star))
 
 
 def table_of(source: exp.Table, catalog: Catalog) -> Table | None:

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from random import Random
-from typing import Any
 
 import sqlglot
 from sqlglot import exp
@@ -77,11 +76,7 @@ def _is_sensible(draft: Draft, reader: Reader) -> bool:
         return False
     if len(rows) == 1 and any(value in (None, 0, "", "0") for value in rows[0]):
         return False
-    if len(rows) > 1 and (_column_empty(rows) or all(row == rows[0] for row in rows)):
+    has_empty_column = any(all(row[at] in (None, 0) for row in rows) for at in range(len(rows[0])))
+    if len(rows) > 1 and (has_empty_column or all(row == rows[0] for row in rows)):
         return False
     return draft.baseline is None or reader.rows(executable(draft.baseline.sql())) != rows
-
-
-def _column_empty(rows: list[list[Any]]) -> bool:
-    """Return whether a column is NULL or zero in every row."""
-    return any(all(row[at] in (None, 0) for row in rows) for at in range(len(rows[0])))

@@ -77,7 +77,11 @@ def runnable_routes(served: ServedGraph) -> APIRouter:
     async def stream_events(body: Any = checked) -> EventSourceResponse:
         """Ask one question; `data` events contain LangChain's events, version 2."""
         events = served.astream_events(body.input.model_dump(), _config(served), version="v2", **_filters(body))
-        return EventSourceResponse(_events({**event, "metadata": _public(event)} async for event in events))
+        shown = (
+            {**event, "metadata": {name: value for name, value in event["metadata"].items() if name[:2] != "__"}}
+            async for event in events
+        )
+        return EventSourceResponse(_events(shown))
 
     one, many = _request(served, "input"), _request(served, "inputs")
     router.post("/invoke", response_model=InvokeResponse, openapi_extra=one)(invoke)
@@ -111,10 +115,6 @@ def _config(served: ServedGraph) -> RunnableConfig:
 
 def _filters(body: Any) -> dict[str, Any]:
     return {name: value for name, value in body if name.startswith(("include_", "exclude_"))}
-
-
-def _public(event: Any) -> dict[str, Any]:
-    return {name: value for name, value in event["metadata"].items() if not name.startswith("__")}
 
 
 def _new_id() -> str:

@@ -147,7 +147,8 @@ def overall(reader: Reader) -> Draft | None:
 
 def computed(reader: Reader) -> Draft | None:
     """Ask for the total of a product of two columns, overall or by group."""
-    products = [(rows, what) for rows, what in ((s, product(s, reader)) for s in _all_some(reader)) if what]
+    subjects = [some(entity, reader, plain=0.7) for entity in reader.view.all_with("measures")]
+    products = [(rows, what) for rows, what in ((s, product(s, reader)) for s in subjects) if what]
     if not products:
         return None
     rows, what = reader.rng.choice(products)
@@ -218,7 +219,3 @@ def _any_aggregate(rows: Subject, reader: Reader) -> Quantity:
     if rows.entity.sums and reader.rng.random() < 0.5:
         return aggregate("SUM", reader.rng.choice(rows.entity.sums), rows, reader)
     return aggregate(reader.rng.choice(functions), reader.rng.choice(rows.entity.measures), rows, reader)
-
-
-def _all_some(reader: Reader) -> list[Subject]:
-    return [some(entity, reader, plain=0.7) for entity in reader.view.all_with("measures")]
