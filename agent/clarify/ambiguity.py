@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import NamedTuple
 
 from agent.messages import Language, render
-from agent.retrieval.linked_values import LinkedValue, linked_values, named_spans
+from agent.retrieval.linked_values import LinkedValue, named_spans
 from agent.retrieval.value_index import ValueIndex, ValueMatch
 from agent.schema.catalog import Catalog, Column, Table
 from agent.schema.describe import Selection
@@ -125,7 +125,7 @@ def _position(stemmed: str, question: str) -> int:
     return question.find(_original_word(stemmed, question)) % (len(question) + 1)
 
 
-def ambiguous_values(question: str, values: ValueIndex, catalog: Catalog, selection: Selection) -> Iterator[Ambiguity]:
+def ambiguous_values(question: str, source: Source, selection: Selection) -> Iterator[Ambiguity]:
     """Yield each phrase that matches several stored values, with these as `table.column = 'value'`.
 
     A value stored in several columns is ambiguous unless the question names exactly one of the columns or foreign keys
@@ -133,16 +133,16 @@ def ambiguous_values(question: str, values: ValueIndex, catalog: Catalog, select
     name is quoted, are spelled similarly.
     """
     by_phrase: dict[str, list[LinkedValue]] = {}
-    for link in linked_values(question, values, selection):
+    for link in source.linked_values(question, selection):
         by_phrase.setdefault(link.phrase, []).append(link)
     for phrase, links in by_phrase.items():
-        best = _best_links(links, question, catalog)
+        best = _best_links(links, question, source.catalog)
         if len(best) > 1:
             yield _value_ambiguity(phrase, best)
     linked = {phrase.casefold() for phrase in by_phrase}
     for phrase, is_quoted in named_spans(question):
         if not any(phrase.casefold() in other or other in phrase.casefold() for other in linked):
-            matches = _matches_in_one_column(phrase, values, selection, include_similar=is_quoted)
+            matches = _matches_in_one_column(phrase, source.values, selection, include_similar=is_quoted)
             if len(matches) > 1:
                 yield _value_ambiguity(phrase, matches)
 
@@ -236,7 +236,7 @@ def find_ambiguities(question: str, source: Source, selection: Selection) -> lis
     for match in reversed(matches):
         if any(source.knowledge.is_valid(item) for item in match.items):
             question = f"{question[: match.start]} {question[match.end :]}"
-    by_values = ambiguous_values(question, source.values, source.catalog, selection)
+    by_values = ambiguous_values(question, source, selection)
     by_columns = ambiguous_columns(question, source.catalog, selection)
     return [*by_values, *by_columns, *ambiguous_wording(question, source.catalog, selection)][:_MAX_AMBIGUITIES]
 

@@ -7,11 +7,12 @@ from contextlib import ExitStack, aclosing, closing
 from typing import Any, Literal, cast
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.conversation.drafts import DraftPiece, Drafts
 from agent.conversation.reply import Reply, reply_of
-from agent.conversation.threads import PLAIN_VALUES, Threads, config_of
+from agent.conversation.threads import Threads, config_of
 from agent.core.cancellation import Cancellation
 from agent.core.worker_threads import iterate_in_thread
 from agent.datasets.limits import ProgressEvent
@@ -128,13 +129,14 @@ class ThreadRun:
         With `run_id` it continues from that run of the thread, if necessary on a new thread.
         """
         self.thread_id = thread_id or uuid.uuid4().hex
-        self.memory = InMemorySaver(serde=PLAIN_VALUES)
+        self.memory = _RunMemory()
         self.checkpoint_id: str | None = None
         """The id of the stored checkpoint; None until `keep` has returned."""
         self._threads, self._is_new = threads, thread_id is None
         self._graph, self._run_id = graph, run_id
         self._key = threads.key(graph, self.thread_id)
-        self._before: dict[str, Any] = {}
+        self._id_before: str | None = None
+        self._versions_before: ChannelVersions = {}
         self._cancellation = Cancellation()
         self._claim, self._mutex = ExitStack(), threading.Lock()
 
@@ -170,9 +172,10 @@ class ThreadRun:
                 self.thread_id = uuid.uuid4().hex
                 self._key = self._threads.key(self._graph, self.thread_id)
             else:
-                self._before = {**stored.checkpoint}
-            versions = stored.checkpoint["channel_versions"]
-            self.memory.put(config_of(self._key), stored.checkpoint, stored.metadata, versions)
+                # The run changes the versions in the checkpoint.
+                self._id_before = stored.checkpoint["id"]
+                self._versions_before = {**stored.checkpoint["channel_versions"]}
+            self.memory.put(config_of(self._key), stored.checkpoint, stored.metadata, {})
 
     def keep(self) -> None:
         """Write the copy back to the store.
@@ -186,18 +189,18 @@ class ThreadRun:
             self.check()
             after = self.memory.get_tuple(config_of(self._key))
             assert after
-            before, config = self._before.get("channel_versions", {}), config_of(self._key)
+            config = config_of(self._key)
             changed = {
                 name: version
                 for name, version in after.checkpoint["channel_versions"].items()
-                if before.get(name) != version
+                if self._versions_before.get(name) != version
             }
-            if self._before:
-                config["configurable"]["checkpoint_id"] = self._before["id"]
+            if self._id_before:
+                config["configurable"]["checkpoint_id"] = self._id_before
             metadata: Any = {name: value for name, value in after.metadata.items() if name in _METADATA}
             with self._threads.saver() as saver:
                 stored = saver.get_tuple(config_of(self._key))
-                if (stored.checkpoint["id"] if stored else None) != self._before.get("id"):
+                if (stored.checkpoint["id"] if stored else None) != self._id_before:
                     raise ThreadBusy(self.thread_id)
                 saver.put(config, after.checkpoint, metadata, changed)
             self.checkpoint_id = after.checkpoint["id"]
@@ -215,6 +218,28 @@ class ThreadRun:
         self._cancellation.cancel()
         with self._mutex:
             self._claim.close()
+
+
+class _RunMemory(InMemorySaver):
+    """The checkpoint of one run, not serialized: only the store serializes it, once the run is complete."""
+
+    _stored: CheckpointTuple | None = None
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Return the checkpoint that was put last."""
+        return self._stored
+
+    def put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Replace the checkpoint, and return its configuration."""
+        own: RunnableConfig = {"configurable": {**config["configurable"], "checkpoint_id": checkpoint["id"]}}
+        self._stored = CheckpointTuple(own, checkpoint, metadata)
+        return own
 
 
 def run_recorded(

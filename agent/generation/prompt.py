@@ -12,7 +12,6 @@ from langchain_core.messages import BaseMessage
 
 import prompts
 from agent.generation.definitions import definitions_of
-from agent.retrieval.linked_values import linked_values
 from agent.schema.describe import Selection, describe, literal, quoted_key
 from agent.schema.personal import personal_kind
 from agent.schema.words import normal_form
@@ -94,10 +93,9 @@ def _stored_values(state: State, source: Source) -> list[str]:
     text, selection = "\n".join(said), state["relevant_tables_with_rel_columns"]
     if table_list(state, source):
         selection = {**selection, **{k: v for k, v in source.shown_catalog.selection().items() if k not in selection}}
-    links = source.memoized(("values", text, _as_key(selection)), lambda: linked_values(text, source.values, selection))
     quote = source.database.quote
     conditions = []
-    for link in links:
+    for link in source.linked_values(text, selection):
         table, samples = source.catalog.tables[link.table], source.catalog.values.get((link.table, link.column), ())
         is_exact = normal_form(link.phrase) == normal_form(link.value)
         if is_exact or not personal_kind(table.name, link.column, samples):

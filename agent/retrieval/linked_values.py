@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
@@ -177,14 +178,15 @@ def _add_matches(
     matches_by_span[span] = sorted(best_by_column.values(), key=rank)[:_MAX_COLUMNS]
 
 
-def _spans(question: str) -> list[_Span]:
+@lru_cache(maxsize=512)
+def _spans(question: str) -> tuple[_Span, ...]:
     """Return possible values, best first: quoted texts, then phrases, the longest first."""
     quoted_spans = []
     for match in _QUOTED.finditer(question):
         text = next(filter(None, match.groups()), "")
         if normal_form(text):
             quoted_spans.append(_Span(text, *match.span(match.lastindex or 0), units=len(text.split()), is_quoted=True))
-    return quoted_spans + sorted(_runs(question), key=lambda span: (-span.units, span.start))
+    return (*quoted_spans, *sorted(_runs(question), key=lambda span: (-span.units, span.start)))
 
 
 def _runs(question: str) -> Iterator[_Span]:

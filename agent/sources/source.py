@@ -20,10 +20,11 @@ from agent.knowledge.labels import LabelledValues, Labels, labels_of
 from agent.knowledge.source_knowledge import NO_SOURCE_KNOWLEDGE, SourceKnowledge
 from agent.messages import Message
 from agent.retrieval.index import SchemaIndex
+from agent.retrieval.linked_values import LinkedValue, linked_values
 from agent.retrieval.semantic import Embedder
 from agent.retrieval.value_index import ValueIndex
 from agent.schema.catalog import Catalog
-from agent.schema.describe import compact_lines, estimate_tokens
+from agent.schema.describe import Selection, compact_lines, estimate_tokens
 from agent.schema.secret import unmatched_patterns
 from agent.settings import SourceSettings
 from agent.sources.background import JOIN_S, Background
@@ -42,7 +43,8 @@ from agent.types import Limits, Result
 
 _REFRESH_AFTER_S = 300.0
 _MAX_SHOWN_RIGHTS = 3
-_MAX_MEMOIZED = 64
+_MAX_MEMOIZED = 1024
+"""Four values for each of the 256 questions that run at once; with fewer, their model calls compute them again."""
 
 T = TypeVar("T")
 
@@ -147,7 +149,7 @@ class Source:
     def memoized(self, key: Hashable, compute: Callable[[], T]) -> T:
         """Return what `compute` returned for `key`, which has to depend on the source and `key` alone.
 
-        The last 64 values are kept, so that several model calls about a question render its prompt once.
+        The last 1,024 values are kept, so that several model calls about a question render its prompt once.
         """
         with self._lock:
             if key in self._memory:
@@ -181,6 +183,13 @@ class Source:
             return ""
 
         return self.memoized(("table list", max_tokens), render)
+
+    def linked_values(self, question: str, selection: Selection) -> tuple[LinkedValue, ...]:
+        """Return the stored values of columns in `selection` that words of `question` refer to."""
+        with self._lock:
+            index = self._values.current()
+        key = ("values", index, question, tuple((table, tuple(columns)) for table, columns in selection.items()))
+        return self.memoized(key, lambda: tuple(linked_values(question, self.values, selection)))
 
     @property
     def values(self) -> ValueIndex:

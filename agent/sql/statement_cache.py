@@ -11,11 +11,12 @@ from agent.schema.catalog import Catalog
 
 T = TypeVar("T")
 
-_MAX_VALUES = 256
+_MAX_VALUES = 512
+"""The statement of the model, and the printed one, of each of the 256 questions that run at once."""
 
 
 class StatementCache(Generic[T]):
-    """The last 256 values computed from a statement and a catalog alone. Thread-safe.
+    """The last 512 values computed from a statement and a catalog alone. Thread-safe.
 
     Catalogs may be large, so the cache holds weak references to them; values must not refer to them either.
     """

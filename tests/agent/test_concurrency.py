@@ -20,9 +20,11 @@ from agent.graph import Graph, build_graph
 from agent.llm.scripted import ScriptedModel
 from agent.record.events import Event
 from agent.record.recorder import Recorder
+from agent.retrieval.linked_values import LinkedValue, linked_values
 from agent.services import Services
 from agent.settings import Settings, load_settings
 from tests.agent.server.serving import LANGSERVE_WARNING, serving
+from tests.conftest import VALID
 from tests.eventually import eventually
 from tests.under_load import ask_for, check_own, number_in
 
@@ -95,6 +97,22 @@ def test_questions_to_the_graph(settings: Settings, waiting_model: ScriptedModel
     assert [output["error"] for output in outputs] == [None] * len(NUMBERS)
     assert [output["value"] for output in outputs] == list(NUMBERS)
     assert len({output["audit"]["trace_id"] for output in outputs}) == len(NUMBERS)
+
+
+def test_questions_at_once_search_their_stored_values_once(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    searched = []
+
+    def counting(question: str, *arguments: Any) -> list[LinkedValue]:
+        searched.append(question)
+        return linked_values(question, *arguments)
+
+    monkeypatch.setattr("agent.sources.source.linked_values", counting)
+    answers = {"GeneratedSQL": [when_all_have_asked(order_of)], "SQLValidation": [VALID]}
+    model = ScriptedModel(answers, repeat_last=True)
+    settings = load_settings(cache_dir=cache_dir, enable_sql_validation=True)
+    asyncio.run(ainvoke(build_graph(Services(settings, model=model))))
+
+    assert sorted(searched) == sorted(given["question"] for given in QUESTIONS)
 
 
 def test_questions_to_an_agent(settings: Settings, waiting_model: ScriptedModel) -> None:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,10 @@ from sqlalchemy import Connection, Engine, event
 from sqlglot import exp
 from sqlglot.parser import Parser
 
+from agent.conversation.conversations import Conversations
+from agent.conversation.sqlite_threads import SqliteThreads
+from agent.conversation.threads import PLAIN_VALUES
+from agent.sources import source
 from agent.sql import names
 from tests.conftest import ScriptedAgent
 
@@ -33,7 +38,9 @@ def stored_record() -> bool:
 
 @pytest.fixture
 def counts(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
-    """The number of parses, qualifications and copies of statements, and of transactions that write to the record."""
+    """The number of parses, qualifications and copies of statements, of searches for stored values, of serializations
+    of threads, and of transactions that write to the record.
+    """
     counted: Counter[str] = Counter()
 
     def count(name: str, of: Any, attribute: str) -> None:
@@ -48,6 +55,9 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
     count("parses", Parser, "parse")
     count("qualifications", names, "qualify")
     count("copies", exp.Select, "copy")
+
+    count("value searches", source, "linked_values")
+    count("serializations", PLAIN_VALUES, "dumps_typed")
 
     def committed(connection: Connection) -> None:
         counted["transactions"] += bool(connection.get_execution_options().get("writes"))
@@ -98,6 +108,27 @@ def test_a_question_writes_its_record_in_two_transactions(
     assert warm.services.store
     kinds = [event.kind for event in warm.services.store.run(output["audit"]["trace_id"])]
     assert (kinds[0], kinds[-1]) == ("run", "output") and len(kinds) > 10
+
+
+def test_a_question_searches_its_stored_values_once(agent: Callable[[], ScriptedAgent], counts: Counter[str]) -> None:
+    warm = agent()
+    counts.clear()
+    assert warm.ask(QUESTION)["status"] == "ok"
+
+    assert counts["value searches"] == 1
+
+
+def test_a_question_and_a_follow_up_serialize_their_thread_once_each(
+    scripted: Scripted, counts: Counter[str], tmp_path: Path
+) -> None:
+    graph = scripted({"GeneratedSQL": [{"sql": SQL.format(number=1)}]}).graph
+    conversations = Conversations(graph, SqliteThreads(tmp_path))
+    [*_, (_, first)] = conversations.stream({"question": QUESTION})
+    assert counts["serializations"] == 1
+
+    [*_, (_, second)] = conversations.stream({"question": "as a table"}, first["thread_id"])
+    assert counts["serializations"] == 2
+    assert second["tables"] == first["tables"] and second["run_id"] != first["run_id"]
 
 
 def test_a_question_makes_two_model_calls_and_runs_one_statement(agent: Callable[[], ScriptedAgent]) -> None:

@@ -1,9 +1,8 @@
 """How much time datasphinx itself takes, beside the model: `make bench` prints it.
 
 CPU time per question in the warm graph, of `datasphinx ask` before its first model call, of `datasphinx --help` and of
-`import datasphinx`. Each figure comes with a baseline that is measured in turn with it, and with the ratio of both,
-which depends on the load of the machine much less than the time does. The last figures are what it costs that
-statements on SQLite and DuckDB files run in a process that can be killed.
+`import datasphinx`. Each figure comes with a baseline that is measured in turn with it, and with the ratio of both. The
+last figures are what it costs that statements on SQLite and DuckDB files run in a process that can be killed.
 """
 
 import asyncio

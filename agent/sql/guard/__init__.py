@@ -48,6 +48,8 @@ RULES: tuple[Rule, ...] = (
     bounded_joins,
 )
 
+_MAX_CACHED = 512
+"""The statement of the model, and the printed one, of each of the 256 questions that run at once."""
 _MAX_PRINTINGS = 4
 """Maximum number of times a statement is printed until its text no longer changes."""
 _MAX_SECONDS = 5.0
@@ -70,7 +72,7 @@ def parse(sql: str, dialect: str) -> tuple[exp.Expr, ...]:
     return tuple(tree.copy() for tree in _parse(sql, dialect).trees)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=_MAX_CACHED)
 def shared_trees(sql: str, dialect: str) -> tuple[exp.Expr, ...]:
     """Return the statements in `sql` as `parse` does, as trees that all callers share and must not modify.
 
@@ -82,7 +84,7 @@ def shared_trees(sql: str, dialect: str) -> tuple[exp.Expr, ...]:
     return parse(sql, dialect)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=_MAX_CACHED)
 def _tokens(sql: str, dialect: str) -> tuple[Token, ...]:
     """Return the tokens of `sql`.
 
@@ -95,7 +97,7 @@ def _tokens(sql: str, dialect: str) -> tuple[Token, ...]:
         raise ValueError(str(error).splitlines()[0]) from error
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=_MAX_CACHED)
 def _parse(sql: str, dialect: str) -> _Parsed:
     tokens = _tokens(sql, dialect)
     try:
@@ -143,7 +145,7 @@ def sanitize(
         return "", (Finding("parsable", f"the statement could not be checked ({type(error).__name__})"),)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=_MAX_CACHED)
 def _sanitize(
     sql: str, dialect: str, names: ReadableNames, values: tuple[tuple[str, Value], ...]
 ) -> tuple[str, tuple[Finding, ...]]:
