@@ -18,7 +18,7 @@
     └── Terminal                     the question ends with this error
         ├── InvalidQuestion          empty, without words, or not text        reason
         ├── QuestionTooLong          the question exceeds the character limit chars, limit
-        ├── OffTopic                 no table is related to the question    reason
+        ├── OffTopic                 no table is related to the question    reason, tables
         ├── CannotAnswer             the files lack what the question needs reason
         ├── InputInvalid             an input other than the question         name, reason
         ├── NothingAsked             no clarifying question is open
@@ -372,10 +372,11 @@ class QuestionTooLong(Terminal):
 
 @dataclass(eq=False)
 class OffTopic(Terminal):
-    """No table of the source is related to the question; `reason` says why, and what can be asked."""
+    """No table of the source is related to the question; `reason` says why, and `tables` names some of the tables."""
 
     code = "off_topic"
     reason: str = ""
+    tables: tuple[str, ...] = ()
 
 
 @dataclass(eq=False)

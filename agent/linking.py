@@ -87,7 +87,8 @@ def off_topic(reason: str, source: Source) -> OffTopic:
     tables = list(source.shown_catalog.tables)
     names = ", ".join(tables[:_NAMED_TABLES]) + (", …" if len(tables) > _NAMED_TABLES else "")
     sentence = reason if isinstance(reason, Message) else one_line(reason, _MAX_REASON_CHARS).rstrip(" .!。！")
-    return OffTopic(Message("off_topic_because", reason=sentence or Message("no_table_fits"), tables=names))
+    reason = Message("off_topic_because", reason=sentence or Message("no_table_fits"), tables=names)
+    return OffTopic(reason, tuple(tables[:_NAMED_TABLES]))
 
 
 @dataclass(frozen=True)

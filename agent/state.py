@@ -141,6 +141,8 @@ class Output(TypedDict, total=False):
     """The open clarifying question."""
     definitions: list[AppliedDefinition]
     """The entries of the business knowledge that the statement uses; empty for the analyst."""
+    checked: bool
+    """Whether a model compared the statement with the question and confirmed it."""
     verified: VerifiedAnswer | None
     """The verified query that answered the question; None if a model wrote the statement."""
     error: ErrorInfo | None
@@ -251,6 +253,7 @@ class State(Input, total=False):
     confidence: Confidence | None
     status: Status
     definitions: list[AppliedDefinition]
+    checked: bool
     verified: VerifiedAnswer | None
     audit: Annotated[Audit, merge_audit]
 
@@ -301,6 +304,7 @@ def new_run(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "result": None,
         "sql_error_info": None,
         "definitions": [],
+        "checked": False,
         "verified": None,
         **{name: inputs[name] for name in CARRIED_ON if inputs.get(name) is not None},
     }

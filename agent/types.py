@@ -162,6 +162,8 @@ class ErrorInfo(TypedDict):
 
     code: str
     message: str
+    tables: NotRequired[list[str]]
+    """Names of some tables that can be asked about, if the question is not about the data."""
 
 
 class AnswerTable(TypedDict):

@@ -89,7 +89,8 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         trace_id=state["audit"]["trace_id"],
     )
     definitions = applied_definitions(state, source, sql)
-    output |= {"definitions": definitions, "verified": verified}
+    checked = not verified and (state.get("evidence") or {}).get("is_confirmed", False)
+    output |= {"definitions": definitions, "checked": checked, "verified": verified}
     return {**output, "turns": [*turns, turn][-services.settings.memory_size :]}
 
 

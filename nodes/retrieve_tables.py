@@ -3,7 +3,7 @@
 from typing import Any
 
 from agent.answers.description import description_statement
-from agent.conversation.greetings import is_greeting
+from agent.conversation.greetings import asks_for_help, is_greeting
 from agent.core.failure import failure_of
 from agent.core.text import clean_question
 from agent.errors import NotPermitted
@@ -32,7 +32,7 @@ def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
     source = services.source_with_tables(name, question)
     if not source.shown_catalog.tables:
         raise NotPermitted(next(iter(source.catalog.tables)))
-    if is_greeting(question):
+    if is_greeting(question) or asks_for_help(question):
         raise off_topic(Message("not_about_data"), source)
     attempt = state.get("table_counter", 0) + 1
     # Clients may read the state, so the configured URL, with its password or path, is not kept in it.

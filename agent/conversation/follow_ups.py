@@ -6,7 +6,7 @@ from typing import Any
 
 import prompts
 from agent.conversation.format_changes import asks_for_format
-from agent.conversation.greetings import is_greeting
+from agent.conversation.greetings import asks_for_help, is_greeting
 from agent.core.text import clean_question
 from agent.errors import InvalidQuestion, ModelAnswerUnreadable, QuestionTooLong
 from agent.llm.client import ModelClient
@@ -69,7 +69,7 @@ def is_follow_up(question: Any) -> bool:
 
     True for a continuation ("and in 2024?"), a back reference ("of those"), a request for another format ("as a
     chart"), and for at most four words that do not begin like a question. A false positive costs one model call, which
-    returns the question unchanged. False for a greeting or thanks.
+    returns the question unchanged. False for a greeting, thanks, or a question for help.
 
     >>> is_follow_up("And in 2024?"), is_follow_up("How many customers are there?")
     (True, False)
@@ -77,7 +77,7 @@ def is_follow_up(question: Any) -> bool:
     if not isinstance(question, str) or not question.strip():
         return False
     text = question.strip()
-    if is_greeting(text):
+    if is_greeting(text) or asks_for_help(text):
         return False
     units = UNIT.findall(text)
     count = sum(1 / _HAN_CHARS_PER_WORD if "\u3400" <= unit <= "\u9fff" else 1 for unit in units)

@@ -12,7 +12,7 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
 from agent.core.redact import facts_without_paths
-from agent.errors import BY_CODE, DatasphinxError
+from agent.errors import BY_CODE, DatasphinxError, OffTopic
 from agent.messages import Language, Message, fact_text, render
 from agent.settings import Settings, files_root
 from agent.types import ErrorInfo
@@ -105,7 +105,9 @@ def error_of(failure: dict[str, Any]) -> DatasphinxError:
 
 def error_info(failure: dict[str, Any], language: Language) -> ErrorInfo:
     """Return the stable code of `failure` and its text in `language`."""
-    return ErrorInfo(code=failure["code"], message=render(failure["code"], language, **_details(failure)))
+    error = ErrorInfo(code=failure["code"], message=render(failure["code"], language, **_details(failure)))
+    is_off_topic = failure["code"] == OffTopic.code and failure["facts"].get("tables")
+    return {**error, "tables": list(failure["facts"]["tables"])} if is_off_topic else error
 
 
 def full_text(failure: dict[str, Any], language: Language) -> str:

@@ -58,8 +58,8 @@ def test_output_holds_nothing_of_the_working_state(scripted: Scripted) -> None:
     output = scripted({"GeneratedSQL": [COUNT]}).ask(HOW_MANY)
 
     assert set(output) == {
-        "answer", "output_type", "value", "sql", "tables", "charts", "definitions", "verified", "clarification",
-        "error", "audit", "confidence", "status",
+        "answer", "output_type", "value", "sql", "tables", "charts", "definitions", "checked", "verified",
+        "clarification", "error", "audit", "confidence", "status",
     }  # fmt: skip
 
 
@@ -83,7 +83,9 @@ def test_off_topic_by_the_model_is_final_where_the_whole_schema_was_shown(script
     steps = walk(agent, "What is the GDP of France?")
 
     assert nodes(steps) == [*TO_GENERATION, "answer"]
-    assert final(steps)["error"] == {"code": "off_topic", "message": "The question is not about this data"}
+    error = final(steps)["error"]
+    assert (error["code"], error["message"]) == ("off_topic", "The question is not about this data")
+    assert error["tables"][:2] == ["categories", "channels"]
     assert final(steps)["answer"] == (
         "The question is not about this data: No table contains GDP. These tables can be asked about: "
         "categories, channels, customers, employees, order_items, orders, products, regions, returns"
@@ -462,7 +464,8 @@ class TestThread:
         assert ask(HOW_MANY)["error"] is None
 
     def test_failure_of_the_first_question_is_gone(self, ask: Callable[..., dict[str, Any]]) -> None:
-        assert ask("hello")["error"]["code"] == "off_topic"
+        for words in ("hello", "What can I ask?", "Что можно спросить?"):
+            assert ask(words)["error"]["code"] == "off_topic"
         assert ask(HOW_MANY)["error"] is None
 
     def test_what_a_question_came_with_holds_to_its_end(self, ask: Callable[..., dict[str, Any]]) -> None:

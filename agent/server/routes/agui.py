@@ -44,6 +44,7 @@ _IN_STATE = (
     "status",
     "clarification",
     "definitions",
+    "checked",
     "error",
     "thread_id",
 )

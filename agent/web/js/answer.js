@@ -1,45 +1,37 @@
-/** An answer: what it says, the chart, the rows and the statement that prove it. */
+/** An answer: what it says, the chart or the rows, then what it takes for granted, the statement and the details. */
 
 import { chartView } from "./chart.js";
 import { make } from "./dom.js";
-import { costLine, explainFold } from "./explain.js";
+import { explainFold } from "./explain.js";
 import { say } from "./language.js";
 import { isLabel } from "./measures.js";
 import { numberText } from "./numbers.js";
+import { premisesView } from "./premises.js";
 import { sqlView } from "./sql.js";
 import { tableView } from "./table.js";
+import { trustBadge } from "./trust.js";
 
-/** Return the view of an output with an answer or an error to what was `said`; its heading, of class `focus`, takes the focus. */
-export function answerView(output, steps, said) {
+/**
+ * Return the view of an output with an answer to what was `said`; its heading, of class `focus`, takes the focus.
+ * `change(comment)`, if given, asks again with a remark about an assumption or a definition.
+ */
+export function answerView(output, steps, said, change) {
   const tables = shownTables(output);
   return make("div", { class: "answer" },
-    say(make("h3", { class: "focus eyebrow", tabindex: "-1" }), "answer_is"),
+    make("div", { class: "headline" }, say(make("h3", { class: "focus eyebrow", tabindex: "-1" }), "answer_is"), trustBadge(output)),
     figure(output),
     words(output),
-    definitions(output),
-    certainty(output),
+    premisesView(output, change),
     ...output.charts.map((chart) => chartView(chart, said)),
     ...tables.map((table) => tableView(table, output.sql)),
-    output.sql ? sqlView(output.sql) : null,
-    explainFold(output.audit, steps),
-    costLine(output.audit));
+    output.sql ? make("details", { class: "statement" }, make("summary", {}, "SQL"), sqlView(output.sql)) : null,
+    explainFold(output, steps));
 }
 
 function figure({ output_type, value, tables }) {
   if (output_type !== "number") return null;
   const plain = isLabel(tables[0]?.columns[0] ?? "");
   return say(make("p", { class: "figure" }), () => (plain ? String(value) : numberText(value)));
-}
-
-/** Return the terms, metrics and codes that the statement follows, each with its place in the files. */
-function definitions({ definitions = [] }) {
-  if (!definitions.length) return null;
-  return make("ul", { class: "definitions" }, ...definitions.map(({ name, definition, place }) =>
-    make("li", { dir: "auto" }, `${name} = ${definition}; ${place}`)));
-}
-
-function certainty({ confidence }) {
-  return confidence ? make("p", { class: "certainty", dir: "auto", title: confidence.reason }, confidence.word) : null;
 }
 
 /** Return what an output says, without Markdown tables where the rows are shown beside it. */
@@ -51,9 +43,18 @@ function shownTables({ output_type, tables }) {
   return ["number", "string"].includes(output_type) ? [] : tables.filter((table) => table.rows.length);
 }
 
+/** Return the text: its first paragraph is large; what the badge and the chips show is not repeated. */
 function words(output) {
-  const text = wordsOf(output);
-  if (!text) return null;
-  const kind = output.error ? "words error" : "words";
-  return make("p", { class: kind, dir: "auto", role: output.error ? "alert" : null }, text);
+  const [lead, ...others] = wordsOf(output).split("\n\n").filter(Boolean);
+  if (!lead) return null;
+  const told = others.filter((part) => !isShownElsewhere(part, output));
+  return make("div", { class: "words" }, make("p", { class: "lead", dir: "auto" }, lead),
+    ...told.map((part) => make("p", { dir: "auto" }, part)));
+}
+
+/** Return whether a paragraph at the end of an answer only says what is in `audit`, `confidence` or `verified` too. */
+function isShownElsewhere(part, { answer, audit, confidence, status, verified }) {
+  if (audit.assumptions.length && part.endsWith(audit.assumptions.join("; "))) return true;
+  if (!answer.endsWith(part)) return false;
+  return Boolean(verified) || (status === "unsure" && part.includes(confidence.reason));
 }

@@ -5,12 +5,15 @@ import { numberText } from "./numbers.js";
 
 const DECIMAL = /^-?\d+(\.\d+)?$/;
 
-/** Return a value as text; NULL is a dash. Digits are grouped in fractions and measures: other integers may be years and ids. */
-export function cellText(value, isMeasure = false) {
+/**
+ * Return a value as text; NULL is a dash. Digits are grouped in fractions and measures: other integers may be years and ids.
+ * A measure has at least `places` decimal places.
+ */
+export function cellText(value, isMeasure = false, places = 0) {
   if (value === null || value === undefined) return "–";
   if (typeof value === "object") return JSON.stringify(value);
   const isFraction = typeof value === "number" && !Number.isInteger(value);
-  return isMeasure || isFraction ? numberText(value) : String(value);
+  return isMeasure || isFraction ? numberText(value, isMeasure ? places : 0) : String(value);
 }
 
 /** Return whether all values of a column are numbers, also such as come as text because a double would round them. */

@@ -5,10 +5,12 @@ import { answerView } from "./answer.js";
 import { clarificationView } from "./clarification.js";
 import { byId, make } from "./dom.js";
 import { run } from "./events.js";
+import { failedOutputView, failureView } from "./failure.js";
 import { feedbackView } from "./feedback.js";
 import { keep, kept } from "./kept.js";
 import { keptRuns, rejected } from "./restored.js";
-import { failureView, Turn } from "./turn.js";
+import { seenOf } from "./problem.js";
+import { Turn } from "./turn.js";
 
 /** Return the thread that the tab goes on with and what it is about, or null. */
 export function keptConversation() {
@@ -59,7 +61,7 @@ export class Conversation {
     } catch (error) {
       if (this.running !== running) return;
       if (error.status === 404) return this.restart();
-      this.list.replaceChildren(failureView(error, () => this.restore({ thread, graph, named })));
+      this.list.replaceChildren(failureView(seenOf(error), () => this.restore({ thread, graph, named })));
     }
     this.running = null;
   }
@@ -72,7 +74,7 @@ export class Conversation {
         continue;
       }
       if (chosen) this.list.querySelector(`.turn:last-child .option:nth-child(${chosen})`).classList.add("chosen");
-      this.add(new Turn(said, this.graph, null)).body.append(this.view(output, null, said));
+      this.add(new Turn(said, this.graph, null)).body.append(this.view(output, null, said, () => this.ask(said)));
     }
     const last = this.list.lastElementChild;
     last?.scrollIntoView({ block: "start" });
@@ -80,14 +82,14 @@ export class Conversation {
   }
 
   begin(said, input) {
-    const turn = this.add(new Turn(said, this.graph, input, (output, steps) => this.view(output, steps, said)));
+    const turn = this.add(new Turn(said, this.graph, input, (output, steps) => this.view(output, steps, said, () => this.go(turn))));
     turn.again = () => this.go(turn);
     this.go(turn);
   }
 
   /** Add a turn; nothing can be said to those before it any more. */
   add(turn) {
-    for (const old of this.list.querySelectorAll(".feedback, .failure button")) old.remove();
+    for (const old of this.list.querySelectorAll(".feedback, .failure > button, .start button")) old.remove();
     for (const old of this.list.querySelectorAll("fieldset")) old.disabled = true;
     document.body.classList.add("talking");
     this.list.append(turn.element);
@@ -111,7 +113,7 @@ export class Conversation {
     keep("conversation", thread && JSON.stringify({ thread, graph, named }), "sessionStorage");
   }
 
-  view(output, steps, said) {
+  view(output, steps, said, again) {
     const thread_id = output.thread_id;
     if (output.clarification) {
       // After an error the question back is still open.
@@ -119,17 +121,18 @@ export class Conversation {
       return clarificationView(output.clarification, why, (given, shown) =>
         this.begin(shown, { thread_id, clarification_answer: given }));
     }
-    const view = answerView(output, steps, said);
-    if (!output.error && this.graph === "agent") view.append(this.feedback(thread_id));
+    if (output.error) return failedOutputView(output, again, (question) => this.ask(question));
+    if (this.graph !== "agent") return answerView(output, steps, said);
+    const reject = (comment) => this.begin(rejected({ comment }),
+      { thread_id, feedback: { accepted: false, ...(comment && { comment }) } });
+    const view = answerView(output, steps, said, reject);
+    view.append(this.feedback(thread_id, reject));
     return view;
   }
 
-  feedback(thread_id) {
-    const view = feedbackView({
-      accept: () => this.accept(view, { thread_id, feedback: { accepted: true } }),
-      reject: (comment) => this.begin(rejected({ comment }),
-        { thread_id, feedback: { accepted: false, ...(comment && { comment }) } }),
-    });
+  feedback(thread_id, reject) {
+    const accept = () => this.accept(view, { thread_id, feedback: { accepted: true } });
+    const view = feedbackView({ accept, reject });
     return view;
   }
 

@@ -1,4 +1,4 @@
-/** How an answer came about: what was assumed, notes, steps; and what it cost. */
+/** How an answer came about: definitions with their places, notes, steps; and what it cost. */
 
 import { make } from "./dom.js";
 import { say } from "./language.js";
@@ -6,14 +6,15 @@ import { secondsText } from "./numbers.js";
 import { auditSteps } from "./steps.js";
 
 /** Return the fold; `steps` is the list of steps that was shown while it ran, if one was. */
-export function explainFold(audit, steps) {
-  const parts = [named("assumed", audit.assumptions), named("notes", audit.notes), heading("steps")];
+export function explainFold({ audit, definitions = [] }, steps) {
+  const places = definitions.map(({ name, definition, place }) => `${name} = ${definition}; ${place}`);
+  const parts = [named("definitions", places), named("notes", audit.notes), heading("steps")];
   return make("details", { class: "explain" }, say(make("summary"), "explain"),
-    ...parts.flat(), steps?.childElementCount ? steps : auditSteps(audit));
+    ...parts.flat(), steps?.childElementCount ? steps : auditSteps(audit), costLine(audit));
 }
 
 /** Return the line of calls, tokens, money and time. */
-export function costLine(audit) {
+function costLine(audit) {
   const parts = [
     say(make("span"), "calls", { count: audit.llm_calls }),
     say(make("span"), "tokens", { read: audit.prompt_tokens, written: audit.completion_tokens }),
@@ -27,7 +28,7 @@ export function costLine(audit) {
 
 function named(key, texts) {
   if (!texts.length) return [];
-  return [heading(key), make("ul", {}, ...texts.map((each) => make("li", { dir: "auto" }, each)))];
+  return [heading(key), make("ul", { class: key }, ...texts.map((each) => make("li", { dir: "auto" }, each)))];
 }
 
 function heading(key) {

@@ -10,14 +10,31 @@ const formats = new Map();
 
 /**
  * Return a number, or a text of digits where a double would round it, with its digits grouped.
- * None is lost but those of a fraction without an end, which is cut to four places.
+ * None is lost but those of a fraction without an end, which is cut to four places; one with fewer than `places` gets zeros.
  */
-export function numberText(value) {
+export function numberText(value, places = 0) {
   const digits = typeof value === "number" ? shortDigits(value) : value;
-  const [, sign, whole, fraction] = PLAIN.exec(digits) ?? [];
+  const [, sign, whole, found = ""] = PLAIN.exec(digits) ?? [];
   if (whole === undefined) return digits;
+  const fraction = found.padEnd(places, "0");
   const { format, point } = formatOf(current());
   return sign + format.format(BigInt(whole)) + (fraction ? point + fraction : "");
+}
+
+/** Return how many decimal places `numberText` shows of a value. */
+export function placesOf(value) {
+  return PLAIN.exec(typeof value === "number" ? shortDigits(value) : value)?.[3]?.length ?? 0;
+}
+
+/** Return the exact sum of numbers as text, or null if one has no plain digits; null values are left out. */
+export function sumOf(values) {
+  const digits = values.filter((value) => value !== null).map((value) => (typeof value === "number" ? shortDigits(value) : value));
+  if (!digits.length || !digits.every((each) => PLAIN.test(each))) return null;
+  const places = Math.max(...digits.map(placesOf));
+  const total = digits.reduce((sum, each) => sum + BigInt(each.replace(".", "") + "0".repeat(places - placesOf(each))), 0n);
+  const plain = String(total < 0n ? -total : total).padStart(places + 1, "0");
+  const point = plain.length - places;
+  return (total < 0n ? "-" : "") + plain.slice(0, point) + (places ? `.${plain.slice(point)}` : "");
 }
 
 /** Return seconds with one place, as text. */

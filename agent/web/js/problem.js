@@ -15,12 +15,17 @@ export function lost() {
   return new Problem("connection_lost", text("connection_lost"));
 }
 
+/** Return what is shown of an error that was thrown. */
+export function seenOf({ name, code, message, seconds }) {
+  return name === "AbortError" ? { code: "stopped" } : { code, message, seconds };
+}
+
 /** Return the problem that a response with an error status tells of: problem details (RFC 9457), or FastAPI's own. */
 export async function problemOf(response) {
   const body = await response.json().catch(() => ({}));
   const found = problemFrom(body, response.status);
   const seconds = response.headers.get("Retry-After");
-  if (/^\d+$/.test(seconds ?? "")) found.message += ` ${text("wait_s", { seconds })}`;
+  if (/^\d+$/.test(seconds ?? "")) Object.assign(found, { seconds, message: `${found.message} ${text("wait_s", { seconds })}` });
   return found;
 }
 

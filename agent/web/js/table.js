@@ -1,78 +1,125 @@
-/** A table of an answer: sorted by its headers, copied, saved as CSV. */
+/** A table of an answer: sorted by its headers, filtered, added up, copied, saved as CSV. */
 
 import { cellText, isNumeric, sorted } from "./cells.js";
 import { asCsv, asTabs } from "./csv.js";
 import { make } from "./dom.js";
 import { say } from "./language.js";
-import { isMeasure } from "./measures.js";
-import { isCut } from "./numbers.js";
+import { isAdditive, isMeasure } from "./measures.js";
+import { isCut, placesOf, sumOf } from "./numbers.js";
 import { copyButton, saveFile } from "./save.js";
 
 const FIRST_ROWS = 50;
+const FILTERED_FROM = 10;
 
 /**
  * Return the view of `table`, an AnswerTable of the statement `sql`.
- * Its rows are copied and saved in the order in which they stand, and with all digits.
+ * Its rows are copied and saved in the order in which they stand, without those that are filtered out, and with all digits.
  */
 export function tableView(table, sql) {
   const kinds = table.columns.map((name, column) => kindOf(name, table.rows.map((row) => row[column]), sql));
-  const shown = { table, kinds, rows: table.rows, column: null, descending: false, all: table.rows.length <= FIRST_ROWS };
+  const shown = { table, kinds, rows: table.rows, filter: "", column: null, descending: false, all: table.rows.length <= FIRST_ROWS };
+  const count = make("span", { class: "count", role: "status" });
   const body = make("tbody");
-  const heads = table.columns.map((name, column) => head(name, column, shown, () => draw(shown, body, heads)));
-  const grid = make("table", {}, make("thead", {}, make("tr", {}, ...heads)), body);
+  const more = moreButton(shown, () => redraw());
+  const heads = table.columns.map((name, column) => head(name, column, shown, () => redraw()));
+  const sums = sumRow(shown);
+  const redraw = () => draw(shown, { body, heads, sums, count, more });
+  const grid = make("table", {}, make("thead", {}, make("tr", {}, ...heads)), body, sums && make("tfoot", {}, sums));
   const region = make("div", { class: "scroll", role: "region", tabindex: "0" }, grid);
   say(region, "table", {}, "aria-label");
-  draw(shown, body, heads);
-  return make("div", { class: "rows" }, region, moreButton(shown, () => draw(shown, body, heads)), tools(shown));
+  redraw();
+  return make("div", { class: "rows" }, filterField(shown, redraw), region, more, tools(shown, count));
 }
 
 function head(name, column, shown, redraw) {
   const button = make("button", { type: "button", class: "sort" }, make("bdi", {}, name));
-  const cell = make("th", { scope: "col", class: shown.kinds[column].isNumeric ? "number" : null }, button);
+  const cell = make("th", { scope: "col", class: shown.kinds[column].isNumeric ? "number" : null }, make("div", { class: "width" }, button));
   say(button, "sort_by", { name }, "title");
   button.addEventListener("click", () => {
     shown.descending = shown.column === column && !shown.descending;
     shown.column = column;
-    shown.rows = sorted([...shown.table.rows], column, shown.descending);
     redraw();
   });
   return cell;
 }
 
-function draw(shown, body, heads) {
+function filterField(shown, redraw) {
+  if (shown.table.rows.length <= FILTERED_FROM) return null;
+  const field = make("input", { type: "search", class: "filter", autocomplete: "off", dir: "auto" });
+  say(field, "filter_rows", {}, "placeholder");
+  say(field, "filter_rows", {}, "aria-label");
+  field.addEventListener("input", () => {
+    shown.filter = field.value.trim().toLowerCase();
+    redraw();
+  });
+  return field;
+}
+
+/** Set the rows that are shown, by the filter and the order that were chosen. */
+function select(shown) {
+  const { table, kinds, filter, column, descending } = shown;
+  const has = (row) => row.some((value, at) => textOf(value, kinds[at]).toLowerCase().includes(filter) || String(value).toLowerCase().includes(filter));
+  const rows = filter ? table.rows.filter(has) : [...table.rows];
+  shown.rows = column === null ? rows : sorted(rows, column, descending);
+}
+
+function draw(shown, { body, heads, sums, count, more }) {
+  select(shown);
   const rows = shown.all ? shown.rows : shown.rows.slice(0, FIRST_ROWS);
   body.replaceChildren(...rows.map((row) => make("tr", {}, ...row.map((value, column) => cell(value, shown.kinds[column])))));
   heads.forEach((each, column) => {
     if (column === shown.column) each.setAttribute("aria-sort", shown.descending ? "descending" : "ascending");
     else each.removeAttribute("aria-sort");
   });
+  const all = shown.table.rows.length;
+  say(count, shown.filter ? "rows_of" : "row_count", { count: shown.rows.length, all });
+  if (more) {
+    more.hidden = shown.all || shown.rows.length <= FIRST_ROWS;
+    say(more, "more_rows", { count: shown.rows.length });
+  }
+  if (sums) fillSums(sums, shown);
 }
 
-function cell(value, { isNumeric, isMeasure }) {
-  const kind = isNumeric ? "number" : value === null ? "none" : null;
-  const box = make("td", { class: kind, title: isCut(value) ? value : null });
-  return say(box, () => cellText(value, isMeasure));
+function textOf(value, { isMeasure, places }) {
+  return cellText(value, isMeasure, places);
+}
+
+function cell(value, kind) {
+  const box = make("td", { class: kind.isNumeric ? "number" : value === null ? "none" : null, title: isCut(value) ? value : null });
+  return say(box, () => textOf(value, kind));
 }
 
 function kindOf(name, values, sql) {
   const measured = isMeasure(name, values, sql);
-  return { isMeasure: measured, isNumeric: measured || isNumeric(values) };
+  const places = measured ? Math.max(...values.filter((value) => value !== null).map(placesOf)) : 0;
+  return { isMeasure: measured, isNumeric: measured || isNumeric(values), isAdditive: measured && isAdditive(name, sql), places };
+}
+
+/** Return the row of sums, or null if no column adds up, or the first one, which has its label, does. */
+function sumRow({ table, kinds }) {
+  if (table.rows.length < 2 || kinds[0].isAdditive || !kinds.some((kind) => kind.isAdditive)) return null;
+  return make("tr", {}, ...kinds.map((kind, column) => (column === 0
+    ? say(make("th", { scope: "row" }), "sum_of_rows") : make("td", { class: kind.isNumeric ? "number" : null }))));
+}
+
+function fillSums(sums, { rows, kinds }) {
+  kinds.forEach((kind, column) => {
+    if (!kind.isAdditive) return;
+    const sum = sumOf(rows.map((row) => row[column]));
+    say(sums.children[column], () => (sum === null ? "" : textOf(sum, kind)));
+  });
 }
 
 function moreButton(shown, redraw) {
   if (shown.all) return null;
-  const button = make("button", { type: "button", class: "quiet more" });
-  button.addEventListener("click", () => {
+  return make("button", { type: "button", class: "quiet more", on: { click: () => {
     shown.all = true;
-    button.remove();
     redraw();
-  });
-  return say(button, "more_rows", { count: shown.rows.length });
+  } } });
 }
 
-function tools(shown) {
+function tools(shown, count) {
   const current = () => ({ columns: shown.table.columns, rows: shown.rows });
-  const count = say(make("span", { class: "count" }), "row_count", { count: shown.rows.length });
   const save = make("button", { type: "button", class: "quiet" });
   save.addEventListener("click", () => saveFile(new Blob([asCsv(current())], { type: "text/csv" }), "datasphinx.csv"));
   return make("div", { class: "tools" }, count, copyButton(() => asTabs(current())), say(save, "csv"));

@@ -5,7 +5,9 @@ import { wordsOf } from "./answer.js";
 import { byId, make } from "./dom.js";
 import { draftView } from "./draft.js";
 import { run, shareDone } from "./events.js";
-import { say, text } from "./language.js";
+import { failureView } from "./failure.js";
+import { say } from "./language.js";
+import { seenOf } from "./problem.js";
 import { progressView } from "./progress.js";
 import { stepList } from "./steps.js";
 
@@ -35,7 +37,7 @@ export class Turn {
       this.show(view, wordsOf(output));
       return output;
     } catch (error) {
-      this.show(failureView(error, () => this.again()), "");
+      this.show(failureView(seenOf(error), () => this.again()), "");
       return null;
     } finally {
       progress.end();
@@ -69,11 +71,4 @@ export class Turn {
     if (!byId("question").value) view.querySelector(".focus")?.focus({ preventScroll: true });
     this.element.scrollIntoView({ block: "start" });
   }
-}
-
-/** Return the view of an error in place of what was to come; its button, of class `focus`, calls `again`. */
-export function failureView(error, again) {
-  const words = error.name === "AbortError" ? text("stopped") : error.message;
-  const button = make("button", { type: "button", class: "focus", on: { click: again } });
-  return make("div", { class: "failure" }, make("p", { class: "error", role: "alert" }, words), say(button, "again"));
 }

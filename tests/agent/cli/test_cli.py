@@ -45,8 +45,8 @@ def test_json_is_one_object_and_nothing_else(server: FakeOpenAI, run: Run) -> No
     assert (code, err) == (errors.ANSWERED, "")
     assert output["value"] == 10127
     assert set(output) == {
-        "answer", "output_type", "value", "sql", "tables", "charts", "definitions", "verified", "clarification",
-        "error", "audit", "thread_id", "status", "confidence", "run_id",
+        "answer", "output_type", "value", "sql", "tables", "charts", "definitions", "checked", "verified",
+        "clarification", "error", "audit", "thread_id", "status", "confidence", "run_id",
     }  # fmt: skip
 
 

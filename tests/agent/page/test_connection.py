@@ -47,9 +47,12 @@ def test_a_connection_that_is_lost(visit: Visit, cut: str) -> None:
 
 def test_a_problem_is_told_in_its_words(visit: Visit) -> None:
     site = visit(Model(COUNT, reviews=()))
-    events(site.page, 'event: problem\ndata: {"title": "Busy", "detail": "Too many questions.", "status": 429}\n\n')
+    events(site.page, 'event: problem\ndata: {"title": "Busy", "detail": "Too many questions.", "status": 500}\n\n')
     site.ask(HOW_MANY)
-    expect(site.page.get_by_role("alert")).to_have_text("Too many questions.")
+    expect(site.page.get_by_role("heading", name="This does not work right now")).to_be_visible()
+    expect(site.page.get_by_role("alert")).not_to_contain_text("Too many questions.")
+    site.page.get_by_text("For operators").click()
+    expect(site.page.locator(".operators")).to_contain_text("Too many questions.")
 
 
 def test_a_limit_says_when_to_try_again(visit: Visit) -> None:
@@ -61,7 +64,8 @@ def test_a_limit_says_when_to_try_again(visit: Visit) -> None:
         times=1,
     )
     site.ask(HOW_MANY)
-    expect(site.page.get_by_role("alert")).to_have_text("Slow down. Try again in 7 s.")
+    expect(site.page.get_by_role("alert")).to_contain_text("Try again in 7 s.")
+    expect(site.page.get_by_role("heading", name="There are too many questions right now")).to_be_visible()
 
 
 def test_steps_come_while_the_question_runs_and_escape_stops_it(visit: Visit) -> None:
@@ -74,7 +78,7 @@ def test_steps_come_while_the_question_runs_and_escape_stops_it(visit: Visit) ->
     assert model.asked.wait(10)
     site.picture("running")
     site.page.keyboard.press("Escape")
-    expect(site.page.get_by_role("alert")).to_have_text("Stopped.")
+    expect(site.page.get_by_role("heading", name="Stopped")).to_be_visible()
     model.wait.set()
     expect(site.page.get_by_role("button", name="Ask", exact=True)).to_be_enabled()
 

@@ -107,10 +107,12 @@ def test_many_rows_are_shown_when_they_are_asked_for(visit: Visit) -> None:
     expect(site.page.locator("tbody tr")).to_have_count(120)
 
 
-def test_what_was_assumed_stands_in_the_explanation(visit: Visit) -> None:
+def test_an_assumption_is_a_chip_and_the_steps_are_in_the_explanation(visit: Visit) -> None:
     site = visit(Model(BY_AMOUNT, reviews=()), enable_sql_validation=True)
     ask(site, "Show customers by what they spent")
     site.page.locator(".explain summary").click()
-    expect(site.page.locator(".explain")).to_contain_text("cancelled orders count too")
+    expect(site.page.locator(".premise")).to_have_text("cancelled orders count too")
+    answer = site.page.locator(".answer").text_content() or ""
+    assert answer.count("cancelled orders count too") == 1
     expect(site.page.locator(".explain .step")).to_contain_text(["Find tables", "Write SQL", "Run it"])
     expect(site.page.locator(".cost")).to_contain_text("tokens: 240 + 60")

@@ -37,6 +37,13 @@ def test_an_answer_lists_the_definitions_that_it_follows(
             f"phone = orders.channel = 'P'; {tmp_path.name}/metrics.yml:6",
         ]
     )
+    expect(site.page.locator(".premise")).to_contain_text(
+        [
+            "cancelled orders count too",
+            "revenue = sum of total_amount without <b>cancelled</b>",
+            "phone = orders.channel",
+        ]
+    )
     site.ask("How many orders are there?")
     expect(site.page.locator(".answer")).to_have_count(2)
     expect(site.page.locator(".definitions")).to_have_count(1)

@@ -56,4 +56,4 @@ def test_from_a_question_to_the_answer_about_a_workbook(visit: Visit) -> None:
 
 
 def shown_sql(page: Page) -> str:
-    return re.sub(r"\s+", " ", page.locator(".turn").last.locator("code").inner_text())
+    return re.sub(r"\s+", " ", page.locator(".turn").last.locator("code").text_content() or "")

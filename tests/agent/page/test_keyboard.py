@@ -98,6 +98,7 @@ def test_everything_has_a_name_for_a_screen_reader(visit: Visit) -> None:
     expect(site.page.locator(".chart canvas")).to_be_visible()
     expect(site.page.get_by_role("img", name="Chart: Which customers are the best?")).to_be_visible()
     site.page.locator(".explain summary").click()
+    site.page.locator(".statement summary").click()
     snapshot = site.page.locator("body").aria_snapshot()
     assert NAMELESS.findall(snapshot) == []
     assert '- columnheader "name"' in snapshot and '- region "SQL"' in snapshot

@@ -154,6 +154,7 @@ def test_a_table_is_sorted_copied_and_saved_as_it_is_shown(table: Site) -> None:
 
 
 def test_a_statement_is_copied_as_it_ran(table: Site) -> None:
+    table.page.locator(".statement summary").click()
     table.page.locator(".sql").get_by_role("button", name="Copy").click()
     expect(table.page.locator(".sql").get_by_role("button", name="Copied")).to_be_visible()
     assert table.page.evaluate("navigator.clipboard.readText()") == BY_AMOUNT

@@ -1,0 +1,74 @@
+/** What is shown in place of an answer: an error in plain words, or the start card. */
+
+import { make } from "./dom.js";
+import { say } from "./language.js";
+import { tableView } from "./table.js";
+
+/** The kinds of errors by code: each has a heading, an explanation and a next step in the texts. */
+const KINDS = {
+  connection: ["connection_lost"],
+  stopped: ["stopped", "statement_cancelled"],
+  question: ["invalid_question", "question_too_long", "input_invalid", "invalid_output_type", "422"],
+  data: ["cannot_answer", "data_missing", "source_empty"],
+  words: [
+    "sql_not_generated", "query_not_written", "query_spec_invalid", "plot_spec_invalid", "model_answer_unreadable",
+    "names_unknown", "statement_unsound", "statement_failed", "tool_call_invalid", "sources_not_together",
+  ],
+  slow: ["statement_timeout", "statement_too_costly", "tool_timeout", "request_timeout", "embedded_model_silent", "budget_exceeded"],
+  busy: ["limit_reached", "thread_busy", "source_busy", "rate_limited", "429"],
+  access: [
+    "statement_refused", "permission_denied", "system_catalog_refused", "not_permitted", "row_rule_parameter_missing",
+    "key_missing", "token_invalid", "token_not_permitted", "role_missing", "origin_refused", "401", "403",
+  ],
+  file: [
+    "file_unreadable", "file_encrypted", "archive_suspicious", "file_too_large", "sheet_not_found", "header_not_found",
+    "file_empty", "load_option_invalid", "file_unknown", "dataset_unknown", "request_too_large", "413",
+  ],
+  gone: ["thread_unknown", "run_unknown", "nothing_asked", "nothing_answered"],
+};
+const KIND_OF = new Map(Object.entries(KINDS).flatMap(([kind, codes]) => codes.map((code) => [code, kind])));
+
+/**
+ * Return the view of an error with a `code`, a `message` for operators and perhaps a `trace` and `seconds` to wait.
+ * `again()`, if given, tries once more; `ask(question)` asks one of the examples of the start card.
+ */
+export function failureView({ code, message, trace, seconds, tables }, again, ask) {
+  if (code === "off_topic") return startCard(tables ?? [], ask);
+  const kind = KIND_OF.get(code) ?? "other";
+  const next = seconds ? say(make("p"), "wait_s", { seconds }) : say(make("p"), `fail_${kind}_next`);
+  const button = again && say(make("button", { type: "button", class: "focus", on: { click: again } }), "again");
+  return make("div", { class: "failure" },
+    say(make("h3", { class: again ? null : "focus", tabindex: again ? null : "-1" }), `fail_${kind}`),
+    make("div", { role: "alert" }, say(make("p", { class: "error" }), `fail_${kind}_why`), next),
+    button, operatorFold({ code, message, trace }));
+}
+
+/** Return the view of an output that has an error, with the rows that it has all the same. */
+export function failedOutputView({ error, audit, tables, sql }, again, ask) {
+  const view = failureView({ ...error, trace: audit.trace_id }, again, ask);
+  const rows = tables.filter((table) => table.rows.length).map((table) => tableView(table, sql));
+  if (rows.length) view.append(say(make("h4"), "fail_rows"), ...rows);
+  return view;
+}
+
+function operatorFold({ code, message, trace }) {
+  const facts = [["fail_code", code], ["fail_message", message], ["fail_trace", trace]].filter(([, value]) => value);
+  if (!facts.length) return null;
+  return make("details", { class: "operators" }, say(make("summary"), "fail_operators"),
+    make("dl", {}, ...facts.flatMap(([key, value]) => [say(make("dt"), key), make("dd", { dir: "auto" }, value)])));
+}
+
+/** Return the card that says what the data is about, with questions to begin with. */
+function startCard(tables, ask) {
+  const examples = [["start_describe", {}], ...tables.slice(0, 2).map((table) => ["start_count", { table }])];
+  const buttons = examples.map(([key, facts]) => {
+    const button = say(make("button", { type: "button", class: "quiet", dir: "auto" }), key, facts);
+    button.addEventListener("click", () => ask(button.textContent));
+    return make("li", {}, button);
+  });
+  return make("div", { class: "failure start" },
+    say(make("h3", { class: "focus", tabindex: "-1" }), "start"),
+    tables.length ? say(make("p"), "start_tables") : null,
+    tables.length ? make("ul", { class: "tables" }, ...tables.map((table) => make("li", { dir: "auto" }, table))) : null,
+    say(make("p"), "start_examples"), make("ul", { class: "examples" }, ...buttons));
+}

@@ -1,0 +1,34 @@
+/** How far an answer can be trusted, as a badge that shows the reason. */
+
+import { make } from "./dom.js";
+import { say } from "./language.js";
+
+/** Return the badge of an output, or null if nothing is known about it. */
+export function trustBadge(output) {
+  const found = trustOf(output);
+  if (!found) return null;
+  const { level, key, facts = {}, reasons } = found;
+  const label = say(make("span"), key, facts);
+  return make("details", { class: `trust ${level}` },
+    make("summary", {}, make("span", { class: "mark", "aria-hidden": "true" }, MARKS[level]), label),
+    ...reasons.map((reason) => (typeof reason === "string"
+      ? make("p", { dir: "auto" }, reason) : say(make("p", { dir: "auto" }), ...reason))));
+}
+
+const MARKS = { verified: "✓", checked: "✓", likely: "≈", unsure: "?" };
+
+function trustOf({ verified, checked, confidence, status, error }) {
+  if (error) return null;
+  if (verified) return verifiedTrust(verified);
+  const reasons = confidence ? [confidence.reason] : [];
+  if (status === "unsure") return { level: "unsure", key: "trust_unsure", reasons: [...reasons, ["trust_unsure_why"]] };
+  if (checked) return { level: "checked", key: "trust_checked", reasons: [["trust_checked_why"], ...reasons] };
+  if (confidence) return { level: "likely", key: "trust_likely", reasons: [...reasons, ["trust_likely_why"]] };
+  return null;
+}
+
+function verifiedTrust({ question, author, date, note }) {
+  const key = author && date ? "trust_verified_by_on" : author ? "trust_verified_by" : date ? "trust_verified_on" : "trust_verified";
+  const reasons = [["trust_verified_why", { question }], ...(note ? [note] : [])];
+  return { level: "verified", key, facts: { author, date }, reasons };
+}

@@ -1,0 +1,195 @@
+"""An answer on the page: what it says first, how far it can be trusted, and what it takes for granted."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.agent.page.conftest import Site
+from tests.agent.page.said import BY_AMOUNT, FEWER, Model
+from tests.agent.page.test_conversation import COUNT, HOW_MANY, NUMBERS, ask, sent_by
+
+pytestmark = [pytest.mark.heavy, pytest.mark.browser]
+Visit = Callable[..., Site]
+
+ADDITIVE = """async ([name, sql]) => (await import("./static/js/measures.js")).isAdditive(name, sql)"""
+SUM = """async (values) => (await import("./static/js/numbers.js")).sumOf(values)"""
+TRUST = """async (output) => (await import("./static/js/trust.js")).trustBadge(output)?.className ?? null"""
+SPENT = "SELECT c.name, COUNT(*) AS orders, AVG(o.total_amount) AS mean, ROUND(SUM(o.total_amount), 2) AS spent "
+SPENT += "FROM orders AS o JOIN customers AS c ON c.customer_id = o.customer_id GROUP BY c.name"
+SPENT += " ORDER BY c.name LIMIT 12"
+
+
+def test_the_answer_comes_first_and_statement_and_details_are_folded(visit: Visit) -> None:
+    site = visit(Model(BY_AMOUNT, reviews=()), enable_sql_validation=True, viewport={"width": 1440, "height": 1200})
+    page = site.page
+    ask(site, "Show customers by what they spent as a bar chart")
+    tops = [page.locator(each).first.bounding_box() for each in (".lead", ".chart", ".rows", ".statement", ".explain")]
+    assert [box["y"] for box in tops if box] == sorted(box["y"] for box in tops if box) and all(tops)
+    sizes = page.evaluate(
+        "['.lead', '.rows td'].map((each) => parseFloat(getComputedStyle(document.querySelector(each)).fontSize))"
+    )
+    assert sizes[0] > 1.25 * sizes[1]
+    expect(page.locator(".sql")).to_be_hidden()
+    expect(page.locator(".cost")).to_be_hidden()
+    site.picture("answer-first")
+    for scheme in ("Dark", "Light"):
+        page.get_by_label("Theme").select_option(scheme)
+        page.set_viewport_size({"width": 1920, "height": 1080})
+        site.picture(f"answer-first-{scheme.lower()}")
+
+
+def test_a_checked_answer_says_why_on_click(visit: Visit) -> None:
+    site = visit(Model(COUNT, reviews=()), enable_sql_validation=True)
+    ask(site, HOW_MANY)
+    badge = site.page.locator(".trust.checked")
+    expect(badge.locator("summary")).to_contain_text("Checked")
+    expect(badge.locator("p").first).to_be_hidden()
+    badge.locator("summary").click()
+    expect(badge.locator("p").first).to_contain_text("compared with your question")
+
+
+@pytest.mark.parametrize(
+    ("known", "badge"),
+    [
+        ({}, None),
+        ({"checked": True}, "trust checked"),
+        ({"confidence": {"value": 0.8, "word": "confident", "reason": "nothing"}}, "trust likely"),
+        ({"checked": True, "confidence": {"value": 0.8, "word": "confident", "reason": "n"}}, "trust checked"),
+        (
+            {"checked": True, "status": "unsure", "confidence": {"value": 0.2, "word": "w", "reason": "n"}},
+            "trust unsure",
+        ),
+        ({"verified": {"question": "q", "author": "Ann", "date": None, "note": None}}, "trust verified"),
+        ({"checked": True, "error": {"code": "x", "message": "y"}}, None),
+    ],
+)
+def test_a_badge_claims_only_what_is_known(visit: Visit, known: dict[str, Any], badge: str | None) -> None:
+    assert visit().page.evaluate(TRUST, {"status": "ok", **known}) == badge
+
+
+def test_an_assumption_is_changed_and_asked_again(visit: Visit) -> None:
+    site = visit(Model(BY_AMOUNT, reviews=()), viewport={"width": 390, "height": 844})
+    page, sent = site.page, sent_by(site.page)
+    ask(site, "Show customers by what they spent")
+    expect(page.locator(".words")).not_to_contain_text("Assumed")
+    chip = page.get_by_role("button", name="cancelled orders count too")
+    chip.focus()
+    page.keyboard.press("Enter")
+    field = page.get_by_label("Instead of “cancelled orders count too”:")
+    expect(field).to_be_focused()
+    site.picture("premise")
+    page.keyboard.press("Escape")
+    expect(chip).to_be_focused()
+    page.keyboard.press("Enter")
+    site.model.sql = FEWER
+    page.keyboard.type("leave them out")
+    page.keyboard.press("Enter")
+    expect(page.locator(".turn")).to_have_count(2)
+    expect(page.locator(".answer")).to_have_count(2)
+    feedback = {"accepted": False, "comment": "Instead of “cancelled orders count too”: leave them out"}
+    assert sent[1]["feedback"] == feedback
+    expect(page.locator(".turn").first.locator(".premise")).to_be_disabled()
+
+
+@pytest.mark.parametrize("words", ["hello", "What can I ask?"])
+def test_a_greeting_shows_what_the_data_is_about(visit: Visit, words: str) -> None:
+    site = visit(Model(COUNT, reviews=()))
+    site.ask(words)
+    card = site.page.locator(".start")
+    expect(card.locator(".tables li").first).to_have_text("categories")
+    expect(site.page.get_by_role("alert")).to_have_count(0)
+    expect(card).not_to_contain_text("off_topic")
+    site.picture("start-card")
+    card.get_by_role("button", name="How many rows does the table categories have?").click()
+    expect(site.page.locator(".answer .figure")).to_be_visible()
+
+
+def test_an_error_is_told_in_plain_words_and_tried_again(visit: Visit) -> None:
+    site = visit(Model(COUNT, reviews=()), source="sqlite:////nowhere/at-all.sqlite")
+    site.ask(HOW_MANY)
+    page = site.page
+    expect(page.locator(".failure h3")).to_be_visible()
+    for words in ("sqlite", "source_", "DATASPHINX", "nowhere"):
+        expect(page.get_by_role("alert")).not_to_contain_text(words)
+    expect(page.locator(".operators dl")).to_be_hidden()
+    page.get_by_text("For operators").click()
+    expect(page.locator(".operators")).to_contain_text("source_")
+    expect(page.locator(".operators dd")).to_have_count(3)
+    site.picture("failure")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator(".failure h3")).to_be_visible()
+    expect(page.locator(".turn")).to_have_count(1)
+
+
+def rows(page: Page) -> list[list[str]]:
+    found: list[list[str]] = page.locator("tbody tr").evaluate_all(
+        "all => all.map((row) => [...row.cells].map((cell) => cell.textContent))"
+    )
+    return found
+
+
+def test_a_table_has_equal_decimals_a_sum_and_a_filter(visit: Visit) -> None:
+    site = visit(Model(SPENT, reviews=()))
+    ask(site, "List customers with their orders and amounts")
+    page = site.page
+    shown = rows(page)
+    assert len(shown) == 12
+    for column in (2, 3):
+        assert len({len(row[column].partition(".")[2]) for row in shown}) == 1
+    sums = page.locator("tfoot tr > *").all_text_contents()
+    assert sums[0] == "Sum of these rows" and sums[2] == ""
+    assert int(sums[1].replace(",", "")) == sum(int(row[1].replace(",", "")) for row in shown)
+    page.get_by_label("Filter the rows").fill(shown[3][0].upper())
+    expect(page.locator("tbody tr")).to_have_count(1)
+    expect(page.locator(".count")).to_have_text("rows: 1 of 12")
+    assert page.locator("tfoot td").first.text_content() == shown[3][1]
+    page.get_by_label("Filter the rows").fill("")
+    expect(page.locator("tbody tr")).to_have_count(12)
+    page.get_by_role("columnheader", name="spent").get_by_role("button").click()
+    site.picture("table")
+
+
+def test_many_rows_scroll_inside_the_card_beside_a_fixed_first_column(visit: Visit) -> None:
+    site = visit(Model(NUMBERS, reviews=()), viewport={"width": 390, "height": 844})
+    ask(site, "Count to 120")
+    page = site.page
+    page.get_by_role("button", name="Show all 120 rows").click()
+    region = page.locator(".rows .scroll")
+    assert region.evaluate("each => each.clientHeight < each.scrollHeight && each.clientHeight < 500")
+    assert page.locator("tbody td").first.evaluate("each => getComputedStyle(each).position") == "sticky"
+
+
+def test_only_sums_and_counts_of_groups_add_up(visit: Visit) -> None:
+    page = visit().page
+    expected = {
+        ("n", "SELECT r, COUNT(*) AS n FROM o GROUP BY r"): True,
+        ("n", "SELECT r, ROUND(SUM(x * (1 - y)), 2) AS n FROM o GROUP BY r"): True,
+        ("n", "SELECT r, COALESCE(ROUND(SUM(x), 2), 0) AS n FROM o GROUP BY r"): True,
+        ("n", "SELECT r, COUNT(DISTINCT x) AS n FROM o GROUP BY r"): False,
+        ("n", "SELECT r, AVG(x) AS n FROM o GROUP BY r"): False,
+        ("n", "SELECT r, SUM(x) / COUNT(*) AS n FROM o GROUP BY r"): False,
+        ("n", "SELECT r, ROUND(SUM(x) / SUM(y), 2) AS n FROM o GROUP BY r"): False,
+        ("n", "SELECT r, SUM(x) OVER (ORDER BY r) AS n FROM o"): False,
+        ("n", "SELECT r, SUM(x) AS n FROM o GROUP BY ROLLUP (r)"): False,
+        ("n", "SELECT r, n FROM (SELECT r, COUNT(*) AS n FROM o GROUP BY r) AS t"): False,
+        ("year", "SELECT r, SUM(x) AS year FROM o GROUP BY r"): False,
+    }
+    assert {each: page.evaluate(ADDITIVE, list(each)) for each in expected} == expected
+    assert page.evaluate(SUM, [0.1, 0.2, None]) == "0.3"
+    assert page.evaluate(SUM, [-1.5, "9007199254740993"]) == "9007199254740991.5"
+    assert page.evaluate(SUM, [-1, "0.25"]) == "-0.75"
+    assert page.evaluate(SUM, [1, 1e21]) is None
+
+
+def test_every_code_of_an_error_has_texts(visit: Visit) -> None:
+    page = visit().page
+    for code in ("thread_busy", "row_rule_not_applied", "no such code", "statement_timeout"):
+        shown = page.evaluate(
+            "async (code) => { const { failureView } = await import('./static/js/failure.js');"
+            " return failureView({ code, message: 'internal' }, () => {}).querySelector('[role=alert]').textContent }",
+            code,
+        )
+        assert "fail_" not in shown and "internal" not in shown and len(shown) > 20, json.dumps(shown)
