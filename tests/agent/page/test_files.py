@@ -27,7 +27,6 @@ MAKES_MARKUP = re.compile(
 )
 INLINE = re.compile(r"<style|<script(?![^>]*\bsrc=)|\sstyle=|\son\w+=", re.IGNORECASE)
 ELSEWHERE = re.compile(r"(?:src|href|from|import|url)\s*[=(]?\s*[\"'(](?:https?:)?//", re.IGNORECASE)
-MAX_LINES = 250
 
 every_file = all_cases("path", OWN, ids=lambda path: path.name)
 
@@ -46,11 +45,6 @@ def test_no_file_makes_markup_of_text(path: Path) -> None:
 )
 def test_the_rule_sees_what_makes_markup(text: str) -> None:
     assert MAKES_MARKUP.search(text)
-
-
-@every_file
-def test_file_is_not_too_long(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= MAX_LINES
 
 
 def test_echarts_is_what_its_package_has() -> None:
