@@ -44,7 +44,7 @@ embedded tools
 connect
 services
 answers conversation proposals run_context
-node_runner responses routes analysis
+node_runner responses routes analysis starting_questions
 nodes
 graph analyst
 chat replay evals

@@ -134,9 +134,15 @@ def _thread(tenant: Tenant, graph: str, thread_id: str) -> dict[str, Any]:
         "status": status_of(state),
         "turns": turns,
         "clarification": state.get("clarification"),
-        "source": (state.get("given") or {}).get("source"),
+        "source": _named_source(tenant, state),
         "datasets": (state.get("given") or {}).get("datasets"),
     }
+
+
+def _named_source(tenant: Tenant, state: Mapping[str, Any]) -> str | None:
+    """Return the source of the conversation, if questions can name it."""
+    source = (state.get("given") or {}).get("source")
+    return source if source in tenant.services.settings.sources else None
 
 
 def _history(tenant: Tenant, graph: str, thread_id: str) -> dict[str, Any]:
