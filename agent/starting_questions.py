@@ -41,7 +41,7 @@ class StartingQuestion(TypedDict):
 
 class _Candidate(NamedTuple):
     question: StartingQuestion
-    execute: Callable[[], Result]
+    read: Callable[[], Result]
     """Executes a statement for the question; raises a DatasphinxError."""
 
 
@@ -62,7 +62,7 @@ def _find(source: Source, language: Language) -> Iterator[StartingQuestion]:
         if found == COUNT or tried == _MAX_TRIED or time.monotonic() > deadline:
             return
         try:
-            result = candidate.execute()
+            result = candidate.read()
         except SourceUnreachable:
             raise
         except (DatasphinxError, ValueError):

@@ -10,6 +10,7 @@ import { addFiles } from "./files.js";
 import { addLanguageSwitch, sayAll } from "./language.js";
 import { addRecall } from "./recall.js";
 import { addSidebar, refresh } from "./sidebar.js";
+import { addStart } from "./start.js";
 import { addThemeSwitch } from "./theme.js";
 
 const conversation = new Conversation(byId("turns"), where, refresh);
@@ -80,4 +81,8 @@ const { thread, run } = addressed();
 const before = keptConversation(thread);
 if (before) showAddress(before.thread, { isNew: false });
 const ready = addSources(before?.named ?? {});
+addStart(ready, (words) => {
+  question.value = words;
+  send();
+});
 let restored = (before || thread) && conversation.restore(thread ?? before.thread, ready, run);

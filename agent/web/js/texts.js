@@ -7,10 +7,13 @@ export const TEXTS = {
     zh: "用平常的话提问，中文、英文或俄文都可以。回答附有 SQL 以及作为依据的数据行。",
   },
   welcome_file: {
-    en: "A spreadsheet can be asked too: drop it anywhere on this page, or add it below.",
-    ru: "Спросить можно и о таблице: перетащите файл на страницу или добавьте его кнопкой ниже.",
-    zh: "也可以就表格文件提问：把它拖到页面任意位置，或用下方按钮添加。",
+    en: "Ask about a spreadsheet: drop it anywhere on this page, or choose it here",
+    ru: "Спросить о таблице: перетащите файл на страницу или выберите его здесь",
+    zh: "就表格文件提问：把它拖到页面任意位置，或在此选择",
   },
+  start_questions: { en: "Questions to start with", ru: "С чего начать", zh: "可以这样问" },
+  tables: { en: "Tables", ru: "Таблицы", zh: "数据表" },
+  tables_shown: { en: "{shown} of {count} tables", ru: "таблиц: {shown} из {count}", zh: "{count} 个表中的 {shown} 个" },
   keys_hint: {
     en: "Enter sends, Shift+Enter begins a line, / goes to the question, Esc stops.",
     ru: "Enter — отправить, Shift+Enter — новая строка, / — к вопросу, Esc — остановить.",

@@ -164,9 +164,12 @@ def test_the_arrow_up_key_recalls_earlier_questions(two: Site) -> None:
     page, field = two.page, two.page.get_by_label("Your question")
     field.focus()
     for key, shown in [
-        ("ArrowUp", "Number of orders?"), ("ArrowUp", HOW_MANY), ("ArrowUp", HOW_MANY), ("ArrowDown", "Number of orders?"),
+        ("ArrowUp", "Number of orders?"),
+        ("ArrowUp", HOW_MANY),
+        ("ArrowUp", HOW_MANY),
+        ("ArrowDown", "Number of orders?"),
         ("ArrowDown", ""),
-    ]:  # fmt: skip
+    ]:
         page.keyboard.press(key)
         expect(field).to_have_value(shown)
     page.keyboard.type("my own")
