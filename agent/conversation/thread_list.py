@@ -34,7 +34,7 @@ class ThreadList:
 
     def add(self, thread_id: str, graph: str, question: str | None) -> None:
         """Add the thread, or move it to the front; the first question is its title, all questions are searched."""
-        text = (question or "").strip()
+        text = _storable(question or "").strip()
         rows = self._threads.rows(
             f"SELECT questions FROM conversations WHERE {_OWN}", (self._threads.owner, self._user, thread_id)
         )
@@ -105,7 +105,12 @@ class ThreadList:
 
 
 def _title(text: str) -> str:
-    return " ".join(text.split())[:MAX_TITLE_CHARS]
+    return " ".join(_storable(text).split())[:MAX_TITLE_CHARS]
+
+
+def _storable(text: str) -> str:
+    """Return `text` without NUL, which PostgreSQL cannot store."""
+    return text.replace("\0", " ")
 
 
 def _listed(row: Sequence[str]) -> ListedThread:

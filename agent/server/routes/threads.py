@@ -12,7 +12,6 @@ from typing_extensions import TypedDict
 
 from agent.conversation.reply import reply_of, status_of
 from agent.conversation.thread_list import MAX_TITLE_CHARS, ListedThread, ThreadList
-from agent.core.text import valid_text
 from agent.errors import InputInvalid, RunUnknown, ThreadUnknown
 from agent.messages import Message
 from agent.server.runnable import PlainJSON, ServedGraph
@@ -89,7 +88,7 @@ class Title(BaseModel):
 
 def _rename(thread_id: ThreadId, body: Title) -> ListedThread:
     """Rename a conversation of the list."""
-    return _own_list(thread_id).rename(thread_id, valid_text(body.title))
+    return _own_list(thread_id).rename(thread_id, body.title)
 
 
 def _delete(thread_id: ThreadId) -> None:

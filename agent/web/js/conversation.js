@@ -96,7 +96,7 @@ export class Conversation {
       await ready;
       const before = keptConversation(thread);
       const { graph, named } = before ?? (await conversationAt(thread, controller.signal));
-      const runs = await keptRuns(thread, controller.signal);
+      const runs = await keptRuns(thread, controller.signal, shownRun);
       if (this.running !== running) return;
       chooseAnew(named);
       // The server names the source that it chose, which may not be one that can be named.

@@ -77,6 +77,21 @@ def test_conversations_are_listed_found_renamed_and_deleted(cache_dir: Path, sto
         assert http.get(f"/threads/{second}").json()["turns"][0]["question"] == "Сколько заказов было?"
 
 
+@ON_EVERY_STORE
+def test_questions_and_titles_may_have_any_characters(cache_dir: Path, store: dict[str, Any]) -> None:
+    with serving(cache_dir, **store) as server:
+        headers = {"Content-Type": "application/json"}
+        body = json.dumps({"question": "How many orders\x00 were placed? \U0001f600"})
+        asked = server.http.post("/agent/events", content=body, headers=headers)
+        assert "event: output" in asked.text, asked.text[-600:]
+        thread = json.loads(asked.text.strip().rpartition("data: ")[2])["thread_id"]
+        (listed,) = server.http.get("/threads").json()["threads"]
+        assert listed["thread_id"] == thread and listed["title"].endswith("placed? \U0001f600")
+        title = json.dumps({"title": "a\x00b%s?"})
+        renamed = server.http.patch(f"/threads/{thread}", content=title, headers=headers)
+        assert renamed.status_code == 200 and renamed.json()["title"].endswith("%s?")
+
+
 def test_the_list_survives_a_restart(cache_dir: Path, tmp_path: Path) -> None:
     with serving(cache_dir, data_dir=tmp_path) as server:
         ask(server.http, "How many orders were placed?")
