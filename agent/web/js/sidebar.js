@@ -67,7 +67,7 @@ async function load() {
   const number = latest;
   try {
     const query = new URLSearchParams({ search: byId("search").value });
-    const { threads } = await (await request(`threads?${query}`)).json();
+    const { threads } = await (await request(`threads?${query}`, { asksKey: false })).json();
     if (number === latest) show(threads.filter((each) => ![pending?.thread, kept("deleted", "sessionStorage")].includes(each.thread_id)));
   } catch (error) {
     // Without the list the page works as before; the errors of questions are shown with them.

@@ -2,6 +2,7 @@
 
 import { request } from "./api.js";
 import { byId, make } from "./dom.js";
+import { onceKeyGiven } from "./key.js";
 import { onLanguage, say, text } from "./language.js";
 import { numberText } from "./numbers.js";
 
@@ -26,9 +27,10 @@ function load() {
   const query = source ? `?${new URLSearchParams({ source })}` : "";
   const read = async (path, show) => {
     try {
-      const found = await (await request(`sources/${path}${query}`)).json();
+      const found = await (await request(`sources/${path}${query}`, { asksKey: false })).json();
       if (number === latest) show(found);
-    } catch {
+    } catch (error) {
+      if (error.status === 401) onceKeyGiven(load);
       // The page works without them; a source that cannot be read is told with the first question.
       if (number === latest) show({ questions: [], tables: [], table_count: 0 });
     }
