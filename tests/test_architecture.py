@@ -132,6 +132,7 @@ MAY_RUN_STATEMENTS = (
     "agent/record/store.py",
     "agent/examples/store.py",
     "agent/conversation/postgres_threads.py",
+    "agent/conversation/sqlite_threads.py",
     "agent/server/quota.py",
     "agent/storage/",
 )

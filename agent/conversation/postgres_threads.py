@@ -3,7 +3,7 @@
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from hashlib import sha256
@@ -14,7 +14,7 @@ from sqlalchemy.exc import ArgumentError
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 from sqlalchemy.pool import QueuePool
 
-from agent.conversation.threads import PLAIN_VALUES, Threads
+from agent.conversation.threads import LIST_TABLE, PLAIN_VALUES, Threads
 from agent.core.redact import without_password, without_secrets
 from agent.errors import ConfigurationError, DriverMissing, ThreadsUnavailable
 from agent.messages import Message, message_of
@@ -151,6 +151,12 @@ class PostgresThreads(Threads):
                     self._is_set_up = True
             yield saver
 
+    def rows(self, statement: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
+        """Return the rows of a statement, which is committed."""
+        with self.saver() as saver:
+            cursor = cast("Connection[DictRow]", saver.conn).execute(statement.replace("?", "%s"), values)
+            return [tuple(row.values()) for row in cursor] if cursor.description else []
+
     @contextmanager
     def _pooled_connection(self) -> "Iterator[Connection[DictRow]]":
         """Yield a working connection for the calling thread."""
@@ -220,7 +226,8 @@ def _set_up(saver: "PostgresSaver", connection: "Connection[DictRow]") -> None:
     The other processes poll instead of waiting for the lock in the database: CREATE INDEX CONCURRENTLY waits for all
     running statements, and would wait for the statement that waits for the lock.
     """
-    exists = connection.execute("SELECT to_regclass('checkpoint_migrations') IS NOT NULL AS value").fetchone()
+    tables = "to_regclass('checkpoint_migrations') IS NOT NULL AND to_regclass('conversations') IS NOT NULL"
+    exists = connection.execute(f"SELECT {tables} AS value").fetchone()
     if exists and exists["value"]:
         version = connection.execute("SELECT max(v) AS value FROM checkpoint_migrations").fetchone()
         if version and version["value"] == len(saver.MIGRATIONS) - 1:
@@ -232,5 +239,6 @@ def _set_up(saver: "PostgresSaver", connection: "Connection[DictRow]") -> None:
         time.sleep(0.05)
     try:
         saver.setup()
+        connection.execute(LIST_TABLE)
     finally:
         unlock(connection, _SETUP_KEY)

@@ -3,12 +3,12 @@
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from agent.conversation.threads import PLAIN_VALUES, Threads
+from agent.conversation.threads import LIST_TABLE, PLAIN_VALUES, Threads
 from agent.errors import DriverMissing, ThreadsUnavailable
 
 if TYPE_CHECKING:
@@ -71,6 +71,11 @@ class SqliteThreads(Threads):
         with self._convert_errors(), self._mutex:
             yield self._current_saver()
 
+    def rows(self, statement: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
+        """Return the rows of a statement, which is committed."""
+        with self.saver() as saver, saver.conn as connection:
+            return connection.execute(statement, values).fetchall()
+
     def _current_saver(self) -> "SqliteSaver":
         """Return the open store; reopen it if the file has been replaced or deleted."""
         identity = self._file_identity()
@@ -104,6 +109,7 @@ class SqliteThreads(Threads):
         saver = SqliteSaver(connection, serde=PLAIN_VALUES)
         with FileLock(self._locks / "tables.lock", timeout=_WAIT_S, mode=0o600):
             saver.setup()
+            connection.execute(LIST_TABLE)
         return saver
 
     @contextmanager

@@ -2,7 +2,7 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from copy import copy
 from typing import Any, NamedTuple, Self
@@ -23,6 +23,11 @@ PLAIN_VALUES = JsonPlusSerializer(allowed_msgpack_modules=None)
 
 
 _LINK = "link"
+
+LIST_TABLE = """CREATE TABLE IF NOT EXISTS conversations (
+    owner TEXT NOT NULL, user_id TEXT NOT NULL, thread_id TEXT NOT NULL, graph TEXT NOT NULL, title TEXT NOT NULL,
+    questions TEXT NOT NULL, updated DOUBLE PRECISION NOT NULL, PRIMARY KEY (owner, user_id, thread_id))"""
+"""The table of `ThreadList`."""
 
 
 class Link(NamedTuple):
@@ -63,6 +68,10 @@ class Threads(ABC):
     @abstractmethod
     def saver(self) -> AbstractContextManager[BaseCheckpointSaver[Any]]:
         """Yield the open store, with its tables, for a single read or write."""
+
+    @abstractmethod
+    def rows(self, statement: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
+        """Return the rows of a statement on the table of `LIST_TABLE`, with `values` for its placeholders `?`."""
 
     def key(self, graph: str, thread_id: str) -> str:
         """Return the key of a thread; each graph, and each owner, has separate threads."""
@@ -125,6 +134,10 @@ class ThreadsInMemory(Threads):
     def saver(self) -> Iterator[BaseCheckpointSaver[Any]]:
         """Yield the store."""
         yield self._saver
+
+    def rows(self, statement: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
+        """Return no rows: threads in memory are not listed."""
+        return []
 
 
 def open_threads(settings: Settings, *, must_persist: bool = True) -> Threads:

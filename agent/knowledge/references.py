@@ -138,13 +138,13 @@ class Definition:
         names = (".".join(filter(None, (column.db, column.table or only, column.name))) for column in columns)
         return tuple(dict.fromkeys(names))
 
-    def statement(self, catalog: Catalog) -> str:
-        """Return a statement that computes the expression for the rows of the conditions, and returns no rows."""
+    def statement(self, catalog: Catalog, rows: int = 0) -> str:
+        """Return a statement that computes the expression for the rows of the conditions; it returns up to `rows`."""
         query = exp.select(self.expression.copy() if self.expression else exp.Literal.number(1))
         query = join_tables(query, self.tables, catalog)
         if self.conditions:
             query = query.where(*(condition.copy() for condition in self.conditions))
-        return print_statement(query.limit(0), catalog.dialect)
+        return print_statement(query.limit(rows), catalog.dialect)
 
 
 def definition_of(entry: TermEntry | MetricEntry, catalog: Catalog) -> Definition | None:

@@ -554,4 +554,10 @@ TEXTS = {
     "answer_quoted": "{reason}: '{quotation}'",
     "no_chat_completion": "it sent no chat completion but '{quotation}'",
     "path_without_version": "{reason} (the address of most endpoints ends in {path})",
+    "starting_metric": "What is the value of {metric}?",
+    "starting_trend": "How did the sum of {measure} in {table} develop by month?",
+    "starting_total": "What is the sum of {measure} in {table} by {group}?",
+    "starting_count": "How many {table} are there?",
+    "starting_groups": "How many {table} are there by {group}?",
+    "starting_count_trend": "How many {table} were there each month?",
 }

@@ -553,4 +553,10 @@ TEXTS = {
     "answer_quoted": "{reason}: «{quotation}»",
     "no_chat_completion": "вместо ответа модели пришло «{quotation}»",
     "path_without_version": "{reason} (обычно адрес оканчивается на {path})",
+    "starting_metric": "Чему равен показатель «{metric}»?",
+    "starting_trend": "Как сумма «{measure}» в таблице «{table}» менялась по месяцам?",
+    "starting_total": "Какова сумма «{measure}» в таблице «{table}» по полю «{group}»?",
+    "starting_count": "Сколько записей в таблице «{table}»?",
+    "starting_groups": "Сколько записей в таблице «{table}» по полю «{group}»?",
+    "starting_count_trend": "Сколько записей в таблице «{table}» за каждый месяц?",
 }

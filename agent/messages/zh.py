@@ -553,4 +553,10 @@ TEXTS = {
     "answer_quoted": "{reason}：“{quotation}”",
     "no_chat_completion": "收到的不是聊天回答，而是“{quotation}”",
     "path_without_version": "{reason}（地址通常以 {path} 结尾）",
+    "starting_metric": "“{metric}”是多少？",
+    "starting_trend": "“{table}”的“{measure}”总和按月如何变化？",
+    "starting_total": "“{table}”的“{measure}”总和按“{group}”是多少？",
+    "starting_count": "“{table}”有多少条记录？",
+    "starting_groups": "“{table}”按“{group}”各有多少条记录？",
+    "starting_count_trend": "“{table}”每个月有多少条记录？",
 }

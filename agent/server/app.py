@@ -55,7 +55,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
     from agent.server.routes.health import health_routes
     from agent.server.routes.mcp import METHODS, PATH, McpRoute
     from agent.server.routes.page import add_page
-    from agent.server.routes.threads import threads_routes
+    from agent.server.routes.threads import list_router, threads_routes
     from agent.server.tenants import Tenants, open_tenant
 
     server = open_tenant("", services)
@@ -80,6 +80,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
         events_routes(graphs),
         chat_routes(graphs),
         agui_routes(graphs),
+        list_router,
         threads_routes(graphs[0]),
         files.router,
         traces.router,

@@ -214,7 +214,7 @@ class Authentication:
                 await problem(error, scope)(scope, receive, send)
                 return
         else:
-            set_tenant(await run_in_threadpool(self._tenants.open, identity), identity.roles)
+            set_tenant(await run_in_threadpool(self._tenants.open, identity), identity.roles, identity.user)
         await self._app(scope, receive, send)
 
     async def _identify(self, headers: Headers) -> Identity:
@@ -310,5 +310,5 @@ class SingleTenant:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection."""
-        set_tenant(self._tenant, ALL_ROLES)
+        set_tenant(self._tenant, ALL_ROLES, "")
         await self._app(scope, receive, send)

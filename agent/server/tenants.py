@@ -14,6 +14,7 @@ from starlette.concurrency import run_in_threadpool
 
 from agent.analyst import build_analyst
 from agent.conversation.conversations import Conversations
+from agent.conversation.thread_list import ThreadList
 from agent.conversation.threads import Threads, open_threads
 from agent.core.canonical import value_hash
 from agent.errors import ConfigurationError
@@ -47,6 +48,8 @@ class Identity(NamedTuple):
     roles: frozenset[Role]
     row_parameters: Mapping[str, str | int | float] | None = None
     """The row parameters in the claims of a token; None if those of the tenant apply."""
+    user: str | None = ""
+    """The user of a token, empty for API keys; None if the token names no user."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,7 @@ def open_tenant(name: str, services: Services, server: "Tenant | None" = None, q
 
 _current: ContextVar[Tenant] = ContextVar("tenant")
 _roles: ContextVar[frozenset[Role]] = ContextVar("roles", default=frozenset())
+_user: ContextVar[str | None] = ContextVar("user", default=None)
 
 
 def current_tenant() -> Tenant:
@@ -102,10 +106,17 @@ def current_tenant() -> Tenant:
     return _current.get()
 
 
-def set_tenant(tenant: Tenant, roles: frozenset[Role]) -> None:
-    """Set the tenant and the roles of the current context."""
+def set_tenant(tenant: Tenant, roles: frozenset[Role], user: str | None = None) -> None:
+    """Set the tenant, the roles and the user of the current context; without a user there is no list of threads."""
     _current.set(tenant)
     _roles.set(roles)
+    _user.set(user)
+
+
+def current_list() -> ThreadList | None:
+    """Return the list of conversations of the user of the current request; None for tokens without a user."""
+    user = _user.get()
+    return None if user is None else ThreadList(current_tenant().threads, user)
 
 
 def has_role(role: Role) -> bool:

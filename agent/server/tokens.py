@@ -6,6 +6,7 @@ from typing import Any
 
 import jwt
 
+from agent.core.canonical import value_hash
 from agent.core.text import valid_text
 from agent.errors import TokenInvalid, TokenNotPermitted
 from agent.messages import Message
@@ -41,7 +42,9 @@ class TokenVerifier:
             IssuerUnavailable: see `SigningKeys.find`.
         """
         claims = await self._verify(token)
-        return Identity(self._tenant(claims), self._roles(claims), self._row_parameters(claims))
+        subject = claims.get("sub")
+        user = value_hash(subject) if isinstance(subject, str) and subject else None
+        return Identity(self._tenant(claims), self._roles(claims), self._row_parameters(claims), user)
 
     async def _verify(self, token: str) -> dict[str, Any]:
         malformed = TokenInvalid(Message("token_malformed", count=_MAX_CHARS))

@@ -10,15 +10,17 @@ from typing import Any, cast
 from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
+from starlette.concurrency import run_in_threadpool
 from starlette.types import Scope
 
 from agent.answers.progress import step_line
 from agent.conversation.conversations import Event
+from agent.conversation.reply import Reply
 from agent.errors import DatasphinxError, InternalError
 from agent.server.background import time_limit
 from agent.server.errors import problem
 from agent.server.runnable import PlainJSON, ServedGraph
-from agent.server.tenants import current_tenant
+from agent.server.tenants import current_list, current_tenant
 
 logger = logging.getLogger("datasphinx")
 
@@ -84,11 +86,24 @@ def _endpoint(served: ServedGraph) -> Any:
         await current_tenant().admit(1)
         seconds = current_tenant().services.settings.request_timeout_s
         body = question.model_dump(exclude_none=True)
-        return event_response(_shown(served.events(body, with_text=True)), request.scope, seconds)
+        runs = _listed(served.events(body, with_text=True), served.graph, body.get("question"))
+        return event_response(_shown(runs), request.scope, seconds)
 
     schema: type[BaseModel] = served.get_input_schema()
     events.__annotations__["question"] = schema
     return events
+
+
+async def _listed(events: AsyncGenerator[Event], graph: str, question: str | None) -> AsyncGenerator[Event]:
+    """Yield the events of a run; a stored run is added to the user's list of conversations before its output."""
+    conversations = current_list()
+    async with aclosing(events):
+        async for kind, content in events:
+            if kind == "output" and conversations:
+                reply = cast(Reply, content)
+                if thread_id := reply.get("run_id") and reply.get("thread_id"):
+                    await run_in_threadpool(conversations.add, thread_id, graph, question)
+            yield cast(Event, (kind, content))
 
 
 async def _shown(events: AsyncGenerator[Event]) -> AsyncGenerator[tuple[str, Any]]:

@@ -1,15 +1,25 @@
 """Route: the sources that questions can use."""
 
-from fastapi import APIRouter
+from itertools import islice
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
 from sqlalchemy.engine import make_url
 from typing_extensions import TypedDict
 
+from agent.answers.starting_questions import StartingQuestion, starting_questions
+from agent.errors import SourceNotFound
+from agent.messages import Message
+from agent.schema.catalog import Table
 from agent.schema.describe import one_line
+from agent.server.errors import accepted_language
 from agent.server.tenants import current_tenant, has_role
 from agent.services import Services
 from agent.sources.names import source_label
+from agent.sources.source import Source
 
 router = APIRouter(tags=["sources"])
+_MAX_TABLES = 300
 
 
 class SourceShown(TypedDict):
@@ -33,6 +43,78 @@ def sources() -> Sources:
     has_knowledge = any(source.knowledge for source in services.settings.sources.values())
     shown = [_describe(services, name) for name in services.choices]
     return {"sources": shown, "may_review": has_knowledge and has_role("review")}
+
+
+class ColumnShown(TypedDict):
+    """A column: its type, comment, and smallest and largest value in the sampled rows, if they are known."""
+
+    name: str
+    type: str
+    comment: str | None
+    minimum: str | None
+    maximum: str | None
+
+
+class TableShown(TypedDict):
+    """A table: its approximate number of rows, if it is known, and its columns."""
+
+    name: str
+    comment: str | None
+    rows: int | None
+    columns: list[ColumnShown]
+
+
+class Tables(TypedDict):
+    """The first 300 tables of a source, and the number of all."""
+
+    tables: list[TableShown]
+    table_count: int
+
+
+class StartingQuestions(TypedDict):
+    """Questions whose statements return rows."""
+
+    questions: list[StartingQuestion]
+
+
+SourceName = Annotated[str | None, Query(max_length=1000, description="Default: the first source.")]
+
+
+@router.get("/sources/tables")
+def tables(source: SourceName = None) -> Tables:
+    """The tables of a source, without secret and hidden columns and without tables that its row rules deny."""
+    catalog = _open(source).shown_catalog
+    shown = [_describe_table(table) for table in islice(catalog.tables.values(), _MAX_TABLES)]
+    return {"tables": shown, "table_count": len(catalog.tables)}
+
+
+@router.get("/sources/questions")
+def questions(request: Request, source: SourceName = None) -> StartingQuestions:
+    """Up to six questions to start with, from the knowledge and the schema; each was verified to return rows."""
+    return {"questions": starting_questions(_open(source), accepted_language(request.scope))}
+
+
+def _open(name: str | None) -> Source:
+    """Return the source that is listed under `name`.
+
+    Raises:
+        SourceNotFound: it is not listed.
+        DatasphinxError: see `Services.source`.
+    """
+    services = current_tenant().services
+    listed = {source_label(choice, services.settings): choice for choice in services.choices}
+    if name is not None and name not in listed:
+        raise SourceNotFound(name[:200], Message("only_configured_sources", choices=", ".join(listed)))
+    return services.source(listed[name] if name else services.choices[0])
+
+
+def _describe_table(table: Table) -> TableShown:
+    columns = [
+        ColumnShown(name=each.name, type=each.type, comment=each.comment, minimum=each.minimum, maximum=each.maximum)
+        for each in table.columns
+        if not each.secret
+    ]
+    return {"name": table.key, "comment": table.comment, "rows": table.rows, "columns": columns}
 
 
 def _describe(services: Services, name: str) -> SourceShown:

@@ -4,15 +4,18 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Query
 from langgraph.checkpoint.base import CheckpointTuple
+from pydantic import BaseModel, ConfigDict, StringConstraints
 from starlette.concurrency import run_in_threadpool
+from typing_extensions import TypedDict
 
 from agent.conversation.reply import reply_of, status_of
+from agent.conversation.thread_list import MAX_TITLE_CHARS, ListedThread, ThreadList
 from agent.errors import InputInvalid, RunUnknown, ThreadUnknown
 from agent.messages import Message
 from agent.server.runnable import PlainJSON, ServedGraph
-from agent.server.tenants import Tenant, current_tenant
+from agent.server.tenants import Tenant, current_list, current_tenant
 from agent.types import Feedback
 
 ThreadId = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$")]
@@ -25,6 +28,8 @@ _INPUTS = ("feedback", "clarification_answer", "question")
 def threads_routes(agent: ServedGraph) -> APIRouter:
     """Return the routes; only answers of `agent` accept feedback."""
     router = APIRouter(prefix="/threads/{thread_id}", tags=["threads"])
+    router.add_api_route("", _rename, methods=["PATCH"], name="rename")
+    router.add_api_route("", _delete, methods=["DELETE"], name="delete", status_code=204)
 
     @router.get("")
     async def thread(thread_id: ThreadId) -> dict[str, Any]:
@@ -53,6 +58,49 @@ def threads_routes(agent: ServedGraph) -> APIRouter:
         return plain
 
     return router
+
+
+class Conversations(TypedDict):
+    """The conversations of a user."""
+
+    threads: list[ListedThread]
+
+
+list_router = APIRouter(tags=["threads"])
+
+
+@list_router.get("/threads")
+def conversations(
+    search: Annotated[str, Query(max_length=500)] = "", limit: Annotated[int, Query(ge=1, le=500)] = 100
+) -> Conversations:
+    """The conversations on the page and `/events`, last used first; `search` occurs in the title or a question."""
+    listed = current_list()
+    return {"threads": listed.find(search, limit) if listed else []}
+
+
+class Title(BaseModel):
+    """A new title."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    title: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_TITLE_CHARS)]
+
+
+def _rename(thread_id: ThreadId, body: Title) -> ListedThread:
+    """Rename a conversation of the list."""
+    return _own_list(thread_id).rename(thread_id, body.title)
+
+
+def _delete(thread_id: ThreadId) -> None:
+    """Delete a conversation of the list, and its runs unless another user has it in the list."""
+    _own_list(thread_id).delete(thread_id)
+
+
+def _own_list(thread_id: str) -> ThreadList:
+    listed = current_list()
+    if listed is None:
+        raise ThreadUnknown(thread_id)
+    return listed
 
 
 async def _read(thread_id: str, read: Callable[[Tenant, str, str], dict[str, Any]]) -> dict[str, Any]:
@@ -85,7 +133,15 @@ def _thread(tenant: Tenant, graph: str, thread_id: str) -> dict[str, Any]:
         "status": status_of(state),
         "turns": turns,
         "clarification": state.get("clarification"),
+        "source": _named_source(tenant, state),
+        "datasets": (state.get("given") or {}).get("datasets"),
     }
+
+
+def _named_source(tenant: Tenant, state: Mapping[str, Any]) -> str | None:
+    """Return the source of the conversation, if questions can name it."""
+    source = (state.get("given") or {}).get("source")
+    return source if source in tenant.services.settings.sources else None
 
 
 def _history(tenant: Tenant, graph: str, thread_id: str) -> dict[str, Any]:

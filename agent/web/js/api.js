@@ -5,16 +5,16 @@ import { current } from "./language.js";
 import { lost, problemOf } from "./problem.js";
 
 /**
- * Return the response to a request, which has a status of success. A key is asked for where one is wanted.
+ * Return the response to a request, which has a status of success. A key is asked for where one is wanted, unless `asksKey` is false.
  * Throws a Problem, or what the signal's abort throws.
  */
-export async function request(path, options = {}) {
+export async function request(path, { asksKey = true, ...options } = {}) {
   const key = keyHeaders();
   const sentAt = performance.now();
   const response = await attempt(path, { ...options, headers: { ...options.headers, ...key } });
   // Another request may have been given a key meanwhile.
   const isOld = key.Authorization !== keyHeaders().Authorization;
-  if (response.status === 401 && (isOld || (await askKey(sentAt)))) return request(path, options);
+  if (response.status === 401 && (isOld || (asksKey && (await askKey(sentAt))))) return request(path, { asksKey, ...options });
   if (!response.ok) throw Object.assign(await problemOf(response), { status: response.status });
   return response;
 }

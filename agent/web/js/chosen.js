@@ -53,6 +53,14 @@ function chooseNamed({ source = "", datasets: ids = [] }) {
   for (const dataset of kept) if (ids.includes(dataset.dataset_id)) choose(dataset);
 }
 
+/** Ask what `named` names, and nothing else, from now on. */
+export function chooseAnew(named) {
+  datasets.clear();
+  byId("source").value = "";
+  show();
+  chooseNamed(named);
+}
+
 /** Ask `dataset` from now on, beside those that were chosen before. */
 export function choose(dataset) {
   datasets.set(dataset.dataset_id, dataset);

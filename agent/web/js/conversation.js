@@ -1,32 +1,49 @@
 /** A conversation: its turns on a thread, one run at a time. */
 
+import { answerAddress, showAddress } from "./address.js";
 import { announce } from "./announce.js";
 import { answerView } from "./answer.js";
+import { request } from "./api.js";
+import { chooseAnew } from "./chosen.js";
 import { clarificationView } from "./clarification.js";
 import { byId, make } from "./dom.js";
 import { run } from "./events.js";
 import { failedOutputView, failureView } from "./failure.js";
 import { feedbackView } from "./feedback.js";
 import { keep, kept } from "./kept.js";
+import { say } from "./language.js";
+import { Queue } from "./queue.js";
 import { keptRuns, rejected } from "./restored.js";
 import { seenOf } from "./problem.js";
+import { notify } from "./sidebar.js";
 import { Turn } from "./turn.js";
 
-/** Return the thread that the tab goes on with and what it is about, or null. */
-export function keptConversation() {
-  return JSON.parse(kept("conversation", "sessionStorage"));
+/** Return the thread that the tab goes on with and what it is about; null if there is none, or it is not `thread`. */
+export function keptConversation(thread = null) {
+  const found = JSON.parse(kept("conversation", "sessionStorage"));
+  return thread && found?.thread !== thread ? null : found;
+}
+
+/** Return what `thread` is about, as the server has it. Throws a Problem. */
+async function conversationAt(thread, signal) {
+  const { graph, source, datasets } = await (await request(`threads/${thread}`, { signal })).json();
+  return { graph, named: datasets?.length ? { datasets } : source ? { source } : {} };
 }
 
 export class Conversation {
-  /** Show the turns in `list`; `where()` says what is asked. */
-  constructor(list, where) {
-    Object.assign(this, { list, where, thread: null, place: null, running: null });
+  /** Show the turns in `list`; `where()` says what is asked, `changed(thread)` is called when the thread has changed. */
+  constructor(list, where, changed) {
+    Object.assign(this, { list, where, changed, thread: null, place: null, running: null });
+    this.queue = new Queue(() => this.advance());
   }
 
-  /** Ask a question; return whether it was taken, which is not so while another one runs. */
-  ask(question) {
-    if (this.running) return false;
-    const { graph, named } = this.where();
+  /** Ask a question, while another one runs after it; return whether it was taken. */
+  ask(question, at = this.where()) {
+    if (this.running) {
+      this.queue.add(question, at);
+      return true;
+    }
+    const { graph, named } = at;
     const place = JSON.stringify([graph, named]);
     // What was said about other data would be read into the question.
     if (place !== this.place) Object.assign(this, { place, graph, thread: null });
@@ -41,29 +58,63 @@ export class Conversation {
 
   /** Forget the conversation. */
   restart() {
-    this.stop();
+    this.leave();
     this.goOn(null);
-    Object.assign(this, { place: null, running: null });
-    this.list.replaceChildren();
+    this.place = null;
     document.body.classList.remove("talking");
   }
 
-  /** Show the conversation that was kept, once `ready`; one that the server does not have is forgotten. */
-  async restore({ thread, graph, named }, ready) {
+  /** Stop what runs, and show nothing of the conversation. */
+  leave() {
+    this.stop();
+    this.run(null);
+    this.queue.clear();
+    this.list.replaceChildren();
+  }
+
+  /** Set what runs; while something does, questions wait. */
+  run(running) {
+    this.running = running;
+    this.queue.wait(Boolean(running));
+    say(byId("ask"), running ? "ask_next" : "ask");
+  }
+
+  /** Show the turn of a run. */
+  reveal(run) {
+    const turn = run && this.list.querySelector(`[data-run="${run}"]`)?.closest(".turn");
+    turn?.scrollIntoView({ block: "start" });
+    turn?.querySelector(".focus")?.focus({ preventScroll: true });
+  }
+
+  /** Show a conversation, and the turn of a run in it, once `ready`; one that the server does not have is forgotten. */
+  async restore(thread, ready, shownRun = null) {
+    this.leave();
     const controller = new AbortController();
     const running = { stop: () => controller.abort() };
-    Object.assign(this, { thread, graph, place: JSON.stringify([graph, named]), running });
+    this.run(running);
+    this.thread = thread;
     document.body.classList.add("talking");
     try {
       await ready;
-      const runs = await keptRuns(thread, controller.signal);
-      if (this.running === running) this.showKept(runs);
+      const before = keptConversation(thread);
+      const { graph, named } = before ?? (await conversationAt(thread, controller.signal));
+      const runs = await keptRuns(thread, controller.signal, shownRun);
+      if (this.running !== running) return;
+      chooseAnew(named);
+      // The server names the source that it chose, which may not be one that can be named.
+      Object.assign(this, { graph, place: JSON.stringify([graph, before ? named : this.where().named]) });
+      this.goOn(thread);
+      this.showKept(runs);
+      this.reveal(shownRun);
     } catch (error) {
       if (this.running !== running) return;
-      if (error.status === 404) return this.restart();
-      this.list.replaceChildren(failureView(seenOf(error), () => this.restore({ thread, graph, named })));
+      if (error.status === 404) {
+        this.restart();
+        return notify(error.message);
+      }
+      this.list.replaceChildren(failureView(seenOf(error), () => this.restore(thread, ready, shownRun)));
     }
-    this.running = null;
+    this.run(null);
   }
 
   showKept(runs) {
@@ -97,13 +148,21 @@ export class Conversation {
   }
 
   async go(turn) {
-    this.running = turn;
-    byId("ask").disabled = true;
+    this.run(turn);
     const output = await turn.run();
     if (this.running !== turn) return;
-    this.running = null;
-    byId("ask").disabled = false;
-    if (output) this.goOn(output.error?.code === "thread_unknown" ? null : output.thread_id);
+    this.run(null);
+    if (!output) return;
+    this.goOn(output.error?.code === "thread_unknown" ? null : output.thread_id);
+    // A question back is answered first.
+    if (output.clarification) return;
+    this.advance();
+  }
+
+  /** Ask the first question that waits, if there is one. */
+  advance() {
+    const next = this.queue.next();
+    if (next) this.ask(next.question, next.at);
   }
 
   /** Go on with `thread` from now on, also where the page is loaded again. */
@@ -111,6 +170,8 @@ export class Conversation {
     this.thread = thread;
     const [graph, named] = JSON.parse(this.place) ?? [];
     keep("conversation", thread && JSON.stringify({ thread, graph, named }), "sessionStorage");
+    showAddress(thread);
+    this.changed(thread);
   }
 
   view(output, steps, said, again) {
@@ -122,6 +183,12 @@ export class Conversation {
         this.begin(shown, { thread_id, clarification_answer: given }));
     }
     if (output.error) return failedOutputView(output, again, (question) => this.ask(question));
+    const view = this.answered(output, steps, said, thread_id);
+    if (output.run_id) view.append(answerLink(output));
+    return view;
+  }
+
+  answered(output, steps, said, thread_id) {
     if (this.graph !== "agent") return answerView(output, steps, said);
     const reject = (comment) => this.begin(rejected({ comment }),
       { thread_id, feedback: { accepted: false, ...(comment && { comment }) } });
@@ -149,6 +216,11 @@ export class Conversation {
     announce(words.textContent);
     words.focus({ preventScroll: true });
   }
+}
+
+/** Return the link to an answer, which others with the same data can open. */
+function answerLink({ thread_id: thread, run_id: run }) {
+  return say(make("a", { class: "permalink", href: answerAddress(thread, run), "data-run": run }), "answer_link");
 }
 
 function noted(words = "") {

@@ -1,21 +1,27 @@
 /** The page: what is on it comes to life. */
 
 import "./trusted.js";
+import { addressed, onAddress, showAddress } from "./address.js";
 import { addSources, where } from "./chosen.js";
 import { chooseByKey } from "./clarification.js";
 import { Conversation, keptConversation } from "./conversation.js";
 import { byId } from "./dom.js";
 import { addFiles } from "./files.js";
 import { addLanguageSwitch, sayAll } from "./language.js";
+import { addRecall } from "./recall.js";
+import { addSidebar, refresh } from "./sidebar.js";
+import { addStart } from "./start.js";
 import { addThemeSwitch } from "./theme.js";
 
-const conversation = new Conversation(byId("turns"), where);
+const conversation = new Conversation(byId("turns"), where, refresh);
 const question = byId("question");
+const recall = addRecall(question, fit);
 
 async function send() {
   await restored;
   const words = question.value.trim();
   if (words && conversation.ask(words)) {
+    recall(words);
     question.value = "";
     fit();
   }
@@ -54,15 +60,29 @@ question.addEventListener("input", fit);
 document.addEventListener("keydown", keys);
 byId("anew").addEventListener("click", () => {
   conversation.restart();
-  byId("ask").disabled = false;
   question.focus();
 });
+onAddress(show);
+
+/** Show the conversation of the address, and the answer in it. */
+function show({ thread, run }) {
+  if (thread === conversation.thread) conversation.reveal(run);
+  else if (thread) restored = conversation.restore(thread, ready, run);
+  else conversation.restart();
+}
 
 sayAll();
 addLanguageSwitch(byId("language"));
 addThemeSwitch(byId("theme"));
 addFiles();
 question.focus();
-const before = keptConversation();
+addSidebar((thread) => thread === conversation.thread && conversation.restart());
+const { thread, run } = addressed();
+const before = keptConversation(thread);
+if (before) showAddress(before.thread, { isNew: false });
 const ready = addSources(before?.named ?? {});
-const restored = before && conversation.restore(before, ready);
+addStart(ready, (words) => {
+  question.value = words;
+  send();
+});
+let restored = (before || thread) && conversation.restore(thread ?? before.thread, ready, run);

@@ -7,12 +7,14 @@ const MOST_TURNS = 20;
 
 /**
  * Return the last runs of a thread, the oldest first: what was said, as it is shown, and the output.
+ * `shownRun` is among them if it is one of the last 100.
  * `chosen` is the number of the option that was chosen in the run before, `accepted` whether that one's answer was.
  * Throws a Problem, or what the signal's abort throws.
  */
-export async function keptRuns(thread, signal) {
+export async function keptRuns(thread, signal, shownRun = null) {
   const { runs } = await got(`threads/${thread}/history`, signal);
-  const last = runs.slice(0, MOST_TURNS).reverse();
+  const count = Math.max(MOST_TURNS, runs.findIndex(({ id }) => id === shownRun) + 1);
+  const last = runs.slice(0, count).reverse();
   const outputs = await Promise.all(last.map(({ id }) => got(`threads/${thread}/runs/${id}`, signal)));
   return last.map(({ said }, at) => ({ ...shown(said, outputs[at - 1]), output: outputs[at] }));
 }

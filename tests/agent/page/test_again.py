@@ -120,12 +120,14 @@ def test_a_thread_that_the_server_does_not_know_begins_anew(visit: Visit) -> Non
     site = visit(Model(COUNT, reviews=()))
     sent = sent_by(site.page)
     ask(site, HOW_MANY)
+    site.page.evaluate("history.replaceState(null, '', '/')")
     site.page.evaluate(
         "sessionStorage.setItem('datasphinx.conversation', "
         "JSON.stringify({ thread: '0'.repeat(32), graph: 'agent', named: {} }))"
     )
     site.page.reload()
     expect(site.page.locator(".welcome")).to_be_visible()
+    expect(site.page.locator(".toast")).to_contain_text("0" * 32)
     ask(site, HOW_MANY)
     assert "thread_id" not in sent[1]
 

@@ -74,7 +74,7 @@ def test_steps_come_while_the_question_runs_and_escape_stops_it(visit: Visit) ->
     site = visit(model)
     site.ask(HOW_MANY)
     expect(site.page.locator(".progress .step").first).to_have_text("Find tables")
-    expect(site.page.get_by_role("button", name="Ask", exact=True)).to_be_disabled()
+    expect(site.page.get_by_role("button", name="Ask", exact=True)).to_have_count(0)
     assert model.asked.wait(10)
     site.picture("running")
     site.page.keyboard.press("Escape")

@@ -43,7 +43,7 @@ def evil(tmp_path: Path) -> str:
 def unharmed(page: Page) -> None:
     """Nothing of an attack has become an element or has run."""
     assert page.evaluate("window.hit") is None
-    made = page.locator("#turns, #composer").locator("img, script, iframe, svg, style, b, a")
+    made = page.locator("#turns, #composer").locator("img, script, iframe, svg, style, b, a:not(.permalink)")
     expect(made).to_have_count(0)
 
 

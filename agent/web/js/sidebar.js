@@ -1,0 +1,169 @@
+/** The user's conversations beside the page: found, renamed, and deleted with undo. On narrow screens it is a drawer. */
+
+import { announce } from "./announce.js";
+import { request } from "./api.js";
+import { byId, make } from "./dom.js";
+import { keep, kept } from "./kept.js";
+import { onceKeyGiven } from "./key.js";
+import { say, text } from "./language.js";
+
+const UNDO_MS = 8000;
+const SEARCH_MS = 200;
+const NARROW = matchMedia("(max-width: 69.99rem)");
+
+/** The deletion that can be undone, if there is one. */
+let pending = null;
+let current = null;
+let latest = 0;
+let deleted = () => {};
+
+/** Show the list; `onDeleted(thread)` is called when a conversation has been removed from it. */
+export function addSidebar(onDeleted) {
+  deleted = onDeleted;
+  let waiting = 0;
+  byId("search").addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(load, SEARCH_MS);
+  });
+  byId("menu").addEventListener("click", () => open(true));
+  byId("shade").addEventListener("click", () => open(false));
+  byId("conversations").addEventListener("click", (event) => {
+    if (event.target.closest("a") && NARROW.matches) open(false);
+  });
+  byId("sidebar").addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !NARROW.matches) return;
+    event.stopPropagation();
+    open(false);
+  });
+  NARROW.addEventListener("change", () => open(false, false));
+  addEventListener("pagehide", () => finish(true));
+  load();
+}
+
+/** Mark `thread` as the one that is shown, and read the list again. */
+export function refresh(thread) {
+  current = thread;
+  load();
+}
+
+/** Show `words` for some seconds, with a button for `undo` if there is one. */
+export function notify(words, undo = null) {
+  const button = undo && say(make("button", { type: "button", class: "quiet", on: { click: undo } }), "undo");
+  const toast = make("div", { class: "toast" }, make("span", { dir: "auto" }, words), button);
+  byId("toasts").replaceChildren(toast);
+  if (!undo) setTimeout(() => toast.remove(), UNDO_MS);
+}
+
+function open(isOpen, moves = true) {
+  byId("sidebar").toggleAttribute("data-open", isOpen);
+  byId("shade").hidden = !isOpen;
+  byId("menu").setAttribute("aria-expanded", String(isOpen));
+  for (const each of [document.querySelector("header"), document.querySelector("main")]) each.inert = isOpen;
+  if (moves) byId(isOpen ? "search" : "menu").focus();
+}
+
+async function load() {
+  latest += 1;
+  const number = latest;
+  try {
+    const query = new URLSearchParams({ search: byId("search").value });
+    const { threads } = await (await request(`threads?${query}`, { asksKey: false })).json();
+    if (number === latest) show(threads.filter((each) => ![pending?.thread, kept("deleted", "sessionStorage")].includes(each.thread_id)));
+  } catch (error) {
+    // Without the list the page works as before; the errors of questions are shown with them.
+    if (error.status === 401) onceKeyGiven(load);
+  }
+}
+
+function show(threads) {
+  const focused = document.activeElement?.closest("#conversations li")?.dataset.thread;
+  byId("conversations").replaceChildren(...threads.map(item));
+  const key = byId("search").value.trim() ? "conversations_not_found" : "conversations_none";
+  byId("conversations-none").hidden = threads.length > 0;
+  say(byId("conversations-none"), key);
+  if (focused) byId("conversations").querySelector(`[data-thread="${focused}"] a`)?.focus();
+}
+
+function item(thread) {
+  const { thread_id: id, title } = thread;
+  const link = make("a", { href: `#/${id}`, dir: "auto", title, "aria-current": id === current && "page" }, title);
+  const rename = make("button", { type: "button", class: "small", on: { click: () => edit(element, thread) } }, "✎");
+  const remove = make("button", { type: "button", class: "small", on: { click: () => drop(thread) } }, "×");
+  for (const [button, key] of [[rename, "rename"], [remove, "delete"]]) {
+    say(say(button, key, { name: title }, "aria-label"), key, { name: title }, "title");
+  }
+  const element = make("li", { "data-thread": id }, link, rename, remove);
+  return element;
+}
+
+function edit(element, { thread_id: id, title }) {
+  const field = say(make("input", { value: title, maxlength: 200, dir: "auto" }), "title", {}, "aria-label");
+  let isDone = false;
+  const end = async (isKept) => {
+    if (isDone) return;
+    isDone = true;
+    const words = field.value.trim();
+    try {
+      if (isKept && words && words !== title) await send("PATCH", id, { title: words });
+    } catch (error) {
+      notify(error.message);
+    }
+    await load();
+    if (isKept !== null) byId("conversations").querySelector(`[data-thread="${id}"] a`)?.focus();
+  };
+  field.addEventListener("keydown", (event) => {
+    if (event.isComposing || !["Enter", "Escape"].includes(event.key)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    end(event.key === "Enter");
+  });
+  field.addEventListener("blur", () => end(null));
+  element.replaceChildren(field);
+  field.focus();
+  field.select();
+}
+
+/** Take the conversation out of the list; the server is told when the time for undoing it has passed. */
+function drop({ thread_id: thread, title }) {
+  finish();
+  const element = byId("conversations").querySelector(`[data-thread="${thread}"]`);
+  const next = element.nextElementSibling ?? element.previousElementSibling;
+  pending = { thread, timer: setTimeout(finish, UNDO_MS) };
+  element.remove();
+  (next?.querySelector("a") ?? byId("search")).focus();
+  const words = text("deleted", { name: title });
+  announce(words);
+  notify(words, undo);
+}
+
+function undo() {
+  const thread = pending?.thread;
+  clearTimeout(pending?.timer);
+  pending = null;
+  byId("toasts").replaceChildren();
+  load().then(() => byId("conversations").querySelector(`[data-thread="${thread}"] a`)?.focus());
+}
+
+/** Delete what was dropped; `isLeaving` while the page is closed, when no answer can be read. */
+async function finish(isLeaving = false) {
+  if (!pending) return;
+  const { thread, timer } = pending;
+  clearTimeout(timer);
+  pending = null;
+  // The page may be loaded again before the server has deleted it.
+  keep("deleted", thread, "sessionStorage");
+  byId("toasts").replaceChildren();
+  try {
+    await send("DELETE", thread, null, isLeaving === true);
+    deleted(thread);
+  } catch (error) {
+    keep("deleted", null, "sessionStorage");
+    notify(error.message);
+  }
+  load();
+}
+
+function send(method, thread, body, keepalive = false) {
+  const content = body && { headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
+  return request(`threads/${thread}`, { method, keepalive, ...content });
+}

@@ -1,0 +1,200 @@
+"""Conversations beside the page, their addresses, and questions that wait."""
+
+import re
+import threading
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.agent.page.conftest import Site
+from tests.agent.page.said import ASKS, QUESTION, Model
+from tests.agent.page.test_conversation import COUNT, HOW_MANY, ask
+from tests.agent.page.test_looks import PHONE, fits
+
+pytestmark = [pytest.mark.heavy, pytest.mark.browser]
+WIDE = {"viewport": {"width": 1440, "height": 900}}
+Visit = Callable[..., Site]
+
+
+def listed(page: Page, *titles: str) -> None:
+    expect(page.locator("#conversations a")).to_have_text(list(titles))
+
+
+def anew(page: Page) -> None:
+    page.get_by_role("button", name="New conversation").click()
+
+
+@pytest.fixture
+def two(visit: Visit) -> Site:
+    """A page that has had two conversations."""
+    site = visit(Model(COUNT, reviews=()), **WIDE)
+    expect(site.page.locator("#conversations-none")).to_be_visible()
+    ask(site, HOW_MANY)
+    anew(site.page)
+    ask(site, "Number of orders?")
+    listed(site.page, "Number of orders?", HOW_MANY)
+    return site
+
+
+def test_conversations_are_opened_from_the_list_and_by_back_and_forward(two: Site) -> None:
+    page = two.page
+    two.picture("sidebar")
+    page.get_by_role("link", name=HOW_MANY).click()
+    expect(page.locator(".said")).to_have_text(HOW_MANY)
+    expect(page.locator("[aria-current=page]")).to_have_text(HOW_MANY)
+    page.go_back()
+    expect(page.locator(".said")).to_have_text("Number of orders?")
+    page.go_forward()
+    expect(page.locator(".said")).to_have_text(HOW_MANY)
+    ask(two, "as a table")
+    listed(page, HOW_MANY, "Number of orders?")
+    anew(page)
+    expect(page.locator(".welcome")).to_be_visible()
+    page.go_back()
+    expect(page.locator(".said")).to_have_text([HOW_MANY, "as a table"])
+
+
+def test_conversations_are_searched_by_all_their_questions(two: Site) -> None:
+    ask(two, "as a table")
+    two.page.get_by_label("Search conversations").fill("A TABLE")
+    listed(two.page, "Number of orders?")
+    two.page.get_by_label("Search conversations").fill("nothing of the kind")
+    listed(two.page)
+    expect(two.page.locator("#conversations-none")).to_have_text("No conversation contains this text.")
+
+
+def test_a_conversation_is_renamed_by_keys(two: Site) -> None:
+    page = two.page
+    page.get_by_role("button", name=f"Rename {HOW_MANY}").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Title")).to_be_focused()
+    page.keyboard.type("<b>Orders</b>")
+    page.keyboard.press("Enter")
+    listed(page, "Number of orders?", "<b>Orders</b>")
+    expect(page.get_by_role("link", name="<b>Orders</b>")).to_be_focused()
+    page.get_by_role("button", name="Rename <b>Orders</b>").click()
+    page.keyboard.type("else")
+    page.keyboard.press("Escape")
+    listed(page, "Number of orders?", "<b>Orders</b>")
+    page.reload()
+    listed(page, "Number of orders?", "<b>Orders</b>")
+
+
+def test_a_deletion_is_undone(two: Site) -> None:
+    page = two.page
+    page.get_by_role("button", name="Delete Number of orders?").click()
+    listed(page, HOW_MANY)
+    expect(page.locator(".toast")).to_contain_text("Deleted: Number of orders?")
+    two.picture("deleted")
+    page.get_by_role("button", name="Undo").click()
+    listed(page, "Number of orders?", HOW_MANY)
+    page.reload()
+    listed(page, "Number of orders?", HOW_MANY)
+
+
+def test_a_deletion_takes_effect_after_some_seconds(visit: Visit) -> None:
+    site = visit(Model(COUNT, reviews=()), **WIDE)
+    site.page.clock.install()
+    ask(site, HOW_MANY)
+    listed(site.page, HOW_MANY)
+    site.page.get_by_role("button", name=f"Delete {HOW_MANY}").click()
+    with site.page.expect_response(re.compile("/threads/")) as response:
+        site.page.clock.fast_forward(9000)
+    assert (response.value.request.method, response.value.status) == ("DELETE", 204)
+    expect(site.page.locator(".welcome")).to_be_visible()
+    site.page.go_back()
+    expect(site.page.locator(".toast")).to_be_visible()
+    expect(site.page.locator(".turn")).to_have_count(0)
+
+
+def test_a_deletion_takes_effect_when_the_page_is_left(two: Site) -> None:
+    two.page.get_by_role("button", name=f"Delete {HOW_MANY}").click()
+    two.page.reload()
+    listed(two.page, "Number of orders?")
+    two.page.wait_for_function("async () => (await (await fetch('threads')).json()).threads.length === 1")
+
+
+def test_a_link_leads_to_an_answer(two: Site) -> None:
+    page = two.page
+    ask(two, "as a table")
+    link = page.locator(".turn").first.get_by_role("link", name="Link to this answer").get_attribute("href")
+    other = page.context.new_page()
+    other.goto(f"{two.base}/{link}")
+    expect(other.locator(".turn")).to_have_count(2)
+    expect(other.locator(".turn").first.locator(".focus")).to_be_focused()
+    other.close()
+
+
+def test_questions_wait_until_the_one_before_is_answered(visit: Visit) -> None:
+    model = Model(COUNT, reviews=())
+    model.wait = threading.Event()
+    site = visit(model, **WIDE)
+    page = site.page
+    site.ask(HOW_MANY)
+    assert model.asked.wait(10)
+    for question in ("as a table", "Not this one", "Number of orders?"):
+        site.ask(question)
+    expect(page.get_by_role("list", name="Questions waiting").get_by_role("listitem")).to_have_count(3)
+    site.picture("queue")
+    page.get_by_role("button", name="Do not ask: Not this one").click()
+    model.wait.set()
+    expect(page.locator(".answer")).to_have_count(3)
+    expect(page.locator(".said")).to_have_text([HOW_MANY, "as a table", "Number of orders?"])
+    expect(page.locator("#queue li")).to_have_count(0)
+
+
+def test_questions_wait_for_the_answer_to_a_question_back(visit: Visit) -> None:
+    model = Model(reviews=(ASKS,))
+    site = visit(model)
+    held = threading.Event()
+    site.page.route("**/agent/events", lambda route: (held.wait(10), route.continue_()), times=1)
+    site.page.get_by_label("Your question").fill(QUESTION)
+    site.page.keyboard.press("Enter")
+    site.ask("as a table")
+    held.set()
+    expect(site.page.locator(".option")).to_have_count(2)
+    expect(site.page.locator("#queue .question")).to_have_text("as a table")
+    expect(site.page.get_by_role("button", name="Ask now")).to_be_visible()
+    site.page.locator(".option").nth(1).click()
+    expect(site.page.locator(".said")).to_have_text([QUESTION, "by amount", "as a table"])
+
+
+def test_the_arrow_up_key_recalls_earlier_questions(two: Site) -> None:
+    page, field = two.page, two.page.get_by_label("Your question")
+    field.focus()
+    for key, shown in [
+        ("ArrowUp", "Number of orders?"),
+        ("ArrowUp", HOW_MANY),
+        ("ArrowUp", HOW_MANY),
+        ("ArrowDown", "Number of orders?"),
+        ("ArrowDown", ""),
+    ]:
+        page.keyboard.press(key)
+        expect(field).to_have_value(shown)
+    page.keyboard.type("my own")
+    page.keyboard.press("ArrowUp")
+    expect(field).to_have_value("my own")
+    page.reload()
+    field.focus()
+    page.keyboard.press("ArrowUp")
+    expect(field).to_have_value("Number of orders?")
+
+
+def test_on_a_phone_the_list_is_a_drawer(visit: Visit) -> None:
+    site = visit(Model(COUNT, reviews=()), **PHONE)
+    page = site.page
+    ask(site, HOW_MANY)
+    expect(page.locator("#sidebar")).to_be_hidden()
+    page.get_by_role("button", name="Conversations").tap()
+    expect(page.get_by_label("Search conversations")).to_be_focused()
+    listed(page, HOW_MANY)
+    assert fits(page)
+    site.picture("phone-drawer")
+    page.keyboard.press("Escape")
+    expect(page.locator("#sidebar")).to_be_hidden()
+    expect(page.get_by_role("button", name="Conversations")).to_be_focused()
+    page.get_by_role("button", name="Conversations").tap()
+    page.get_by_role("link", name=HOW_MANY).tap()
+    expect(page.locator("#sidebar")).to_be_hidden()
+    expect(page.locator(".answer")).to_be_visible()

@@ -1,0 +1,86 @@
+"""The start of the page: questions, tables and the place for files."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from agent.sample.spreadsheets import RETURNS as WORKBOOK
+from tests.agent.page.conftest import Site
+from tests.agent.page.said import Model
+from tests.agent.page.test_conversation import COUNT, sent_by
+from tests.agent.page.test_injection import ATTACKS, unharmed
+from tests.agent.page.test_looks import PHONE, fits
+from tests.databases import make_table, url
+
+pytestmark = [pytest.mark.heavy, pytest.mark.browser]
+Visit = Callable[..., Site]
+
+
+def test_a_question_of_the_start_is_asked_by_a_click(visit: Visit) -> None:
+    site = visit(Model(COUNT, reviews=()), viewport={"width": 1440, "height": 1000})
+    sent = sent_by(site.page)
+    questions = site.page.get_by_role("list", name="Questions to start with").get_by_role("button")
+    expect(questions).to_have_count(6)
+    words = questions.nth(3).inner_text()
+    site.picture("start")
+    questions.nth(3).click()
+    expect(site.page.locator(".answer")).to_be_visible()
+    assert sent[0]["question"] == words
+    expect(questions.first).to_be_hidden()
+
+
+def test_tables_open_by_keys_and_show_columns(visit: Visit) -> None:
+    site = visit(viewport={"width": 1920, "height": 1080}, color_scheme="dark")
+    page = site.page
+    table = page.locator("#start-tree > li", has_text="orders").first
+    table.locator("summary").focus()
+    page.keyboard.press("Enter")
+    expect(table).to_contain_text("ordered_on")
+    expect(table).to_contain_text("DATE")
+    expect(table).to_contain_text("rows:")
+    site.picture("start-tables")
+    page.get_by_label("Language").select_option("Русский")
+    expect(page.locator("#start-questions")).to_contain_text("Как сумма")
+
+
+def test_names_of_tables_and_questions_stay_texts(visit: Visit, tmp_path: Path) -> None:
+    rows = [[each, number] for number, each in enumerate(ATTACKS)]
+    table = make_table(
+        tmp_path, '"<img src=x onerror=window.hit=1>" TEXT, amount INTEGER', rows, table='"<b>notes</b>"'
+    )
+    page = visit(source=url(table)).page
+    page.locator("#start-tree summary").click()
+    expect(page.locator("#start-tree .name").nth(1)).to_have_text("<img src=x onerror=window.hit=1>")
+    expect(page.locator("#start-questions button").first).to_contain_text("<b>notes</b>")
+    expect(page.locator("#start, #start-questions").locator("img, b, script")).to_have_count(0)
+    unharmed(page)
+
+
+def test_the_tables_are_those_of_the_chosen_source(visit: Visit, tmp_path: Path) -> None:
+    sources = {}
+    for name in ("moons", "stars"):
+        (tmp_path / name).mkdir()
+        sources[name] = url(make_table(tmp_path / name, "size INTEGER", [[1], [2]], table=name))
+    page = visit(sources=sources).page
+    expect(page.locator("#start-tree .name")).to_have_text(["moons"])
+    page.get_by_label("Data source").select_option("stars")
+    expect(page.locator("#start-tree .name")).to_have_text(["stars"])
+    expect(page.locator("#start-questions")).to_have_text("How many stars are there?")
+
+
+def test_a_file_is_chosen_from_the_start(visit: Visit) -> None:
+    page = visit().page
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Ask about a spreadsheet").click()
+    chooser.value.set_files(WORKBOOK)
+    expect(page.locator(".chip")).to_contain_text("returns.xlsx")
+
+
+def test_the_start_fits_a_phone(visit: Visit) -> None:
+    site = visit(**PHONE)
+    expect(site.page.locator("#start-questions button")).to_have_count(6)
+    site.page.locator("#start-tree summary").first.tap()
+    assert fits(site.page)
+    site.picture("phone-start")

@@ -1,0 +1,183 @@
+"""The list of a user's conversations: titles, search, renaming, deletion, and who sees what."""
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from agent.conversation.thread_list import ThreadList
+from agent.conversation.threads import open_threads
+from agent.server.keys import hash_of, new_key
+from tests.agent.record.stores import fresh_url
+from tests.agent.server.issuers import AUDIENCE, issuing
+from tests.agent.server.serving import ASKED, Served, serving
+
+ACME, BETA = new_key(), new_key()
+OTHER = "0" * 32
+ON_EVERY_STORE = pytest.mark.parametrize(
+    "store", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)], indirect=True
+)
+
+
+@pytest.fixture
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, Any]]:
+    """Settings that name an empty store of threads."""
+    if request.param == "sqlite":
+        yield {"data_dir": tmp_path}
+        return
+    with fresh_url("postgres", tmp_path) as empty:
+        yield {"data_dir": tmp_path, "threads_url": empty}
+
+
+def as_(server: Served, credential: str) -> httpx.Client:
+    headers = {"Authorization": f"Bearer {credential}"}
+    return httpx.Client(base_url=server.http.base_url, headers=headers, timeout=30, verify=False)
+
+
+def ask(client: httpx.Client, question: str, **given: Any) -> str:
+    """Ask as the page does, and return the thread."""
+    response = client.post("/agent/events", json={"question": question, **given})
+    last = response.text.strip().rpartition("data: ")[2]
+    thread: str = json.loads(last)["thread_id"]
+    return thread
+
+
+def titles(client: httpx.Client, **query: str) -> list[str]:
+    return [each["title"] for each in client.get("/threads", params=query).json()["threads"]]
+
+
+@ON_EVERY_STORE
+def test_conversations_are_listed_found_renamed_and_deleted(cache_dir: Path, store: dict[str, Any]) -> None:
+    with serving(cache_dir, **store) as server:
+        http = server.http
+        assert titles(http) == []
+        first = ask(http, "How many orders were placed?")
+        second = ask(http, "Сколько  заказов\nбыло?")
+        assert titles(http) == ["Сколько заказов было?", "How many orders were placed?"]
+        ask(http, "as a table", thread_id=first)
+        assert titles(http) == ["How many orders were placed?", "Сколько заказов было?"]
+        # Later questions and other letters of the alphabet are found as well.
+        assert titles(http, search="A TABLE") == ["How many orders were placed?"]
+        assert titles(http, search="ЗАКАЗОВ") == ["Сколько заказов было?"]
+        assert titles(http, search="100%") == [] and len(titles(http, limit="1")) == 1
+
+        renamed = http.patch(f"/threads/{second}", json={"title": " Orders, in Russian "})
+        assert (renamed.status_code, renamed.json()["title"]) == (200, "Orders, in Russian")
+        assert titles(http)[1] == "Orders, in Russian"
+
+        assert http.delete(f"/threads/{first}").status_code == 204
+        assert titles(http) == ["Orders, in Russian"]
+        gone = http.get(f"/threads/{first}")
+        assert (gone.status_code, gone.json()["code"]) == (404, "thread_unknown")
+        assert http.delete(f"/threads/{first}").json()["code"] == "thread_unknown"
+        assert http.get(f"/threads/{second}").json()["turns"][0]["question"] == "Сколько заказов было?"
+
+
+@ON_EVERY_STORE
+def test_questions_and_titles_may_have_any_characters(cache_dir: Path, store: dict[str, Any]) -> None:
+    with serving(cache_dir, **store) as server:
+        headers = {"Content-Type": "application/json"}
+        body = json.dumps({"question": "How many orders\x00 were placed? \U0001f600"})
+        asked = server.http.post("/agent/events", content=body, headers=headers)
+        assert "event: output" in asked.text, asked.text[-600:]
+        thread = json.loads(asked.text.strip().rpartition("data: ")[2])["thread_id"]
+        (listed,) = server.http.get("/threads").json()["threads"]
+        assert listed["thread_id"] == thread and listed["title"].endswith("placed? \U0001f600")
+        title = json.dumps({"title": "a\x00b%s?"})
+        renamed = server.http.patch(f"/threads/{thread}", content=title, headers=headers)
+        assert renamed.status_code == 200 and renamed.json()["title"].endswith("%s?")
+
+
+def test_the_list_survives_a_restart(cache_dir: Path, tmp_path: Path) -> None:
+    with serving(cache_dir, data_dir=tmp_path) as server:
+        ask(server.http, "How many orders were placed?")
+    with serving(cache_dir, data_dir=tmp_path) as server:
+        assert titles(server.http) == ["How many orders were placed?"]
+
+
+def test_questions_of_programs_are_not_listed(served: Served) -> None:
+    served.invoke(**ASKED)
+    assert titles(served.http, search=ASKED["question"]) == []
+
+
+@pytest.mark.parametrize("body", [{}, {"title": " "}, {"title": "x" * 201}, {"title": "x", "thread_id": OTHER}])
+def test_other_titles_are_refused(served: Served, body: dict[str, str]) -> None:
+    thread = ask(served.http, "How many orders were placed?")
+    assert served.http.patch(f"/threads/{thread}", json=body).status_code == 422
+
+
+def test_unknown_conversations_are_not_changed(served: Served) -> None:
+    assert served.http.patch(f"/threads/{OTHER}", json={"title": "x"}).json()["code"] == "thread_unknown"
+    assert served.http.delete(f"/threads/{OTHER}").json()["code"] == "thread_unknown"
+    assert served.http.delete("/threads/../sources").status_code in (404, 405)
+
+
+@ON_EVERY_STORE
+def test_tenants_see_their_own_conversations(cache_dir: Path, store: dict[str, Any]) -> None:
+    keys = {"acme": hash_of(ACME), "beta": hash_of(BETA)}
+    with serving(cache_dir, api_keys=keys, **store) as server, as_(server, ACME) as acme, as_(server, BETA) as beta:
+        thread = ask(acme, "How many orders were placed?")
+        assert (titles(acme), titles(beta)) == (["How many orders were placed?"], [])
+        assert beta.patch(f"/threads/{thread}", json={"title": "mine"}).status_code == 404
+        assert beta.delete(f"/threads/{thread}").status_code == 404
+        assert server.http.get("/threads").status_code == 401
+        assert titles(acme) == ["How many orders were placed?"]
+        assert acme.get(f"/threads/{thread}").status_code == 200
+
+
+def test_users_of_a_tenant_see_their_own_conversations(cache_dir: Path, tmp_path: Path) -> None:
+    with issuing() as issuer:
+        oidc = {"issuer": issuer.url, "audience": AUDIENCE, "tenant": "acme"}
+        tokens = [issuer.token(sub=name) for name in ("ann", "ben")]
+        with (
+            serving(cache_dir, data_dir=tmp_path, oidc=oidc) as server,
+            as_(server, tokens[0]) as ann,
+            as_(server, tokens[1]) as ben,
+            as_(server, issuer.token(sub=None)) as nobody,
+        ):
+            thread = ask(ann, "How many orders were placed?")
+            ask(nobody, "How many orders were placed?")
+            assert [len(titles(each)) for each in (ann, ben, nobody)] == [1, 0, 0]
+            assert ben.delete(f"/threads/{thread}").status_code == 404
+            # A link can be opened by others of the tenant; what one of them deletes remains for those who continue it.
+            assert ask(ben, "as a table", thread_id=thread) == thread
+            assert titles(ben) == ["as a table"]
+            assert ben.delete(f"/threads/{thread}").status_code == 204
+            assert (titles(ben), len(titles(ann))) == ([], 1)
+            assert ann.get(f"/threads/{thread}").status_code == 200
+            assert ann.delete(f"/threads/{thread}").status_code == 204
+            assert ann.get(f"/threads/{thread}").status_code == 404
+
+
+@ON_EVERY_STORE
+def test_a_conversation_in_use_is_not_deleted(cache_dir: Path, store: dict[str, Any]) -> None:
+    with serving(cache_dir, **store) as server:
+        thread = ask(server.http, "How many orders were placed?")
+        threads = open_threads(server.services.settings)
+        with threads.lock(threads.key("agent", thread)) as is_locked:
+            assert is_locked
+            refused = server.http.delete(f"/threads/{thread}")
+        assert (refused.status_code, refused.json()["code"]) == (409, "thread_busy")
+        assert titles(server.http) == ["How many orders were placed?"]
+        assert server.http.delete(f"/threads/{thread}").status_code == 204
+
+
+@ON_EVERY_STORE
+def test_processes_share_the_list(cache_dir: Path, store: dict[str, Any]) -> None:
+    from agent.settings import load_settings
+
+    stores = [open_threads(load_settings(cache_dir=cache_dir, **store)) for _ in range(4)]
+    workers = [
+        threading.Thread(target=ThreadList(each, "").add, args=(f"{number:032x}", "agent", f"question {number}"))
+        for number, each in enumerate(stores)
+    ]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert {each["title"] for each in ThreadList(stores[0], "").find("", 10)} == {f"question {n}" for n in range(4)}
+    assert ThreadList(stores[0].for_owner("other"), "").find("", 10) == []
