@@ -167,6 +167,8 @@ def test_nothing_of_another_is_found(keyed: Served) -> None:
             ("GET", f"/threads/{thread}"),
             ("GET", f"/threads/{thread}/history"),
             ("GET", f"/threads/{thread}/runs/{run}"),
+            ("GET", f"/threads/{thread}/runs/{run}/chart"),
+            ("GET", f"/threads/{thread}/runs/{run}/tables/1.csv"),
             ("POST", f"/threads/{thread}/feedback"),
             ("GET", f"/traces/{trace}"),
             ("POST", f"/traces/{trace}/replay"),
