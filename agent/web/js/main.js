@@ -17,6 +17,7 @@ async function send() {
   const words = question.value.trim();
   if (words && conversation.ask(words)) {
     question.value = "";
+    byId("preview").hidden = true;
     fit();
   }
   question.focus();

@@ -175,7 +175,7 @@ def test_nothing_of_another_is_found(keyed: Served) -> None:
             ("GET", f"/charts/{output['charts'][0]['id']}.png"),
         ]
         body = {"accepted": True}
-        for method, path in [*paths, ("DELETE", f"/datasets/{dataset}")]:
+        for method, path in [*paths, ("GET", f"/datasets/{dataset}/preview"), ("DELETE", f"/datasets/{dataset}")]:
             asked = {"json": body} if path.endswith("feedback") else {}
             assert beta.request(method, path, **asked).status_code == 404, path
             assert acme.request(method, path, **asked).is_success, path
