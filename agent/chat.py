@@ -284,7 +284,7 @@ class Agent:
         if self._output.get("error"):
             raise self._error(self._graph.get_state(config).values.get("failure"))
         self._has_started = True
-        return response_of(self._output)
+        return response_of(self._output, self.clarify)
 
     def _error(self, failure: dict[str, Any] | None) -> DatasphinxError:
         """Return the error of a failed question, with its text in the language of the question as a note."""
