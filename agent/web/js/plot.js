@@ -74,7 +74,7 @@ function settings(spec, types, columns, open, save) {
   if (kind !== "histogram") {
     const several = spec.y.length > 1 ? [["", () => spec.y.join(", ")]] : [];
     const measures = [...new Set([...numbers, ...(spec.y.length === 1 ? spec.y : [])])].map(all);
-    const y = choice("plot_y", [...several, ...measures], several.length ? "" : spec.y[0], (name) => save({ ...spec, y: name ? [name] : spec.y }));
+    const y = choice("plot_y", [...several, ...measures], several.length ? "" : spec.y[0], (name) => save(name ? { ...spec, y: [name], series: seriesOf(spec, columns) } : spec));
     fields.push(y);
   }
   if (SPLIT.includes(kind)) {
@@ -88,6 +88,12 @@ function settings(spec, types, columns, open, save) {
   }
   return make("details", { class: "plot-settings", open }, say(make("summary"), "plot_settings"),
     make("div", { class: "plot-fields" }, ...fields));
+}
+
+/** Return the series of a chart of one measure: those of several measures belong to a column that the rows do not have. */
+function seriesOf({ x, series }, columns) {
+  if (!series || columns.some(({ name }) => name === series)) return series;
+  return columns.find(({ name, numeric }) => !numeric && name !== x)?.name ?? null;
 }
 
 function choice(key, options, value, changed) {

@@ -59,6 +59,9 @@ def test_series_are_stacked(visit: Visit) -> None:
     assert saved.value.json()["chart"]["option"]["series"][0]["stack"]
     expect(page.get_by_label("Stacked")).to_be_checked()
     site.picture("plot-stacked")
+    with page.expect_response("**/chart") as measured:
+        page.get_by_label("Y axis").select_option("orders")
+    assert (measured.value.json()["spec"]["y"], measured.value.json()["spec"]["series"]) == (["orders"], "status")
 
 
 def test_settings_that_do_not_fit_leave_the_chart(visit: Visit) -> None:
