@@ -4,7 +4,7 @@ import asyncio
 import sys
 import threading
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -298,7 +298,7 @@ class Agent:
     def _ask(self, inputs: dict[str, Any], output_type: OutputType | None) -> Response:
         graph, config = self._prepare(), RunnableConfig(configurable={"thread_id": self._thread})
         self._output = graph.invoke(self._inputs(inputs, output_type), config, durability="exit")
-        response = self._response(self._output, config)
+        response = self._response(self._output, config, self.clarify)
         self._has_started = True
         return response
 
@@ -314,10 +314,18 @@ class Agent:
     def _inputs(self, inputs: dict[str, Any], output_type: OutputType | None) -> dict[str, Any]:
         return {**inputs, "output_type": output_type, "effort": self._effort, **self._tables, **self._load}
 
-    def _response(self, output: Mapping[str, Any], config: RunnableConfig) -> Response:
-        """Return the answer in `output`; raise its error, with its text in the language of the question as a note."""
+    def _response(
+        self,
+        output: Mapping[str, Any],
+        config: RunnableConfig,
+        reply: Callable[[str], Response] | None = None,
+    ) -> Response:
+        """Return the answer in `output`; raise its error, with its text in the language of the question as a note.
+
+        `reply` answers a clarifying question.
+        """
         if not output.get("error"):
-            return response_of(output)
+            return response_of(output, reply)
         failure = self._graph.get_state(config).values.get("failure")
         error = error_of(failure) if failure else QuestionFailed(output["error"]["message"])
         error.add_note(output["answer"])

@@ -80,6 +80,7 @@
         ├── OriginRefused            the Origin or Host header is not allowed origin
         ├── ChartUnknown             no stored chart has this id              chart_id
         ├── RunUnknown               the thread has no run with this id       run_id
+        ├── TableUnknown             the answer has no table with this number number
         ├── ModelUnknown             no model of the chat routes has this id  model
         ├── KeyMissing               the API key is missing or invalid
         ├── TokenInvalid             the bearer token is not valid            reason
@@ -936,6 +937,15 @@ class RunUnknown(Terminal):
     code = "run_unknown"
     http_status = 404
     run_id: str
+
+
+@dataclass(eq=False)
+class TableUnknown(Terminal):
+    """The answer of a run has no table with this number, counted from 1."""
+
+    code = "table_unknown"
+    http_status = 404
+    number: int
 
 
 @dataclass(eq=False)

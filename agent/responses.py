@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from html import escape
@@ -20,16 +20,39 @@ from agent.types import AnswerChart, AnswerTable, AppliedDefinition, ClarifyingQ
 _MAX_ROWS = 50
 
 
+_STYLE = (
+    "<style>"
+    ".datasphinx{font:15px/1.6 system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans','Noto Sans CJK SC',sans-serif;"
+    "color:var(--jp-ui-font-color1,light-dark(#1b1f23,#e8eaed));max-width:52rem}"
+    ".datasphinx p{margin:.4rem 0;overflow-wrap:anywhere;white-space:pre-wrap}"
+    ".datasphinx table{border-collapse:separate;border-spacing:0;margin:.6rem 0;font-size:.9375rem;"
+    "border:1px solid var(--jp-border-color2,light-dark(#e2e4e0,#33393f));border-radius:10px;"
+    "font-variant-numeric:tabular-nums}"
+    ".datasphinx th,.datasphinx td{padding:.4rem .9rem;text-align:left;vertical-align:top;unicode-bidi:isolate;"
+    "border-bottom:1px solid var(--jp-border-color2,light-dark(#e2e4e0,#33393f))}"
+    ".datasphinx tr:last-child td{border-bottom:0}"
+    ".datasphinx th{font-weight:600;background:var(--jp-layout-color2,light-dark(#f2f3f0,#262b30))}"
+    ".datasphinx td.number{text-align:right}"
+    ".datasphinx img{max-width:100%;border-radius:10px}"
+    ".datasphinx summary{cursor:pointer;font-size:.875rem;color:var(--jp-ui-font-color2,light-dark(#5c656d,#a2abb4))}"
+    ".datasphinx pre{padding:1rem;border-radius:10px;white-space:pre-wrap;overflow-wrap:anywhere;"
+    "background:var(--jp-layout-color2,light-dark(#f2f3f0,#262b30))}"
+    "</style>"
+)
+"""The look of the page, in the colours of JupyterLab's theme if there is one."""
+
+
 def page(answer: str, body: str, sql: str | None) -> str:
     """Return an answer as HTML, with the HTML `body` and a collapsible statement."""
     statement = f"<details><summary>SQL</summary><pre>{escape(sql)}</pre></details>" if sql else ""
-    return f'<div class="datasphinx">{text_of(answer)}{body}{statement}</div>'
+    return f'<div class="datasphinx">{_STYLE}{text_of(answer)}{body}{statement}</div>'
 
 
 def document(title: str, page: str) -> str:
     """Return `page` as a complete HTML document."""
     head = f'<meta charset="utf-8"><title>{escape(one_line(title))}</title>'
-    return f"<!doctype html>\n<html><head>{head}</head><body>{page}</body></html>\n"
+    scheme = '<meta name="color-scheme" content="light dark">'
+    return f"<!doctype html>\n<html><head>{head}{scheme}</head><body>{page}</body></html>\n"
 
 
 def text_of(answer: str) -> str:
@@ -42,11 +65,17 @@ def table_of(table: AnswerTable, language: Language) -> str:
     head = "".join(f"<th>{escape(name)}</th>" for name in table["columns"])
     rows = ""
     for row in table["rows"][:_MAX_ROWS]:
-        cells = "".join(f"<td>{escape(format_cell(value, language))}</td>" for value in row)
+        cells = "".join(_cell_of(value, language) for value in row)
         rows += f"<tr>{cells}</tr>"
     omitted = len(table["rows"]) - _MAX_ROWS
     note = f"<p>+ {omitted:,}</p>" if omitted > 0 else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}"
+
+
+def _cell_of(value: Any, language: Language) -> str:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    start = '<td class="number">' if is_number else "<td>"
+    return f"{start}{escape(format_cell(value, language))}</td>"
 
 
 def picture_of(png: bytes, answer: str) -> str:
@@ -76,6 +105,8 @@ class Response:
     """The verified query that answered the question; None if a model wrote the statement."""
     confidence: Confidence | None = None
     """The confidence in the answer; None if nothing is known about it."""
+    reply: "Callable[[str], Response] | None" = field(default=None, repr=False, compare=False)
+    """Answers `clarification`, as `Agent.clarify` does; None without one."""
 
     def __str__(self) -> str:
         return self.answer
@@ -108,9 +139,12 @@ class NumberResponse(Response):
 class StringResponse(Response):
     """A text: a single cell or the answer in words. The value is None if the cell is empty."""
 
-    def _body(self) -> str:
-        options = self.clarification["options"] if self.clarification else []
-        return options_of([option["label"] for option in options])
+    def _repr_html_(self) -> str:
+        if self.clarification is None:
+            return super()._repr_html_()
+        # The answer in words lists the options, too.
+        labels = [option["label"] for option in self.clarification["options"]]
+        return page(self.clarification["question"], options_of(labels), self.sql)
 
 
 class DataFrameResponse(Response):
@@ -156,7 +190,7 @@ class ChartResponse(Response):
         elif target.suffix.lower() == ".png":
             target.write_bytes(self._png())
         elif target.suffix.lower() == ".html":
-            target.write_text(document(self.answer, self._repr_html_()), encoding="utf-8")
+            target.write_text(document(self.value["option"]["title"]["text"], self._repr_html_()), encoding="utf-8")
         else:
             raise ValueError(f"{target.name}: a chart is saved as .png, .html or .json")
         return target
@@ -181,8 +215,8 @@ _CLASSES: dict[str | None, type[Response]] = {
 """The classes by output type; an answer without one is a clarifying question."""
 
 
-def response_of(output: Mapping[str, Any]) -> Response:
-    """Return the response for the output of a graph that ended without an error."""
+def response_of(output: Mapping[str, Any], reply: Callable[[str], Response] | None = None) -> Response:
+    """Return the response for the output of a graph that ended without an error; `reply` answers its clarification."""
     output_type, clarification = output["output_type"], output.get("clarification")
     return _CLASSES[output_type](
         answer=output["answer"],
@@ -194,4 +228,5 @@ def response_of(output: Mapping[str, Any]) -> Response:
         verified=output.get("verified"),
         plain=output["value"] if output_type else output["answer"],
         confidence=output.get("confidence"),
+        reply=reply if clarification else None,
     )

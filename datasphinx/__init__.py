@@ -43,6 +43,12 @@ def __getattr__(name: str) -> Any:
     return getattr(import_module(module), attribute)
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """Add the magic `%%ask` to IPython; called by `%load_ext datasphinx`."""
+    check_packages()
+    import_module("agent.notebook").load_ipython_extension(shell)
+
+
 def check_packages() -> None:
     """Check that the names `agent`, `nodes` and `prompts` lead to the packages installed with this one.
 

@@ -25,6 +25,19 @@ _INNER_FORMULA = re.compile(
 _NUMBER = re.compile("[+\\-\u2212]?(\\d[\\d.,\u00a0\u202f]*|[.,]\\d+)([eE][+-]?\\d+)?\\s?%?")
 
 
+_MAX_NAME = 60
+
+
+def file_name(question: str, suffix: str) -> str:
+    """Return the name of a file for an answer to `question`: its words, at most 60 characters, and `suffix`.
+
+    >>> file_name("Revenue by month, 2024?", ".csv"), file_name("销售额 / 地区", ".xlsx"), file_name("?!", ".csv")
+    ('revenue-by-month-2024.csv', '销售额-地区.xlsx', 'datasphinx.csv')
+    """
+    name = re.sub(r"[\W_]+", "-", unicodedata.normalize("NFKC", question).lower()).strip("-")
+    return f"{name[:_MAX_NAME].strip('-') or 'datasphinx'}{suffix}"
+
+
 def write_table(table: AnswerTable, path: Path) -> None:
     """Write all rows of `table` to `path`, in the format of its suffix; an existing file is replaced.
 

@@ -43,6 +43,21 @@ _DAY = 86_400_000
 _STYLE = Lock()
 """matplotlib's style is global to the process; drawing two charts at once would mix their fonts."""
 
+_PAGE_STYLE = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": "#e2e4e0",
+    "axes.labelcolor": "#5c656d",
+    "axes.spines.left": False,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "grid.color": "#e2e4e0",
+    "text.color": "#1b1f23",
+    "xtick.color": "#5c656d",
+    "ytick.color": "#5c656d",
+    "ytick.left": False,
+}
+"""The colours and lines of charts on the page in the light theme."""
+
 _SHIPPED_FONTS = ("DejaVu Sans", "Noto Sans SC")
 """The first is part of matplotlib (Latin, Greek, Cyrillic); the second covers GB 2312 and GBK."""
 
@@ -85,7 +100,9 @@ def _chart_style(figure: Figure) -> Iterator[set[str]]:
     texts = [figure.title, figure.x_name, figure.y_name, figure.series_name, *figure.notes, *categories]
     families, missing = families_for("".join([*texts, *figure.names]))
     settings = {"font.family": families, "text.parse_math": False, "axes.prop_cycle": cycler(color=COLOURS)}
-    with _STYLE, style.context(["default", settings]):
+    spec = figure.spec
+    grid = {"axes.grid": spec.chart_type not in {"heatmap", "pie"}, "axes.grid.axis": "x" if spec.horizontal else "y"}
+    with _STYLE, style.context(["default", _PAGE_STYLE, grid, settings]):
         yield missing
 
 

@@ -39,6 +39,15 @@ def requested_form(question: str) -> Kind | None:
     return form if ends[form] >= 0 else None
 
 
+def refuses_chart(question: str) -> bool:
+    """Return whether `question` asks for an answer without a chart.
+
+    >>> refuses_chart("Sales by month, no chart please"), refuses_chart("Sales by month without a table")
+    (True, False)
+    """
+    return any(_CHART_WORD.search(match[0]) for match in _REFUSED.finditer(question))
+
+
 def wish_of(text: str) -> Wish:
     """Return the types of charts that `text` names or suggests."""
     return Wish(
@@ -122,6 +131,11 @@ _REFUSED = _pattern(
     r"(?:\s+(?:\w+\s+)?(?:график|диаграмм|гистограмм)\w*)?",
     r"(?:不要|不用|无需|不需要|别|不必|而不是|而非|不是|没有|不带|不)(?:再)?(?:给我|用|以|画|做|生成|显示|任何|绘制|出)*"
     r"(?:\w{0,3}图表?|可视化|表格|列表|画图|绘图|画)",
+)
+_CHART_WORD = _pattern(
+    r"chart|graph|plot|diagram|histogram|draw|visuali",
+    r"график|диаграмм|гистограмм|рису|строй|визуализ",
+    r"图|画|绘|可视化",
 )
 _FORMS: dict[Kind, tuple[re.Pattern[str], ...]] = {
     "chart": (

@@ -96,17 +96,32 @@ class Threads(ABC):
 
     def link(self, name: str, link: Link) -> None:
         """Store `link` under `name`; it replaces an earlier one."""
-        values = {"thread_id": link.thread_id, "run_id": link.run_id}
-        versions: dict[str, str | int | float] = dict.fromkeys(values, 1)
-        checkpoint = empty_checkpoint()
-        checkpoint.update({"id": _LINK, "channel_values": values, "channel_versions": versions})
-        with self.saver() as saver:
-            saver.put(config_of(self.key(_LINK, name)), checkpoint, {}, versions)
+        self._put(config_of(self.key(_LINK, name)), _LINK, {"thread_id": link.thread_id, "run_id": link.run_id})
 
     def linked(self, name: str) -> Link | None:
         """Return the link stored under `name`, if any."""
         stored = self.last(self.key(_LINK, name))
         return Link(**stored.checkpoint["channel_values"]) if stored else None
+
+    def save_chart(self, key: str, run_id: str, spec: str) -> None:
+        """Store `spec`, a plot spec as JSON, for a run of the thread; it replaces an earlier one."""
+        self._put(_chart_config(key), run_id, {"spec": spec})
+
+    def saved_chart(self, key: str, run_id: str) -> str | None:
+        """Return the plot spec stored for a run of the thread, if any."""
+        config = _chart_config(key)
+        config["configurable"]["checkpoint_id"] = run_id
+        with self.saver() as saver:
+            stored = saver.get_tuple(config)
+        return stored.checkpoint["channel_values"]["spec"] if stored else None
+
+    def _put(self, config: RunnableConfig, checkpoint_id: str, values: dict[str, str]) -> None:
+        """Store texts as a checkpoint; it replaces one with the same id."""
+        versions: dict[str, str | int | float] = dict.fromkeys(values, 1)
+        checkpoint = empty_checkpoint()
+        checkpoint.update({"id": checkpoint_id, "channel_values": {**values}, "channel_versions": versions})
+        with self.saver() as saver:
+            saver.put(config, checkpoint, {}, versions)
 
     def graph_of(self, thread_id: str, graphs: tuple[str, ...]) -> str | None:
         """Return the first of `graphs` that has the thread; None if there is no such thread."""
@@ -161,6 +176,13 @@ def open_threads(settings: Settings, *, must_persist: bool = True) -> Threads:
         if must_persist:
             raise
         return ThreadsInMemory()
+
+
+def _chart_config(key: str) -> RunnableConfig:
+    """Return the configuration of the charts of a thread, in a namespace that is deleted with the thread."""
+    config = config_of(key)
+    config["configurable"]["checkpoint_ns"] = "chart"
+    return config
 
 
 def config_of(key: str) -> RunnableConfig:

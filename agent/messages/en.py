@@ -282,6 +282,7 @@ TEXTS = {
     "request_too_large": "The request has more than {limit} bytes. Send less, or raise {setting}.",
     "request_timeout": "The request was stopped after {seconds:g} s. Ask for less, or raise DATASPHINX_REQUEST_TIMEOUT_S.",
     "origin_refused": "A server without keys accepts requests only under a local host name, such as localhost, and not from pages of other sites: {origin} is refused. Set DATASPHINX_API_KEYS to serve other machines.",
+    "table_unknown": "The answer has no table {number}. Tables are counted from 1, in the order of `tables`.",
     "chart_unknown": "There is no chart {chart_id}. Its id comes with the answer, in `charts`.",
     "run_unknown": "The thread has no run {run_id}. The thread's history lists its runs.",
     "model_unknown": "There is no model {model!r}. `/v1/models` lists the models of this server.",

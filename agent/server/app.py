@@ -48,7 +48,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
     from agent.server.errors import DOCUMENTED, add_handlers
     from agent.server.metrics import Metrics, metrics_routes
     from agent.server.middleware import add_middleware
-    from agent.server.routes import charts, files, proposals, sources, traces
+    from agent.server.routes import answers, charts, files, proposals, sources, traces
     from agent.server.routes.agui import agui_routes
     from agent.server.routes.chat_completions import chat_routes
     from agent.server.routes.events import events_routes
@@ -84,6 +84,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
         threads_routes(graphs[0]),
         files.router,
         traces.router,
+        answers.router,
         charts.router,
         sources.router,
         proposals.router,

@@ -1,3 +1,4 @@
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from agent.charts.echarts import chart_of
 from agent.errors import DriverMissing
 from agent.responses import DataFrameResponse, Response, StringResponse, response_of
 from tests.agent.charts.results import HOSTILE, result
+from tests.generated_docs import ROOT
 
 FORMS = ["number", "string", "dataframe", "plot"]
 ROWS = result({f"{HOSTILE}a": "string", f"{HOSTILE}b": "integer"}, (HOSTILE, 1), (f"{HOSTILE}2", 2))
@@ -37,6 +39,15 @@ def test_no_text_reaches_a_notebook_unescaped(form: str) -> None:
     assert "&lt;img src=x" in page
     assert "<details><summary>SQL</summary><pre>SELECT &#x27;&lt;img" in page
     assert page.count("<img") == (1 if form == "plot" else 0)
+
+
+def test_a_response_looks_like_the_page() -> None:
+    page = response("dataframe")._repr_html_()
+    css = (ROOT / "agent/web/page.css").read_text(encoding="utf-8")
+    colours = set(re.findall(r"light-dark\((#\w+),(#\w+)\)", page))
+
+    assert '<td class="number">1</td>' in page and page.count("<style>") == 1
+    assert colours and colours <= set(re.findall(r"light-dark\((#\w+), (#\w+)\)", css))
 
 
 def test_table_is_shown_as_one_and_cut() -> None:

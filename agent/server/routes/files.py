@@ -6,26 +6,33 @@ from contextlib import suppress
 from pathlib import PurePath
 from typing import Annotated, Any, NamedTuple
 
-from fastapi import APIRouter, Depends, Form, Path, Request, UploadFile
+from fastapi import APIRouter, Depends, Form, Path, Query, Request, UploadFile
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from sqlglot import exp
 from starlette.concurrency import run_in_threadpool
 
 from agent.core.cancellation import Cancellation
 from agent.datasets.limits import LoadProgress, ProgressEvent, ignore_progress, progress_events
+from agent.datasets.notes import ordered
 from agent.datasets.options import DETECT, LoadOptions, problem_of
 from agent.datasets.registry import Registry
 from agent.errors import DatasphinxError, FileTooLarge, FileUnknown, InputInvalid
-from agent.messages import Message
+from agent.messages import Language, Message
 from agent.server.background import cancellable, run_in_thread
+from agent.server.errors import accepted_language
 from agent.server.loads import Loads
 from agent.server.routes.events import EventStream, event_response, stream_of
+from agent.server.runnable import PlainJSON
 from agent.server.tenants import current_tenant
 from agent.services import Services
+from agent.tools.tool import select
 
 router = APIRouter(tags=["datasets"])
 
 DatasetId = Annotated[str, Path(pattern=r"^ds_[0-9a-f]{16}$")]
 _MAX_NAME_CHARS = 255
+_MAX_PREVIEW_ROWS = 50
+_MAX_PREVIEW_COLUMNS = 100
 _MAX_OPTIONS_CHARS = 100_000
 _LOAD_EVENTS: dict[int | str, dict[str, Any]] = {200: stream_of("load", "progress", "output", "problem")}
 
@@ -111,6 +118,15 @@ async def create_events(request: Request, new: NewDataset) -> EventStream:
     )
 
 
+@router.get("/datasets/{dataset_id}/preview")
+async def preview(
+    dataset_id: DatasetId, request: Request, rows: Annotated[int, Query(ge=1, le=_MAX_PREVIEW_ROWS)] = 8
+) -> dict[str, Any]:
+    """A dataset with its first rows, and notes on how it was read in the language of Accept-Language."""
+    services, language = current_tenant().services, accepted_language(request.scope)
+    return await cancellable(lambda stop: _preview(services, dataset_id, rows, language, stop))
+
+
 @router.delete("/loads/{load_id}", status_code=204)
 async def cancel_load(load_id: Annotated[str, Path(pattern=r"^[0-9a-f]{32}$")]) -> None:
     """Cancel a load by the id from its first event. The load ends with a `problem` once its data is removed."""
@@ -180,6 +196,19 @@ def _create(registry: Registry, form: _Form, progress: LoadProgress, stop: Cance
             _delete_unused(registry, file_id)
             raise
         return {"file_id": file_id, "name": form.name, "bytes": form.file.size, "datasets": [dataset.to_json()]}
+
+
+def _preview(
+    services: Services, dataset_id: str, rows: int, language: Language, cancellation: Cancellation
+) -> dict[str, Any]:
+    dataset = services.registry.dataset(dataset_id)
+    source = services.datasets([dataset_id])
+    columns = [exp.column(column.name, quoted=True) for column in dataset.schema[:_MAX_PREVIEW_COLUMNS]]
+    result = select(columns, source.catalog.tables[dataset_id], source, cancellation, rows)
+    notes = [warning.message(language) for warning in ordered(dataset.report.warnings)]
+    body = {**dataset.to_json(), "columns": result["columns"], "rows": result["rows"], "notes": notes}
+    plain: dict[str, Any] = PlainJSON().dumpd(body)
+    return plain
 
 
 def _delete(services: Services, dataset_id: str) -> None:

@@ -1,11 +1,11 @@
 /** An answer: what it says, the chart or the rows, then what it takes for granted, the statement and the details. */
 
-import { chartView } from "./chart.js";
 import { make } from "./dom.js";
 import { explainFold } from "./explain.js";
 import { say } from "./language.js";
 import { isLabel } from "./measures.js";
 import { numberText } from "./numbers.js";
+import { plotView } from "./plot.js";
 import { premisesView } from "./premises.js";
 import { sqlView } from "./sql.js";
 import { tableView } from "./table.js";
@@ -22,8 +22,8 @@ export function answerView(output, steps, said, change) {
     figure(output),
     words(output),
     premisesView(output, change),
-    ...output.charts.map((chart) => chartView(chart, said)),
-    ...tables.map((table) => tableView(table, output.sql)),
+    plotView(output, said),
+    ...tables.map((table) => tableView(table, output.sql, savedAs(output, table, said))),
     output.sql ? make("details", { class: "statement" }, make("summary", {}, "SQL"), sqlView(output.sql)) : null,
     explainFold(output, steps));
 }
@@ -41,6 +41,12 @@ export function wordsOf(output) {
 
 function shownTables({ output_type, tables }) {
   return ["number", "string"].includes(output_type) ? [] : tables.filter((table) => table.rows.length);
+}
+
+/** Return the name of the files of `table`, and the path of its rows on the server if they are stored there. */
+function savedAs({ thread_id: thread, run_id: run, tables }, table, said) {
+  const number = tables.indexOf(table) + 1;
+  return { title: tables.length > 1 ? `${said} ${number}` : said, path: thread && run ? `threads/${thread}/runs/${run}/tables/${number}` : null };
 }
 
 /** Return the text: its first paragraph is large; what the badge and the chips show is not repeated. */

@@ -5,7 +5,7 @@ import { make } from "./dom.js";
 import { onLanguage, say } from "./language.js";
 import { isLabel } from "./measures.js";
 import { numberText } from "./numbers.js";
-import { saveFile } from "./save.js";
+import { fileName, saveFile } from "./save.js";
 import { onTheme } from "./theme.js";
 
 const SAVED = { width: 1200, height: 700 };
@@ -17,9 +17,12 @@ export function chartView(chart, said = "") {
   const box = make("div", { class: "chart", role: "img" });
   say(box, "chart", { title: title || chart.type }, "aria-label");
   const save = make("button", { type: "button", class: "quiet" });
-  save.addEventListener("click", () => savePicture(chart.option, box));
+  const drawing = make("button", { type: "button", class: "quiet" });
+  const name = said || title || chart.type;
+  save.addEventListener("click", () => savePicture(chart.option, box, fileName(name, ".png")));
+  drawing.addEventListener("click", () => saveDrawing(chart.option, box, fileName(name, ".svg")));
   const caption = make("figcaption", {}, title === said ? null : make("strong", {}, title), subtext ? make("span", {}, subtext) : null);
-  const view = make("figure", {}, caption, box, make("div", { class: "tools" }, say(save, "png")));
+  const view = make("figure", {}, caption, box, make("div", { class: "tools" }, say(save, "png"), say(drawing, "svg")));
   drawWhenShown(box, chart.option);
   return view;
 }
@@ -30,7 +33,7 @@ function drawWhenShown(box, option) {
     const echarts = await library();
     drawn?.dispose();
     drawn = echarts.init(box, colours(box));
-    drawn.setOption(onScreen(plain(inLanguage(option), box)));
+    drawn.setOption(onScreen(plain(inLanguage(option))));
   };
   const failed = () => box.replaceChildren(say(make("p"), "chart_failed"));
   // The box has a size once it is in the page.
@@ -71,14 +74,13 @@ function cellsText(value) {
   return Array.isArray(value) ? value.map(cellsText).join(", ") : typeof value === "number" ? numberText(value) : cellText(value);
 }
 
-/** One series has the page's own colour, and no legend where the axis names it; the labels of a pie name its parts. */
-function plain(option, box) {
+/** One series has no legend where the axis names it; the labels of a pie name its parts. */
+function plain(option) {
   const known = option.legend?.data ?? [];
   if (option.series?.[0]?.type === "pie") return { ...option, legend: { ...option.legend, show: false } };
   const named = [option.yAxis, option.xAxis].some((axis) => axis?.name === known[0]);
   if (known.length !== 1 || !named) return option;
-  const accent = getComputedStyle(box).outlineColor;
-  return { ...option, color: [accent], legend: { ...option.legend, show: false }, grid: { ...option.grid, bottom: 36 } };
+  return { ...option, legend: { ...option.legend, show: false }, grid: { ...option.grid, bottom: 36 } };
 }
 
 /** The page has the title itself, and room in its place; text of the data never becomes markup, in a tooltip either. */
@@ -95,14 +97,27 @@ function onScreen(option) {
   return { ...shown, ...(tooltip && { tooltip }), ...(grid && { grid, xAxis, yAxis }), animation: !still };
 }
 
-async function savePicture(option, box) {
+async function savePicture(option, box, name) {
   const echarts = await library();
   const picture = echarts.init(make("div"), colours(box), SAVED);
-  picture.setOption({ ...plain(inLanguage(option), box), animation: false, backgroundColor: getComputedStyle(document.body).backgroundColor });
+  picture.setOption(saved(option));
   picture.renderToCanvas({ pixelRatio: SHARPNESS }).toBlob((blob) => {
-    saveFile(blob, "datasphinx.png");
+    saveFile(blob, name);
     picture.dispose();
   });
+}
+
+async function saveDrawing(option, box, name) {
+  const echarts = await library();
+  const drawing = echarts.init(null, colours(box), { ...SAVED, renderer: "svg", ssr: true });
+  drawing.setOption(saved(option));
+  saveFile(new Blob([drawing.renderToSVGString()], { type: "image/svg+xml" }), name);
+  drawing.dispose();
+}
+
+/** Return an option for a file, on the ground of the page. */
+function saved(option) {
+  return { ...plain(inLanguage(option)), animation: false, backgroundColor: getComputedStyle(document.body).backgroundColor };
 }
 
 /** Return the page's colours as a theme of ECharts. */

@@ -6,6 +6,7 @@ import { byId, make } from "./dom.js";
 import { onceKeyGiven } from "./key.js";
 import { say, text } from "./language.js";
 import { askOptions } from "./loading.js";
+import { replacePreview } from "./preview.js";
 import { addReview } from "./review.js";
 
 /** Those that are asked, and those that the server keeps. */
@@ -90,19 +91,23 @@ function optionsButton(dataset, name) {
   if (!dataset.file_id) return null;
   const button = say(make("button", { type: "button", class: "remove" }, "⚙"), "load_options", { name }, "aria-label");
   say(button, "load_options", { name }, "title");
-  button.addEventListener("click", async () => {
-    const made = await askOptions(dataset, name);
-    if (!made) return;
-    const others = [...datasets.values()].map((each) => (each === dataset ? made : each));
-    datasets.clear();
-    for (const each of others) datasets.set(each.dataset_id, each);
-    show();
-    announce(readyText(made));
-  });
+  button.addEventListener("click", () => readAgain(dataset));
   return button;
 }
 
-function nameOf(dataset) {
+/** Let the user read the file of `dataset` with other options; the new dataset takes its place, also in the preview. */
+export async function readAgain(dataset) {
+  const made = await askOptions(dataset, nameOf(dataset));
+  if (!made) return;
+  const others = [...datasets.values()].map((each) => (each.dataset_id === dataset.dataset_id ? made : each));
+  datasets.clear();
+  for (const each of others) datasets.set(each.dataset_id, each);
+  show();
+  replacePreview(dataset, made);
+  announce(readyText(made));
+}
+
+export function nameOf(dataset) {
   const sheet = dataset.report?.sheet;
   return `${dataset.name ?? dataset.dataset_id}${sheet ? ` · ${sheet}` : ""}`;
 }

@@ -6,6 +6,7 @@ import { choose, readyText } from "./chosen.js";
 import { byId, make } from "./dom.js";
 import { loaded } from "./events.js";
 import { say, text } from "./language.js";
+import { showPreview } from "./preview.js";
 
 /** Take files from the button and from what is dropped. */
 export function addFiles() {
@@ -55,6 +56,7 @@ async function take(file) {
     const made = await loaded(response, (done) => share.setAttribute("value", String(done)));
     for (const dataset of made.datasets) choose({ name: made.name, ...dataset });
     show("");
+    showPreview(made.datasets[0]);
     announce(made.datasets.map(readyText).join(". "));
   } catch (error) {
     if (error.name === "AbortError") show("");

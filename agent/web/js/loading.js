@@ -7,6 +7,8 @@ import { say, text } from "./language.js";
 
 const KINDS = ["text", "number", "number_point", "number_comma", "currency", "boolean", "date", "date_day_first",
   "date_month_first", "timestamp", "time"];
+const TYPES = [[/^(DECIMAL|DOUBLE|FLOAT|U?(BIG|HUGE|SMALL|TINY)?INT)/, "kind_number"], [/^VARCHAR/, "kind_text"], [/^BOOLEAN/, "kind_boolean"],
+  [/^DATE$/, "kind_date"], [/^TIMESTAMP/, "kind_timestamp"], [/^TIME/, "kind_time"]];
 const MAX_COLUMNS = 200;
 const ALL = "*";
 
@@ -76,7 +78,7 @@ function fieldsOf({ report = {}, schema = [], source_type: type }) {
   }
   if (hasCells) {
     for (const [name, least] of [["header_row", 0], ["header_rows", 1]]) {
-      const input = make("input", { type: "number", min: least, value: set[name] });
+      const input = make("input", { type: "number", min: least, value: set[name], placeholder: report[name] });
       found.push({ element: labelled(`load_${name}`, input), read: () => (input.value ? { [name]: Number(input.value) } : {}) });
     }
     for (const name of ["drop_totals", "sections"]) {
@@ -85,18 +87,18 @@ function fieldsOf({ report = {}, schema = [], source_type: type }) {
       found.push({ element, read: () => (input.checked ? {} : { [name]: false }) });
     }
   }
-  if (columns.length) found.push(columnFields(columns, set, hasCells));
+  if (columns.length) found.push(columnFields(columns, set, hasCells, schema));
   return found;
 }
 
 /** Return a table with a row for each column, and the options that name columns. */
-function columnFields(columns, set, hasCells) {
+function columnFields(columns, set, hasCells, schema) {
   const heads = ["load_column", ...(hasCells ? ["load_type", "load_fill_down"] : []), "load_split", "load_unpivot"];
   const rows = columns.map((column) => {
     const boxes = { split: box(column, "load_split", column in (set.split ?? {})),
       unpivot: box(column, "load_unpivot", set.unpivot?.columns?.includes(column)) };
     if (hasCells) {
-      boxes.types = options([["", "load_detected"], ...kindNames(set.types?.[column])], set.types?.[column] ?? "");
+      boxes.types = options([["", detected(column, schema)], ...kindNames(set.types?.[column])], set.types?.[column] ?? "");
       say(boxes.types, () => `${column}: ${text("load_type")}`, {}, "aria-label");
       boxes.fill_down = box(column, "load_fill_down", set.fill_down?.includes(column));
     }
@@ -122,6 +124,18 @@ function columnFields(columns, set, hasCells) {
     };
   };
   return { element, read };
+}
+
+/** Return a function that gives the text for a detected type. */
+function detected(column, schema) {
+  const type = schema.find(({ name }) => name === column)?.type;
+  return () => (type ? `${text("load_detected")}: ${typeName(type)}` : text("load_detected"));
+}
+
+/** Return the name of a type of a column, as the page calls it. */
+export function typeName(type) {
+  const [, key] = TYPES.find(([pattern]) => pattern.test(type)) ?? [];
+  return key ? text(key) : type;
 }
 
 /** Return the names of the types, with `given` if it is another, such as a time with a zone. */

@@ -23,6 +23,7 @@ async function send() {
   if (words && conversation.ask(words)) {
     recall(words);
     question.value = "";
+    byId("preview").hidden = true;
     fit();
   }
   question.focus();

@@ -5,12 +5,19 @@ import { make } from "./dom.js";
 import { say, text } from "./language.js";
 
 const SHOWN_MS = 2000;
+const LONGEST_NAME = 60;
 
 /** Have the browser save `blob` under `name`. */
 export function saveFile(blob, name) {
   const address = URL.createObjectURL(blob);
   make("a", { href: address, download: name }).click();
   URL.revokeObjectURL(address);
+}
+
+/** Return the name of a file about what was `said`: its words, at most 60 characters, and `suffix`. */
+export function fileName(said, suffix) {
+  const name = said.normalize("NFKC").toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-/, "");
+  return `${[...name].slice(0, LONGEST_NAME).join("").replace(/-$/, "") || "datasphinx"}${suffix}`;
 }
 
 /** Return a button that copies what `content()` gives, and says whether that went well. */

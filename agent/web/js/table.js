@@ -1,21 +1,23 @@
 /** A table of an answer: sorted by its headers, filtered, added up, copied, saved as CSV. */
 
+import { request } from "./api.js";
 import { cellText, isNumeric, sorted } from "./cells.js";
 import { asCsv, asTabs } from "./csv.js";
 import { make } from "./dom.js";
 import { say } from "./language.js";
 import { isAdditive, isMeasure } from "./measures.js";
 import { isCut, placesOf, sumOf } from "./numbers.js";
-import { copyButton, saveFile } from "./save.js";
+import { copyButton, fileName, saveFile } from "./save.js";
 
 const FIRST_ROWS = 50;
 const FILTERED_FROM = 10;
 
 /**
- * Return the view of `table`, an AnswerTable of the statement `sql`.
+ * Return the view of `table`, an AnswerTable of the statement `sql`; its files are named after `title`. Where the server
+ * has the rows under `path`, they are saved as Excel too.
  * Its rows are copied and saved in the order in which they stand, without those that are filtered out, and with all digits.
  */
-export function tableView(table, sql) {
+export function tableView(table, sql, { title = "", path = null } = {}) {
   const kinds = table.columns.map((name, column) => kindOf(name, table.rows.map((row) => row[column]), sql));
   const shown = { table, kinds, rows: table.rows, filter: "", column: null, descending: false, all: table.rows.length <= FIRST_ROWS };
   const count = make("span", { class: "count", role: "status" });
@@ -28,7 +30,7 @@ export function tableView(table, sql) {
   const region = make("div", { class: "scroll", role: "region", tabindex: "0" }, grid);
   say(region, "table", {}, "aria-label");
   redraw();
-  return make("div", { class: "rows" }, filterField(shown, redraw), region, more, tools(shown, count));
+  return make("div", { class: "rows" }, filterField(shown, redraw), region, more, tools(shown, count, title, path));
 }
 
 function head(name, column, shown, redraw) {
@@ -118,9 +120,21 @@ function moreButton(shown, redraw) {
   } } });
 }
 
-function tools(shown, count) {
+function tools(shown, count, title, path) {
   const current = () => ({ columns: shown.table.columns, rows: shown.rows });
   const save = make("button", { type: "button", class: "quiet" });
-  save.addEventListener("click", () => saveFile(new Blob([asCsv(current())], { type: "text/csv" }), "datasphinx.csv"));
-  return make("div", { class: "tools" }, count, copyButton(() => asTabs(current())), say(save, "csv"));
+  save.addEventListener("click", () => saveFile(new Blob([asCsv(current())], { type: "text/csv" }), fileName(title, ".csv")));
+  return make("div", { class: "tools" }, count, copyButton(() => asTabs(current())), say(save, "csv"), path && excelButton(path, title));
+}
+
+function excelButton(path, title) {
+  const button = make("button", { type: "button", class: "quiet" });
+  button.addEventListener("click", async () => {
+    try {
+      saveFile(await (await request(`${path}.xlsx`)).blob(), fileName(title, ".xlsx"));
+    } catch (error) {
+      button.replaceWith(make("span", { class: "error", role: "alert" }, error.message));
+    }
+  });
+  return say(button, "xlsx");
 }

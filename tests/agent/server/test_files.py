@@ -102,6 +102,21 @@ def test_a_sheet_and_a_header_can_be_named(served: Served) -> None:
     assert (refused.status_code, refused.json()["code"]) == (422, "header_not_found")
 
 
+def test_a_preview_has_rows_and_notes_in_the_language_of_the_client(served: Served) -> None:
+    text = b"sales in 2024\n\nregion,pairs\nnorth,3\nsouth,4\nTotal,7\n"
+    made = upload(served, "shoes.csv", text).json()["datasets"][0]
+    path = f"/datasets/{made['dataset_id']}/preview"
+    found = served.http.get(path).json()
+    assert {name: found[name] for name in made} == made
+    assert (found["columns"], found["rows"]) == (["region", "pairs"], [["north", 3], ["south", 4]])
+    assert found["report"]["header_row"] == 3 and "Total" in " ".join(found["notes"])
+    russian = served.http.get(path, params={"rows": 1}, headers={"Accept-Language": "ru"}).json()
+    assert len(russian["rows"]) == 1 and russian["notes"] != found["notes"]
+    assert served.http.get(path, params={"rows": 51}).status_code == 422
+    unknown = served.http.get("/datasets/ds_0123456789abcdef/preview")
+    assert (unknown.status_code, unknown.json()["code"]) == (404, "dataset_unknown")
+
+
 def test_a_file_is_read_with_options(served: Served) -> None:
     text = b"kind,Jan,Feb,Mar\nboot,3,,5\nshoe,7,8,9\n"
     options = {"unpivot": {"name": "month", "value": "pairs"}, "types": {"Jan": "number"}}

@@ -167,13 +167,15 @@ def test_nothing_of_another_is_found(keyed: Served) -> None:
             ("GET", f"/threads/{thread}"),
             ("GET", f"/threads/{thread}/history"),
             ("GET", f"/threads/{thread}/runs/{run}"),
+            ("GET", f"/threads/{thread}/runs/{run}/chart"),
+            ("GET", f"/threads/{thread}/runs/{run}/tables/1.csv"),
             ("POST", f"/threads/{thread}/feedback"),
             ("GET", f"/traces/{trace}"),
             ("POST", f"/traces/{trace}/replay"),
             ("GET", f"/charts/{output['charts'][0]['id']}.png"),
         ]
         body = {"accepted": True}
-        for method, path in [*paths, ("DELETE", f"/datasets/{dataset}")]:
+        for method, path in [*paths, ("GET", f"/datasets/{dataset}/preview"), ("DELETE", f"/datasets/{dataset}")]:
             asked = {"json": body} if path.endswith("feedback") else {}
             assert beta.request(method, path, **asked).status_code == 404, path
             assert acme.request(method, path, **asked).is_success, path

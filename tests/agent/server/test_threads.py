@@ -133,6 +133,23 @@ def test_a_thread_outlives_the_server(cache_dir: Path, store: dict[str, Any]) ->
     assert output["audit"]["trace_id"] != followed["audit"]["trace_id"]
 
 
+@pytest.mark.heavy
+@ON_EVERY_STORE
+def test_settings_of_a_chart_are_replaced_and_outlive_the_server(cache_dir: Path, store: dict[str, Any]) -> None:
+    by_status = {**COUNT, "sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY orders DESC"}
+    with serving(cache_dir, {"GeneratedSQL": [by_status]}, clarify="never", **store) as server:
+        output = server.invoke(question="Which statuses have the most orders?")
+        path = f"/threads/{output['thread_id']}/runs/{output['run_id']}/chart"
+        for kind in ("pie", "line"):
+            spec = {"chart_type": kind, "x": "status", "y": "orders"}
+            assert server.http.put(path, json={"spec": spec}).json()["chart"]["type"] == kind
+    with serving(cache_dir, clarify="never", **store) as server:
+        found = server.http.get(path).json()
+        followed = server.invoke(**ASKED, thread_id=output["thread_id"])
+    assert (found["chart"]["type"], found["saved"]) == ("line", True)
+    assert followed["thread_id"] == output["thread_id"] and followed["error"] is None
+
+
 @pytest.mark.filterwarnings("ignore:astream_log is deprecated")
 @pytest.mark.parametrize("route", ROUTES)
 def test_every_route_ends_in_the_question_back(served: Served, route: str) -> None:

@@ -1,0 +1,186 @@
+"""Routes: the chart of a stored answer, with its settings, and the rows of its tables as files."""
+
+import tempfile
+from collections.abc import Collection, Mapping
+from functools import partial
+from pathlib import Path as FilePath
+from typing import Annotated, Any, Literal, NamedTuple
+from urllib.parse import quote
+
+from fastapi import APIRouter, Path, Response
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.concurrency import run_in_threadpool
+
+from agent.answers.export import file_name, write_table
+from agent.charts.cells import NUMERIC, type_of_column
+from agent.charts.default import default_chart, select_charts, selection_of
+from agent.charts.echarts import draw
+from agent.charts.plot_spec import PlotSpec
+from agent.charts.select import Selection
+from agent.errors import DatasphinxError, PlotSpecInvalid, RunUnknown, TableUnknown, ThreadUnknown
+from agent.messages import language_of
+from agent.server.routes.threads import RunId, ThreadId
+from agent.server.runnable import PlainJSON
+from agent.server.tenants import Tenant, current_tenant
+from agent.sql.summary import summarize_query
+from agent.types import Result
+
+router = APIRouter(prefix="/threads/{thread_id}/runs/{run_id}", tags=["threads"])
+
+Suffix = Literal["csv", "xlsx", "parquet"]
+_MEDIA_TYPES: dict[Suffix, str] = {
+    "csv": "text/csv; charset=utf-8",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "parquet": "application/vnd.apache.parquet",
+}
+_MAX_CHARTED_ROWS = 20_000
+
+
+class NewChart(BaseModel):
+    """The settings of a chart."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    spec: PlotSpec = Field(description="The chart, with the columns of the first table of the answer.")
+
+
+@router.get("/chart")
+async def chart(thread_id: ThreadId, run_id: RunId) -> dict[str, Any]:
+    """The chart of an answer with its settings, and the settings of a chart of each type that fits."""
+    return await run_in_threadpool(partial(_chart, current_tenant(), thread_id, run_id, None))
+
+
+@router.put("/chart")
+async def save_chart(thread_id: ThreadId, run_id: RunId, new: NewChart) -> dict[str, Any]:
+    """Draw the first table of an answer with other settings, and store them with the answer."""
+    return await run_in_threadpool(partial(_chart, current_tenant(), thread_id, run_id, new.spec))
+
+
+@router.get(
+    "/tables/{number}.{suffix}",
+    response_class=Response,
+    responses={
+        200: {"content": {kind.split(";")[0]: {"schema": {"type": "string", "format": "binary"}}
+                          for kind in _MEDIA_TYPES.values()}}
+    },
+)  # fmt: skip
+async def table(
+    thread_id: ThreadId, run_id: RunId, number: Annotated[int, Path(ge=1, le=1000)], suffix: Suffix
+) -> Response:
+    """All rows of a table of an answer, by its number from 1, as a file named after the question."""
+    return await run_in_threadpool(partial(_file, current_tenant(), thread_id, run_id, number, suffix))
+
+
+class _Answer(NamedTuple):
+    """A stored run: the key of its thread, and its state."""
+
+    key: str
+    state: Mapping[str, Any]
+
+    @property
+    def question(self) -> str:
+        return str(self.state.get("question") or "")
+
+    def result(self, tenant: Tenant) -> tuple[Result, Collection[int]] | None:
+        """Return the result of the first table, and the positions of its columns that name groups."""
+        tables = self.state.get("tables") or []
+        if not tables or not tables[0]["rows"] or self.state.get("error"):
+            return None
+        kept = (self.state.get("results") or {}).get(tables[0]["name"])
+        if kept:
+            return kept["result"], kept["summary"]["keys"]
+        result: Result | None = self.state.get("result")
+        return (result, self._keys(tenant)) if result else None
+
+    def _keys(self, tenant: Tenant) -> Collection[int]:
+        try:
+            source = tenant.services.source(self.state.get("source"))
+            return summarize_query(self.state["sql_request"], source.catalog)["keys"]
+        except DatasphinxError:
+            # The source may have been removed since; the rows are stored.
+            return ()
+
+
+def _stored(tenant: Tenant, thread_id: str, run_id: str) -> _Answer:
+    graph = tenant.threads.graph_of(thread_id, tuple(tenant.graphs))
+    if graph is None:
+        raise ThreadUnknown(thread_id)
+    key = tenant.threads.key(graph, thread_id)
+    run = tenant.threads.run(key, run_id)
+    if run is None:
+        raise RunUnknown(run_id)
+    return _Answer(key, run.checkpoint["channel_values"])
+
+
+def _chart(tenant: Tenant, thread_id: str, run_id: str, spec: PlotSpec | None) -> dict[str, Any]:
+    """Return the chart of `spec`, which is stored, or else the stored, drawn or default one.
+
+    Raises:
+        ThreadUnknown, RunUnknown: the tenant has no such run.
+        TableUnknown: there is a `spec`, and the answer has no rows.
+        PlotSpecInvalid: the spec does not fit the rows.
+    """
+    answer = _stored(tenant, thread_id, run_id)
+    found = answer.result(tenant)
+    if found is None or len(found[0]["rows"]) > _MAX_CHARTED_ROWS:
+        if spec:
+            raise TableUnknown(1)
+        return {"chart": None, "spec": None, "saved": False, "types": {}, "columns": []}
+    result, keys = found
+    charts = select_charts(result, answer.question, keys)
+    saved = None
+    if spec:
+        selection: Selection | None = selection_of(spec, result, charts.values())
+        tenant.threads.save_chart(answer.key, run_id, spec.model_dump_json())
+    else:
+        saved = tenant.threads.saved_chart(answer.key, run_id)
+        selection = _selection(answer, result, keys, charts.values(), saved)
+    language = language_of(answer.question)
+    drawn = draw(selection.result, selection.spec, language, selection.notes) if selection else None
+    body = {
+        "chart": {"type": drawn.type, "option": drawn.option} if drawn else None,
+        "spec": selection.spec.model_dump() if selection else None,
+        "saved": bool(spec or saved),
+        "types": {kind: chart.spec.model_dump() for kind, chart in charts.items()},
+        "columns": [
+            {"name": name, "numeric": type_of_column(result, name) in NUMERIC}
+            for name in dict.fromkeys(result["columns"])
+        ],
+    }
+    plain: dict[str, Any] = PlainJSON().dumpd(body)
+    return plain
+
+
+def _selection(
+    answer: _Answer, result: Result, keys: Collection[int], charts: Collection[Selection], saved: str | None
+) -> Selection | None:
+    """Return the chart with the stored settings, or the one that the answer contains, or the default one."""
+    drawings = answer.state.get("drawn") or []
+    specs = [saved, *(drawing["spec"] for drawing in drawings[:1])]
+    for stored in filter(None, specs):
+        try:
+            return selection_of(PlotSpec.model_validate(stored), result, charts)
+        except PlotSpecInvalid:
+            # A chart of several results has columns of its own.
+            continue
+    if answer.state.get("charts"):
+        shown = answer.state["charts"][0]["type"]
+        return next((chart for chart in charts if chart.spec.chart_type == shown), None)
+    if answer.state.get("output_type") != "dataframe":
+        return None
+    return default_chart(result, answer.question, keys)
+
+
+def _file(tenant: Tenant, thread_id: str, run_id: str, number: int, suffix: Suffix) -> Response:
+    answer = _stored(tenant, thread_id, run_id)
+    tables = answer.state.get("tables") or []
+    if number > len(tables):
+        raise TableUnknown(number)
+    with tempfile.TemporaryDirectory() as folder:
+        path = FilePath(folder, f"rows.{suffix}")
+        write_table(tables[number - 1], path)
+        content = path.read_bytes()
+    title = f"{answer.question[:200]}{f' {number}' if len(tables) > 1 else ''}"
+    name, plain = (file_name(text, f".{suffix}") for text in (title, title.encode("ascii", "ignore").decode()))
+    disposition = f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name)}"
+    return Response(content, media_type=_MEDIA_TYPES[suffix], headers={"Content-Disposition": disposition})

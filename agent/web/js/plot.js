@@ -1,0 +1,105 @@
+/** The chart of a stored answer with its settings, which the server draws and keeps. */
+
+import { announce } from "./announce.js";
+import { request } from "./api.js";
+import { chartView } from "./chart.js";
+import { make } from "./dom.js";
+import { say, text } from "./language.js";
+
+const STACKED = ["bar", "area"];
+const SPLIT = ["line", "bar", "area", "scatter", "heatmap"];
+let panels = 0;
+
+/** Return the view of the charts of `output`, the answer to what was `said`; one chart of stored rows has settings. */
+export function plotView(output, said) {
+  const { charts, thread_id: thread, run_id: run, tables, output_type: type } = output;
+  const views = charts.map((chart) => chartView(chart, said));
+  if (!thread || !run || charts.length > 1 || output.error || !tables[0]?.rows.length || ["number", "string"].includes(type)) {
+    return make("div", { class: "plot" }, ...views);
+  }
+  const panel = make("div", { class: "plot" }, ...views);
+  load(panel, `threads/${thread}/runs/${run}/chart`, said);
+  return panel;
+}
+
+async function load(panel, path, said) {
+  try {
+    show(panel, await (await request(path)).json(), { path, said });
+  } catch {
+    // The chart of the output stays as it is; the rows are shown anyway.
+  }
+}
+
+function show(panel, drawn, place) {
+  const { chart, spec, types, columns } = drawn;
+  if (!Object.keys(types).length) return;
+  const save = (changed) => put(panel, changed, place, drawn);
+  if (!spec) {
+    const button = make("button", { type: "button", class: "quiet", on: { click: () => save(Object.values(types)[0]) } });
+    panel.replaceChildren(say(button, "plot_draw"));
+    return;
+  }
+  const wasOpen = panel.querySelector("details")?.open ?? false;
+  const focused = panel.querySelector(":focus")?.dataset.setting;
+  panel.replaceChildren(chartView(chart, place.said), settings(spec, types, columns, wasOpen, save));
+  if (focused) panel.querySelector(`[data-setting="${focused}"]`)?.focus({ preventScroll: true });
+}
+
+async function put(panel, spec, place, drawn) {
+  try {
+    const headers = { "Content-Type": "application/json" };
+    const response = await request(place.path, { method: "PUT", headers, body: JSON.stringify({ spec }) });
+    show(panel, await response.json(), place);
+    announce(text("plot_changed"));
+  } catch (error) {
+    // The settings show again what is drawn.
+    show(panel, drawn, place);
+    const words = error.status === 422 ? text("plot_refused") : error.message;
+    panel.append(make("p", { class: "error", role: "alert" }, words));
+  }
+}
+
+/** Return the form with the settings of `spec`; a change calls `save` with the changed spec. */
+function settings(spec, types, columns, open, save) {
+  panels += 1;
+  const kind = spec.chart_type;
+  const named = [...new Set([...columns.map(({ name }) => name), spec.x, ...(spec.series ? [spec.series] : [])])];
+  const numbers = columns.filter(({ numeric }) => numeric).map(({ name }) => name);
+  const all = (name) => [name, () => name];
+  const kinds = [...new Set([...Object.keys(types), kind])].map((each) => [each, `plot_${each}`]);
+  const fields = [
+    choice("plot_type", kinds, kind, (chosen) => save(types[chosen] ?? { ...spec, chart_type: chosen })),
+    choice("plot_x", named.map(all), spec.x, (x) => save({ ...spec, x, series: spec.series === x ? null : spec.series })),
+  ];
+  if (kind !== "histogram") {
+    const several = spec.y.length > 1 ? [["", () => spec.y.join(", ")]] : [];
+    const measures = [...new Set([...numbers, ...(spec.y.length === 1 ? spec.y : [])])].map(all);
+    const y = choice("plot_y", [...several, ...measures], several.length ? "" : spec.y[0], (name) => save(name ? { ...spec, y: [name], series: seriesOf(spec, columns) } : spec));
+    fields.push(y);
+  }
+  if (SPLIT.includes(kind)) {
+    const others = named.filter((name) => name !== spec.x && !spec.y.includes(name)).map(all);
+    fields.push(choice("plot_series", [["", "plot_none"], ...others], spec.series ?? "", (name) => save({ ...spec, series: name || null })));
+  }
+  if (STACKED.includes(kind)) {
+    const box = make("input", { type: "checkbox", checked: spec.stacked, "data-setting": "plot_stacked" });
+    box.addEventListener("change", () => save({ ...spec, stacked: box.checked }));
+    fields.push(make("label", { class: "check" }, box, say(make("span"), "plot_stacked")));
+  }
+  return make("details", { class: "plot-settings", open }, say(make("summary"), "plot_settings"),
+    make("div", { class: "plot-fields" }, ...fields));
+}
+
+/** Return the series of a chart of one measure: those of several measures belong to a column that the rows do not have. */
+function seriesOf({ x, series }, columns) {
+  if (!series || columns.some(({ name }) => name === series)) return series;
+  return columns.find(({ name, numeric }) => !numeric && name !== x)?.name ?? null;
+}
+
+function choice(key, options, value, changed) {
+  const id = `${key}-${panels}`;
+  const select = make("select", { id, "data-setting": key, on: { change: () => changed(select.value) } },
+    ...options.map(([each, shown]) => say(make("option", { value: each }), shown)));
+  select.value = value;
+  return make("div", { class: "plot-field" }, say(make("label", { for: id }), key), select);
+}

@@ -1,0 +1,125 @@
+"""The chart of a stored answer with its settings, and the rows of its tables as files."""
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+
+from tests.agent.server.serving import ASKED, COUNT, Served, serving
+
+QUESTION = "Which statuses have the most orders? Сколько их"
+BY_STATUS = {**COUNT, "sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY orders DESC"}
+UNORDERED = {**COUNT, "sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY status"}
+
+
+@pytest.fixture(scope="module")
+def ranked(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server whose model ranks the statuses by orders."""
+    with serving(
+        cache_dir, {"GeneratedSQL": [BY_STATUS]}, clarify="never", data_dir=tmp_path_factory.mktemp("ranked")
+    ) as server:
+        yield server
+
+
+def path_of(output: dict[str, Any]) -> str:
+    return f"/threads/{output['thread_id']}/runs/{output['run_id']}"
+
+
+def test_a_ranking_has_a_chart_that_is_not_in_the_output(ranked: Served) -> None:
+    output = ranked.invoke(question=QUESTION)
+    found = ranked.http.get(f"{path_of(output)}/chart").json()
+
+    assert (output["output_type"], output["charts"]) == ("dataframe", [])
+    assert (found["chart"]["type"], found["spec"]["y"], found["saved"]) == ("bar", ["orders"], False)
+    assert found["chart"]["option"]["series"][0]["data"]
+    assert found["columns"] == [{"name": "status", "numeric": False}, {"name": "orders", "numeric": True}]
+    assert {"bar", "pie", "line"} <= found["types"].keys()
+
+
+def test_settings_are_saved_with_the_answer(ranked: Served) -> None:
+    output = ranked.invoke(question=QUESTION)
+    path = f"{path_of(output)}/chart"
+    spec = ranked.http.get(path).json()["types"]["pie"]
+    drawn = ranked.http.put(path, json={"spec": spec}).json()
+    bars = {"chart_type": "bar", "x": "status", "y": "orders", "horizontal": True}
+    assert ranked.http.put(path, json={"spec": bars}).json()["chart"]["type"] == "bar"
+    ranked.http.put(path, json={"spec": spec})
+    ranked.invoke(question="and by month?", thread_id=output["thread_id"])
+    again = ranked.http.get(path).json()
+
+    assert (drawn["chart"]["type"], drawn["saved"]) == ("pie", True)
+    assert again == drawn
+    assert ranked.http.get(f"/threads/{output['thread_id']}").status_code == 200
+    assert len(ranked.http.get(f"/threads/{output['thread_id']}/history").json()["runs"]) == 2
+
+
+def test_a_requested_chart_has_settings(ranked: Served) -> None:
+    output = ranked.invoke(question="Orders by status as a pie chart", output_type="plot")
+    found = ranked.http.get(f"{path_of(output)}/chart").json()
+    assert (found["chart"]["type"], found["saved"]) == ("pie", False)
+    assert found["chart"]["option"] == output["charts"][0]["option"]
+
+
+def test_a_result_that_is_no_ranking_has_settings_but_no_chart(cache_dir: Path) -> None:
+    with serving(cache_dir, {"GeneratedSQL": [UNORDERED]}, clarify="never") as server:
+        found = server.http.get(f"{path_of(server.invoke(question='Orders by status'))}/chart").json()
+    assert (found["chart"], found["spec"]) == (None, None) and "bar" in found["types"]
+
+
+def test_an_answer_without_rows_for_a_chart(served: Served) -> None:
+    output = served.invoke(**ASKED)
+    found = served.http.get(f"{path_of(output)}/chart").json()
+    assert (found["chart"], found["types"]) == (None, {})
+
+
+@pytest.mark.parametrize(
+    ("spec", "code"),
+    [
+        ({"chart_type": "bar", "x": "region", "y": "orders"}, "plot_spec_invalid"),
+        ({"chart_type": "heatmap", "x": "status", "y": "orders"}, "plot_spec_invalid"),
+        ({"chart_type": "gauge", "x": "status", "y": "orders"}, "input_invalid"),
+        ({"chart_type": "bar", "x": "status", "y": "orders", "formatter": "<b>"}, "input_invalid"),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused_and_not_saved(ranked: Served, spec: dict[str, Any], code: str) -> None:
+    path = f"{path_of(ranked.invoke(question=QUESTION))}/chart"
+    response = ranked.http.put(path, json={"spec": spec})
+    assert (response.status_code, response.json()["code"]) == (422, code)
+    assert ranked.http.get(path).json()["saved"] is False
+
+
+def test_all_rows_come_as_a_file_named_after_the_question(ranked: Served) -> None:
+    output = ranked.invoke(question=QUESTION)
+    (table,) = output["tables"]
+    files = {kind: ranked.http.get(f"{path_of(output)}/tables/1.{kind}") for kind in ("csv", "xlsx", "parquet")}
+    rows = list(csv.reader(io.StringIO(files["csv"].content.decode("utf-8-sig"))))
+    sheet = openpyxl.load_workbook(io.BytesIO(files["xlsx"].content)).active
+
+    assert rows == [table["columns"], *([str(cell) for cell in row] for row in table["rows"])]
+    assert sheet and [list(row) for row in sheet.iter_rows(values_only=True)] == [table["columns"], *table["rows"]]
+    assert files["parquet"].content.startswith(b"PAR1")
+    assert files["csv"].headers["content-disposition"] == (
+        'attachment; filename="which-statuses-have-the-most-orders.csv"; '
+        "filename*=UTF-8''which-statuses-have-the-most-orders-%D1%81%D0%BA%D0%BE%D0%BB%D1%8C%D0%BA%D0%BE-%D0%B8%D1%85.csv"
+    )
+
+
+@pytest.mark.parametrize("path", ["chart", "tables/1.csv"])
+def test_an_answer_that_is_not_there(ranked: Served, path: str) -> None:
+    output = ranked.invoke(question=QUESTION)
+    run = "00000000-0000-0000-0000-000000000000"
+    for thread, code in ((output["thread_id"], "run_unknown"), ("0" * 32, "thread_unknown")):
+        response = ranked.http.get(f"/threads/{thread}/runs/{run}/{path}")
+        assert (response.status_code, response.json()["code"]) == (404, code)
+
+
+def test_a_table_that_the_answer_does_not_have(ranked: Served, cache_dir: Path) -> None:
+    path = path_of(ranked.invoke(question=QUESTION))
+    response = ranked.http.get(f"{path}/tables/2.csv")
+    assert (response.status_code, response.json()["code"]) == (404, "table_unknown")
+    assert ranked.http.get(f"{path}/tables/0.csv").status_code == 422
+    assert ranked.http.get(f"{path}/tables/1.exe").status_code == 422
