@@ -360,8 +360,10 @@ class ServiceSettings(BaseSettings):
         "`tokens_per_day`, `usd_per_day`, and its own `max_llm_calls`, `max_llm_tokens`, `max_cost_usd` and "
         "`max_question_s`. If set, it must contain every tenant with a key and the `tenant` of `oidc`.",
     )
-    mcp_run_sql: bool = Field(
-        False, description="Offer MCP clients the tool `run_sql`, which runs their own SELECT statements."
+    run_sql: bool = Field(
+        False,
+        description="Let clients run their own SELECT statements: the editor of the page, `POST /sql`, and the tool "
+        "`run_sql` of MCP.",
     )
     max_request_bytes: int = Field(
         1_000_000, ge=1, description="Maximum size of a request to the server in bytes, except file uploads."

@@ -356,6 +356,7 @@ TEXTS = {
     "spec_engine_not_supported": "query specs run on {supported}, not on {engine}",
     "model_not_named": "an endpoint is configured, but not which of its models to use",
     "provider_unavailable": "the provider {provider} is not available: {error}",
+    "answer_was_rejected": "the user rejected this answer, so it cannot become a verified query; close it once it is dealt with",
     "knowledge_folder_missing": "the source has no knowledge folder",
     "knowledge_folder_shared": "other tenants read the knowledge folder of the source; set another one in `knowledge` of the tenant {tenant}",
     "setting_missing": "it is not set",

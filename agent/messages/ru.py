@@ -355,6 +355,7 @@ TEXTS = {
     "spec_engine_not_supported": "спецификации запросов выполняются на {supported}, но не на {engine}",
     "model_not_named": "задан адрес, но не указано, какую из его моделей использовать",
     "provider_unavailable": "провайдер {provider} недоступен: {error}",
+    "answer_was_rejected": "пользователь отклонил этот ответ, и он не может стать проверенным запросом; закройте его после разбора",
     "knowledge_folder_missing": "у источника нет папки знаний",
     "knowledge_folder_shared": "папку знаний источника читают и другие арендаторы; задайте другую в `knowledge` арендатора {tenant}",
     "setting_missing": "она не задана",

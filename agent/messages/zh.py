@@ -355,6 +355,7 @@ TEXTS = {
     "spec_engine_not_supported": "查询规格可在 {supported} 上运行，不能在 {engine} 上运行",
     "model_not_named": "已配置端点，但未指定使用其中的哪个模型",
     "provider_unavailable": "无法使用提供商 {provider}：{error}",
+    "answer_was_rejected": "用户已否定该回答，因此它不能成为已验证的查询；处理后请将其关闭",
     "knowledge_folder_missing": "该数据源没有知识文件夹",
     "knowledge_folder_shared": "其他租户也读取该数据源的知识文件夹；请在租户 {tenant} 的 `knowledge` 中设置另一个文件夹",
     "setting_missing": "未设置",

@@ -53,7 +53,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
     from agent.server.errors import DOCUMENTED, add_handlers
     from agent.server.metrics import Metrics, metrics_routes
     from agent.server.middleware import add_middleware
-    from agent.server.routes import charts, files, proposals, sources, traces
+    from agent.server.routes import charts, files, proposals, sources, sql, traces
     from agent.server.routes.agui import agui_routes
     from agent.server.routes.chat_completions import chat_routes
     from agent.server.routes.events import events_routes
@@ -89,6 +89,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
         charts.router,
         sources.router,
         proposals.router,
+        *([sql.router] if services.settings.run_sql else []),
         health_routes(server, tenants),
         metrics_routes(metrics),
     ):

@@ -73,7 +73,7 @@ def test_every_setting_has_its_variable(monkeypatch: pytest.MonkeyPatch, name: s
         "worker_memory_mb": "777", "embeddings_base_url": "http://1/",
         "record": "false", "log_json": "true", "log_level": "debug", "shots": "1",
         "clarify": "never", "effort": "low", "keep_accepted_examples": "true",
-        "studio_any_source": "true", "mcp_run_sql": "true", "llm_profile": "plain", "llm_models": '{"validate": "v"}',
+        "studio_any_source": "true", "run_sql": "true", "llm_profile": "plain", "llm_models": '{"validate": "v"}',
         "prices": '{"m": {"input": 1, "output": 2}}',
         "embedded_model": "base", "min_confidence": "0.7",
         "api_keys": f'{{"a": "sha256:{"0" * 64}"}}', "tenants": '{"a": {}}',

@@ -20,10 +20,11 @@ class SourceShown(TypedDict):
 
 
 class Sources(TypedDict):
-    """All sources, and whether the key or token may review proposals for their business knowledge."""
+    """All sources, and whether the key or token may review proposals for their knowledge and run statements."""
 
     sources: list[SourceShown]
     may_review: bool
+    may_run_sql: bool
 
 
 @router.get("/sources")
@@ -32,7 +33,8 @@ def sources() -> Sources:
     services = current_tenant().services
     has_knowledge = any(source.knowledge for source in services.settings.sources.values())
     shown = [_describe(services, name) for name in services.choices]
-    return {"sources": shown, "may_review": has_knowledge and has_role("review")}
+    may_review = has_knowledge and has_role("review")
+    return {"sources": shown, "may_review": may_review, "may_run_sql": services.settings.run_sql}
 
 
 def _describe(services: Services, name: str) -> SourceShown:
