@@ -56,12 +56,15 @@ async def run(statement: EditedStatement) -> dict[str, Any]:
 
 @router.get("/schema")
 async def schema(source: Annotated[str | None, Query(description=_SOURCE.description)] = None) -> dict[str, Any]:
-    """The dialect of a source, and its tables with the names of their columns, as statements quote them."""
+    """The dialect of a source, and its tables with their columns; `schema` is null for the default schema."""
     opened = await open_source(current_tenant().services, source)
 
     def names(_: Cancellation) -> dict[str, Any]:
-        catalog, quote = opened.shown_catalog, opened.database.quote
-        tables = {key: [quote(column) for column in table.column_names] for key, table in catalog.tables.items()}
+        catalog = opened.shown_catalog
+        tables = [
+            {"schema": table.schema, "name": table.name, "columns": list(table.column_names)}
+            for table in catalog.tables.values()
+        ]
         return {"dialect": catalog.dialect, "tables": tables}
 
     return await cancellable(names)

@@ -3,6 +3,7 @@
 import { announce } from "./announce.js";
 import { request } from "./api.js";
 import { byId, make } from "./dom.js";
+import { allowEditing } from "./editor.js";
 import { onceKeyGiven } from "./key.js";
 import { say, text } from "./language.js";
 import { askOptions } from "./loading.js";
@@ -39,6 +40,7 @@ async function load(named) {
   const sources = answered?.sources;
   const found = saved?.datasets;
   addReview(answered?.may_review ?? false);
+  allowEditing(answered);
   const before = select.value;
   for (const old of select.querySelectorAll("optgroup")) old.remove();
   if (sources?.length) select.append(group("sources_databases", sources.map(sourceItem)));

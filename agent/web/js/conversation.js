@@ -4,6 +4,7 @@ import { announce } from "./announce.js";
 import { answerView } from "./answer.js";
 import { clarificationView } from "./clarification.js";
 import { byId, make } from "./dom.js";
+import { editorView } from "./editor.js";
 import { run } from "./events.js";
 import { feedbackView } from "./feedback.js";
 import { keep, kept } from "./kept.js";
@@ -120,6 +121,7 @@ export class Conversation {
         this.begin(shown, { thread_id, clarification_answer: given }));
     }
     const view = answerView(output, steps, said);
+    if (output.sql && this.graph === "agent") view.append(editorView(output, said, JSON.parse(this.place)[1].source));
     if (!output.error && this.graph === "agent") view.append(this.feedback(thread_id));
     return view;
   }

@@ -32,7 +32,7 @@ function keys(event) {
   if (event.target.closest("dialog")) return;
   if (event.key === "Escape") conversation.stop();
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.target.matches("input, textarea, select")) return;
+  if (event.target.matches("input, textarea, select") || event.composedPath()[0].isContentEditable) return;
   if (event.key === "/") {
     event.preventDefault();
     question.focus();
