@@ -66,6 +66,15 @@ def create_app(services: Services | None = None) -> "FastAPI":
     server = open_tenant("", services)
     has_credentials = services.settings.api_keys or services.settings.oidc
     tenants = Tenants(server) if has_credentials else None
+    embed, embed_tokens = services.settings.embed, None
+    if embed:
+        if not services.settings.api_keys or tenants is None:
+            raise ConfigurationError("DATASPHINX_EMBED", Message("embed_without_keys"))
+        try:
+            from agent.server.embed_tokens import EmbedTokens
+        except ImportError as error:
+            raise DriverMissing("pyjwt[crypto]", "oidc") from error
+        embed_tokens = EmbedTokens(embed, tenants.names)
     metrics = Metrics()
     graphs = served_graphs(services.settings, metrics)
     mcp = McpRoute(graphs[0], services.settings, metrics)
@@ -94,9 +103,13 @@ def create_app(services: Services | None = None) -> "FastAPI":
         metrics_routes(metrics),
     ):
         app.include_router(router)
+    if embed and embed_tokens:
+        from agent.server.routes.embed import embed_routes
+
+        app.include_router(embed_routes(embed, embed_tokens))
     add_page(app)
     add_handlers(app, metrics, services.settings)
-    add_middleware(app, server, tenants)
+    add_middleware(app, server, tenants, embed_tokens)
     return app
 
 

@@ -78,6 +78,7 @@ def test_every_setting_has_its_variable(monkeypatch: pytest.MonkeyPatch, name: s
         "embedded_model": "base", "min_confidence": "0.7",
         "api_keys": f'{{"a": "sha256:{"0" * 64}"}}', "tenants": '{"a": {}}',
         "review_keys": f'["sha256:{"0" * 64}"]', "operate_keys": f'["sha256:{"0" * 64}"]',
+        "embed": f'{{"origins": ["https://portal.example"], "secret": "{"s" * 32}"}}',
         "oidc": '{"issuer": "https://login.example", "audience": "data", "tenant": "a"}',
     }.get(name, "7")  # fmt: skip
     env(monkeypatch, **{f"DATASPHINX_{name.upper()}": value})

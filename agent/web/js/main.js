@@ -5,6 +5,7 @@ import { addSources, where } from "./chosen.js";
 import { chooseByKey } from "./clarification.js";
 import { Conversation, keptConversation } from "./conversation.js";
 import { byId } from "./dom.js";
+import { isEmbedded } from "./embedded.js";
 import { addFiles } from "./files.js";
 import { addLanguageSwitch, sayAll } from "./language.js";
 import { addThemeSwitch } from "./theme.js";
@@ -61,7 +62,8 @@ byId("anew").addEventListener("click", () => {
 sayAll();
 addLanguageSwitch(byId("language"));
 addThemeSwitch(byId("theme"));
-addFiles();
+document.body.classList.toggle("embedded", isEmbedded);
+if (!isEmbedded) addFiles();
 question.focus();
 const before = keptConversation();
 const ready = addSources(before?.named ?? {});
