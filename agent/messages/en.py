@@ -301,7 +301,7 @@ TEXTS = {
     "token_issuer": "it is from another issuer",
     "token_claims": "a required claim is missing or malformed",
     "token_without_tenant": "it names no tenant",
-    "origin_malformed": "{origin} is not an origin such as https://portal.example, without a path",
+    "origin_malformed": "{origin} must be a scheme, a host and at most a port, without a path",
     "embed_without_keys": "an embedded chat requires API keys, because a site gets its tokens with one",
     "token_for_questions": "tokens of embedded chats are for questions only",
     "embed_needs_key": "a token of an embedded chat is issued to an API key only",

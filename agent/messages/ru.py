@@ -300,7 +300,7 @@ TEXTS = {
     "token_issuer": "его выдал другой издатель",
     "token_claims": "обязательного поля нет, или оно неверно",
     "token_without_tenant": "в нём не указан арендатор",
-    "origin_malformed": "{origin} — не источник вида https://portal.example без пути",
+    "origin_malformed": "{origin}: нужны схема, хост и, возможно, порт, без пути",
     "embed_without_keys": "встроенному чату нужны ключи API: сайт получает токены по ключу",
     "token_for_questions": "токены встроенных чатов годятся только для вопросов",
     "embed_needs_key": "токен встроенного чата выдаётся только по ключу API",

@@ -300,7 +300,7 @@ TEXTS = {
     "token_issuer": "它来自其他签发者",
     "token_claims": "缺少必需的声明，或声明格式错误",
     "token_without_tenant": "它没有指明租户",
-    "origin_malformed": "{origin} 不是 https://portal.example 这样不带路径的来源",
+    "origin_malformed": "{origin} 必须由协议、主机和可选端口组成，不带路径",
     "embed_without_keys": "嵌入式聊天需要 API 密钥，因为网站凭密钥获取令牌",
     "token_for_questions": "嵌入式聊天的令牌只能用于提问",
     "embed_needs_key": "嵌入式聊天的令牌只凭 API 密钥签发",

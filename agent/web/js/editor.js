@@ -167,6 +167,7 @@ function show(result, { sql, table, truncated, trace_id }, state, sent) {
   result.replaceChildren(...[badge, tableView(table, sql), more, sqlView(sql), mayPropose ? proposal({ ...sent, trace_id }, state.said) : null, trace].filter(Boolean));
   announce(`${text("edited_by_hand")}. ${text("row_count", { count: table.rows.length })}`);
   badge.focus({ preventScroll: true });
+  result.scrollIntoView({ block: "nearest" });
 }
 
 /** Return the form that proposes the statement that ran as the verified query of a question. */
