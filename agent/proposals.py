@@ -1,4 +1,4 @@
-"""Proposals for the business knowledge: made of answers that users accept, and reviewed by authorised users."""
+"""Proposals for the business knowledge: of answers and edited statements of users, reviewed by authorised users."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -46,6 +46,46 @@ def propose(turn: Turn, name: str, services: Services) -> bool:
     return bool(proposals)
 
 
+def propose_rejected(turn: Turn, reason: str, name: str, services: Services) -> None:
+    """Store the answer of `turn`, which a user rejected for this reason, for reviewers of the source `name`.
+
+    Nothing is stored for a source without a knowledge folder, for a statement with a value of a secret column, or in a
+    replay.
+    """
+    settings = services.settings.sources.get(name)
+    if settings is None or settings.knowledge is None or services.is_replay:
+        return
+    try:
+        proposal = _proposal_of(turn, name, services.source(name), user_of(services))
+    except (ExampleInvalid, StatementError) as error:
+        note(f"the rejected answer was not listed for review: {error}")
+        return
+    clarifications = (*proposal.clarifications, reason)
+    proposal = replace(proposal, origin="rejected_answer", clarifications=clarifications)
+    if services.proposals(name).add(proposal):
+        note(f"listed for review as {proposal.id}")
+
+
+def propose_statement(question: str, sql: str, name: str, services: Services, trace_id: str) -> Proposal:
+    """Store a statement that a user edited as the verified query of `question`, and return the stored proposal.
+
+    Raises:
+        ProposalInvalid: the source `name` has no knowledge folder.
+        ExampleInvalid: the question has no words, or the statement contains a value of a secret column.
+        DatasphinxError: as for `Source.check`.
+    """
+    source = services.source(name)
+    source.check(sql)
+    turn: Turn = {"question": question, "sql": sql, "answer": "", "clarifications": [], "trace_id": trace_id}
+    proposal = replace(_proposal_of(turn, name, source, user_of(services)), origin="edited_statement")
+    settings = services.settings.sources.get(name)
+    if settings is None or settings.knowledge is None:
+        raise ProposalInvalid(proposal.id, (Message("knowledge_folder_missing"),))
+    store = services.proposals(name)
+    store.add(proposal)
+    return store.get(proposal.id)
+
+
 def all_proposals(
     services: Services, status: ProposalStatus | None = None, source: str | None = None
 ) -> list[Proposal]:
@@ -76,12 +116,14 @@ def accept(services: Services, proposal_id: str, author: str, remark: str | None
     Raises:
         ProposalUnknown: there is no such proposal.
         ProposalClosed: it has been reviewed before.
-        ProposalInvalid: the entry has an error, or the tenant has no knowledge folder of its own. The proposal stays
-            open.
+        ProposalInvalid: the entry has an error, the proposal is a rejected answer, or the tenant has no knowledge
+            folder of its own. The proposal stays open.
         KnowledgeNotWritable: the file cannot be written. The proposal stays open.
         SourceUnreachable, SourceNotFound: the source is not available.
     """
     proposal, store = find_proposal(services, proposal_id)
+    if proposal.origin == "rejected_answer":
+        raise ProposalInvalid(proposal_id, (Message("answer_was_rejected"),))
     configured = services.settings_of(proposal.source)
     source, folder = services.source(proposal.source), configured.knowledge
     if folder is None:
@@ -128,23 +170,26 @@ def user_of(services: Services) -> str:
 
 
 def _proposals_of(turn: Turn, name: str, source: Source, user: str) -> Iterator[Proposal]:
+    first = _proposal_of(turn, name, source, user)
+    match = source.knowledge.find_verified(first.question, lambda: source.values, None, source.knowledge.is_valid)
+    if match is None or match.statement(source.catalog.dialect) != first.sql:
+        yield first
+    for word, item in source.knowledge.relevant(turn["question"], first.clarifications).chosen:
+        yield replace(first, choice={"word": word, "means": item.name})
+
+
+def _proposal_of(turn: Turn, name: str, source: Source, user: str) -> Proposal:
     example = checked_example(turn["question"], turn["sql"], source)
-    answers = tuple(clarification["answer"] for clarification in turn["clarifications"])
-    first = Proposal(
+    return Proposal(
         source=name,
         question=example.question,
         sql=example.sql,
         choice=None,
-        clarifications=answers,
+        clarifications=tuple(clarification["answer"] for clarification in turn["clarifications"]),
         proposed_by=user,
         proposed_at=datetime.now(UTC).isoformat(timespec="seconds"),
         trace_id=turn.get("trace_id", ""),
     )
-    match = source.knowledge.find_verified(example.question, lambda: source.values, None, source.knowledge.is_valid)
-    if match is None or match.statement(source.catalog.dialect) != example.sql:
-        yield first
-    for word, item in source.knowledge.relevant(turn["question"], answers).chosen:
-        yield replace(first, choice={"word": word, "means": item.name})
 
 
 def _stores(services: Services) -> list[ProposalStore]:

@@ -336,6 +336,25 @@ class OidcSettings(BaseModel):
         return self
 
 
+def _origin(text: str) -> str:
+    # Origins become part of a header.
+    if not re.fullmatch(r"https?://[A-Za-z0-9.\[\]:-]+", text):
+        raise ValueError(Message("origin_malformed", origin=text[:200]))
+    return text.lower()
+
+
+class EmbedSettings(BaseModel):
+    """The sites that may embed the chat, and the tokens of their visitors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    origins: Annotated[tuple[Annotated[str, AfterValidator(_origin)], ...], Field(min_length=1)] = Field(
+        description="Origins of the embedding pages, such as `https://portal.example`."
+    )
+    secret: SecretStr = Field(min_length=32, description="Secret that signs the tokens; the same for all processes.")
+    token_s: int = Field(600, ge=60, le=3600, description="Seconds for which a token is valid.")
+
+
 class ServiceSettings(BaseSettings):
     """Settings of the server."""
 
@@ -359,14 +378,21 @@ class ServiceSettings(BaseSettings):
         description="Accept bearer tokens (JWT) of an OpenID Connect issuer: `issuer`, `audience`, `jwks_url`, "
         "`tenant`, `tenant_claim`, `role_claim`, `roles` and `row_parameters`. Requires the extra `oidc`.",
     )
+    embed: EmbedSettings | None = Field(
+        None,
+        description="Let other sites embed the chat: `origins`, `secret` (at least 32 characters) and `token_s`. "
+        "Requires `api_keys` and the extra `oidc`.",
+    )
     tenants: dict[TenantName, TenantSettings] = Field(
         {},
         description="By tenant, its `sources`, `row_parameters`, `knowledge`, `questions_per_minute`, "
         "`tokens_per_day`, `usd_per_day`, and its own `max_llm_calls`, `max_llm_tokens`, `max_cost_usd` and "
         "`max_question_s`. If set, it must contain every tenant with a key and the `tenant` of `oidc`.",
     )
-    mcp_run_sql: bool = Field(
-        False, description="Offer MCP clients the tool `run_sql`, which runs their own SELECT statements."
+    run_sql: bool = Field(
+        False,
+        description="Let clients run their own SELECT statements: the editor of the page, `POST /sql`, and the tool "
+        "`run_sql` of MCP.",
     )
     max_request_bytes: int = Field(
         1_000_000, ge=1, description="Maximum size of a request to the server in bytes, except file uploads."

@@ -5,6 +5,7 @@ from typing import Any, cast
 from agent.clarify.ambiguity import find_ambiguities
 from agent.clarify.feedback import apply_user_input
 from agent.clarify.review import put_question, review, shared_word_question
+from agent.proposals import propose_rejected
 from agent.services import Services
 from agent.state import State
 
@@ -16,8 +17,13 @@ def ask_clarification(state: State, services: Services) -> dict[str, Any]:
     model. With "always", the model reviews every question; with "never", none. With "auto", generation finds the
     readings of the question. A model that cannot do that reviews the question here, if the user rejected an answer, or
     if the catalog or stored values indicate an ambiguity that was not settled and no reading was chosen.
+
+    An answer that was rejected with a comment is listed for the reviewers of the source.
     """
     user_input = apply_user_input(state, may_remark=bool(state.get("relevant_tables_with_rel_columns")))
+    feedback = state.get("feedback")
+    if user_input.get("rejected_sql") and feedback and (reason := feedback.get("comment", "").strip()):
+        propose_rejected(state["turns"][-1], reason, state.get("source") or services.choices[0], services)
     state = cast(State, {**state, **user_input})
     source = services.source(state.get("source"))
     update = {**user_input, "clarification": None}

@@ -13,6 +13,7 @@ from agent.errors import ProposalClosed, ProposalUnknown, RecordUnavailable
 from agent.record.store import Store
 
 ProposalStatus = Literal["open", "accepted", "rejected"]
+ProposalOrigin = Literal["accepted_answer", "edited_statement", "rejected_answer"]
 _MAX_LISTED = 1000
 
 _proposals = table("datasphinx_proposals", *map(column, ("id", "owner", "source", "status", "proposed_at", "body")))
@@ -39,11 +40,17 @@ class Proposal:
     reviewed_by: str = ""
     place: str = ""
     """The file and line of the entry, once it is accepted."""
+    origin: ProposalOrigin = "accepted_answer"
+    """An answer that a user accepted, a statement that a user edited and ran, or an answer that a user rejected.
+
+    The reason of a rejection is the last of `clarifications`. A rejected answer cannot become an entry."""
 
     @property
     def id(self) -> str:
         """The id, a hash of the source and the contents."""
         contents = self.choice or {"question": " ".join(self.question.split()).casefold(), "sql": self.sql}
+        if self.origin == "rejected_answer":
+            contents = {**contents, "reason": self.clarifications[-1]}
         return f"pr_{digest(json.dumps([self.source, sorted(contents.items())]))[:16]}"
 
     def as_json(self) -> dict[str, Any]:

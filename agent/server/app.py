@@ -48,7 +48,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
     from agent.server.errors import DOCUMENTED, add_handlers
     from agent.server.metrics import Metrics, metrics_routes
     from agent.server.middleware import add_middleware
-    from agent.server.routes import answers, charts, files, proposals, sources, traces
+    from agent.server.routes import answers, charts, files, proposals, sources, sql, traces
     from agent.server.routes.agui import agui_routes
     from agent.server.routes.chat_completions import chat_routes
     from agent.server.routes.events import events_routes
@@ -61,6 +61,15 @@ def create_app(services: Services | None = None) -> "FastAPI":
     server = open_tenant("", services)
     has_credentials = services.settings.api_keys or services.settings.oidc
     tenants = Tenants(server) if has_credentials else None
+    embed, embed_tokens = services.settings.embed, None
+    if embed:
+        if not services.settings.api_keys or tenants is None:
+            raise ConfigurationError("DATASPHINX_EMBED", Message("embed_without_keys"))
+        try:
+            from agent.server.embed_tokens import EmbedTokens
+        except ImportError as error:
+            raise DriverMissing("pyjwt[crypto]", "oidc") from error
+        embed_tokens = EmbedTokens(embed, tenants.names)
     metrics = Metrics()
     graphs = served_graphs(services.settings, metrics)
     mcp = McpRoute(graphs[0], services.settings, metrics)
@@ -88,13 +97,18 @@ def create_app(services: Services | None = None) -> "FastAPI":
         charts.router,
         sources.router,
         proposals.router,
+        *([sql.router] if services.settings.run_sql else []),
         health_routes(server, tenants),
         metrics_routes(metrics),
     ):
         app.include_router(router)
+    if embed and embed_tokens:
+        from agent.server.routes.embed import embed_routes
+
+        app.include_router(embed_routes(embed, embed_tokens))
     add_page(app)
     add_handlers(app, metrics, services.settings)
-    add_middleware(app, server, tenants)
+    add_middleware(app, server, tenants, embed_tokens)
     return app
 
 

@@ -12,6 +12,8 @@ _SHARED = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
+_NOT_SET = ("/embed", "X-Frame-Options")
+"""The page for frames has no such header, which cannot name origins; `frame-ancestors` of its policy does."""
 _CLOSED = (
     "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'self'; "
     "frame-ancestors 'none'"
@@ -28,7 +30,8 @@ _PLAYGROUND_POLICY = (
 def security_headers(path: str) -> dict[str, str]:
     """Return the security headers of a response to a request for `path`."""
     policy = _PLAYGROUND_POLICY if _PLAYGROUND.fullmatch(path) else _CLOSED
-    return {**_SHARED, "Content-Security-Policy": policy}
+    shared = {name: value for name, value in _SHARED.items() if (path, name) != _NOT_SET}
+    return {**shared, "Content-Security-Policy": policy}
 
 
 class SecurityHeaders:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Message as ASGIMessage
 
 from agent.errors import (
     DatasphinxError,
@@ -18,7 +19,9 @@ from agent.errors import (
     RequestTooLarge,
     ReviewNotPermitted,
     RoleMissing,
+    TokenNotPermitted,
 )
+from agent.messages import Message
 from agent.record.telemetry import remote_parent
 from agent.server.errors import problem
 from agent.server.headers import SecurityHeaders
@@ -27,6 +30,7 @@ from agent.server.tenants import ALL_ROLES, Identity, Tenant, Tenants, set_tenan
 from agent.settings import OidcSettings, Role, Settings
 
 if TYPE_CHECKING:
+    from agent.server.embed_tokens import EmbedTokens
     from agent.server.tokens import TokenVerifier
 
 _FILES = ("/files", "/files/events")
@@ -36,7 +40,7 @@ _STREAMS = ("/events", "/v1/chat/completions", "/agui", "/mcp")
 _MULTIPART_BYTES = 10_000
 """Allowed size of a form in addition to its file."""
 
-_OPEN = ("/", "/healthz", "/readyz", "/docs", "/openapi.json", "/favicon.ico")
+_OPEN = ("/", "/embed", "/embed.js", "/healthz", "/readyz", "/docs", "/openapi.json", "/favicon.ico")
 _ASSETS = "/static/"
 """Paths without data, which need no key or token."""
 _READINESS = "/readyz"
@@ -44,6 +48,8 @@ _READINESS = "/readyz"
 _ROLES: Mapping[str, Role] = {"metrics": "operate", "proposals": "review"}
 """The roles that routes require, by the first part of the path; all other routes require `ask`."""
 
+_KEYS_ONLY = "/embed/token"
+"""The path that accepts API keys, and no tokens."""
 _BEARER = "bearer "
 
 
@@ -99,7 +105,7 @@ class _Body:
         if length.isdigit() and int(length) > self._body_limit:
             raise self._too_large
 
-    async def receive(self) -> Message:
+    async def receive(self) -> ASGIMessage:
         message = await self._receive()
         self._bytes += len(message.get("body", b""))
         if self._bytes > self._body_limit:
@@ -115,14 +121,14 @@ class _Response:
         self._send = send
         self.has_started = False
 
-    async def send(self, message: Message) -> None:
+    async def send(self, message: ASGIMessage) -> None:
         self.has_started = True
         await self._send(message)
 
     def send_unless_too_large(self, body: _Body) -> Send:
         """Wrap `send`: suppress the app's response once the body limit is exceeded."""
 
-        async def send(message: Message) -> None:
+        async def send(message: ASGIMessage) -> None:
             if body.error is None or self.has_started:
                 await self.send(message)
 
@@ -159,10 +165,10 @@ class _Client:
 
     def __init__(self, receive: Receive, send: Send, on_disconnect: Callable[[], None]) -> None:
         self._receive, self._send, self._on_disconnect = receive, send, on_disconnect
-        self._listening: asyncio.Task[Message] | None = None
+        self._listening: asyncio.Task[ASGIMessage] | None = None
         self._response_started = False
 
-    async def receive(self) -> Message:
+    async def receive(self) -> ASGIMessage:
         if self._listening:
             return await asyncio.shield(self._listening)
         message = await self._receive()
@@ -170,7 +176,7 @@ class _Client:
             self._listening = asyncio.create_task(self._listen())
         return message
 
-    async def send(self, message: Message) -> None:
+    async def send(self, message: ASGIMessage) -> None:
         self._response_started = True
         await self._send(message)
 
@@ -178,7 +184,7 @@ class _Client:
         if self._listening:
             self._listening.cancel()
 
-    async def _listen(self) -> Message:
+    async def _listen(self) -> ASGIMessage:
         message = await self._receive()
         if not self._response_started:
             self._on_disconnect()
@@ -191,9 +197,11 @@ class Authentication:
     Without a valid key or token, only paths without data are served.
     """
 
-    def __init__(self, app: ASGIApp, tenants: Tenants, tokens: "TokenVerifier | None") -> None:
-        """Wrap `app`; `tokens` is None if only API keys are accepted."""
-        self._app, self._tenants, self._tokens = app, tenants, tokens
+    def __init__(
+        self, app: ASGIApp, tenants: Tenants, tokens: "TokenVerifier | None", embed_tokens: "EmbedTokens | None"
+    ) -> None:
+        """Wrap `app`; the tokens of an issuer or of embedded chats are not accepted if their verifier is None."""
+        self._app, self._tenants, self._tokens, self._embed_tokens = app, tenants, tokens, embed_tokens
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection."""
@@ -204,7 +212,7 @@ class Authentication:
             await self._app(scope, receive, send)
             return
         try:
-            identity = await self._identify(Headers(scope=scope))
+            identity = await self._identify(Headers(scope=scope), path)
             if not is_open:
                 role = _ROLES.get(path.lstrip("/").partition("/")[0], "ask")
                 if role not in identity.roles:
@@ -217,18 +225,23 @@ class Authentication:
             set_tenant(await run_in_threadpool(self._tenants.open, identity), identity.roles, identity.user)
         await self._app(scope, receive, send)
 
-    async def _identify(self, headers: Headers) -> Identity:
-        """Return the sender of a request.
+    async def _identify(self, headers: Headers, path: str) -> Identity:
+        """Return the sender of a request to `path`.
 
         Raises:
             KeyMissing: there is no key or token, or the key is invalid.
-            TokenInvalid, TokenNotPermitted, IssuerUnavailable: see `TokenVerifier`.
+            TokenInvalid, TokenNotPermitted, IssuerUnavailable: see `TokenVerifier` and `EmbedTokens`. Tokens are never
+                permitted where only keys are.
         """
         header = headers.get("authorization", "")
         bearer = header[len(_BEARER) :].strip() if header.lower().startswith(_BEARER) else ""
         key = bearer or headers.get("x-api-key", "").strip()
         if identity := self._tenants.of_key(key):
             return identity
+        if bearer and path == _KEYS_ONLY and (self._tokens or self._embed_tokens):
+            raise TokenNotPermitted(Message("embed_needs_key"))
+        if self._embed_tokens and bearer.startswith(self._embed_tokens.prefix):
+            return self._embed_tokens.identify(bearer, path)
         if bearer and self._tokens:
             return await self._tokens.identify(bearer)
         raise KeyMissing()
@@ -266,7 +279,7 @@ class TraceContext:
             await self._app(scope, receive, send)
 
 
-def add_middleware(app: FastAPI, server: Tenant, tenants: Tenants | None) -> None:
+def add_middleware(app: FastAPI, server: Tenant, tenants: Tenants | None, embed_tokens: "EmbedTokens | None") -> None:
     """Add all middleware to `app`, the outermost last; `tenants` is None on a server without keys and tokens.
 
     Raises:
@@ -280,7 +293,7 @@ def add_middleware(app: FastAPI, server: Tenant, tenants: Tenants | None) -> Non
     app.add_middleware(RequestLimits, settings=settings)
     if tenants:
         tokens = _token_verifier(settings.oidc, tenants) if settings.oidc else None
-        app.add_middleware(Authentication, tenants=tenants, tokens=tokens)
+        app.add_middleware(Authentication, tenants=tenants, tokens=tokens, embed_tokens=embed_tokens)
     else:
         app.add_middleware(SingleTenant, tenant=server)
         app.add_middleware(LoopbackOnly)

@@ -74,11 +74,12 @@ def test_every_setting_has_its_variable(monkeypatch: pytest.MonkeyPatch, name: s
         "record": "false", "log_json": "true", "log_level": "debug", "shots": "1",
         "otel": "true", "otel_text": "true", "allow_langsmith": "false",
         "clarify": "never", "effort": "low", "keep_accepted_examples": "true",
-        "studio_any_source": "true", "mcp_run_sql": "true", "llm_profile": "plain", "llm_models": '{"validate": "v"}',
+        "studio_any_source": "true", "run_sql": "true", "llm_profile": "plain", "llm_models": '{"validate": "v"}',
         "prices": '{"m": {"input": 1, "output": 2}}',
         "embedded_model": "base", "min_confidence": "0.7",
         "api_keys": f'{{"a": "sha256:{"0" * 64}"}}', "tenants": '{"a": {}}',
         "review_keys": f'["sha256:{"0" * 64}"]', "operate_keys": f'["sha256:{"0" * 64}"]',
+        "embed": f'{{"origins": ["https://portal.example"], "secret": "{"s" * 32}"}}',
         "oidc": '{"issuer": "https://login.example", "audience": "data", "tenant": "a"}',
     }.get(name, "7")  # fmt: skip
     env(monkeypatch, **{f"DATASPHINX_{name.upper()}": value})

@@ -13,8 +13,9 @@ from agent.conversation.reply import Reply, reply_of
 from agent.errors import InputInvalid, ThreadUnknown
 from agent.record.waiting import WaitEvent
 from agent.server.background import time_limit
-from agent.server.mcp.call import Call, limited_rows, resolve_source
+from agent.server.mcp.call import Call, limited_rows
 from agent.server.mcp.clarification import ask_user, can_elicit, question_result, repeated_answer, repeats_calls
+from agent.server.statements import resolve_source
 from agent.server.tenants import current_tenant
 from agent.types import AppliedDefinition, Clarify, Confidence, ErrorInfo, Status
 

@@ -8,16 +8,11 @@ from typing import Any
 from mcp.server import ServerRequestContext
 from mcp_types import CallToolRequestParams
 
-from agent.core.cancellation import Cancellation
-from agent.errors import InputInvalid, SourceNotFound
-from agent.messages import Language, Message
-from agent.server.background import cancellable
+from agent.messages import Language
 from agent.server.errors import accepted_language
 from agent.server.runnable import PlainJSON, ServedGraph
 from agent.server.tenants import current_tenant
 from agent.services import Services
-from agent.sources.names import source_label
-from agent.sources.source import Source
 from agent.types import masked_rows
 
 MAX_ROWS = 200
@@ -48,39 +43,6 @@ class Call:
 def request_language(context: ServerRequestContext[Any, Any]) -> Language:
     """Return the language that an HTTP request accepts, or English."""
     return accepted_language(context.request.scope) if context.request is not None else "en"
-
-
-def resolve_source(services: Services, name: str | None) -> str:
-    """Return the source that a client means by `name`, one of those that the tool `sources` lists.
-
-    Raises:
-        SourceNotFound: the name is not listed.
-        InputInvalid: there is no name, although several sources are listed.
-    """
-    sources = {source_label(choice, services.settings): choice for choice in services.choices}
-    sources = {**{configured: configured for configured in services.settings.sources}, **sources}
-    if name is None and len(services.choices) == 1:
-        return services.choices[0]
-    choices = ", ".join(sources)
-    if name is None:
-        raise InputInvalid("source", Message("one_of", choices=choices))
-    if name not in sources:
-        raise SourceNotFound(name[:200], Message("only_configured_sources", choices=choices))
-    return sources[name]
-
-
-async def open_source(services: Services, name: str | None) -> Source:
-    """Return the source that a client means by `name`.
-
-    Raises:
-        DatasphinxError: as for `resolve_source` and `Services.source`.
-    """
-    key = resolve_source(services, name)
-
-    def work(_: Cancellation) -> Source:
-        return services.source(key)
-
-    return await cancellable(work)
 
 
 def limited_rows(rows: Sequence[Sequence[Any]], secret: Collection[int]) -> list[list[Any]]:

@@ -9,8 +9,8 @@ from mcp_types import GetPromptResult, ListPromptsResult, Prompt, PromptArgument
 
 from agent.errors import InputInvalid
 from agent.messages import Message
-from agent.server.mcp.call import resolve_source
 from agent.server.routes.sources import sources
+from agent.server.statements import resolve_source
 from agent.server.tenants import current_tenant
 
 _FOLDER = Path(__file__).parent / "prompt_texts"

@@ -16,9 +16,9 @@ from agent.core.cancellation import Cancellation
 from agent.errors import InputInvalid
 from agent.messages import Message
 from agent.server.background import cancellable
-from agent.server.mcp.call import open_source
 from agent.server.mcp.schema import knowledge_of, table_description, table_list
 from agent.server.routes.sources import sources
+from agent.server.statements import open_source
 from agent.server.tenants import current_tenant
 from agent.sources.source import Source
 

@@ -11,8 +11,9 @@ from agent.knowledge.prompt import knowledge_text
 from agent.messages import Message
 from agent.schema.describe import compact_lines, describe, one_line
 from agent.server.background import cancellable
-from agent.server.mcp.call import Call, open_source
+from agent.server.mcp.call import Call
 from agent.server.routes.sources import SourceShown, sources
+from agent.server.statements import open_source
 from agent.sources.source import Source
 
 _MAX_MATCHES = 20

@@ -144,7 +144,7 @@ class _Handlers:
     def __init__(self, agent: ServedGraph, settings: Settings, metrics: Metrics) -> None:
         """Answer questions with `agent`, and count errors in `metrics`."""
         self._agent, self._metrics, self._seconds = agent, metrics, settings.request_timeout_s
-        self._tools = {tool.name: tool for tool in _TOOLS if tool.name != RUN_SQL or settings.mcp_run_sql}
+        self._tools = {tool.name: tool for tool in _TOOLS if tool.name != RUN_SQL or settings.run_sql}
 
     async def list_tools(self, context: _Context, _: PaginatedRequestParams | None) -> ListToolsResult:
         """Return the tools with their schemas."""

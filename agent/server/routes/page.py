@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from agent.server.runnable import ServedGraph
 
-_WEB = Path(__file__).resolve().parents[2] / "web"
+WEB = Path(__file__).resolve().parents[2] / "web"
 _POLICY = (
     "default-src 'none'",
     "script-src 'self'",
@@ -19,7 +19,6 @@ _POLICY = (
     "connect-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",
-    "frame-ancestors 'none'",
     # Only the page's own policy `default` may turn text into markup.
     "require-trusted-types-for 'script'",
     "trusted-types default",
@@ -35,8 +34,15 @@ _DOCS_POLICY = (
     "form-action 'none'",
     "frame-ancestors 'none'",
 )
-_HEADERS = {
-    "Content-Security-Policy": "; ".join(_POLICY),
+
+
+def page_policy(ancestors: str = "'none'") -> str:
+    """Return the policy of the page; `ancestors` are the origins, separated by spaces, that may show it in a frame."""
+    return "; ".join((*_POLICY, f"frame-ancestors {ancestors}"))
+
+
+PAGE_HEADERS = {
+    "Content-Security-Policy": page_policy(),
     # Revalidated on each request, so that the page and its modules are of the same version.
     "Cache-Control": "no-cache",
 }
@@ -61,22 +67,22 @@ def add_page(app: "FastAPI") -> None:
         def file_response(self, full_path: "os.PathLike[str] | str", *args: object, **kwargs: object) -> Response:
             response: Response = super().file_response(full_path, *args, **kwargs)  # type: ignore[arg-type]
             media_type = _TYPES.get(Path(full_path).suffix)
-            response.headers.update({**_HEADERS, **({"content-type": media_type} if media_type else {})})
+            response.headers.update({**PAGE_HEADERS, **({"content-type": media_type} if media_type else {})})
             return response
 
     @app.get("/", include_in_schema=False, response_class=FileResponse)
     def page() -> "FileResponse":
         """The page."""
-        return FileResponse(_WEB / "index.html", headers=_HEADERS)
+        return FileResponse(WEB / "index.html", headers=PAGE_HEADERS)
 
     @app.get("/docs", include_in_schema=False, response_class=FileResponse)
     def docs() -> "FileResponse":
         """Swagger UI."""
-        headers = {**_HEADERS, "Content-Security-Policy": "; ".join(_DOCS_POLICY)}
-        return FileResponse(_WEB / "docs.html", headers=headers)
+        headers = {**PAGE_HEADERS, "Content-Security-Policy": "; ".join(_DOCS_POLICY)}
+        return FileResponse(WEB / "docs.html", headers=headers)
 
     app.mount("/static/swagger", Assets(packages=[("fastapi_offline", "static")]), name="swagger")
-    app.mount("/static", Assets(directory=_WEB), name="static")
+    app.mount("/static", Assets(directory=WEB), name="static")
 
 
 _FORM_FIELDS = ("question", "source", "datasets", "output_type", "clarify")

@@ -30,10 +30,12 @@ class SourceShown(TypedDict):
 
 
 class Sources(TypedDict):
-    """All sources, and whether the key or token may review proposals for their business knowledge."""
+    """All sources, and what the key or token may do: review and make proposals, and run statements."""
 
     sources: list[SourceShown]
     may_review: bool
+    may_run_sql: bool
+    may_propose: bool
 
 
 @router.get("/sources")
@@ -42,7 +44,12 @@ def sources() -> Sources:
     services = current_tenant().services
     has_knowledge = any(source.knowledge for source in services.settings.sources.values())
     shown = [_describe(services, name) for name in services.choices]
-    return {"sources": shown, "may_review": has_knowledge and has_role("review")}
+    return {
+        "sources": shown,
+        "may_review": has_knowledge and has_role("review"),
+        "may_run_sql": services.settings.run_sql,
+        "may_propose": has_knowledge,
+    }
 
 
 class ColumnShown(TypedDict):

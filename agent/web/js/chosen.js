@@ -3,6 +3,8 @@
 import { announce } from "./announce.js";
 import { request } from "./api.js";
 import { byId, make } from "./dom.js";
+import { allowEditing } from "./editor.js";
+import { isEmbedded } from "./embedded.js";
 import { onceKeyGiven } from "./key.js";
 import { say, text } from "./language.js";
 import { askOptions } from "./loading.js";
@@ -35,11 +37,12 @@ export function addSources(named) {
 /** Fill the list with the server's sources and the datasets it keeps, and again with a key where it is refused. */
 async function load(named) {
   const select = byId("source");
-  const [answered, saved] = await Promise.all([contents("sources"), contents("datasets")]);
+  const [answered, saved] = await Promise.all([contents("sources"), isEmbedded ? {} : contents("datasets")]);
   if (!answered || !saved) onceKeyGiven(() => load(named));
   const sources = answered?.sources;
   const found = saved?.datasets;
   addReview(answered?.may_review ?? false);
+  allowEditing(isEmbedded ? null : answered);
   const before = select.value;
   for (const old of select.querySelectorAll("optgroup")) old.remove();
   if (sources?.length) select.append(group("sources_databases", sources.map(sourceItem)));

@@ -7,6 +7,7 @@ import { request } from "./api.js";
 import { chooseAnew } from "./chosen.js";
 import { clarificationView } from "./clarification.js";
 import { byId, make } from "./dom.js";
+import { editorView } from "./editor.js";
 import { run } from "./events.js";
 import { failedOutputView, failureView } from "./failure.js";
 import { feedbackView } from "./feedback.js";
@@ -193,6 +194,7 @@ export class Conversation {
     const reject = (comment) => this.begin(rejected({ comment }),
       { thread_id, feedback: { accepted: false, ...(comment && { comment }) } });
     const view = answerView(output, steps, said, reject);
+    if (output.sql) view.append(editorView(output, said, JSON.parse(this.place)[1].source));
     view.append(this.feedback(thread_id, reject));
     return view;
   }

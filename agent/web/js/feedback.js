@@ -1,19 +1,21 @@
 /** What the user says of an answer: that it is right, or not what was meant. */
 
 import { make } from "./dom.js";
-import { say } from "./language.js";
+import { say, text } from "./language.js";
 
-/** Return the buttons; `accept()` and `reject(comment)` are what they do. */
+const REASONS = ["reason_figures", "reason_rows", "reason_columns", "reason_question"];
+
+/** Return the buttons; `accept()` and `reject(comment)` are what they do. A comment begins with the chosen reason. */
 export function feedbackView({ accept, reject }) {
-  const right = say(make("button", { type: "button", class: "quiet" }), "right");
-  const wrong = say(make("button", { type: "button", class: "quiet", "aria-expanded": "false" }), "wrong");
+  const right = say(make("button", { type: "button", class: "quiet thumb" }), "right");
+  const wrong = say(make("button", { type: "button", class: "quiet thumb down", "aria-expanded": "false" }), "wrong");
   const form = rejection(reject);
   right.addEventListener("click", accept);
   wrong.addEventListener("click", () => {
     form.hidden = !form.hidden;
     wrong.setAttribute("aria-expanded", String(!form.hidden));
     if (form.hidden) return;
-    form.querySelector("input").focus();
+    form.querySelector("select").focus();
     form.scrollIntoView({ block: "nearest" });
   });
   const view = make("div", { class: "feedback", role: "group" }, right, wrong, form);
@@ -24,10 +26,12 @@ function rejection(reject) {
   const field = make("input", { type: "text", maxlength: "2000", autocomplete: "off", dir: "auto" });
   say(field, "wrong_comment", {}, "placeholder");
   say(field, "wrong_comment", {}, "aria-label");
-  const form = make("form", { class: "own-words", hidden: true }, field, say(make("button", { type: "submit" }), "other_answer"));
+  const reasons = REASONS.map((key) => say(make("option", { value: key }), key));
+  const reason = say(make("select", {}, say(make("option", { value: "" }), "reason_other"), ...reasons), "reason", {}, "aria-label");
+  const form = make("form", { class: "own-words", hidden: true }, reason, field, say(make("button", { type: "submit" }), "other_answer"));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    reject(field.value.trim());
+    reject([reason.value && text(reason.value), field.value.trim()].filter(Boolean).join(": "));
   });
   return form;
 }

@@ -6,6 +6,7 @@ import { addSources, where } from "./chosen.js";
 import { chooseByKey } from "./clarification.js";
 import { Conversation, keptConversation } from "./conversation.js";
 import { byId } from "./dom.js";
+import { isEmbedded } from "./embedded.js";
 import { addFiles } from "./files.js";
 import { addLanguageSwitch, sayAll } from "./language.js";
 import { addRecall } from "./recall.js";
@@ -39,7 +40,7 @@ function keys(event) {
   if (event.target.closest("dialog")) return;
   if (event.key === "Escape") conversation.stop();
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.target.matches("input, textarea, select")) return;
+  if (event.target.matches("input, textarea, select") || event.composedPath()[0].isContentEditable) return;
   if (event.key === "/") {
     event.preventDefault();
     question.focus();
@@ -75,7 +76,8 @@ function show({ thread, run }) {
 sayAll();
 addLanguageSwitch(byId("language"));
 addThemeSwitch(byId("theme"));
-addFiles();
+document.body.classList.toggle("embedded", isEmbedded);
+if (!isEmbedded) addFiles();
 question.focus();
 addSidebar((thread) => thread === conversation.thread && conversation.restart());
 const { thread, run } = addressed();

@@ -34,16 +34,17 @@ async function openReview() {
 }
 
 function proposalView(proposal, author) {
-  const { id, source, question, sql, choice, clarifications, proposed_by: by, proposed_at: at } = proposal;
+  const { id, source, question, sql, choice, clarifications, proposed_by: by, proposed_at: at, origin } = proposal;
+  const isRejected = origin === "rejected_answer";
   const state = make("p", { role: "status", class: "noted", tabindex: "-1" });
   const accept = say(make("button", { type: "button" }), "review_accept");
-  const reject = say(make("button", { type: "button", class: "quiet" }), "review_reject");
-  const buttons = make("div", { class: "buttons" }, accept, reject);
+  const reject = say(make("button", { type: "button", class: "quiet" }), isRejected ? "review_done" : "review_reject");
+  const buttons = make("div", { class: "buttons" }, isRejected ? null : accept, reject);
   const decide = async (action, body) => {
     accept.disabled = reject.disabled = true;
     try {
       const { place } = await (await postJson(`proposals/${id}/${action}`, body)).json();
-      say(state, `review_${action}ed`, { place });
+      say(state, isRejected ? "review_closed" : `review_${action}ed`, { place });
       buttons.remove();
       state.focus();
     } catch (error) {
@@ -59,6 +60,8 @@ function proposalView(proposal, author) {
     make("h3", { dir: "auto" }, what),
     say(make("p", { class: "hint" }), "review_from", { by, at: at.slice(0, 10), source }),
     choice ? make("p", { dir: "auto" }, question) : null,
-    ...clarifications.map((answer) => make("p", { class: "hint", dir: "auto" }, answer)),
+    isRejected ? say(make("p", { class: "error", dir: "auto" }), "review_rejected_answer", { reason: clarifications.at(-1) }) : null,
+    origin === "edited_statement" ? say(make("p", { class: "hint" }), "review_edited") : null,
+    ...clarifications.slice(0, isRejected ? -1 : undefined).map((answer) => make("p", { class: "hint", dir: "auto" }, answer)),
     sqlView(sql), state, buttons);
 }

@@ -25,7 +25,7 @@ FLAGS = (
     "--disable-sync", "--no-first-run", "--disable-quic",
 )  # fmt: skip
 BESIDE_LANGSERVE = re.compile(r"/(events|files|datasets|sources)$")
-SETTINGS = {"api_keys", "clarify", "enable_sql_validation", "source", "sources"}
+SETTINGS = {"api_keys", "clarify", "enable_sql_validation", "run_sql", "source", "sources"}
 """What a test may set of the server."""
 PICTURES = ROOT / "build/screenshots"
 TIMEOUT_MS = 60_000

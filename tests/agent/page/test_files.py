@@ -20,6 +20,7 @@ from tests.generated_docs import ROOT
 WEB = ROOT / "agent/web"
 OWN = sorted(path for path in WEB.rglob("*") if path.suffix in {".js", ".html", ".css"} and "vendor" not in path.parts)
 ECHARTS = WEB / "vendor/echarts/echarts.esm.min.mjs"
+CODEMIRROR = WEB / "vendor/codemirror/codemirror.esm.min.mjs"
 MAKES_MARKUP = re.compile(
     r"innerHTML|outerHTML|insertAdjacentHTML|setHTML|document\.write|createContextualFragment|DOMParser|srcdoc|"
     r"\beval\b|new Function|javascript:|import\(\s*[^\"]",
@@ -45,6 +46,13 @@ def test_no_file_makes_markup_of_text(path: Path) -> None:
 )
 def test_the_rule_sees_what_makes_markup(text: str) -> None:
     assert MAKES_MARKUP.search(text)
+
+
+def test_codemirror_is_what_its_readme_builds() -> None:
+    digest = hashlib.sha256(CODEMIRROR.read_bytes()).hexdigest()
+
+    assert digest == "4ab97e6c8e69ed88a2ae54c4a56ce2d383b85101ec701950269b858f35ed3b10"
+    assert {"LICENSE", "README.md", "entry.mjs"} <= {path.name for path in CODEMIRROR.parent.iterdir()}
 
 
 def test_echarts_is_what_its_package_has() -> None:

@@ -83,7 +83,7 @@ def test_a_cancelled_mcp_call_stops_its_statement(
         await asyncio.wait([call])
 
     calls = [("ask", ASKED), ("run_sql", {"sql": ENDLESS})]
-    with serving(cache_dir, {"GeneratedSQL": [{**COUNT, "sql": ENDLESS}]}, mcp_run_sql=True, **UNBOUNDED) as server:
+    with serving(cache_dir, {"GeneratedSQL": [{**COUNT, "sql": ENDLESS}]}, run_sql=True, **UNBOUNDED) as server:
         for number, (mode, (tool, given)) in enumerate(product(MODES, calls), 1):
             talk(server, partial(leave, tool=tool, given=given), mode=mode)
             eventually(lambda number=number: len(outcomes) == number)  # type: ignore[misc]
@@ -98,6 +98,17 @@ def test_a_client_that_leaves_stops_its_statement(
     begun, outcomes = statements
     with serving(cache_dir, {"GeneratedSQL": [{**COUNT, "sql": ENDLESS}]}, **UNBOUNDED) as server:
         with client(server, f"/agent/{route}", body_for(route, ASKED)):
+            assert begun.acquire(timeout=20)
+        eventually(lambda: outcomes)
+    assert [type(outcome) for outcome in outcomes] == [StatementCancelled]
+
+
+def test_a_client_that_leaves_stops_the_statement_it_wrote(
+    cache_dir: Path, statements: tuple[threading.Semaphore, list[Any]]
+) -> None:
+    begun, outcomes = statements
+    with serving(cache_dir, run_sql=True, **UNBOUNDED) as server:
+        with client(server, "/sql", {"sql": ENDLESS}):
             assert begun.acquire(timeout=20)
         eventually(lambda: outcomes)
     assert [type(outcome) for outcome in outcomes] == [StatementCancelled]

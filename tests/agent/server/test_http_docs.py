@@ -26,7 +26,7 @@ CURL = re.findall(r"^curl .*$", PAGE, re.MULTILINE)
 def shared_server(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server that counts the orders, and asks back who is the best."""
     data_dir = tmp_path_factory.mktemp("served")
-    with serving(cache_dir, {"GeneratedSQL": [statement_for]}, data_dir=data_dir) as server:
+    with serving(cache_dir, {"GeneratedSQL": [statement_for]}, run_sql=True, data_dir=data_dir) as server:
         yield server
 
 
@@ -45,6 +45,8 @@ def test_each_curl_command_gets_its_response(served: Served) -> None:
     ((invoked,), (events,), (sources,)) = (responses[name] for name in ("/agent/invoke", "/agent/events", "/sources"))
     assert json.loads(invoked)["output"]["sql"] == COUNT["sql"] and "event: output" in events
     assert json.loads(sources)["sources"][0]["name"] == "sample"
+    edited = json.loads(responses["/sql"][0])
+    assert edited["edited_by_hand"] is True and len(edited["table"]["rows"]) == 2
     ((models,), (model,), (whole, stream)) = (
         responses[name] for name in ("/v1/models", "/v1/models/datasphinx", "/v1/chat/completions")
     )

@@ -118,3 +118,32 @@ def test_no_entry_is_written_for_other_tenants(cache_dir: Path, tmp_path: Path) 
     assert (refused, problem["code"], accepted) == (422, "proposal_invalid", 200)
     assert "knowledge` of the tenant acme" in problem["detail"]
     assert [len(list(folder.iterdir())) for folder in folders] == [0, 1]
+
+
+def test_answer_rejected_with_a_reason_is_listed_but_not_accepted(site: tuple[Served, Path]) -> None:
+    server, folder = site
+    before = sorted(folder.iterdir())
+    _, answered = request(server, USER, "/agent/invoke", {"input": {"question": "How many things are in stock?"}})
+    thread, trace = answered["output"]["thread_id"], answered["output"]["audit"]["trace_id"]
+    request(server, USER, f"/threads/{thread}/feedback", {"accepted": False, "comment": "  Wrong figures: none  "})
+
+    _, listed = request(server, REVIEWER, "/proposals")
+    (rejected,) = [each for each in listed["proposals"] if each["origin"] == "rejected_answer"]
+    assert rejected["clarifications"] == ["Wrong figures: none"]
+    assert (rejected["trace_id"], rejected["sql"]) == (trace, "SELECT COUNT(*) AS n FROM things")
+    assert request(server, OTHER, "/proposals") == (200, {"proposals": []})
+
+    path = f"/proposals/{rejected['id']}"
+    status, refused = request(server, REVIEWER, f"{path}/accept", {})
+    assert (status, refused["code"]) == (422, "proposal_invalid")
+    assert sorted(folder.iterdir()) == before
+    status, closed = request(server, REVIEWER, f"{path}/reject", {})
+    assert (status, closed["status"]) == (200, "rejected")
+
+
+def test_rejection_without_a_reason_is_not_listed(site: tuple[Served, Path]) -> None:
+    server, _ = site
+    _, answered = request(server, USER, "/agent/invoke", {"input": {"question": "How many things remain?"}})
+    request(server, USER, f"/threads/{answered['output']['thread_id']}/feedback", {"accepted": False})
+
+    assert request(server, REVIEWER, "/proposals") == (200, {"proposals": []})

@@ -106,7 +106,7 @@ def test_statements_run_only_if_the_settings_allow_it(
 ) -> None:
     with pytest.raises(MCPError, match="ask, sources"):
         call(served, "run_sql", sql="SELECT 1")
-    with serving(cache_dir, mcp_run_sql=True, data_dir=tmp_path / "data") as server:
+    with serving(cache_dir, run_sql=True, data_dir=tmp_path / "data") as server:
         result = content(call(server, "run_sql", sql="SELECT order_id FROM orders ORDER BY order_id"))
         refused = call(server, "run_sql", sql="UPDATE orders SET status = 'x'")
         explanation = content(call(server, "explain_answer", trace_id=result["trace_id"]))
@@ -181,7 +181,7 @@ def test_errors_are_those_of_the_project(served: Served) -> None:
 
 def test_a_question_ends_in_time(cache_dir: Path) -> None:
     endless = {"GeneratedSQL": [{**COUNT, "sql": ENDLESS}]}
-    with serving(cache_dir, endless, request_timeout_s=1, mcp_run_sql=True, enable_sql_validation=False) as server:
+    with serving(cache_dir, endless, request_timeout_s=1, run_sql=True, enable_sql_validation=False) as server:
         for mode in MODES:
             assert code_of(call(server, "ask", mode=mode, **ASKED)) == "request_timeout"
         assert code_of(call(server, "run_sql", sql=ENDLESS)) == "request_timeout"

@@ -61,7 +61,7 @@ def test_a_client_starts_the_command_and_asks(tmp_path: Path, cache_dir: Path) -
                 "llm_base_url": model.base_url,
                 "llm_model": "scripted",
                 "cache_dir": str(cache_dir),
-                "mcp_run_sql": "true",
+                "run_sql": "true",
             }
             names, results, schema = talk(script, user, tmp_path / "log", mode, **settings)
         answer, clarified, described, ran, refused = results

@@ -60,7 +60,7 @@ def shared_server(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> 
             "acme": {"sources": ["shop"], "row_parameters": {"region": "north"}},
             "beta": {"sources": ["shop", "other"], "row_parameters": {"region": "south"}},
         },
-        "mcp_run_sql": True,
+        "run_sql": True,
         "data_dir": folder / "served",
         # Both tenants have the same record.
         "record_url": f"sqlite:///{folder}/record.sqlite",
@@ -171,7 +171,7 @@ def test_questions_are_counted_as_over_http(cache_dir: Path, tmp_path: Path) -> 
     settings = {
         "api_keys": {"acme": hash_of(ACME)},
         "tenants": {"acme": {"questions_per_minute": 2}},
-        "mcp_run_sql": True,
+        "run_sql": True,
         "data_dir": tmp_path,
     }
     with serving(cache_dir, **settings) as server:

@@ -1,0 +1,60 @@
+"""Tokens of embedded chats: short-lived, signed by this server, for questions of one tenant only."""
+
+import re
+import time
+from collections.abc import Container
+from typing import ClassVar
+
+import jwt
+
+from agent.errors import TokenInvalid, TokenNotPermitted
+from agent.messages import Message
+from agent.server.tenants import Identity
+from agent.settings import EmbedSettings
+
+_ALGORITHM, _AUDIENCE = "HS256", "datasphinx-embed"
+_PERMITTED = re.compile(
+    r"/sources|/agent/(events|invoke)|/threads/[0-9a-f]{32}/(history|feedback|runs/[0-9a-f-]{36})|/charts/[^/]+"
+)
+
+
+class EmbedTokens:
+    """Issues and verifies the tokens."""
+
+    prefix: ClassVar = "dse_"
+    """The first characters of every token, which distinguish it from the tokens of an issuer."""
+
+    def __init__(self, settings: EmbedSettings, tenants: Container[str]) -> None:
+        """Set the secret, the lifetime, and the tenants that tokens may name."""
+        self._settings, self._tenants = settings, tenants
+
+    def issue(self, tenant: str) -> str:
+        """Return a token for questions of `tenant`, valid from now on for the seconds in the settings."""
+        claims = {"aud": _AUDIENCE, "tenant": tenant, "exp": int(time.time()) + self._settings.token_s}
+        return self.prefix + jwt.encode(claims, self._settings.secret.get_secret_value(), _ALGORITHM)
+
+    def identify(self, token: str, path: str) -> Identity:
+        """Return the tenant of `token`, with the role `ask`, for a request to `path`.
+
+        Raises:
+            TokenInvalid: this server has not signed it, or it has expired.
+            TokenNotPermitted: its tenant is unknown, or the path is not one of an embedded chat.
+        """
+        try:
+            claims = jwt.decode(
+                token.removeprefix(self.prefix),
+                self._settings.secret.get_secret_value(),
+                [_ALGORITHM],
+                audience=_AUDIENCE,
+                options={"require": ["exp", "aud"]},
+            )
+        except jwt.ExpiredSignatureError:
+            raise TokenInvalid(Message("token_expired")) from None
+        except (jwt.PyJWTError, ValueError):
+            raise TokenInvalid(Message("token_signature")) from None
+        tenant = claims.get("tenant")
+        if not isinstance(tenant, str) or tenant not in self._tenants:
+            raise TokenNotPermitted(Message("token_without_tenant"))
+        if not _PERMITTED.fullmatch(path):
+            raise TokenNotPermitted(Message("token_for_questions"))
+        return Identity(tenant, frozenset({"ask"}))

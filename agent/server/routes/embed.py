@@ -1,0 +1,41 @@
+"""Routes: the chat in a frame of another site, the script of its element, and its tokens."""
+
+from fastapi import APIRouter
+from fastapi.responses import FileResponse
+from typing_extensions import TypedDict
+
+from agent.server.embed_tokens import EmbedTokens
+from agent.server.routes.page import PAGE_HEADERS, WEB, page_policy
+from agent.server.tenants import current_tenant
+from agent.settings import EmbedSettings
+
+
+class EmbedToken(TypedDict):
+    """A token for one visitor of a site, and the seconds for which it is valid."""
+
+    token: str
+    expires_in: int
+
+
+def embed_routes(settings: EmbedSettings, tokens: EmbedTokens) -> APIRouter:
+    """Return the routes."""
+    router = APIRouter(tags=["embed"])
+
+    @router.get("/embed", include_in_schema=False)
+    def page() -> FileResponse:
+        """The page, which only the configured origins may show in a frame."""
+        policy = page_policy(" ".join(settings.origins))
+        return FileResponse(WEB / "index.html", headers={**PAGE_HEADERS, "Content-Security-Policy": policy})
+
+    @router.get("/embed.js", include_in_schema=False)
+    def script() -> FileResponse:
+        """The script that defines the element `<datasphinx-chat>`."""
+        headers = {**PAGE_HEADERS, "Cross-Origin-Resource-Policy": "cross-origin"}
+        return FileResponse(WEB / "embed.js", media_type="text/javascript; charset=utf-8", headers=headers)
+
+    @router.post("/embed/token")
+    def token() -> EmbedToken:
+        """Issue a token for a visitor of a site, whose backend sends its API key. It permits questions only."""
+        return {"token": tokens.issue(current_tenant().name), "expires_in": settings.token_s}
+
+    return router

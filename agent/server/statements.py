@@ -1,0 +1,94 @@
+"""Statements that a client writes: the choice of their source, and their execution with a record of its own."""
+
+import uuid
+from collections.abc import Mapping
+from contextlib import nullcontext
+from typing import Any
+
+from agent.core.cancellation import Cancellation
+from agent.core.failure import client_failure, error_info
+from agent.core.version import package_version
+from agent.errors import DatasphinxError, InputInvalid, InternalError, SourceNotFound
+from agent.messages import Message
+from agent.record.step import Step, current_step, merge_audit, new_audit
+from agent.record.telemetry import traced_run
+from agent.run_events import RUN_SQL, output_body, step_body
+from agent.server.background import cancellable
+from agent.services import Services
+from agent.sources.names import source_label
+from agent.sources.source import Source
+from agent.types import Result, answer_table
+
+MAX_SQL_CHARS = 100_000
+"""Maximum length of a statement in characters."""
+
+
+def resolve_source(services: Services, name: str | None) -> str:
+    """Return the source that a client means by `name`, one of those that the tool `sources` lists.
+
+    Raises:
+        SourceNotFound: the name is not listed.
+        InputInvalid: there is no name, although several sources are listed.
+    """
+    sources = {source_label(choice, services.settings): choice for choice in services.choices}
+    sources = {**{configured: configured for configured in services.settings.sources}, **sources}
+    if name is None and len(services.choices) == 1:
+        return services.choices[0]
+    choices = ", ".join(sources)
+    if name is None:
+        raise InputInvalid("source", Message("one_of", choices=choices))
+    if name not in sources:
+        raise SourceNotFound(name[:200], Message("only_configured_sources", choices=choices))
+    return sources[name]
+
+
+async def open_source(services: Services, name: str | None) -> Source:
+    """Return the source that a client means by `name`.
+
+    Raises:
+        DatasphinxError: as for `resolve_source` and `Services.source`.
+    """
+    key = resolve_source(services, name)
+
+    def work(_: Cancellation) -> Source:
+        return services.source(key)
+
+    return await cancellable(work)
+
+
+def run_recorded(
+    sql: str, source: Source, name: str, services: Services, stop: Cancellation, origin: Mapping[str, str] | None = None
+) -> tuple[Result, str]:
+    """Return the rows of a statement and the trace id of its run, which is recorded whether it succeeds or fails.
+
+    `origin` is added to the recorded input.
+
+    Raises:
+        RecordUnavailable: the run cannot be recorded.
+        DatasphinxError: as for `Source.check` and `Source.execute`.
+    """
+    trace_id = uuid.uuid4().hex
+    step = Step(RUN_SQL, new_audit(trace_id), cancellation=stop, recorder=services.recorder)
+    inputs = {"sql": sql, "source": source.database.name if "://" in name else name, **(origin or {})}
+    body = {"version": package_version(), "graph": RUN_SQL, "date": services.today().isoformat(), "input": inputs}
+    with traced_run(RUN_SQL, services.settings, services.owner) as run, run.active() if run else nullcontext():
+        services.recorder.begin(trace_id, {**body, **(run.begin(trace_id, None) if run else {})})
+        token = current_step.set(step)
+        output: dict[str, Any] = {"sql": sql, "tables": []}
+        try:
+            source.check(sql)
+            result = source.execute(sql)
+            output["tables"] = [answer_table("result", result)]
+        except Exception as error:
+            failure = error if isinstance(error, DatasphinxError) else InternalError(type(error).__name__, trace_id)
+            output["error"] = error_info(client_failure(failure, services.settings), "en")
+            raise
+        finally:
+            current_step.reset(token)
+            audit = step.record()
+            step.event("step", step_body(audit["latency_ms"], {}, step.notes))
+            step.event("output", output_body(output, merge_audit(step.previous_audit, audit)))
+            unrecorded = services.recorder.end(trace_id)
+    if unrecorded:
+        raise unrecorded
+    return result, trace_id

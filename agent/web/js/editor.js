@@ -1,0 +1,199 @@
+/** The statement of an answer in an editor; its own rows stand below, marked as edited by hand. CodeMirror is fetched with the first one. */
+
+import { announce } from "./announce.js";
+import { postJson, request } from "./api.js";
+import { make } from "./dom.js";
+import { current, say, text } from "./language.js";
+import { sqlView } from "./sql.js";
+import { tableView } from "./table.js";
+
+const DIALECTS = { duckdb: "PostgreSQL", mysql: "MySQL", oracle: "PLSQL", postgres: "PostgreSQL", redshift: "PostgreSQL", sqlite: "SQLite", tsql: "MSSQL" };
+let sources = [];
+let mayPropose = false;
+
+/** Show the editors if the server runs statements; `answered` is what it says of its sources. */
+export function allowEditing(answered) {
+  document.body.classList.toggle("may-edit", answered?.may_run_sql ?? false);
+  sources = answered?.sources?.map(({ name }) => name) ?? [];
+  mayPropose = answered?.may_propose ?? false;
+}
+
+/** Return the button that opens an editor of the statement of `output`, the answer to what was `said` about `source`. */
+export function editorView(output, said, source) {
+  const open = say(make("button", { type: "button", class: "quiet", "aria-expanded": "false" }), "edit_sql");
+  const view = make("div", { class: "edited" }, open);
+  const box = make("div", { class: "editor", hidden: true });
+  let editor = null;
+  open.addEventListener("click", async () => {
+    box.hidden = !box.hidden;
+    open.setAttribute("aria-expanded", String(!box.hidden));
+    if (!box.hidden) editor ??= fill(box, output, said, source ?? sources[0]);
+    if (!box.hidden) (await editor)?.focus();
+  });
+  view.append(box);
+  return view;
+}
+
+/** Fill `box` with the editor and return it; null where it could not be loaded. */
+async function fill(box, output, said, source) {
+  box.replaceChildren(say(make("p", { role: "status", class: "hint" }), "working"));
+  const result = make("div", { class: "result", hidden: true });
+  const state = { sql: output.sql, source, said, trace: output.audit?.trace_id, running: null };
+  const run = say(make("button", { type: "button" }), "run_sql");
+  const stop = say(make("button", { type: "button", class: "quiet", hidden: true }), "stop");
+  const execute = () => runStatement(state, result, run, stop);
+  run.addEventListener("click", execute);
+  stop.addEventListener("click", () => state.running?.abort());
+  try {
+    const editor = await codeEditor(state, execute);
+    box.replaceChildren(...[sourceChoice(state, editor), editor.host].filter(Boolean),
+      say(make("p", { class: "hint" }), "editor_keys"), make("div", { class: "buttons" }, run, stop), result);
+    return editor;
+  } catch (error) {
+    box.replaceChildren(problem(error));
+    return null;
+  }
+}
+
+/** Return the choice of the database, where there are several. */
+function sourceChoice(state, editor) {
+  if (sources.length < 2) return null;
+  const select = make("select", {}, ...sources.map((name) => make("option", { value: name, selected: name === state.source }, name)));
+  select.addEventListener("change", () => {
+    state.source = select.value;
+    editor.load().catch(() => {});
+  });
+  return say(select, "source", {}, "aria-label");
+}
+
+async function codeEditor(state, execute) {
+  const cm = await import("../vendor/codemirror/codemirror.esm.min.mjs");
+  const language = new cm.Compartment();
+  // In a shadow tree CodeMirror adopts style sheets; in the document it would add a style element, which the policy forbids.
+  const host = make("div", { class: "code" });
+  const root = host.attachShadow({ mode: "open" });
+  const view = new cm.EditorView({ root, parent: root, doc: state.sql, extensions: [
+    cm.highlightSpecialChars(), cm.history(), cm.drawSelection(), cm.indentOnInput(), cm.bracketMatching(), cm.closeBrackets(),
+    cm.autocompletion(), cm.EditorView.lineWrapping, cm.syntaxHighlighting(colours(cm)), language.of(cm.sql()), look(cm), cm.EditorView.domEventHandlers({ beforeinput: (event, view) => inserted(cm, event, view) }),
+    cm.EditorState.phrases.of({ Completions: text("completions") }),
+    cm.EditorView.contentAttributes.of({ "aria-label": text("sql_editor"), dir: "ltr", lang: current() }),
+    cm.EditorView.updateListener.of((update) => {
+      state.sql = update.state.doc.toString();
+    }),
+    cm.keymap.of([{ key: "Mod-Enter", run: () => Boolean(execute()) }, ...cm.closeBracketsKeymap, ...cm.defaultKeymap,
+      ...cm.historyKeymap, ...cm.completionKeymap]),
+  ] });
+  const load = async () => {
+    const { dialect, tables } = await (await request(`sql/schema?source=${encodeURIComponent(state.source)}`)).json();
+    const named = { dialect: cm[DIALECTS[dialect] ?? "StandardSQL"], schema: nested(tables), upperCaseKeywords: true };
+    view.dispatch({ effects: language.reconfigure(cm.sql(named)) });
+  };
+  await load();
+  return { host, load, focus: () => view.focus() };
+}
+
+/**
+ * Insert typed text and return whether it was. The browser itself would keep the style of the text that it replaces in an
+ * attribute, which the policy forbids.
+ */
+function inserted({ EditorView }, event, view) {
+  if (event.inputType !== "insertText" || event.isComposing || !event.data) return false;
+  const { from, to } = view.state.selection.main;
+  const change = () => view.state.update(view.state.replaceSelection(event.data), { userEvent: "input.type", scrollIntoView: true });
+  event.preventDefault();
+  const isHandled = view.state.facet(EditorView.inputHandler).some((handle) => handle(view, from, to, event.data, change));
+  if (!isHandled) view.dispatch(change());
+  return true;
+}
+
+/** Return the columns by table, and those of tables outside the default schema by schema and table. */
+function nested(tables) {
+  const found = Object.create(null);
+  for (const { schema, name, columns } of tables) {
+    if (schema) (found[schema] ??= Object.create(null))[name] = columns;
+    else found[name] = columns;
+  }
+  return found;
+}
+
+function colours({ HighlightStyle, tags }) {
+  return HighlightStyle.define([
+    { tag: tags.keyword, color: "var(--accent)", fontWeight: "600" },
+    { tag: [tags.string, tags.special(tags.string), tags.number, tags.bool, tags.null], color: "var(--string)" },
+    { tag: tags.comment, color: "var(--dim)" },
+  ]);
+}
+
+function look({ EditorView }) {
+  const dark = { color: "var(--text)", backgroundColor: "var(--surface)" };
+  return EditorView.theme({
+    "&": { border: "1px solid var(--line)", borderRadius: "10px", background: "var(--raised)", color: "var(--text)" },
+    "&.cm-focused": { outline: "2px solid var(--accent)" },
+    ".cm-scroller": { maxHeight: "18rem", fontFamily: "ui-monospace, SFMono-Regular, Menlo, Consolas, monospace", fontSize: ".875rem", lineHeight: "1.65" },
+    ".cm-content": { padding: ".9rem .4rem", caretColor: "var(--accent)" },
+    ".cm-cursor": { borderLeftColor: "var(--accent)" },
+    "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": { background: "color-mix(in srgb, var(--accent) 25%, transparent)" },
+    ".cm-tooltip": { ...dark, border: "1px solid var(--line)", borderRadius: "8px" },
+    ".cm-tooltip.cm-tooltip-autocomplete > ul > li[aria-selected]": { backgroundColor: "var(--tint)", color: "var(--accent)" },
+  });
+}
+
+/** Run the statement and show its rows; return whether it began, which it does not while another one runs. */
+function runStatement(state, result, run, stop) {
+  if (state.running) return true;
+  state.running = new AbortController();
+  run.disabled = true;
+  stop.hidden = false;
+  result.hidden = false;
+  result.replaceChildren(say(make("p", { role: "status", class: "hint" }), "working"));
+  const { sql, source } = state;
+  const sent = { sql, source, ...(state.trace && { trace_id: state.trace }) };
+  postJson("sql", sent, state.running.signal)
+    .then((response) => response.json())
+    .then((body) => show(result, body, state, sent))
+    .catch((error) => result.replaceChildren(problem(error)))
+    .finally(() => {
+      state.running = null;
+      run.disabled = false;
+      stop.hidden = true;
+    });
+  return true;
+}
+
+function show(result, { sql, table, truncated, trace_id }, state, sent) {
+  const badge = say(make("p", { class: "badge focus", tabindex: "-1" }), "edited_by_hand");
+  const more = truncated ? say(make("p", { class: "hint" }), "rows_cut", { count: table.rows.length }) : null;
+  const trace = say(make("p", { class: "hint" }), "trace", { id: trace_id });
+  result.replaceChildren(...[badge, tableView(table, sql), more, sqlView(sql), mayPropose ? proposal({ ...sent, trace_id }, state.said) : null, trace].filter(Boolean));
+  announce(`${text("edited_by_hand")}. ${text("row_count", { count: table.rows.length })}`);
+  badge.focus({ preventScroll: true });
+  result.scrollIntoView({ block: "nearest" });
+}
+
+/** Return the form that proposes the statement that ran as the verified query of a question. */
+function proposal(ran, said) {
+  const question = say(make("input", { type: "text", maxlength: "10000", dir: "auto", required: true, value: said }), "propose_question", {}, "aria-label");
+  const send = say(make("button", { type: "submit", class: "quiet" }), "propose_sql");
+  const state = make("p", { class: "noted", role: "status", tabindex: "-1" });
+  const form = make("form", { class: "propose" }, question, send);
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    send.disabled = true;
+    try {
+      await postJson("sql/proposals", { ...ran, question: question.value.trim() });
+      say(state, "proposed_sql");
+      form.replaceWith(state);
+      state.focus();
+    } catch (error) {
+      state.replaceChildren(problem(error));
+      form.append(state);
+      send.disabled = false;
+    }
+    announce(state.textContent);
+  });
+  return form;
+}
+
+function problem(error) {
+  return make("p", { class: "error", role: "alert" }, error.name === "AbortError" ? text("stopped") : error.message);
+}

@@ -1,0 +1,127 @@
+"""The editor of a statement on the page, and the reasons of rejected answers."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from agent.sample.shop import shop_url
+from tests.agent.page.conftest import Site
+from tests.agent.page.said import Model
+
+pytestmark = [pytest.mark.heavy, pytest.mark.browser]
+
+COUNT = "SELECT COUNT(*) AS customers FROM customers"
+Visit = Callable[..., Site]
+
+
+@pytest.fixture
+def sources(cache_dir: Path, tmp_path: Path) -> dict[str, Any]:
+    """The shop with an empty knowledge folder."""
+    folder = tmp_path / "knowledge"
+    folder.mkdir()
+    return {"shop": {"url": shop_url(cache_dir), "knowledge": str(folder)}}
+
+
+def opened(site: Site) -> Page:
+    """Ask a question and open the editor of its statement."""
+    site.ask("How many customers are there?")
+    site.page.get_by_role("button", name="Edit and run the SQL").click()
+    expect(site.page.get_by_role("textbox", name="SQL editor")).to_be_focused()
+    return site.page
+
+
+def write(page: Page, sql: str) -> None:
+    page.get_by_role("textbox", name="SQL editor").press("Control+a")
+    page.keyboard.type(sql)
+
+
+@pytest.mark.parametrize(
+    ("width", "scheme"), [(1440, "light"), (1440, "dark"), (1920, "light"), (390, "light"), (390, "dark")]
+)
+def test_statement_is_edited_run_and_proposed(visit: Visit, sources: dict[str, Any], width: int, scheme: str) -> None:
+    size = {"viewport": {"width": width, "height": 1000}, "color_scheme": scheme}
+    site = visit(Model(COUNT, reviews=()), run_sql=True, clarify="never", sources=sources, **size)
+    page = opened(site)
+    coloured = page.locator(".cm-line span").first.evaluate("each => getComputedStyle(each).color")
+    assert coloured != page.locator(".cm-content").evaluate("each => getComputedStyle(each).color")
+    write(page, "select name from customers order by name limit 3")
+    page.keyboard.press("Control+Enter")
+    result = page.locator(".edited .result")
+    expect(result.locator(".badge")).to_have_text("Edited by hand")
+    expect(result.locator("tbody tr")).to_have_count(3)
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    site.picture(f"editor-{width}-{scheme}")
+
+    result.get_by_label("The question that this SQL answers").fill("Which customers come first?")
+    result.get_by_role("button", name="Propose for review").click()
+    expect(result.get_by_text("It is proposed for review.")).to_be_visible()
+    page.get_by_role("button", name="Proposals").click()
+    dialog = page.get_by_role("dialog", name="Proposals")
+    expect(dialog.get_by_role("heading", name="Which customers come first?")).to_be_visible()
+    expect(dialog.get_by_text("Edited by hand")).to_be_visible()
+    dialog.get_by_role("button", name="Accept").click()
+    expect(dialog.get_by_text("Accepted: knowledge/verified.yml:2")).to_be_visible()
+
+
+def test_tables_and_columns_are_completed_with_the_keyboard(visit: Visit, sources: dict[str, Any]) -> None:
+    page = opened(visit(Model(COUNT, reviews=()), run_sql=True, clarify="never", sources=sources))
+    write(page, "SELECT COUNT(*) FROM regi")
+    expect(page.get_by_role("option", name="regions")).to_be_visible()
+    expect(page.get_by_role("listbox", name="Completions")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("listbox", name="Completions")).to_be_hidden()
+
+    write(page, "SELECT regions. FROM regions")
+    for _ in " FROM regions":
+        page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Control+Space")
+    expect(page.get_by_role("option", name="region_id")).to_be_visible()
+
+
+def test_keys_of_the_page_do_not_leave_the_editor_except_tab(visit: Visit, sources: dict[str, Any]) -> None:
+    page = opened(visit(Model(COUNT, reviews=()), run_sql=True, clarify="never", sources=sources))
+    write(page, "SELECT 4 / 1")
+    editor = page.get_by_role("textbox", name="SQL editor")
+    expect(editor).to_have_text("SELECT 4 / 1")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Run the SQL", exact=True)).to_be_focused()
+
+
+def test_guard_refuses_an_edited_statement_on_the_page(visit: Visit, sources: dict[str, Any]) -> None:
+    page = opened(visit(Model(COUNT, reviews=()), run_sql=True, clarify="never", sources=sources))
+    write(page, "DELETE FROM customers")
+    page.get_by_role("button", name="Run the SQL", exact=True).click()
+    expect(page.locator(".edited .result").get_by_role("alert")).to_contain_text("DELETE")
+
+
+def test_without_the_setting_there_is_no_editor(visit: Visit) -> None:
+    page = (site := visit(Model(COUNT, reviews=()), clarify="never")).page
+    site.ask("How many customers are there?")
+    expect(page.locator(".answer .figure")).to_be_visible()
+    expect(page.get_by_role("button", name="Edit and run the SQL")).to_be_hidden()
+
+
+def test_answer_rejected_with_a_reason_is_in_the_review_list(visit: Visit, sources: dict[str, Any]) -> None:
+    site = visit(Model(COUNT, reviews=()), clarify="never", sources=sources)
+    page = site.page
+    site.ask("How many customers are there?")
+    page.get_by_role("button", name="Not what I meant").click()
+    reason = page.get_by_label("What is wrong?")
+    expect(reason).to_be_focused()
+    reason.select_option("Wrong figures")
+    page.get_by_label("What should be different?").fill("only <b>active</b> ones")
+    site.picture("reasons")
+    page.get_by_role("button", name="Answer again").click()
+    expect(page.locator(".turn")).to_have_count(2)
+    expect(page.get_by_role("button", name="Ask", exact=True)).to_be_enabled()
+
+    page.get_by_role("button", name="Proposals").click()
+    dialog = page.get_by_role("dialog", name="Proposals")
+    expect(dialog.get_by_text("A user rejected this answer: Wrong figures: only <b>active</b> ones")).to_be_visible()
+    expect(dialog.get_by_role("button", name="Accept")).to_have_count(0)
+    site.picture("rejected-answer")
+    dialog.get_by_role("button", name="Mark as dealt with").click()
+    expect(dialog.get_by_text("Dealt with.")).to_be_visible()

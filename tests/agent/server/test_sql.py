@@ -1,0 +1,131 @@
+"""Statements that users edit, over HTTP: execution, limits, isolation, the record, and their proposals."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.server.keys import hash_of
+from tests.agent.server.serving import Served, serving
+from tests.databases import make_table, url
+
+USER, REVIEWER, OTHER = "dsk_user", "dsk_reviewer", "dsk_other"
+ROWS = [["north", "a@x"], ["south", "b@x"], ["north", "c@x"]]
+NORTH = "SELECT area FROM things ORDER BY area"
+
+
+@pytest.fixture(scope="module")
+def site(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server with two tenants; the rows of the first are restricted, and its source has a knowledge folder."""
+    folder = tmp_path_factory.mktemp("sql")
+    things = make_table(folder, "area TEXT, email TEXT", ROWS)
+    (folder / "knowledge").mkdir()
+    rules = {"things": "area = :area"}
+    settings: dict[str, Any] = {
+        "run_sql": True,
+        "sources": {
+            "shop": {"url": url(things), "knowledge": str(folder / "knowledge"), "row_rules": rules},
+            "plain": {"url": url(things)},
+        },
+        "api_keys": {"acme": [hash_of(USER), hash_of(REVIEWER)], "beta": hash_of(OTHER)},
+        "review_keys": [hash_of(REVIEWER)],
+        "tenants": {
+            "acme": {"sources": ["shop"], "row_parameters": {"area": "north"}},
+            "beta": {"sources": ["plain"], "questions_per_minute": 2},
+        },
+        "record_url": f"sqlite:///{folder / 'record.sqlite'}",
+        "data_dir": folder / "data",
+    }
+    with serving(cache_dir, **settings) as server:
+        yield server
+
+
+def request(server: Served, key: str, path: str, body: Any = None) -> Any:
+    headers = {"X-API-Key": key} if key else {}
+    sent = {"json": body} if body is not None else {}
+    response = server.http.request("GET" if body is None else "POST", path, headers=headers, **sent)
+    return response.status_code, response.json()
+
+
+def test_statement_runs_with_row_rules_and_is_marked_on_the_record(site: Served) -> None:
+    trace = "0" * 32
+    status, result = request(site, USER, "/sql", {"sql": NORTH, "source": "shop", "trace_id": trace})
+    assert (status, result["table"]["rows"], result["truncated"]) == (200, [["north"], ["north"]], False)
+    assert result["edited_by_hand"] is True and result["sql"] == NORTH
+
+    _, recorded = request(site, USER, f"/traces/{result['trace_id']}")
+    (begin, *_, output) = [event["body"] for event in recorded["events"]]
+    assert begin["input"] == {"sql": NORTH, "source": "shop", "origin": "edited_by_hand", "edited_trace": trace}
+    assert output["sql"] == NORTH
+    assert request(site, OTHER, f"/traces/{result['trace_id']}")[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("sql", "code"),
+    [
+        ("DELETE FROM things", "statement_refused"),
+        ("SELECT 1; SELECT 2", "statement_refused"),
+        ("SELECT nothing FROM things", "names_unknown"),
+        ("SELECT name FROM sqlite_master", "statement_refused"),
+    ],
+)
+def test_guard_refuses_statements(site: Served, sql: str, code: str) -> None:
+    status, problem = request(site, USER, "/sql", {"sql": sql})
+
+    assert (status, problem["code"]) == (422, code)
+
+
+def test_sources_of_other_tenants_are_unknown(site: Served) -> None:
+    for path, body in (("/sql", {"sql": NORTH, "source": "plain"}), ("/sql/schema?source=plain", None)):
+        status, problem = request(site, USER, path, body)
+        assert problem["code"] == "source_not_found", (path, status)
+
+
+def test_statements_need_a_key_and_count_as_questions(site: Served) -> None:
+    assert request(site, "", "/sql", {"sql": NORTH})[0] == 401
+    statuses = [request(site, OTHER, "/sql", {"sql": NORTH})[0] for _ in range(3)]
+    assert statuses == [200, 200, 429]
+
+
+def test_schema_names_the_columns(site: Served) -> None:
+    things = {"schema": None, "name": "things", "columns": ["area", "email"]}
+
+    assert request(site, USER, "/sql/schema") == (200, {"dialect": "sqlite", "tables": [things]})
+
+
+def test_edited_statement_is_proposed_and_accepted(site: Served) -> None:
+    body = {"sql": NORTH, "source": "shop", "question": "Which areas are there?"}
+    status, proposal = request(site, USER, "/sql/proposals", body)
+    assert (status, proposal["origin"], proposal["status"]) == (201, "edited_statement", "open")
+    assert request(site, USER, "/sql/proposals", body)[1] == proposal
+
+    status, accepted = request(site, REVIEWER, f"/proposals/{proposal['id']}/accept", {"author": "Ann"})
+    assert (status, accepted["place"]) == (200, "knowledge/verified.yml:2")
+    _, answered = request(site, USER, "/agent/invoke", {"input": {"question": "Which areas are there"}})
+    assert answered["output"]["verified"]["author"] == "Ann"
+    assert answered["output"]["tables"][0]["rows"] == [["north"], ["north"]]
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [({"sql": "DROP TABLE things"}, "statement_refused"), ({"question": "?!"}, "example_invalid")],
+)
+def test_what_cannot_be_proposed(site: Served, changes: dict[str, str], code: str) -> None:
+    body = {"sql": NORTH, "source": "shop", "question": "Areas?", **changes}
+
+    assert request(site, USER, "/sql/proposals", body)[1]["code"] == code
+
+
+def test_without_the_setting_there_is_no_route(served: Served) -> None:
+    assert served.http.get("/sources").json()["may_run_sql"] is False
+    assert served.http.post("/sql", json={"sql": "SELECT 1"}).status_code == 404
+    assert served.http.get("/sql/schema").status_code == 404
+
+
+def test_a_source_without_knowledge_has_no_proposals(cache_dir: Path, tmp_path: Path) -> None:
+    with serving(cache_dir, run_sql=True, data_dir=tmp_path) as server:
+        body = {"sql": "SELECT COUNT(*) AS n FROM orders", "question": "How many orders?"}
+        response = server.http.post("/sql/proposals", json=body)
+
+    assert (response.status_code, response.json()["code"]) == (422, "proposal_invalid")
