@@ -7,6 +7,7 @@ import { byId, make } from "./dom.js";
 import { run } from "./events.js";
 import { feedbackView } from "./feedback.js";
 import { keep, kept } from "./kept.js";
+import { pinView } from "./pin.js";
 import { keptRuns, rejected } from "./restored.js";
 import { failureView, Turn } from "./turn.js";
 
@@ -120,6 +121,7 @@ export class Conversation {
         this.begin(shown, { thread_id, clarification_answer: given }));
     }
     const view = answerView(output, steps, said);
+    view.append(pinView(output) ?? "");
     if (!output.error && this.graph === "agent") view.append(this.feedback(thread_id));
     return view;
   }

@@ -2,6 +2,7 @@
 
 import "./trusted.js";
 import { addSources, where } from "./chosen.js";
+import { addBoards } from "./boards.js";
 import { chooseByKey } from "./clarification.js";
 import { Conversation, keptConversation } from "./conversation.js";
 import { byId } from "./dom.js";
@@ -63,6 +64,7 @@ addLanguageSwitch(byId("language"));
 addThemeSwitch(byId("theme"));
 addFiles();
 question.focus();
+addBoards();
 const before = keptConversation();
 const ready = addSources(before?.named ?? {});
 const restored = before && conversation.restore(before, ready);
