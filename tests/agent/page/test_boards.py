@@ -122,7 +122,7 @@ def test_boards_by_keys(opened: Callable[..., Site]) -> None:
     assert not NAMELESS.search(page.locator("#boards-dialog").aria_snapshot())
     tab_to(page, "Refresh")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="Things")).to_be_focused()
+    expect(page.get_by_role("heading", name="Things", exact=True)).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.locator("#boards-dialog")).to_be_hidden()
 

@@ -3,16 +3,21 @@
 import asyncio
 import sqlite3
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agent.sample.shop import shop_url
-from agent.server.boards import ScheduledRefreshes
+from agent.server.boards import INTERVALS, ScheduledRefreshes
 from agent.server.keys import hash_of
 from agent.server.tenants import Tenants, open_tenant
+from agent.storage.boards import claim_due
+from tests.agent.record.stores import fresh_url
 from tests.agent.server.serving import ASKED, Served, serving
+from tests.agent.server.test_analyst import QUESTION, ROWS, query_or_finish, text_of
+from tests.agent.tools.conftest import RETURNS
 from tests.databases import make_table, url
 
 COUNT = "SELECT COUNT(*) AS n FROM things"
@@ -107,13 +112,24 @@ def test_boards_are_renamed_and_deleted(site: Served) -> None:
     assert site.http.post("/boards", json={"title": " "}).status_code == 422
 
 
-def test_only_stored_answers_with_a_statement_are_pinned(site: Served) -> None:
-    path, _ = pinned(site)
-    output = site.http.post("/agent/invoke", json={"input": {"question": "?"}}).json()["output"]
-    assert output["error"]
-    unknown = {"thread_id": "0" * 32, "run_id": "00000000-0000-0000-0000-000000000000"}
-    response = site.http.post(f"{path}/pins", json=unknown)
-    assert (response.status_code, response.json()["code"]) == (404, "thread_unknown")
+def count_or_decline(messages: list[Any]) -> dict[str, Any]:
+    is_declined = "rain" in text_of(messages)
+    return {"sql": "" if is_declined else COUNT, "assumptions": [], "off_topic": is_declined}
+
+
+def test_only_stored_answers_with_a_statement_are_pinned(cache_dir: Path, tmp_path: Path, things: Path) -> None:
+    settings: dict[str, Any] = {"sources": {"things": {"url": url(things)}}, "data_dir": tmp_path / "data"}
+    with serving(cache_dir, {"GeneratedSQL": [count_or_decline]}, **settings) as server:
+        path, pin = pinned(server)
+        output = server.invoke(question="Will it rain?")
+        assert output["error"]
+        unknown = {"thread_id": "0" * 32, "run_id": "00000000-0000-0000-0000-000000000000"}
+        refusals = {"answer_not_pinnable": (422, output), "thread_unknown": (404, unknown)}
+        for code, (status, run) in refusals.items():
+            given = {name: run[name] for name in ("thread_id", "run_id")}
+            response = server.http.post(f"{path}/pins", json=given)
+            assert (response.status_code, response.json()["code"]) == (status, code)
+        assert server.http.get(path).json()["pins"] == [pin]
 
 
 def test_export_as_csv_and_json(site: Served) -> None:
@@ -195,6 +211,60 @@ def test_tenants_have_their_own_boards_and_quota_applies(cache_dir: Path, tmp_pa
         tenants = Tenants(open_tenant("", server.services))
         asyncio.run(ScheduledRefreshes(tenants._server, tenants, lambda: 2e10).refresh_due())
         assert server.http.get(path, headers=acme).json()["pins"][0]["result"]["figure"] == 2
+
+
+@pytest.mark.postgres
+def test_servers_with_one_database_share_boards_and_schedules(cache_dir: Path, tmp_path: Path, things: Path) -> None:
+    settings: dict[str, Any] = {"sources": {"things": {"url": url(things)}}}
+    answers = {"GeneratedSQL": [{"sql": COUNT}]}
+    with (
+        fresh_url("postgres", tmp_path) as shared,
+        serving(cache_dir, answers, threads_url=shared, data_dir=tmp_path / "one", **settings) as one,
+        serving(cache_dir, answers, threads_url=shared, data_dir=tmp_path / "other", **settings) as other,
+    ):
+        path, pin = pinned(one)
+        assert other.http.get(path).json()["pins"] == [pin]
+        one.http.patch(path, json={"schedule": "hourly"})
+        database = open_tenant("", other.services).boards.database
+        claims = [claim_due(open_tenant("", each.services).boards.database, 2e10, INTERVALS) for each in (one, other)]
+        assert [len(each) for each in claims] == [1, 0] and not claim_due(database, 2e10, INTERVALS)
+        assert other.http.delete(path).status_code == 204
+        assert one.http.get(path).status_code == 404
+
+
+def test_an_answer_about_a_file_is_pinned_while_the_file_is_stored(cache_dir: Path, tmp_path: Path) -> None:
+    with serving(cache_dir, {"AnalystStep": [query_or_finish]}, data_dir=tmp_path / "data") as server:
+        made = server.http.post("/files", files={"file": ("returns.csv", BytesIO(RETURNS.encode()))}).json()
+        (dataset,) = made["datasets"]
+        asked = {"question": QUESTION, "datasets": [dataset["dataset_id"]]}
+        answer = server.http.post("/analyst/invoke", json={"input": asked}).json()["output"]
+        path = f"/boards/{server.http.post('/boards', json={'title': 'Returns'}).json()['id']}"
+        given = {"thread_id": answer["thread_id"], "run_id": answer["run_id"]}
+        pin = server.http.post(f"{path}/pins", json=given).json()
+        assert (pin["source"], pin["datasets"]) == (None, [dataset["dataset_id"]])
+        assert pin["result"]["rows"] == ROWS
+        server.http.delete(f"/datasets/{dataset['dataset_id']}")
+        refreshed = server.http.post(f"{path}/refresh").json()["pins"][0]["result"]
+        assert (refreshed["error"]["code"], refreshed["rows"]) == ("dataset_unknown", [])
+        refused = server.http.post(f"{path}/pins", json=given)
+        assert (refused.status_code, refused.json()["code"]) == (422, "answer_not_pinnable")
+        assert "upload the file" in refused.json()["detail"]
+
+
+def test_values_of_secret_columns_are_not_stored(cache_dir: Path, tmp_path: Path, things: Path) -> None:
+    sources = {"things": {"url": url(things), "secret_columns": ["things.thing"]}}
+    answers = {"GeneratedSQL": [{"sql": "SELECT thing FROM things"}]}
+    with serving(cache_dir, answers, sources=sources, data_dir=tmp_path / "data") as server:
+        _, pin = pinned(server)
+        assert pin["result"]["rows"] == [["***"], ["***"]]
+
+
+def test_the_number_of_pinned_answers_is_limited(site: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agent.storage.boards.MAX_PINS", 1)
+    monkeypatch.setattr("agent.storage.boards.MAX_BOARDS", 1)
+    pinned(site)
+    refused = site.http.post("/boards", json={"title": "Another"})
+    assert (refused.status_code, refused.json()["code"]) == (409, "board_limit")
 
 
 def test_a_changed_row_rule_hides_results_computed_before(cache_dir: Path, tmp_path: Path, things: Path) -> None:
