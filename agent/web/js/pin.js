@@ -12,7 +12,7 @@ const NEW = "";
 export function pinView(output) {
   if (output.error || !output.sql || !output.run_id) return null;
   const pin = make("button", { type: "button", class: "quiet", on: { click: () => openPin(output, said) } });
-  const said = make("span", { class: "noted", role: "status" });
+  const said = make("span", { class: "pinned-to", role: "status" });
   return make("div", { class: "pin-answer" }, say(pin, "pin"), said);
 }
 

@@ -50,7 +50,7 @@ def pin(site: Site, title: str = "Things") -> None:
     dialog = page.get_by_role("dialog", name="Pin the answer to a board")
     dialog.get_by_label("Name of the new board").fill(title)
     dialog.get_by_role("button", name="Pin", exact=True).click()
-    expect(page.locator(".pin-answer .noted")).to_contain_text(f"Pinned to {title}.")
+    expect(page.locator(".pinned-to")).to_contain_text(f"Pinned to {title}.")
     page.get_by_role("button", name="Open the board").click()
     expect(card(page).locator(".figure")).to_have_text("2")
 
