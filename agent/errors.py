@@ -81,6 +81,10 @@
         ├── ChartUnknown             no stored chart has this id              chart_id
         ├── RunUnknown               the thread has no run with this id       run_id
         ├── TableUnknown             the answer has no table with this number number
+        ├── BoardUnknown             no board or pinned answer has this id    board_id
+        ├── BoardReadOnly            others created the board                 board_id
+        ├── BoardLimit               too many boards or pinned answers        limit
+        ├── AnswerNotPinnable        the answer cannot be executed again      reason
         ├── ModelUnknown             no model of the chat routes has this id  model
         ├── KeyMissing               the API key is missing or invalid
         ├── TokenInvalid             the bearer token is not valid            reason
@@ -946,6 +950,42 @@ class TableUnknown(Terminal):
     code = "table_unknown"
     http_status = 404
     number: int
+
+
+@dataclass(eq=False)
+class BoardUnknown(Terminal):
+    """The tenant has no board with this id, or the board has no pinned answer with this id."""
+
+    code = "board_unknown"
+    http_status = 404
+    board_id: str
+
+
+@dataclass(eq=False)
+class BoardReadOnly(Terminal):
+    """A board can be changed only by those who created it: users with the same row parameters."""
+
+    code = "board_read_only"
+    http_status = 403
+    board_id: str
+
+
+@dataclass(eq=False)
+class BoardLimit(Terminal):
+    """A tenant has as many boards, or a board as many pinned answers, as is allowed."""
+
+    code = "board_limit"
+    http_status = 409
+    limit: int
+
+
+@dataclass(eq=False)
+class AnswerNotPinnable(Terminal):
+    """An answer has no statement that can be executed again."""
+
+    code = "answer_not_pinnable"
+    http_status = 422
+    reason: str
 
 
 @dataclass(eq=False)

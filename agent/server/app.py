@@ -3,7 +3,8 @@
 import gc
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 from agent.conversation.threads import open_threads
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
     from langserve.serialization import Serializer
 
+    from agent.server.boards import ScheduledRefreshes
     from agent.server.metrics import Metrics
+    from agent.server.routes.mcp import McpRoute
     from agent.server.runnable import ServedGraph
 
 
@@ -45,10 +48,11 @@ def create_app(services: Services | None = None) -> "FastAPI":
         from starlette.routing import Route
     except ImportError as error:
         raise DriverMissing(error.name or "fastapi", "serve") from error
+    from agent.server.boards import ScheduledRefreshes
     from agent.server.errors import DOCUMENTED, add_handlers
     from agent.server.metrics import Metrics, metrics_routes
     from agent.server.middleware import add_middleware
-    from agent.server.routes import answers, charts, files, proposals, sources, sql, traces
+    from agent.server.routes import answers, boards, charts, files, proposals, sources, sql, traces
     from agent.server.routes.agui import agui_routes
     from agent.server.routes.chat_completions import chat_routes
     from agent.server.routes.events import events_routes
@@ -73,12 +77,13 @@ def create_app(services: Services | None = None) -> "FastAPI":
     metrics = Metrics()
     graphs = served_graphs(services.settings, metrics)
     mcp = McpRoute(graphs[0], services.settings, metrics)
+    refreshes = ScheduledRefreshes(server, tenants)
     app = FastAPI(
         title="datasphinx",
         description="Questions to databases and datasets.",
         docs_url=None,
         redoc_url=None,
-        lifespan=lambda _: mcp.running(),
+        lifespan=lambda _: _running(mcp, refreshes),
         responses=DOCUMENTED,
         # Spans of requests would have their query, and logs the texts of errors.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
@@ -98,6 +103,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
         sources.router,
         proposals.router,
         *([sql.router] if services.settings.run_sql else []),
+        boards.router,
         health_routes(server, tenants),
         metrics_routes(metrics),
     ):
@@ -110,6 +116,12 @@ def create_app(services: Services | None = None) -> "FastAPI":
     add_handlers(app, metrics, services.settings)
     add_middleware(app, server, tenants, embed_tokens)
     return app
+
+
+@asynccontextmanager
+async def _running(mcp: "McpRoute", refreshes: "ScheduledRefreshes") -> AsyncIterator[None]:
+    async with mcp.running(), refreshes.running():
+        yield
 
 
 def serve(host: str = "127.0.0.1", port: int = 8000, settings: Settings | None = None) -> None:

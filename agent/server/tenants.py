@@ -23,13 +23,14 @@ from agent.llm.client import ModelClient
 from agent.messages import Message
 from agent.record.credentials import secrets_of
 from agent.record.recorder import RECORD_DELAY_S, Recorder
-from agent.record.store import Store
+from agent.record.store import Store, sqlite_url
 from agent.retrieval.semantic import Embedder
 from agent.server.keys import hash_of
 from agent.server.loads import Loads
 from agent.server.quota import FileUsageStore, PostgresUsageStore, Quota
 from agent.services import Services
 from agent.settings import ModelRole, Role, Settings, TenantSettings
+from agent.storage.boards import BoardStore
 from agent.storage.database import SharedDatabase
 from agent.types import EmbeddedOptions
 
@@ -65,6 +66,8 @@ class Tenant:
     threads: Threads
     graphs: Mapping[str, Conversations]
     """The conversations with each graph, by its name."""
+    boards: BoardStore
+    """The boards of the tenant, which all its users read."""
     quota: Quota | None = None
     """None: unlimited."""
     loads: Loads = field(default_factory=Loads)
@@ -93,7 +96,11 @@ def open_tenant(name: str, services: Services, server: "Tenant | None" = None, q
         "agent": Conversations(build_graph(services), threads),
         "analyst": Conversations(build_analyst(services), threads),
     }
-    return Tenant(name, services, threads, graphs, quota)
+    # One database for all tenants, in which the schedule finds the boards that are due.
+    database = (
+        server.boards.database if server else services.shared or SharedDatabase(sqlite_url(settings.data_dir, "boards"))
+    )
+    return Tenant(name, services, threads, graphs, BoardStore(database, services.tenant), quota)
 
 
 _current: ContextVar[Tenant] = ContextVar("tenant")

@@ -1,1 +1,1 @@
-"""PostgreSQL database shared by several processes: usage counts and files."""
+"""PostgreSQL database shared by several processes: usage counts, files and boards."""

@@ -1,4 +1,7 @@
-"""Connections to the PostgreSQL database shared by several processes, and the migrations of its tables."""
+"""Connections to the database shared by several processes, and the migrations of its tables.
+
+It is PostgreSQL; for boards, a SQLite file if no PostgreSQL database is configured.
+"""
 
 import threading
 import weakref
@@ -10,6 +13,7 @@ from sqlalchemy import (
     Column,
     Connection,
     Engine,
+    Float,
     ForeignKeyConstraint,
     Integer,
     LargeBinary,
@@ -70,7 +74,39 @@ def shared_0002_files(connection: Connection) -> None:
     metadata.create_all(connection)
 
 
-MIGRATIONS: tuple[Migration, ...] = (shared_0001_counts, shared_0002_files)
+def shared_0003_boards(connection: Connection) -> None:
+    """Create the tables of boards, of their pinned answers, and of the last result of each answer by audience."""
+    metadata = MetaData()
+    Table(
+        "datasphinx_boards",
+        metadata,
+        Column("tenant", String(100), primary_key=True),
+        Column("id", String(40), primary_key=True),
+        Column("due_at", Float, nullable=True, index=True),
+        Column("body", Text, nullable=False),
+    )
+    Table(
+        "datasphinx_pins",
+        metadata,
+        Column("tenant", String(100), primary_key=True),
+        Column("board", String(40), primary_key=True),
+        Column("id", String(40), primary_key=True),
+        Column("position", Integer, nullable=False),
+        Column("body", Text, nullable=False),
+    )
+    Table(
+        "datasphinx_pin_results",
+        metadata,
+        Column("tenant", String(100), primary_key=True),
+        Column("board", String(40), primary_key=True),
+        Column("pin", String(40), primary_key=True),
+        Column("audience", String(64), primary_key=True),
+        Column("body", Text, nullable=False),
+    )
+    metadata.create_all(connection)
+
+
+MIGRATIONS: tuple[Migration, ...] = (shared_0001_counts, shared_0002_files, shared_0003_boards)
 """All migrations, numbered from 1 by position. A released migration is never changed."""
 
 
@@ -112,9 +148,10 @@ class SharedDatabase:
     def _engine(self) -> Engine:
         with self._lock:
             if self._cached_engine is None:
+                # On SQLite, a transaction takes the lock of writers at its beginning and waits for it.
                 engine = create_store_engine(
                     self._url, pool_size=_CONNECTIONS, max_overflow=0, pool_timeout=_POOL_TIMEOUT_S
-                )
+                ).execution_options(writes=True)
                 weakref.finalize(self, engine.dispose)
                 with engine.connect() as connection:
                     current = is_current(connection, MIGRATIONS, APPLIED_SHARED)

@@ -13,6 +13,7 @@ import { failedOutputView, failureView } from "./failure.js";
 import { feedbackView } from "./feedback.js";
 import { keep, kept } from "./kept.js";
 import { say } from "./language.js";
+import { pinView } from "./pin.js";
 import { Queue } from "./queue.js";
 import { keptRuns, rejected } from "./restored.js";
 import { seenOf } from "./problem.js";
@@ -185,6 +186,7 @@ export class Conversation {
     }
     if (output.error) return failedOutputView(output, again, (question) => this.ask(question));
     const view = this.answered(output, steps, said, thread_id);
+    view.append(pinView(output) ?? "");
     if (output.run_id) view.append(answerLink(output));
     return view;
   }

@@ -3,6 +3,7 @@
 import "./trusted.js";
 import { addressed, onAddress, showAddress } from "./address.js";
 import { addSources, where } from "./chosen.js";
+import { addBoards } from "./boards.js";
 import { chooseByKey } from "./clarification.js";
 import { Conversation, keptConversation } from "./conversation.js";
 import { byId } from "./dom.js";
@@ -14,7 +15,7 @@ import { addSidebar, refresh } from "./sidebar.js";
 import { addStart } from "./start.js";
 import { addThemeSwitch } from "./theme.js";
 
-const conversation = new Conversation(byId("turns"), where, refresh);
+const conversation = new Conversation(byId("turns"), where, isEmbedded ? () => {} : refresh);
 const question = byId("question");
 const recall = addRecall(question, fit);
 
@@ -77,15 +78,20 @@ sayAll();
 addLanguageSwitch(byId("language"));
 addThemeSwitch(byId("theme"));
 document.body.classList.toggle("embedded", isEmbedded);
-if (!isEmbedded) addFiles();
 question.focus();
-addSidebar((thread) => thread === conversation.thread && conversation.restart());
+if (!isEmbedded) {
+  addFiles();
+  addBoards();
+  addSidebar((thread) => thread === conversation.thread && conversation.restart());
+}
 const { thread, run } = addressed();
 const before = keptConversation(thread);
 if (before) showAddress(before.thread, { isNew: false });
 const ready = addSources(before?.named ?? {});
-addStart(ready, (words) => {
-  question.value = words;
-  send();
-});
+if (!isEmbedded) {
+  addStart(ready, (words) => {
+    question.value = words;
+    send();
+  });
+}
 let restored = (before || thread) && conversation.restore(thread ?? before.thread, ready, run);

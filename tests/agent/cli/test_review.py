@@ -72,7 +72,8 @@ def test_accepted_answer_becomes_a_verified_query(run: Run, folder: Path, conver
     assert listed == {
         "id": proposal_id, "source": "shop", "question": question["question"], "sql": SQL, "choice": None,
         "clarifications": [], "proposed_by": "ann", "proposed_at": listed["proposed_at"],
-        "trace_id": answered["audit"]["trace_id"], "status": "open", "reviewed_by": "", "place": "", "origin": "accepted_answer",
+        "trace_id": answered["audit"]["trace_id"], "status": "open", "reviewed_by": "", "place": "",
+        "origin": "accepted_answer",
     }  # fmt: skip
     assert run("knowledge", "review", "list")[1].split("  ")[0] == proposal_id
     shown = run("knowledge", "review", "show", proposal_id)[1]

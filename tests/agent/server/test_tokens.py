@@ -29,8 +29,10 @@ from agent.errors import ConfigurationError, DriverMissing
 from agent.llm.scripted import ScriptedModel
 from agent.server import tenants as tenants_module
 from agent.server.app import create_app, serve
+from agent.server.boards import ScheduledRefreshes
 from agent.server.issuer import SigningKeys
 from agent.server.keys import hash_of, new_key
+from agent.server.tenants import Tenants, open_tenant
 from agent.server.tokens import TokenVerifier
 from agent.services import Services
 from agent.settings import OidcSettings, load_settings
@@ -307,6 +309,9 @@ ROUTES = {
     "/traces/{trace_id}": ASK, "/traces/{trace_id}/replay": ASK,
     "/charts/{chart_id}.png": ASK, "/sources": ASK,
     "/sources/tables": ASK, "/sources/questions": ASK,
+    "/boards": ASK, "/boards/{board_id}": ASK, "/boards/{board_id}/refresh": ASK,
+    "/boards/{board_id}/export.{suffix}": ASK, "/boards/{board_id}/pins": ASK,
+    "/boards/{board_id}/pins/{pin_id}": ASK, "/boards/{board_id}/pins/{pin_id}/refresh": ASK,
     "/proposals": REVIEW, "/proposals/{proposal_id}": REVIEW, "/proposals/{proposal_id}/accept": REVIEW,
     "/proposals/{proposal_id}/reject": REVIEW,
     "/metrics": OPERATE,
@@ -449,6 +454,41 @@ def test_users_with_other_rows_share_nothing(served: Served, issuer: Issuer) -> 
         assert told["output"]["error"]["code"] == "thread_unknown"
         assert get(served, f"/threads/{thread}", KEY).status_code == 404
         assert get(served, f"/traces/{trace}", KEY).status_code == 404
+
+
+def test_a_board_shows_each_user_the_own_rows(served: Served, issuer: Issuer) -> None:
+    north, same, south = (as_(served, analyst(issuer, each, sub=each)) for each in ("north", "north", "south"))
+    with north, same, south:
+        answer = north.post("/agent/invoke", json={"input": {"question": "Which shoes?"}}).json()["output"]
+        path = f"/boards/{north.post('/boards', json={'title': 'Shoes'}).json()['id']}"
+        answered = {"thread_id": answer["thread_id"], "run_id": answer["run_id"]}
+        assert south.post(f"{path}/pins", json=answered).json()["code"] == "board_read_only"
+        pin = north.post(f"{path}/pins", json=answered).json()
+        assert pin["result"]["rows"] == [["north", 3]]
+
+        def shown(client: httpx.Client) -> Any:
+            result = client.get(path).json()["pins"][0]["result"]
+            return result and result["rows"]
+
+        assert [shown(each) for each in (north, same, south)] == [[["north", 3]], [["north", 3]], None]
+        assert south.post(f"{path}/refresh").json()["pins"][0]["result"]["rows"] == [["south", 4]]
+        assert [shown(each) for each in (north, same, south)] == [[["north", 3]], [["north", 3]], [["south", 4]]]
+        assert [each.get(path).json()["may_change"] for each in (north, same, south)] == [True, True, False]
+        changes = [
+            south.patch(path, json={"title": "Mine"}),
+            south.delete(path),
+            south.patch(f"{path}/pins/{pin['id']}", json={"upper": 1}),
+            south.delete(f"{path}/pins/{pin['id']}"),
+        ]
+        assert {(each.status_code, each.json()["code"]) for each in changes} == {(403, "board_read_only")}
+        assert "north" not in south.get(f"{path}/export.json").text.replace(path, "")
+
+        # No token comes with a schedule, so no user's rows are refreshed by it.
+        north.patch(path, json={"schedule": "hourly"})
+        tenants = Tenants(open_tenant("", served.services))
+        asyncio.run(ScheduledRefreshes(open_tenant("", served.services), tenants, lambda: 2e10).refresh_due())
+        assert get(served, path, KEY).json()["pins"][0]["result"] is None
+        assert north.delete(path).status_code == 204
 
 
 def test_caches_contain_the_values_of_one_user(served: Served, issuer: Issuer, cache_dir: Path) -> None:

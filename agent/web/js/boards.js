@@ -1,0 +1,275 @@
+/** Boards: pinned answers with their last figures, charts and rows. */
+
+import { announce } from "./announce.js";
+import { request } from "./api.js";
+import { chartView } from "./chart.js";
+import { byId, make } from "./dom.js";
+import { current, say, text } from "./language.js";
+import { isLabel } from "./measures.js";
+import { numberText } from "./numbers.js";
+import { copyButton, saveFile } from "./save.js";
+import { sqlView } from "./sql.js";
+import { tableView } from "./table.js";
+
+const SCHEDULES = ["", "hourly", "daily", "weekly"];
+
+/** Let the button open the boards, and open the one that the address of the page names, to be read only. */
+export function addBoards() {
+  byId("boards").addEventListener("click", () => openBoards());
+  const linked = new URLSearchParams(location.search).get("board");
+  if (linked) openBoards(linked, true);
+}
+
+/** Show the board with this id, by default the first one; with `isReadOnly`, without what changes it. */
+export async function openBoards(id = "", isReadOnly = false) {
+  const dialog = byId("boards-dialog");
+  const view = new BoardsView(dialog, isReadOnly);
+  if (!dialog.open) dialog.showModal();
+  await view.load(id);
+}
+
+/** Return the response to `body`, sent as JSON. */
+export function send(method, path, body = {}) {
+  return request(path, { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+}
+
+class BoardsView {
+  constructor(dialog, isReadOnly) {
+    this.isReadOnly = isReadOnly;
+    this.title = make("h2", { id: "boards-title", class: "focus", tabindex: "-1", dir: "auto" });
+    this.state = make("p", { class: "hint", role: "status" });
+    this.tools = make("div", { class: "board-tools" });
+    this.cards = make("div", { class: "cards" });
+    const close = button("review_close", () => dialog.close());
+    this.heading = make("div", { class: "board-head" }, this.title, close);
+    dialog.replaceChildren(this.heading, this.tools, this.state, this.cards);
+    say(this.title, "boards");
+  }
+
+  /** Do `work` and say what went wrong; the controls are disabled meanwhile. */
+  async attempt(work, key = "working") {
+    say(this.state, key);
+    this.tools.inert = this.cards.inert = true;
+    try {
+      await work();
+    } catch (error) {
+      this.state.replaceChildren(make("span", { class: "error", role: "alert" }, error.message));
+      announce(error.message);
+    } finally {
+      this.tools.inert = this.cards.inert = false;
+    }
+  }
+
+  load(id) {
+    return this.attempt(async () => {
+      const { boards } = this.isReadOnly ? { boards: [] } : await (await request("boards")).json();
+      const shown = id || boards[0]?.id;
+      if (!shown) return this.showNone();
+      this.show(await (await request(`boards/${shown}`)).json(), boards);
+    });
+  }
+
+  showNone() {
+    say(this.title, "boards");
+    this.tools.replaceChildren();
+    this.cards.replaceChildren();
+    say(this.state, "boards_none");
+  }
+
+  show(board, boards = this.boards) {
+    Object.assign(this, { board, boards, path: `boards/${board.id}` });
+    say(this.title, () => board.title);
+    this.tools.replaceChildren(...this.controls());
+    this.cards.replaceChildren(...board.pins.map((pin) => this.card(pin)));
+    if (board.pins.length) this.state.replaceChildren();
+    else say(this.state, "board_empty");
+  }
+
+  get mayChange() {
+    return this.board.may_change && !this.isReadOnly;
+  }
+
+  controls() {
+    const shown = [button("board_refresh", () => this.refresh(this.path))];
+    if (this.boards.length > 1) shown.unshift(this.choice());
+    if (this.mayChange) shown.push(this.schedule());
+    if (!this.isReadOnly) shown.push(this.link());
+    shown.push(button("csv", () => this.save("csv")), button("board_json", () => this.save("json")));
+    if (this.mayChange) shown.push(this.renaming(), confirmed("board_delete", "board_delete_sure", () => this.remove()));
+    return shown;
+  }
+
+  choice() {
+    const options = this.boards.map(({ id, title }) => make("option", { value: id, selected: id === this.board.id }, title));
+    const select = say(make("select", {}, ...options), "board_choose", {}, "aria-label");
+    select.addEventListener("change", () => this.load(select.value));
+    return select;
+  }
+
+  schedule() {
+    const options = SCHEDULES.map((each) =>
+      say(make("option", { value: each, selected: each === (this.board.schedule ?? "") }), `board_${each || "on_demand"}`));
+    const select = say(make("select", {}, ...options), "board_schedule", {}, "aria-label");
+    select.addEventListener("change", () => this.change(this.path, { schedule: select.value || null }));
+    return say(select, "board_schedule", {}, "title");
+  }
+
+  link() {
+    const address = new URL(location.pathname, location.href);
+    address.searchParams.set("board", this.board.id);
+    return say(make("span", { class: "board-link" }, say(make("span", { class: "hint" }), "board_link"),
+      copyButton(() => String(address))), "board_link_note", {}, "title");
+  }
+
+  renaming() {
+    const field = say(make("input", { type: "text", maxlength: "200", required: true, dir: "auto", value: this.board.title }), "board_title", {}, "aria-label");
+    const form = make("form", { class: "own-words" }, field, say(make("button", { type: "submit", class: "quiet" }), "board_save"));
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.change(this.path, { title: field.value });
+    });
+    return fold("board_rename", form);
+  }
+
+  /** Change the board or a pinned answer at `path`, and show the board as it is then. */
+  change(path, body) {
+    return this.attempt(async () => {
+      await send("PATCH", path, body);
+      await this.reload();
+    });
+  }
+
+  async reload() {
+    const [board, { boards }] = await Promise.all([
+      request(this.path).then((response) => response.json()),
+      this.isReadOnly ? { boards: [] } : request("boards").then((response) => response.json()),
+    ]);
+    this.show(board, boards);
+    this.title.focus();
+  }
+
+  refresh(path) {
+    return this.attempt(async () => {
+      await send("POST", `${path}/refresh`);
+      await this.reload();
+      announce(text("board_refreshed"));
+    }, "board_refreshing");
+  }
+
+  save(suffix) {
+    return this.attempt(async () => {
+      const response = await request(`${this.path}/export.${suffix}`);
+      saveFile(await response.blob(), `${this.board.id}.${suffix}`);
+      this.state.replaceChildren();
+    });
+  }
+
+  remove() {
+    return this.attempt(async () => {
+      await request(this.path, { method: "DELETE" });
+      await this.load("");
+      this.title.focus();
+    });
+  }
+
+  unpin(path) {
+    return this.attempt(async () => {
+      await request(path, { method: "DELETE" });
+      await this.reload();
+    });
+  }
+
+  card(pin) {
+    const path = `${this.path}/pins/${pin.id}`;
+    const { result } = pin;
+    const heading = make("h3", { dir: "auto" }, pin.title);
+    return make("article", { class: pin.out_of_bounds ? "card outside" : "card" },
+      heading,
+      pin.title === pin.question ? null : make("p", { class: "hint", dir: "auto" }, pin.question),
+      contents(pin, result),
+      bounds(pin),
+      refreshTime(result),
+      fold("board_sql", make("div", {}, say(make("p", { class: "hint" }), "board_from", { source: pin.source ?? pin.datasets.join(", ") }), sqlView(pin.sql))),
+      this.mayChange ? fold("board_settings", this.settings(pin, path)) : null,
+      make("div", { class: "tools" }, button("board_refresh", () => this.refresh(path), { title: pin.title })));
+  }
+
+  settings(pin, path) {
+    const title = field("board_title", { type: "text", maxlength: "200", required: true, dir: "auto", value: pin.title });
+    const lower = field("board_lower", { type: "number", step: "any", value: pin.lower });
+    const upper = field("board_upper", { type: "number", step: "any", value: pin.upper });
+    const hasFigure = typeof pin.result?.figure === "number" || pin.lower !== null || pin.upper !== null;
+    const form = make("form", { class: "pin-settings" }, title, ...(hasFigure ? [lower, upper] : []),
+      make("div", { class: "buttons" }, say(make("button", { type: "submit", class: "quiet" }), "board_save"),
+        confirmed("unpin", "unpin_sure", () => this.unpin(path))));
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      const given = (label) => (label.lastChild.value === "" ? null : Number(label.lastChild.value));
+      const limits = hasFigure ? { lower: given(lower), upper: given(upper) } : {};
+      this.change(path, { title: title.lastChild.value, ...limits });
+    });
+    return form;
+  }
+}
+
+function contents(pin, result) {
+  if (!result) return say(make("p", { class: "hint" }), "board_never");
+  if (result.error) {
+    return make("div", { class: "stale" }, say(make("p", { class: "error" }), "board_failed"), make("p", { dir: "auto" }, result.error.message));
+  }
+  const { figure, columns, rows, chart } = result;
+  if (figure !== null) {
+    const plain = isLabel(columns[0] ?? "");
+    return say(make("p", { class: "figure" }), () => (plain ? String(figure) : numberText(figure)));
+  }
+  if (chart) return chartView(chart, pin.question);
+  if (!rows.length) return say(make("p", { class: "hint" }), "board_no_rows");
+  if (rows.length === 1 && columns.length === 1) return make("p", { class: "words", dir: "auto" }, String(rows[0][0] ?? ""));
+  return tableView({ columns, rows }, pin.sql);
+}
+
+/** Return the bounds of the figure, and whether it is outside, in words and not by colour alone. */
+function bounds({ lower, upper, out_of_bounds: isOutside, result }) {
+  if (lower === null && upper === null) return null;
+  const range = () => [lower === null ? "" : `≥ ${numberText(lower)}`, upper === null ? "" : `≤ ${numberText(upper)}`].filter(Boolean).join(", ");
+  if (result?.figure === null || isOutside === null) return say(make("p", { class: "hint" }), () => text("board_bounds", { range: range() }));
+  const key = isOutside ? "board_outside" : "board_inside";
+  return say(make("p", { class: isOutside ? "mark error" : "mark" }), () => text(key, { range: range() }));
+}
+
+function refreshTime(result) {
+  if (!result) return null;
+  const at = new Date(result.refreshed_at);
+  const time = make("time", { datetime: result.refreshed_at, class: "hint" });
+  const format = () => new Intl.DateTimeFormat(current(), { dateStyle: "medium", timeStyle: "short" }).format(at);
+  return say(time, () => text("board_time", { time: format() }));
+}
+
+function button(key, listener, facts = null) {
+  const made = say(make("button", { type: "button", class: "quiet", on: { click: listener } }), key);
+  return facts ? say(made, `${key}_one`, facts, "aria-label") : made;
+}
+
+/** Return a button whose first click asks to click again. */
+function confirmed(key, sureKey, listener) {
+  let isSure = false;
+  const made = button(key, () => {
+    if (isSure) return listener();
+    isSure = true;
+    say(made, sureKey);
+    announce(text(sureKey));
+  });
+  made.addEventListener("blur", () => {
+    isSure = false;
+    say(made, key);
+  });
+  return made;
+}
+
+function field(key, attributes) {
+  return make("label", { class: "field" }, say(make("span"), key), make("input", { autocomplete: "off", ...attributes }));
+}
+
+function fold(key, content) {
+  return make("details", {}, say(make("summary"), key), content);
+}

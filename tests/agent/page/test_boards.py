@@ -1,0 +1,158 @@
+"""Boards on the page: pinned answers, refreshed figures, bounds, errors, links and files."""
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.agent.page.conftest import Site
+from tests.agent.page.said import BY_AMOUNT, Model
+from tests.agent.page.test_keyboard import NAMELESS, tab_to
+from tests.agent.page.test_looks import PHONE, fits
+from tests.databases import make_table, url
+
+pytestmark = [pytest.mark.heavy, pytest.mark.browser]
+Visit = Callable[..., Site]
+COUNT = "SELECT COUNT(*) AS things FROM things"
+QUESTION = "How many things are there?"
+
+
+@pytest.fixture
+def things(tmp_path: Path) -> Path:
+    return make_table(tmp_path, "thing TEXT", [["north"], ["south"]])
+
+
+@pytest.fixture
+def opened(visit: Visit, things: Path) -> Callable[..., Site]:
+    """Opens a page over that table, whose question is answered by its number of rows."""
+
+    def open_page(**context: Any) -> Site:
+        sources = {"things": {"url": url(things)}}
+        return visit(Model(COUNT, reviews=()), clarify="never", sources=sources, enable_sql_validation=False, **context)
+
+    return open_page
+
+
+def change(things: Path, statement: str) -> None:
+    with sqlite3.connect(things) as connection:
+        connection.execute(statement)
+    connection.close()
+
+
+def pin(site: Site, title: str = "Things") -> None:
+    """Ask, pin the answer to a new board and open the board."""
+    page = site.page
+    site.ask(QUESTION)
+    page.get_by_role("button", name="Pin", exact=True).click()
+    dialog = page.get_by_role("dialog", name="Pin the answer to a board")
+    dialog.get_by_label("Name of the new board").fill(title)
+    dialog.get_by_role("button", name="Pin", exact=True).click()
+    expect(page.locator(".pinned-to")).to_contain_text(f"Pinned to {title}.")
+    page.get_by_role("button", name="Open the board").click()
+    expect(card(page).locator(".figure")).to_have_text("2")
+
+
+def card(page: Page) -> Any:
+    return page.locator("#boards-dialog .card").first
+
+
+def test_pin_refresh_bounds_error_and_deletion(opened: Callable[..., Site], things: Path) -> None:
+    site = opened()
+    page = site.page
+    pin(site, "<b>Things</b>")
+    dialog = page.get_by_role("dialog", name="<b>Things</b>")
+    expect(card(page).locator("time")).to_contain_text("Refreshed ")
+
+    change(things, "INSERT INTO things VALUES ('west')")
+    dialog.get_by_role("button", name=f"Refresh: {QUESTION}").click()
+    expect(card(page).locator(".figure")).to_have_text("3")
+    card(page).get_by_text("Settings").click()
+    card(page).get_by_label("Upper bound").fill("2.5")
+    card(page).get_by_role("button", name="Save", exact=True).click()
+    expect(card(page).locator(".mark")).to_have_text("Out of bounds: ≤ 2.5")
+
+    dialog.get_by_label("Refresh by itself").select_option("daily")
+    expect(dialog.get_by_label("Refresh by itself")).to_have_value("daily")
+    with page.expect_download() as download:
+        dialog.get_by_role("button", name="Save as CSV").first.click()
+    assert ",3,,2.5,True," in Path(download.value.path()).read_text(encoding="utf-8-sig")
+
+    change(things, "DROP TABLE things")
+    change(things, "CREATE TABLE others (n INTEGER)")
+    dialog.get_by_role("button", name="Refresh", exact=True).click()
+    expect(card(page).locator(".stale")).to_contain_text("This answer no longer runs:")
+    site.picture("board-error")
+    dialog.get_by_role("button", name="Delete the board").click()
+    dialog.get_by_role("button", name="Press again").click()
+    expect(page.get_by_text("There are no boards yet.")).to_be_visible()
+
+
+def test_a_link_opens_a_board_to_be_read(opened: Callable[..., Site]) -> None:
+    site = opened(permissions=["clipboard-read", "clipboard-write"])
+    page = site.page
+    pin(site)
+    page.locator("#boards-dialog .board-link button").click()
+    address = page.evaluate("navigator.clipboard.readText()")
+    page.goto(address)
+    dialog = page.get_by_role("dialog", name="Things")
+    expect(card(page).locator(".figure")).to_have_text("2")
+    expect(dialog.get_by_role("button", name="Delete the board")).to_have_count(0)
+    expect(dialog.get_by_text("Settings")).to_have_count(0)
+    dialog.get_by_role("button", name="Close").click()
+    page.goto(address[:-1] + ("0" if address[-1] != "0" else "1"))
+    expect(page.locator("#boards-dialog [role=alert]")).to_contain_text("There is no board")
+
+
+def test_boards_by_keys(opened: Callable[..., Site]) -> None:
+    site = opened()
+    page = site.page
+    site.ask(QUESTION)
+    expect(page.locator(".turn .answer")).to_be_visible()
+    tab_to(page, "Pin")
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Name of the new board")).to_be_focused()
+    page.keyboard.type("Things")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Open the board")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(card(page).locator(".figure")).to_have_text("2")
+    assert not NAMELESS.search(page.locator("#boards-dialog").aria_snapshot())
+    tab_to(page, "Refresh")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Things", exact=True)).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator("#boards-dialog")).to_be_hidden()
+
+
+@pytest.mark.parametrize(
+    ("name", "context"),
+    [
+        ("board-wide", {"viewport": {"width": 1920, "height": 1080}}),
+        ("board-dark", {"viewport": {"width": 1440, "height": 900}, "color_scheme": "dark"}),
+        ("board-phone", PHONE),
+    ],
+)
+def test_boards_with_figures_charts_and_tables_fit(visit: Visit, name: str, context: dict[str, Any]) -> None:
+    site = visit(Model(BY_AMOUNT, reviews=()), clarify="never", enable_sql_validation=False, **context)
+    page = site.page
+    for number, question in enumerate(("Who are the best customers? Show a bar chart.", "List the best customers.")):
+        site.ask(question)
+        turn = page.locator(".turn").nth(number)
+        turn.get_by_role("button", name="Pin", exact=True).click()
+        dialog = page.get_by_role("dialog", name="Pin the answer to a board")
+        if number == 0:
+            dialog.get_by_label("Name of the new board").fill("Customers")
+        dialog.get_by_role("button", name="Pin", exact=True).click()
+        expect(turn.get_by_role("button", name="Open the board")).to_be_visible()
+    page.get_by_role("button", name="Boards", exact=True).click()
+    expect(page.locator("#boards-dialog .card")).to_have_count(2)
+    expect(page.locator("#boards-dialog .chart canvas")).to_be_visible()
+    expect(page.locator("#boards-dialog tbody tr")).to_have_count(5)
+    site.picture(name)
+    assert fits(page)
+    assert page.evaluate(
+        "(() => { const d = document.getElementById('boards-dialog'); return d.scrollWidth <= d.clientWidth; })()"
+    )
