@@ -46,7 +46,7 @@ def __getattr__(name: str) -> Any:
 def load_ipython_extension(shell: Any) -> None:
     """Add the magic `%%ask` to IPython; called by `%load_ext datasphinx`."""
     check_packages()
-    import_module("agent.notebook").load_ipython_extension(shell)
+    import_module("datasphinx.notebook").load_ipython_extension(shell)
 
 
 def check_packages() -> None:

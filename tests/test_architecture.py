@@ -48,7 +48,7 @@ node_runner responses routes analysis
 nodes
 graph analyst
 chat replay evals
-accessor notebook server training
+accessor server training
 cli
 training.__main__
 """

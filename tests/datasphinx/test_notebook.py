@@ -13,9 +13,9 @@ from traitlets.config import Config
 
 import agent.accessor
 from agent.errors import InvalidQuestion, OptionUnknown
-from agent.notebook import clarification_widget
 from agent.responses import Response, response_of
 from agent.types import ClarifyingQuestion, Option
+from datasphinx.notebook import clarification_widget
 from tests.agent.charts.results import HOSTILE
 from tests.agent.test_chat import FRAME, Analyst, analyst  # noqa: F401
 
