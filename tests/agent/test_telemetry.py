@@ -384,7 +384,7 @@ def test_a_missing_package_is_named(agent: Callable[..., ScriptedAgent], monkeyp
 @pytest.fixture(scope="module")
 def server(providers: Telemetry, cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("served")
-    with serving(cache_dir, data_dir=folder, otel=True, mcp_run_sql=True) as served:
+    with serving(cache_dir, data_dir=folder, otel=True, run_sql=True) as served:
         yield served
 
 

@@ -162,7 +162,8 @@ def test_validation_is_switched_off_for_one_question(cache_dir: Path) -> None:
 def test_an_error_of_the_domain_is_an_answer(cache_dir: Path) -> None:
     with serving(cache_dir, {"GeneratedSQL": [{"sql": "", "assumptions": [], "off_topic": True}]}) as server:
         output = server.invoke(question="Сколько заказов на Луне?")
-    assert output["error"] == {"code": "off_topic", "message": "Вопрос не по теме"}
+    error = output["error"]
+    assert (error["code"], error["message"]) == ("off_topic", "Вопрос не по теме") and "orders" in error["tables"]
     assert output["answer"].startswith("Вопрос не по теме: ни одна таблица не подходит к вопросу.")
 
 
