@@ -16,6 +16,10 @@ class Cancellation:
         self._stop_functions: set[Callable[[], None]] = set()
         self.requested = False
 
+    def __reduce__(self) -> tuple[type["Cancellation"], tuple[()]]:
+        """Pickle it as a new object: LangGraph's server stores the configuration of a run, which contains it."""
+        return Cancellation, ()
+
     def cancel(self) -> None:
         """Call the registered stop functions; later calls of `check` and `calling` raise an error."""
         with self._lock:

@@ -362,7 +362,7 @@ class ModelClient:
             provider="datasphinx" if self.embedded else provider,
             url=None if self.embedded else self.failures.url,
             usage=(usage.prompt, usage.completion, usage.cached) if usage else None,
-            error=reply.error or (ModelAnswerUnreadable(schema, "", "") if reply.problem else None),
+            error=reply.error or (ModelAnswerUnreadable(schema, "") if reply.problem else None),
             request={
                 "gen_ai.output.type": "json" if is_json else "text",
                 "gen_ai.request.temperature": options.get("temperature"),

@@ -69,6 +69,7 @@ async def measured(folder: Path, seconds: float, hours: float, database: str | N
             "DATASPHINX_LLM_MODEL": "slow",
             "DATASPHINX_LLM_STRUCTURED_OUTPUT": "json_schema",
             "DATASPHINX_API_KEYS": json.dumps({"team": hash_of(key)}),
+            "DATASPHINX_OPERATE_KEYS": json.dumps([hash_of(key)]),
             "DATASPHINX_TENANTS": json.dumps({"team": {"questions_per_minute": 10_000, "tokens_per_day": 10**12}}),
             "TMPDIR": str(folder / "temporary"),
         }
