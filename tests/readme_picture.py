@@ -30,7 +30,7 @@ ASSUMED = ["cancelled orders do not count"]
 def main() -> None:
     """Write `docs/demo.svg`."""
     console = Console(file=io.StringIO(), record=True, width=110, force_terminal=True)
-    console.print(Text.assemble(("$ ", "dim"), f'datasphinx ask "{QUESTION}"'))
+    console.print(Text.assemble(("$ ", "dim"), f'datasphinx ask --verbose "{QUESTION}"'))
     with tempfile.TemporaryDirectory() as folder:
         statements = [{"sql": sql, "assumptions": ASSUMED} for sql in STATEMENTS]
         model = ScriptedModel({"GeneratedSQL": statements})
