@@ -41,28 +41,36 @@ def file_name(question: str, suffix: str) -> str:
 def write_table(table: AnswerTable, path: Path) -> None:
     """Write all rows of `table` to `path`, in the format of its suffix; an existing file is replaced.
 
+    Raises:
+        ValueError: the suffix is not one of `SUFFIXES`.
+        DriverMissing: see `table_bytes`.
+        OSError: the file cannot be written.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ValueError(f"{path.name}: rows are saved as {', '.join(SUFFIXES)}")
+    path.write_bytes(table_bytes(table, suffix))
+
+
+def table_bytes(table: AnswerTable, suffix: str) -> bytes:
+    """Return all rows of `table` as the content of a file with `suffix`, one of `SUFFIXES`.
+
     In CSV, a text that a spreadsheet would evaluate as a formula is prefixed with an apostrophe. Excel files contain
     texts as texts. Columns of Parquet files are BIGINT, DOUBLE or BOOLEAN if all values are, otherwise VARCHAR.
 
     Raises:
-        ValueError: the suffix is not one of `SUFFIXES`.
         DriverMissing: the package for Excel or Parquet files is not installed.
-        OSError: the file cannot be written.
     """
-    writers = dict(zip(SUFFIXES, (_write_csv, _write_xlsx, _write_parquet), strict=True))
-    suffix = path.suffix.lower()
-    if suffix not in writers:
-        raise ValueError(f"{path.name}: rows are saved as {', '.join(SUFFIXES)}")
-    writers[suffix](table, path)
+    return dict(zip(SUFFIXES, (_csv, _xlsx, _parquet), strict=True))[suffix](table)
 
 
-def _write_csv(table: AnswerTable, path: Path) -> None:
+def _csv(table: AnswerTable) -> bytes:
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow([without_formula(name) for name in table["columns"]])
     writer.writerows([without_formula(value) for value in row] for row in table["rows"])
     # Spreadsheets recognize UTF-8 by the mark at the beginning.
-    path.write_bytes(b"\xef\xbb\xbf" + text.getvalue().encode())
+    return b"\xef\xbb\xbf" + text.getvalue().encode()
 
 
 def without_formula(value: Any) -> Any:
@@ -85,7 +93,7 @@ def without_formula(value: Any) -> Any:
     return f"{mark}{text[:start]}{rest}"
 
 
-def _write_xlsx(table: AnswerTable, path: Path) -> None:
+def _xlsx(table: AnswerTable) -> bytes:
     try:
         import xlsxwriter
     except ModuleNotFoundError as error:
@@ -105,10 +113,10 @@ def _write_xlsx(table: AnswerTable, path: Path) -> None:
                     sheet.write_string(number, column, _text(value))
         sheet.freeze_panes(1, 0)
         sheet.autofit()
-    path.write_bytes(content.getvalue())
+    return content.getvalue()
 
 
-def _write_parquet(table: AnswerTable, path: Path) -> None:
+def _parquet(table: AnswerTable) -> bytes:
     try:
         import duckdb
     except ModuleNotFoundError as error:
@@ -128,7 +136,7 @@ def _write_parquet(table: AnswerTable, path: Path) -> None:
         quoted = ('"' + name.replace('"', '""') + '"' for name in names)
         selected = ", ".join(f"c{at} AS {name}" for at, name in enumerate(quoted))
         relation.project(selected).write_parquet(str(target))
-        path.write_bytes(target.read_bytes())
+        return target.read_bytes()
 
 
 def _parquet_type(values: Sequence[Any]) -> str:

@@ -23,8 +23,6 @@ from agent.errors import (
     DatasetUnknown,
     DatasphinxError,
     PlotSpecInvalid,
-    RunUnknown,
-    ThreadUnknown,
 )
 from agent.messages import Message, language_of
 from agent.proposals import user_of
@@ -86,13 +84,7 @@ def pin_answer(tenant: Tenant, board: Board, thread_id: str, run_id: str, title:
         AnswerNotPinnable: the answer has no statement, or it reads data that is not stored.
         BoardLimit: the board has too many pinned answers.
     """
-    graph = tenant.threads.graph_of(thread_id, tuple(tenant.graphs))
-    if graph is None:
-        raise ThreadUnknown(thread_id)
-    run = tenant.threads.run(tenant.threads.key(graph, thread_id), run_id)
-    if run is None:
-        raise RunUnknown(run_id)
-    state: Mapping[str, Any] = run.checkpoint["channel_values"]
+    graph, _, state = tenant.stored_run(thread_id, run_id)
     if not state.get("sql") or state.get("error") or state.get("clarification"):
         raise AnswerNotPinnable(Message("pin_without_statement"))
     services, datasets = tenant.services, _datasets_of(state, tenant) if graph == "analyst" else ()

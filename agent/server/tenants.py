@@ -17,7 +17,7 @@ from agent.conversation.conversations import Conversations
 from agent.conversation.thread_list import ThreadList
 from agent.conversation.threads import Threads, open_threads
 from agent.core.canonical import value_hash
-from agent.errors import ConfigurationError
+from agent.errors import ConfigurationError, RunUnknown, ThreadUnknown
 from agent.graph import build_graph
 from agent.llm.client import ModelClient
 from agent.messages import Message
@@ -81,6 +81,38 @@ class Tenant:
         quota = self.quota
         if quota:
             await run_in_threadpool(quota.admit, questions)
+
+    def graph_of(self, thread_id: str) -> str:
+        """Return the name of the graph that answers on a stored thread.
+
+        Raises:
+            ThreadUnknown: the tenant has no such thread.
+        """
+        graph = self.threads.graph_of(thread_id, tuple(self.graphs))
+        if graph is None:
+            raise ThreadUnknown(thread_id)
+        return graph
+
+    def stored_run(self, thread_id: str, run_id: str) -> "StoredRun":
+        """Return a run of a stored thread.
+
+        Raises:
+            ThreadUnknown, RunUnknown: the tenant has no such run.
+        """
+        graph = self.graph_of(thread_id)
+        key = self.threads.key(graph, thread_id)
+        run = self.threads.run(key, run_id)
+        if run is None:
+            raise RunUnknown(run_id)
+        return StoredRun(graph, key, run.checkpoint["channel_values"])
+
+
+class StoredRun(NamedTuple):
+    """A run of a stored thread: the name of its graph, the key of the thread, and the state at its end."""
+
+    graph: str
+    key: str
+    state: Mapping[str, Any]
 
 
 def open_tenant(name: str, services: Services, server: "Tenant | None" = None, quota: Quota | None = None) -> Tenant:

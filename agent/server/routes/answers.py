@@ -1,23 +1,21 @@
 """Routes: the chart of a stored answer, with its settings, and the rows of its tables as files."""
 
-import tempfile
 from collections.abc import Collection, Mapping
 from functools import partial
-from pathlib import Path as FilePath
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
-from agent.answers.export import file_name, write_table
+from agent.answers.export import file_name, table_bytes
 from agent.charts.cells import NUMERIC, type_of_column
 from agent.charts.default import default_chart, select_charts, selection_of
 from agent.charts.echarts import draw
 from agent.charts.plot_spec import PlotSpec
 from agent.charts.select import Selection
-from agent.errors import DatasphinxError, PlotSpecInvalid, RunUnknown, TableUnknown, ThreadUnknown
+from agent.errors import DatasphinxError, PlotSpecInvalid, TableUnknown
 from agent.messages import language_of
 from agent.server.routes.threads import RunId, ThreadId
 from agent.server.runnable import PlainJSON
@@ -71,45 +69,27 @@ async def table(
     return await run_in_threadpool(partial(_file, current_tenant(), thread_id, run_id, number, suffix))
 
 
-class _Answer(NamedTuple):
-    """A stored run: the key of its thread, and its state."""
-
-    key: str
-    state: Mapping[str, Any]
-
-    @property
-    def question(self) -> str:
-        return str(self.state.get("question") or "")
-
-    def result(self, tenant: Tenant) -> tuple[Result, Collection[int]] | None:
-        """Return the result of the first table, and the positions of its columns that name groups."""
-        tables = self.state.get("tables") or []
-        if not tables or not tables[0]["rows"] or self.state.get("error"):
-            return None
-        kept = (self.state.get("results") or {}).get(tables[0]["name"])
-        if kept:
-            return kept["result"], kept["summary"]["keys"]
-        result: Result | None = self.state.get("result")
-        return (result, self._keys(tenant)) if result else None
-
-    def _keys(self, tenant: Tenant) -> Collection[int]:
-        try:
-            source = tenant.services.source(self.state.get("source"))
-            return summarize_query(self.state["sql_request"], source.catalog)["keys"]
-        except DatasphinxError:
-            # The source may have been removed since; the rows are stored.
-            return ()
+def _question(state: Mapping[str, Any]) -> str:
+    return str(state.get("question") or "")
 
 
-def _stored(tenant: Tenant, thread_id: str, run_id: str) -> _Answer:
-    graph = tenant.threads.graph_of(thread_id, tuple(tenant.graphs))
-    if graph is None:
-        raise ThreadUnknown(thread_id)
-    key = tenant.threads.key(graph, thread_id)
-    run = tenant.threads.run(key, run_id)
-    if run is None:
-        raise RunUnknown(run_id)
-    return _Answer(key, run.checkpoint["channel_values"])
+def _result(state: Mapping[str, Any], tenant: Tenant) -> tuple[Result, Collection[int]] | None:
+    """Return the result of the first table of an answer, and the positions of its columns that name groups."""
+    tables = state.get("tables") or []
+    if not tables or not tables[0]["rows"] or state.get("error"):
+        return None
+    kept = (state.get("results") or {}).get(tables[0]["name"])
+    if kept:
+        return kept["result"], kept["summary"]["keys"]
+    result: Result | None = state.get("result")
+    if not result:
+        return None
+    try:
+        source = tenant.services.source(state.get("source"))
+        return result, summarize_query(state["sql_request"], source.catalog)["keys"]
+    except DatasphinxError:
+        # The source may have been removed since; the rows are stored.
+        return result, ()
 
 
 def _chart(tenant: Tenant, thread_id: str, run_id: str, spec: PlotSpec | None) -> dict[str, Any]:
@@ -120,22 +100,22 @@ def _chart(tenant: Tenant, thread_id: str, run_id: str, spec: PlotSpec | None) -
         TableUnknown: there is a `spec`, and the answer has no rows.
         PlotSpecInvalid: the spec does not fit the rows.
     """
-    answer = _stored(tenant, thread_id, run_id)
-    found = answer.result(tenant)
+    _, key, state = tenant.stored_run(thread_id, run_id)
+    question, found = _question(state), _result(state, tenant)
     if found is None or len(found[0]["rows"]) > _MAX_CHARTED_ROWS:
         if spec:
             raise TableUnknown(1)
         return {"chart": None, "spec": None, "saved": False, "types": {}, "columns": []}
     result, keys = found
-    charts = select_charts(result, answer.question, keys)
+    charts = select_charts(result, question, keys)
     saved = None
     if spec:
         selection: Selection | None = selection_of(spec, result, charts.values())
-        tenant.threads.save_chart(answer.key, run_id, spec.model_dump_json())
+        tenant.threads.save_chart(key, run_id, spec.model_dump_json())
     else:
-        saved = tenant.threads.saved_chart(answer.key, run_id)
-        selection = _selection(answer, result, keys, charts.values(), saved)
-    language = language_of(answer.question)
+        saved = tenant.threads.saved_chart(key, run_id)
+        selection = _selection(state, result, keys, charts.values(), saved)
+    language = language_of(question)
     drawn = draw(selection.result, selection.spec, language, selection.notes) if selection else None
     body = {
         "chart": {"type": drawn.type, "option": drawn.option} if drawn else None,
@@ -152,10 +132,10 @@ def _chart(tenant: Tenant, thread_id: str, run_id: str, spec: PlotSpec | None) -
 
 
 def _selection(
-    answer: _Answer, result: Result, keys: Collection[int], charts: Collection[Selection], saved: str | None
+    state: Mapping[str, Any], result: Result, keys: Collection[int], charts: Collection[Selection], saved: str | None
 ) -> Selection | None:
     """Return the chart with the stored settings, or the one that the answer contains, or the default one."""
-    drawings = answer.state.get("drawn") or []
+    drawings = state.get("drawn") or []
     specs = [saved, *(drawing["spec"] for drawing in drawings[:1])]
     for stored in filter(None, specs):
         try:
@@ -163,24 +143,21 @@ def _selection(
         except PlotSpecInvalid:
             # A chart of several results has columns of its own.
             continue
-    if answer.state.get("charts"):
-        shown = answer.state["charts"][0]["type"]
+    if state.get("charts"):
+        shown = state["charts"][0]["type"]
         return next((chart for chart in charts if chart.spec.chart_type == shown), None)
-    if answer.state.get("output_type") != "dataframe":
+    if state.get("output_type") != "dataframe":
         return None
-    return default_chart(result, answer.question, keys)
+    return default_chart(result, _question(state), keys)
 
 
 def _file(tenant: Tenant, thread_id: str, run_id: str, number: int, suffix: Suffix) -> Response:
-    answer = _stored(tenant, thread_id, run_id)
-    tables = answer.state.get("tables") or []
+    state = tenant.stored_run(thread_id, run_id).state
+    tables = state.get("tables") or []
     if number > len(tables):
         raise TableUnknown(number)
-    with tempfile.TemporaryDirectory() as folder:
-        path = FilePath(folder, f"rows.{suffix}")
-        write_table(tables[number - 1], path)
-        content = path.read_bytes()
-    title = f"{answer.question[:200]}{f' {number}' if len(tables) > 1 else ''}"
+    content = table_bytes(tables[number - 1], f".{suffix}")
+    title = f"{_question(state)[:200]}{f' {number}' if len(tables) > 1 else ''}"
     name, plain = (file_name(text, f".{suffix}") for text in (title, title.encode("ascii", "ignore").decode()))
     disposition = f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name)}"
     return Response(content, media_type=_MEDIA_TYPES[suffix], headers={"Content-Disposition": disposition})

@@ -1,16 +1,14 @@
 """Routes: boards of pinned answers."""
 
-import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from pathlib import Path as FilePath
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from agent.answers.export import write_table
+from agent.answers.export import table_bytes
 from agent.core.failure import error_info
 from agent.errors import InputInvalid
 from agent.messages import Language, Message
@@ -239,7 +237,4 @@ def _figures_csv(shown: Mapping[str, Any]) -> bytes:
         error = (result.get("error") or {}).get("message")
         values = {**pinned, **result, "error": error}
         rows.append([values.get(name) for name in _FIGURES])
-    with tempfile.TemporaryDirectory() as folder:
-        path = FilePath(folder, "figures.csv")
-        write_table(AnswerTable(name="figures", columns=list(_FIGURES), rows=rows), path)
-        return path.read_bytes()
+    return table_bytes(AnswerTable(name="figures", columns=list(_FIGURES), rows=rows), ".csv")

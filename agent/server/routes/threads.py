@@ -1,7 +1,6 @@
 """Routes: stored conversations, and feedback on their last answer."""
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
@@ -12,7 +11,7 @@ from typing_extensions import TypedDict
 
 from agent.conversation.reply import reply_of, status_of
 from agent.conversation.thread_list import MAX_TITLE_CHARS, ListedThread, ThreadList
-from agent.errors import InputInvalid, RunUnknown, ThreadUnknown
+from agent.errors import InputInvalid, ThreadUnknown
 from agent.messages import Message
 from agent.server.runnable import PlainJSON, ServedGraph
 from agent.server.tenants import Tenant, current_list, current_tenant
@@ -44,7 +43,14 @@ def threads_routes(agent: ServedGraph) -> APIRouter:
     @router.get("/runs/{run_id}")
     async def run(thread_id: ThreadId, run_id: RunId) -> dict[str, Any]:
         """The output of one run, by its id in the history."""
-        return await _read(thread_id, partial(_output, run_id))
+        tenant = current_tenant()
+
+        def read() -> dict[str, Any]:
+            output = reply_of(tenant.stored_run(thread_id, run_id).state, thread_id, run_id)
+            plain: dict[str, Any] = PlainJSON().dumpd({**output})
+            return plain
+
+        return await run_in_threadpool(read)
 
     @router.post("/feedback")
     async def feedback(thread_id: ThreadId, feedback: Feedback) -> dict[str, Any]:
@@ -112,10 +118,7 @@ async def _read(thread_id: str, read: Callable[[Tenant, str, str], dict[str, Any
     tenant = current_tenant()
 
     def read_thread() -> dict[str, Any]:
-        graph = tenant.threads.graph_of(thread_id, tuple(tenant.graphs))
-        if graph is None:
-            raise ThreadUnknown(thread_id)
-        plain: dict[str, Any] = PlainJSON().dumpd(read(tenant, graph, thread_id))
+        plain: dict[str, Any] = PlainJSON().dumpd(read(tenant, tenant.graph_of(thread_id), thread_id))
         return plain
 
     return await run_in_threadpool(read_thread)
@@ -147,13 +150,6 @@ def _named_source(tenant: Tenant, state: Mapping[str, Any]) -> str | None:
 def _history(tenant: Tenant, graph: str, thread_id: str) -> dict[str, Any]:
     runs = tenant.threads.runs(tenant.threads.key(graph, thread_id), _MAX_RUNS)
     return {"thread_id": thread_id, "graph": graph, "runs": [_describe_run(run) for run in runs]}
-
-
-def _output(run_id: str, tenant: Tenant, graph: str, thread_id: str) -> dict[str, Any]:
-    run = tenant.threads.run(tenant.threads.key(graph, thread_id), run_id)
-    if run is None:
-        raise RunUnknown(run_id)
-    return {**reply_of(run.checkpoint["channel_values"], thread_id, run_id)}
 
 
 def _describe_run(run: CheckpointTuple) -> dict[str, Any]:
