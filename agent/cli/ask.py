@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from agent.answers.export import SUFFIXES
 from agent.cli.options import AsJson, BaseUrl, LogJson, ModelName, services_of, settings_of
 from agent.cli.text import json_text, printable
 from agent.core.text import valid_json
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 
 
 _CHART_SUFFIXES = (".png", ".html", ".json")
-_TABLE_SUFFIXES = (".csv", ".xlsx", ".parquet")
 _SHOWN_WITH_CHART = ("answer", "sql", "audit", "tables", "clarification")
 
 
@@ -306,7 +306,7 @@ def ask(
             "--output",
             "-o",
             dir_okay=False,
-            callback=_path_with(_TABLE_SUFFIXES),
+            callback=_path_with(SUFFIXES),
             help="Write all rows of the answer, up to DATASPHINX_ROW_LIMIT, to this file: .csv, .xlsx or .parquet.",
         ),
     ] = None,

@@ -68,8 +68,7 @@ def add(name: NewName = None, url: NewUrl = None, allow_writable_account: AllowW
     document = _document()
     if name in _sources_of(document):
         raise typer.BadParameter(f"{name} is in {_file()} already; remove it first.", param_hint="NAME")
-    source = _tested(name, _given(url, "SQLAlchemy URL, such as postgresql://user:password@host/database", "URL"),
-                     allow_writable_account)  # fmt: skip
+    source = _tested(name, url, allow_writable_account)
     _write_source(document, name, source)
     echo(f"{name} is in {Path(_file()).resolve()}. Ask: datasphinx ask QUESTION --source {name}")
 
@@ -134,8 +133,7 @@ def init(name: NewName = None, url: NewUrl = None, allow_writable_account: Allow
         echo(f"{path.resolve()} exists. Add a database to it: datasphinx source add", error=True, color="red")
         raise typer.Exit(USAGE)
     name = _given(name, "Name of the database", "NAME")
-    source = _tested(name, _given(url, "SQLAlchemy URL, such as postgresql://user:password@host/database", "URL"),
-                     allow_writable_account)  # fmt: skip
+    source = _tested(name, url, allow_writable_account)
     folder = Path("knowledge", name)
     path.write_text(_HEAD, encoding="utf-8")
     _write_source(_document(), name, source.model_copy(update={"knowledge": folder}))
@@ -155,13 +153,17 @@ def _given(value: str | None, title: str, argument: str) -> str:
     return value
 
 
-def _tested(name: str, url: str, allow_writable_account: bool) -> "SourceSettings":
-    """Return the settings of a source that can be queried; the report of its check is printed."""
+def _tested(name: str, url: str | None, allow_writable_account: bool) -> "SourceSettings":
+    """Return the settings of a source that can be queried; without `url`, it is asked for on a terminal.
+
+    The report of its check is printed.
+    """
     from pydantic import SecretStr
 
     from agent.settings import SourceSettings
     from agent.sources.check import check_source, format_report
 
+    url = _given(url, "SQLAlchemy URL, such as postgresql://user:password@host/database", "URL")
     source = SourceSettings(url=SecretStr(url), allow_writable_account=allow_writable_account)
     note_untested(name, source)
     result: SourceCheck = check_source(name, source, services_of().limits)
