@@ -4,7 +4,6 @@ import json
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +17,8 @@ COUNT = {"sql": "SELECT COUNT(*) AS orders FROM orders", "assumptions": [], "off
 VALID = {"is_valid": True, "reason": "fine", "issues": [], "corrected_sql": None}
 
 
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch, cache_dir: Path) -> Iterator[FakeOpenAI]:
-    with FakeOpenAI() as fake:
-        monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", fake.base_url)
-        monkeypatch.setenv("DATASPHINX_LLM_MODEL", "fake")
-        monkeypatch.setenv("DATASPHINX_CACHE_DIR", str(cache_dir))
-        yield fake
-
-
-def test_an_answer_with_its_steps_sql_and_cost(server: FakeOpenAI, run: Run) -> None:
-    server.answers = [COUNT, VALID]
+def test_an_answer_with_its_steps_sql_and_cost(model: FakeOpenAI, run: Run) -> None:
+    model.answers = [COUNT, VALID]
     code, out, err = run("ask", "How many orders are there?", "--validation")
     assert code == errors.ANSWERED
     assert COUNT["sql"] in out
@@ -38,8 +28,8 @@ def test_an_answer_with_its_steps_sql_and_cost(server: FakeOpenAI, run: Run) -> 
     assert "✓ execute_sql" in err
 
 
-def test_json_is_one_object_and_nothing_else(server: FakeOpenAI, run: Run) -> None:
-    server.answers = [COUNT]
+def test_json_is_one_object_and_nothing_else(model: FakeOpenAI, run: Run) -> None:
+    model.answers = [COUNT]
     code, out, err = run("ask", "How many orders are there?", "--json")
     output = json.loads(out)
     assert (code, err) == (errors.ANSWERED, "")
@@ -51,11 +41,11 @@ def test_json_is_one_object_and_nothing_else(server: FakeOpenAI, run: Run) -> No
 
 
 def test_a_long_result_is_narrated_and_its_cut_and_assumptions_are_said(
-    server: FakeOpenAI, run: Run, monkeypatch: pytest.MonkeyPatch
+    model: FakeOpenAI, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATASPHINX_ROW_LIMIT", "30")
     statement = {"sql": "SELECT order_id FROM orders", "assumptions": ["cancelled orders count"], "off_topic": False}
-    server.answers = [statement, {"answer": "They are many.", "output_type": "dataframe"}]
+    model.answers = [statement, {"answer": "They are many.", "output_type": "dataframe"}]
     _, out, _ = run("ask", "List all orders")
     assert "They are many." in out
     assert "and 10 more" in out
@@ -67,30 +57,30 @@ def test_version(run: Run) -> None:
     assert run("--version") == (errors.ANSWERED, "0.1.0\n", "")
 
 
-def test_without_validation_it_is_one_call(server: FakeOpenAI, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_validation_it_is_one_call(model: FakeOpenAI, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATASPHINX_ENABLE_SQL_VALIDATION", "true")
-    server.answers = [COUNT]
+    model.answers = [COUNT]
     _, out, _ = run("ask", "How many orders are there?", "--json", "--no-validation")
     assert json.loads(out)["audit"]["llm_calls"] == 1
 
 
-def test_a_source_and_a_form_of_its_own(server: FakeOpenAI, run: Run, tmp_path: Path) -> None:
+def test_a_source_and_a_form_of_its_own(model: FakeOpenAI, run: Run, tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "books.db")
     connection.executescript("CREATE TABLE books (title TEXT, year INTEGER); INSERT INTO books VALUES ('Emma', 1815);")
     connection.close()
-    server.answers = [{**COUNT, "sql": "SELECT title FROM books"}]
+    model.answers = [{**COUNT, "sql": "SELECT title FROM books"}]
     arguments = ("--source", f"sqlite:///{tmp_path}/books.db", "--output-type", "dataframe", "--json")
     code, out, _ = run("ask", "Which books are there?", *arguments)
     assert code == errors.ANSWERED
     assert json.loads(out)["value"] == {"name": "result", "columns": ["title"], "rows": [["Emma"]]}
 
 
-def test_model_and_base_url_from_the_command(server: FakeOpenAI, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_model_and_base_url_from_the_command(model: FakeOpenAI, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", "http://127.0.0.1:1/v1")
-    server.answers = [COUNT]
-    code, _, _ = run("ask", "How many orders?", "--base-url", server.base_url, "--model", "other")
+    model.answers = [COUNT]
+    code, _, _ = run("ask", "How many orders?", "--base-url", model.base_url, "--model", "other")
     assert code == errors.ANSWERED
-    assert server.requests[0]["model"] == "other"
+    assert model.requests[0]["model"] == "other"
 
 
 @pytest.mark.parametrize(
@@ -109,14 +99,14 @@ def test_model_and_base_url_from_the_command(server: FakeOpenAI, run: Run, monke
         ),
     ],
 )
-def test_exit_codes(server: FakeOpenAI, run: Run, arguments: tuple[str, ...], expected: int, says: str) -> None:
-    server.default = {"sql": "", "assumptions": [], "off_topic": True}
+def test_exit_codes(model: FakeOpenAI, run: Run, arguments: tuple[str, ...], expected: int, says: str) -> None:
+    model.default = {"sql": "", "assumptions": [], "off_topic": True}
     code, out, err = run(*arguments)
     assert code == expected
     assert says in (out + err).replace("\n", " ")
 
 
-def test_a_model_that_cannot_be_reached(server: FakeOpenAI, run: Run) -> None:
+def test_a_model_that_cannot_be_reached(model: FakeOpenAI, run: Run) -> None:
     code, out, _ = run("ask", "How many orders?", "--base-url", "http://127.0.0.1:1/v1", "--json")
     assert code == errors.UNREACHABLE
     assert json.loads(out)["error"]["code"] == "model_unreachable"
@@ -154,16 +144,16 @@ def test_a_missing_questions_file_is_a_usage_error(run: Run, tmp_path: Path) -> 
 
 
 @pytest.mark.process
-def test_the_installed_command_answers(server: FakeOpenAI) -> None:
-    server.answers = [COUNT]
+def test_the_installed_command_answers(model: FakeOpenAI) -> None:
+    model.answers = [COUNT]
     command = [str(Path(sys.executable).with_name("datasphinx")), "ask", "How many orders?", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (errors.ANSWERED, "")
     assert json.loads(done.stdout)["value"] == 10127
 
 
-def test_the_rows_are_saved(server: FakeOpenAI, run: Run, tmp_path: Path) -> None:
-    server.answers = [{**COUNT, "sql": "SELECT name FROM regions ORDER BY name"}]
+def test_the_rows_are_saved(model: FakeOpenAI, run: Run, tmp_path: Path) -> None:
+    model.answers = [{**COUNT, "sql": "SELECT name FROM regions ORDER BY name"}]
     code, _, err = run("ask", "Which regions are there?", "-o", str(tmp_path / "regions.csv"))
 
     assert code == errors.ANSWERED and f"output: {tmp_path}/regions.csv" in err
@@ -177,15 +167,15 @@ def test_rows_are_saved_in_known_formats_only(run: Run) -> None:
     assert code == errors.USAGE and "does not end in .csv, .xlsx, .parquet" in " ".join(err.split())
 
 
-def test_an_error_has_no_rows_to_save(server: FakeOpenAI, run: Run, tmp_path: Path) -> None:
-    server.answers = [{"sql": "DROP TABLE orders"}] * 9
+def test_an_error_has_no_rows_to_save(model: FakeOpenAI, run: Run, tmp_path: Path) -> None:
+    model.answers = [{"sql": "DROP TABLE orders"}] * 9
     code, _, _ = run("ask", "How many orders?", "-o", str(tmp_path / "orders.csv"))
 
     assert code == errors.DOMAIN and not (tmp_path / "orders.csv").exists()
 
 
-def test_the_statement_alone(server: FakeOpenAI, run: Run) -> None:
-    server.answers = [COUNT]
+def test_the_statement_alone(model: FakeOpenAI, run: Run) -> None:
+    model.answers = [COUNT]
     code, out, _ = run("ask", "How many orders are there?", "--sql-only", "--json")
 
     output = json.loads(out)
@@ -211,7 +201,7 @@ UNTESTED = "trino://reader@host.invalid:1/hive"
     ],
 )
 def test_an_untested_engine_is_marked_as_experimental(
-    server: FakeOpenAI, run: Run, monkeypatch: pytest.MonkeyPatch, question: str, word: str
+    model: FakeOpenAI, run: Run, monkeypatch: pytest.MonkeyPatch, question: str, word: str
 ) -> None:
     monkeypatch.setattr("agent.sql.engines.find_spec", lambda package: None)
     _, out, err = run("ask", question, "--source", UNTESTED)
@@ -220,7 +210,7 @@ def test_an_untested_engine_is_marked_as_experimental(
 
 
 def test_the_check_of_a_source_marks_an_untested_engine(
-    server: FakeOpenAI, run: Run, monkeypatch: pytest.MonkeyPatch
+    model: FakeOpenAI, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("agent.sql.engines.find_spec", lambda package: None)
     code, out, err = run("source", "check", UNTESTED)
@@ -228,6 +218,6 @@ def test_the_check_of_a_source_marks_an_untested_engine(
     assert err.splitlines()[0].startswith("experimental: ")
 
 
-def test_a_tested_engine_is_not_marked(server: FakeOpenAI, run: Run) -> None:
-    server.answers = [COUNT]
+def test_a_tested_engine_is_not_marked(model: FakeOpenAI, run: Run) -> None:
+    model.answers = [COUNT]
     assert "experimental" not in run("ask", "How many orders are there?")[2]

@@ -3,7 +3,6 @@
 import json
 import re
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +19,6 @@ from tests.fake_openai import FakeOpenAI
 QUESTION = "How many returns has each account?"
 BARS = {"chart_type": "bar", "x": "账号", "y": "returns"}
 DONE = {"answer": "beta has 70 returns, alpha 30."}
-
-
-@pytest.fixture
-def model(monkeypatch: pytest.MonkeyPatch, cache_dir: Path) -> Iterator[FakeOpenAI]:
-    with FakeOpenAI() as fake:
-        monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", fake.base_url)
-        monkeypatch.setenv("DATASPHINX_LLM_MODEL", "fake")
-        monkeypatch.setenv("DATASPHINX_CACHE_DIR", str(cache_dir))
-        yield fake
 
 
 @pytest.fixture

@@ -18,15 +18,6 @@ REGIONS = {**COUNT, "sql": "SELECT name FROM regions ORDER BY name"}
 
 
 @pytest.fixture
-def model(monkeypatch: pytest.MonkeyPatch, cache_dir: Path) -> Iterator[FakeOpenAI]:
-    with FakeOpenAI() as fake:
-        monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", fake.base_url)
-        monkeypatch.setenv("DATASPHINX_LLM_MODEL", "fake")
-        monkeypatch.setenv("DATASPHINX_CACHE_DIR", str(cache_dir))
-        yield fake
-
-
-@pytest.fixture
 def terminal(model: FakeOpenAI) -> Iterator[Terminal]:
     terminal = Terminal()
     terminal.until("› ")

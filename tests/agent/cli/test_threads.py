@@ -29,13 +29,9 @@ QUESTION = "How many orders are there?"
 
 
 @pytest.fixture
-def model(monkeypatch: pytest.MonkeyPatch, cache_dir: Path) -> Iterator[FakeOpenAI]:
-    with FakeOpenAI() as fake:
-        monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", fake.base_url)
-        monkeypatch.setenv("DATASPHINX_LLM_MODEL", "fake")
-        monkeypatch.setenv("DATASPHINX_CACHE_DIR", str(cache_dir))
-        monkeypatch.setenv("DATASPHINX_ENABLE_SQL_VALIDATION", "false")
-        yield fake
+def model(model: FakeOpenAI, monkeypatch: pytest.MonkeyPatch) -> FakeOpenAI:
+    monkeypatch.setenv("DATASPHINX_ENABLE_SQL_VALIDATION", "false")
+    return model
 
 
 def thread_in(out: str) -> str:

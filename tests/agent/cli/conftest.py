@@ -1,0 +1,18 @@
+"""The endpoint of the commands."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fake_openai import FakeOpenAI
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch, cache_dir: Path) -> Iterator[FakeOpenAI]:
+    """A fake endpoint that the settings name."""
+    with FakeOpenAI() as fake:
+        monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", fake.base_url)
+        monkeypatch.setenv("DATASPHINX_LLM_MODEL", "fake")
+        monkeypatch.setenv("DATASPHINX_CACHE_DIR", str(cache_dir))
+        yield fake
