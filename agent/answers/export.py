@@ -18,10 +18,10 @@ SUFFIXES = (".csv", ".xlsx", ".parquet")
 
 _FORMULA = re.compile("^[=+\\-@|%\u2212\u207a\u207b\u207c\ufe62\ufe63\ufe66\ufe6b\uff05\uff0b\uff0d\uff1d\uff20\uff5c]")
 """A spreadsheet evaluates a cell that begins with one of these, also as a full-width, small or superscript form."""
-_INNER_FORMULA = re.compile(
-    '([;\t\r\n\u0085\u2028\u2029][\\s"]*)(?=[=@\uff1d\uff20\ufe66\ufe6b]|[+\\-\uff0b\uff0d\u2212](?!\\s))'
-)
-"""Where a cell may begin in spreadsheets that separate cells by semicolons or tabs. `- ` begins a line of a list."""
+_SEPARATOR = re.compile("([;\t\r\n\u0085\u2028\u2029])")
+"""Where a cell may begin in spreadsheets that separate cells by semicolons or tabs."""
+_INNER_FORMULA = re.compile("[=@\uff1d\uff20\ufe66\ufe6b]|[+\\-\uff0b\uff0d\u2212](?!\\s)")
+"""A formula there; `- ` begins a line of a list."""
 _NUMBER = re.compile("[+\\-\u2212]?(\\d[\\d.,\u00a0\u202f]*|[.,]\\d+)([eE][+-]?\\d+)?\\s?%?")
 
 
@@ -84,13 +84,21 @@ def without_formula(value: Any) -> Any:
     text = _text(value)
     if _NUMBER.fullmatch(text):
         return text
-    # Spreadsheets skip white space, invisible characters and quotes at the beginning of a cell.
-    start = next(
-        (at for at, char in enumerate(text) if char != '"' and unicodedata.category(char)[0] not in "CZ"), len(text)
-    )
-    rest = _INNER_FORMULA.sub(r"\1'", text[start:])
-    mark = "'" if text[:1] in ("\t", "\r", "\n") or _FORMULA.match(rest) else ""
-    return f"{mark}{text[:start]}{rest}"
+    start = _first_visible(text)
+    first, *others = _SEPARATOR.split(text[start:])
+    for position in range(1, len(others), 2):
+        cell = others[position]
+        begin = _first_visible(cell)
+        if _INNER_FORMULA.match(cell, begin):
+            others[position] = f"{cell[:begin]}'{cell[begin:]}"
+    mark = "'" if text[:1] in ("\t", "\r", "\n") or _FORMULA.match(text[start:]) else ""
+    return f"{mark}{text[:start]}{first}{''.join(others)}"
+
+
+def _first_visible(text: str) -> int:
+    """Return the position after the white space, invisible characters and quotes that spreadsheets skip."""
+    visible = (at for at, char in enumerate(text) if char != '"' and unicodedata.category(char)[0] not in "CZ")
+    return next(visible, len(text))
 
 
 def _xlsx(table: AnswerTable) -> bytes:

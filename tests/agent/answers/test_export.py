@@ -7,7 +7,7 @@ import duckdb
 import openpyxl
 import pytest
 
-from agent.answers.export import write_table
+from agent.answers.export import without_formula, write_table
 from agent.types import AnswerTable
 
 TABLE = AnswerTable(
@@ -51,6 +51,22 @@ def test_parquet_keeps_types_and_distinguishes_equal_names(tmp_path: Path) -> No
         ("Zoë; =1+1", 3, 0.5, True, "007", None),
         ("=HYPERLINK(1)", None, 2.0, False, "-3.5", '{"a": 1}'),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("a;\u200b =1", "a;\u200b '=1"),
+        ("\u2060=1", "'\u2060=1"),
+        ('a\n"@b', "a\n\"'@b"),
+        ("a;- b", "a;- b"),
+        ("a;-1;+2", "a;'-1;'+2"),
+        ("\t1", "'\t1"),
+        ("a = b; c", "a = b; c"),
+    ],
+)
+def test_formulas_behind_separators_and_invisible_characters_are_texts(text: str, cell: str) -> None:
+    assert without_formula(text) == cell
 
 
 @pytest.mark.parametrize("suffix", ["csv", "xlsx", "parquet"])
