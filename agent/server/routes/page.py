@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
-    from fastapi.responses import FileResponse
+    from fastapi.responses import FileResponse, HTMLResponse
 
     from agent.server.runnable import ServedGraph
 
@@ -36,6 +36,13 @@ _DOCS_POLICY = (
 )
 
 
+def page_html() -> str:
+    """Return the page with the codes of its languages: those with a file of texts, English first."""
+    codes = sorted((path.stem for path in (WEB / "texts").glob("*.json")), key=lambda code: (code != "en", code))
+    html = (WEB / "index.html").read_text(encoding="utf-8")
+    return html.replace('<meta name="languages" content="en">', f'<meta name="languages" content="{" ".join(codes)}">')
+
+
 def page_policy(ancestors: str = "'none'") -> str:
     """Return the policy of the page; `ancestors` are the origins, separated by spaces, that may show it in a frame."""
     return "; ".join((*_POLICY, f"frame-ancestors {ancestors}"))
@@ -51,6 +58,7 @@ _TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".mjs": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",
+    ".json": "application/json",
     ".svg": "image/svg+xml",
 }
 
@@ -60,7 +68,7 @@ def add_page(app: "FastAPI") -> None:
 
     None of them contains data, so none requires a key. Swagger UI comes from the package `fastapi-offline`.
     """
-    from fastapi.responses import FileResponse, Response
+    from fastapi.responses import FileResponse, HTMLResponse, Response
     from fastapi.staticfiles import StaticFiles
 
     class Assets(StaticFiles):
@@ -70,10 +78,12 @@ def add_page(app: "FastAPI") -> None:
             response.headers.update({**PAGE_HEADERS, **({"content-type": media_type} if media_type else {})})
             return response
 
-    @app.get("/", include_in_schema=False, response_class=FileResponse)
-    def page() -> "FileResponse":
+    html = page_html()
+
+    @app.get("/", include_in_schema=False, response_class=HTMLResponse)
+    def page() -> "HTMLResponse":
         """The page."""
-        return FileResponse(WEB / "index.html", headers=PAGE_HEADERS)
+        return HTMLResponse(html, headers=PAGE_HEADERS)
 
     @app.get("/docs", include_in_schema=False, response_class=FileResponse)
     def docs() -> "FileResponse":
