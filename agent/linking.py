@@ -286,7 +286,10 @@ def fits_budget(source: Source, selection: Iterable[tuple[str, Sequence[str]]], 
 
 
 def _description_tokens(source: Source, key: str, columns: Sequence[str]) -> int:
-    return estimate_tokens(describe(source.shown_catalog, {key: columns}, source.database.quote, values=False))
+    return source.memoized(
+        ("tokens", key, tuple(columns)),
+        lambda: estimate_tokens(describe(source.shown_catalog, {key: columns}, source.database.quote, values=False)),
+    )
 
 
 def _columns_by_words(question: str, source: Source, tables: dict[str, list[str]]) -> dict[str, list[str]]:
