@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from langchain_core.language_models.chat_models import BaseChatModel
 
 from agent.clarify.review import AmbiguityReviewer, NoAmbiguityReviewer, StandardAmbiguityReviewer
-from agent.errors import ConfigurationError
+from agent.errors import ConfigurationError, DriverMissing
 from agent.generation.ability import adapt_profile
 from agent.generation.attempt import SqlWriter, StandardSqlWriter
 from agent.generation.confidence import ConfidenceEstimator, StandardConfidence
@@ -141,7 +141,7 @@ def connect_model(
     if not settings.llm_model:
         raise ConfigurationError("DATASPHINX_LLM_MODEL", Message("model_not_named"))
     if settings.provider:
-        from agent.llm.provider import provider_chat
+        from agent.connect import provider_chat
 
         return ModelClient(provider_chat(settings, _MAX_RETRIES), settings, name=settings.llm_model, is_provider=True)
     url = settings.llm_base_url or OPENAI_URL
@@ -211,3 +211,28 @@ def open_embedder(settings: Settings) -> Embedder | None:
         api_key=settings.llm_api_key,
         timeout_s=settings.llm_timeout_s,
     )
+
+
+def provider_chat(settings: Settings, max_retries: int) -> BaseChatModel:
+    """Return the chat model of `settings.provider`; without a key in the settings, its package finds the key itself.
+
+    Raises:
+        DriverMissing: langchain is not installed.
+        ConfigurationError: the package of the provider is not installed, or its own configuration is incomplete.
+    """
+    try:
+        from langchain.chat_models import init_chat_model
+    except ImportError as error:
+        raise DriverMissing("langchain", "providers") from error
+    options: dict[str, Any] = {"timeout": settings.llm_timeout_s, "max_retries": max_retries}
+    if settings.llm_temperature is not None:
+        options["temperature"] = settings.llm_temperature
+    if settings.llm_api_key:
+        options["api_key"] = settings.llm_api_key
+    try:
+        chat: BaseChatModel = init_chat_model(settings.llm_model, **options)
+    except Exception as error:
+        # The packages of providers raise errors of many types for a missing key, region or project.
+        reason = Message("provider_unavailable", provider=settings.provider, error=" ".join(str(error).split())[:300])
+        raise ConfigurationError("DATASPHINX_LLM_MODEL", reason) from error
+    return chat

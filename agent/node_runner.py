@@ -1,31 +1,83 @@
-"""Wrappers of the nodes: logging, audit, conversion of exceptions into `failure`, and the edges to the next node."""
+"""Wrappers of the nodes: context, logging, audit, conversion of exceptions into `failure`, edges to the next node."""
 
 import logging
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, get_args
 
 from langchain_core.messages import AIMessage
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.errors import GraphBubbleUp
 from langgraph.graph import StateGraph
+from langgraph.runtime import get_runtime
 from langgraph.types import Command
 
 from agent.answers.outputs import failure_output
 from agent.conversation.conversations import CANCELLATION
-from agent.conversation.run_context import RunContext, run_context
 from agent.core.failure import client_failure, failure_of, server_directories, without_server_paths
 from agent.core.redact import without_paths
 from agent.core.text import valid_json
-from agent.errors import DatasphinxError, InternalError
+from agent.errors import DatasphinxError, InputInvalid, InternalError
+from agent.messages import Message
 from agent.record.step import Audit, Step, current_step, merge_audit, new_audit
 from agent.record.telemetry import check_installed, current_run
 from agent.record.telemetry import node as trace_node
 from agent.run_events import LOGGED_ANSWER, chart_bodies, output_body, run_body, step_body
 from agent.services import Services
 from agent.state import Context, new_run
+from agent.types import Clarify, Effort
+
+_CHOICES = {"clarify": get_args(Clarify), "effort": get_args(Effort)}
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """The context of a run."""
+
+    services: Services
+    """Services with the model of the context."""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    """The inputs that the context sets by default."""
+    error: DatasphinxError | None = None
+    """The error of a context that is not valid, or of the settings; the run ends with it."""
+
+
+def run_context(services: Services, names: Mapping[str, Any]) -> RunContext:
+    """Return the context of the current run, with the keys `names`; empty outside of a run."""
+    runtime = get_runtime() if var_child_runnable_config.get() else None
+    given = runtime.context if runtime else None
+    if not given:
+        return RunContext(services)
+    try:
+        values = _checked(given, names)
+        model = values.pop("model", None)
+        return RunContext(services.with_model(model) if model else services, values)
+    except DatasphinxError as error:
+        return RunContext(services, error=error)
+
+
+def _checked(given: Any, names: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a context that are set; an empty text, as forms send it, counts as not set.
+
+    Raises:
+        InputInvalid: a key or a value is not valid.
+    """
+    if not isinstance(given, Mapping):
+        raise InputInvalid("context", Message("value_invalid"))
+    for name, value in given.items():
+        choices = _CHOICES.get(name)
+        if name not in names:
+            raise InputInvalid(f"context.{name}"[:200], Message("one_of", choices=", ".join(names)))
+        if value in (None, ""):
+            continue
+        if not isinstance(value, str):
+            raise InputInvalid(f"context.{name}", Message("not_text"))
+        if choices and value not in choices:
+            raise InputInvalid(f"context.{name}", Message("one_of", choices=", ".join(choices)))
+    return {name: value for name, value in given.items() if value not in (None, "")}
+
 
 logger = logging.getLogger("datasphinx")
 

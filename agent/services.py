@@ -40,7 +40,7 @@ from agent.messages import Message
 from agent.record.credentials import secrets_of
 from agent.record.proposals import ProposalStore
 from agent.record.recorder import RECORD_DELAY_S, Recorder
-from agent.record.step import record_event
+from agent.record.step import current_step, record_event
 from agent.record.store import Store, open_store, sqlite_url
 from agent.record.waiting import report_waiting
 from agent.retrieval.semantic import Embedder
@@ -140,6 +140,7 @@ class Services:
         self.dataset_sources = DatasetSources()
         self.validations = Validations(validations or {})
         self._results: TTLCache[str, ResultCache] = TTLCache(_MAX_RUNS, _RUN_TTL_S)
+        self._run_knowledge: TTLCache[tuple[str, str], Knowledge] = TTLCache(_MAX_RUNS, _RUN_TTL_S)
         self._recorder_override, self._registry_override, self._examples_override = recorder, registry, examples
         self._verified_override = verified
         self.today = today
@@ -419,11 +420,26 @@ class Services:
     def knowledge(self, name: str | None = None) -> Knowledge:
         """Return the business knowledge about this source, by default the first of `choices`, as its files are now.
 
+        All nodes of a run use the knowledge as its files were in the first one.
+
         Raises:
             SourceNotFound: see `settings_of`.
             DriverMissing: the package `pyyaml` is not installed. The sample shop then has no knowledge.
         """
         key = name or self.choices[0]
+        step = current_step.get()
+        if step is None:
+            return self._read_knowledge(key)
+        run = step.previous_audit["trace_id"], key
+        with self._lock:
+            knowledge = self._run_knowledge.get(run)
+        if knowledge is None:
+            knowledge = self._read_knowledge(key)
+            with self._lock:
+                self._run_knowledge[run] = knowledge
+        return knowledge
+
+    def _read_knowledge(self, key: str) -> Knowledge:
         with self._lock:
             folder = self._knowledge_folders.get(key)
         if folder is None:

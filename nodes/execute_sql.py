@@ -6,9 +6,8 @@ from typing import Any
 from agent.answers.outputs import output_type_problem
 from agent.core.failure import failure_of
 from agent.errors import SqlNotGenerated
-from agent.generation.agreement import summary_of
 from agent.generation.attempt import execute_with_repair, is_blank
-from agent.generation.effort import effort_of, validation_of
+from agent.generation.effort import effort_of, summary_of, validation_of
 from agent.record.step import note
 from agent.services import Services
 from agent.sql.compare import canonical_sql

@@ -40,7 +40,7 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
     write = partial(
         writer.write,
         source=source,
-        choose_examples=lambda: services.examples.select(state["question"], source, services.settings_of(name).shots),
+        choose_examples=lambda: services.examples.select(state["question"], source, source.shots),
         today=services.today_of(source),
     )
     try:

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from agent.errors import StatementError, StatementRefused
-from agent.generation.agreement import group_by_result, summary_of
 from agent.generation.attempt import is_blank
 from agent.generation.definitions import departures
-from agent.generation.effort import validation_of
+from agent.generation.effort import group_by_result, summary_of, validation_of
 from agent.generation.prompt import question_messages
 from agent.llm.schemas import SQLValidation
 from agent.record.step import note

@@ -10,6 +10,7 @@ from pydantic import Field
 import prompts
 from agent.analysis.earlier_results import earlier_results_text, readable_results
 from agent.analysis.evidence import evidence_from_calls, unknown_figures
+from agent.answers.description import names_described
 from agent.answers.outputs import choose_output_type
 from agent.charts.echarts import chart_of
 from agent.clarify.review import question_problem
@@ -26,13 +27,31 @@ from agent.schema.describe import one_line
 from agent.settings import Settings
 from agent.state import AnalystState, Conclusion, Observation, ToolCall
 from agent.tools.arguments import read_arguments
-from agent.tools.tool import Arguments, check_known
+from agent.tools.tool import Arguments, Workbench, check_known
 from agent.types import ClarifyingQuestion, Option, Result, masked
 
 _MAX_TEXT = 300
 _MAX_REASON = 500
 _SHOWN_COLUMNS = 8
 _Text = Annotated[str, Field(min_length=1, max_length=_MAX_TEXT)]
+_REMEDY = (
+    "compute what is missing with run_query and name its result in result_ids, or finish without these claims: state "
+    "figures of the results only, each with its name, period and metric, and no causes, forecasts or judgements"
+)
+_MAX_CHARS = 40_000
+"""Maximum length of all calls together, in characters; older calls are shown without their outcome."""
+_CLARIFY_INSTRUCTIONS = {
+    "auto": "Where readings of the question would give different answers, call ask_user; else do not ask.",
+    "always": "Where the question leaves anything open, call ask_user before you compute.",
+}
+_NO_CLARIFY_INSTRUCTION = "Do not ask the user: take the likeliest reading, and say in the answer what you assumed."
+_OUTPUT_INSTRUCTIONS = {
+    "number": "The main result has to be one number: one row with one column.",
+    "plot": "The answer has to be a chart.",
+    "dataframe": "The answer has to be a table.",
+    "string": "The answer has to be text.",
+}
+_MAX_TABLES = 4
 
 
 class Finish(Arguments):
@@ -158,12 +177,6 @@ def _hint_of_columns(result_id: str, result: Result) -> str:
     )
 
 
-_REMEDY = (
-    "compute what is missing with run_query and name its result in result_ids, or finish without these claims: state "
-    "figures of the results only, each with its name, period and metric, and no causes, forecasts or judgements"
-)
-
-
 def _objections(text: str, ids: list[str], state: AnalystState) -> list[Objection]:
     results = [masked(state["results"][result_id]["result"]) for result_id in ids]
     return unsupported_claims(text, results, state["question"], evidence_from_calls(state, ids)) if text else []
@@ -187,22 +200,6 @@ def _ask_user(arguments: AskUser, state: AnalystState, settings: Settings) -> di
         rejected_sql=[],
     )
     return {"clarification": clarification}
-
-
-_MAX_CHARS = 40_000
-"""Maximum length of all calls together, in characters; older calls are shown without their outcome."""
-
-_CLARIFY_INSTRUCTIONS = {
-    "auto": "Where readings of the question would give different answers, call ask_user; else do not ask.",
-    "always": "Where the question leaves anything open, call ask_user before you compute.",
-}
-_NO_CLARIFY_INSTRUCTION = "Do not ask the user: take the likeliest reading, and say in the answer what you assumed."
-_OUTPUT_INSTRUCTIONS = {
-    "number": "The main result has to be one number: one row with one column.",
-    "plot": "The answer has to be a chart.",
-    "dataframe": "The answer has to be a table.",
-    "string": "The answer has to be text.",
-}
 
 
 def step_messages(state: AnalystState, settings: Settings, instructions: str, today: date) -> list[BaseMessage]:
@@ -237,3 +234,30 @@ def _calls(observations: list[Observation]) -> list[str]:
         left -= len(text)
         blocks.insert(0, text)
     return blocks
+
+
+def description_step(state: AnalystState, bench: Workbench) -> dict[str, Any] | None:
+    """Return the next state update: a description of each dataset, then the conclusion with the descriptions.
+
+    Returns None if the question asks for anything else, if a number or chart is requested, or if no dataset could be
+    described.
+    """
+    if state.get("output_type") in ("number", "plot"):
+        return None
+    ids = bench.dataset_ids
+    if bench.asks_database:
+        labels = dict(zip(ids, ids, strict=True))
+    else:
+        # Questions name files without the extension.
+        files = (bench.registry.dataset(dataset_id).name for dataset_id in ids)
+        labels = {name.rpartition(".")[0] or name: dataset_id for name, dataset_id in zip(files, ids, strict=True)}
+    named = names_described(state["question"], labels)
+    if named is None:
+        return None
+    described = [labels[name] for name in named] or ids
+    done = [item["arguments"].get("dataset_id") for item in state["observations"] if item["tool"] == "describe_data"]
+    for dataset_id in described[:_MAX_TABLES]:
+        if dataset_id not in done:
+            arguments = json.dumps({"dataset_id": dataset_id}, ensure_ascii=False)
+            return {"call": ToolCall(tool="describe_data", arguments=arguments, is_given=False)}
+    return {"conclusion": Conclusion(answer="", result_ids=list(state["results"]))} if state["results"] else None

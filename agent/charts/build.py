@@ -7,24 +7,27 @@ from typing import Any
 
 from agent.charts.cells import (
     NUMERIC,
+    AxisKind,
     Number,
+    Scale,
     axis_title,
     clean,
     column,
     label,
+    labels_of,
     number,
     number_text,
     order_of,
     percent,
     places_in_cycle,
     quantile,
+    scale_of,
     sort_keys,
     total,
     type_of_column,
 )
 from agent.charts.figure import Box, ChartData, Figure, Series
 from agent.charts.plot_spec import MAX_SERIES, PlotSpec, check_plot_spec
-from agent.charts.scale import AxisKind, Scale, labels_of, scale_of
 from agent.messages import Language, render
 from agent.types import Result
 

@@ -17,9 +17,8 @@ from matplotlib.dates import AutoDateLocator, DateFormatter
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter
 
-from agent.charts.cells import Number, number_text
+from agent.charts.cells import Number, number_text, time_format
 from agent.charts.figure import COLOURS, Figure, Series, shares
-from agent.charts.scale import time_format
 from agent.messages import CONVENTIONS
 from agent.schema.describe import one_line
 

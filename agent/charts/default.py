@@ -3,9 +3,8 @@
 from collections.abc import Collection, Sequence
 from typing import get_args
 
-from agent.charts.cells import Number, column, number, order_of, places_in_cycle, type_of_column
+from agent.charts.cells import Number, column, labels_of, number, order_of, places_in_cycle, type_of_column
 from agent.charts.plot_spec import ChartType, PlotSpec, check_plot_spec
-from agent.charts.scale import labels_of
 from agent.charts.select import Selection, select_chart
 from agent.charts.wording import asks_for_shares, names_shares, refuses_chart, requested_form
 from agent.errors import PlotSpecInvalid

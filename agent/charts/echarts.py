@@ -10,10 +10,9 @@ from decimal import Decimal
 from typing import Any
 
 from agent.charts.build import figure_of
-from agent.charts.cells import Number
+from agent.charts.cells import Number, time_format
 from agent.charts.figure import COLOURS, Box, ChartData, Figure, Series, share_digits
 from agent.charts.plot_spec import PlotSpec, YFormat
-from agent.charts.scale import time_format
 from agent.charts.select import select_chart
 from agent.messages import LANGUAGES, Language, language_of, render
 from agent.types import AnswerChart, Result

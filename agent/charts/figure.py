@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from agent.charts.cells import Number
+from agent.charts.cells import AxisKind, Number
 from agent.charts.plot_spec import PlotSpec, YFormat
-from agent.charts.scale import AxisKind
 from agent.messages import Language
 
 

@@ -8,9 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from agent.charts.cells import NUMERIC, column, number, type_of_column
+from agent.charts.cells import NUMERIC, column, labels_of, number, type_of_column
 from agent.charts.plot_variants import standard_form
-from agent.charts.scale import labels_of
 from agent.errors import PlotSpecInvalid, SpecProblem
 from agent.schema.spelling import nearest
 from agent.types import Result

@@ -5,9 +5,17 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from agent.charts.cells import NUMERIC, axis_title, column, places_in_cycle, type_of_column
+from agent.charts.cells import (
+    NUMERIC,
+    axis_title,
+    column,
+    is_year_column,
+    labels_of,
+    places_in_cycle,
+    scale_of,
+    type_of_column,
+)
 from agent.charts.plot_spec import MAX_SERIES, ChartType, PlotSpec, check_plot_spec
-from agent.charts.scale import is_year_column, labels_of, scale_of
 from agent.charts.wording import Wish, wish_of
 from agent.errors import PlotSpecInvalid
 from agent.messages import Language, render

@@ -2,15 +2,17 @@
 
 import threading
 import uuid
-from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, aclosing, closing
 from typing import Any, Literal, cast
 
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
+from langchain_core.utils.json import parse_partial_json
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
+from typing_extensions import TypedDict
 
-from agent.conversation.drafts import DraftPiece, Drafts
 from agent.conversation.reply import Reply, reply_of
 from agent.conversation.threads import Threads, config_of
 from agent.core.cancellation import Cancellation
@@ -19,6 +21,44 @@ from agent.datasets.limits import ProgressEvent
 from agent.errors import NothingAsked, ThreadBusy, ThreadUnknown
 from agent.record.waiting import WaitEvent
 from agent.state import Output
+
+
+class DraftPiece(TypedDict):
+    """More text of a draft. Drafts are counted from 1; a piece of the next one says that the last one was rejected."""
+
+    draft: int
+    text: str
+
+
+class Drafts:
+    """Reads the drafts of one run. The model writes each as JSON with the field `answer`."""
+
+    def __init__(self) -> None:
+        """Start without a draft."""
+        self._id: str | None = None
+        self._json = ""
+        self._text = ""
+        self._count = 0
+
+    def read(self, message: BaseMessage) -> Iterator[DraftPiece]:
+        """Yield the text that `message`, a part of a stream of the mode "messages", adds to a draft, if any."""
+        if message.id != self._id:
+            self._id, self._json, self._text = message.id, "", ""
+        self._json += str(message.text)
+        start = self._json.find("{")
+        if start < 0:
+            return
+        try:
+            answer = parse_partial_json(self._json[start:])
+        except ValueError:
+            return
+        text = answer.get("answer") if isinstance(answer, dict) else None
+        if isinstance(text, str) and len(text) > len(self._text) and text.startswith(self._text):
+            if not self._text:
+                self._count += 1
+            added, self._text = text[len(self._text) :], text
+            yield DraftPiece(draft=self._count, text=added)
+
 
 ENDS_WITH_QUESTION = "ends_with_question"
 """Configurable: a run that asks the user ends; the answer comes with the next run on the thread."""

@@ -1,6 +1,6 @@
 """Candidate statements of the embedded model: sampled, parsed, executed, and selected by their likelihood."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
@@ -11,11 +11,11 @@ from sqlglot import exp
 from agent.embedded.constraints import QuestionConstraints
 from agent.embedded.definitions import DefinedColumns
 from agent.embedded.expand import expand
-from agent.embedded.from_branches import from_branches
 from agent.embedded.grammar.statement import StatementGrammar
 from agent.embedded.selection import ExecutedCandidate, Selection, executed_candidate, is_decided, select
 from agent.errors import BudgetExceeded, EmbeddedModelSilent, ModelAnswerUnreadable, PermissionDenied, StatementError
 from agent.llm.client import WrittenText
+from agent.llm.logprobs import Token
 from agent.record.step import note
 from agent.sources.source import Source
 from agent.sql.compare import canonical_sql, is_ordered
@@ -33,6 +33,9 @@ _NO_CONSTRAINTS = QuestionConstraints()
 _TIMEOUT_S = 5.0
 _ROW_LIMIT = 1000
 _BYTE_LIMIT = 5_000_000
+_END = " SELECT "
+_MIN_LOGPROB = -3.9
+"""The least logarithm of the probability of a beginning, which is then tried: 2 %."""
 
 
 class Write(Protocol):
@@ -211,3 +214,41 @@ def with_short_limits(source: Source) -> Source:
         byte_limit=min(_BYTE_LIMIT, limits.byte_limit),
     )
     return replace(source, limits=short_limits)
+
+
+@dataclass(frozen=True)
+class Branch:
+    """The beginning of other statements."""
+
+    start: str
+    logprob: float
+    """The natural logarithm of the probability of `start`, which no statement that begins so can exceed."""
+    grammar: str
+    """The grammar of these statements."""
+
+
+def from_branches(tokens: Sequence[Token], grammar: StatementGrammar) -> list[Branch]:
+    """Return the other beginnings of a statement in its first FROM clause, the most probable first.
+
+    `tokens` are those of the generated statement, of which `grammar` allows all. Statements that begin with SELECT have
+    no branches.
+    """
+    if grammar.joins is None:
+        return []
+    statement = "".join(token.text for token in tokens)
+    roots: dict[str, tuple[float, str]] = {}
+    before, logprob = "", 0.0
+    for token in tokens:
+        if _END in before:
+            break
+        for text, alternative in token.alternatives.items():
+            start, total = before + text, logprob + alternative
+            # Another division of the same statement into tokens is no other beginning.
+            if total >= _MIN_LOGPROB and not statement.startswith(start):
+                root = grammar.joins.root(start)
+                if root and (root not in roots or roots[root][0] < total):
+                    roots[root] = total, start
+        before += token.text
+        logprob += token.logprob
+    ranked = sorted(roots.items(), key=lambda item: -item[1][0])
+    return [Branch(start, total, grammar.with_root(root)) for root, (total, start) in ranked]

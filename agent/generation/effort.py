@@ -1,10 +1,20 @@
-"""The effort of a question: which model calls besides the generation of a statement it may cost."""
+"""The effort of a question: which calls besides the generation of a statement it may cost, and their agreement."""
 
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
+from agent.errors import StatementError
+from agent.record.step import note
+from agent.schema.describe import one_line
 from agent.settings import Settings
+from agent.sources.source import Source
+from agent.sql.compare import comparison_key
 from agent.state import State
-from agent.types import Effort
+from agent.types import Effort, Result, masked
+
+_SHOWN_ROWS = 3
+_MAX_ROW_CHARS = 300
 
 
 def effort_of(state: State, settings: Settings) -> Effort:
@@ -19,3 +29,37 @@ def validation_of(state: State, settings: Settings) -> Literal["never", "if doub
     if is_enabled is None:
         return "never" if effort_of(state, settings) == "low" else "if doubtful"
     return "always" if is_enabled else "never"
+
+
+@dataclass
+class ResultGroup:
+    """The statements that return the same rows, and these rows."""
+
+    result: Result
+    statements: list[str] = field(default_factory=list)
+
+
+def group_by_result(statements: Sequence[str], source: Source) -> list[ResultGroup]:
+    """Execute `statements` under the limits of `source`; return the groups with equal rows, the largest first.
+
+    A statement that fails is left out.
+
+    Raises:
+        Terminal: an error of the database that no other statement would avoid.
+    """
+    groups: dict[Hashable, ResultGroup] = {}
+    for sql in dict.fromkeys(statements):
+        try:
+            result = source.execute(sql)
+        except StatementError as error:
+            note(f"a statement was not compared: {error}")
+            continue
+        groups.setdefault(comparison_key(result, ordered=False), ResultGroup(result)).statements.append(sql)
+    return sorted(groups.values(), key=lambda group: -len(group.statements))
+
+
+def summary_of(result: Result) -> str:
+    """Return the number of rows and the first rows of a result for a prompt, without secret values."""
+    rows = [one_line(str(row), _MAX_ROW_CHARS) for row in masked(result)["rows"][:_SHOWN_ROWS]]
+    count = f"{len(result['rows'])}{' or more' if result['truncated'] else ''} rows"
+    return f"{count}, the first: {'; '.join(rows)}" if rows else "no rows"

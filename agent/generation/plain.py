@@ -19,9 +19,8 @@ from agent.examples.selection import ShownExample, examples_in_prompt
 from agent.generation.attempt import WrittenSql, attempt_context, shown_examples
 from agent.generation.prompt import question_context
 from agent.llm.client import ModelClient
-from agent.llm.parse import clean_sql
+from agent.llm.parse import clean_sql, holds_statement
 from agent.llm.reasoning import without_reasoning
-from agent.llm.statement import holds_statement
 from agent.messages import Message
 from agent.schema.ddl import create_statements
 from agent.sources.source import Source

@@ -5,14 +5,14 @@ questions on a source; a list of all tables is the same beginning of it. Provide
 cache equal beginnings of prompts.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from datetime import date
 
 from langchain_core.messages import BaseMessage
 
 import prompts
 from agent.generation.definitions import definitions_of
-from agent.schema.describe import Selection, describe, literal, quoted_key
+from agent.schema.describe import describe, literal, quoted_key
 from agent.schema.personal import personal_kind
 from agent.schema.words import normal_form
 from agent.sources.source import Source
@@ -53,7 +53,8 @@ def _schema(state: State, source: Source) -> str:
     columns = state["relevant_tables_with_rel_columns"]
     selection = {key: columns[key] for key in sorted(columns)}
     details = source.memoized(
-        ("schema", _as_key(selection)), lambda: describe(source.shown_catalog, selection, source.database.quote)
+        ("schema", tuple((key, tuple(names)) for key, names in selection.items())),
+        lambda: describe(source.shown_catalog, selection, source.database.quote),
     )
     listed = table_list(state, source)
     return f"{_LIST_HEADING}\n{listed}\n\n{_DETAILS_HEADING}\n\n{details}" if listed else details
@@ -63,10 +64,6 @@ def table_list(state: State, source: Source) -> str:
     """Return the list of all tables that is part of the prompts about the question in `state`; "" if there is none."""
     limit = state.get("table_list_tokens", 0)
     return source.table_list(limit) if limit else ""
-
-
-def _as_key(selection: Selection) -> Hashable:
-    return tuple((key, tuple(names)) for key, names in selection.items())
 
 
 def _further_details(state: State, source: Source) -> list[str]:

@@ -5,7 +5,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 from langchain_core.language_models.chat_models import BaseChatModel
@@ -14,10 +14,19 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.constants import TAG_NOSTREAM
 from pydantic import BaseModel
 
+from agent.core.canonical import digest, value_hash
+from agent.core.failure import failure_of
 from agent.core.langsmith import langsmith
 from agent.core.text import valid_text
-from agent.errors import BudgetExceeded, EmbeddedModelSilent, ModelAnswerUnreadable, ModelRejected, ModelUnreachable
-from agent.llm.call_record import Reply, message_bodies, problem_of, reply_body, request_body
+from agent.errors import (
+    BudgetExceeded,
+    DatasphinxError,
+    EmbeddedModelSilent,
+    InternalError,
+    ModelAnswerUnreadable,
+    ModelRejected,
+    ModelUnreachable,
+)
 from agent.llm.capabilities import Capabilities
 from agent.llm.failures import EndpointFailures
 from agent.llm.formats import (
@@ -51,6 +60,83 @@ from agent.record.step import ModelCall, current_step
 from agent.record.telemetry import current_run, record_model_call
 from agent.settings import Settings, provider_of
 from agent.types import EmbeddedOptions
+
+_CUT_OFF_REASONS = {
+    **dict.fromkeys(("length", "max_tokens"), Message("answer_cut_by_tokens")),
+    **dict.fromkeys(("content_filter", "safety", "refusal"), Message("answer_cut_by_filter")),
+}
+"""Reasons of endpoints and providers."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """The outcome of a call: a text and its problem (empty if complete), or an error.
+
+    `usage` is None if unknown. `logprob` and `perplexity` are None unless requested and supported by the endpoint.
+    """
+
+    text: str = ""
+    problem: str = ""
+    usage: TokenUsage | None = None
+    error: Exception | None = None
+    logprob: float | None = None
+    perplexity: float | None = None
+    tokens: Sequence[Token] = ()
+    """The first tokens with their alternatives, if these were requested."""
+
+
+def request_body(schema: str, model: str, options: dict[str, Any], messages: Sequence[BaseMessage]) -> dict[str, Any]:
+    """Return the record of a request: name of the schema, model, decoding options, and messages.
+
+    A grammar and tools are long and follow from the other parts, so only their hashes are recorded.
+    """
+    grammar, tools = options.get("extra_body", {}).get("grammar"), options.get("tools")
+    return {
+        "schema": schema,
+        "model": model,
+        "mode": "tools" if tools else response_format(options).get("type", "text"),
+        "temperature": options.get("temperature"),
+        "seed": options.get("seed"),
+        "grammar_hash": digest(grammar) if grammar else None,
+        "tools_hash": value_hash(tools) if tools else None,
+        "messages": message_bodies(messages),
+    }
+
+
+def message_bodies(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
+    """Return role and content of each message."""
+    return [{"role": message.type, "content": message.content} for message in messages]
+
+
+def reply_body(reply: Reply) -> dict[str, Any]:
+    """Return the record of a reply; `logprob`, `perplexity` and `tokens` only if known."""
+    likelihood = {"logprob": reply.logprob, "perplexity": reply.perplexity}
+    known = {name: value for name, value in likelihood.items() if value is not None}
+    tokens = {"tokens": [list(token) for token in reply.tokens]} if reply.tokens else {}
+    return {"output": reply.text, "problem": reply.problem, **known, **tokens, **_error_body(reply.error)}
+
+
+def problem_of(answer: AIMessage) -> str:
+    """Return why the text of `answer` is incomplete (refused or cut off), or an empty string."""
+    refusal = answer.additional_kwargs.get("refusal")
+    if refusal:
+        return Message("answer_refused", text=str(refusal))
+    names = ("finish_reason", "stop_reason", "stopReason")
+    reason = next((answer.response_metadata[name] for name in names if answer.response_metadata.get(name)), None)
+    return _CUT_OFF_REASONS.get(str(reason).partition(":")[0].lower(), "")
+
+
+def _error_body(error: Exception | None) -> dict[str, Any]:
+    """Return code and facts of an error, and whether the endpoint rejected the response format."""
+    if error is None:
+        return {"error": None}
+    if isinstance(error, DatasphinxError):
+        return {"error": failure_of(error)}
+    import openai
+
+    reason = f"{type(error).__name__}: {error}"
+    return {"error": failure_of(InternalError(reason, "")), "refused_format": isinstance(error, openai.APIStatusError)}
+
 
 _TOO_LONG = re.compile(
     r"context.{0,3}(length|window|size)|maximum context|(prompt|input|request) is too (long|large)|too many tokens",

@@ -4,7 +4,7 @@ import json
 import logging
 from collections.abc import Iterator, Mapping
 from itertools import chain
-from typing import Any
+from typing import Any, cast
 
 import openai
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
@@ -30,6 +30,8 @@ logger = logging.getLogger("datasphinx")
 
 STREAM = {"stream": True, "stream_options": {"include_usage": True}}
 """Fields of a request for a streamed reply; sent as extra fields, so that the client returns the whole reply."""
+_REQUEST_OPTIONS = {"extra_headers": "headers", "extra_query": "params", "timeout": "timeout"}
+"""Names of options of a request by those of the parameters of `chat.completions.create`."""
 _REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_details", "thinking")
 _STREAMED_FIELDS = ("content", "reasoning_content", "reasoning", "refusal")
 
@@ -103,14 +105,28 @@ class EndpointChat(ChatOpenAI):
                 self.capabilities.note_rejected_part(part, error_text(error))
         return self._complete(messages, stop, run_manager, **kwargs)
 
-    def _complete(self, *arguments: Any, **kwargs: Any) -> ChatResult:
+    def _complete(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        payload = self._get_request_payload(messages, stop=stop, **kwargs)
+        fields = {name: payload.pop(name) for name in ("extra_body", *_REQUEST_OPTIONS) if name in payload}
+        options = {_REQUEST_OPTIONS[name]: value for name, value in fields.items() if name in _REQUEST_OPTIONS}
+        body = {**payload, **fields["extra_body"]}
         try:
-            return super()._generate(*arguments, **kwargs)
+            # `chat.completions.create` would convert each field of the request and of the reply.
+            reply = self.root_client.post(
+                "/chat/completions", cast_to=object, body=body, options=cast(openai.RequestOptions, options)
+            )
         except json.JSONDecodeError as error:
             if error.doc.lstrip().startswith("{") and len(error.doc.splitlines()) == 1:
                 raise ValueError("the reply was cut off") from error
             # The content type is JSON, and the body is not.
-            return self._create_chat_result(_body_of(error.doc))
+            reply = _body_of(error.doc)
+        return self._create_chat_result(cast(Any, reply))
 
     def _get_request_payload(self, *arguments: Any, **kwargs: Any) -> dict[str, Any]:
         payload: dict[str, Any] = super()._get_request_payload(*arguments, **kwargs)

@@ -39,7 +39,9 @@ def request_of(
         return body_options({"response_format": {"type": "json_object"}})
     if mode == "text":
         return {}
-    return json_schema_options(schema.__name__, _strict_schema(schema, without))
+    parameters = convert_to_openai_function(schema, strict=True)["parameters"]
+    strict_schema = _without_fields(cast(dict[str, Any], _without_defaults(parameters)), without)
+    return json_schema_options(schema.__name__, strict_schema)
 
 
 def json_schema_options(name: str, schema: dict[str, Any]) -> dict[str, Any]:
@@ -64,11 +66,6 @@ def response_format(options: dict[str, Any]) -> dict[str, Any]:
 
 
 @cache
-def _strict_schema(schema: type[BaseModel], without: frozenset[str]) -> dict[str, Any]:
-    parameters = convert_to_openai_function(schema, strict=True)["parameters"]
-    return _without_fields(cast(dict[str, Any], _without_defaults(parameters)), without)
-
-
 def reasoning_fields(schema: type[BaseModel]) -> frozenset[str]:
     """Return the fields of `schema` in which a model reasons before it answers."""
     return frozenset(schema.reasoning_fields if issubclass(schema, Lenient) else ())

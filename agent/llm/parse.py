@@ -1,19 +1,74 @@
-"""Parse structured answers from model output, which may surround the JSON with reasoning, fences and prose."""
+"""Parse structured answers and statements from model output, which may contain reasoning, fences and prose too."""
 
+import re
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TypeVar
 
+import sqlglot
 from pydantic import BaseModel, ValidationError
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from agent.core.text import valid_json
 from agent.llm.json_text import json_objects, parse_or_none
 from agent.llm.reasoning import without_reasoning
 from agent.llm.schemas import AmbiguityReview, GeneratedSQL, SQLValidation
-from agent.llm.statement import find_statement, holds_statement
 from agent.llm.tool_calls import answer_in_words, call_in_text, call_texts, matching_name
 from agent.messages import Message
 
 Answer = TypeVar("Answer", bound=BaseModel)
+_VERBS = (
+    "INSERT|UPDATE|DELETE|MERGE|REPLACE|DROP|CREATE|ALTER|TRUNCATE|RENAME|GRANT|REVOKE|PRAGMA|ATTACH|DETACH|COPY|"
+    "EXPLAIN|VALUES|TABLE|CALL|EXEC|EXECUTE|PREPARE|DECLARE|SET|RESET|SHOW|DESCRIBE|USE|DO|LOCK|KILL|FLUSH|LOAD|INSTALL|"
+    "IMPORT|EXPORT|VACUUM|ANALYZE|REINDEX|CHECKPOINT|BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|LISTEN|NOTIFY|SHUTDOWN"
+)
+_WRITE = (
+    r"(?:DROP|CREATE|ALTER|TRUNCATE)\s+(?:OR\s+REPLACE\s+)?"
+    r"(?:(?:GLOBAL|LOCAL|TEMP|TEMPORARY|UNIQUE|VIRTUAL|UNLOGGED|MATERIALIZED|EXTERNAL)\s+)*"
+    r"(?:TABLE|VIEW|INDEX|TRIGGER|DATABASE|SCHEMA|FUNCTION|PROCEDURE|USER|ROLE|SEQUENCE|TYPE|EXTENSION|MACRO|SECRET)\b|"
+    r"(?:INSERT|REPLACE)\s+(?:OR\s+\w+\s+|IGNORE\s+)?INTO\b|DELETE\s+FROM\b|MERGE\s+INTO\b|UPDATE\s+\S+\s+SET\b|"
+    r"(?:PRAGMA|ATTACH|DETACH|VACUUM|TRUNCATE)\b"
+)
+_CTE = (
+    r"WITH\s+(?:RECURSIVE\s+)?(?:\w+|\"[^\"]+\"|`[^`]+`|\[[^\]]+\])\s*(?:\([^()]*\)\s*)?"
+    r"AS\s*(?:(?:NOT\s+)?MATERIALIZED\s*)?\("
+)
+_QUERY = rf"(?:\(\s*){{0,20}}+(?:SELECT\b|{_CTE})"
+_COMMENTS = r"(?>(?:\s|--[^\n]*|/\*.*?\*/)*)"
+_STATEMENT = re.compile(rf"{_COMMENTS}(?:(?i:{_QUERY}|{_WRITE})|(?:{_VERBS})\b)", re.DOTALL)
+# After a semicolon, a lower-case keyword is SQL too, but a capitalised word begins a sentence.
+_NEXT_STATEMENT = re.compile(rf"{_STATEMENT.pattern}|{_COMMENTS}(?:(?:{_VERBS.lower()})\b|\Z)", re.DOTALL)
+# Within a sentence, only upper case is a keyword: "I cannot select anything" contains no statement.
+_QUERY_IN_PROSE = re.compile(
+    rf"(?:^[ \t]*|[:：][ \t*]*)(?P<any>(?i:{_QUERY}))|(?<![A-Za-z0-9_.\"'`\[])(?P<upper>{_QUERY})", re.MULTILINE
+)
+_FENCE = re.compile(r"(?P<mark>`{3,}|~{3,})(?P<block>.*?)(?:(?P=mark)|\Z)", re.DOTALL)
+_FENCED_LINE = re.compile(r"^[ \t>]*(?:`{3}|~{3})", re.MULTILINE)
+_LABEL = re.compile(r"[ \t]*(?:(?i:\w*sql\w*|duckdb|postgres|oracle|mariadb)\b|[\w+.-]*(?=[ \t\r]*\n))")
+_INLINE_CODE = re.compile(r"(?<!`)`(?P<code>(?:SELECT|WITH)\s+\S[^`\n]*)`(?!`)", re.IGNORECASE)
+_ELEMENT = re.compile(r"<(?P<tag>sql|query|answer|output|response)>(?P<code>.*?)</(?P=tag)>", re.DOTALL | re.IGNORECASE)
+_QUOTED = re.compile(r"(?P<quote>\"\"\"|'''|[\"'`])(?P<text>.*?)\s*(?P=quote)[\s;.]*", re.DOTALL)
+_OPEN_QUOTES = re.compile(r"\A(?:\"\"\"|''')|(?:\"\"\"|''')\Z")
+_SPAN = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|--[^\n]*|/\*.*?\*/|(?P<end>;)", re.DOTALL)
+# A statement that sqlglot cannot parse must not be cut at a capitalised clause such as "Where".
+_CLAUSE = (
+    "(?i:AND|ANTI|AS|ASOF|CASE|CROSS|ELSE|END|EXCEPT|FETCH|FOR|FROM|FULL|GLOBAL|GROUP|HAVING|IN|INNER|INTERSECT|INTO|IS|"
+    "JOIN|LATERAL|LEFT|LIKE|LIMIT|MINUS|NATURAL|NOT|OFFSET|ON|OPTION|OR|ORDER|OUTER|PARTITION|PIVOT|PREWHERE|QUALIFY|"
+    "RIGHT|SAMPLE|SELECT|SEMI|SETTINGS|START|TABLESAMPLE|THEN|TOP|UNION|UNPIVOT|USING|WHEN|WHERE|WINDOW|WITH)"
+)
+_SENTENCE = re.compile(
+    rf"^[ \t]*(?!{_CLAUSE}\b)(?:\*\*|\#+ |> )?"
+    r"(?:[A-ZА-ЯЁ][a-zа-яё'’]*(?:[ ,:.!]|$)|[\u3000-\u303f\u3400-\u9fff\uff00-\uffef])",
+    re.MULTILINE,
+)
+# Identifiers may contain these characters, so the parser would accept a Chinese sentence as a table alias.
+_CJK_SENTENCE = re.compile(r"^[ \t]*[\u3400-\u9fff][^\n'\"`]*[。！？：，]", re.MULTILINE)
+_FRAGMENT = re.compile(r"(?!\s*[{\[])(?P<columns>[^;]{1,2000}?)\s(?P<from>FROM|from|From)\s+[\w\"`\[(]")
+_IS_CODE = re.compile(r"\w\(|\*|[\w\"`\]]\.[\w\"`\[]|[\"`\[]")
+_MAX_ENDS = 50
+_DIALECTS = ("sqlite", "postgres", "mysql")
+"""Together they cover the quotes and most of the grammar of the other dialects."""
 
 
 def read_answer(text: str, schema: type[Answer], tools: Sequence[str] = ()) -> Answer:
@@ -97,3 +152,116 @@ def _with_clean_sql(answer: Answer) -> Answer:
     if isinstance(answer, SQLValidation) and answer.corrected_sql is not None:
         answer.corrected_sql = clean_sql(answer.corrected_sql) or None
     return answer
+
+
+def find_statement(text: str) -> str:
+    """Return the SQL in `text` without surrounding text and final semicolon, or `text` if there is none.
+
+    Several statements are all kept. A missing SELECT is added.
+
+    >>> find_statement("name, age FROM users"), find_statement("No name can be read FROM users")
+    ('SELECT name, age FROM users', 'No name can be read FROM users')
+    """
+    sql = _strip_quotes(_strip_fences(text))
+    if _lacks_select(sql):
+        sql = f"SELECT {sql}"
+    return _without_tail(sql[_start(sql) or 0 :]).strip().rstrip("; \t\r\n")
+
+
+def holds_statement(text: str) -> bool:
+    """Return whether `text` contains a statement outside of a JSON object."""
+    sql = _strip_quotes(_strip_fences(text))
+    start = _start(sql)
+    return _lacks_select(sql) if start is None else "{" not in sql[:start]
+
+
+def _lacks_select(text: str) -> bool:
+    """Return whether `text` is a query without its SELECT, and cannot be a sentence.
+
+    FROM has to be in upper case, unless a call, a star, a quoted or a qualified name precedes it. The words of a
+    sentence would be aliases: those of columns need AS, and those of tables need AS or a use.
+    """
+    match = None if _STATEMENT.match(text) else _FRAGMENT.match(text)
+    if match is None or not (match["from"] == "FROM" or _IS_CODE.search(match["columns"])):
+        return False
+    query = _query(f"SELECT {text.strip().rstrip(';')}")
+    if query is None or not query.find(exp.From):
+        return False
+    selects = query.find_all(exp.Select)
+    columns = {column.alias for select in selects for column in select.expressions if column.alias}
+    tables = {alias.name for alias in query.find_all(exp.TableAlias) if alias.name}
+    named = {alias.lower() for alias in re.findall(r"\bAS\s+\W?(\w+)", text, re.IGNORECASE)}
+    used = {qualifier.lower() for qualifier in re.findall(r"(\w+)\W?\.", text)}
+    return {alias.lower() for alias in columns} <= named and {alias.lower() for alias in tables} <= named | used
+
+
+def _query(sql: str) -> exp.Query | None:
+    """Return the tree of `sql` in the first dialect that can parse it; None if it is not a query."""
+    for dialect in _DIALECTS:
+        with suppress(SqlglotError, RecursionError):
+            tree = sqlglot.parse_one(sql, dialect=dialect)
+            return tree if isinstance(tree, exp.Query) else None
+    return None
+
+
+def _strip_fences(text: str) -> str:
+    """Return the first fenced block with a statement, else the text outside of fences, else the first block."""
+    fence, start = _FENCE.search(text), _start(text)
+    if start is not None and not _ELEMENT.search(text) and (fence is None or start < fence.start()):
+        # Fence marks after the start of a statement may be inside one of its string literals.
+        is_in_literal = fence is not None and text.count("'", start, fence.start()) % 2 == 1
+        if is_in_literal or not _FENCED_LINE.search(text):
+            return text
+    labelled = [match["block"] for match in _FENCE.finditer(text)]
+    blocks = [block if _STATEMENT.match(block) else _LABEL.sub("", block, count=1) for block in labelled]
+    code_spans = [match["code"] for pattern in (_INLINE_CODE, _ELEMENT) for match in pattern.finditer(text)]
+    for block in [*blocks, *code_spans]:
+        if _STATEMENT.match(_strip_quotes(block)):
+            return block
+    text_outside = _FENCE.sub("\n\n", text)
+    return text_outside if _start(text_outside) is not None or not blocks else blocks[0]
+
+
+def _strip_quotes(text: str) -> str:
+    text = text.strip()
+    match = _QUOTED.fullmatch(text)
+    if match and _STATEMENT.match(match["text"]):
+        return match["text"].strip()
+    return _OPEN_QUOTES.sub("", text).strip()
+
+
+def _start(sql: str) -> int | None:
+    """Return the index where the statement begins, or None."""
+    queries = [match.start("any" if match["any"] else "upper") for match in _QUERY_IN_PROSE.finditer(sql)]
+    first = 0 if _STATEMENT.match(sql) else next(iter(queries), None)
+    if first is not None and sql.startswith("Select", first):
+        # "Select the best customers: SELECT ..." starts with a sentence.
+        return next((at for at in queries if at > first and sql[:at].rstrip().endswith((":", "："))), first)
+    return first
+
+
+def _without_tail(sql: str) -> str:
+    """Return `sql` without the prose after it."""
+    for span in _SPAN.finditer(sql):
+        if span["end"] and not _NEXT_STATEMENT.match(sql, span.end()):
+            return sql[: span.start()]
+        if span["end"] and re.fullmatch(_COMMENTS, sql[span.end() :], re.DOTALL):
+            return sql[: span.start()]
+    ends = [match.start() for match in _SENTENCE.finditer(sql) if match.start()]
+    if not ends or (_parses(sql) and not _CJK_SENTENCE.search(sql)):
+        return sql
+    for end in ends[:_MAX_ENDS]:
+        head = sql[:end].rstrip()
+        if not head.endswith(",") and _parses(head):
+            return head
+    return sql
+
+
+def _parses(sql: str) -> bool:
+    for dialect in _DIALECTS:
+        try:
+            sqlglot.parse(sql, dialect=dialect)
+        except (SqlglotError, RecursionError):
+            continue
+        return True
+    return False

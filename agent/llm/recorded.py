@@ -9,8 +9,7 @@ from langchain_core.messages import BaseMessage
 from pydantic import BaseModel
 
 from agent.errors import BudgetExceeded, DatasphinxError, ModelRejected, ModelUnreachable
-from agent.llm.call_record import Reply, message_bodies
-from agent.llm.client import ModelClient, WrittenText
+from agent.llm.client import ModelClient, Reply, WrittenText, message_bodies
 from agent.llm.formats import Tools, format_messages, reasoning_fields
 from agent.llm.logprobs import Token
 from agent.llm.parse import Answer

@@ -1,5 +1,6 @@
 """Check a spec against its datasets: names, types of values, aggregations, derived columns, and sizes."""
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -29,7 +30,6 @@ from agent.queryspec.dates import read_date, read_span
 from agent.queryspec.expression_types import type_of
 from agent.queryspec.expressions import ORDERED, Call, Node, names_in, parse, walk, windows_in
 from agent.queryspec.keys import can_be_compared
-from agent.queryspec.patterns import check_pattern
 from agent.queryspec.spec import (
     MAX_VALUES,
     Aggregation,
@@ -54,6 +54,35 @@ from agent.queryspec.spec import (
     schema_problems,
 )
 from agent.schema.catalog import TypeClass
+
+MAX_REPEATS = 100
+_PART = re.compile(
+    r"\\[dDwWsSbBAnrtf.\\+*?()|\[\]{}^$/\-]|\[\^?(?:\\[dDwWsSnrt\\\]\[^\-./]|[^\\\[\]])+\]"
+    r"|\((?:\?:|\?i\)|(?!\?))|\)|(?P<repeat>[*+?]\??|\{(?P<low>\d+)(?:,(?P<high>\d*))?\}\??)|[.^$|]"
+    r"|[^\\\[\]{}()*+?.^$|]"
+)
+
+
+def check_pattern(pattern: str) -> None:
+    """Check that `pattern` is a regular expression that can be matched in time linear in the text.
+
+    Raises:
+        ValueError: It is invalid, or uses lookaround, backreferences or other syntax that is not common.
+    """
+    at, is_repeated = 0, False
+    while at < len(pattern):
+        part = _PART.match(pattern, at)
+        if part is None or (part[0] == "(?i)" and at) or (part["repeat"] and is_repeated):
+            raise ValueError(f"{pattern[at : at + 4]!r} at character {at + 1} is not supported in a regular expression")
+        repeats = [int(number) for number in part.group("low", "high") if number]
+        if repeats and max(repeats) > MAX_REPEATS:
+            raise ValueError(f"a regular expression repeats at most {MAX_REPEATS} times, not {part[0]}")
+        at, is_repeated = part.end(), bool(part["repeat"])
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"the regular expression is invalid: {error}") from None
+
 
 _COMPARED: tuple[TypeClass, ...] = ("number", "text", "date", "datetime")
 

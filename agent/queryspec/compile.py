@@ -271,10 +271,10 @@ class _Compiler:
         return Column(as_text(node, place.column, self.dialect) if kind == "text" else node, kind)
 
     def _row_writer(self) -> ExpressionWriter:
-        return ExpressionWriter(self._row_operand, self._row_type, self.bound)
+        def row_type(name: str) -> TypeClass:
+            return self.row_types.get(name) or self._resolve(name).column.type_class
 
-    def _row_type(self, name: str) -> TypeClass:
-        return self.row_types.get(name) or self._resolve(name).column.type_class
+        return ExpressionWriter(self._row_operand, row_type, self.bound)
 
     def _row_operand(self, name: str) -> exp.Expr:
         """Return a column of the rows, or one derived from them, with a number as floating-point."""

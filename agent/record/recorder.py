@@ -140,6 +140,8 @@ class Recorder:
 
 
 def _log(event: Event) -> None:
+    if not logger.isEnabledFor(logging.INFO):
+        return
     facts = {name: event.body[name] for name in _LOG_FIELDS if name in event.body}
     error = event.body.get("error")
     if isinstance(error, Mapping):

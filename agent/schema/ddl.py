@@ -22,7 +22,7 @@ def create_statements(catalog: Catalog, selection: Selection, quote: Callable[[s
 
 def _create_statement(table: Table, names: set[str], catalog: Catalog, quote: Callable[[str], str]) -> str:
     columns = [column for column in table.columns if column.name in names]
-    lines = [(_column(table, column, quote), _remark(catalog, table, column)) for column in columns]
+    lines = [_column(catalog, table, column, quote) for column in columns]
     lines += _constraints(table, names, catalog, quote)
     ends = [","] * (len(lines) - 1) + [""]
     body = "\n".join(f"  {text}{end}{remark}" for (text, remark), end in zip(lines, ends, strict=True))
@@ -30,16 +30,13 @@ def _create_statement(table: Table, names: set[str], catalog: Catalog, quote: Ca
     return f"{comment}CREATE TABLE {quoted_key(table, quote)} (\n{body}\n);"
 
 
-def _column(table: Table, column: Column, quote: Callable[[str], str]) -> str:
+def _column(catalog: Catalog, table: Table, column: Column, quote: Callable[[str], str]) -> tuple[str, str]:
+    """Return the declaration of a column and the comment that follows it, if any."""
     key = " PRIMARY KEY" if table.primary_key == (column.name,) else ""
-    return f"{quote(column.name)} {column.type}{key}"
-
-
-def _remark(catalog: Catalog, table: Table, column: Column) -> str:
     values = ", ".join(map(literal, _values(catalog, table, column)))
     parts = [one_line(column.comment, 200) if column.comment else "", values]
     text = "; ".join(filter(None, parts))
-    return f" -- {text}" if text else ""
+    return f"{quote(column.name)} {column.type}{key}", f" -- {text}" if text else ""
 
 
 def _values(catalog: Catalog, table: Table, column: Column) -> Sequence[str]:

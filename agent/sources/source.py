@@ -67,6 +67,8 @@ class Source:
     """The operator's text for all prompts about the source."""
     knowledge: SourceKnowledge = NO_SOURCE_KNOWLEDGE
     """The business knowledge about the source."""
+    shots: int | None = None
+    """The number of few-shot examples in prompts about the source; None for that of all sources."""
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
     _memory: LRUCache[Hashable, Any] = field(
         default_factory=partial(LRUCache, _MAX_MEMOIZED), init=False, repr=False, compare=False
@@ -217,9 +219,11 @@ class Source:
     @property
     def is_superseded(self) -> bool:
         """Whether background work has since sampled tables for which there was no time when the source was opened."""
+        if self._is_profiled:
+            return False
         background = self.background
         is_done = background is not None and not background.is_running and background.error is None
-        return is_done and not self._is_profiled and self.loader.is_cached
+        return is_done and self.loader.is_cached
 
     @cached_property
     def _is_profiled(self) -> bool:
@@ -241,7 +245,14 @@ class Source:
         access = self.loader.access(catalog)
         catalog = _mark_denied(catalog, access)
         source = Source(
-            self.database, catalog, index, self.limits, self.loader, access, own_instructions=self.own_instructions
+            self.database,
+            catalog,
+            index,
+            self.limits,
+            self.loader,
+            access,
+            own_instructions=self.own_instructions,
+            shots=self.shots,
         )
         return source.with_knowledge(self.knowledge.knowledge) if self.knowledge.knowledge.hash else source
 
@@ -364,7 +375,7 @@ def open_source(
     is_current = entry is None or bool(stamp) and stamp == entry.stamp
     background = loader.start(catalog, is_current=is_current) if is_due and cache_dir else None
     catalog = _mark_denied(catalog, access)
-    source = Source(database, catalog, index, limits, loader, access, background, instructions)
+    source = Source(database, catalog, index, limits, loader, access, background, instructions, shots=settings.shots)
     return source.with_knowledge(knowledge) if knowledge.hash else source
 
 

@@ -195,17 +195,13 @@ _EXACT_DIALECTS: dict[str, Callable[[], type[Dialect]]] = {
 
 
 @cache
-def _exact_class(dialect: str) -> type[Dialect] | str:
-    return _EXACT_DIALECTS[dialect]() if dialect in _EXACT_DIALECTS else dialect
-
-
 def exact_dialect(dialect: str) -> Dialect:
     """Return the sqlglot dialect that parses and prints the SQL of `dialect` without changing its meaning.
 
     Raises:
         ValueError: sqlglot does not support this dialect.
     """
-    return Dialect.get_or_raise(_exact_class(dialect))
+    return Dialect.get_or_raise(_EXACT_DIALECTS[dialect]() if dialect in _EXACT_DIALECTS else dialect)
 
 
 def loses_literals(before: Sequence[Token], after: Sequence[Token], tree: exp.Expr, dialect: str) -> bool:

@@ -6,7 +6,7 @@ subqueries around it see no others. The method is query modification (Stonebrake
 final text is parsed again, and every reference in it is verified.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from secrets import token_hex
 from typing import Any
@@ -20,8 +20,7 @@ from agent.schema.catalog import IGNORES_CASE, Catalog, Table
 from agent.sql.dialects import print_statement
 from agent.sql.guard import check, parse
 from agent.sql.guard.tables import names_cte
-from agent.sql.output_names import name_outputs
-from agent.sql.parameters import escape, insert_parameters
+from agent.sql.parameters import escape, insert_parameters, without_markers
 from agent.sql.row_barrier import WITH_BARRIER, cte_name, filtered_table, is_leakproof, permitted_rows
 
 _SETTING = "row_rules"
@@ -37,6 +36,11 @@ _MOVED_ARGUMENTS = {"joins", "pivots", "laterals", "sample", "alias"}
 """Arguments of a table reference that are moved to the subquery replacing it."""
 _CLOSED = {"deny", "false"}
 """Rules that permit no rows."""
+_NAMED_BY_TEXT = {"sqlite", "duckdb", "mysql"}
+_NAMED_OUTPUTS = (exp.Alias, exp.Aliases, exp.Column, exp.Columns, exp.Star)
+_MAX_LENGTHS = {"mysql": 64}
+"""Maximum length of column names in derived tables, in characters."""
+_BASIC_PLANE = 0xFFFF
 
 
 def _parse_predicate(text: str, table: Table, catalog: Catalog) -> exp.Expr:
@@ -431,3 +435,38 @@ def _fold(identifier: exp.Expr, dialect: str) -> str:
 
 def _lower(parts: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(part.lower() for part in parts)
+
+
+def name_outputs(tree: exp.Expr, tables: Collection[exp.Table], dialect: str) -> None:
+    """Give each unnamed output of `tree` that contains one of `tables` an alias: its current text, cut if too long."""
+    if dialect not in _NAMED_BY_TEXT:
+        return
+    restricted = {id(table) for table in tables}
+    names: list[tuple[exp.Expr, str]] = []
+    for select in tree.find_all(exp.Select):
+        names_in_use = {output.alias_or_name for output in select.expressions}
+        for output in select.expressions:
+            if isinstance(output, _NAMED_OUTPUTS) or output.alias:
+                continue
+            if any(id(table) in restricted for table in output.find_all(exp.Table)):
+                name = _output_name(output, names_in_use, dialect)
+                names_in_use.add(name)
+                names.append((output, name))
+    for output, name in names:
+        # Print all texts before replacing any output: outputs may be nested.
+        alias = exp.Alias(alias=exp.to_identifier(name, quoted=True))
+        output.replace(alias)
+        alias.set("this", output)
+
+
+def _output_name(output: exp.Expr, names_in_use: Collection[str], dialect: str) -> str:
+    """Return the text of `output` as a name; if it has to be cut, a name that is not in `names_in_use`."""
+    text = " ".join(print_statement(without_markers(output), dialect).split())
+    if dialect == "mysql":
+        text = "".join(character if ord(character) <= _BASIC_PLANE else "?" for character in text)
+    longest = _MAX_LENGTHS.get(dialect, len(text))
+    name, number = text[:longest].rstrip(), 1
+    while len(text) > longest and name in names_in_use:
+        number += 1
+        name = f"{text[: longest - len(str(number)) - 1].rstrip()} {number}"
+    return name

@@ -70,9 +70,9 @@ def names_columns_after_secrets(sql: str, catalog: Catalog) -> bool:
     except ValueError:
         # The guard rejects statements that cannot be parsed.
         return False
-    if not any(_has_secrets(node, catalog) for tree in trees for node in tree.find_all(exp.Table)):
-        return False
     pivots = [node for tree in trees for node in tree.find_all(exp.Pivot)]
+    if not pivots or not any(_has_secrets(node, catalog) for tree in trees for node in tree.find_all(exp.Table)):
+        return False
     return any(not node.args.get("unpivot") and _pivots_on_secrets(node, catalog) for node in pivots)
 
 

@@ -27,6 +27,7 @@ _log = logging.getLogger(__name__)
 
 # The same statement is validated two or three times per question: when generated, checked and run.
 _valid_statements: StatementCache[None] = StatementCache()
+_statement_remarks: "StatementCache[tuple[Remark, ...]]" = StatementCache()
 
 _STRICT = {"postgres", "redshift", "duckdb", "clickhouse", "trino", "bigquery"}
 """Engines that reject comparisons of text with numbers; the others convert the text, to zero or NULL if it is not a
@@ -89,7 +90,7 @@ def _check_names_and_types(sql: str, catalog: Catalog) -> None:
         if query is None and catalog.dialect in {"postgres", "redshift"}:
             # On PostgreSQL a name that is not a column may call a function of the row.
             raise StatementUnsound((Message("names_unresolved"),))
-        problems = problems_of(query)
+        problems = tuple(remark.text for remark in _remarks(sql, query) if remark.is_problem) if query else ()
         if problems:
             raise StatementUnsound(problems)
 
@@ -419,11 +420,6 @@ def _compared_texts(query: ResolvedQuery, *, excluded: bool) -> list[tuple[str, 
 CHECKS: tuple[Check, ...] = (sums_of_text, mismatched_comparisons, ungrouped_columns, keyless_joins, cartesian_products)
 
 
-def problems_of(query: ResolvedQuery | None) -> tuple[str, ...]:
-    """Return the reasons for which the database would certainly reject `query`."""
-    return tuple(remark.text for remark in _remarks(query) if remark.is_problem) if query else ()
-
-
 def warnings_of(sql: str, catalog: Catalog, values: Callable[[], ValueLookup] | None = None) -> tuple[str, ...]:
     """Return warnings about a query; none if its names cannot be resolved.
 
@@ -432,7 +428,8 @@ def warnings_of(sql: str, catalog: Catalog, values: Callable[[], ValueLookup] | 
     query = resolved_query(sql, catalog)
     if query is None:
         return ()
-    warnings = [remark for remark in _remarks(query) if not remark.is_problem]
+    text, _ = sanitize(sql, catalog.dialect, catalog.readable)
+    warnings = [remark for remark in _remarks(text or sql, query) if not remark.is_problem]
     return tuple(dict.fromkeys(remark.text for remark in [*warnings, *_about_literals(query, values)]))
 
 
@@ -441,13 +438,18 @@ def names_similar_value(warning: str) -> bool:
     return _NEAREST in warning
 
 
-def _remarks(query: ResolvedQuery) -> list[Remark]:
-    try:
-        return list(dict.fromkeys(remark for check in CHECKS for remark in check(query)))
-    except Exception:
-        # A defect in a check must not block a statement; the database then decides.
-        _log.exception("the static checks failed on a statement")
-        return []
+def _remarks(sql: str, query: ResolvedQuery) -> tuple[Remark, ...]:
+    """Return the problems and warnings of the statement `sql`, which resolves to `query`."""
+
+    def check() -> tuple[Remark, ...]:
+        try:
+            return tuple(dict.fromkeys(remark for check in CHECKS for remark in check(query)))
+        except Exception:
+            # A defect in a check must not block a statement; the database then decides.
+            _log.exception("the static checks failed on a statement")
+            return ()
+
+    return _statement_remarks.value(sql, query.catalog, check)
 
 
 def _about_literals(query: ResolvedQuery, values: Callable[[], ValueLookup] | None) -> list[Remark]:

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from agent.analysis.description import description_step
 from agent.analysis.embedded import embedded_step
-from agent.analysis.planning import CONTROLS, apply_control, control_schemas, step_messages
+from agent.analysis.planning import CONTROLS, apply_control, control_schemas, description_step, step_messages
 from agent.analysis.start import start_analysis
 from agent.analysis.workbench import rejected_update, workbench
 from agent.core.failure import failure_of

@@ -24,7 +24,7 @@ from agent.evals.experiments.log import (
 from agent.evals.match import execution_match
 from agent.evals.options import MatchRule
 from agent.llm.client import ModelClient
-from agent.llm.statement import holds_statement
+from agent.llm.parse import holds_statement
 from agent.record.events import Event
 from agent.record.recorder import Recorder
 from agent.record.step import Step, current_step, new_audit

@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.answers.filters import condition_words
-from agent.answers.restatement import restated
-from agent.answers.sentences import sentence_of
+from agent.answers.sentences import condition_words, restated, sentence_of
 from agent.grounding.claims import unsupported_claims
 from agent.grounding.evidence import Evidence
 from agent.messages import LANGUAGES, Language, language_of

@@ -8,11 +8,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from agent.charts.cells import NUMERIC, column, number, type_of_column
+from agent.charts.cells import NUMERIC, column, labels_of, number, type_of_column
 from agent.charts.echarts import draw
 from agent.charts.plot_spec import PlotSpec
 from agent.charts.png import draw_png
-from agent.charts.scale import labels_of
 from agent.charts.select import select_chart
 from agent.errors import PlotSpecInvalid
 from agent.sql.rows import json_safe

@@ -3,8 +3,7 @@ from typing import Any
 
 import pytest
 
-from agent.embedded.candidates import sample_texts
-from agent.embedded.from_branches import from_branches
+from agent.embedded.candidates import from_branches, sample_texts
 from agent.embedded.grammar.statement import StatementGrammar, statement_grammar
 from agent.errors import BudgetExceeded, DatasphinxError, EmbeddedModelSilent, ModelAnswerUnreadable
 from agent.llm.client import WrittenText

@@ -1,6 +1,6 @@
 """Forms of questions: different questions have different forms, other wordings of a question have the same."""
 
-from agent.knowledge.question_form import Key, numbers_and_dates, read_question
+from agent.knowledge.verified import Key, numbers_and_dates, read_question
 
 TABLES = frozenset({"custom", "order", "product", "return"})
 DIFFERENT = (

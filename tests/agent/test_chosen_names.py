@@ -2,8 +2,8 @@
 
 import pytest
 
+from agent.linking import matching_column, matching_tables, unknown_names
 from agent.schema.catalog import Catalog, Column, Table
-from agent.schema.chosen_names import matching_column, matching_tables, unknown_names
 
 TABLES = [
     Table("orders", (Column("id", "INT"),)),
