@@ -1,5 +1,6 @@
 """The filters of a query in words."""
 
+import re
 from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Any
@@ -9,6 +10,7 @@ from babel.dates import format_date
 from agent.answers.text import format_measure, joined
 from agent.messages import Language, render
 from agent.schema.describe import one_line
+from agent.schema.words import words
 from agent.types import QueryCondition, QuerySummary
 
 _VALUE_CHARS = 40
@@ -31,14 +33,44 @@ def condition_words(conditions: Sequence[QueryCondition], language: Language) ->
     return [_words(condition, language) for condition in conditions]
 
 
+def unstated_filters(conditions: Sequence[QueryCondition], stated: Sequence[str], language: Language) -> list[str]:
+    """Return `conditions` in words, without those that one of the texts `stated` contains.
+
+    A text contains a condition if it is its value, or has all its values and, unless these are texts or a period, a
+    word of its column.
+    """
+    return [
+        text
+        for condition, text in zip(conditions, condition_words(conditions, language), strict=True)
+        if not any(_is_stated(condition, other, language) for other in stated)
+    ]
+
+
+def _is_stated(condition: QueryCondition, text: str, language: Language) -> bool:
+    values = _values(condition, language)
+    names_rows = condition["operator"] == "during" or all(isinstance(value, str) for value in condition["values"])
+    if text in values:
+        return True
+    is_named = bool(values and names_rows) or not words(text).isdisjoint(words(condition["column"]))
+    # Words of other scripts are followed by endings, and in Chinese by other words.
+    patterns = (rf"(?<![0-9A-Za-z]){re.escape(value)}(?![0-9A-Za-z])" for value in values)
+    return is_named and all(re.search(pattern, text, re.IGNORECASE) for pattern in patterns)
+
+
+def _values(condition: QueryCondition, language: Language) -> list[str]:
+    if condition["operator"] == "during":
+        first, last = map(date.fromisoformat, condition["values"])
+        return [period_words(first, last, language)]
+    return [_value(value, one_line(condition["column"]), language) for value in condition["values"]]
+
+
 def _words(condition: QueryCondition, language: Language) -> str:
-    column, operator, values = one_line(condition["column"]), condition["operator"], condition["values"]
+    column, operator = one_line(condition["column"]), condition["operator"]
     if operator in {"missing", "present"}:
         return render(f"filter_{operator}", language, column=column)
+    shown = _values(condition, language)
     if operator == "during":
-        first, last = date.fromisoformat(values[0]), date.fromisoformat(values[1])
-        return f"{column} = {period_words(first, last, language)}"
-    shown = [_value(value, column, language) for value in values]
+        return f"{column} = {shown[0]}"
     if operator == "between":
         return render("filter_range", language, column=column, first=shown[0], last=shown[1])
     if operator in {"contains", "lacks", "starts", "ends"}:
