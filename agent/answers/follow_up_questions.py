@@ -79,7 +79,7 @@ class _Query:
     rows: exp.Select
     """The FROM clause, the joins and the filters, without outputs."""
     tables: Mapping[str, Table]
-    """The tables by alias."""
+    """The tables by alias, the main one first."""
     main: str
     """The alias of the table that has one row for each of the rows."""
     figure: _Figure
@@ -319,6 +319,7 @@ def _read_select(tree: exp.Expr, source: Source) -> _Query | None:
     grouped = {(column.table, column.name.lower()) for column in (group.find_all(exp.Column) if group else ())}
     figures = (_figure(output, main, tables[main], source) for output in select.expressions)
     figure = next(filter(None, figures), _COUNT)
+    tables = {main: tables.pop(main), **tables}
     return _Query(exp.Select(**clauses).copy(), tables, main, figure, frozenset(grouped))
 
 
