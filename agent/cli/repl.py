@@ -190,7 +190,8 @@ class _Repl:
         elif self._source:
             inputs["source"] = self._source
         reply = self._talk.say(inputs)
-        self._last, self._is_asked = reply, reply["status"] == "clarification"
+        # After an error the clarifying question may still be open.
+        self._last, self._is_asked = reply, bool(reply["clarification"])
         render.show({**reply, "thread_id": None}, self._console, details=False)
 
     def _sources(self, name: str) -> None:

@@ -12,6 +12,7 @@ export const TEXTS = {
     zh: "就表格文件提问：把它拖到页面任意位置，或在此选择",
   },
   start_questions: { en: "Questions to start with", ru: "С чего начать", zh: "可以这样问" },
+  follow_ups: { en: "Questions to ask next", ru: "Что спросить дальше", zh: "接下来可以问" },
   tables: { en: "Tables", ru: "Таблицы", zh: "数据表" },
   tables_shown: { en: "{shown} of {count} tables", ru: "таблиц: {shown} из {count}", zh: "{count} 个表中的 {shown} 个" },
   keys_hint: {
