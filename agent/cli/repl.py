@@ -32,7 +32,7 @@ _COMMANDS = {
     "/help": "list these commands",
     "/exit": "leave; Ctrl-D does it too",
 }
-_SUGGEST_S = 1.0
+_SUGGEST_S = 3.0
 """Time for follow-up questions in seconds, which the prompt waits for."""
 _WELCOME = "Ask a question about your data. /help lists the commands, Ctrl-C cancels a question, Ctrl-D leaves."
 
@@ -200,7 +200,7 @@ class _Repl:
         self._suggest(reply)
 
     def _suggest(self, reply: "Reply") -> None:
-        """Print the follow-up questions on an answer that are found within a second, if its source is known."""
+        """Print the follow-up questions on an answer that are found within three seconds, if its source is known."""
         from rich.text import Text
 
         from agent.answers.follow_up_questions import follow_up_questions
