@@ -125,8 +125,8 @@ class _Questions:
     """The questions that follow a query."""
 
     def __init__(self, query: _Query, source: Source, language: Language, stop: Cancellation | None) -> None:
-        self._query, self._source, self._language, self._stop = query, source, language, stop
-        self._filters = list(_filters(query, source))
+        self.query, self.source, self.language, self.stop = query, source, language, stop
+        self.filters = list(_filters(query, source))
 
     def candidates(self) -> Iterator[Candidate[str]]:
         """Yield the questions, one of each kind first."""
@@ -138,32 +138,32 @@ class _Questions:
 
         A filter for one value of the column is removed.
         """
-        query = self._query
-        equal = {each.place: each.node for each in self._filters if each.condition["operator"] == "="}
+        query = self.query
+        equal = {each.place: each.node for each in self.filters if each.condition["operator"] == "="}
         own: dict[bool, list[Candidate[str] | None]] = {False: [], True: []}
         for alias, table in query.tables.items():
-            for column in offered_columns(self._source, table):
+            for column in offered_columns(self.source, table):
                 place = (alias, column.name.lower())
                 if is_group(column, table) and place not in query.grouped:
                     rows = query.rows_without([equal[place]]) if place in equal else query.rows
                     own[place in equal].append(self._by_group(rows, alias, table, column))
         yield from (*own[False][:1], *own[True], *own[False][1:])
         for rows, alias, table in self._referenced():
-            for column in offered_columns(self._source, table):
+            for column in offered_columns(self.source, table):
                 if is_group(column, table):
                     yield self._by_group(rows, alias, table, column)
 
     def _by_group(self, rows: exp.Select, alias: str, table: Table, column: Column) -> Candidate[str] | None:
         is_label = column.name.lower() in _LABELS
         group = singular(shown_name(table.name)) if is_label else shown_name(column.name)
-        statement = self._query.statement(rows, self._dialect, _column(alias, column.name))
+        statement = self.query.statement(rows, self._dialect, _column(alias, column.name))
         return self._candidate("follow_up_groups", rows, statement, group=group)
 
     def _by_months(self) -> Iterator[Candidate[str] | None]:
         """Yield questions for the figure by month of the dates of the main table, those of filters first."""
-        query, table = self._query, self._query.tables[self._query.main]
-        days = [each for each in offered_columns(self._source, table) if each.type_class in ("date", "datetime")]
-        filtered = {each.place for each in self._filters}
+        query, table = self.query, self.query.tables[self.query.main]
+        days = [each for each in offered_columns(self.source, table) if each.type_class in ("date", "datetime")]
+        filtered = {each.place for each in self.filters}
         for day in sorted(days, key=lambda day: (query.main, day.name.lower()) not in filtered):
             month = self._period(_column(query.main, day.name), "month")
             if month is not None and (query.main, day.name.lower()) not in query.grouped:
@@ -172,8 +172,8 @@ class _Questions:
 
     def _with_the_year_before(self) -> Iterator[Candidate[str] | None]:
         """Yield questions that compare the period of a filter with the same one of the year before."""
-        for condition in _conditions(self._query, self._query.rows, self._source) or ():
-            filters = [each for each in self._filters if each.condition["column"] == condition["column"]]
+        for condition in _conditions(self.query, self.query.rows, self.source) or ():
+            filters = [each for each in self.filters if each.condition["column"] == condition["column"]]
             if condition["operator"] != "during" or len({each.place for each in filters}) != 1:
                 continue
             first, last = map(date.fromisoformat, condition["values"])
@@ -187,19 +187,19 @@ class _Questions:
             year = self._period(day, "year")
             if year is None or first.year != last.year:
                 continue
-            rows = self._query.rows_without([each.node for each in filters])
+            rows = self.query.rows_without([each.node for each in filters])
             both = rows.where(exp.or_(_within(day, first, following), _within(day, *earlier)))
             dates = [str(earlier[0]), str(earlier[1] - timedelta(days=1))]
-            period, before = condition_words([condition, {**condition, "values": dates}], self._language)
-            statement = self._query.statement(both, self._dialect, year)
+            period, before = condition_words([condition, {**condition, "values": dates}], self.language)
+            statement = self.query.statement(both, self._dialect, year)
             yield self._candidate("follow_up_year_before", rows, statement, period=period, before=before)
 
     def _top_rows(self) -> Iterator[Candidate[str] | None]:
         """Yield questions for the rows of another table with the highest figures, by their names."""
-        query = self._query
+        query = self.query
         others = [(query.rows, alias, table) for alias, table in query.tables.items() if alias != query.main]
         for rows, alias, table in (*others, *self._referenced()) if query.figure.function not in ("min", "max") else ():
-            for column in offered_columns(self._source, table):
+            for column in offered_columns(self.source, table):
                 is_label = column.name.lower() in _LABELS and not is_group(column, table)
                 if is_label and (alias, column.name.lower()) not in query.grouped:
                     statement = query.statement(rows, self._dialect, _column(alias, column.name), top=True)
@@ -208,7 +208,7 @@ class _Questions:
 
     @property
     def _dialect(self) -> str:
-        return self._source.catalog.dialect
+        return self.source.catalog.dialect
 
     def _period(self, day: exp.Expr, by: Period) -> exp.Expr | None:
         """Return the expression that groups rows by the month or year of `day`; None if the engine has none here."""
@@ -217,7 +217,7 @@ class _Questions:
 
     def _referenced(self) -> Iterator[tuple[exp.Select, str, Table]]:
         """Yield each table that the main table refers to and that is not read, with the joined rows and its alias."""
-        query, shown = self._query, self._source.shown_catalog.tables
+        query, shown = self.query, self.source.shown_catalog.tables
         for key in query.tables[query.main].foreign_keys:
             target, alias = shown.get(key.target), "_".join((*key.columns, "target"))
             if target is None or not key.likely or target in query.tables.values() or alias in query.tables:
@@ -232,22 +232,22 @@ class _Questions:
         self, code: str, rows: exp.Select, sql: str, *, min_rows: int = 2, **facts: str | int
     ) -> Candidate[str] | None:
         """Return a question about `rows`, and `sql`, which is executed for it; None if their filters have no words."""
-        conditions = _conditions(self._query, rows, self._source)
+        conditions = _conditions(self.query, rows, self.source)
         if conditions is None:
             return None
-        words = joined(condition_words(conditions, self._language), self._language)
-        where = render("follow_up_where", self._language, conditions=words) if words else ""
-        figure = self._query.figure
-        table = shown_name(self._query.tables[self._query.main].name)
+        words = joined(condition_words(conditions, self.language), self.language)
+        where = render("follow_up_where", self.language, conditions=words) if words else ""
+        figure = self.query.figure
+        table = shown_name(self.query.tables[self.query.main].name)
         figure_words = render(
-            f"figure_{figure.function}", self._language, table=table, measure=shown_name(figure.column)
+            f"figure_{figure.function}", self.language, table=table, measure=shown_name(figure.column)
         )
-        question = render(code, self._language, figure=figure_words, where=where, **facts)
+        question = render(code, self.language, figure=figure_words, where=where, **facts)
         return Candidate(question, lambda: self._read(sql), min_rows)
 
     def _read(self, sql: str) -> Result:
         """Return the rows of `sql` that have a figure, its last column."""
-        result = self._source.execute(sql, self._stop)
+        result = self.source.execute(sql, self.stop)
         return {**result, "rows": [row for row in result["rows"] if row[-1] is not None]}
 
 
