@@ -394,6 +394,11 @@ class ServiceSettings(BaseSettings):
         description="Let clients run their own SELECT statements: the editor of the page, `POST /sql`, and the tool "
         "`run_sql` of MCP.",
     )
+    follow_up_questions: bool = Field(
+        True,
+        description="Offer up to three follow-up questions on an answer about a database. For each answer at most "
+        "eight statements are executed to verify them.",
+    )
     max_request_bytes: int = Field(
         1_000_000, ge=1, description="Maximum size of a request to the server in bytes, except file uploads."
     )

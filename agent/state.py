@@ -141,6 +141,8 @@ class Output(TypedDict, total=False):
     """The open clarifying question."""
     definitions: list[AppliedDefinition]
     """The entries of the business knowledge that the statement uses; empty for the analyst."""
+    filters: list[str]
+    """The filters of the statement in words, without those that assumptions, definitions or `verified` state."""
     checked: bool
     """Whether a model compared the statement with the question and confirmed it."""
     verified: VerifiedAnswer | None
@@ -253,6 +255,7 @@ class State(Input, total=False):
     confidence: Confidence | None
     status: Status
     definitions: list[AppliedDefinition]
+    filters: list[str]
     checked: bool
     verified: VerifiedAnswer | None
     audit: Annotated[Audit, merge_audit]
@@ -304,6 +307,7 @@ def new_run(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "result": None,
         "sql_error_info": None,
         "definitions": [],
+        "filters": [],
         "checked": False,
         "verified": None,
         **{name: inputs[name] for name in CARRIED_ON if inputs.get(name) is not None},
@@ -419,6 +423,7 @@ class AnalystState(AnalystInput, total=False):
     confidence: Confidence | None
     status: Status
     definitions: list[AppliedDefinition]
+    filters: list[str]
     verified: VerifiedAnswer | None
     audit: Annotated[Audit, merge_audit]
 

@@ -3,13 +3,14 @@
 from typing import Any
 
 from agent.answers.confidence import confidence_of, statement_evidence, with_confidence
+from agent.answers.filters import unstated_filters
 from agent.answers.outputs import clarification_output, compose_answer, failure_output, statement_output
 from agent.charts.echarts import chart_of
 from agent.clarify.ambiguity import assumptions_of
 from agent.core.failure import failure_of
 from agent.core.redact import without_password
 from agent.errors import SqlNotGenerated
-from agent.generation.definitions import applied_definitions, unused_definitions
+from agent.generation.definitions import applied_definitions, defined_conditions, unused_definitions
 from agent.generation.effort import effort_of
 from agent.generation.verified import verification_text
 from agent.messages import Message, language_of, render
@@ -37,6 +38,7 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     # A verified query is answered without a model, which need not even be configured.
     roles = None if verified else services.roles
     may_narrate = roles and effort_of(state, services.settings) != "low"
+    summary = summarize_query(sql, source.catalog)
     output = compose_answer(
         state["question"],
         {"result": result},
@@ -45,7 +47,7 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         requested=requested,
         proposed=state.get("proposed_output_type"),
         sql=sql,
-        summary=summarize_query(sql, source.catalog),
+        summary=summary,
         charts=[chart] if chart else [],
         instructions=source.instructions,
     )
@@ -89,6 +91,12 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         trace_id=state["audit"]["trace_id"],
     )
     definitions = applied_definitions(state, source, sql)
+    defined = defined_conditions(state, source, sql)
+    output["filters"] = unstated_filters(
+        [condition for condition in summary["conditions"] if condition not in defined],
+        [*assumptions, *map(str, verified["parameters"].values() if verified else ())],
+        language,
+    )
     checked = not verified and (state.get("evidence") or {}).get("is_confirmed", False)
     output |= {"definitions": definitions, "checked": checked, "verified": verified}
     return {**output, "turns": [*turns, turn][-services.settings.memory_size :]}

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from agent.answers.sentences import condition_words
+from agent.answers.filters import condition_words
 from agent.grounding.evidence import Evidence
 from agent.grounding.facts import question_figures
 from agent.grounding.numbers import Figure, figures_of

@@ -6,7 +6,7 @@ from dataclasses import replace
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 import prompts
-from agent.answers.sentences import condition_words
+from agent.answers.filters import condition_words
 from agent.core.prompt_data import escaped, shortened
 from agent.grounding.binding import Objection
 from agent.grounding.claims import unsupported_claims

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent.answers.description import description_of
+from agent.answers.filters import condition_words
 from agent.answers.narration import narrate
 from agent.answers.sentences import sentence_of
 from agent.answers.text import format_cell, format_value, markdown_table, without_tables
@@ -104,6 +105,7 @@ def compose_answer(
         "tables": tables,
         "charts": list(charts) or ([chart] if chart and output_type == "plot" else []),
         "definitions": [],
+        "filters": condition_words(summary["conditions"], language),
         "checked": False,
         "verified": None,
         "clarification": None,
@@ -170,6 +172,7 @@ def failure_output(failure: dict[str, Any], state: State) -> dict[str, Any]:
         "confidence": None,
         "status": "error",
         "definitions": [],
+        "filters": [],
         "checked": False,
         "verified": None,
         "clarification": None,
@@ -199,6 +202,7 @@ def clarification_output(clarification: ClarifyingQuestion) -> dict[str, Any]:
         "confidence": None,
         "status": "clarification",
         "definitions": [],
+        "filters": [],
         "checked": False,
         "verified": None,
         "clarification": clarification,
@@ -218,6 +222,7 @@ def statement_output(sql: str, language: Language) -> dict[str, Any]:
         "confidence": None,
         "status": "ok",
         "definitions": [],
+        "filters": [],
         "checked": False,
         "verified": None,
         "clarification": None,
@@ -255,6 +260,7 @@ def _partial_output(state: AnalystState) -> dict[str, Any]:
         "charts": [drawing["chart"] for drawing in state.get("drawn") or ()],
         "confidence": None,
         "definitions": [],
+        "filters": [],
         "checked": False,
         "verified": None,
     }

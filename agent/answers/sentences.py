@@ -3,13 +3,13 @@
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
 from functools import cached_property
 from itertools import groupby
 from typing import Any
 
-from babel.dates import format_date, get_month_names
+from babel.dates import get_month_names
 
+from agent.answers.filters import condition_words, filters_text
 from agent.answers.text import format_measure, is_identifier, joined
 from agent.grounding.dates import part_named
 from agent.grounding.facts import Column, Table, readable
@@ -17,7 +17,7 @@ from agent.messages import CONVENTIONS, Language, render
 from agent.schema.describe import one_line
 from agent.schema.words import content_words, words
 from agent.sql.summary import singular
-from agent.types import QueryCondition, QuerySummary, Result
+from agent.types import QuerySummary, Result
 
 _LONGEST = 160
 _MAX_UNFILTERED_HAN = 10
@@ -163,70 +163,6 @@ def _chinese(text: str, value: str, is_number: bool) -> str | None:
     pattern = _CHINESE_COUNT if is_number else _CHINESE_NAME
     statement, count = pattern.subn(lambda match: value, re.sub(r"^(?:请问|查询一下|告诉我)[，,]?", "", text))
     return statement if count == 1 and not _CHINESE_QUESTION.search(statement.replace(value, "")) else None
-
-
-_VALUE_CHARS = 40
-_MAX_VALUES = 4
-
-
-def filters_text(summary: QuerySummary, language: Language) -> str:
-    """Return a sentence with the filters of a query, and that it has others; empty if none of them has words."""
-    conditions = condition_words(summary["conditions"], language)
-    if not conditions:
-        return ""
-    words = CONVENTIONS[language].comma.join(conditions)
-    code = "answer_filters" if len(conditions) > 1 else "answer_filter"
-    return render("answer_filters_and_more" if summary["more_conditions"] else code, language, conditions=words)
-
-
-def condition_words(conditions: Sequence[QueryCondition], language: Language) -> list[str]:
-    """Return `conditions` in words, such as `city = New York` and `ordered on = 2024`."""
-    return [_words(condition, language) for condition in conditions]
-
-
-def _words(condition: QueryCondition, language: Language) -> str:
-    column, operator, values = one_line(condition["column"]), condition["operator"], condition["values"]
-    if operator in {"missing", "present"}:
-        return render(f"filter_{operator}", language, column=column)
-    if operator == "during":
-        first, last = date.fromisoformat(values[0]), date.fromisoformat(values[1])
-        return f"{column} = {period_words(first, last, language)}"
-    shown = [_value(value, column, language) for value in values]
-    if operator == "between":
-        return render("filter_range", language, column=column, first=shown[0], last=shown[1])
-    if operator in {"contains", "lacks", "starts", "ends"}:
-        return render(f"filter_{operator}", language, column=column, value=shown[0])
-    if len(shown) > _MAX_VALUES:
-        return f"{column} {operator} {joined(shown, language, _MAX_VALUES)}"
-    if operator == "≠":
-        return f"{column} ≠ {', '.join(shown)}"
-    if len(shown) > 1:
-        values_text = CONVENTIONS[language].list_comma.join(shown[:-1])
-        return f"{column} {operator} {render('filter_or', language, values=values_text, last=shown[-1])}"
-    return f"{column} {operator} {shown[0]}"
-
-
-def period_words(first: date, last: date, language: Language) -> str:
-    """Return the days from `first` to `last` as years or months if they are whole ones, else as ISO dates.
-
-    >>> period_words(date(2025, 12, 1), date(2025, 12, 31), "en")
-    'December 2025'
-    """
-    following = last + timedelta(days=1) if last < date.max else last
-    if first.day == first.month == following.day == following.month == 1:
-        return str(first.year) if first.year == last.year else f"{first.year} – {last.year}"
-    if first.day == following.day == 1:
-        names = [format_date(day, CONVENTIONS[language].month, locale=language) for day in (first, last)]
-        return " – ".join(dict.fromkeys(names))
-    return " – ".join(dict.fromkeys([first.isoformat(), last.isoformat()]))
-
-
-def _value(value: Any, column: str, language: Language) -> str:
-    if isinstance(value, bool):
-        return render("answer_yes" if value else "answer_no", language).lower()
-    if isinstance(value, str):
-        return one_line(value, _VALUE_CHARS) or '""'
-    return format_measure(value, column, language)
 
 
 _ASKS_WHETHER = re.compile(

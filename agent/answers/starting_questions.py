@@ -1,15 +1,13 @@
 """Questions with which to start on a source, made without a model from its knowledge and schema."""
 
-import time
 from collections.abc import Callable, Iterator
 from itertools import zip_longest
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from typing_extensions import TypedDict
 
+from agent.answers.offered_questions import MAX_NAME_CHARS, Candidate, is_group, offered_columns, shown_name, with_rows
 from agent.answers.text import is_identifier
-from agent.errors import DatasphinxError, SourceUnreachable
-from agent.generation.attempt import is_blank
 from agent.knowledge.entries import MetricEntry
 from agent.knowledge.references import Unresolved, definition_of
 from agent.messages import Language, render
@@ -18,18 +16,15 @@ from agent.queryspec.compile import run
 from agent.queryspec.spec import read_spec
 from agent.schema.catalog import Column, Table
 from agent.schema.describe import one_line
-from agent.sources.profile import is_personal
 from agent.sources.source import Source
 from agent.types import Result
 
 COUNT = 6
 _MAX_TRIED = 24
-_BUDGET_S = 5.0
 _MAX_TABLES = 6
 _MAX_OF_KNOWLEDGE = 2
 """Maximum number of verified questions, and of metrics."""
-_MIN_GROUPS, _MAX_GROUPS = 2, 30
-_MAX_NAME_CHARS = 60
+_MIN_DISTINCT = 2
 
 
 class StartingQuestion(TypedDict):
@@ -37,12 +32,6 @@ class StartingQuestion(TypedDict):
 
     question: str
     origin: str
-
-
-class _Candidate(NamedTuple):
-    question: StartingQuestion
-    read: Callable[[], Result]
-    """Executes a statement for the question; raises a DatasphinxError."""
 
 
 def starting_questions(source: Source, language: Language) -> list[StartingQuestion]:
@@ -53,26 +42,12 @@ def starting_questions(source: Source, language: Language) -> list[StartingQuest
     Raises:
         SourceUnreachable: the database does not answer.
     """
-    return source.memoized(("starting questions", language), lambda: list(_find(source, language)))
+    return source.memoized(
+        ("starting questions", language), lambda: list(with_rows(_candidates(source, language), COUNT, _MAX_TRIED))
+    )
 
 
-def _find(source: Source, language: Language) -> Iterator[StartingQuestion]:
-    deadline, found = time.monotonic() + _BUDGET_S, 0
-    for tried, candidate in enumerate(_candidates(source, language)):
-        if found == COUNT or tried == _MAX_TRIED or time.monotonic() > deadline:
-            return
-        try:
-            result = candidate.read()
-        except SourceUnreachable:
-            raise
-        except (DatasphinxError, ValueError):
-            continue
-        if not is_blank(result) and any(value is not None for row in result["rows"] for value in row):
-            found += 1
-            yield candidate.question
-
-
-def _candidates(source: Source, language: Language) -> Iterator[_Candidate]:
+def _candidates(source: Source, language: Language) -> Iterator[Candidate[StartingQuestion]]:
     yield from _verified(source)
     yield from _metrics(source, language)
     # One question of each kind first, each about the largest table that has the columns for it.
@@ -84,15 +59,15 @@ def _candidates(source: Source, language: Language) -> Iterator[_Candidate]:
         yield from filter(None, candidates)
 
 
-def _verified(source: Source) -> Iterator[_Candidate]:
+def _verified(source: Source) -> Iterator[Candidate[StartingQuestion]]:
     statements = list(source.knowledge.verified_queries().items())[:_MAX_OF_KNOWLEDGE]
     for question, statement in statements:
         sql = statement()
         if sql is not None:
-            yield _Candidate({"question": question, "origin": "verified"}, _executes(source, sql))
+            yield Candidate({"question": question, "origin": "verified"}, _executes(source, sql))
 
 
-def _metrics(source: Source, language: Language) -> Iterator[_Candidate]:
+def _metrics(source: Source, language: Language) -> Iterator[Candidate[StartingQuestion]]:
     for item in source.knowledge.knowledge.of_kind("metric")[:_MAX_OF_KNOWLEDGE]:
         if not source.knowledge.is_valid(item):
             continue
@@ -101,9 +76,9 @@ def _metrics(source: Source, language: Language) -> Iterator[_Candidate]:
         except Unresolved:
             continue
         if definition:
-            question = render("starting_metric", language, metric=one_line(item.name, _MAX_NAME_CHARS))
+            question = render("starting_metric", language, metric=one_line(item.name, MAX_NAME_CHARS))
             sql = definition.statement(source.catalog, rows=1)
-            yield _Candidate({"question": question, "origin": "metric"}, _executes(source, sql))
+            yield Candidate({"question": question, "origin": "metric"}, _executes(source, sql))
 
 
 def _executes(source: Source, sql: str) -> Callable[[], Result]:
@@ -118,23 +93,22 @@ def _tables(source: Source) -> list[Table]:
     return sorted(tables, key=lambda table: -(table.rows or 0))[:_MAX_TABLES]
 
 
-def _of_table(source: Source, table: Table, language: Language) -> tuple[_Candidate | None, ...]:
+def _of_table(source: Source, table: Table, language: Language) -> tuple[Candidate[StartingQuestion] | None, ...]:
     """Return a question of each kind about a table; None if the table has no columns for it."""
-    personal = source.knowledge.knowledge.personal
-    columns = [each for each in table.columns if not (each.secret or is_personal(table, each, personal))]
+    columns = offered_columns(source, table)
     measure = next((each for each in columns if _is_measure(each, table)), None)
-    group = next((each for each in columns if _is_group(each, table)), None)
+    group = next((each for each in columns if is_group(each, table)), None)
     day = next((each for each in columns if each.type_class in ("date", "datetime")), None)
-    names = {"table": _shown(table.name)} | {
-        name: _shown(column.name) for name, column in (("measure", measure), ("group", group)) if column
+    names = {"table": shown_name(table.name)} | {
+        name: shown_name(column.name) for name, column in (("measure", measure), ("group", group)) if column
     }
     total = {"agg": "sum", "col": measure.name, "as": "total"} if measure else None
     rows = {"agg": "count", "col": "*", "as": "row_count"}
 
-    def candidate(code: str, aggregation: dict[str, Any], group_by: list[Any]) -> _Candidate:
+    def candidate(code: str, aggregation: dict[str, Any], group_by: list[Any]) -> Candidate[StartingQuestion]:
         spec = {"aggregations": [aggregation], "group_by": group_by, "limit": 50}
         question = render(code, language, **names)
-        return _Candidate({"question": question, "origin": "schema"}, lambda: _run(source, table, spec))
+        return Candidate({"question": question, "origin": "schema"}, lambda: _run(source, table, spec))
 
     months = [{"col": day.name, "by": "month"}] if day else []
     groups = [group.name] if group else []
@@ -152,14 +126,5 @@ def _run(source: Source, table: Table, spec: dict[str, Any]) -> Result:
 
 
 def _is_measure(column: Column, table: Table) -> bool:
-    is_key = column.name in table.key_columns or column.distinct is None or column.distinct < _MIN_GROUPS
+    is_key = column.name in table.key_columns or column.distinct is None or column.distinct < _MIN_DISTINCT
     return column.type_class == "number" and not is_key and not is_identifier(column.name)
-
-
-def _is_group(column: Column, table: Table) -> bool:
-    is_key = column.name in table.key_columns
-    return column.type_class == "text" and not is_key and _MIN_GROUPS <= (column.distinct or 0) <= _MAX_GROUPS
-
-
-def _shown(name: str) -> str:
-    return one_line(name.replace("_", " "), _MAX_NAME_CHARS)

@@ -536,10 +536,11 @@ def _converse(talk: Talk, inputs: dict[str, Any], options: dict[str, Any], view:
     while True:
         output = talk.say({**inputs, **options})
         view.show(output)
-        if output["status"] != "clarification":
-            return output
         question = output["clarification"]
-        answer = answer_to(question, Console()) if question and talk.may_ask and not view.as_json else None
+        # It may still be open after an error.
+        if not question:
+            return output
+        answer = answer_to(question, Console()) if talk.may_ask and not view.as_json else None
         if answer is None:
             typer.secho(how_to_answer(output["thread_id"]), fg="yellow", err=True)
             return output

@@ -167,14 +167,24 @@ class StepView:
 
 
 def show(output: Output | Reply, console: Console, *, details: bool = True) -> None:
-    """Print answer, rows, applied definitions, notes and thread id; with `details`, also the statement and the cost."""
+    """Print answer, rows, applied definitions, notes and thread id; with `details`, also the statement and the cost.
+
+    An error after which a clarifying question is open again is printed without its details, which `details` adds.
+    """
     language = language_of(output["answer"])
     single = output.get("output_type") in {"number", "string"}
     tables = [rows_view(table, language, console) for table in output["tables"] if table["rows"] and not single]
     answer = printable(without_tables(output["answer"]) if tables else output["answer"])
     parts: list[RenderableType] = []
-    if answer:
-        parts.append(Text(answer, style="bold red" if output["error"] else "bold green"))
+    error, question = output["error"], output.get("clarification")
+    if error and question:
+        from agent.answers.outputs import question_text
+
+        parts.append(Text(printable(error["message"]), style="bold red"))
+        parts += [Text(answer, style="dim")] if details else []
+        parts.append(Text(printable(question_text(question)), style="bold green"))
+    elif answer:
+        parts.append(Text(answer, style="bold red" if error else "bold green"))
     parts += tables
     if output.get("sql") and details:
         sql = printable(output["sql"] or "")

@@ -32,6 +32,8 @@ _COMMANDS = {
     "/help": "list these commands",
     "/exit": "leave; Ctrl-D does it too",
 }
+_SUGGEST_S = 3.0
+"""Time for follow-up questions in seconds, which the prompt waits for."""
 _WELCOME = "Ask a question about your data. /help lists the commands, Ctrl-C cancels a question, Ctrl-D leaves."
 
 
@@ -139,6 +141,7 @@ class _Repl:
         self._source: str | None = None
         self._last: Reply | None = None
         self._is_asked = False
+        self._asked: list[str] = []
         self._talk = self._new_talk()
 
     def _new_talk(self) -> Talk:
@@ -190,8 +193,34 @@ class _Repl:
         elif self._source:
             inputs["source"] = self._source
         reply = self._talk.say(inputs)
-        self._last, self._is_asked = reply, reply["status"] == "clarification"
+        # After an error the clarifying question may still be open.
+        self._last, self._is_asked = reply, bool(reply["clarification"])
         render.show({**reply, "thread_id": None}, self._console, details=False)
+        self._asked.append(text)
+        self._suggest(reply)
+
+    def _suggest(self, reply: "Reply") -> None:
+        """Print the follow-up questions on an answer that are found within three seconds, if its source is known."""
+        from rich.text import Text
+
+        from agent.answers.follow_up_questions import follow_up_questions
+        from agent.cli.text import printable
+        from agent.core.cancellation import Cancellation
+        from agent.messages import language_of
+
+        choices, sql = self._services.choices, reply["sql"]
+        name = self._source or (choices[0] if len(choices) == 1 else None)
+        is_answer = sql and not reply["error"] and not reply["clarification"]
+        if not is_answer or name is None or not self._services.settings.follow_up_questions:
+            return
+        stop = Cancellation()
+        timer = threading.Timer(_SUGGEST_S, stop.cancel)
+        timer.start()
+        with suppress(DatasphinxError):
+            source, language = self._services.source(name), language_of(reply["answer"])
+            for question in follow_up_questions(str(sql), source, language, self._asked, stop):
+                self._console.print(Text(printable(question), style="dim"))
+        timer.cancel()
 
     def _sources(self, name: str) -> None:
         choices = self._services.choices
@@ -233,7 +262,7 @@ class _Repl:
             echo(str(error), error=True, color="yellow")
 
     def _begin(self, _: str) -> None:
-        self._talk, self._last, self._is_asked = self._new_talk(), None, False
+        self._talk, self._last, self._is_asked, self._asked = self._new_talk(), None, False, []
 
     def _help(self, _: str) -> None:
         for command, text in _COMMANDS.items():

@@ -2,13 +2,17 @@
 
 from collections.abc import Iterator
 
+from sqlglot import exp
+
 from agent.knowledge.prompt import definition_text, knowledge_paragraphs
+from agent.knowledge.references import Definition
 from agent.knowledge.source_knowledge import NamedDefinition, RelevantKnowledge
 from agent.knowledge.usage import StatementForms, Usage, joins_among
 from agent.schema.describe import one_line
 from agent.sources.source import Source
+from agent.sql.summary import summarize_query
 from agent.state import State
-from agent.types import AppliedDefinition
+from agent.types import AppliedDefinition, QueryCondition
 
 _MAX_CHARS = 500
 
@@ -76,6 +80,28 @@ def applied_definitions(state: State, source: Source, sql: str) -> list[AppliedD
                     )
                 )
     return applied
+
+
+def defined_conditions(state: State, source: Source, sql: str) -> list[QueryCondition]:
+    """Return the conditions of `sql` that follow from the definitions and names of codes that it uses."""
+    if not source.knowledge.knowledge.hash:
+        return []
+    catalog, relevant = source.catalog, relevant_knowledge(state, source)
+    definitions = [
+        named.definition for named, usage in _usages(state, source, sql) if usage.is_complete and named.definition
+    ]
+    for match in relevant.mentions:
+        for name in match.names:
+            table, _, column = name.item.name.rpartition(".")
+            key = catalog.key_of(table)
+            if key is not None and name.code is not None:
+                code = exp.EQ(this=exp.column(column, quoted=True), expression=exp.Literal.string(name.code))
+                definitions.append(Definition(None, (code,), (key,)))
+    return [
+        condition
+        for definition in definitions
+        for condition in summarize_query(definition.statement(catalog), catalog)["conditions"]
+    ]
 
 
 def _usages(state: State, source: Source, sql: str) -> tuple[tuple[NamedDefinition, Usage], ...]:

@@ -14,7 +14,7 @@ from agent.settings import EmbedSettings
 
 _ALGORITHM, _AUDIENCE = "HS256", "datasphinx-embed"
 _PERMITTED = re.compile(
-    r"/sources|/agent/(events|invoke)|/threads/[0-9a-f]{32}/(history|feedback|runs/[0-9a-f-]{36})|/charts/[^/]+"
+    r"/sources|/agent/(events|invoke)|/threads/[0-9a-f]{32}/(history|feedback|runs/[0-9a-f-]{36}(/questions)?)|/charts/[^/]+"
 )
 
 

@@ -1,4 +1,4 @@
-"""Routes: the chart of a stored answer, with its settings, and the rows of its tables as files."""
+"""Routes: the chart of a stored answer, with its settings, follow-up questions, and the rows as files."""
 
 from collections.abc import Collection, Mapping
 from functools import partial
@@ -8,16 +8,20 @@ from urllib.parse import quote
 from fastapi import APIRouter, Path, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
+from typing_extensions import TypedDict
 
 from agent.answers.default_chart import charted_result
 from agent.answers.export import file_name, table_bytes
+from agent.answers.follow_up_questions import follow_up_questions
 from agent.charts.cells import NUMERIC, type_of_column
 from agent.charts.default import default_chart, select_charts, selection_of
 from agent.charts.echarts import draw
 from agent.charts.plot_spec import PlotSpec
 from agent.charts.select import Selection
+from agent.core.cancellation import Cancellation
 from agent.errors import PlotSpecInvalid, TableUnknown
 from agent.messages import language_of
+from agent.server.background import cancellable
 from agent.server.routes.threads import RunId, ThreadId
 from agent.server.runnable import PlainJSON
 from agent.server.tenants import Tenant, current_tenant
@@ -53,6 +57,18 @@ async def save_chart(thread_id: ThreadId, run_id: RunId, new: NewChart) -> dict[
     return await run_in_threadpool(partial(_chart, current_tenant(), thread_id, run_id, new.spec))
 
 
+class FollowUpQuestions(TypedDict):
+    """Questions that follow an answer, in its language; their statements return rows."""
+
+    questions: list[str]
+
+
+@router.get("/questions")
+async def questions(thread_id: ThreadId, run_id: RunId) -> FollowUpQuestions:
+    """Up to three follow-up questions on an answer about a database; none for other runs."""
+    return {"questions": await cancellable(partial(_questions, current_tenant(), thread_id, run_id))}
+
+
 @router.get(
     "/tables/{number}.{suffix}",
     response_class=Response,
@@ -66,6 +82,18 @@ async def table(
 ) -> Response:
     """All rows of a table of an answer, by its number from 1, as a file named after the question."""
     return await run_in_threadpool(partial(_file, current_tenant(), thread_id, run_id, number, suffix))
+
+
+def _questions(tenant: Tenant, thread_id: str, run_id: str, stop: Cancellation) -> list[str]:
+    run, services = tenant.stored_run(thread_id, run_id), tenant.services
+    sql, turns = run.state.get("sql"), run.state.get("turns") or []
+    # A statement that was not executed is no answer, and one of files has no names that a question could use.
+    is_answer = run.graph == "agent" and bool(sql) and run.state.get("output_type") is not None
+    if not is_answer or not services.settings.follow_up_questions:
+        return []
+    source = services.source(run.state.get("source") or turns[-1].get("source") or None)
+    asked = [turn["question"] for turn in turns]
+    return follow_up_questions(str(sql), source, language_of(_question(run.state)), asked, stop)
 
 
 def _question(state: Mapping[str, Any]) -> str:

@@ -9,8 +9,9 @@ import { clarificationView } from "./clarification.js";
 import { byId, make } from "./dom.js";
 import { editorView } from "./editor.js";
 import { run } from "./events.js";
-import { failedOutputView, failureView } from "./failure.js";
+import { failedOutputView, failureReason, failureView } from "./failure.js";
 import { feedbackView } from "./feedback.js";
+import { followUpsView } from "./followups.js";
 import { keep, kept } from "./kept.js";
 import { say } from "./language.js";
 import { pinView } from "./pin.js";
@@ -35,7 +36,7 @@ async function conversationAt(thread, signal) {
 export class Conversation {
   /** Show the turns in `list`; `where()` says what is asked, `changed(thread)` is called when the thread has changed. */
   constructor(list, where, changed) {
-    Object.assign(this, { list, where, changed, thread: null, place: null, running: null });
+    Object.assign(this, { list, where, changed, thread: null, place: null, running: null, offering: null });
     this.queue = new Queue(() => this.advance());
   }
 
@@ -69,6 +70,7 @@ export class Conversation {
   /** Stop what runs, and show nothing of the conversation. */
   leave() {
     this.stop();
+    this.offering?.abort();
     this.run(null);
     this.queue.clear();
     this.list.replaceChildren();
@@ -132,6 +134,7 @@ export class Conversation {
     const last = this.list.lastElementChild;
     last?.scrollIntoView({ block: "start" });
     last?.querySelector(".asked-back .focus")?.focus({ preventScroll: true });
+    this.offer(runs.findLast(({ accepted }) => !accepted)?.output ?? {});
   }
 
   begin(said, input) {
@@ -142,7 +145,8 @@ export class Conversation {
 
   /** Add a turn; nothing can be said to those before it any more. */
   add(turn) {
-    for (const old of this.list.querySelectorAll(".feedback, .failure > button, .start button")) old.remove();
+    this.offering?.abort();
+    for (const old of this.list.querySelectorAll(".feedback, .failure > button, .start button, .follow-ups")) old.remove();
     for (const old of this.list.querySelectorAll("fieldset")) old.disabled = true;
     document.body.classList.add("talking");
     this.list.append(turn.element);
@@ -159,6 +163,17 @@ export class Conversation {
     // A question back is answered first.
     if (output.clarification) return;
     this.advance();
+    if (!this.running) this.offer(output);
+  }
+
+  /** Show the questions that follow an answer about a database, below the last turn, once the server has found some. */
+  async offer({ sql, run_id, error, clarification, ...output }) {
+    if (this.graph !== "agent" || !sql || !run_id || error || clarification) return;
+    const [, named] = JSON.parse(this.place);
+    this.offering = new AbortController();
+    const { signal } = this.offering;
+    const view = await followUpsView({ ...output, run_id }, (question) => this.ask(question, { graph: "agent", named }), signal);
+    if (view && !signal.aborted) this.list.lastElementChild?.querySelector(".body").append(view);
   }
 
   /** Ask the first question that waits, if there is one. */
@@ -180,7 +195,7 @@ export class Conversation {
     const thread_id = output.thread_id;
     if (output.clarification) {
       // After an error the question back is still open.
-      const why = output.error && make("p", { class: "error" }, output.answer);
+      const why = output.error && failureReason(output);
       return clarificationView(output.clarification, why, (given, shown) =>
         this.begin(shown, { thread_id, clarification_answer: given }));
     }

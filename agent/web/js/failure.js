@@ -9,7 +9,7 @@ const KINDS = {
   connection: ["connection_lost"],
   stopped: ["stopped", "statement_cancelled"],
   question: ["invalid_question", "question_too_long", "input_invalid", "invalid_output_type", "422"],
-  data: ["cannot_answer", "data_missing", "source_empty"],
+  data: ["cannot_answer", "data_missing", "source_empty", "off_topic"],
   words: [
     "sql_not_generated", "query_not_written", "query_spec_invalid", "plot_spec_invalid", "model_answer_unreadable",
     "names_unknown", "statement_unsound", "statement_failed", "tool_call_invalid", "sources_not_together",
@@ -41,6 +41,12 @@ export function failureView({ code, message, trace, seconds, tables }, again, as
     say(make("h3", { class: again ? null : "focus", tabindex: again ? null : "-1" }), `fail_${kind}`),
     make("div", { role: "alert" }, say(make("p", { class: "error" }), `fail_${kind}_why`), next),
     button, operatorFold({ code, message, trace }));
+}
+
+/** Return why an output with an error asks a question back again: plain words, and the details for operators. */
+export function failureReason({ error: { code }, answer, audit }) {
+  const why = say(make("p", { class: "error", role: "alert" }), `fail_${KIND_OF.get(code) ?? "other"}_why`);
+  return make("div", { class: "why" }, why, operatorFold({ code, message: answer, trace: audit.trace_id }));
 }
 
 /** Return the view of an output that has an error, with the rows that it has all the same. */

@@ -1,4 +1,4 @@
-/** What an answer takes for granted: its assumptions, definitions and values, as chips that can be changed. */
+/** What an answer takes for granted: its assumptions, definitions, values and filters, as chips that can be changed. */
 
 import { make } from "./dom.js";
 import { say, text } from "./language.js";
@@ -45,12 +45,13 @@ export function premisesView(output, change) {
 }
 
 /** Return the texts of what an output takes for granted. */
-function premisesOf({ audit, definitions = [], verified, error }) {
+function premisesOf({ audit, definitions = [], filters = [], verified, error }) {
   if (error) return [];
   return [...new Set([
     ...audit.assumptions,
     ...definitions.map(({ name, definition }) => `${name} = ${definition}`),
     ...Object.entries(verified?.parameters ?? {}).map(([name, value]) => `${name}: ${value}`),
+    ...filters,
   ])];
 }
 

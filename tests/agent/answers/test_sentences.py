@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.answers.sentences import condition_words, restated, sentence_of
+from agent.answers.filters import condition_words
+from agent.answers.sentences import restated, sentence_of
 from agent.grounding.claims import unsupported_claims
 from agent.grounding.evidence import Evidence
 from agent.messages import LANGUAGES, Language, language_of

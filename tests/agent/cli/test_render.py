@@ -63,6 +63,18 @@ def test_statement_and_cost_are_details() -> None:
     assert text.index("Two regions.") < text.index("North") < text.index("SELECT 1") < text.index("tokens")
 
 
+def test_an_error_before_a_question_back_has_its_details_in_the_details() -> None:
+    option = {"label": "by orders", "reading": "", "preview": None}
+    asked = {"question": "What makes it the best?", "about": "Which is the best?", "options": [option]}
+    error = {"code": "sql_not_generated", "message": "Could not generate an SQL query"}
+    failed: dict[str, Any] = {**answer(["n"]), "answer": f"{error['message']}: no such column", "error": error}
+    output = cast(Output, {**failed, "clarification": asked, "tables": [], "sql": None})
+
+    text = printed(output)
+    assert error["message"] in text and "1. by orders" in text and "no such column" not in text
+    assert "no such column" in printed(output, details=True)
+
+
 WIDE = answer([f"a_long_name_{number}" for number in range(8)], [*range(8)], [*range(8)])
 
 

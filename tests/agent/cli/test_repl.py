@@ -53,6 +53,25 @@ def test_a_clarifying_question_is_answered_by_the_next_line(terminal: Terminal, 
     assert "SUM(total_amount)" in enter(terminal, "/sql")
 
 
+def test_a_clarifying_question_is_open_again_after_an_error(terminal: Terminal, model: FakeOpenAI) -> None:
+    model.answers = [ASKS]
+    enter(terminal, BEST)
+    model.answers = [{"sql": "SELECT nothing_such FROM orders"}] * 9
+    shown = enter(terminal, "by fame")
+    assert "Could not generate an SQL query" in shown and "1. by orders" in shown
+    assert "nothing_such" not in shown
+    assert "54" in enter(terminal, "2")
+
+
+def test_an_answer_is_followed_by_questions_to_ask_next(terminal: Terminal, model: FakeOpenAI) -> None:
+    model.answers = [COUNT]
+    shown = enter(terminal, "How many orders are there?")
+    first = "What is the number of orders by status?"
+    assert first in shown and "develop by month of ordered on?" in shown
+    model.answers = [COUNT]
+    assert first not in enter(terminal, first).partition("10,127")[2]
+
+
 def test_an_error_does_not_end_the_conversation(terminal: Terminal, model: FakeOpenAI) -> None:
     model.answers = [{"sql": "DROP TABLE orders"}] * 9
     assert "DROP" in enter(terminal, "Remove the orders of today")

@@ -90,7 +90,15 @@ def test_answer_lists_the_definitions_that_were_applied(asked: Scripted) -> None
         },
         {"name": "phone", "kind": "label", "definition": "orders.channel = 'P'", "place": "knowledge/shop.yml:17"},
     ]
+    assert output["filters"] == []
     assert output["audit"]["assumptions"] == []
+
+
+def test_filters_beside_those_of_definitions_are_listed(asked: Scripted) -> None:
+    sql = f"{REVENUE} AND channel IN ('P', 'S') AND ordered_on >= '2024-01-01' AND ordered_on < '2025-01-01'"
+    output = asked({"GeneratedSQL": [{"sql": sql}]}).ask("What was the revenue of phone orders?")
+
+    assert output["filters"] == ["channel = P or S", "ordered on = 2024"]
 
 
 def test_stored_codes_are_shown_for_their_names(asked: Scripted) -> None:

@@ -84,6 +84,7 @@ def test_equivalent_question_is_answered_without_a_model(asked: Scripted) -> Non
         "place": "knowledge/shop.yml:7",
     }
     assert [each["name"] for each in output["definitions"]] == ["net sales"]
+    assert output["filters"] == []
     assert calls(agent) == {}
 
 

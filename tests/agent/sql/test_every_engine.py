@@ -2,11 +2,14 @@
 
 import threading
 import time
+from typing import Any
 
 import pytest
 
+from agent.answers.follow_up_questions import follow_up_questions
 from agent.core.cancellation import Cancellation
 from agent.errors import DatasphinxError, StatementCancelled, StatementFailed, StatementTimeout, StatementTooCostly
+from agent.queryspec.dialect import DIALECTS
 from agent.sources.source import Source
 from agent.sql.execute import execute
 from agent.types import Limits, Result
@@ -41,6 +44,33 @@ def test_rows_come_with_their_types(source: Source) -> None:
 def test_a_percent_sign_and_a_colon_are_text(source: Source) -> None:
     result = source.execute("SELECT '100 %s :x ?' AS a FROM sphinx_orders WHERE status LIKE '%pen%'")
     assert result["rows"] == [["100 %s :x ?"]]
+
+
+@over(ENGINES)
+def test_follow_up_questions_have_statements_that_run(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    results: list[Result] = []
+    run_statement = Source.execute
+
+    def recorded(self: Source, sql: str, *arguments: Any) -> Result:
+        results.append(run_statement(self, sql, *arguments))
+        return results[-1]
+
+    monkeypatch.setattr(Source, "execute", recorded)
+    by_status = "What is the number of sphinx orders by status"
+    by_month = "How did the number of sphinx orders develop by month of created"
+    # The engines without samples have no columns to group by, and months are written for those of query specs.
+    has_months, has_groups = source.catalog.dialect in DIALECTS, source.catalog.dialect != "spark"
+    expected = [f"{by_status}?"] * has_groups + [f"{by_month}?"] * has_months
+    assert follow_up_questions("SELECT COUNT(*) AS n FROM sphinx_orders AS o", source, "en") == expected
+
+    february = "o.created >= DATE '2024-02-01' AND o.created < DATE '2024-03-01'"
+    if source.catalog.dialect == "sqlite":
+        february = february.replace("DATE", "")
+    sql = f"SELECT COUNT(*) AS n FROM sphinx_orders AS o WHERE {february}"
+    # All orders of this month have one status, and there is none in the year before.
+    results.clear()
+    assert follow_up_questions(sql, source, "en") == []
+    assert len(results) == has_groups + 2 * has_months and all(len(each["rows"]) == 1 for each in results)
 
 
 @over(STREAMING)

@@ -1,0 +1,107 @@
+"""The filters of a query in words."""
+
+import re
+from collections.abc import Sequence
+from datetime import date, timedelta
+from typing import Any
+
+from babel.dates import format_date
+
+from agent.answers.text import format_measure, joined
+from agent.messages import CONVENTIONS, Language, render
+from agent.schema.describe import one_line
+from agent.schema.words import words
+from agent.types import QueryCondition, QuerySummary
+
+_VALUE_CHARS = 40
+_MAX_VALUES = 4
+
+
+def filters_text(summary: QuerySummary, language: Language) -> str:
+    """Return a sentence with the filters of a query, and that it has others; empty if none of them has words."""
+    conditions = condition_words(summary["conditions"], language)
+    if not conditions:
+        return ""
+    words = CONVENTIONS[language].comma.join(conditions)
+    code = "answer_filters" if len(conditions) > 1 else "answer_filter"
+    return render("answer_filters_and_more" if summary["more_conditions"] else code, language, conditions=words)
+
+
+def condition_words(conditions: Sequence[QueryCondition], language: Language) -> list[str]:
+    """Return `conditions` in words, such as `city = New York` and `ordered on = 2024`."""
+    return [_words(condition, language) for condition in conditions]
+
+
+def unstated_filters(conditions: Sequence[QueryCondition], stated: Sequence[str], language: Language) -> list[str]:
+    """Return `conditions` in words, without those that one of the texts `stated` contains.
+
+    A text contains a condition if it is its value, or has all its values and, unless these are texts or a period, a
+    word of its column.
+    """
+    return [
+        text
+        for condition, text in zip(conditions, condition_words(conditions, language), strict=True)
+        if not any(_is_stated(condition, other, language) for other in stated)
+    ]
+
+
+def _is_stated(condition: QueryCondition, text: str, language: Language) -> bool:
+    values = _values(condition, language)
+    names_rows = condition["operator"] == "during" or all(isinstance(value, str) for value in condition["values"])
+    if text in values:
+        return True
+    is_named = bool(values and names_rows) or not words(text).isdisjoint(words(condition["column"]))
+    # Words of other scripts are followed by endings, and in Chinese by other words.
+    patterns = (rf"(?<![0-9A-Za-z]){re.escape(value)}(?![0-9A-Za-z])" for value in values)
+    return is_named and all(re.search(pattern, text, re.IGNORECASE) for pattern in patterns)
+
+
+def _values(condition: QueryCondition, language: Language) -> list[str]:
+    if condition["operator"] == "during":
+        first, last = map(date.fromisoformat, condition["values"])
+        return [period_words(first, last, language)]
+    return [_value(value, one_line(condition["column"]), language) for value in condition["values"]]
+
+
+def _words(condition: QueryCondition, language: Language) -> str:
+    column, operator = one_line(condition["column"]), condition["operator"]
+    if operator in {"missing", "present"}:
+        return render(f"filter_{operator}", language, column=column)
+    shown = _values(condition, language)
+    if operator == "during":
+        return f"{column} = {shown[0]}"
+    if operator == "between":
+        return render("filter_range", language, column=column, first=shown[0], last=shown[1])
+    if operator in {"contains", "lacks", "starts", "ends"}:
+        return render(f"filter_{operator}", language, column=column, value=shown[0])
+    if len(shown) > _MAX_VALUES:
+        return f"{column} {operator} {joined(shown, language, _MAX_VALUES)}"
+    if operator == "≠":
+        return f"{column} ≠ {', '.join(shown)}"
+    if len(shown) > 1:
+        values_text = CONVENTIONS[language].list_comma.join(shown[:-1])
+        return f"{column} {operator} {render('filter_or', language, values=values_text, last=shown[-1])}"
+    return f"{column} {operator} {shown[0]}"
+
+
+def period_words(first: date, last: date, language: Language) -> str:
+    """Return the days from `first` to `last` as years or months if they are whole ones, else as ISO dates.
+
+    >>> period_words(date(2025, 12, 1), date(2025, 12, 31), "en")
+    'December 2025'
+    """
+    following = last + timedelta(days=1) if last < date.max else last
+    if first.day == first.month == following.day == following.month == 1:
+        return str(first.year) if first.year == last.year else f"{first.year} – {last.year}"
+    if first.day == following.day == 1:
+        names = [format_date(day, CONVENTIONS[language].month, locale=language) for day in (first, last)]
+        return " – ".join(dict.fromkeys(names))
+    return " – ".join(dict.fromkeys([first.isoformat(), last.isoformat()]))
+
+
+def _value(value: Any, column: str, language: Language) -> str:
+    if isinstance(value, bool):
+        return render("answer_yes" if value else "answer_no", language).lower()
+    if isinstance(value, str):
+        return one_line(value, _VALUE_CHARS) or '""'
+    return format_measure(value, column, language)

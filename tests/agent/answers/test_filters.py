@@ -1,0 +1,76 @@
+"""The filters of a statement in words, and which of them other texts of an answer state."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from agent.answers.filters import unstated_filters
+from agent.messages import Language
+from agent.types import QueryCondition
+
+PAID = QueryCondition(column="status", operator="=", values=["paid"])
+YEAR = QueryCondition(column="ordered on", operator="during", values=["2024-01-01", "2024-12-31"])
+LARGE = QueryCondition(column="total amount", operator=">", values=[1000])
+SHIPPED = QueryCondition(column="shipped on", operator="present", values=[])
+Scripted = Callable[..., Any]
+
+
+@pytest.mark.parametrize(
+    ("language", "texts"),
+    [
+        ("en", ["status = paid", "ordered on = 2024", "total amount > 1,000", "shipped on is not empty"]),
+        ("ru", ["status = paid", "ordered on = 2024", "total amount > 1\xa0000", "shipped on: есть значение"]),
+        ("zh", ["status = paid", "ordered on = 2024", "total amount > 1,000", "shipped on 不为空"]),
+    ],
+)
+def test_filters_are_in_words(language: Language, texts: list[str]) -> None:
+    assert unstated_filters([PAID, YEAR, LARGE, SHIPPED], [], language) == texts
+
+
+@pytest.mark.parametrize(
+    ("stated", "language", "left"),
+    [
+        ("only paid orders count", "en", [YEAR, LARGE, SHIPPED]),
+        ("учтены только оплаченные (paid) заказы", "ru", [YEAR, LARGE, SHIPPED]),
+        ("只统计paid订单", "zh", [YEAR, LARGE, SHIPPED]),
+        ("last year is 2024", "en", [PAID, LARGE, SHIPPED]),
+        ("unpaid orders count too", "en", [PAID, YEAR, LARGE, SHIPPED]),
+        ("the top 1,000 are shown", "en", [PAID, YEAR, LARGE, SHIPPED]),
+        ("large means an amount above 1,000", "en", [PAID, YEAR, SHIPPED]),
+        ("1,000", "en", [PAID, YEAR, SHIPPED]),
+        ("orders that have not shipped are left out", "en", [PAID, YEAR, LARGE]),
+    ],
+)
+def test_a_filter_that_another_text_states_is_left_out(
+    stated: str, language: Language, left: list[QueryCondition]
+) -> None:
+    expected = unstated_filters(left, [], language)
+    assert unstated_filters([PAID, YEAR, LARGE, SHIPPED], [stated], language) == expected
+
+
+def test_an_output_has_the_filters_of_its_statement(scripted: Scripted) -> None:
+    sql = (
+        "SELECT COUNT(*) AS n FROM orders AS o JOIN customers AS c ON c.customer_id = o.customer_id "
+        "WHERE o.status <> 'cancelled' AND c.country = 'Spain' AND o.ordered_on BETWEEN '2024-03-01' AND '2024-03-31'"
+    )
+    stated = {"sql": sql, "assumptions": ["cancelled orders do not count"], "off_topic": False}
+    output = scripted({"GeneratedSQL": [stated]}).ask("How many orders did Spain place in March 2024?")
+
+    assert output["filters"] == ["country = Spain", "ordered on = March 2024"]
+
+
+def test_secret_columns_are_in_no_filter(scripted: Scripted, cache_dir: Any) -> None:
+    sql = "SELECT COUNT(*) AS n FROM customers WHERE email LIKE 'a%' AND country = 'Spain'"
+    from agent.sample.shop import shop_url
+
+    sources = {"shop": {"url": shop_url(cache_dir), "secret_columns": ["customers.email"]}}
+    output = scripted({"GeneratedSQL": [{"sql": sql}]}, sources=sources).ask("How many customers in Spain?")
+
+    assert output["filters"] == ["country = Spain"]
+
+
+def test_an_error_has_no_filters(scripted: Scripted) -> None:
+    output = scripted({"GeneratedSQL": [{"sql": "SELECT nothing FROM orders WHERE status = 'paid'"}] * 4}).ask("Paid?")
+
+    assert output["error"] and output["filters"] == []

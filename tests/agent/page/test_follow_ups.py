@@ -1,0 +1,111 @@
+"""What an answer leads to: questions to ask next, filters to change, and a question back that is asked again."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.agent.page.conftest import Site
+from tests.agent.page.said import ASKS, QUESTION, Model
+from tests.agent.page.test_conversation import COUNT, HOW_MANY, ask, sent_by
+from tests.agent.page.test_looks import PHONE, fits
+
+pytestmark = [pytest.mark.heavy, pytest.mark.browser]
+Visit = Callable[..., Site]
+
+DELIVERED = f"{COUNT} WHERE status = 'delivered' AND ordered_on >= '2024-01-01' AND ordered_on < '2025-01-01'"
+BY_STATUS = (
+    "SELECT status, COUNT(*) AS orders FROM orders WHERE ordered_on >= '2024-01-01' AND ordered_on < '2025-01-01' "
+    "GROUP BY status ORDER BY orders DESC"
+)
+FIRST = "What is the number of orders by status where ordered on = 2024?"
+
+
+def test_an_answer_leads_to_the_next_question_and_its_filters_are_changed(visit: Visit) -> None:
+    site = visit(Model(DELIVERED, reviews=()), viewport={"width": 1440, "height": 1000})
+    page, sent = site.page, sent_by(site.page)
+    ask(site, "How many orders of 2024 were delivered?")
+    follow_ups = page.get_by_role("list", name="Questions to ask next").get_by_role("button")
+    expect(follow_ups).to_have_count(3)
+    expect(page.locator(".premise")).to_have_text(
+        ["cancelled orders count too", "status = delivered", "ordered on = 2024"]
+    )
+    expect(page.locator(".lead")).to_have_text("3,143 orders of 2024 were delivered.")
+    site.picture("follow-ups")
+    page.get_by_label("Theme").select_option("Dark")
+    site.picture("follow-ups-dark")
+
+    site.model.sql = BY_STATUS
+    follow_ups.first.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".answer")).to_have_count(2)
+    assert sent[1]["question"] == FIRST and sent[1]["thread_id"]
+    expect(page.locator(".turn").last.locator("tbody tr")).to_have_count(2)
+    # Only the last answer has some, without the question that was asked.
+    expect(page.locator(".follow-ups")).to_have_count(1)
+    expect(page.locator(".turn").last.locator(".follow-ups button")).to_have_count(3)
+    expect(page.locator(".follow-ups")).not_to_contain_text(FIRST)
+
+    page.reload()
+    expect(page.locator(".answer")).to_have_count(2)
+    expect(page.locator(".turn").last.locator(".follow-ups button")).to_have_count(3)
+    page.locator(".turn").last.locator(".premise", has_text="ordered on = 2024").click()
+    site.model.sql = BY_STATUS.replace("2025", "2026").replace("2024", "2025")
+    page.get_by_label("Instead of “ordered on = 2024”:").fill("2025")
+    page.keyboard.press("Enter")
+    expect(page.locator(".answer")).to_have_count(3)
+    assert sent[2]["feedback"] == {"accepted": False, "comment": "Instead of “ordered on = 2024”: 2025"}
+    expect(page.locator(".turn").last.locator(".premise").last).to_have_text("ordered on = 2025")
+
+
+def test_follow_ups_are_hidden_while_the_next_question_runs_and_fit_a_phone(visit: Visit) -> None:
+    site = visit(Model(COUNT, reviews=()), **PHONE)
+    ask(site, HOW_MANY)
+    expect(site.page.locator(".follow-ups button")).to_have_count(3)
+    assert fits(site.page)
+    site.picture("phone-follow-ups")
+    site.ask("hello")
+    expect(site.page.locator(".turn").last.locator(".start")).to_be_visible()
+    expect(site.page.locator(".follow-ups")).to_have_count(0)
+
+
+def test_an_error_before_a_question_back_is_told_in_plain_words(visit: Visit) -> None:
+    site = visit(Model("SELECT nothing_such FROM orders", reviews=(ASKS,)))
+    page = site.page
+    site.ask(QUESTION)
+    page.get_by_label("Or in your own words").fill("by fame")
+    page.keyboard.press("Enter")
+    expect(page.locator(".asked-back")).to_have_count(2)
+    again = page.locator(".asked-back").last
+    expect(again.get_by_role("alert")).to_have_text("The question could not be turned into a query that works.")
+    expect(again.get_by_text("nothing_such")).to_be_hidden()
+    site.picture("asked-back-after-error")
+    again.get_by_text("For operators").click()
+    expect(again.locator(".operators")).to_contain_text("nothing_such")
+    expect(again.locator(".operators")).to_contain_text("sql_not_generated")
+    again.get_by_role("button", name="by amount").click()
+    expect(page.locator(".chart canvas")).to_be_visible()
+
+
+SHORTENED = """async ([answer, filters]) => {
+  const { answerView } = await import("./static/js/answer.js");
+  const audit = { assumptions: [], notes: [], steps: [], trace_id: "0", llm_calls: 0, latency_ms: 0, llm_cost_usd: 0 };
+  const output = { answer, filters, audit, output_type: "string", tables: [], charts: [], status: "ok" };
+  return answerView(output, null, "").querySelector(".lead").textContent;
+}"""
+
+
+@pytest.mark.parametrize(
+    ("answer", "filters", "lead"),
+    [
+        ("Orders: 7. Filters: a = 1, b = 2.", ["a = 1", "b = 2"], "Orders: 7."),
+        ("Заказов: 7. Условие: a = 1.", ["a = 1"], "Заказов: 7."),
+        ("订单：7。条件：a = 1，b = 2。", ["a = 1", "b = 2"], "订单：7。"),
+        ("Orders: 7. Filters: a = 1, b = 2, and others.", ["a = 1", "b = 2"], None),
+        ("Orders: 7. Filters: c = 3, a = 1.", ["a = 1", "b = 2"], None),
+        ("Filter: a = 1.", ["a = 1"], None),
+        ("Orders: 7.", [], None),
+    ],
+)
+def test_the_text_does_not_repeat_the_filters(visit: Visit, answer: str, filters: list[str], lead: str | None) -> None:
+    assert visit().page.evaluate(SHORTENED, [answer, filters]) == (lead or answer)
