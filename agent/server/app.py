@@ -75,7 +75,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
             raise DriverMissing("pyjwt[crypto]", "oidc") from error
         embed_tokens = EmbedTokens(embed, tenants.names)
     metrics = Metrics()
-    graphs = served_graphs(services.settings, metrics)
+    graphs = served_graphs(services, metrics)
     mcp = McpRoute(graphs[0], services.settings, metrics)
     refreshes = ScheduledRefreshes(server, tenants)
     app = FastAPI(
@@ -162,12 +162,12 @@ def serve(host: str = "127.0.0.1", port: int = 8000, settings: Settings | None =
     uvicorn.run(app, host=host, port=port, log_level="info", log_config=logs, server_header=False)
 
 
-def served_graphs(settings: Settings, metrics: "Metrics") -> "list[ServedGraph]":
+def served_graphs(services: Services, metrics: "Metrics") -> "list[ServedGraph]":
     """Return the SQL agent and the analyst for the current tenant of each request."""
     from agent.server.runnable import ServedGraph
     from agent.server.schemas import agent_question, analyst_question
 
-    questions = {"agent": agent_question(settings), "analyst": analyst_question(settings)}
+    questions = {"agent": agent_question(services), "analyst": analyst_question(services)}
     return [ServedGraph(graph, question, metrics) for graph, question in questions.items()]
 
 
