@@ -11,6 +11,7 @@ from agent.answers.starting_questions import StartingQuestion, starting_question
 from agent.schema.catalog import Table
 from agent.schema.describe import one_line
 from agent.server.errors import accepted_language
+from agent.server.live_sources import may_edit_sources
 from agent.server.statements import listed_sources, resolve_source
 from agent.server.tenants import current_tenant, has_role
 from agent.services import Services
@@ -28,12 +29,13 @@ class SourceShown(TypedDict):
 
 
 class Sources(TypedDict):
-    """All sources, and what the key or token may do: review and make proposals, and run statements."""
+    """All sources, and what the key or token may do: proposals, their review, statements, and editing the sources."""
 
     sources: list[SourceShown]
     may_review: bool
     may_run_sql: bool
     may_propose: bool
+    may_edit_sources: bool
 
 
 @router.get("/sources")
@@ -47,6 +49,7 @@ def sources() -> Sources:
         "may_review": has_knowledge and has_role("review"),
         "may_run_sql": services.settings.run_sql,
         "may_propose": has_knowledge,
+        "may_edit_sources": may_edit_sources(services.settings) and has_role("operate"),
     }
 
 
