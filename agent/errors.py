@@ -30,6 +30,10 @@
         ├── InvalidOutputType        the result does not fit the output type  wanted, shape
         ├── SourceNotFound           no source has this name                  source, reason
         ├── SourceEmpty              the source has no table                  source
+        ├── SourceNameTaken          another source has this name             source
+        ├── SourceFixed              the source cannot be removed             source, reason
+        ├── SourcesNotEditable       the tenant must not edit the sources     tenant
+        ├── SettingsNotWritable      the settings file cannot be written      file, reason
         ├── SourcesNotTogether       one question cannot query both sources   first, second
         ├── SourceUnreachable        the database does not respond            source, reason
         ├── SourceFilesUnreadable    a file of a source cannot be read        files, reason
@@ -162,6 +166,46 @@ class SourceNotFound(Terminal):
     http_status = 404
     exit_code = USAGE
     source: str
+    reason: str
+
+
+@dataclass(eq=False)
+class SourceNameTaken(Terminal):
+    """A new source has the name of another one."""
+
+    code = "source_name_taken"
+    http_status = 409
+    exit_code = USAGE
+    source: str
+
+
+@dataclass(eq=False)
+class SourceFixed(Terminal):
+    """A source cannot be removed over HTTP, because other settings contain or name it."""
+
+    code = "source_fixed"
+    http_status = 409
+    source: str
+    reason: str
+
+
+@dataclass(eq=False)
+class SourcesNotEditable(Terminal):
+    """The settings of a tenant name its sources, so its operators must not add or remove any."""
+
+    code = "sources_not_editable"
+    http_status = 403
+    tenant: str
+
+
+@dataclass(eq=False)
+class SettingsNotWritable(Terminal):
+    """The file with the settings cannot be written."""
+
+    code = "settings_not_writable"
+    http_status = 503
+    exit_code = USAGE
+    file: str
     reason: str
 
 

@@ -371,14 +371,15 @@ class Services:
             source = self._sources.get(key)
         if source and not source.is_superseded and (updated := self._with_current_knowledge(key, source)):
             return updated
-        settings = self.settings_of(key)
+        # An unknown source gets no lock.
+        self.settings_of(key)
         with self._lock:
             open_lock = self._open_locks.setdefault(key, threading.Lock())
         # Only questions to the same source wait while it is opened.
         with open_lock:
             with self._lock:
                 source = self._sources.get(key)
-            return source if source and not source.is_superseded else self._open(key, settings, question)
+            return source if source and not source.is_superseded else self._open(key, question)
 
     def source_with_tables(self, name: str | None, question: str = "") -> Source:
         """Return the source for `question`, as `source` does; the schema is reloaded if it was empty when it was read.
@@ -502,7 +503,8 @@ class Services:
             source.stop_background(_STOP_S)
         return updated
 
-    def _open(self, key: str, settings: SourceSettings, question: str) -> Source:
+    def _open(self, key: str, question: str) -> Source:
+        sources, settings = self.settings.sources, self.settings_of(key)
         self._opening(key, settings)
         source = open_source(
             settings,
@@ -515,7 +517,9 @@ class Services:
             question=question,
         )
         with self._lock:
-            self._sources[key] = source
+            # The sources may have been replaced meanwhile.
+            if self.settings.sources is sources:
+                self._sources[key] = source
         return source
 
     def _report_progress(self, done: int, total: int) -> None:
@@ -523,6 +527,17 @@ class Services:
             self._progress(done, total)
         if total >= _MANY_TABLES:
             report_waiting("reading_schema", done=done, total=total)
+
+    def replace_sources(self, sources: Mapping[str, SourceSettings]) -> None:
+        """Use `sources` as the configured sources for all later questions; those that have changed are opened again."""
+        with self._lock:
+            before = self.settings.sources
+            self.settings = self.settings.model_copy(update={"sources": dict(sources)})
+            for name in {*before, *sources}:
+                if before.get(name) != sources.get(name):
+                    self._sources.pop(name, None)
+                    self._knowledge_folders.pop(name, None)
+            self._with_models.clear()
 
     def refresh(self, name: str | None = None) -> Source | None:
         """Reload the schema of a source for all later questions, and return the source; None if nothing changed.

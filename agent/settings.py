@@ -179,6 +179,9 @@ class SourceSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
     url: SecretStr = Field(min_length=1, description="SQLAlchemy URL of the database; not for `files`.")
+    description: str = Field(
+        "", max_length=500, description="What the data is about, for the list of sources; not part of prompts."
+    )
     connect_args: dict[str, bool | int | SecretStr] = Field(
         {},
         description="Arguments for the driver of a database server that do not belong in a URL, such as "
@@ -296,7 +299,7 @@ class TenantSettings(BaseModel):
 
 
 Role = Literal["ask", "review", "operate"]
-"""A permission: to ask questions, to review proposals, or to read metrics and the details of the readiness."""
+"""A permission: to ask questions, to review proposals, or to operate the server (metrics, readiness, sources)."""
 Texts = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
 """One text, or several."""
 
@@ -370,8 +373,8 @@ class ServiceSettings(BaseSettings):
     )
     operate_keys: KeyHashes = Field(
         (),
-        description="Hashes of the API keys that may read `/metrics` and the details of `/readyz`. "
-        "Without API keys, everybody on this machine may.",
+        description="Hashes of the API keys that may read `/metrics` and the details of `/readyz` and, with "
+        "`edit_sources`, edit the sources. Without API keys, everybody on this machine may.",
     )
     oidc: OidcSettings | None = Field(
         None,
@@ -398,6 +401,16 @@ class ServiceSettings(BaseSettings):
         True,
         description="Offer up to three follow-up questions on an answer about a database. For each answer at most "
         "eight statements are executed to verify them.",
+    )
+    edit_sources: bool | None = Field(
+        None,
+        description="Let the role `operate` add, test and remove sources over HTTP and on the page. By default only on "
+        "a server without keys and tokens, which accepts requests from this machine only.",
+    )
+    source_folders: tuple[Path, ...] = Field(
+        (),
+        description="Folders below which the SQLite and DuckDB files of sources must be that are added over HTTP; by "
+        "default the working directory. Files in the data and cache directories are never accepted.",
     )
     max_request_bytes: int = Field(
         1_000_000, ge=1, description="Maximum size of a request to the server in bytes, except file uploads."

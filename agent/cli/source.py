@@ -1,9 +1,8 @@
 """`datasphinx source` and `datasphinx init`: the databases in `datasphinx.toml` of the working directory."""
 
-import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,16 +11,16 @@ from agent.cli.text import echo, json_text
 from agent.errors import ANSWERED, DOMAIN, USAGE
 
 if TYPE_CHECKING:
-    from tomlkit import TOMLDocument
-
     from agent.settings import SourceSettings
     from agent.sources.check import SourceCheck
+    from agent.sources.config_file import ConfigFile
 
 source_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="List, add, test and remove databases.")
 
 SourceName = Annotated[str, typer.Argument(help="Name of a source, or a SQLAlchemy URL.")]
 NewName = Annotated[str | None, typer.Argument(help="Name of the new source; asked for on a terminal.")]
 NewUrl = Annotated[str | None, typer.Argument(help="Its SQLAlchemy URL; asked for on a terminal.")]
+Description = Annotated[str, typer.Option("--description", help="What the data is about, for the list of sources.")]
 AllowWritable = Annotated[
     bool, typer.Option("--allow-writable-account", help="Accept an account that has more than read access.")
 ]
@@ -38,12 +37,14 @@ def list_sources(as_json: AsJson = False) -> None:
     Exit codes: 0 the list is printed, 2 a setting is wrong.
     """
     from agent.core.redact import without_password
+    from agent.sources.config_file import ConfigFile
 
     services = services_of()
-    in_file = _sources_of(_document())
+    file = ConfigFile()
+    in_file = file.names()
     sources = []
     for name, settings in services.settings.sources.items():
-        place = str(Path(_file()).resolve()) if name in in_file else "environment"
+        place = str(file.path) if name in in_file else "environment"
         url = ", ".join(each.path for each in settings.files.values()) or settings.url.get_secret_value()
         sources.append({"name": name, "url": without_password(url), "place": place})
     if as_json:
@@ -57,20 +58,28 @@ def list_sources(as_json: AsJson = False) -> None:
 
 
 @source_app.command()
-def add(name: NewName = None, url: NewUrl = None, allow_writable_account: AllowWritable = False) -> None:
+def add(
+    name: NewName = None,
+    url: NewUrl = None,
+    allow_writable_account: AllowWritable = False,
+    description: Description = "",
+) -> None:
     """Test a database and add it to `datasphinx.toml`; the rest of the file is kept.
 
     Exit codes: 0 added, 2 the name is in use or the URL is wrong, 3 the account has more than read access, 5 the
     database is unreachable. Only exit code 0 changes the file.
     """
+    from agent.errors import SourceNameTaken
+    from agent.sources.config_file import ConfigFile
+
     settings_of()
     name = _given(name, "Name of the source", "NAME")
-    document = _document()
-    if name in _sources_of(document):
-        raise typer.BadParameter(f"{name} is in {_file()} already; remove it first.", param_hint="NAME")
-    source = _tested(name, url, allow_writable_account)
-    _write_source(document, name, source)
-    echo(f"{name} is in {Path(_file()).resolve()}. Ask: datasphinx ask QUESTION --source {name}")
+    file = ConfigFile()
+    if name in file.names():
+        raise SourceNameTaken(name)
+    source = _tested(name, url, allow_writable_account).model_copy(update={"description": description})
+    _add(file, name, source)
+    echo(f"{name} is in {file.path}. Ask: datasphinx ask QUESTION --source {name}")
 
 
 @source_app.command()
@@ -93,14 +102,11 @@ def remove(name: Annotated[str, typer.Argument(help="Name of a source.")]) -> No
 
     Exit codes: 0 removed, 2 the file has no such source.
     """
-    document = _document()
-    sources = _sources_of(document)
-    if name not in sources:
-        names = ", ".join(sources) or "none"
-        raise typer.BadParameter(f"{_file()} has no source {name}. Its sources: {names}.", param_hint="NAME")
-    del sources[name]
-    _write(document)
-    echo(f"{name} is removed from {Path(_file()).resolve()}.")
+    from agent.sources.config_file import ConfigFile
+
+    file = ConfigFile()
+    file.remove(name)
+    echo(f"{name} is removed from {file.path}.")
 
 
 @source_app.command()
@@ -127,17 +133,18 @@ def init(name: NewName = None, url: NewUrl = None, allow_writable_account: Allow
     database is unreachable. Only exit code 0 writes files.
     """
     from agent.cli.knowledge import write_draft
+    from agent.sources.config_file import ConfigFile
 
-    path = Path(_file())
-    if path.exists():
-        echo(f"{path.resolve()} exists. Add a database to it: datasphinx source add", error=True, color="red")
+    file = ConfigFile()
+    if file.path.exists():
+        echo(f"{file.path} exists. Add a database to it: datasphinx source add", error=True, color="red")
         raise typer.Exit(USAGE)
     name = _given(name, "Name of the database", "NAME")
     source = _tested(name, url, allow_writable_account)
     folder = Path("knowledge", name)
-    path.write_text(_HEAD, encoding="utf-8")
-    _write_source(_document(), name, source.model_copy(update={"knowledge": folder}))
-    echo(f"written: {path}")
+    file.path.write_text(_HEAD, encoding="utf-8")
+    _add(file, name, source.model_copy(update={"knowledge": folder}))
+    echo(f"written: {file.path.name}")
     services = services_of()
     write_draft(services.source(name), services.knowledge(name), folder)
     echo(f"\nReview the draft in {folder}, and check it: datasphinx knowledge check")
@@ -174,47 +181,6 @@ def _tested(name: str, url: str | None, allow_writable_account: bool) -> "Source
     return source
 
 
-def _write_source(document: "TOMLDocument", name: str, source: "SourceSettings") -> None:
-    import tomlkit
-
-    from agent.core.redact import without_password
-
-    url = source.url.get_secret_value()
-    values: dict[str, Any] = {"url": url}
-    if source.allow_writable_account:
-        values["allow_writable_account"] = True
-    if source.knowledge:
-        values["knowledge"] = f"{source.knowledge.as_posix()}/"
-    table = tomlkit.table()
-    table.update(values)
-    if "sources" not in document:
-        document["sources"] = tomlkit.table(is_super_table=True)
-    document["sources"][name] = table
-    _write(document)
-    if without_password(url) != url:
-        os.chmod(_file(), 0o600)
-        echo(f"{_file()} contains the password, so only you may read it. Do not commit it.", error=True)
-
-
-def _file() -> str:
-    from agent.settings import CONFIG_FILE
-
-    return CONFIG_FILE
-
-
-def _document() -> "TOMLDocument":
-    import tomlkit
-
-    path = Path(_file())
-    return tomlkit.parse(path.read_bytes().decode()) if path.exists() else tomlkit.document()
-
-
-def _sources_of(document: "TOMLDocument") -> Any:
-    """Return the table of sources in `document`, which may be empty."""
-    return document.get("sources", {})
-
-
-def _write(document: "TOMLDocument") -> None:
-    import tomlkit
-
-    Path(_file()).write_bytes(tomlkit.dumps(document).encode())
+def _add(file: "ConfigFile", name: str, source: "SourceSettings") -> None:
+    if file.add(name, source):
+        echo(f"{file.path.name} contains the password, so only you may read it. Do not commit it.", error=True)

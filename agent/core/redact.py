@@ -31,6 +31,14 @@ _PATH_FACTS = ("file", "first", "place", "second", "source", "store", "url")
 SHORTEST_SECRET = 6
 """The minimum length in characters; shorter texts occur in ordinary words."""
 
+_remembered: tuple[str, ...] = ()
+
+
+def remember_secrets(secrets: Iterable[str]) -> None:
+    """Let `without_secrets` replace `secrets` in all texts of this process from now on."""
+    global _remembered
+    _remembered = tuple(sorted({*_remembered, *secrets}, key=len, reverse=True))
+
 
 def without_password(url: str) -> str:
     """Return `url`, which may be malformed, with its password replaced by ***.
@@ -42,12 +50,12 @@ def without_password(url: str) -> str:
 
 
 def without_secrets(text: str, secrets: Iterable[str] = ()) -> str:
-    """Return `text` with `secrets`, passwords and keys in URLs, and bearer tokens replaced by ***.
+    """Return `text` with `secrets`, remembered secrets, passwords and keys in URLs, and bearer tokens replaced by ***.
 
     >>> without_secrets("GET https://host/a?api_key=k1234 with Bearer abcdefgh")
     'GET https://host/a?api_key=*** with Bearer ***'
     """
-    for secret in secrets:
+    for secret in (*secrets, *_remembered):
         if len(secret) >= SHORTEST_SECRET:
             text = text.replace(secret, "***")
     # All recorded texts are redacted, and few contain a match; a substring test is faster than the pattern.

@@ -50,9 +50,10 @@ def create_app(services: Services | None = None) -> "FastAPI":
         raise DriverMissing(error.name or "fastapi", "serve") from error
     from agent.server.boards import ScheduledRefreshes
     from agent.server.errors import DOCUMENTED, add_handlers
+    from agent.server.live_sources import LiveSources, may_edit_sources
     from agent.server.metrics import Metrics, metrics_routes
     from agent.server.middleware import add_middleware
-    from agent.server.routes import answers, boards, charts, files, proposals, sources, sql, traces
+    from agent.server.routes import answers, boards, charts, files, proposals, source_settings, sources, sql, traces
     from agent.server.routes.agui import agui_routes
     from agent.server.routes.chat_completions import chat_routes
     from agent.server.routes.events import events_routes
@@ -75,9 +76,10 @@ def create_app(services: Services | None = None) -> "FastAPI":
             raise DriverMissing("pyjwt[crypto]", "oidc") from error
         embed_tokens = EmbedTokens(embed, tenants.names)
     metrics = Metrics()
-    graphs = served_graphs(services.settings, metrics)
+    graphs = served_graphs(services, metrics)
     mcp = McpRoute(graphs[0], services.settings, metrics)
     refreshes = ScheduledRefreshes(server, tenants)
+    live_sources = LiveSources(server, tenants) if may_edit_sources(services.settings) else None
     app = FastAPI(
         title="datasphinx",
         description="Questions to databases and datasets.",
@@ -108,13 +110,16 @@ def create_app(services: Services | None = None) -> "FastAPI":
         metrics_routes(metrics),
     ):
         app.include_router(router)
+    if live_sources:
+        app.state.live_sources = live_sources
+        app.include_router(source_settings.router)
     if embed and embed_tokens:
         from agent.server.routes.embed import embed_routes
 
         app.include_router(embed_routes(embed, embed_tokens))
     add_page(app)
-    add_handlers(app, metrics, services.settings)
-    add_middleware(app, server, tenants, embed_tokens)
+    add_handlers(app, metrics, services)
+    add_middleware(app, server, tenants, embed_tokens, live_sources)
     return app
 
 
@@ -162,12 +167,12 @@ def serve(host: str = "127.0.0.1", port: int = 8000, settings: Settings | None =
     uvicorn.run(app, host=host, port=port, log_level="info", log_config=logs, server_header=False)
 
 
-def served_graphs(settings: Settings, metrics: "Metrics") -> "list[ServedGraph]":
+def served_graphs(services: Services, metrics: "Metrics") -> "list[ServedGraph]":
     """Return the SQL agent and the analyst for the current tenant of each request."""
     from agent.server.runnable import ServedGraph
     from agent.server.schemas import agent_question, analyst_question
 
-    questions = {"agent": agent_question(settings), "analyst": analyst_question(settings)}
+    questions = {"agent": agent_question(services), "analyst": analyst_question(services)}
     return [ServedGraph(graph, question, metrics) for graph, question in questions.items()]
 
 

@@ -147,7 +147,8 @@ def audience_of(pin: Pin, services: Services) -> str:
     if pin.source is None:
         return value_hash([services.owner, *pin.datasets])
     settings = services.settings_of(pin.source)
-    body = settings.model_dump(mode="json", exclude=None if settings.row_rules else {"row_parameters"})
+    unrelated = {"description"} if settings.row_rules else {"description", "row_parameters"}
+    body = settings.model_dump(mode="json", exclude=unrelated)
     url = without_password(settings.url.get_secret_value())
     return value_hash([pin.source, url, body, services.knowledge_hashes(pin.source)])
 

@@ -30,7 +30,7 @@ from agent.errors import (
 from agent.messages import LANGUAGES, Language, Message
 from agent.server.headers import security_headers
 from agent.server.metrics import Metrics
-from agent.settings import Settings
+from agent.services import Services
 
 logger = logging.getLogger("datasphinx")
 
@@ -91,7 +91,7 @@ _CHALLENGES: dict[type[DatasphinxError], str] = {
 
 def problem(error: DatasphinxError, scope: Scope) -> JSONResponse:
     """Return the response for `error` to the request of `scope`; its form depends on the path."""
-    failure = client_failure(error, scope["app"].state.settings)
+    failure = client_failure(error, scope["app"].state.services.settings)
     text = error_info(failure, accepted_language(scope))["message"]
     response = _response(error.http_status, error.code, text, scope)
     if challenge := _CHALLENGES.get(type(error)):
@@ -101,12 +101,12 @@ def problem(error: DatasphinxError, scope: Scope) -> JSONResponse:
     return response
 
 
-def add_handlers(app: FastAPI, metrics: Metrics, settings: Settings) -> None:
+def add_handlers(app: FastAPI, metrics: Metrics, services: Services) -> None:
     """Add handlers to `app` that turn each error into a problem response, counted in `metrics`.
 
-    The directories in `settings` are removed from the texts.
+    The directories in the settings of `services` are removed from the texts.
     """
-    app.state.metrics, app.state.settings = metrics, settings
+    app.state.metrics, app.state.services = metrics, services
     app.add_exception_handler(DatasphinxError, _handle_domain_error)
     app.add_exception_handler(RequestValidationError, _handle_invalid_input)
     app.add_exception_handler(HTTPException, _handle_http_exception)

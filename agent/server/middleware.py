@@ -25,6 +25,7 @@ from agent.messages import Message
 from agent.record.telemetry import remote_parent
 from agent.server.errors import problem
 from agent.server.headers import SecurityHeaders
+from agent.server.live_sources import LiveSources
 from agent.server.loopback import foreign_sender
 from agent.server.tenants import ALL_ROLES, Identity, Tenant, Tenants, set_tenant
 from agent.settings import OidcSettings, Role, Settings
@@ -45,7 +46,7 @@ _ASSETS = "/static/"
 """Paths without data, which need no key or token."""
 _READINESS = "/readyz"
 """The open path that shows more to some roles."""
-_ROLES: Mapping[str, Role] = {"metrics": "operate", "proposals": "review"}
+_ROLES: Mapping[str, Role] = {"metrics": "operate", "operate": "operate", "proposals": "review"}
 """The roles that routes require, by the first part of the path; all other routes require `ask`."""
 
 _KEYS_ONLY = "/embed/token"
@@ -247,6 +248,22 @@ class Authentication:
         raise KeyMissing()
 
 
+class FollowSources:
+    """Applies changes of the sources before each request."""
+
+    def __init__(self, app: ASGIApp, sources: LiveSources) -> None:
+        """Wrap `app`."""
+        self._app, self._sources = app, sources
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection."""
+        if scope["type"] == "http" and self._sources.has_changed():
+            await run_in_threadpool(self._sources.update)
+            # It lists the names of the sources.
+            scope["app"].openapi_schema = None
+        await self._app(scope, receive, send)
+
+
 class LoopbackOnly:
     """Refuses requests to an address or host name other than loopback, and requests from other sites."""
 
@@ -279,8 +296,16 @@ class TraceContext:
             await self._app(scope, receive, send)
 
 
-def add_middleware(app: FastAPI, server: Tenant, tenants: Tenants | None, embed_tokens: "EmbedTokens | None") -> None:
+def add_middleware(
+    app: FastAPI,
+    server: Tenant,
+    tenants: Tenants | None,
+    embed_tokens: "EmbedTokens | None",
+    live_sources: LiveSources | None,
+) -> None:
     """Add all middleware to `app`, the outermost last; `tenants` is None on a server without keys and tokens.
+
+    `live_sources` is None if the sources do not change.
 
     Raises:
         ConfigurationError: a setting of the issuer of tokens is wrong.
@@ -291,6 +316,8 @@ def add_middleware(app: FastAPI, server: Tenant, tenants: Tenants | None, embed_
         app.add_middleware(TraceContext)
     app.add_middleware(CancelOnDisconnect)
     app.add_middleware(RequestLimits, settings=settings)
+    if live_sources:
+        app.add_middleware(FollowSources, sources=live_sources)
     if tenants:
         tokens = _token_verifier(settings.oidc, tenants) if settings.oidc else None
         app.add_middleware(Authentication, tenants=tenants, tokens=tokens, embed_tokens=embed_tokens)

@@ -1,21 +1,27 @@
 """Schemas of the inputs that clients may send."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
     StringConstraints,
     ValidationError,
     create_model,
     model_validator,
 )
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from agent.clarify.feedback import LONGEST_ANSWER
 from agent.conversation.threads import THREAD_ID
+from agent.server.statements import listed_sources
 from agent.server.tenants import current_tenant
+from agent.services import Services
 from agent.settings import Settings
 from agent.types import Clarify, ClarifyingQuestion, Effort, Feedback, OutputType
 
@@ -82,14 +88,11 @@ class _Input(BaseModel):
             raise ValueError("feedback needs thread_id, and no clarification")
         if "question" not in kinds and "thread_id" in present and present & {"source", "datasets"}:
             raise ValueError("source and datasets come with a question only; otherwise the thread determines them")
-        needs_datasets = hasattr(self, "datasets") and not hasattr(self, "source")
-        if needs_datasets and not present & {"thread_id", "datasets"}:
-            raise ValueError("datasets are needed without a thread_id")
         return self
 
 
-def agent_question(settings: Settings) -> type[BaseModel]:
-    """Return the input schema of the SQL agent; it has `source` if sources are configured."""
+def agent_question(services: Services) -> type[BaseModel]:
+    """Return the input schema of the SQL agent."""
     fields: dict[str, Any] = {
         "feedback": (
             Feedback | None,
@@ -99,26 +102,48 @@ def agent_question(settings: Settings) -> type[BaseModel]:
         "effort": (Effort | None, Field(None, description="How many model calls the question may cost.")),
         "sql_only": (bool | None, Field(None, description="Whether to write and check the statement only.")),
     }
-    if settings.sources:
-        fields["source"] = _named_source(settings, "Name of the source; default: chosen by the question.")
-    return _schema("Question", settings, fields)
+    fields["source"] = _named_source(services, "Name of the source; default: chosen by the question.")
+    return _schema("Question", services.settings, fields)
 
 
-def analyst_question(settings: Settings) -> type[BaseModel]:
-    """Return the input schema of the analyst: datasets by id, or a source if sources are configured.
+def analyst_question(services: Services) -> type[BaseModel]:
+    """Return the input schema of the analyst: datasets by id, or a source.
 
     It has no `files`, which the analyst also accepts as paths on the server.
     """
     ids: Any = Annotated[list[_DatasetId], Field(min_length=1, max_length=_MAX_DATASETS)]
     fields: dict[str, Any] = {"datasets": (ids | None, Field(None, description=_DATASETS))}
-    if settings.sources:
-        fields["source"] = _named_source(settings, "Name of a source, instead of datasets.")
-    return _schema("AnalystQuestion", settings, fields)
+    fields["source"] = _named_source(services, "Name of a source, instead of datasets.")
+    return _schema("AnalystQuestion", services.settings, fields)
 
 
-def _named_source(settings: Settings, description: str) -> Any:
-    """Return the field for a source name. With API keys it is any text, because each tenant has its own sources."""
-    name_type: Any = _SourceName if settings.api_keys else Literal[tuple(settings.sources)]
+class _Listed:
+    """Restricts a text to the names of the sources that are listed when it is validated."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self._check, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {"type": "string", "enum": list(listed_sources(self._services))}
+
+    def _check(self, name: str) -> str:
+        names = listed_sources(self._services)
+        if name not in names:
+            raise PydanticCustomError("source_unknown", "Input should be one of {names}", {"names": ", ".join(names)})
+        return name
+
+
+def _named_source(services: Services, description: str) -> Any:
+    """Return the field for a source name.
+
+    With API keys or tokens it is any text, because each tenant has its own sources.
+    """
+    settings = services.settings
+    has_tenants = settings.api_keys or settings.oidc
+    name_type: Any = _SourceName if has_tenants else Annotated[_SourceName, _Listed(services)]
     return name_type | None, Field(None, description=description)
 
 

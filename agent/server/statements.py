@@ -23,15 +23,20 @@ MAX_SQL_CHARS = 100_000
 """Maximum length of a statement in characters."""
 
 
+def listed_sources(services: Services) -> dict[str, str]:
+    """Return the sources that a client can name, by their names for clients; the default source is the first one."""
+    names = dict.fromkeys([*services.choices, *services.settings.sources])
+    return {source_label(name, services.settings): name for name in names}
+
+
 def resolve_source(services: Services, name: str | None) -> str:
-    """Return the source that a client means by `name`, one of those that the tool `sources` lists.
+    """Return the source that a client means by `name`, one of `listed_sources`.
 
     Raises:
         SourceNotFound: the name is not listed.
-        InputInvalid: there is no name, although several sources are listed.
+        InputInvalid: there is no name, although a question could be about several sources.
     """
-    sources = {source_label(choice, services.settings): choice for choice in services.choices}
-    sources = {**{configured: configured for configured in services.settings.sources}, **sources}
+    sources = listed_sources(services)
     if name is None and len(services.choices) == 1:
         return services.choices[0]
     choices = ", ".join(sources)
@@ -49,11 +54,7 @@ async def open_source(services: Services, name: str | None) -> Source:
         DatasphinxError: as for `resolve_source` and `Services.source`.
     """
     key = resolve_source(services, name)
-
-    def work(_: Cancellation) -> Source:
-        return services.source(key)
-
-    return await cancellable(work)
+    return await cancellable(lambda _: services.source(key))
 
 
 def run_recorded(

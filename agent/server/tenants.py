@@ -29,7 +29,7 @@ from agent.server.keys import hash_of
 from agent.server.loads import Loads
 from agent.server.quota import FileUsageStore, PostgresUsageStore, Quota
 from agent.services import Services
-from agent.settings import ModelRole, Role, Settings, TenantSettings
+from agent.settings import ModelRole, Role, Settings, SourceSettings, TenantSettings
 from agent.storage.boards import BoardStore
 from agent.storage.database import SharedDatabase
 from agent.types import EmbeddedOptions
@@ -235,22 +235,13 @@ class UserServices(TenantServices):
         """Restrict the `services` of the tenant to rows that `row_parameters` admit."""
         own = f"users/{_hash_of(row_parameters)}"
         settings = services.settings
-        # A parameter without a claim has no value, not the one of the source or tenant.
-        names = settings.oidc.row_parameters if settings.oidc else {}
-        sources = {
-            name: source.model_copy(
-                update={
-                    "row_parameters": {
-                        **{each: value for each, value in source.row_parameters.items() if each not in names},
-                        **row_parameters,
-                    }
-                }
-            )
-            for name, source in settings.sources.items()
+        self._server, self._tenant_services, self._row_parameters = services._server, services, row_parameters
+        update = {
+            "sources": self._sources_of_tenant(),
+            "data_dir": settings.data_dir / own,
+            "cache_dir": settings.cache_dir / own,
         }
-        update = {"sources": sources, "data_dir": settings.data_dir / own, "cache_dir": settings.cache_dir / own}
         Services.__init__(self, settings.model_copy(update=update), any_source=False)
-        self._server, self._tenant_services = services._server, services
         self.tenant, self.owner = services.tenant, owner_of(services.tenant, row_parameters)
         self.today, self.quota = services.today, services.quota
 
@@ -258,6 +249,26 @@ class UserServices(TenantServices):
     def store(self) -> Store | None:
         """The record of the tenant."""
         return self._tenant_services.store
+
+    def adopt_sources(self) -> None:
+        """Use the sources that the tenant has now."""
+        self.replace_sources(self._sources_of_tenant())
+
+    def _sources_of_tenant(self) -> dict[str, SourceSettings]:
+        settings = self._tenant_services.settings
+        # A parameter without a claim has no value, not the one of the source or tenant.
+        names = settings.oidc.row_parameters if settings.oidc else {}
+        return {
+            name: source.model_copy(
+                update={
+                    "row_parameters": {
+                        **{each: value for each, value in source.row_parameters.items() if each not in names},
+                        **self._row_parameters,
+                    }
+                }
+            )
+            for name, source in settings.sources.items()
+        }
 
 
 def owner_of(tenant: str, row_parameters: Mapping[str, str | int | float] | None) -> str:
@@ -329,18 +340,36 @@ class Tenants:
         self._users: LRUCache[str, Tenant] = LRUCache(maxsize=_MAX_OPEN_USERS)
         self._allowed: dict[str, TenantSettings] = {}
         self._identities: dict[str, Identity] = {}
-        self._tenants_by_source: dict[str, list[str]] = {}
         for name in tenant_names(settings):
             if settings.tenants and name not in settings.tenants:
                 raise ConfigurationError("DATASPHINX_TENANTS", Message("tenant_without_entry", name=name))
             self._allowed[name] = settings.tenants.get(name, TenantSettings())
-            for source in Services(settings_for(settings, name, self._allowed[name])).choices:
-                self._tenants_by_source.setdefault(source, []).append(name)
             for key_hash in settings.api_keys.get(name, ()):
                 if key_hash in self._identities:
                     other = self._identities[key_hash].tenant
                     raise ConfigurationError("DATASPHINX_API_KEYS", Message("keys_equal", first=other, second=name))
                 self._identities[key_hash] = Identity(name, _roles_of(key_hash, settings))
+        self._tenants_by_source = _by_source(self._settings_of_tenants(settings))
+
+    def replace_sources(self, sources: Mapping[str, SourceSettings]) -> None:
+        """Use `sources` as the configured sources of the server, its tenants and their users.
+
+        Raises:
+            ConfigurationError: the settings of a tenant name another source. Nothing is replaced.
+        """
+        services = self._server.services
+        with self._lock:
+            update = {"sources": dict(sources)}
+            settings = self._settings_of_tenants(services.settings.model_copy(update=update))
+            services.replace_sources(sources)
+            for name, tenant in self._open.items():
+                tenant.services.replace_sources(settings[name].sources)
+            for users in self._users.values():
+                cast(UserServices, users.services).adopt_sources()
+            self._tenants_by_source = _by_source(settings)
+
+    def _settings_of_tenants(self, settings: Settings) -> dict[str, Settings]:
+        return {name: settings_for(settings, name, allowed) for name, allowed in self._allowed.items()}
 
     @property
     def names(self) -> Mapping[str, object]:
@@ -390,6 +419,15 @@ class Tenants:
             services = TenantServices(self._server.services, name, self._allowed[name])
             self._open[name] = open_tenant(name, services, self._server, services.quota)
         return self._open[name]
+
+
+def _by_source(settings: Mapping[str, Settings]) -> dict[str, list[str]]:
+    """Return the names of the tenants by source, from the settings of each tenant."""
+    tenants: dict[str, list[str]] = {}
+    for name, own in settings.items():
+        for source in Services(own).choices:
+            tenants.setdefault(source, []).append(name)
+    return tenants
 
 
 def _roles_of(key_hash: str, settings: Settings) -> frozenset[Role]:

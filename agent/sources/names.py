@@ -20,12 +20,16 @@ def source_label(name: str, settings: Settings) -> str:
 def source_settings(name: str, settings: Settings, *, any_source: bool) -> SourceSettings:
     """Return the settings of the source with this name or URL. The sample shop is not included.
 
+    Without `any_source`, the label of the default source also names it.
+
     Raises:
         SourceNotFound: the source is neither configured nor a URL, or it is a URL and `any_source` is False.
     """
     sources = settings.sources
     if name in sources:
         return sources[name]
+    if not any_source and settings.source and name == source_label(settings.source, settings):
+        name = settings.source
     if ":***@" in name:
         raise SourceNotFound(name, Message("password_not_stored"))
     choices = ", ".join([*sources, SAMPLE])

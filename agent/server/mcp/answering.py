@@ -79,11 +79,11 @@ async def ask(arguments: Ask, call: Call) -> Answer | InputRequiredResult:
         output = await (_stored(call, thread) if answer is None else _run(call, _reply_to(thread, answer)))
         may_ask = answer is not None
     else:
-        source = resolve_source(call.services, arguments.source) if arguments.source is not None else None
+        if arguments.source is not None:
+            resolve_source(call.services, arguments.source)
         inputs = {
             "question": arguments.question,
-            # A source that is not configured is the only one, and cannot be named in a question.
-            "source": source if source in call.services.settings.sources else None,
+            "source": arguments.source,
             "thread_id": arguments.thread,
             "clarification_answer": arguments.clarification_answer,
             "clarify": arguments.clarify,

@@ -17,7 +17,7 @@ from agent.server.mcp.call import Call, limited_rows
 from agent.server.statements import MAX_SQL_CHARS, open_source, resolve_source, run_recorded
 from agent.server.tenants import current_tenant
 from agent.sql.validation import warnings_of
-from agent.types import ErrorInfo
+from agent.types import ErrorInfo, Result
 
 
 class Statement(BaseModel):
@@ -74,13 +74,16 @@ async def run_sql(arguments: Statement, call: Call) -> Rows:
     """Run a statement, within the limits of a statement and with a record of its own.
 
     Raises:
-        DatasphinxError: as for `open_source`, `Tenant.admit`, `Source.check` and `Source.execute`.
+        DatasphinxError: as for `open_source`, `Tenant.admit` and `run_recorded`.
     """
     services = call.services
     name = resolve_source(services, arguments.source)
     await current_tenant().admit(1)
-    source = await open_source(services, arguments.source)
-    result, trace_id = await cancellable(lambda stop: run_recorded(arguments.sql, source, name, services, stop))
+
+    def work(stop: Cancellation) -> tuple[Result, str]:
+        return run_recorded(arguments.sql, services.source(name), name, services, stop)
+
+    result, trace_id = await cancellable(work)
     rows = limited_rows(result["rows"], result.get("secret", ()))
     return Rows(
         columns=result["columns"],

@@ -37,7 +37,7 @@ def serve_stdio(settings: Settings | None = None) -> None:
         pass
     set_tenant(open_tenant("", services), frozenset())
     metrics = Metrics()
-    agent, _ = served_graphs(services.settings, metrics)
+    agent, _ = served_graphs(services, metrics)
     server = build_server(agent, services.settings, metrics)
 
     async def serve() -> None:

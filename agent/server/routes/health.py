@@ -77,7 +77,7 @@ def _check(work: Callable[[], object], settings: Settings) -> dict[str, Any]:
 def _check_source(name: str, services_of_source: Iterable[Services], settings: Settings) -> dict[str, Any]:
     """Return the check of a source, with the mistakes in its business knowledge, which is skipped where it is wrong."""
     opened: list[Source | None] = []
-    report = _check(lambda: opened.append(_query(name, services_of_source, settings)), settings)
+    report = _check(lambda: opened.append(query_source(name, services_of_source, settings)), settings)
     source = next(iter(opened), None)
     problems, unchecked = source.knowledge.problems(_KNOWLEDGE_BUDGET_S) if source else ([], 0)
     if problems or unchecked:
@@ -86,7 +86,7 @@ def _check_source(name: str, services_of_source: Iterable[Services], settings: S
     return report
 
 
-def _query(name: str, services_of_source: Iterable[Services], settings: Settings) -> Source | None:
+def query_source(name: str, services_of_source: Iterable[Services], settings: Settings) -> Source | None:
     """Return the source, after a query; None if its row rules need values that only tokens have.
 
     Raises:

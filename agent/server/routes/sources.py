@@ -8,14 +8,13 @@ from sqlalchemy.engine import make_url
 from typing_extensions import TypedDict
 
 from agent.answers.starting_questions import StartingQuestion, starting_questions
-from agent.errors import SourceNotFound
-from agent.messages import Message
 from agent.schema.catalog import Table
 from agent.schema.describe import one_line
 from agent.server.errors import accepted_language
+from agent.server.live_sources import may_edit_sources
+from agent.server.statements import listed_sources, resolve_source
 from agent.server.tenants import current_tenant, has_role
 from agent.services import Services
-from agent.sources.names import source_label
 from agent.sources.source import Source
 
 router = APIRouter(tags=["sources"])
@@ -30,12 +29,13 @@ class SourceShown(TypedDict):
 
 
 class Sources(TypedDict):
-    """All sources, and what the key or token may do: review and make proposals, and run statements."""
+    """All sources, and what the key or token may do: proposals, their review, statements, and editing the sources."""
 
     sources: list[SourceShown]
     may_review: bool
     may_run_sql: bool
     may_propose: bool
+    may_edit_sources: bool
 
 
 @router.get("/sources")
@@ -43,12 +43,13 @@ def sources() -> Sources:
     """The sources that a question can name; if it names none, one of them is chosen."""
     services = current_tenant().services
     has_knowledge = any(source.knowledge for source in services.settings.sources.values())
-    shown = [_describe(services, name) for name in services.choices]
+    shown = [_describe(services, label, name) for label, name in listed_sources(services).items()]
     return {
         "sources": shown,
         "may_review": has_knowledge and has_role("review"),
         "may_run_sql": services.settings.run_sql,
         "may_propose": has_knowledge,
+        "may_edit_sources": may_edit_sources(services.settings) and has_role("operate"),
     }
 
 
@@ -102,17 +103,13 @@ def questions(request: Request, source: SourceName = None) -> StartingQuestions:
 
 
 def _open(name: str | None) -> Source:
-    """Return the source that is listed under `name`.
+    """Return the source that a client means by `name`, by default the first one.
 
     Raises:
-        SourceNotFound: it is not listed.
-        DatasphinxError: see `Services.source`.
+        DatasphinxError: see `resolve_source` and `Services.source`.
     """
     services = current_tenant().services
-    listed = {source_label(choice, services.settings): choice for choice in services.choices}
-    if name is not None and name not in listed:
-        raise SourceNotFound(name[:200], Message("only_configured_sources", choices=", ".join(listed)))
-    return services.source(listed[name] if name else services.choices[0])
+    return services.source(services.choices[0] if name is None else resolve_source(services, name))
 
 
 def _describe_table(table: Table) -> TableShown:
@@ -124,6 +121,6 @@ def _describe_table(table: Table) -> TableShown:
     return {"name": table.key, "comment": table.comment, "rows": table.rows, "columns": columns}
 
 
-def _describe(services: Services, name: str) -> SourceShown:
+def _describe(services: Services, label: str, name: str) -> SourceShown:
     url = make_url(services.settings_of(name).url.get_secret_value())
-    return {"name": one_line(source_label(name, services.settings), 200), "dialect": url.get_backend_name()}
+    return {"name": one_line(label, 200), "dialect": url.get_backend_name()}

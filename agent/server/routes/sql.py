@@ -11,7 +11,7 @@ from agent.server.background import cancellable, run_in_thread
 from agent.server.runnable import PlainJSON
 from agent.server.statements import MAX_SQL_CHARS, open_source, resolve_source, run_recorded
 from agent.server.tenants import current_tenant
-from agent.types import answer_table
+from agent.types import Result, answer_table
 
 router = APIRouter(prefix="/sql", tags=["sql"])
 TraceId = Annotated[
@@ -46,9 +46,12 @@ async def run(statement: EditedStatement) -> dict[str, Any]:
     services = current_tenant().services
     name = resolve_source(services, statement.source)
     await current_tenant().admit(1)
-    source = await open_source(services, statement.source)
     origin = {"origin": "edited_by_hand", **({"edited_trace": statement.trace_id} if statement.trace_id else {})}
-    result, trace_id = await cancellable(lambda stop: run_recorded(statement.sql, source, name, services, stop, origin))
+
+    def work(stop: Cancellation) -> tuple[Result, str]:
+        return run_recorded(statement.sql, services.source(name), name, services, stop, origin)
+
+    result, trace_id = await cancellable(work)
     body = {"sql": statement.sql, "table": answer_table("result", result), "truncated": result["truncated"]}
     plain: dict[str, Any] = PlainJSON().dumpd({**body, "edited_by_hand": True, "trace_id": trace_id})
     return plain

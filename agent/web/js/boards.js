@@ -3,6 +3,7 @@
 import { announce } from "./announce.js";
 import { request } from "./api.js";
 import { chartView } from "./chart.js";
+import { button, confirmed, field, fold } from "./controls.js";
 import { byId, make } from "./dom.js";
 import { current, say, text } from "./language.js";
 import { isLabel } from "./measures.js";
@@ -243,33 +244,4 @@ function refreshTime(result) {
   const time = make("time", { datetime: result.refreshed_at, class: "hint" });
   const format = () => new Intl.DateTimeFormat(current(), { dateStyle: "medium", timeStyle: "short" }).format(at);
   return say(time, () => text("board_time", { time: format() }));
-}
-
-function button(key, listener, facts = null) {
-  const made = say(make("button", { type: "button", class: "quiet", on: { click: listener } }), key);
-  return facts ? say(made, `${key}_one`, facts, "aria-label") : made;
-}
-
-/** Return a button whose first click asks to click again. */
-function confirmed(key, sureKey, listener) {
-  let isSure = false;
-  const made = button(key, () => {
-    if (isSure) return listener();
-    isSure = true;
-    say(made, sureKey);
-    announce(text(sureKey));
-  });
-  made.addEventListener("blur", () => {
-    isSure = false;
-    say(made, key);
-  });
-  return made;
-}
-
-function field(key, attributes) {
-  return make("label", { class: "field" }, say(make("span"), key), make("input", { autocomplete: "off", ...attributes }));
-}
-
-function fold(key, content) {
-  return make("details", {}, say(make("summary"), key), content);
 }

@@ -10,6 +10,7 @@ import { say, text } from "./language.js";
 import { askOptions } from "./loading.js";
 import { replacePreview } from "./preview.js";
 import { addReview } from "./review.js";
+import { addSourceSettings } from "./sources.js";
 
 /** Those that are asked, and those that the server keeps. */
 const datasets = new Map();
@@ -43,6 +44,11 @@ async function load(named) {
   const found = saved?.datasets;
   addReview(answered?.may_review ?? false);
   allowEditing(isEmbedded ? null : answered);
+  addSourceSettings(!isEmbedded && (answered?.may_edit_sources ?? false), async () => {
+    await load({});
+    // What is shown of the chosen source may have changed.
+    select.dispatchEvent(new Event("change"));
+  });
   const before = select.value;
   for (const old of select.querySelectorAll("optgroup")) old.remove();
   if (sources?.length) select.append(group("sources_databases", sources.map(sourceItem)));

@@ -47,7 +47,7 @@ def test_a_name_in_use_is_an_error(run: Run, url: str) -> None:
 
     code, _, err = run("source", "add", "books", url)
 
-    assert code == errors.USAGE and "is in datasphinx.toml already" in " ".join(err.split())
+    assert code == errors.USAGE and "There is a source 'books' already" in " ".join(err.split())
 
 
 def test_missing_values_are_asked_for_on_a_terminal_only(run: Run) -> None:
@@ -61,7 +61,7 @@ def test_an_unknown_source_cannot_be_removed(run: Run, url: str) -> None:
 
     code, _, err = run("source", "remove", "boks")
 
-    assert code == errors.USAGE and "has no source boks. Its sources: books" in " ".join(err.split())
+    assert code == errors.USAGE and "datasphinx.toml has these sources: books" in " ".join(err.split())
 
 
 def test_without_sources_the_list_says_how_to_add_one(run: Run) -> None:
@@ -96,3 +96,23 @@ def test_a_file_with_a_password_is_private(run: Run, tmp_path: Path, url: str, m
     assert stat.S_IMODE((tmp_path / "datasphinx.toml").stat().st_mode) == 0o600
     _, out, _ = run("source", "list")
     assert "secret" not in out
+
+
+def test_other_lines_and_the_mode_of_the_file_are_kept(run: Run, tmp_path: Path, url: str) -> None:
+    config = tmp_path / "datasphinx.toml"
+    config.write_text('row_limit = 7 # mine\n[sources]\nold = "sqlite:///old.db" # theirs\n')
+    config.chmod(0o640)
+
+    assert run("source", "add", "books", url, "--description", 'Books, "old" ones')[0] == errors.ANSWERED
+
+    assert config.read_text().startswith('row_limit = 7 # mine\n[sources]\nold = "sqlite:///old.db" # theirs\n')
+    assert load_settings().sources["books"].description == 'Books, "old" ones'
+    assert stat.S_IMODE(config.stat().st_mode) == 0o640
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".datasphinx")] == []
+
+
+def test_a_file_that_is_not_toml_is_an_error(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "datasphinx.toml").write_text("[sources\n")
+
+    assert run("source", "remove", "books")[0] == errors.USAGE
+    assert (tmp_path / "datasphinx.toml").read_text() == "[sources\n"

@@ -90,7 +90,7 @@ def test_the_other_streams_answer_too(served: Served, asked: dict[str, Any], rou
 def test_the_schemas_say_what_goes_in_and_comes_out(served: Served, routes: str) -> None:
     schema = served.http.get("/analyst/input_schema").json()
     inputs = {"question", "datasets", "output_type", "clarify", "clarification_answer"}
-    assert schema["properties"].keys() == inputs | {"thread_id", "clarification"}
+    assert schema["properties"].keys() == inputs | {"source", "thread_id", "clarification"}
     output = served.http.get("/analyst/output_schema").json()["$defs"]["Reply"]
     assert {"answer", "charts", "clarification", "audit", "thread_id", "status"} <= output["properties"].keys()
     paths = served.http.get("/openapi.json").json()["paths"].keys()
@@ -193,11 +193,10 @@ def test_no_file_is_read_by_its_path(served: Served, asked: dict[str, Any], tmp_
         {**asked, "files": [file_id]},
         {**asked, "files": []},
         {**asked, "files": None},
-        {"question": QUESTION},
         *(
             {**asked, "datasets": datasets}
             for datasets in (
-                [], None, known, [str(secret)], [file_id], [f"../{known}"], [known + "\n"], [known.upper()],
+                [], known, [str(secret)], [file_id], [f"../{known}"], [known + "\n"], [known.upper()],
                 [known, ""], [None], [known] * 21,
             )
         ),
@@ -211,10 +210,16 @@ def test_no_file_is_read_by_its_path(served: Served, asked: dict[str, Any], tmp_
 
 
 @pytest.mark.parametrize(
-    "extra", [{"source": "sample"}, {"enable_sql_validation": True}, {"given": {}}, {"file_ids": []}, {"surprise": 1}]
+    "extra", [{"source": "shop"}, {"enable_sql_validation": True}, {"given": {}}, {"file_ids": []}, {"surprise": 1}]
 )
 def test_an_unknown_input_is_refused(served: Served, asked: dict[str, Any], extra: dict[str, Any]) -> None:
     assert served.post("/analyst/invoke", input={**asked, **extra}).status_code == 422
+
+
+def test_a_question_without_data_calls_no_model(served: Served) -> None:
+    for given in ({}, {"datasets": None}, {"source": None}):
+        assert served.analyst.invoke({"question": QUESTION, **given})["error"]["code"] == "data_missing"
+    assert served.model.calls == []
 
 
 def test_the_sql_agent_takes_no_datasets(served: Served, asked: dict[str, Any]) -> None:

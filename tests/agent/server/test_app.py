@@ -113,6 +113,7 @@ def test_the_schemas_say_what_goes_in_and_comes_out(served: Served) -> None:
         "enable_sql_validation",
         "effort",
         "sql_only",
+        "source",
     }
     assert schema["properties"].keys() == inputs | {"thread_id", "clarification", "feedback"}
     output = served.http.get("/agent/output_schema").json()["$defs"]["Reply"]

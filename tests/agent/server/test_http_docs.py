@@ -15,6 +15,7 @@ from pydantic import TypeAdapter
 
 from tests.agent.server.serving import COUNT, Served, serving
 from tests.agent.server.test_chat_completions import statement_for
+from tests.databases import make_table
 from tests.generated_docs import ROOT
 
 PAGE = (ROOT / "docs/http.md").read_text(encoding="utf-8")
@@ -35,7 +36,8 @@ def here(text: str, server: Served) -> str:
 
 
 @pytest.mark.process
-def test_each_curl_command_gets_its_response(served: Served) -> None:
+def test_each_curl_command_gets_its_response(served: Served, tmp_path: Path) -> None:
+    make_table(tmp_path, "title TEXT", [["Emma"]], table="books").rename(tmp_path / "books.sqlite")
     responses: dict[str, list[str]] = {}
     for command in CURL:
         arguments = shlex.split(here(command, served))
@@ -45,6 +47,11 @@ def test_each_curl_command_gets_its_response(served: Served) -> None:
     ((invoked,), (events,), (sources,)) = (responses[name] for name in ("/agent/invoke", "/agent/events", "/sources"))
     assert json.loads(invoked)["output"]["sql"] == COUNT["sql"] and "event: output" in events
     assert json.loads(sources)["sources"][0]["name"] == "sample"
+    before, added = map(json.loads, responses["/operate/sources"])
+    assert (before["sources"], added["description"]) == ([], "Books and loans")
+    assert json.loads(responses["/operate/sources/test"][0])["tables"] == 1
+    assert json.loads(responses["/operate/sources/books/test"][0])["ok"] is True
+    assert responses["/operate/sources/books"] == [""]
     edited = json.loads(responses["/sql"][0])
     assert edited["edited_by_hand"] is True and len(edited["table"]["rows"]) == 2
     ((models,), (model,), (whole, stream)) = (

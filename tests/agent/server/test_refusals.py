@@ -59,7 +59,7 @@ def test_a_wrong_body_is_refused(served: Served) -> None:
 
 def test_a_refusal_says_which_input_is_wrong(served: Served) -> None:
     problem = served.post("/agent/invoke", input={**ASKED, "source": "sqlite:///other.sqlite"}).json()
-    wrong = {"type": "extra_forbidden", "loc": ["input", "source"], "msg": "Extra inputs are not permitted"}
+    wrong = {"type": "source_unknown", "loc": ["input", "source"], "msg": "Input should be one of sample"}
     assert problem["errors"] == [wrong]
     assert "input.source" in problem["detail"] and "other.sqlite" not in str(problem)
 

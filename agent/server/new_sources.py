@@ -1,0 +1,147 @@
+"""Sources that an operator adds over HTTP: their fields, and the URLs that are accepted.
+
+An operator is trusted with the databases that the server reaches, but not with the server itself: options of drivers
+that read or execute files, connections without a host, and files outside of the allowed folders are refused.
+"""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+from sqlalchemy import URL
+
+from agent.core.canonical import plain
+from agent.core.failure import error_of, failure_of
+from agent.core.redact import without_secrets
+from agent.errors import ConfigurationError, DatasphinxError, InputInvalid, SourceNotFound
+from agent.messages import Message
+from agent.record.credentials import secrets_of
+from agent.settings import Settings, SourceSettings
+from agent.sql.engines import ENGINES, parse_url
+
+_OPTIONS: Mapping[str, frozenset[str]] = {
+    "sqlite": frozenset(),
+    "duckdb": frozenset(),
+    "postgresql": frozenset({"sslmode", "application_name"}),
+    "mysql": frozenset({"charset"}),
+    "mariadb": frozenset({"charset"}),
+    "clickhouse": frozenset({"secure", "verify", "protocol"}),
+    "trino": frozenset(),
+    "spark": frozenset(),
+    "redshift": frozenset({"sslmode"}),
+    "snowflake": frozenset({"warehouse", "role"}),
+    "databricks": frozenset({"http_path", "catalog", "schema"}),
+    "mssql": frozenset({"Encrypt", "TrustServerCertificate"}),
+}
+"""By engine that can be added over HTTP, the options of its URL that are accepted.
+
+Others can name files, libraries or statements. BigQuery uses the identity of the server, and chDB creates folders.
+"""
+_HOST = r"^([A-Za-z0-9][A-Za-z0-9._-]*|[0-9A-Fa-f:.]+)\Z"
+"""A name or an address; no folder of a Unix socket."""
+
+EngineName = Literal["sqlite", "duckdb", "postgresql", "mysql", "mariadb", "clickhouse", "redshift", "mssql"]
+"""An engine whose URL can be built from fields."""
+
+
+class NewSource(BaseModel):
+    """A source to test or to add: its URL, or an engine with its fields."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+
+    name: str = Field(pattern=r"^\w[\w .-]{0,62}$", description="Letters, digits, spaces, `_`, `.` and `-`.")
+    description: str = Field("", max_length=500, description="What the data is about.")
+    allow_writable_account: bool = Field(False, description="Accept an account that has more than read access.")
+    url: SecretStr | None = Field(None, min_length=1, max_length=2000, description="SQLAlchemy URL.")
+    engine: EngineName | None = Field(None, description="Instead of a URL, an engine with the other fields.")
+    file: str | None = Field(None, min_length=1, max_length=1000, description="Path of a SQLite or DuckDB file.")
+    host: str | None = Field(None, max_length=255, description="Name or address of the server.")
+    port: int | None = Field(None, ge=1, le=65_535)
+    database: str | None = Field(None, min_length=1, max_length=200)
+    user: str | None = Field(None, min_length=1, max_length=200)
+    password: SecretStr | None = Field(None, max_length=1000)
+
+    @model_validator(mode="after")
+    def _check_fields(self) -> Self:
+        server = (self.host, self.port, self.database, self.user, self.password)
+        unused = server if self.engine in ("sqlite", "duckdb") else (self.file,)
+        if (self.url is None) == (self.engine is None) or any(each is not None for each in unused):
+            raise ValueError(Message("url_or_engine"))
+        if self.url is not None and any(each is not None for each in server):
+            raise ValueError(Message("url_or_engine"))
+        if self.host is not None and not re.match(_HOST, self.host):
+            # As part of a URL it could contain other parts.
+            raise ValueError(Message("host_invalid"))
+        return self
+
+    def source(self, settings: Settings) -> SourceSettings:
+        """Return the settings of the source.
+
+        Raises:
+            InputInvalid: the URL or a field of it is not accepted here.
+            DriverMissing: the driver of the engine is not installed.
+        """
+        url = _accepted_url(self._url(), settings)
+        return SourceSettings(
+            url=SecretStr(url), description=self.description, allow_writable_account=self.allow_writable_account
+        )
+
+    def without_password(self, error: DatasphinxError) -> DatasphinxError:
+        """Return `error` without the password of the source."""
+        source = SourceSettings(url=SecretStr(self._url()))
+        secrets = secrets_of(Settings.model_construct(sources={self.name: source}))
+        return error_of(plain(failure_of(error), lambda text: without_secrets(text, secrets)))
+
+    def _url(self) -> str:
+        if self.url is not None:
+            return self.url.get_secret_value()
+        password = self.password.get_secret_value() if self.password else None
+        database = self.file if self.engine in ("sqlite", "duckdb") else self.database
+        url = URL.create(self.engine or "", self.user, password, self.host, self.port, database)
+        return url.render_as_string(hide_password=False)
+
+
+def _accepted_url(text: str, settings: Settings) -> str:
+    """Return `text` if an operator may add this URL; the path of a file becomes absolute.
+
+    Raises:
+        InputInvalid: it is not a URL, or it is not accepted.
+        DriverMissing: the driver of the engine is not installed.
+    """
+    try:
+        url, kind = parse_url(text)
+    except SourceNotFound as error:
+        # Its text quotes the URL, in which the password cannot be found.
+        raise InputInvalid("url", error.reason) from None
+    except ConfigurationError as error:
+        raise InputInvalid("url", error.reason) from None
+    engine = next(name for name, each in ENGINES.items() if each is kind)
+    if engine not in _OPTIONS:
+        raise InputInvalid("url", Message("engine_not_editable", choices=", ".join(_OPTIONS)))
+    if refused := sorted(set(url.query) - _OPTIONS[engine]):
+        raise InputInvalid("url", Message("url_options_refused", options=", ".join(refused)[:200]))
+    if kind.in_worker:
+        return _accepted_file(url, settings).set(drivername=engine).render_as_string(hide_password=False)
+    if not re.match(_HOST, url.host or ""):
+        raise InputInvalid("host", Message("host_invalid"))
+    return url.set(drivername=engine).render_as_string(hide_password=False)
+
+
+def _accepted_file(url: URL, settings: Settings) -> URL:
+    """Return the URL with the absolute path of its file, without symbolic links.
+
+    Raises:
+        InputInvalid: the file is not in an allowed folder.
+    """
+    try:
+        path = Path(url.database or "").resolve()
+        folders = [folder.resolve() for folder in settings.source_folders or (Path(),)]
+        own = [settings.data_dir.resolve(), settings.cache_dir.resolve()]
+    except (OSError, ValueError, RuntimeError):
+        raise InputInvalid("file", Message("file_not_allowed")) from None
+    is_allowed = any(path.is_relative_to(folder) for folder in folders)
+    if url.host or not is_allowed or any(path.is_relative_to(folder) for folder in own):
+        raise InputInvalid("file", Message("file_not_allowed"))
+    return URL.create(url.drivername, database=str(path))

@@ -1,0 +1,252 @@
+"""Routes: the configured sources for operators, who test, add and remove them."""
+
+import logging
+import time
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Request
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
+from typing_extensions import TypedDict
+
+from agent.core.failure import client_failure, error_info, server_directories
+from agent.core.redact import without_paths, without_secrets
+from agent.errors import (
+    AccountCanWrite,
+    DatasphinxError,
+    SourceFixed,
+    SourceNameTaken,
+    SourceNotFound,
+    SourcesNotEditable,
+)
+from agent.messages import Message
+from agent.proposals import user_of
+from agent.server.background import run_in_thread
+from agent.server.errors import accepted_language
+from agent.server.live_sources import LiveSources
+from agent.server.new_sources import NewSource
+from agent.server.routes.health import query_source
+from agent.server.tenants import current_tenant
+from agent.services import Services
+from agent.settings import SourceSettings
+from agent.sources.check import SourceCheck, check_source
+from agent.types import ErrorInfo
+
+logger = logging.getLogger("datasphinx")
+
+
+class SourceRow(TypedDict):
+    """A configured source; its URL has no password and no directory."""
+
+    name: str
+    engine: str
+    description: str
+    url: str
+    may_remove: bool
+
+
+class SourceRows(TypedDict):
+    """The configured sources of the tenant, and whether it may add and remove sources."""
+
+    sources: list[SourceRow]
+    may_edit: bool
+
+
+class CheckedSource(TypedDict):
+    """The result of a test: the dialect, the number of tables, the rights besides read access, and the duration."""
+
+    dialect: str
+    tables: int
+    can_write: bool
+    rights_known: bool
+    rights: list[str]
+    advice: str
+    warnings: list[str]
+    seconds: float
+
+
+class SourceState(TypedDict):
+    """Whether a source answers a query, and the error if it does not; `tables` is null if they were not read."""
+
+    ok: bool
+    error: ErrorInfo | None
+    tables: int | None
+    seconds: float
+
+
+router = APIRouter(prefix="/operate/sources", tags=["sources"])
+SourceName = Annotated[str, Path(max_length=1000)]
+
+
+@router.get("")
+def configured_sources(request: Request) -> SourceRows:
+    """The configured sources; none of them is connected to."""
+    services, live_sources = current_tenant().services, _live_sources(request)
+    may_edit = not _is_restricted(services)
+    return {
+        "sources": [
+            {
+                "name": name,
+                "engine": _engine(source),
+                "description": source.description,
+                "url": _shown_url(source, services),
+                "may_remove": may_edit and _reason_to_keep(name, services, live_sources) is None,
+            }
+            for name, source in services.settings.sources.items()
+        ],
+        "may_edit": may_edit,
+    }
+
+
+@router.post("/test")
+async def test_source(new: NewSource) -> CheckedSource:
+    """Connect to a new source, read its schema and the rights of its account; nothing is stored."""
+    services = _editable()
+    started = time.perf_counter()
+    check = await run_in_thread(lambda: _check(new, services)[1])
+    return {
+        "dialect": check.dialect,
+        "tables": check.tables,
+        "can_write": check.can_write,
+        "rights_known": check.grants.known,
+        "rights": list(check.grants.beyond_reading),
+        "advice": check.advice,
+        "warnings": list(check.warnings),
+        "seconds": round(time.perf_counter() - started, 3),
+    }
+
+
+@router.post("", status_code=201)
+async def add_source(new: NewSource, request: Request) -> SourceRow:
+    """Test a source and add it to `datasphinx.toml`; the next request of each process on this file can use it."""
+    services, live_sources = _editable(), _live_sources(request)
+
+    def work() -> SourceSettings:
+        if new.name in services.settings.sources:
+            raise SourceNameTaken(new.name)
+        source, check = _check(new, services)
+        if check.can_write and not new.allow_writable_account:
+            raise AccountCanWrite(check.url, ", ".join(check.grants.beyond_reading))
+        live_sources.file.add(new.name, source)
+        live_sources.update()
+        return source
+
+    source = await run_in_thread(work)
+    logger.info("[SOURCES] %s added %s", user_of(services), new.name)
+    return {
+        "name": new.name,
+        "engine": _engine(source),
+        "description": source.description,
+        "url": _shown_url(source, services),
+        "may_remove": True,
+    }
+
+
+@router.post("/{name:path}/test")
+async def test_configured_source(name: SourceName, request: Request) -> SourceState:
+    """Run a query on a configured source."""
+    services, language = current_tenant().services, accepted_language(request.scope)
+    if name not in services.settings.sources:
+        raise SourceNotFound(name[:200], _configured(services))
+    started = time.perf_counter()
+
+    def work() -> tuple[int | None, ErrorInfo | None]:
+        try:
+            source = query_source(name, [services], services.settings)
+        except DatasphinxError as error:
+            return None, error_info(client_failure(error, services.settings), language)
+        return len(source.shown_catalog.tables) if source else None, None
+
+    tables, error = await run_in_thread(work)
+    return {
+        "ok": error is None,
+        "error": error,
+        "tables": tables,
+        "seconds": round(time.perf_counter() - started, 3),
+    }
+
+
+@router.delete("/{name:path}", status_code=204)
+async def remove_source(name: SourceName, request: Request) -> None:
+    """Remove a source from `datasphinx.toml`; the database and its knowledge folder are not changed."""
+    services, live_sources = _editable(), _live_sources(request)
+
+    def work() -> None:
+        if name not in services.settings.sources:
+            raise SourceNotFound(name[:200], _configured(services))
+        if reason := _reason_to_keep(name, services, live_sources):
+            raise SourceFixed(name, reason)
+        live_sources.file.remove(name)
+        live_sources.update()
+
+    await run_in_thread(work)
+    logger.info("[SOURCES] %s removed %s", user_of(services), name)
+
+
+def _live_sources(request: Request) -> LiveSources:
+    live_sources: LiveSources = request.app.state.live_sources
+    return live_sources
+
+
+def _editable() -> Services:
+    """Return the services of the tenant of the request.
+
+    Raises:
+        SourcesNotEditable: it may query certain sources only.
+    """
+    services = current_tenant().services
+    if _is_restricted(services):
+        raise SourcesNotEditable(services.tenant)
+    return services
+
+
+def _is_restricted(services: Services) -> bool:
+    own = services.settings.tenants.get(services.tenant)
+    return own is not None and own.sources is not None
+
+
+def _check(new: NewSource, services: Services) -> tuple[SourceSettings, SourceCheck]:
+    """Return the settings of a new source, and the result of its check.
+
+    Raises:
+        InputInvalid, DriverMissing: see `NewSource.source`.
+        DatasphinxError: see `check_source`. The error does not contain the password.
+    """
+    source = new.source(services.settings)
+    try:
+        return source, check_source(new.name, source, services.limits)
+    except DatasphinxError as error:
+        raise new.without_password(error) from None
+
+
+def _reason_to_keep(name: str, services: Services, live_sources: LiveSources) -> Message | None:
+    """Return why a source cannot be removed, None if it can."""
+    settings = services.settings
+    tenants = [
+        tenant for tenant, own in settings.tenants.items() if name in (own.sources or ()) or name in own.knowledge
+    ]
+    if live_sources.is_fixed(name):
+        return Message("source_in_environment", file=live_sources.file.path.name)
+    if name == settings.source:
+        return Message("source_is_default")
+    return Message("source_of_tenants", tenants=", ".join(tenants)) if tenants else None
+
+
+def _configured(services: Services) -> Message:
+    return Message("only_configured_sources", choices=", ".join(services.settings.sources) or "–")
+
+
+def _engine(source: SourceSettings) -> str:
+    return source.url.get_secret_value().partition(":")[0].partition("+")[0]
+
+
+def _shown_url(source: SourceSettings, services: Services) -> str:
+    """Return the URL, or the files, without password and directories."""
+    directories = server_directories(services.settings)
+    if source.files:
+        return ", ".join(without_paths(each.path, directories) for each in source.files.values())
+    try:
+        url = make_url(source.url.get_secret_value()).render_as_string(hide_password=True)
+    except (ArgumentError, ValueError):
+        return ""
+    return without_paths(without_secrets(url), directories)

@@ -1,0 +1,185 @@
+/** The configured sources, for operators: their state, a form to test and add one, and their removal. */
+
+import { announce } from "./announce.js";
+import { postJson, request } from "./api.js";
+import { button, confirmed, field, fold } from "./controls.js";
+import { byId, make } from "./dom.js";
+import { say, text } from "./language.js";
+import { numberText } from "./numbers.js";
+
+const PATH = "operate/sources";
+const SERVER = ["host", "port", "database", "user", "password"];
+/** By engine, its name and the fields of the form. The first one is chosen at first. */
+const ENGINES = {
+  postgresql: ["PostgreSQL", SERVER],
+  mysql: ["MySQL", SERVER],
+  mariadb: ["MariaDB", SERVER],
+  mssql: ["SQL Server", SERVER],
+  clickhouse: ["ClickHouse", SERVER],
+  redshift: ["Amazon Redshift", SERVER],
+  sqlite: ["SQLite", ["file"]],
+  duckdb: ["DuckDB", ["file"]],
+  "": ["", ["url"]],
+};
+const FIELDS = {
+  url: { type: "text", required: true, maxlength: "2000", placeholder: "snowflake://user@account/database?warehouse=..." },
+  file: { type: "text", required: true, maxlength: "1000" },
+  host: { type: "text", required: true, maxlength: "255" },
+  port: { type: "number", min: "1", max: "65535" },
+  database: { type: "text", maxlength: "200" },
+  user: { type: "text", maxlength: "200" },
+  password: { type: "password", maxlength: "1000", autocomplete: "new-password" },
+};
+
+/** Show the button that opens the sources if `mayEdit`; `onChange` is called when there is another one, or one less. */
+export function addSourceSettings(mayEdit, onChange) {
+  const opening = byId("edit-sources");
+  opening.hidden = !mayEdit;
+  opening.onclick = () => new SourcesView(byId("sources-dialog"), onChange).open();
+}
+
+class SourcesView {
+  constructor(dialog, onChange) {
+    Object.assign(this, { dialog, onChange });
+    this.state = make("p", { class: "hint", role: "status", tabindex: "-1" });
+    this.list = make("div", { class: "proposals" });
+    this.adding = make("div", {});
+    dialog.replaceChildren(say(make("h2", { id: "sources-title", tabindex: "-1" }), "sources_title"), this.state, this.list, this.adding,
+      make("div", { class: "buttons" }, button("review_close", () => dialog.close())));
+  }
+
+  async open() {
+    this.dialog.showModal();
+    await this.load();
+  }
+
+  /** Show the sources as they are now. */
+  async load() {
+    say(this.state, "working");
+    try {
+      const { sources, may_edit: mayEdit } = await (await request(PATH)).json();
+      this.list.replaceChildren(...sources.map((source) => this.sourceView(source)));
+      this.adding.replaceChildren(...(mayEdit ? [fold("sources_add", this.form())] : []));
+      if (!mayEdit) say(this.state, "sources_tenant");
+      else if (!sources.length) say(this.state, "sources_none");
+      else this.state.replaceChildren();
+    } catch (error) {
+      showError(this.state, error);
+    }
+  }
+
+  /** Tell the page and this view that the sources have changed, and say so. */
+  async changed(key, name) {
+    await Promise.all([this.load(), this.onChange()]);
+    say(this.state, key, { name });
+    this.state.focus();
+    announce(text(key, { name }));
+  }
+
+  sourceView({ name, engine, description, url, may_remove: mayRemove }) {
+    const state = make("p", { class: "source-state", role: "status" });
+    const check = () => checkSource(name, state);
+    const tools = make("div", { class: "buttons" }, button("sources_test", check, { name }));
+    if (mayRemove) tools.append(confirmed("sources_remove", "sources_remove_sure", () => this.remove(name, state)));
+    check();
+    return make("article", { class: "proposal" },
+      make("h3", {}, make("bdi", {}, name), " ", make("span", { class: "shape" }, engine)),
+      description ? make("p", { dir: "auto" }, description) : null,
+      make("p", {}, make("code", {}, url)), state,
+      mayRemove ? null : say(make("p", { class: "hint" }), "sources_fixed"), tools);
+  }
+
+  async remove(name, state) {
+    try {
+      await request(`${PATH}/${encodeURIComponent(name)}`, { method: "DELETE" });
+    } catch (error) {
+      return showError(state, error);
+    }
+    await this.changed("sources_removed", name);
+  }
+
+  form() {
+    const name = field("sources_name", { type: "text", required: true, maxlength: "63", dir: "auto" });
+    const description = field("sources_description", { type: "text", maxlength: "500", dir: "auto" });
+    const options = Object.entries(ENGINES).map(([value, [title]]) =>
+      title ? make("option", { value }, title) : say(make("option", { value }), "sources_by_url"));
+    const engine = say(make("select", {}, ...options), "sources_engine", {}, "aria-label");
+    const own = make("div", { class: "source-fields" });
+    const result = make("div", { class: "source-result", role: "status", tabindex: "-1" });
+    const writable = say(make("input", { type: "checkbox" }), "sources_accept_writable", {}, "aria-label");
+    const accepting = make("label", { class: "check", hidden: true }, writable, say(make("span"), "sources_accept_writable"));
+    const fields = () => ENGINES[engine.value][1];
+    const showFields = () => {
+      own.replaceChildren(...fields().map((each) => field(`sources_${each}`, { "data-field": each, ...FIELDS[each] })));
+      accepting.hidden = true;
+      writable.checked = false;
+      result.replaceChildren();
+    };
+    engine.addEventListener("change", showFields);
+    showFields();
+    const form = make("form", { autocomplete: "off" }, name, description,
+      make("label", { class: "field" }, say(make("span"), "sources_engine"), engine),
+      own, say(make("p", { class: "hint" }), "sources_stored"), result, accepting,
+      make("div", { class: "buttons" }, button("sources_test", () => send("/test", (tested) => showTest(tested, result, accepting))),
+        say(make("button", { type: "submit" }), "sources_save")));
+    const body = () => {
+      const given = { name: name.lastChild.value, description: description.lastChild.value, allow_writable_account: writable.checked };
+      if (engine.value) given.engine = engine.value;
+      for (const input of own.querySelectorAll("input")) {
+        if (input.value) given[input.dataset.field] = input.type === "number" ? Number(input.value) : input.value;
+      }
+      return given;
+    };
+    let isSending = false;
+    const send = async (path, show) => {
+      if (isSending || !form.reportValidity()) return;
+      isSending = true;
+      result.replaceChildren(say(make("p", {}), "sources_checking"));
+      try {
+        await show(await (await postJson(PATH + path, body())).json());
+      } catch (error) {
+        showError(result, error);
+        if (error.code === "account_can_write") accepting.hidden = false;
+      } finally {
+        isSending = false;
+      }
+    };
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      send("", ({ name: added }) => this.changed("sources_added", added));
+    });
+    return form;
+  }
+}
+
+/** Show in `state` whether the source answers. */
+async function checkSource(name, state) {
+  say(state, "sources_checking");
+  try {
+    const { ok, error, tables, seconds } = await (await postJson(`${PATH}/${encodeURIComponent(name)}/test`, {})).json();
+    if (!ok) return showError(state, error);
+    const facts = { tables: tables === null ? "" : numberText(tables), seconds: numberText(seconds) };
+    say(state, tables === null ? "sources_answers_only" : "sources_answers", facts);
+  } catch (error) {
+    showError(state, error);
+  }
+}
+
+/** Show the result of a test; an account that can write may be accepted. */
+function showTest(tested, result, accepting) {
+  const { tables, seconds, can_write: canWrite, rights, rights_known: isKnown, advice, warnings } = tested;
+  const key = canWrite ? "sources_can_write" : isKnown ? "sources_read_only" : "sources_rights_unknown";
+  const needsAdvice = advice && (canWrite || !isKnown);
+  result.replaceChildren(
+    say(make("p", {}), "sources_tested", { tables: numberText(tables), seconds: numberText(seconds) }),
+    say(make("p", { class: canWrite ? "error" : "" }), key, { rights: rights.join(", ") }),
+    ...warnings.map((warning) => make("p", { class: "hint", dir: "auto" }, warning)),
+    ...(needsAdvice ? [fold("sources_advice", make("pre", {}, advice))] : []));
+  accepting.hidden = !canWrite;
+  announce(result.firstChild.textContent);
+}
+
+function showError(place, { message }) {
+  place.replaceChildren(make("span", { class: "error", role: "alert" }, message));
+  announce(message);
+}

@@ -1,0 +1,90 @@
+"""Operators test, add and remove sources on the page."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from agent.server.keys import hash_of
+from agent.settings import load_settings
+from tests.agent.page.conftest import Site
+from tests.agent.page.said import Model
+from tests.agent.page.test_injection import unharmed
+from tests.agent.page.test_keyboard import NAMELESS
+from tests.agent.page.test_looks import PHONE, fits
+from tests.databases import make_table, url
+
+pytestmark = [pytest.mark.heavy, pytest.mark.browser]
+Visit = Callable[..., Site]
+MARKUP = "<img src=x onerror=window.hit=1>"
+
+
+def test_a_source_is_tested_added_asked_and_removed(visit: Visit, tmp_path: Path) -> None:
+    make_table(tmp_path, "title TEXT", [["Emma"], ["Ada"]], table="books").rename(tmp_path / "books.sqlite")
+    site = visit(Model("SELECT COUNT(*) AS books FROM books", reviews=()), clarify="never", enable_sql_validation=False)
+    page = site.page
+    page.get_by_role("button", name="Sources", exact=True).click()
+    dialog = page.get_by_role("dialog", name="Sources")
+    expect(dialog).to_contain_text("No source is configured")
+
+    dialog.get_by_text("Add a source").click()
+    expect(dialog.get_by_label("Password")).to_have_attribute("type", "password")
+    dialog.get_by_label("Name", exact=True).fill("library")
+    dialog.get_by_label("What the data is about").fill(MARKUP)
+    dialog.get_by_label("Database", exact=True).select_option("SQLite")
+    expect(dialog.get_by_label("Password")).to_have_count(0)
+    dialog.get_by_label("Path of the file").fill("../else.sqlite")
+    dialog.get_by_role("button", name="Test", exact=True).click()
+    expect(dialog.get_by_role("alert")).to_contain_text("DATASPHINX_SOURCE_FOLDERS")
+    dialog.get_by_label("Path of the file").fill("books.sqlite")
+    dialog.get_by_role("button", name="Test", exact=True).click()
+    expect(dialog.locator(".source-result")).to_contain_text("The test succeeded. Tables: 1.")
+    expect(dialog.locator(".source-result")).to_contain_text("The account has read access only.")
+    site.picture("sources-form")
+    assert NAMELESS.findall(dialog.aria_snapshot()) == []
+    dialog.get_by_role("button", name="Add", exact=True).click()
+
+    expect(dialog.get_by_role("status").first).to_have_text("library was added.")
+    source = dialog.get_by_role("article")
+    expect(source).to_contain_text("Reachable. Tables: 1.")
+    expect(source).to_contain_text(MARKUP)
+    unharmed(page)
+    site.picture("sources")
+    dialog.get_by_role("button", name="Close").click()
+    page.get_by_label("Data source").select_option("library")
+    expect(page.locator("#start-tree .name")).to_have_text(["books"])
+    site.ask("How many books are there?")
+    expect(page.locator(".answer")).to_contain_text("2")
+
+    page.get_by_role("button", name="Sources", exact=True).click()
+    source.get_by_role("button", name="Remove").click()
+    dialog.get_by_role("button", name="Press again to remove").click()
+    expect(dialog.get_by_role("status").first).to_have_text("library was removed.")
+    assert load_settings().sources == {}
+    expect(page.get_by_label("Data source").get_by_role("option", name="library")).to_have_count(0)
+
+
+def test_the_sources_fit_a_phone_and_say_what_is_wrong(visit: Visit, tmp_path: Path) -> None:
+    things = url(make_table(tmp_path, "thing TEXT", [["a"]]))
+    sources = {"things": things, "gone": "postgresql://ann:mellon@127.0.0.1:1/shop"}
+    site = visit(sources=sources, **PHONE, color_scheme="dark")
+    page = site.page
+    page.get_by_role("button", name="Sources", exact=True).tap()
+    dialog = page.get_by_role("dialog", name="Sources")
+    gone = dialog.get_by_role("article").filter(has_text="gone")
+    expect(gone.get_by_role("alert")).to_contain_text("does not respond")
+    expect(gone).to_contain_text("it cannot be removed here")
+    expect(gone).to_contain_text("postgresql://ann:***@127.0.0.1:1/shop")
+    dialog.get_by_text("Add a source").tap()
+    assert fits(page)
+    site.picture("phone-sources")
+
+
+def test_others_have_no_sources_to_edit(visit: Visit) -> None:
+    site = visit(api_keys={"acme": hash_of("dsk_user")})
+    page = site.page
+    page.locator("#key").fill("dsk_user")
+    page.keyboard.press("Enter")
+    expect(page.locator("#start-tree .name").first).to_be_visible()
+    expect(page.get_by_role("button", name="Sources", exact=True)).to_be_hidden()
