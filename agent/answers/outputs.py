@@ -290,12 +290,15 @@ def option_text(option: Option, clarification: ClarifyingQuestion) -> str:
 
 _ASKS_FOR_WORDS = re.compile(
     r"\b(?:describe|explain|why|summari[sz]e|summary|in words)\b|"
-    r"(?<!\w)(?:опиши|опишите|объясни\w*|поясни\w*|почему|расскажи\w*|словами)(?!\w)|描述|解释|说明|为什么|为何|总结|概述",
+    r"(?<!\w)(?:опиши|опишите|объясни\w*|поясни\w*|почему|расскажи\w*|словами|"
+    r"beschreib\w*|erklär\w*|erläuter\w*|warum|weshalb|wieso|in worten|zusammenfassung)(?!\w)|"
+    r"描述|解释|说明|为什么|为何|总结|概述",
     re.IGNORECASE,
 )
 _ASKS_WHO = re.compile(
     r"^\W*(?:(?:and|to|with|for|by|from) )?(?:who|whom|whose)\b"
-    r"|^\W*(?:(?:а|и|с|у|от) )?(?:кто|кого|кому|кем|ком|чей|чья|чь[её]|чьи)\b|谁|哪位|哪些人",
+    r"|^\W*(?:(?:а|и|с|у|от) )?(?:кто|кого|кому|кем|ком|чей|чья|чь[её]|чьи)\b|"
+    r"^\W*(?:(?:und|mit|für|von) )?(?:wer|wen|wem|wessen)\b|谁|哪位|哪些人",
     re.IGNORECASE,
 )
 """Questions for persons, which are answered by their names."""

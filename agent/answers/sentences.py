@@ -167,6 +167,7 @@ def _chinese(text: str, value: str, is_number: bool) -> str | None:
 
 _ASKS_WHETHER = re.compile(
     r"^(?:is|are|was|were) there (?!.*(?:\d|\bthan\b))|^(?:есть|были|имеются) ли (?!.*(?:\d|больше|меньше|более|менее))"
+    r"|^(?:gibt|gab) es (?!.*(?:\d|mehr als|weniger als))"
     r"|^(?!.*(?:\d|超过|少于|多于|以上)).*(?:有没有|是否有|是否存在)",
     re.IGNORECASE,
 )

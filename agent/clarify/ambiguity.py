@@ -27,7 +27,9 @@ _VAGUE = re.compile(
     r"newest|active|popular|(?:most |more )?(?:success\w+|important|valuable|loyal|relevant|significant)|"
     r"main|major|leading|"
     r"лучш\w+|худш\w+|хорош\w+|крупн\w+|больш(?:ой|ая|ие|ое|их)|перв\w+|последн\w+|недавн\w+|активн\w+|популярн\w+|"
-    r"успешн\w+|важн\w+|главн\w+)\b|最好|最差|最佳|最大|最小|最近|最新|首个|第一|活跃|热门|受欢迎|成功|重要|主要",
+    r"успешн\w+|важн\w+|главн\w+|"
+    r"beste[nrsm]?|schlechteste[nrsm]?|gute[nrsm]?|größte[nrsm]?|kleinste[nrsm]?|erste[nrsm]?|letzte[nrsm]?|neueste[nrsm]?|"
+    r"aktive[nrsm]?|beliebt\w*|erfolgreich\w*|wichtig\w*|treue\w*|führende[nrsm]?)\b|最好|最差|最佳|最大|最小|最近|最新|首个|第一|活跃|热门|受欢迎|成功|重要|主要",
     re.IGNORECASE,
 )
 _CLEAR_SUPERLATIVE = re.compile(
@@ -36,8 +38,14 @@ _CLEAR_SUPERLATIVE = re.compile(
     re.IGNORECASE,
 )
 """A superlative with its measure ("largest number"), or an explicit order ("largest first")."""
-_BY = re.compile(r"\b(?:by|in terms of|with the|measured|according to|ranked)\b|\bпо\b|按照?", re.IGNORECASE)
-_AGGREGATE = r"(?:how many|number of|average|mean|total|sum|count|in all|сколько|средн\w+|сумм\w+|количество|всего)"
+_BY = re.compile(
+    r"\b(?:by|in terms of|with the|measured|according to|ranked|nach|gemessen|bezogen auf)\b|\bпо\b|按照?",
+    re.IGNORECASE,
+)
+_AGGREGATE = (
+    r"(?:how many|number of|average|mean|total|sum|count|in all|сколько|средн\w+|сумм\w+|количество|всего|"
+    r"wie viele?|anzahl|durchschnitt\w*|summe|insgesamt|gesamt\w*)"
+)
 _NAME = r"(?:\d{4}|[A-ZА-ЯЁ][\w'’-]*(?: [A-ZА-ЯЁ][\w'’-]*)*)"
 _PAIR_WITH_AND = re.compile(rf"({_NAME}) (?:and|und|&|и) ({_NAME})|(\d{{4}})年?[和与及](\d{{4}})")
 _AGGREGATES = re.compile(rf"\b{_AGGREGATE}\b|多少|几|平均|总", re.IGNORECASE)
@@ -49,16 +57,17 @@ _COUNT_PER_ITEM = re.compile(
     re.IGNORECASE,
 )
 _SORTED = re.compile(
-    r"\b(?:sort(?:ed)?|ordered(?= by\b)|order (?:\w+ )?by)\b|отсортир|упорядоч|排序|排列", re.IGNORECASE
+    r"\b(?:sort(?:ed)?|ordered(?= by\b)|order (?:\w+ )?by)\b|отсортир|упорядоч|\bsortier|排序|排列", re.IGNORECASE
 )
 _DIRECTION = re.compile(
     r"\b(?:asc\w*|desc\w*|first|last|highest|lowest|largest|smallest|earliest|latest|oldest|youngest|newest|cheapest|"
-    r"alphabetical\w*|from \S+ to|most|least|возраст|убыван|алфавит\w*)\b|возраст|убыв|алфавит|从.到|升序|降序|最",
+    r"alphabetical\w*|from \S+ to|most|least|возраст|убыван|алфавит\w*|"
+    r"aufsteigend|absteigend|alphabetisch|meisten|wenigsten|(?:höchst|niedrigst|größt|kleinst|neuest|ältest)e[nrs]?)\b|возраст|убыв|алфавит|从.到|升序|降序|最",
     re.IGNORECASE,
 )
 _ASKS_TO_SHOW = re.compile(
     r"^(?:please )?(?:show|list|give|display|get|find|tell|print|name|покажи\w*|дай\w*|выведи\w*|перечисли\w*|"
-    r"назови\w*)(?: me| us| мне)?\b|^(?:请)?(?:列出|显示|给出|展示|查看)",
+    r"назови\w*|zeige?|liste|nenne|gib|finde)(?: me| us| мне| mir| uns)?\b|^(?:请)?(?:列出|显示|给出|展示|查看)",
     re.IGNORECASE,
 )
 _NOT_MEASURES = words("name names id ids code date year by of in to the")

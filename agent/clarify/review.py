@@ -47,7 +47,9 @@ _MAX_OPTIONS = 3
 _MAX_LABEL_CHARS, _MAX_READING_CHARS, _MAX_QUESTION_CHARS = 120, 300, 500
 _RECENT = re.compile(
     r"\b(?:recent\w*|latest|newest|last|past|this (?:week|month|quarter|year)|today|yesterday|now|current\w*|"
-    r"недавн\w*|последн\w*|прошл\w*|нов\w+|сегодня|вчера|текущ\w*)\b|最近|最新|上个?[周月年季]|本[周月年季]|去年|今年|今天|昨天|目前",
+    r"недавн\w*|последн\w*|прошл\w*|нов\w+|сегодня|вчера|текущ\w*|"
+    r"kürzlich|neueste\w*|letzte[nrsm]?|vergangene[nrsm]?|diese[rsnm]? (?:woche|monat|quartal|jahr)|heute|gestern|"
+    r"aktuell\w*)\b|最近|最新|上个?[周月年季]|本[周月年季]|去年|今年|今天|昨天|目前",
     re.IGNORECASE,
 )
 """Words of a question about recent data."""

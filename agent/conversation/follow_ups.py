@@ -27,20 +27,23 @@ _CONTINUATION_START = re.compile(
     r"as (?:an? )?\w+$|in (?:an? )?\w+$|"
     r"exclude|include|limit|round(?:ed)?|(?:show|give|use|display|with|in|to) (?:\w+ ){0,2}decimals?(?: places)?|"
     r"а|и|но|или|только|лишь|теперь|тогда|ещё|еще|также|почему|в виде|покажи это|"
-    r"округли(?:те)?|(?:покажи |с )?(?:\w+ )?(?:знак\w*|цифр\w*) после запятой)(?!\w)"
+    r"округли(?:те)?|(?:покажи |с )?(?:\w+ )?(?:знак\w*|цифр\w*) после запятой|"
+    r"und|aber|oder|auch|jetzt|dann|nur|stattdessen|was ist mit|wie sieht es (?:mit|bei|in)|warum|noch ?mal|"
+    r"als (?:eine? )?\w+$|ohne|runde|mit \w+ (?:nachkomma|dezimal)stellen?)(?!\w)"
     r"|那|再|还有|只|仅|改成|换成|为什么|以及|不含|保留.{1,3}位小数|四舍五入",
     re.IGNORECASE,
 )
 _CLAUSE_START = re.compile(
     r"(?:sorted|sort|order|group|split|by|per|for|without|with|except|excluding|including|top|first|"
-    r"по|без|кроме|отсортируй|сортируй)\b|按|除了|如果",
+    r"по|без|кроме|отсортируй|сортируй|sortiert|sortiere|nach|für|außer|inklusive)\b|按|除了|如果",
     re.IGNORECASE,
 )
 """Start of a clause that modifies an earlier question; a complete question may start the same way."""
 _MAX_CLAUSE_WORDS = 6
 _QUESTION_START = re.compile(
     r"(?:how|which|who|whom|whose|where|when|what|list|show|count|give|name|find|display|"
-    r"сколько|кто|как(?:ой|ая|ие|ое|ую)|где|когда|что|покажи|назови|перечисли|выведи|найди)\b|"
+    r"сколько|кто|как(?:ой|ая|ие|ое|ую)|где|когда|что|покажи|назови|перечисли|выведи|найди|"
+    r"wie|was|wer|wen|wem|wessen|welche[rsnm]?|wo|wann|zeige?|nenne|liste|gib|finde|zähle)\b|"
     r"列出|显示|给出|统计|查询|.{0,8}(?:多少|哪|谁|几)",
     re.IGNORECASE,
 )
@@ -49,12 +52,14 @@ _BACK_REFERENCE = re.compile(
     r"\b(?:those|these|th(?:at|is)(?= ones?\b|\s*(?:[?.!,]|$))|"
     r"the same|the others?|the rest|above|previous|former|latter|instead|"
     r"эт(?:о|от|а|и|их|ой|ого|им|ими)|т(?:е|ех|от|ой|ого|еми)|"
-    r"остальны\w+|предыдущ\w+|вместо)\b|它|他们|她们|它们|这些|那些|其中|上述|上面|刚才|其余|同样",
+    r"остальны\w+|предыдущ\w+|вместо|davon|darunter|dieselben?|denselben|"
+    r"die (?:anderen|übrigen|restlichen)|der rest|stattdessen|(?:vorherig|obig|letzter)e[nrs]?)\b|"
+    r"它|他们|她们|它们|这些|那些|其中|上述|上面|刚才|其余|同样",
     re.IGNORECASE,
 )
 _PRONOUN = re.compile(
     r"(?:\W*\w+){0,3}?\W*\b(?:it|its|they|them|their|he|him|his|she|her|hers|"
-    r"он|она|оно|они|его|её|ее|их|ему|ей|им|ими|ними|них)\b",
+    r"он|она|оно|они|его|её|ее|их|ему|ей|им|ими|ними|них|er|ihn|ihm|ihnen|deren|dessen|seine[nrsm]?)\b",
     re.IGNORECASE,
 )
 """A pronoun among the first four words; a later pronoun usually refers to a noun of the same question."""

@@ -18,14 +18,19 @@ from agent.types import OutputType, Result, Turn
 _NUMBERS = {
     **{word: n for n, word in enumerate("one two three four five six seven eight nine ten".split(), 1)},
     **{word: n for n, word in enumerate("один два три четыре пять шесть семь восемь девять десять".split(), 1)},
+    **{word: n for n, word in enumerate("ein zwei drei vier fünf sechs sieben acht neun zehn".split(), 1)},
     **{word: n for n, word in enumerate("一二三四五六七八九十", 1)},
 }
 _COUNT = rf"(?P<count>\d{{1,4}}|{'|'.join(_NUMBERS)})"
-_PREFIX = r"(?:(?:and|now|ok|please|а|и|теперь|пожалуйста|请|现在)[, ]*)*"
+_PREFIX = r"(?:(?:and|now|ok|please|а|и|теперь|пожалуйста|und|jetzt|bitte|请|现在)[, ]*)*"
 _SHOW = (
-    r"(?:(?:show|draw|give|display|plot|present|покажи(?:те)?|дай(?:те)?|выведи(?:те)?|нарисуй(?:те)?)(?: me| мне)? ?)?"
+    r"(?:(?:show|draw|give|display|plot|present|покажи(?:те)?|дай(?:те)?|выведи(?:те)?|нарисуй(?:те)?|"
+    r"zeige?|zeichne|stelle?|gib)(?: me| мне| mir)? ?)?"
 )
-_PREVIOUS = r"(?:(?:it|this|that|them|these|those|the (?:same|result|answer)|это|их|его|то же)(?: again| снова)? ?)?"
+_PREVIOUS = (
+    r"(?:(?:it|this|that|them|these|those|the (?:same|result|answer)|это|их|его|то же|"
+    r"es|das|sie|dasselbe)(?: again| снова| noch ?mal)? ?)?"
+)
 _KIND = r"(?:(?:simple|stacked|horizontal|bar|pie|line|column|area|scatter) )*"
 _OUTPUT_TYPES: tuple[tuple[OutputType, str], ...] = (
     ("plot", rf"(?:as|in|on|with|into|to) (?:an? |the )?{_KIND}(?:chart|plot|graph|diagram)"),
@@ -36,14 +41,18 @@ _OUTPUT_TYPES: tuple[tuple[OutputType, str], ...] = (
         r"(?:用|画成?|换成|改成|做成)?(?:一张|一个)?(?:\w{0,2}图|图表)(?:显示|表示|展示|画出来|来看)?(?:吧|一下)?",
     ),
     ("plot", r"(?:plot|chart|draw|graph) (?:it|this|that|them|these)"),
+    ("plot", r"(?:als |in einem |mit einem |in ein )?\w*(?:diagramm|grafik|schaubild)(?: dar)?"),
     ("dataframe", r"(?:as|in) (?:an? |the )?table"),
+    ("dataframe", r"(?:als |in einer )tabelle"),
     ("dataframe", r"(?:в виде |как )таблиц\w*"),
     ("dataframe", r"(?:用|换成|改成|做成)(?:一个|一张)?表格(?:显示|表示|展示)?"),
-    ("string", r"as (?:a )?(?:text|sentence)|in words|(?:в виде текста|словами)|用文字(?:表示|说明)?"),
+    ("string", r"as (?:a )?(?:text|sentence)|in words|(?:в виде текста|словами)"),
+    ("string", r"als text|in worten|用文字(?:表示|说明)?"),
 )
 _TOP = (
     rf"(?:(?:only|just) )?(?:the )?(?:top|first|best|highest|largest) {_COUNT}"
     r"(?: (?:only|rows|of (?:them|these|those)))*",
+    rf"(?:nur )?(?:noch )?(?:die )?(?:top|ersten|besten|größten|höchsten)[ -]{_COUNT}(?: zeilen| davon)?",
     rf"(?:только |лишь )?(?:перв\w+|топ[- ]|лучш\w+|верхн\w+) ?{_COUNT}",
     rf"(?:只看|只要|只显示|只)?前{_COUNT}(?:个|名|条|行|位)?(?:就行|即可)?",
 )
@@ -52,6 +61,7 @@ _SORT = (
     r"(?:,? (?:in )?(?P<down>desc\w*(?: order)?|highest first|largest first)|"
     r",? (?:in )?(?:asc\w*(?: order)?|lowest first))?",
     r"(?:от)?сортиру\w+ по (?P<by>[\w ]+?)(?: (?P<down>по убыванию)| по возрастанию)?",
+    r"sortiere?(?: (?:es|sie|das))?(?: \w+)? nach (?P<by>[\w ]+?)(?:,? (?P<down>absteigend)|,? aufsteigend)?",
     r"按(?P<by>\w+?)(?:(?P<down>降序|从高到低|从大到小)(?:排序|排列)?|(?:升序|从低到高|从小到大)(?:排序|排列)?|排序|排列)",
 )
 _ROW_CHANGES = [f"{_SHOW}{pattern}" for pattern in _TOP] + [f"{_SHOW}{_PREVIOUS}{pattern}" for pattern in _SORT]

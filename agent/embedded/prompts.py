@@ -27,6 +27,9 @@ _RELATIVE_DATE = re.compile(
     r"\b(?:сегодня\w*|завтра\w*|вчера\w*|сейчас|ныне\w*|текущ\w+|недавн\w+|назад|"
     r"(?:эт\w{1,3}|прошл\w+|последн\w+|следующ\w+|предыдущ\w+) (?:\d+ )?"
     r"(?:дн\w*|день|недел\w+|месяц\w*|квартал\w*|год\w*|лет))\b|"
+    r"\b(?:heute|gestern|morgen|derzeit|aktuell\w*|kürzlich|neulich|bisher|"
+    r"(?:diese|letzte|vergangene|vorige|nächste|kommende)[nrsm]? (?:\w+ )?"
+    r"(?:tage?n?|woche\w*|monat\w*|quartal\w*|jahr\w*))\b|"
     r"今天|今日|明天|昨天|现在|目前|当前|最近|近期|迄今|至今|"
     r"(?:今|本|这|去|上|前|明|下)(?:个)?(?:年|月|周|季度|星期|季)|(?:过去|近)[\d一二三四五六七八九十两几]+(?:个)?(?:天|年|月|周)",
     re.IGNORECASE,

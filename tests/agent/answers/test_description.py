@@ -61,11 +61,17 @@ def test_requests_for_a_description_are_told_from_other_questions() -> None:
     assert [question for question in NOT_DESCRIBED if names_described(question, NAMES) is not None] == []
 
 
-def test_a_language_without_words_for_descriptions_leaves_the_question_to_the_model(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("agent.answers.description.language_of", lambda text: "de")
-    assert names_described("Beschreibe die Daten", []) is None
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("Beschreibe die Daten", []),
+        ("Gib mir einen kurzen Überblick über die Tabelle orders", ["orders"]),
+        ("Beschreibe die Bestellungen nach Monat", None),
+        ("Wie viele Zeilen hat die Tabelle orders?", None),
+    ],
+)
+def test_descriptions_in_german(question: str, names: list[str] | None) -> None:
+    assert names_described(question, ["orders", "customers"]) == names
 
 
 @pytest.fixture

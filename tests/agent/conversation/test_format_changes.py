@@ -50,6 +50,9 @@ def changed_rows(source: Source, question: str, sql: str) -> list[list[Any]]:
         ("in words", "string"),
         ("в виде графика", "plot"),
         ("покажи это в виде таблицы", "dataframe"),
+        ("als Balkendiagramm", "plot"),
+        ("und jetzt als Tabelle", "dataframe"),
+        ("zeige es als Diagramm", "plot"),
         ("画成图表", "plot"),
         ("用柱状图显示", "plot"),
         ("用表格显示", "dataframe"),
@@ -155,6 +158,7 @@ def test_a_question_that_asks_for_more(source: Source, question: str) -> None:
     ["And in 2024?", "only those from Oslo", "show two decimals", "rounded to two decimals",
      "округли до двух знаков", "保留两位小数", "only the names",
      "what about last year?", "How many of them are paid?", "by month",
+     "und im Jahr 2024?", "nur die aus Oslo", "nach Region sortiert", "Wie viele davon sind bezahlt?",
      "а в 2024 году?", "только за март", "что насчёт них?", "那2024年呢？", "只看北京的", "其中有多少已付款？"],
 )  # fmt: skip
 def test_leaning(question: str) -> None:
@@ -167,7 +171,9 @@ def test_leaning(question: str) -> None:
      "Who sold most?", "List the customers and their orders", "For each region, give the number of its customers",
      "按城市统计每个月的销售总额是多少", "По каждому региону покажи число клиентов и сумму их заказов",
      "Сколько заказов было в марте?", "2024年每个城市的销售额是多少？",
-     "Which products that were returned cost over 100?",
+     "Which products that were returned cost over 100?", "Was the revenue higher in 2024 than in 2023?",
+     "Wie viele Kunden gibt es?", "Zeige die Bestellungen nach Region", "Was ist der Umsatz?",
+     "Welche Kunden haben am meisten ausgegeben?",
      "", None, 5],
 )  # fmt: skip
 def test_standing_alone(question: Any) -> None:

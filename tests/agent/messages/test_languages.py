@@ -13,7 +13,7 @@ import pytest
 from agent.answers.filters import period_words
 from agent.answers.text import format_value
 from agent.charts.cells import number_text
-from agent.messages import LANGUAGES, TEXTS, Language, language_of
+from agent.messages import LANGUAGES, TEXTS, Language, language_of, render
 from tests.generated_docs import ROOT
 
 
@@ -79,6 +79,16 @@ def test_language_of_questions() -> None:
 
     assert {question: language_of(question) for question in expected} == expected
     assert language_of("") == "en"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_first_questions_are_in_their_language(language: Language) -> None:
+    names = {"metric": "net sales", "measure": "total amount", "table": "order items", "group": "status"}
+    codes = [code for code in TEXTS["en"] if code.startswith("starting_")]
+    found = {code: language_of(render(code, language, **names)) for code in codes}
+
+    assert len(found) > 4
+    assert found == dict.fromkeys(codes, language)
 
 
 def test_numbers_and_dates_in_german() -> None:
