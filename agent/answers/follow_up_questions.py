@@ -183,7 +183,7 @@ class _Questions:
             except ValueError:
                 # There is no such day in the year before.
                 continue
-            day = _column(*filters[0].place)
+            day = next(filters[0].node.find_all(exp.Column))
             year = self._period(day, "year")
             if year is None or first.year != last.year:
                 continue

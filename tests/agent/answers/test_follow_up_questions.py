@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from agent.answers.follow_up_questions import follow_up_questions
+from agent.conversation.follow_ups import is_follow_up
 from agent.core.cancellation import Cancellation
 from agent.errors import StatementCancelled
 from agent.messages import Language
@@ -94,6 +95,7 @@ def executed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 )  # fmt: skip
 def test_questions_follow_the_statement(shop: Source, sql: str, questions: list[str]) -> None:
     assert follow_up_questions(sql, shop, "en") == questions
+    assert not any(map(is_follow_up, questions))
 
 
 @pytest.mark.parametrize(
@@ -121,6 +123,8 @@ def test_questions_follow_the_statement(shop: Source, sql: str, questions: list[
 )
 def test_questions_are_in_the_language(shop: Source, language: Language, questions: list[str]) -> None:
     assert follow_up_questions(DELIVERED, shop, language) == questions
+    # Each is understood without the conversation, and needs no call of the model that rewrites it.
+    assert not any(map(is_follow_up, questions))
 
 
 def test_each_question_is_verified_by_its_statement(shop: Source, executed: list[str]) -> None:
