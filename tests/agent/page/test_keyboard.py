@@ -101,4 +101,4 @@ def test_everything_has_a_name_for_a_screen_reader(visit: Visit) -> None:
     site.page.locator(".statement summary").click()
     snapshot = site.page.locator("body").aria_snapshot()
     assert NAMELESS.findall(snapshot) == []
-    assert '- columnheader "name"' in snapshot and '- region "SQL"' in snapshot
+    assert '- columnheader "name"' in snapshot and '- group "SQL"' in snapshot
