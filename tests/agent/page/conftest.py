@@ -28,7 +28,7 @@ BESIDE_LANGSERVE = re.compile(r"/(events|files|datasets|sources)$")
 SETTINGS = {"api_keys", "clarify", "enable_sql_validation", "run_sql", "source", "sources"}
 """What a test may set of the server."""
 PICTURES = ROOT / "build/screenshots"
-TIMEOUT_MS = 12_000
+TIMEOUT_MS = 60_000
 """How long an action or an expectation may take on a loaded machine."""
 
 

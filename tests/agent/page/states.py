@@ -144,7 +144,7 @@ def running(stage: Stage) -> None:
 def queued(stage: Stage) -> None:
     running(stage)
     stage.ask("as a table")
-    stage.ask("And how many orders did each of them place in the last quarter of the year before, by region and category?")
+    stage.ask("And how many orders were placed in the last quarter of the year before, by region and category?")
     expect(stage.page.locator("#queue li")).to_have_count(2)
 
 
