@@ -42,12 +42,15 @@ class StateModel(Model):
         super().__init__(COUNT, reviews=())
         self.drafts: list[tuple[str, threading.Event]] = []
         """Texts of the next answers, each with the event until which it stops in its middle."""
+        self.written = 0
+        """How many of them the model has begun."""
 
     def __call__(self, request: dict[str, Any]) -> Any:
         schema = request.get("response_format", {}).get("json_schema", {}).get("name")
-        if schema != "NarratedAnswer" or not self.drafts:
+        if schema != "NarratedAnswer" or self.written == len(self.drafts):
             return super().__call__(request)
-        words, pause = self.drafts.pop(0)
+        words, pause = self.drafts[self.written]
+        self.written += 1
         return Reply({"answer": words, "output_type": "dataframe"}, pause=pause)
 
 

@@ -81,7 +81,7 @@ def stage(chromium: Browser, cache_dir: Path, tmp_path_factory: pytest.TempPathF
         portal.datasphinx = server
 
         def open_page(opened: ExitStack, has_key: bool, **context: Any) -> Stage:
-            model.wait, model.reviews, model.drafts = None, [], []
+            model.wait, model.reviews, model.drafts, model.written = None, [], [], 0
             visitor = chromium.new_context(reduced_motion="reduce", **context)
             opened.callback(visitor.close)
             opened.callback(release, model)
