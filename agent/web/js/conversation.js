@@ -201,8 +201,7 @@ export class Conversation {
     }
     if (output.error) return failedOutputView(output, again, (question) => this.ask(question));
     const view = this.answered(output, steps, said, thread_id);
-    view.append(pinView(output) ?? "");
-    if (output.run_id) view.append(answerLink(output));
+    if (output.run_id) view.append(make("div", { class: "answer-links" }, pinView(output), answerLink(output)));
     return view;
   }
 

@@ -74,7 +74,7 @@ async function codeEditor(state, execute) {
   const root = host.attachShadow({ mode: "open" });
   const view = new cm.EditorView({ root, parent: root, doc: state.sql, extensions: [
     cm.highlightSpecialChars(), cm.history(), cm.drawSelection(), cm.indentOnInput(), cm.bracketMatching(), cm.closeBrackets(),
-    cm.autocompletion(), cm.EditorView.lineWrapping, cm.syntaxHighlighting(colours(cm)), language.of(cm.sql()), look(cm), cm.EditorView.domEventHandlers({ beforeinput: (event, view) => inserted(cm, event, view) }),
+    cm.autocompletion({ icons: false }), cm.EditorView.lineWrapping, cm.syntaxHighlighting(colours(cm)), language.of(cm.sql()), look(cm), cm.EditorView.domEventHandlers({ beforeinput: (event, view) => inserted(cm, event, view) }),
     cm.EditorState.phrases.of({ Completions: text("completions") }),
     cm.EditorView.contentAttributes.of({ "aria-label": text("sql_editor"), dir: "ltr", lang: current() }),
     cm.EditorView.updateListener.of((update) => {

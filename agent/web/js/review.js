@@ -17,10 +17,10 @@ async function openReview() {
   const dialog = byId("review-dialog");
   const list = make("div", { class: "proposals" });
   const state = say(make("p", { role: "status", class: "hint" }), "working");
-  const author = say(make("input", { type: "text", maxlength: "200", autocomplete: "name", dir: "auto" }), "review_author", {}, "aria-label");
-  say(author, "review_author", {}, "placeholder");
+  const author = make("input", { type: "text", maxlength: "200", autocomplete: "name", dir: "auto" });
+  const field = make("label", { class: "field" }, say(make("span"), "review_author"), author);
   const close = say(make("button", { type: "button", class: "quiet", on: { click: () => dialog.close() } }), "review_close");
-  dialog.replaceChildren(say(make("h2", { id: "review-title" }), "review"), author, state, list,
+  dialog.replaceChildren(say(make("h2", { id: "review-title" }), "review"), field, state, list,
     make("div", { class: "buttons" }, close));
   dialog.showModal();
   try {

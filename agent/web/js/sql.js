@@ -18,7 +18,7 @@ const KEYWORDS = new Set(
 export function sqlView(sql) {
   const code = make("code", { dir: "ltr" }, ...pieces(sql));
   const copy = copyButton(() => sql);
-  return make("div", { class: "sql" }, make("pre", { role: "region", tabindex: "0", "aria-label": "SQL" }, code), copy);
+  return make("div", { class: "sql" }, make("pre", { role: "group", tabindex: "0", "aria-label": "SQL" }, code), copy);
 }
 
 /** Return the words, signs and spaces of a statement, which together are the statement. */

@@ -27,7 +27,7 @@ export function tableView(table, sql, { title = "", path = null } = {}) {
   const sums = sumRow(shown);
   const redraw = () => draw(shown, { body, heads, sums, count, more });
   const grid = make("table", {}, make("thead", {}, make("tr", {}, ...heads)), body, sums && make("tfoot", {}, sums));
-  const region = make("div", { class: "scroll", role: "region", tabindex: "0" }, grid);
+  const region = make("div", { class: "scroll", role: "group", tabindex: "0" }, grid);
   say(region, "table", {}, "aria-label");
   redraw();
   return make("div", { class: "rows" }, filterField(shown, redraw), region, more, tools(shown, count, title, path));

@@ -66,9 +66,10 @@ def test_visitor_asks_in_the_page_of_the_site(portal: Callable[..., Page], width
     PICTURES.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=PICTURES / f"embedded-{width}-{scheme}.png")
 
-    for hidden in ("Add a file", "Edit and run the SQL", "Proposals"):
+    for hidden in ("Add a file", "Boards", "Conversations", "Edit and run the SQL", "Pin", "Proposals"):
         expect(chat.get_by_role("button", name=hidden)).to_be_hidden()
     expect(chat.get_by_role("dialog")).to_be_hidden()
+    expect(chat.get_by_label("Search conversations")).to_be_hidden()
     assert KEY not in page.content() + chat.locator("html").inner_html()
 
 

@@ -87,6 +87,23 @@ def test_who_types_on_keeps_the_focus(visit: Visit) -> None:
     expect(site.page.get_by_label("Your question")).to_be_focused()
 
 
+TOLD = """() => {
+  window.told = [];
+  const announced = document.getElementById("announced");
+  new MutationObserver(() => window.told.push(announced.textContent)).observe(announced, { childList: true });
+}"""
+
+
+def test_the_answer_is_announced_before_its_badge_and_its_rows(visit: Visit) -> None:
+    site = visit(Model(reviews=()), enable_sql_validation=True)
+    site.page.evaluate(TOLD)
+    site.ask(QUESTION)
+    expect(site.page.get_by_role("heading", name="Answer")).to_be_focused()
+    told = site.page.evaluate("window.told")
+    assert told[-1].startswith(site.page.locator(".lead").inner_text())
+    assert not any("Checked" in words or "rows" in words for words in told)
+
+
 def test_everything_has_a_name_for_a_screen_reader(visit: Visit) -> None:
     site = visit(Model(reviews=(ASKS,)))
     assert NAMELESS.findall(site.page.locator("body").aria_snapshot()) == []
@@ -101,4 +118,4 @@ def test_everything_has_a_name_for_a_screen_reader(visit: Visit) -> None:
     site.page.locator(".statement summary").click()
     snapshot = site.page.locator("body").aria_snapshot()
     assert NAMELESS.findall(snapshot) == []
-    assert '- columnheader "name"' in snapshot and '- region "SQL"' in snapshot
+    assert '- columnheader "name"' in snapshot and '- group "SQL"' in snapshot

@@ -1,0 +1,401 @@
+"""The states of the page that are checked for accessibility and pictured: each is a function that leads to it."""
+
+import threading
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from playwright.sync_api import Frame, Page, expect
+
+from tests.agent.datasets.files import FEB, JAN, book
+from tests.agent.page.said import ASKS, BY_AMOUNT, QUESTION, Model
+from tests.agent.page.test_loading import EXCEL
+from tests.fake_openai import Reply
+
+COUNT = "SELECT COUNT(*) AS customers FROM customers"
+HOW_MANY = "How many customers are there?"
+BEST = "Who are the best customers? Show a bar chart."
+SPENT = (
+    "SELECT c.name, COUNT(*) AS orders, AVG(o.total_amount) AS mean, ROUND(SUM(o.total_amount), 2) AS spent"
+    " FROM orders AS o JOIN customers AS c ON c.customer_id = o.customer_id GROUP BY c.name ORDER BY c.name LIMIT 12"
+)
+THOUSAND = (
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)"
+    " SELECT 'Row number ' || i AS label, i * 1.25 AS amount, i * i AS square FROM n"
+)
+BY_STATUS = "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status"
+WRONG = "Of these statuses, delivered dominates with 4,321 orders, far ahead of all the others together."
+RIGHT = "Of these statuses, delivered dominates with 9,488 orders."
+THREE = {
+    **ASKS,
+    "alternatives": [
+        *ASKS["alternatives"],
+        {"label": "those of today", "reading": "those with orders today", "sql": f"{BY_AMOUNT[:-7]}LIMIT 0"},
+    ],
+}
+WORKBOOK = {"name": "sales.xlsx", "mimeType": EXCEL, "buffer": book(Jan=JAN, Feb=FEB, Mar=[["name"], ["Ann"]])}
+
+
+class StateModel(Model):
+    """The model behind all states; a state sets what it says next."""
+
+    def __init__(self) -> None:
+        super().__init__(COUNT, reviews=())
+        self.drafts: list[tuple[str, threading.Event]] = []
+        """Texts of the next answers, each with the event until which it stops in its middle."""
+        self.written = 0
+        """How many of them the model has begun."""
+
+    def __call__(self, request: dict[str, Any]) -> Any:
+        schema = request.get("response_format", {}).get("json_schema", {}).get("name")
+        if schema != "NarratedAnswer" or self.written == len(self.drafts):
+            return super().__call__(request)
+        words, pause = self.drafts[self.written]
+        self.written += 1
+        return Reply({"answer": words, "output_type": "dataframe"}, pause=pause)
+
+
+class Stage(NamedTuple):
+    """A page of the server, and what a state needs to lead there."""
+
+    page: Page
+    model: StateModel
+    server: str
+    portal: str
+    """URL of a site that embeds the chat."""
+
+    def ask(self, question: str, sql: str | None = None) -> None:
+        """Send a question, which the model answers with `sql`."""
+        self.model.sql = sql or self.model.sql
+        self.page.get_by_label("Your question").fill(question)
+        self.page.keyboard.press("Enter")
+
+    def answered(self, question: str, sql: str) -> None:
+        """Send a question and wait for its answer."""
+        self.ask(question, sql)
+        expect(self.page.locator(".turn").last.locator(".answer")).to_be_visible()
+
+    def press(self, name: str) -> None:
+        """Press the last button with this name."""
+        self.page.get_by_role("button", name=name, exact=True).last.click()
+
+
+class State(NamedTuple):
+    """`lead` leads to the state and returns what is checked."""
+
+    lead: Callable[[Stage], Page | Frame]
+    widths: tuple[int, ...] = (1440, 1920, 390)
+    locale: str = "en-US"
+    has_key: bool = True
+    """Whether the browser has the key that the server wants."""
+    except_rules: tuple[str, ...] = ()
+    """Rules of axe-core that the vendored code in it breaks."""
+
+
+STATES: dict[str, State] = {}
+
+
+def state(**options: Any) -> Callable[[Callable[[Stage], Any]], Callable[[Stage], Any]]:
+    """Add a state that is named as the function, which may return a frame to check instead of the page."""
+
+    def add(lead: Callable[[Stage], Any]) -> Callable[[Stage], Any]:
+        STATES[lead.__name__.replace("_", "-")] = State(lambda stage: lead(stage) or stage.page, **options)
+        return lead
+
+    return add
+
+
+@state()
+def start(stage: Stage) -> None:
+    expect(stage.page.locator("#start-questions button")).to_have_count(6)
+    stage.page.locator("#start-tree summary").nth(1).click()
+
+
+@state(locale="ru-RU")
+def start_russian(stage: Stage) -> None:
+    expect(stage.page.locator("#start-questions button")).to_have_count(6)
+
+
+@state(locale="zh-CN")
+def start_chinese(stage: Stage) -> None:
+    expect(stage.page.locator("#start-questions button")).to_have_count(6)
+
+
+@state()
+def start_without_sources(stage: Stage) -> None:
+    page = stage.page
+    page.route("**/sources", lambda route: route.fulfill(json={"sources": []}))
+    page.route("**/sources/*", lambda route: route.fulfill(json={"questions": [], "tables": [], "table_count": 0}))
+    page.reload()
+    expect(page.locator("#start-drop")).to_be_visible()
+
+
+@state(has_key=False)
+def key_dialog(stage: Stage) -> None:
+    expect(stage.page.locator("#key")).to_be_focused()
+
+
+@state()
+def running(stage: Stage) -> None:
+    stage.model.wait = threading.Event()
+    stage.model.asked.clear()
+    stage.ask(HOW_MANY, COUNT)
+    assert stage.model.asked.wait(30)
+    expect(stage.page.locator(".progress .step").first).to_be_visible()
+
+
+@state()
+def queued(stage: Stage) -> None:
+    running(stage)
+    stage.ask("as a table")
+    stage.ask("And how many orders were placed in the last quarter of the year before, by region and category?")
+    expect(stage.page.locator("#queue li")).to_have_count(2)
+
+
+@state()
+def draft(stage: Stage) -> None:
+    stage.model.drafts = [(WRONG, threading.Event()), (RIGHT, threading.Event())]
+    stage.ask("Describe the orders by status", BY_STATUS)
+    expect(stage.page.locator(".draft .words")).to_contain_text("Of these statuses")
+
+
+@state()
+def draft_replaced(stage: Stage) -> None:
+    stage.model.drafts = [(WRONG, threading.Event()), (RIGHT, threading.Event())]
+    for _, pause in stage.model.drafts:
+        pause.set()
+    stage.answered("Describe the orders by status", BY_STATUS)
+    expect(stage.page.locator(".answer .replaced")).to_be_visible()
+
+
+@state()
+def answer_number(stage: Stage) -> None:
+    stage.answered(HOW_MANY, COUNT)
+    stage.page.locator(".trust summary").click()
+
+
+@state()
+def answer_text(stage: Stage) -> None:
+    stage.answered("What is the name of the largest region?", "SELECT name FROM regions ORDER BY name LIMIT 1")
+    stage.press("Not what I meant")
+    expect(stage.page.get_by_label("What is wrong?")).to_be_focused()
+
+
+@state()
+def answer_table(stage: Stage) -> None:
+    stage.answered("List customers with orders and amounts", SPENT)
+    stage.page.get_by_role("button", name="cancelled orders count too").click()
+    stage.page.get_by_role("columnheader", name="spent").get_by_role("button").click()
+
+
+@state()
+def answer_chart(stage: Stage) -> None:
+    page = stage.page
+    stage.answered("Which customers spent the most?", BY_AMOUNT)
+    expect(page.locator(".chart canvas")).to_be_visible()
+    page.get_by_text("Chart settings").click()
+    expect(page.get_by_label("Chart type")).to_be_visible()
+    page.locator(".statement summary").click()
+    page.locator(".explain summary").click()
+
+
+@state(locale="ru-RU")
+def answer_russian(stage: Stage) -> None:
+    stage.page.locator("#question").fill("Какие клиенты потратили больше всего?")
+    stage.model.sql = BY_AMOUNT
+    stage.page.keyboard.press("Enter")
+    expect(stage.page.locator(".chart canvas")).to_be_visible()
+
+
+@state(locale="zh-CN")
+def answer_chinese(stage: Stage) -> None:
+    stage.page.locator("#question").fill("哪些客户消费最多？")
+    stage.model.sql = BY_AMOUNT
+    stage.page.keyboard.press("Enter")
+    expect(stage.page.locator(".chart canvas")).to_be_visible()
+
+
+@state()
+def table_of_1000_rows(stage: Stage) -> None:
+    stage.answered("Count to 1000", THOUSAND)
+    stage.press("Show all 1000 rows")
+    expect(stage.page.locator("tbody tr")).to_have_count(1000)
+
+
+@state()
+def unsure(stage: Stage) -> None:
+    stage.answered("Which customers have no name?", "SELECT customer_id, name FROM customers WHERE name IS NULL")
+    stage.page.locator(".trust.unsure summary").click()
+
+
+@state()
+def clarification(stage: Stage) -> None:
+    stage.model.reviews = [THREE]
+    stage.ask(QUESTION)
+    expect(stage.page.locator(".option")).to_have_count(3)
+
+
+@state(locale="ru-RU")
+def clarification_chosen(stage: Stage) -> None:
+    stage.model.reviews = [THREE]
+    stage.page.locator("#question").fill(QUESTION)
+    stage.page.keyboard.press("Enter")
+    stage.page.locator(".option").nth(1).click()
+    expect(stage.page.locator(".answer")).to_be_visible()
+
+
+@state()
+def conversation(stage: Stage) -> None:
+    stage.answered(BEST, BY_AMOUNT)
+    stage.answered("List customers with orders and amounts", SPENT)
+    for fold in stage.page.locator(".statement summary").all():
+        fold.click()
+
+
+@state()
+def error(stage: Stage) -> None:
+    stage.ask("How many ships are there?", "SELECT COUNT(*) FROM no_such_table")
+    stage.page.get_by_text("For operators").click()
+
+
+@state()
+def off_topic(stage: Stage) -> None:
+    stage.ask("hello")
+    expect(stage.page.locator(".start .tables li").first).to_be_visible()
+
+
+@state(widths=(1440, 1920))
+def sidebar_rename(stage: Stage) -> None:
+    stage.answered(HOW_MANY, COUNT)
+    stage.page.locator("#conversations li").first.hover()
+    stage.page.locator("#conversations li").first.get_by_role("button", name="Rename").click()
+    expect(stage.page.get_by_label("Title")).to_be_focused()
+
+
+@state()
+def deleted(stage: Stage) -> None:
+    stage.answered(HOW_MANY, COUNT)
+    stage.page.locator("#conversations li").first.hover()
+    stage.page.locator("#conversations li").first.get_by_role("button", name="Delete").click()
+    expect(stage.page.locator(".toast")).to_be_visible()
+
+
+@state(widths=(390,))
+def drawer(stage: Stage) -> None:
+    stage.answered(HOW_MANY, COUNT)
+    stage.press("Conversations")
+    expect(stage.page.get_by_label("Search conversations")).to_be_focused()
+
+
+@state()
+def editor(stage: Stage) -> None:
+    page = stage.page
+    stage.answered(HOW_MANY, COUNT)
+    stage.press("Edit and run the SQL")
+    page.get_by_role("textbox", name="SQL editor").press("Control+a")
+    page.keyboard.type("select name, segment from customers order by name limit 3")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".edited .result tbody tr")).to_have_count(3)
+
+
+# The list is scrolled by the arrow keys, while the editor has the focus.
+@state(except_rules=("scrollable-region-focusable",))
+def editor_completions(stage: Stage) -> None:
+    stage.answered(HOW_MANY, COUNT)
+    stage.press("Edit and run the SQL")
+    stage.page.get_by_role("textbox", name="SQL editor").press("Control+a")
+    stage.page.keyboard.type("SELECT COUNT(*) FROM c")
+    expect(stage.page.get_by_role("listbox", name="Completions")).to_be_visible()
+
+
+@state()
+def proposals(stage: Stage) -> None:
+    for question in (HOW_MANY, "Number of all customers?"):
+        stage.answered(question, COUNT)
+        stage.press("Right")
+        expect(stage.page.locator(".noted").last).to_contain_text("proposed for review")
+        stage.press("New conversation")
+    stage.press("Proposals")
+    expect(stage.page.locator(".proposal").first).to_be_visible()
+
+
+def pin(stage: Stage, board: str) -> None:
+    page = stage.page
+    page.locator(".turn").last.get_by_role("button", name="Pin", exact=True).click()
+    dialog = page.get_by_role("dialog", name="Pin the answer to a board")
+    expect(dialog.get_by_role("button", name="Pin", exact=True)).to_be_visible()
+    choice = dialog.get_by_role("combobox")
+    if choice.is_visible():
+        titles = choice.locator("option").all_text_contents()
+        choice.select_option(label=board if board in titles else titles[-1])
+    if (title := dialog.get_by_label("Name of the new board")).is_visible():
+        title.fill(board)
+
+
+@state()
+def pin_dialog(stage: Stage) -> None:
+    stage.answered(HOW_MANY, COUNT)
+    pin(stage, "Customers")
+
+
+@state()
+def boards(stage: Stage) -> None:
+    page = stage.page
+    questions = {BEST: BY_AMOUNT, "List customers with orders and amounts": SPENT, HOW_MANY: COUNT}
+    for question, sql in questions.items():
+        stage.answered(question, sql)
+        pin(stage, "Figures of the shop")
+        page.get_by_role("dialog").get_by_role("button", name="Pin", exact=True).click()
+        expect(page.locator(".turn").last.get_by_role("button", name="Open the board")).to_be_visible()
+    page.locator(".turn").last.get_by_role("button", name="Open the board").click()
+    expect(page.locator("#boards-dialog .card")).to_have_count(3)
+    expect(page.locator("#boards-dialog .chart canvas")).to_be_visible()
+
+
+@state()
+def board_settings(stage: Stage) -> None:
+    page = stage.page
+    stage.answered(HOW_MANY, COUNT)
+    pin(stage, "Bounds")
+    page.get_by_role("dialog").get_by_role("button", name="Pin", exact=True).click()
+    stage.press("Open the board")
+    card = page.locator("#boards-dialog .card")
+    card.get_by_text("Settings").click()
+    card.get_by_label("Upper bound").fill("1000")
+    card.get_by_role("button", name="Save", exact=True).click()
+    expect(card.locator(".mark")).to_be_visible()
+    for fold in ("Settings", "Where it comes from"):
+        card.get_by_text(fold, exact=True).click()
+    page.locator("#boards-dialog").get_by_text("Rename", exact=True).click()
+
+
+@state()
+def file_preview(stage: Stage) -> None:
+    stage.page.locator("#file").set_input_files(WORKBOOK)
+    expect(stage.page.get_by_role("tab")).to_have_count(3)
+
+
+@state()
+def file_options(stage: Stage) -> None:
+    file_preview(stage)
+    stage.press("Change how it is read")
+    expect(stage.page.get_by_role("dialog")).to_be_visible()
+
+
+@state()
+def embedded(stage: Stage) -> Frame:
+    page = stage.page
+    page.goto(stage.portal)
+    chat = page.frame_locator("datasphinx-chat iframe")
+    expect(chat.get_by_label("Data source").get_by_role("option", name="shop (sqlite)")).to_be_attached()
+    stage.model.sql = COUNT
+    chat.get_by_label("Your question").fill(HOW_MANY)
+    chat.get_by_label("Your question").press("Enter")
+    expect(chat.locator(".answer .figure")).to_be_visible()
+    return page.frames[1]
+
+
+# Swagger UI has links in its buttons, and headings of the third level below the first.
+@state(widths=(1440,), except_rules=("nested-interactive", "heading-order"))
+def docs(stage: Stage) -> None:
+    stage.page.goto(f"{stage.server}/docs")
+    expect(stage.page.locator(".opblock").first).to_be_visible()
