@@ -5,7 +5,7 @@ from fastapi.responses import FileResponse
 from typing_extensions import TypedDict
 
 from agent.server.embed_tokens import EmbedTokens
-from agent.server.routes.page import PAGE_HEADERS, WEB, page_policy
+from agent.server.routes.page import PAGE_HEADERS, WEB, page_policy, page_route
 from agent.server.tenants import current_tenant
 from agent.settings import EmbedSettings
 
@@ -21,11 +21,9 @@ def embed_routes(settings: EmbedSettings, tokens: EmbedTokens) -> APIRouter:
     """Return the routes."""
     router = APIRouter(tags=["embed"])
 
-    @router.get("/embed", include_in_schema=False)
-    def page() -> FileResponse:
-        """The page, which only the configured origins may show in a frame."""
-        policy = page_policy(" ".join(settings.origins))
-        return FileResponse(WEB / "index.html", headers={**PAGE_HEADERS, "Content-Security-Policy": policy})
+    # Only the configured origins may show the page in a frame.
+    policy = page_policy(" ".join(settings.origins))
+    router.routes.append(page_route("/embed", {**PAGE_HEADERS, "Content-Security-Policy": policy}))
 
     @router.get("/embed.js", include_in_schema=False)
     def script() -> FileResponse:

@@ -106,6 +106,11 @@ export const TEXTS = {
   steps: { en: "Steps", ru: "Шаги", zh: "步骤" },
   answer_is: { en: "Answer", ru: "Ответ", zh: "回答" },
   again: { en: "Try again", ru: "Повторить", zh: "重试" },
+  page_incomplete: {
+    en: "The page was not loaded completely. Check the network and load it again.",
+    ru: "Страница загрузилась не полностью. Проверьте сеть и обновите страницу.",
+    zh: "页面未能完整加载。请检查网络后刷新页面。",
+  },
   connection_lost: {
     en: "The connection was lost before the answer came. Nothing of the conversation is lost.",
     ru: "Связь прервалась до ответа. Беседа не потеряна.",
