@@ -8,6 +8,9 @@ import { say, text } from "./language.js";
 
 const STACKED = ["bar", "area"];
 const SPLIT = ["line", "bar", "area", "scatter", "heatmap"];
+const PATIENCE_MS = 1000;
+/** What is read for panels that are not complete yet. */
+const reading = new WeakMap();
 let panels = 0;
 
 /** Return the view of the charts of `output`, the answer to what was `said`; one chart of stored rows has settings. */
@@ -17,9 +20,16 @@ export function plotView(output, said) {
   if (!thread || !run || charts.length > 1 || output.error || !tables[0]?.rows.length || ["number", "string"].includes(type)) {
     return make("div", { class: "plot" }, ...views);
   }
-  const panel = make("div", { class: "plot" }, ...views);
-  load(panel, `threads/${thread}/runs/${run}/chart`, said);
+  // The place of the settings or of the button is kept until the server has said which it is.
+  const panel = make("div", { class: "plot pending" }, ...views);
+  reading.set(panel, load(panel, `threads/${thread}/runs/${run}/chart`, said));
   return panel;
+}
+
+/** Wait until the server has said which chart `view` has, for one second at most. */
+export function plotKnown(view) {
+  const patience = new Promise((resolve) => setTimeout(resolve, PATIENCE_MS));
+  return Promise.race([reading.get(view.querySelector(".plot.pending")), patience]);
 }
 
 async function load(panel, path, said) {
@@ -27,6 +37,8 @@ async function load(panel, path, said) {
     show(panel, await (await request(path)).json(), { path, said });
   } catch {
     // The chart of the output stays as it is; the rows are shown anyway.
+  } finally {
+    panel.classList.remove("pending");
   }
 }
 

@@ -106,6 +106,12 @@ export const TEXTS = {
   steps: { en: "Steps", ru: "Шаги", zh: "步骤" },
   answer_is: { en: "Answer", ru: "Ответ", zh: "回答" },
   again: { en: "Try again", ru: "Повторить", zh: "重试" },
+  column_width: { en: "Width of the column {name}", ru: "Ширина столбца {name}", zh: "列“{name}”的宽度" },
+  column_width_keys: {
+    en: "Drag, or use the arrow keys; Enter or a double click resets all widths",
+    ru: "Перетащите или нажимайте стрелки; Enter или двойной щелчок вернёт исходную ширину всех столбцов",
+    zh: "拖动或用方向键调整；按 Enter 或双击可恢复所有列宽",
+  },
   page_incomplete: {
     en: "The page was not loaded completely. Check the network and load it again.",
     ru: "Страница загрузилась не полностью. Проверьте сеть и обновите страницу.",

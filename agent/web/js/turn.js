@@ -8,6 +8,7 @@ import { run, shareDone } from "./events.js";
 import { failureView } from "./failure.js";
 import { say } from "./language.js";
 import { seenOf } from "./problem.js";
+import { plotKnown } from "./plot.js";
 import { progressView } from "./progress.js";
 import { stepList } from "./steps.js";
 
@@ -32,6 +33,8 @@ export class Turn {
     try {
       const output = await this.output(steps, draft, progress);
       const view = this.view(output, steps.element);
+      // A chart that came after the answer would move its rows.
+      await plotKnown(view);
       const note = draft.note(output.answer);
       if (note) view.querySelector(".focus")?.after(note);
       this.show(view, wordsOf(output));
