@@ -8,7 +8,7 @@ import { say, text } from "./language.js";
 
 const STACKED = ["bar", "area"];
 const SPLIT = ["line", "bar", "area", "scatter", "heatmap"];
-const PATIENCE_MS = 1000;
+const PATIENCE_MS = 3000;
 /** What is read for panels that are not complete yet. */
 const reading = new WeakMap();
 let panels = 0;
@@ -26,7 +26,7 @@ export function plotView(output, said) {
   return panel;
 }
 
-/** Wait until the server has said which chart `view` has, for one second at most. */
+/** Wait until the server has said which chart `view` has, for three seconds at most. */
 export function plotKnown(view) {
   const patience = new Promise((resolve) => setTimeout(resolve, PATIENCE_MS));
   return Promise.race([reading.get(view.querySelector(".plot.pending")), patience]);
