@@ -1,4 +1,4 @@
-"""What is on the page keeps its place while an answer is written and while it is loaded; motion, and rings of the focus."""
+"""What is on the page keeps its place while an answer is written and while it is loaded; motion, and rings of focus."""
 
 import re
 import threading
