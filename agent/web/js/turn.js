@@ -32,9 +32,9 @@ export class Turn {
     this.element.scrollIntoView({ block: "start" });
     try {
       const output = await this.output(steps, draft, progress);
-      const view = this.view(output, steps.element);
       // A chart that came after the answer would move its rows.
-      await plotKnown(view);
+      await plotKnown(output);
+      const view = this.view(output, steps.element);
       const note = draft.note(output.answer);
       if (note) view.querySelector(".focus")?.after(note);
       this.show(view, wordsOf(output));
