@@ -15,6 +15,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import ValidationError
 
+from agent.answers.default_chart import drawn_by_default
 from agent.core.failure import error_of
 from agent.core.redact import without_password
 from agent.datasets.options import LoadOptions, problem_of
@@ -325,7 +326,10 @@ class Agent:
         `reply` answers a clarifying question.
         """
         if not output.get("error"):
-            return response_of(output, reply)
+            if output["output_type"] != "dataframe" or output.get("charts"):
+                return response_of(output, reply)
+            state = self._graph.get_state(config).values
+            return response_of(output, reply, lambda: drawn_by_default(state, self._services.source))
         failure = self._graph.get_state(config).values.get("failure")
         error = error_of(failure) if failure else QuestionFailed(output["error"]["message"])
         error.add_note(output["answer"])

@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,14 @@ def picture_of(png: bytes, answer: str) -> str:
     return f'<img alt="{escape(answer)}" src="data:image/png;base64,{base64.b64encode(png).decode()}">'
 
 
+def _drawing_of(chart: AnswerChart) -> str:
+    """Return `chart` as an HTML image; empty without the extra `charts`."""
+    try:
+        return picture_of(png_of_option(chart["type"], chart["option"]), chart["option"]["title"]["text"])
+    except DriverMissing:
+        return ""
+
+
 def options_of(labels: list[str]) -> str:
     """Return the options of a clarifying question as an HTML list."""
     return f"<ol>{''.join(f'<li>{escape(label)}</li>' for label in labels)}</ol>" if labels else ""
@@ -109,6 +118,8 @@ class Response:
     """The confidence in the answer; None if nothing is known about it."""
     reply: "Callable[[str], Response] | None" = field(default=None, repr=False, compare=False)
     """Answers `clarification`, as `Agent.clarify` does; None without one."""
+    draw: "Callable[[], AnswerChart | None] | None" = field(default=None, repr=False, compare=False)
+    """Draws `chart`; None for an answer that has none."""
 
     def __str__(self) -> str:
         return self.answer
@@ -117,6 +128,11 @@ class Response:
     def value(self) -> Any:
         """The answer as a value."""
         return self.plain
+
+    @cached_property
+    def chart(self) -> AnswerChart | None:
+        """The chart of a ranking, a trend or shares, drawn without a request; None for other answers."""
+        return self.draw() if self.draw else None
 
     def _repr_html_(self) -> str:
         return page(self.answer, self._body(), self.sql)
@@ -166,7 +182,8 @@ class DataFrameResponse(Response):
         return pandas.DataFrame(self.plain["rows"], columns=self.plain["columns"])
 
     def _body(self) -> str:
-        return table_of(self.plain, language_of(self.answer))
+        table = table_of(self.plain, language_of(self.answer))
+        return table if self.chart is None else f"{_drawing_of(self.chart)}{table}"
 
 
 class ChartResponse(Response):
@@ -190,21 +207,15 @@ class ChartResponse(Response):
         if target.suffix.lower() == ".json":
             target.write_text(json.dumps(self.value["option"], ensure_ascii=False, allow_nan=False), encoding="utf-8")
         elif target.suffix.lower() == ".png":
-            target.write_bytes(self._png())
+            target.write_bytes(png_of_option(self.value["type"], self.value["option"]))
         elif target.suffix.lower() == ".html":
             target.write_text(document(self.value["option"]["title"]["text"], self._repr_html_()), encoding="utf-8")
         else:
             raise ValueError(f"{target.name}: a chart is saved as .png, .html or .json")
         return target
 
-    def _png(self) -> bytes:
-        return png_of_option(self.value["type"], self.value["option"])
-
     def _body(self) -> str:
-        try:
-            return picture_of(self._png(), self.value["option"]["title"]["text"])
-        except DriverMissing:
-            return "".join(table_of(table, language_of(self.answer)) for table in self.tables)
+        return _drawing_of(self.value) or "".join(table_of(table, language_of(self.answer)) for table in self.tables)
 
 
 _CLASSES: dict[str | None, type[Response]] = {
@@ -217,8 +228,15 @@ _CLASSES: dict[str | None, type[Response]] = {
 """The classes by output type; an answer without one is a clarifying question."""
 
 
-def response_of(output: Mapping[str, Any], reply: Callable[[str], Response] | None = None) -> Response:
-    """Return the response for the output of a graph that ended without an error; `reply` answers its clarification."""
+def response_of(
+    output: Mapping[str, Any],
+    reply: Callable[[str], Response] | None = None,
+    draw: Callable[[], AnswerChart | None] | None = None,
+) -> Response:
+    """Return the response for the output of a graph that ended without an error.
+
+    `reply` answers its clarification, and `draw` returns the chart of rows that no chart was requested for.
+    """
     output_type, clarification = output["output_type"], output.get("clarification")
     return _CLASSES[output_type](
         answer=output["answer"],
@@ -231,4 +249,5 @@ def response_of(output: Mapping[str, Any], reply: Callable[[str], Response] | No
         plain=output["value"] if output_type else output["answer"],
         confidence=output.get("confidence"),
         reply=reply if clarification else None,
+        draw=draw,
     )

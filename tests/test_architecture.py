@@ -307,15 +307,6 @@ def placeholders(text: str) -> set[str]:
     return {name for _, name, _, _ in string.Formatter().parse(text) if name is not None}
 
 
-def test_every_text_is_in_every_language_with_the_same_facts() -> None:
-    english = {code: placeholders(text) for code, text in TEXTS["en"].items()}
-
-    for language in LANGUAGES:
-        texts = TEXTS[language]
-        assert {code: placeholders(text) for code, text in texts.items()} == english, language
-        assert [code for code, text in texts.items() if not text.strip()] == [], language
-
-
 def test_fields_of_each_error_fill_its_text() -> None:
     for error in ERRORS:
         facts = {field.name: _example(field.type) for field in fields(error) if field.default is MISSING}  # type: ignore[arg-type]

@@ -10,7 +10,6 @@ from pydantic import Field
 import prompts
 from agent.analysis.earlier_results import earlier_results_text, readable_results
 from agent.analysis.evidence import evidence_from_calls, unknown_figures
-from agent.answers.narration import LANGUAGES
 from agent.answers.outputs import choose_output_type
 from agent.charts.echarts import chart_of
 from agent.clarify.review import question_problem
@@ -21,7 +20,7 @@ from agent.grounding.binding import Objection
 from agent.grounding.claims import unsupported_claims
 from agent.llm.formats import function_schema, model_schema
 from agent.llm.schemas import FINISH, ProposedOutputType
-from agent.messages import language_of
+from agent.messages import CONVENTIONS, language_of
 from agent.record.step import note
 from agent.schema.describe import one_line
 from agent.settings import Settings
@@ -106,7 +105,7 @@ def _give_up(text: str, state: AnalystState) -> ControlOutcome:
         for figure in unknown_figures(reason, state)
     ]
     if language_of(reason) != language:
-        problems.append(SpecProblem("cannot_answer", f"write it in {LANGUAGES[language]}"))
+        problems.append(SpecProblem("cannot_answer", f"write it in {CONVENTIONS[language].name}"))
     return ControlOutcome({"failure": failure_of(CannotAnswer("" if problems else reason))}, tuple(problems))
 
 
@@ -215,7 +214,7 @@ def step_messages(state: AnalystState, settings: Settings, instructions: str, to
         "analyse",
         instructions=instructions,
         today=today.isoformat(),
-        language=LANGUAGES[language_of(state["question"])],
+        language=CONVENTIONS[language_of(state["question"])].name,
         clarify=_CLARIFY_INSTRUCTIONS[clarify] if may_ask(state, settings) else _NO_CLARIFY_INSTRUCTION,
         form=_OUTPUT_INSTRUCTIONS.get(str(state.get("output_type")), ""),
         question=state["question"],

@@ -6,7 +6,8 @@ from datetime import date
 from typing import Any, NamedTuple
 
 from agent.answers.text import format_measure, format_value, is_identifier, joined
-from agent.messages import Language, language_of, render
+from agent.grounding.vocabulary import vocabulary_of
+from agent.messages import CONVENTIONS, Language, language_of, render
 from agent.schema.catalog import Catalog
 from agent.schema.describe import one_line
 from agent.schema.words import normal_form
@@ -24,34 +25,6 @@ _MAX_NAMES = 30
 _MANY_MONTHS = 3
 """Periods of at least so many months are checked for months without rows, shorter ones for days."""
 
-_VERBS: dict[Language, str] = {
-    "en": "describe|description|summari[sz]e|summary|overview|profile|characteri[sz]e|characteristics|features|"
-    "outline|explain",
-    "ru": r"опиши\w*|описать|описани\w*|охарактериз\w*|характеристик\w*|обзор\w*|сводк\w*|особенност\w*|"
-    r"расскаж\w*|обобщи\w*|поясни\w*",
-}
-_DATA = {
-    "en": "data|csv|xlsx|xls|excel|parquet|jsonl|datasets?|sets?|tables?|files?|spreadsheets?|sheets?|databases?|"
-    "workbooks?|columns?|fields",
-    "ru": r"данн\w+|датасет\w*|таблиц\w*|файл\w*|набор\w*|баз\w*|лист\w*|столбц\w*|колон\w*|пол[яей]\w*",
-}
-_FILLERS = {
-    "en": "the|this|that|these|those|my|our|your|its|whole|entire|all|of|in|about|me|us|a|an|is|are|to|and|for|please|"
-    "can|could|would|you|give|show|tell|write|make|provide|brief|briefly|short|shortly|quick|quickly|general|detailed|"
-    "detail|main|key|basic|uploaded|attached|given|what|which|have|here|there|i|we|it|words|text|structure|statistics|"
-    "statistical|statistically|properties|quality|distributions?|contents?|with|some",
-    "ru": r"мне|нам|пожалуйста|эт\w+|сво\w+|мо[йюяеи]\w*|наш\w*|весь|вс[яеюёхм]\w*|о|об|обо|про|в|во|на|из|и|по|для|"
-    r"словами|текстом|дай\w*|сделай\w*|покажи\w*|составь\w*|кратк\w*|коротк\w*|общ\w+|основн\w+|загруженн\w+|структур\w*|"
-    r"статистик\w*|качеств\w*|свойств\w*|распределени\w*|содержани\w*|содержим\w+|как\w+|есть|что|с|со|подробн\w+",
-}
-_CHINESE_VERB = "描述|概述|概括|介绍|总结|说明|讲解|分析|特征|特点|概况|概览|概貌|基本情况|整体情况|总体情况"
-_CHINESE_DATA = "数据集|数据库|数据表|工作表|电子表格|数据|表格|文件|资料|表"
-_CHINESE_FILLER = (
-    "请|麻烦|帮我|帮忙|给我|为我|我|你|一下|下|一个|个|这个|这份|这张|这些|这|那|该|此|整个|全部|所有|的|里|中|内容|结构|"
-    "字段|列|质量|分布|统计|基本|主要|整体|总体|情况|信息|简单|简要|详细|用文字|文字|是什么|是怎样|怎么样|如何|有哪些|有什么|"
-    "和|与|及|对|进行|做|吧|吗|呢|是"
-)
-
 
 def names_described(question: str, names: Iterable[str]) -> list[str] | None:
     """Return the tables of `names` that `question` asks to describe; [] for the data as a whole.
@@ -63,29 +36,29 @@ def names_described(question: str, names: Iterable[str]) -> list[str] | None:
     >>> names_described("Describe the orders by month", ["orders"])
     """
     language, text, found = language_of(question), f" {normal_form(question)} ", []
-    if language != "zh" and language not in _VERBS:
-        return None
-    if not re.search(_CHINESE_VERB if language == "zh" else rf"\b(?:{_VERBS[language]})\b", text):
+    words = vocabulary_of(language).questions
+    has_spaces = bool(CONVENTIONS[language].space)
+    if not re.search(rf"\b(?:{words.describe})\b" if has_spaces else words.describe, text):
         return None
     for name in sorted(names, key=len, reverse=True):
-        words = normal_form(name.rpartition(".")[2])
-        if words and words in text:
+        in_name = normal_form(name.rpartition(".")[2])
+        if in_name and in_name in text:
             # A Chinese name has no spaces around it.
-            pattern = rf"(?<![a-z\d]){re.escape(words)}(?![a-z\d])" if words.isascii() else re.escape(words)
+            pattern = rf"(?<![a-z\d]){re.escape(in_name)}(?![a-z\d])" if in_name.isascii() else re.escape(in_name)
             text, count = re.subn(pattern, " ", text)
             found += [name] if count else []
-    if language == "zh":
-        rest, verbs = re.subn(_CHINESE_VERB, "", text)
-        rest, data = re.subn(_CHINESE_DATA, "", rest)
-        rest = re.sub(rf"{_CHINESE_FILLER}|\s", "", rest)
+    if not has_spaces:
+        rest, verbs = re.subn(words.describe, "", text)
+        rest, data = re.subn(words.data, "", rest)
+        rest = re.sub(rf"{words.fillers}|\s", "", rest)
         return found if verbs and (data or found) and not rest else None
     counts = {"verbs": 0, "data": 0}
     for word in text.split():
-        if re.fullmatch(_VERBS[language], word):
+        if re.fullmatch(words.describe, word):
             counts["verbs"] += 1
-        elif re.fullmatch(_DATA[language], word):
+        elif re.fullmatch(words.data, word):
             counts["data"] += 1
-        elif not re.fullmatch(_FILLERS[language], word):
+        elif not re.fullmatch(words.fillers, word):
             return None
     return found if counts["verbs"] and (counts["data"] or found) else None
 

@@ -7,13 +7,12 @@ from typing import Any
 from babel.dates import format_date
 
 from agent.answers.text import format_measure, joined
-from agent.messages import Language, render
+from agent.messages import CONVENTIONS, Language, render
 from agent.schema.describe import one_line
 from agent.types import QueryCondition, QuerySummary
 
 _VALUE_CHARS = 40
 _MAX_VALUES = 4
-_MONTH = {"en": "LLLL y", "ru": "LLLL y", "zh": "y年M月"}
 
 
 def filters_text(summary: QuerySummary, language: Language) -> str:
@@ -21,7 +20,7 @@ def filters_text(summary: QuerySummary, language: Language) -> str:
     conditions = condition_words(summary["conditions"], language)
     if not conditions:
         return ""
-    words = ("，" if language == "zh" else ", ").join(conditions)
+    words = CONVENTIONS[language].comma.join(conditions)
     code = "answer_filters" if len(conditions) > 1 else "answer_filter"
     return render("answer_filters_and_more" if summary["more_conditions"] else code, language, conditions=words)
 
@@ -48,7 +47,7 @@ def _words(condition: QueryCondition, language: Language) -> str:
     if operator == "≠":
         return f"{column} ≠ {', '.join(shown)}"
     if len(shown) > 1:
-        values_text = ("、" if language == "zh" else ", ").join(shown[:-1])
+        values_text = CONVENTIONS[language].list_comma.join(shown[:-1])
         return f"{column} {operator} {render('filter_or', language, values=values_text, last=shown[-1])}"
     return f"{column} {operator} {shown[0]}"
 
@@ -63,7 +62,7 @@ def period_words(first: date, last: date, language: Language) -> str:
     if first.day == first.month == following.day == following.month == 1:
         return str(first.year) if first.year == last.year else f"{first.year} – {last.year}"
     if first.day == following.day == 1:
-        names = [format_date(day, _MONTH[language], locale=language) for day in (first, last)]
+        names = [format_date(day, CONVENTIONS[language].month, locale=language) for day in (first, last)]
         return " – ".join(dict.fromkeys(names))
     return " – ".join(dict.fromkeys([first.isoformat(), last.isoformat()]))
 

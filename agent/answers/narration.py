@@ -14,12 +14,10 @@ from agent.grounding.evidence import NO_EVIDENCE, Evidence
 from agent.grounding.facts import Column, Table, aggregates, bits
 from agent.llm.client import ModelClient
 from agent.llm.schemas import NarratedAnswer
-from agent.messages import Language
+from agent.messages import CONVENTIONS, Language
 from agent.record.step import note
 from agent.types import OutputType, QuerySummary, Result, masked
 
-LANGUAGES: dict[Language, str] = {"en": "English", "ru": "Russian", "zh": "Chinese"}
-"""Names of the languages in prompts."""
 _PROMPT_ROWS = 50
 _ROW_CHARS = 500
 
@@ -102,7 +100,7 @@ def _messages(
         "narrate",
         model.profile,
         instructions=instructions,
-        language=LANGUAGES[language],
+        language=CONVENTIONS[language].name,
         output_type=output_type,
         question=question,
         filters=escaped("; ".join(filters)),

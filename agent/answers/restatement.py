@@ -67,6 +67,8 @@ def restated(
         return _english(text, value, is_number, nouns, words(known_text) | _AGGREGATES)
     if language == "ru":
         return _russian(text, value, is_number, conditions)
+    if language != "zh":
+        return None
     is_short = conditions > 0 or len(re.findall(r"[\u3400-\u9fff]", text)) <= _MAX_UNFILTERED_HAN
     return _chinese(text, value, is_number) if is_short else None
 

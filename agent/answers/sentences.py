@@ -14,7 +14,7 @@ from agent.answers.restatement import restated
 from agent.answers.text import format_measure, is_identifier, joined
 from agent.grounding.dates import part_named
 from agent.grounding.facts import Column, Table, readable
-from agent.messages import Language, render
+from agent.messages import CONVENTIONS, Language, render
 from agent.schema.describe import one_line
 from agent.sql.summary import singular
 from agent.types import QuerySummary, Result
@@ -115,7 +115,7 @@ class _Sentence:
     def sentences(self, texts: Sequence[str]) -> str:
         """Return sentences as one text, each with a capital letter."""
         capitalised = (text[0].upper() + re.sub(r"\.\.$", ".", text[1:]) for text in texts if text)
-        return ("" if self.language == "zh" else " ").join(capitalised)
+        return CONVENTIONS[self.language].space.join(capitalised)
 
     def _say(self, code: str, **facts: Any) -> str:
         return render(code, self.language, **facts)
@@ -151,7 +151,7 @@ class _Sentence:
             self._say("answer_field", label=self._label(column), value=self._cell(row[column.index], column))
             for column in self.table.columns[:_MAX_FIELDS]
         ]
-        return self._say("answer_fields", fields=("；" if self.language == "zh" else "; ").join(fields))
+        return self._say("answer_fields", fields=CONVENTIONS[self.language].semicolon.join(fields))
 
     @cached_property
     def restated(self) -> str | None:
@@ -227,7 +227,7 @@ class _Sentence:
             if metric.values[at] not in {start, end} and not is_tied:
                 period, value = self._cell(self.table.rows[at][column.index], column), self._metric(at, metric)
                 parts.append(self._say(code, period=period, value=value))
-        return self._stop(("；" if self.language == "zh" else "; ").join(parts))
+        return self._stop(CONVENTIONS[self.language].semicolon.join(parts))
 
     def _ranked(self) -> Column | None:
         """Return the column of figures by which the rows are sorted."""
@@ -388,4 +388,4 @@ class _Sentence:
         return singular(name) != name and not metric.is_rate
 
     def _stop(self, text: str) -> str:
-        return f"{text}{'。' if self.language == 'zh' else '.'}"
+        return text + CONVENTIONS[self.language].full_stop

@@ -4,12 +4,10 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from agent.messages import Language, render
+from agent.messages import CONVENTIONS, Language, render
 from agent.schema.describe import one_line
 from agent.types import AnswerTable, Result
 
-_GROUPING = {"en": ",", "ru": "\u00a0", "zh": ","}
-_DECIMAL_POINT = {"en": ".", "ru": ",", "zh": "."}
 _CELL_CHARS = 80
 _LABEL = re.compile(r"(^|[^a-z])(id|ids|year|code|zip)([^a-z]|$)|год|номер|код|индекс|年|号|码", re.IGNORECASE)
 """Columns whose integers are identifiers, not measures; keep equal to the pattern in `agent/web/js/measures.js`."""
@@ -29,9 +27,9 @@ def format_value(value: Any, language: Language) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return one_line(str(value), _CELL_CHARS)
     if isinstance(value, float) and 0 < abs(value) < 0.0001:
-        return f"{value:.4g}".replace(".", _DECIMAL_POINT[language])
+        return CONVENTIONS[language].separated(f"{value:.4g}")
     digits = f"{value:,}" if isinstance(value, int) else f"{value:,.4f}".rstrip("0").rstrip(".")
-    return digits.translate({ord(","): _GROUPING[language], ord("."): _DECIMAL_POINT[language]})
+    return CONVENTIONS[language].separated(digits)
 
 
 def format_cell(value: Any, language: Language) -> str:
@@ -68,7 +66,7 @@ def joined(names: Sequence[str], language: Language, most: int | None = None) ->
     >>> joined(["a", "b", "c"], "en"), joined(["a", "b", "c"], "en", 2)
     ('a, b and c', 'a, b and others')
     """
-    comma = "、" if language == "zh" else ", "
+    comma = CONVENTIONS[language].list_comma
     if most is not None and len(names) > most:
         return render("answer_and_others", language, names=comma.join(names[:most]))
     if len(names) < 2:

@@ -20,6 +20,7 @@ from matplotlib.ticker import FuncFormatter
 from agent.charts.cells import Number, number_text
 from agent.charts.figure import COLOURS, Figure, Series, shares
 from agent.charts.scale import time_format
+from agent.messages import CONVENTIONS
 from agent.schema.describe import one_line
 
 _TITLE_COLUMNS = 80
@@ -223,7 +224,7 @@ def _pie(axes: Axes, figure: Figure, lettering: Lettering) -> None:
     (parts,) = figure.data.series
     values = [value or 0 for value in parts.values]
     wedges, *_ = axes.pie(_numbers(values), startangle=90, counterclock=False)
-    point = "," if figure.language == "ru" else "."
+    point = CONVENTIONS[figure.language].decimal
     labels = [
         f"{lettering.wrapped(name, _PIE_COLUMNS)}: {share.replace('.', point)}"
         for name, share in zip(figure.names, shares(values), strict=True)

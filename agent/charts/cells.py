@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from agent.messages import Language, render
+from agent.messages import CONVENTIONS, Language, render
 from agent.types import Result
 
 Number = int | float
@@ -96,10 +96,7 @@ def number_text(value: Number, language: Language, *, may_be_year: bool = False)
     ('12,500.5', '0,5', '1990')
     """
     text = f"{value:.10g}" if may_be_year and abs(value) < 10_000 else f"{value:,.10g}"
-    return text.translate(_RUSSIAN_SEPARATORS) if language == "ru" else text
-
-
-_RUSSIAN_SEPARATORS = str.maketrans(",.", "\u00a0,")
+    return CONVENTIONS[language].separated(text)
 
 
 def label(value: Any) -> str:

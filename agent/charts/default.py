@@ -1,6 +1,5 @@
 """Charts of a stored answer: the one that is drawn without a request for a chart, and one for each type that fits."""
 
-import re
 from collections.abc import Collection, Sequence
 from typing import get_args
 
@@ -8,7 +7,7 @@ from agent.charts.cells import Number, column, number, order_of, places_in_cycle
 from agent.charts.plot_spec import ChartType, PlotSpec, check_plot_spec
 from agent.charts.scale import labels_of
 from agent.charts.select import Selection, select_chart
-from agent.charts.wording import refuses_chart, requested_form
+from agent.charts.wording import asks_for_shares, names_shares, refuses_chart, requested_form
 from agent.errors import PlotSpecInvalid
 from agent.messages import language_of
 from agent.types import Result
@@ -19,12 +18,6 @@ _MIN_PLACES = 3
 _MAX_BARS = 30
 _MAX_RATIO = 20
 """Maximum ratio of the greatest values of two lines in a chart without a request; smaller lines would be flat."""
-_ASKS_FOR_SHARES = re.compile(
-    r"\b(?:shares?|proportions?|breakdown|percent(?:age)?s? of (?:the )?(?:total|all))\b|"
-    r"(?<!\w)дол[яиюей]\w{0,2}(?!\w)|占比|比例|份额|百分比",
-    re.IGNORECASE,
-)
-_PERCENT = re.compile(r"share|percent|pct|proportion|дол[яи]|процент|占比|比例|份额|百分比|%", re.IGNORECASE)
 
 
 def default_chart(result: Result, question: str, keys: Collection[int] = ()) -> Selection | None:
@@ -39,7 +32,7 @@ def default_chart(result: Result, question: str, keys: Collection[int] = ()) -> 
     selection = select_chart(result, question, question, language_of(question), keys)
     if selection is None:
         return None
-    if _ASKS_FOR_SHARES.search(question):
+    if asks_for_shares(question):
         pie = select_charts(result, question, keys).get("pie")
         if pie and _is_whole(pie):
             return pie
@@ -97,7 +90,7 @@ def _is_whole(pie: Selection) -> bool:
     """Return whether the parts of a pie add up: fractions and percentages to 1 or 100, amounts always."""
     values = _values(pie, pie.spec.y[0])
     whole = sum(values)
-    if max(values) <= 1 or _PERCENT.search(pie.spec.y[0]):
+    if max(values) <= 1 or names_shares(pie.spec.y[0]):
         return abs(whole - 1) <= 0.02 or abs(whole - 100) <= 2
     return True
 

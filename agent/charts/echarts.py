@@ -7,7 +7,7 @@ the data is reduced beforehand, and the defaults of ECharts fit otherwise.
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, get_args
+from typing import Any
 
 from agent.charts.build import figure_of
 from agent.charts.cells import Number
@@ -15,7 +15,7 @@ from agent.charts.figure import COLOURS, Box, ChartData, Figure, Series, share_d
 from agent.charts.plot_spec import PlotSpec, YFormat
 from agent.charts.scale import time_format
 from agent.charts.select import select_chart
-from agent.messages import Language, language_of, render
+from agent.messages import LANGUAGES, Language, language_of, render
 from agent.types import AnswerChart, Result
 
 Option = dict[str, Any]
@@ -225,7 +225,6 @@ def _box(figure: Figure) -> Option:
 _WRITERS = {"pie": _pie, "scatter": _scatter, "heatmap": _heatmap, "box": _box}
 
 
-_LANGUAGES: tuple[Language, ...] = get_args(Language)
 _FORMATS: dict[str, YFormat] = {"{value}%": "percent", "{value} ¤": "currency"}
 
 
@@ -261,7 +260,8 @@ def figure_of_option(chart_type: str, option: Option) -> Figure:
     texts = tuple(notes.split("\n")) if notes else ()
     title = option["title"]["text"]
     # Options of earlier versions have no language.
-    language: Language = next((known for known in _LANGUAGES if known == option.get("language")), language_of(title))
+    known = option.get("language")
+    language = known if known in LANGUAGES else language_of(title)
     return Figure(spec, title, x_name, y_name, data, texts, language, series_name)
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Literal
 
 from agent.charts.cells import NUMERIC, Number, column, label, number, type_of_column
-from agent.messages import Language
+from agent.messages import CONVENTIONS, Language
 from agent.types import Result
 
 AxisKind = Literal["category", "value", "time"]
@@ -224,5 +224,5 @@ def labels_of(result: Result, name: str, language: Language = "en") -> list[str]
     if scale is None or not scale.is_calendar:
         texts = [label(cell) for cell in cells]
         is_number = type_of_column(result, name) in NUMERIC
-        return [text.replace(".", ",") for text in texts] if is_number and language == "ru" else texts
+        return [text.replace(".", CONVENTIONS[language].decimal) for text in texts] if is_number else texts
     return [scale.label(ordinal) for ordinal in scale.ordinals]

@@ -258,7 +258,7 @@ def ask(
     question: Annotated[
         str | None,
         typer.Argument(
-            help="The question, in English, Russian or Chinese; with --reject, the reason.",
+            help="The question, in English, German, Russian or Chinese; with --reject, the reason.",
             show_default=False,
         ),
     ] = None,

@@ -3,19 +3,15 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from math import isfinite, nan
-from typing import Literal, cast
+from typing import Literal, NamedTuple, cast
 
-from agent.grounding.vocabulary import NumberWord, vocabulary_of
-from agent.messages import Language, language_of
+from agent.grounding.vocabulary import NumberWord, all_vocabularies, vocabulary_of
+from agent.messages import CONVENTIONS, Language, language_of
 
 Kind = Literal["plain", "percent", "points", "times", "ordinal"]
 
-SCALES = {
-    "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "mn": 1e6, "mln": 1e6, "bn": 1e9, "tn": 1e12,
-    "тыс": 1e3, "тысяч": 1e3, "млн": 1e6, "миллион": 1e6, "млрд": 1e9, "миллиард": 1e9, "трлн": 1e12,
-    "千": 1e3, "万": 1e4, "十万": 1e5, "百万": 1e6, "千万": 1e7, "亿": 1e8, "十亿": 1e9, "万亿": 1e12,
-}  # fmt: skip
 _LETTERS = {"k": 1e3, "m": 1e6, "b": 1e9}
 """Scales only if they follow the digits directly; otherwise they may be units of measure."""
 
@@ -25,23 +21,44 @@ _FIGURE = re.compile(
     rf"(?P<digits>\d{{1,3}}(?P<group>{_GROUP})\d{{3}}(?!\d)(?:(?P=group)\d{{3}}(?!\d))*(?:[.,]\d+)?|\d+(?:\.\d+){{2,}}|\d+(?:[.,]\d+)?)"
     rf"(?:[eE](?P<exponent>[-+]?\d{{1,3}})(?!\w))?"
 )
-_POINTS = re.compile(
-    r"\s*(?:percentage[ -]points?|pp\b|p\.p\.|п\.\s?п\.?|проц\w*\s+пункт\w*|(?:个)?百分点)", re.IGNORECASE
-)
-_PERCENT = re.compile(r"\s*(?:[%％]|per\s?cent\b|процент\w*)", re.IGNORECASE)
-_TIMES = re.compile(r"\s*(?:times\b|[x×х](?!\w)|-?fold\b|-?кратн\w*|раза?\b|倍)", re.IGNORECASE)
-_UNITS: tuple[tuple[re.Pattern[str], Kind], ...] = ((_POINTS, "points"), (_PERCENT, "percent"), (_TIMES, "times"))
-_WORD_OF_SCALE = re.compile(
-    rf"[\s\u00a0]*[多余]?(?:({'|'.join(sorted(SCALES, key=len, reverse=True))})(?:s|а|ов|и|у|ам|ах)?(?![A-Za-zА-Яа-я])"
-    rf"|(?<=\d)([kmbKMB])(?!\w))",
-    re.IGNORECASE,
-)
-_ORDINAL_AFTER = re.compile(r"(?:st|nd|rd|th)\b|-(?:й|я|е|м|го|му|ой|ю|х)\b|\s+мест[оеа]\b", re.IGNORECASE)
-_ORDINAL_BEFORE = re.compile(
-    r"(?:第|№\s?|#|\bno\.\s?|\b(?:top|first|last|bottom|rank(?:ed|s)?)[\s-]|\bтоп[\s-]|\b(?:перв|последн)\w+\s"
-    r"|[前后]|排名|\bplaces?\s|\bмест[оае]м?\s)$",
-    re.IGNORECASE,
-)
+
+
+class _Words(NamedTuple):
+    """The words of all languages next to figures, since a text can have names and units of another one."""
+
+    scales: dict[str, float]
+    """By name in lower case; a name in Latin or Cyrillic letters may have one of a few endings."""
+    scale: re.Pattern[str]
+    units: tuple[tuple[re.Pattern[str], Kind], ...]
+    ordinal_after: re.Pattern[str]
+    ordinal_before: re.Pattern[str]
+
+
+@cache
+def _words() -> _Words:
+    every = [vocabulary.figures for vocabulary in all_vocabularies()]
+
+    def either(parts: Iterable[str]) -> str:
+        return "|".join(filter(None, parts))
+
+    scales = {name: factor for words in every for name, factor in words.scales.items()}
+    names = "|".join(sorted(scales, key=len, reverse=True))
+    endings = either(words.scale_endings for words in every)
+    return _Words(
+        scales,
+        re.compile(
+            rf"[\s\u00a0]*[多余]?(?:({names})(?:{endings})?(?![A-Za-zА-Яа-я])|(?<=\d)([kmbKMB])(?!\w))", re.IGNORECASE
+        ),
+        (
+            (re.compile(rf"\s*(?:{either(words.points for words in every)})", re.IGNORECASE), "points"),
+            (re.compile(rf"\s*(?:[%％]|{either(words.percent for words in every)})", re.IGNORECASE), "percent"),
+            (re.compile(rf"\s*(?:{either(words.times for words in every)})", re.IGNORECASE), "times"),
+        ),
+        re.compile(either(words.ordinal_after for words in every), re.IGNORECASE),
+        re.compile(rf"(?:№\s?|#|{either(words.ordinal_before for words in every)})$", re.IGNORECASE),
+    )
+
+
 _MARKER_AFTER = re.compile(r"[.)、](?:\s|\*)")
 
 
@@ -96,13 +113,13 @@ def figures_of(text: str, with_words: bool = False) -> list[Figure]:
 def _word_figure(word: NumberWord, text: str) -> Figure:
     kind, factor, end = cast(Kind, word.kind), 1.0, word.end
     if kind == "plain":
-        for pattern, unit in _UNITS:
+        for pattern, unit in _words().units:
             if match := pattern.match(text, end):
                 kind, end = unit, match.end()
                 break
         else:
-            if match := _WORD_OF_SCALE.match(text, end):
-                factor, end = SCALES.get(match[1] or "", 1.0), match.end()
+            if match := _words().scale.match(text, end):
+                factor, end = _words().scales.get((match[1] or "").lower(), 1.0), match.end()
     value = word.value
     scale = next((scale for scale in (1e9, 1e6, 1e3) if value >= scale), 1.0)
     if scale > 1 and kind == "plain" and factor == 1 and (10 * value / scale).is_integer():
@@ -174,15 +191,15 @@ def factors_named(texts: Iterable[str]) -> set[float]:
     >>> factors_named(["revenue, mln"])
     {1000000.0}
     """
-    contents = list(texts)
+    contents, scales = list(texts), _words().scales
     words = {word for text in contents for word in re.findall(r"[^\W\d_]+", text.lower())}
     # Chinese has no spaces: a scale may end a longer run of characters.
     chinese = {
-        name for name in SCALES if "\u4e00" <= name[0] <= "\u9fff" and any(word.endswith(name) for word in words)
+        name for name in scales if "\u4e00" <= name[0] <= "\u9fff" and any(word.endswith(name) for word in words)
     }
-    factors = {factor for name, factor in SCALES.items() if words & {name, f"{name}s"} or name in chinese}
+    factors = {factor for name, factor in scales.items() if words & {name, f"{name}s"} or name in chinese}
     return factors | {
-        SCALES[scale] for text in contents for scale in re.findall(r"[（(_\s]\s*(千|万|百万|千万|亿)(?=[^\W\d_])", text)
+        scales[scale] for text in contents for scale in re.findall(r"[（(_\s]\s*(千|万|百万|千万|亿)(?=[^\W\d_])", text)
     }
 
 
@@ -196,16 +213,16 @@ def _figure(match: re.Match[str], text: str, language: Language) -> Figure:
 
 def _unit(match: re.Match[str], text: str) -> tuple[Kind, float, int]:
     before, at = text[max(0, match.start() - 24) : match.start()], match.end()
-    for pattern, kind in _UNITS:
+    for pattern, kind in _words().units:
         if suffix := pattern.match(text, at):
             return kind, 1.0, suffix.end()
     if before.endswith("百分之"):
         return "percent", 1.0, at
     if _is_ordinal(match, text, before):
         return "ordinal", 1.0, at
-    if suffix := _WORD_OF_SCALE.match(text, at):
+    if suffix := _words().scale.match(text, at):
         word = (suffix[1] or suffix[2]).lower()
-        return "plain", SCALES.get(word) or _LETTERS[word], suffix.end()
+        return "plain", _words().scales.get(word) or _LETTERS[word], suffix.end()
     return "plain", 1.0, at
 
 
@@ -214,15 +231,16 @@ def _is_ordinal(match: re.Match[str], text: str, before: str) -> bool:
         return False
     starts_line = not text[: match.start()].rpartition("\n")[2].strip(" *-#|")
     marks_item = starts_line and _MARKER_AFTER.match(text, match.end())
-    return bool(_ORDINAL_AFTER.match(text, match.end()) or _ORDINAL_BEFORE.search(before) or marks_item)
+    return bool(_words().ordinal_after.match(text, match.end()) or _words().ordinal_before.search(before) or marks_item)
 
 
 def _readings(digits: str, language: Language) -> Iterator[tuple[float, int]]:
     """Yield value and number of decimals: a comma or point is either a decimal sign or groups thousands.
 
-    A comma before three digits can be a decimal sign in Russian only, and never before three zeros: a row with 12 does
-    not support "12,000".
+    Before three digits, the separator of thousands of the language is no decimal sign. In Russian it is neither: there
+    a comma can be a decimal sign, except before three zeros, since a row with 12 does not support "12,000".
     """
+    grouping = CONVENTIONS[language].grouping
     plain = re.sub("[ '’\u00a0\u2009\u202f]", "", digits)
     for group, decimal in ((",", "."), (".", ",")):
         whole, mark, fraction = plain.rpartition(decimal) if decimal in plain else (plain, "", "")
@@ -230,7 +248,7 @@ def _readings(digits: str, language: Language) -> Iterator[tuple[float, int]]:
         if decimal in whole or group in fraction or any(len(part) != 3 for part in groups[1:]):
             continue
         may_group = len(fraction) == 3 and whole != "0" and len(groups) == 1
-        if may_group and (fraction == "000" if language == "ru" else decimal == ","):
+        if may_group and (decimal == grouping if grouping in ",." else fraction == "000"):
             continue
         yield float("".join(groups) + mark.replace(",", ".") + fraction), len(fraction)
         if not mark and len(groups) == 1:

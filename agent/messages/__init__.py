@@ -1,30 +1,77 @@
 """Texts for users in every language: error messages, their reasons, notes and labels.
 
-The module of a language holds its texts by code; the code of an error is `DatasphinxError.code`. To add a text, add its
-code to each module. To add a language, add its module, its code to `Language`, its quotation marks to `_QUOTATION`, and
-its script to `language_of`.
+Each module of this package is a language, named by its ISO 639-1 code: `TEXTS` by code, and the `CONVENTIONS` of the
+language. The code of an error is `DatasphinxError.code`. To add a text, add its code to each module. A module that is
+added to the package, and one of the same name in `agent.grounding.vocabulary`, add a language.
 """
 
 import re
+from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
-from typing import Any, Literal, get_args
+from pkgutil import iter_modules
+from typing import Any
 
-Language = Literal["en", "ru", "zh"]
-LANGUAGES: tuple[Language, ...] = get_args(Language)
+Language = str
+"""The code of a language, one of `LANGUAGES`."""
 
-TEXTS: dict[Language, dict[str, str]] = {
-    language: import_module(f"agent.messages.{language}").TEXTS for language in LANGUAGES
-}
 
-_QUOTATION: dict[Language, str] = {"en": "{}", "ru": "«{}»", "zh": "“{}”"}
-"""Marks of a quotation. An English text quotes English messages as they are."""
+@dataclass(frozen=True)
+class Conventions:
+    """How a language writes numbers, lists and sentences, and how its texts are recognised."""
+
+    name: str
+    """The English name, for prompts."""
+    grouping: str
+    """The separator of thousands."""
+    decimal: str
+    quotation: str
+    """The marks of a quotation, with `{}` for its text. An English text quotes English messages as they are."""
+    month: str
+    """A month with its year, as a pattern of Unicode's locale data."""
+    words: frozenset[str]
+    """Frequent words, in lower case, which tell the language from others of the same script."""
+    letters: str = "[A-Za-z\u00c0-\u024f]"
+    """A pattern of one letter of the script."""
+    weight: int = 1
+    """The number of Latin letters that a letter counts as."""
+    comma: str = ", "
+    list_comma: str = ", "
+    """The separator in a list of names."""
+    semicolon: str = "; "
+    full_stop: str = "."
+    space: str = " "
+    """The separator of words and sentences."""
+
+    @cached_property
+    def letter(self) -> re.Pattern[str]:
+        """The pattern of one letter."""
+        return re.compile(self.letters)
+
+    def separated(self, digits: str) -> str:
+        """Return `digits`, written as in 1,234.5, with the separators of the language."""
+        return digits.translate({ord(","): self.grouping, ord("."): self.decimal})
+
+
+def _languages() -> tuple[Language, ...]:
+    """Return the codes of the modules of this package, English first: it is the language of unrecognised texts."""
+    return tuple(sorted((module.name for module in iter_modules(__path__)), key=lambda code: (code != "en", code)))
+
+
+LANGUAGES = _languages()
+
+_MODULES = {language: import_module(f"agent.messages.{language}") for language in LANGUAGES}
+
+TEXTS: dict[Language, dict[str, str]] = {language: module.TEXTS for language, module in _MODULES.items()}
+
+CONVENTIONS: dict[Language, Conventions] = {language: module.CONVENTIONS for language, module in _MODULES.items()}
 
 _QUOTED_FACTS = {"reason", "problems", "findings", "unknown", "rights", "error"}
 """Facts that are texts. Unless they are messages of the catalogue, they are quotations of a database or a library."""
 
-_HAN = re.compile(r"[\u3400-\u9fff]")
-_CYRILLIC = re.compile(r"[\u0400-\u04ff]")
-_LATIN = re.compile(r"[A-Za-z]")
+_LETTERS_OF_A_WORD = re.compile(r"[^\W\d_]+")
+_WORDS_PER_KNOWN = 4
+"""More than one of so many words has to be a frequent word of a language."""
 
 
 class Message(str):
@@ -61,17 +108,33 @@ def message_of(error: Exception) -> Message | str:
 
 
 def language_of(text: str) -> Language:
-    """Return the language for the answer to `text`, detected by script.
+    """Return the language for the answer to `text`: detected by script, and within a script by frequent words.
 
     A Chinese character counts as two letters, because it carries about as much of a word.
 
-    >>> language_of("Сколько заказов в таблице orders?")
-    'ru'
+    >>> language_of("Сколько заказов в таблице orders?"), language_of("Wie hoch ist der Umsatz?")
+    ('ru', 'de')
     """
-    han, cyrillic, latin = (len(pattern.findall(text)) for pattern in (_HAN, _CYRILLIC, _LATIN))
-    if han and 2 * han >= max(cyrillic, latin) // 2:
-        return "zh"
-    return "ru" if cyrillic and cyrillic >= latin // 2 else "en"
+    scripts: dict[str, list[Language]] = {}
+    for language in LANGUAGES:
+        scripts.setdefault(CONVENTIONS[language].letters, []).append(language)
+    latin = CONVENTIONS["en"].letters
+    counts = {script: len(CONVENTIONS[first].letter.findall(text)) for script, (first, *_) in scripts.items()}
+    for script in sorted(scripts.keys() - {latin}, key=lambda script: -CONVENTIONS[scripts[script][0]].weight):
+        count = counts[script] * CONVENTIONS[scripts[script][0]].weight
+        if count and count >= max(other for name, other in counts.items() if name != script) // 2:
+            return _by_words(text, scripts[script])
+    return _by_words(text, scripts[latin])
+
+
+def _by_words(text: str, languages: list[Language]) -> Language:
+    """Return the one of `languages` with the most words in `text`; the first unless another has clearly more."""
+    if len(languages) == 1:
+        return languages[0]
+    words = _LETTERS_OF_A_WORD.findall(text.lower())
+    found = {language: sum(word in CONVENTIONS[language].words for word in words) for language in languages}
+    best = max(languages, key=found.__getitem__)
+    return best if _WORDS_PER_KNOWN * found[best] > len(words) else languages[0]
 
 
 def render(code: str, language: Language, /, **facts: Any) -> str:
@@ -92,4 +155,4 @@ def fact_text(name: str, fact: Any, language: Language) -> Any:
         return fact.in_language(language)
     if isinstance(fact, tuple | list):
         return "; ".join(str(fact_text(name, part, language)) for part in fact)
-    return _QUOTATION[language].format(fact) if name in _QUOTED_FACTS and fact else fact
+    return CONVENTIONS[language].quotation.format(fact) if name in _QUOTED_FACTS and fact else fact

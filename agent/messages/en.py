@@ -1,5 +1,21 @@
 """English texts, by code."""
 
+from agent.messages import Conventions
+
+CONVENTIONS = Conventions(
+    name="English",
+    grouping=",",
+    decimal=".",
+    quotation="{}",
+    month="LLLL y",
+    words=frozenset(
+        "the a an of and or by per each every for from to with without how many much what which who whose where when "
+        "why is are was were has have had do does did not no only all any our my your their its this that these those "
+        "show list give find count compare draw plot total average sum number sales revenue orders customers most "
+        "least more less than last first year years month months week day days top highest lowest between over".split()
+    ),
+)
+
 TEXTS = {
     # Statements and their execution
     "statement_refused": "The statement was refused before it reached the database: {findings}.",

@@ -1,5 +1,17 @@
 """Russian texts, by code."""
 
+from agent.messages import Conventions
+
+CONVENTIONS = Conventions(
+    name="Russian",
+    grouping="\u00a0",
+    decimal=",",
+    quotation="«{}»",
+    month="LLLL y",
+    words=frozenset("и в не на с по за к из у о от для как что сколько какой какая какие где когда кто это".split()),
+    letters="[\u0400-\u04ff]",
+)
+
 TEXTS = {
     # Statements and their execution
     "statement_refused": "Запрос отклонён до обращения к базе данных: {findings}.",

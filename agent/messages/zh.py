@@ -1,5 +1,23 @@
 """Chinese texts, by code."""
 
+from agent.messages import Conventions
+
+CONVENTIONS = Conventions(
+    name="Chinese",
+    grouping=",",
+    decimal=".",
+    quotation="“{}”",
+    month="y年M月",
+    words=frozenset(),
+    letters="[\u3400-\u9fff]",
+    weight=2,
+    comma="，",
+    list_comma="、",
+    semicolon="；",
+    full_stop="。",
+    space="",
+)
+
 TEXTS = {
     # Statements and their execution
     "statement_refused": "语句在到达数据库之前被拒绝：{findings}。",

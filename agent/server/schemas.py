@@ -171,6 +171,6 @@ def _schema(name: str, settings: Settings, fields: dict[str, Any]) -> type[BaseM
     length = StringConstraints(strip_whitespace=True, min_length=1, max_length=settings.max_question_chars)
     question: Any = (
         Annotated[str, length] | None,
-        Field(None, description="The question, in English, Russian or Chinese."),
+        Field(None, description="The question, in English, German, Russian or Chinese."),
     )
     return create_model(name, __base__=_Input, question=question, **_SHARED, **fields)

@@ -14,6 +14,8 @@ from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
 import agent.accessor  # noqa: F401
+from agent.charts.default import default_chart
+from agent.charts.echarts import draw
 from agent.chat import Agent, ChartResponse, DataFrameResponse, NumberResponse, StringResponse, chat
 from agent.datasets.limits import LoadLimits
 from agent.datasets.options import LoadOptions
@@ -31,6 +33,7 @@ from agent.errors import (
 )
 from agent.llm.scripted import ScriptedModel
 from agent.settings import Settings, load_settings
+from agent.types import Result
 from tests.agent.walk import COUNT, HOW_MANY, JOKE, OFF_TOPIC
 from tests.conftest import NO_AMBIGUITY, VALID
 from tests.databases import make_table, url
@@ -488,3 +491,49 @@ def test_facts_of_an_error_come_from_the_graph(analyst: Analyst, monkeypatch: py
     with pytest.raises(DatasetUnknown) as caught:
         chat("How many rows?", FRAME)
     assert caught.value.dataset_id == "ds_1"
+
+
+RANKING = {"sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY orders DESC"}
+
+
+def test_a_ranking_has_the_chart_of_the_page(asking: Asking) -> None:
+    agent = asking(RANKING, COUNT)
+    response = agent.chat("Number of orders by status")
+    agent.chat(HOW_MANY)
+    rows = response.tables[0]
+
+    assert isinstance(response, DataFrameResponse) and len(rows["rows"]) >= 3
+    result: Result = {
+        "columns": rows["columns"], "types": ["string", "integer"], "rows": rows["rows"], "truncated": False,
+    }  # fmt: skip
+    selection = default_chart(result, "Number of orders by status")
+    assert selection and response.chart
+    assert response.chart["option"] == draw(selection.result, selection.spec, "en", selection.notes).option
+    page = response._repr_html_()
+    assert page.count("<img ") == 1 and page.index("<img ") < page.index("<table>")
+
+
+@pytest.mark.parametrize(
+    ("statement", "question"),
+    [
+        (RANKING, "Number of orders by status, no chart please"),
+        ({"sql": "SELECT name, city FROM customers ORDER BY name LIMIT 5"}, "List five customers with their cities"),
+    ],
+)
+def test_other_rows_have_no_chart(asking: Asking, statement: dict[str, str], question: str) -> None:
+    response = asking(statement).chat(question)
+
+    assert isinstance(response, DataFrameResponse)
+    assert response.chart is None
+    assert "<img " not in response._repr_html_()
+
+
+def test_a_chart_by_default_needs_matplotlib_only_for_the_picture(
+    asking: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "agent.charts.canvas", raising=False)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    response = asking(RANKING).chat("Number of orders by status")
+
+    assert response.chart and response.chart["type"] == "bar"
+    assert "<img " not in response._repr_html_() and "<table>" in response._repr_html_()

@@ -23,9 +23,73 @@ class NumberWord:
 
 
 @dataclass(frozen=True)
+class FigureWords:
+    """Words next to figures, as parts of patterns."""
+
+    scales: Mapping[str, float]
+    """Names such as "million", in lower case, with their factors."""
+    scale_endings: str
+    points: str
+    """Words for percentage points."""
+    percent: str
+    times: str
+    """Words by which a figure is a multiple."""
+    ordinal_after: str
+    """Text directly after an ordinal."""
+    ordinal_before: str
+
+
+@dataclass(frozen=True)
+class ChartWords:
+    """Words of questions about the form of the answer, as parts of patterns."""
+
+    not_charts: tuple[str, ...]
+    """Words like those for charts that name data, such as "plots of land"."""
+    refused: tuple[str, ...]
+    """Forms that a question rejects, such as "no chart"."""
+    chart_word: tuple[str, ...]
+    chart: tuple[str, ...]
+    """Requests for a chart; those for the other forms follow."""
+    table: tuple[str, ...]
+    number: tuple[str, ...]
+    text: tuple[str, ...]
+    types: Mapping[str, tuple[str, ...]]
+    """Names of types of charts."""
+    hints: Mapping[str, tuple[str, ...]]
+    """Words that suggest a type, such as "trend"."""
+    stacked: tuple[str, ...]
+    horizontal: tuple[str, ...]
+    grouped: tuple[str, ...]
+    """Words by which a measure is asked for by group ("by month")."""
+    shares: tuple[str, ...]
+    """Words that ask for the parts of a whole."""
+    share_columns: tuple[str, ...]
+    """Parts of names of columns with shares."""
+
+
+@dataclass(frozen=True)
+class QuestionWords:
+    """Words of questions that need no query, as parts of patterns."""
+
+    greetings: str
+    greeting_additions: str
+    """Words after a greeting, such as "there"."""
+    help: str
+    """Complete questions for what can be asked."""
+    describe: str
+    """Verbs and nouns that request a description."""
+    data: str
+    """Nouns for data of any kind."""
+    fillers: str
+    """All other words that a request for a description may have."""
+
+
+@dataclass(frozen=True)
 class Vocabulary:
     """The patterns of one language; they ignore case."""
 
+    questions: QuestionWords
+    charts: ChartWords
     up: re.Pattern[str]
     """A metric rose over time."""
     down: re.Pattern[str]
@@ -163,6 +227,7 @@ class Vocabulary:
     date_words: Mapping[str, int]
     """Beginnings of ordinals and names in `dates`, with their numbers."""
     number_words: Callable[[str], Iterator[NumberWord]]
+    figures: FigureWords
     counters: re.Pattern[str]
     """Nouns for counts of anything, such as "pieces"."""
     units: Mapping[str, str]

@@ -25,7 +25,7 @@ class Ask(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    question: str | None = Field(None, description="The question, in English, Russian or Chinese.")
+    question: str | None = Field(None, description="The question, in English, German, Russian or Chinese.")
     source: str | None = Field(
         None, description="A source that the tool `sources` lists; default: chosen by the question."
     )

@@ -9,18 +9,18 @@ from fastapi import APIRouter, Path, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
+from agent.answers.default_chart import charted_result
 from agent.answers.export import file_name, table_bytes
 from agent.charts.cells import NUMERIC, type_of_column
 from agent.charts.default import default_chart, select_charts, selection_of
 from agent.charts.echarts import draw
 from agent.charts.plot_spec import PlotSpec
 from agent.charts.select import Selection
-from agent.errors import DatasphinxError, PlotSpecInvalid, TableUnknown
+from agent.errors import PlotSpecInvalid, TableUnknown
 from agent.messages import language_of
 from agent.server.routes.threads import RunId, ThreadId
 from agent.server.runnable import PlainJSON
 from agent.server.tenants import Tenant, current_tenant
-from agent.sql.summary import summarize_query
 from agent.types import Result
 
 router = APIRouter(prefix="/threads/{thread_id}/runs/{run_id}", tags=["threads"])
@@ -31,7 +31,6 @@ _MEDIA_TYPES: dict[Suffix, str] = {
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     "parquet": "application/vnd.apache.parquet",
 }
-_MAX_CHARTED_ROWS = 20_000
 
 
 class NewChart(BaseModel):
@@ -73,25 +72,6 @@ def _question(state: Mapping[str, Any]) -> str:
     return str(state.get("question") or "")
 
 
-def _result(state: Mapping[str, Any], tenant: Tenant) -> tuple[Result, Collection[int]] | None:
-    """Return the result of the first table of an answer, and the positions of its columns that name groups."""
-    tables = state.get("tables") or []
-    if not tables or not tables[0]["rows"] or state.get("error"):
-        return None
-    kept = (state.get("results") or {}).get(tables[0]["name"])
-    if kept:
-        return kept["result"], kept["summary"]["keys"]
-    result: Result | None = state.get("result")
-    if not result:
-        return None
-    try:
-        source = tenant.services.source(state.get("source"))
-        return result, summarize_query(state["sql_request"], source.catalog)["keys"]
-    except DatasphinxError:
-        # The source may have been removed since; the rows are stored.
-        return result, ()
-
-
 def _chart(tenant: Tenant, thread_id: str, run_id: str, spec: PlotSpec | None) -> dict[str, Any]:
     """Return the chart of `spec`, which is stored, or else the stored, drawn or default one.
 
@@ -101,8 +81,8 @@ def _chart(tenant: Tenant, thread_id: str, run_id: str, spec: PlotSpec | None) -
         PlotSpecInvalid: the spec does not fit the rows.
     """
     _, key, state = tenant.stored_run(thread_id, run_id)
-    question, found = _question(state), _result(state, tenant)
-    if found is None or len(found[0]["rows"]) > _MAX_CHARTED_ROWS:
+    question, found = _question(state), charted_result(state, tenant.services.source)
+    if found is None:
         if spec:
             raise TableUnknown(1)
         return {"chart": None, "spec": None, "saved": False, "types": {}, "columns": []}

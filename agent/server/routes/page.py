@@ -50,6 +50,13 @@ _DOCS_POLICY = (
 )
 
 
+def page_html() -> str:
+    """Return the page with the codes of its languages: those with a file of texts, English first."""
+    codes = sorted((path.stem for path in (WEB / "texts").glob("*.json")), key=lambda code: (code != "en", code))
+    html = (WEB / "index.html").read_text(encoding="utf-8")
+    return html.replace('<meta name="languages" content="en">', f'<meta name="languages" content="{" ".join(codes)}">')
+
+
 def page_policy(ancestors: str = "'none'") -> str:
     """Return the policy of the page; `ancestors` are the origins, separated by spaces, that may show it in a frame."""
     return "; ".join((*_POLICY, f"frame-ancestors {ancestors}"))
@@ -67,6 +74,7 @@ _TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".mjs": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",
+    ".json": "application/json",
     ".svg": "image/svg+xml",
     ".woff2": "font/woff2",
 }
@@ -101,7 +109,7 @@ def page_route(path: str, headers: dict[str, str]) -> Route:
     links = [f'<link rel="modulepreload" href="static/{each}">' for each in first]
     others = [each for each in modules(_OTHER_MODULES) if each not in first]
     links += [f'<link rel="modulepreload" href="static/{each}" fetchpriority="low">' for each in others]
-    html = (WEB / "index.html").read_text(encoding="utf-8").replace("</head>", "\n".join([*links, "</head>"]))
+    html = page_html().replace("</head>", "\n".join([*links, "</head>"]))
     html = html.replace('="static/', f'="static/v-{version()}/')
 
     def page(request: Request) -> HTMLResponse:

@@ -1,14 +1,15 @@
 /** The language of the page: the browser's, unless the user chooses. What was said is said anew when it changes. */
 
 import { keep, kept } from "./kept.js";
-import { TEXTS } from "./texts.js";
 
-export const LANGUAGES = ["en", "ru", "zh"];
+/** The languages with a file in `texts/`; the server lists them in the page. */
+const LANGUAGES = document.querySelector("meta[name=languages]").content.split(" ");
 const CHANGED = "datasphinx-language";
 const said = new WeakMap();
-let language = [kept("language"), ...navigator.languages.map((each) => each.slice(0, 2))].find((each) =>
+let language = [kept("language"), ...navigator.languages.map((each) => each.split("-")[0])].find((each) =>
   LANGUAGES.includes(each),
 ) ?? "en";
+let texts = await textsOf(language);
 
 /** Return the language, as `lang` takes it. */
 export function current() {
@@ -18,7 +19,7 @@ export function current() {
 /** Return a text of the page with `facts` in it; a key without a text comes back as it is, and one that is a function gives it. */
 export function text(key, facts = {}) {
   if (typeof key === "function") return key();
-  const found = TEXTS[key]?.[language] ?? key;
+  const found = texts[key] ?? key;
   return found.replace(/\{(\w+)\}/g, (whole, name) => facts[name] ?? whole);
 }
 
@@ -46,18 +47,42 @@ export function onLanguage(listener) {
   document.addEventListener(CHANGED, listener);
 }
 
-/** Let `select` choose the language. */
+/** Let `select` choose the language; its texts are loaded first. */
 export function addLanguageSwitch(select) {
+  for (const each of LANGUAGES) {
+    const option = new Option(nameOf(each), each);
+    option.lang = each;
+    select.append(option);
+  }
   select.value = language;
-  select.addEventListener("change", () => {
-    keep("language", select.value);
-    language = select.value;
+  select.addEventListener("change", async () => {
+    const chosen = select.value;
+    const loaded = await textsOf(chosen).catch(() => null);
+    if (select.value !== chosen) return;
+    if (!loaded) {
+      select.value = language;
+      return;
+    }
+    keep("language", chosen);
+    [language, texts] = [chosen, loaded];
     document.documentElement.lang = language;
     for (const element of document.querySelectorAll("[data-said]")) {
       for (const [attribute, [key, facts]] of Object.entries(said.get(element))) write(element, attribute, key, facts);
     }
     document.dispatchEvent(new Event(CHANGED));
   });
+}
+
+async function textsOf(code) {
+  const response = await fetch(new URL(`../texts/${code}.json`, import.meta.url));
+  if (!response.ok) throw new Error(`the texts in ${code} cannot be loaded: ${response.status}`);
+  return response.json();
+}
+
+/** Return the name of a language in that language. */
+function nameOf(code) {
+  const name = new Intl.DisplayNames([code], { type: "language" }).of(code);
+  return name[0].toLocaleUpperCase(code) + name.slice(1);
 }
 
 function write(element, attribute, key, facts) {

@@ -89,7 +89,12 @@ def test_sentences_of_the_sample_shop_are_accepted_by_the_check(cache_dir: Path)
     assert not failures
 
 
-QUESTIONS = {"en": "Which of them has the most?", "ru": "У кого больше всего?", "zh": "哪个最多？"}
+QUESTIONS = {
+    "en": "Which of them has the most?",
+    "ru": "У кого больше всего?",
+    "zh": "哪个最多？",
+    "de": "Wer von ihnen hat am meisten?",
+}
 STATEMENTS = {
     "ranking": "SELECT status, SUM(amount) AS {metric} FROM orders GROUP BY status ORDER BY 2 DESC LIMIT 9",
     "group": "SELECT status, SUM(amount) AS {metric} FROM orders WHERE amount > 17 GROUP BY status",

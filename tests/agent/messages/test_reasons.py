@@ -135,6 +135,7 @@ def test_message_is_its_english_text_and_can_be_copied() -> None:
     for same in (copy.deepcopy(message), pickle.loads(pickle.dumps(message))):
         assert [same.in_language(language) for language in LANGUAGES] == [
             "line 3: it is empty",
+            "Zeile 3: der Inhalt ist leer",
             "строка 3: нет содержимого",
             "第 3 行：内容为空",
         ]

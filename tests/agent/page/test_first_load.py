@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 Visit = Callable[..., Site]
 
 MOST_REQUESTS, MOST_KILOBYTES = 16, 40
-"""What the page may load before its question field works: HTML, style sheets, icon and eight modules."""
+"""What the page may load before its question field works: HTML, style sheets, icon, texts and seven modules."""
 MOST_REQUESTS_IN_ALL, MOST_KILOBYTES_IN_ALL = 75, 230
 """What it may load until it has answered a question; the letters are a third of it."""
 FETCHED_AGAIN = """() => performance.getEntriesByType("resource")

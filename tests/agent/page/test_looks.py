@@ -111,20 +111,6 @@ def test_the_switch_of_languages_says_what_is_there_anew(visit: Visit) -> None:
     expect(site.page.get_by_role("button", name="Спросить")).to_be_visible()
 
 
-def test_every_text_is_there_in_three_languages(visit: Visit) -> None:
-    texts: dict[str, dict[str, str]] = visit().page.evaluate(
-        "import('./static/js/texts.js').then(found => found.TEXTS)"
-    )
-
-    assert len(texts) > 60
-    assert [key for key, each in texts.items() if set(each) != {"en", "ru", "zh"} or not all(each.values())] == []
-    assert [key for key, each in texts.items() if len({_facts(text) for text in each.values()}) > 1] == []
-
-
-def _facts(text: str) -> frozenset[str]:
-    return frozenset(part.split("}")[0] for part in text.split("{")[1:])
-
-
 @pytest.fixture
 def table(visit: Visit) -> Site:
     """A page with a table of five customers and a chart."""

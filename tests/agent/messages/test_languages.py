@@ -1,0 +1,144 @@
+"""Languages: the texts that one lacks, the detection of questions, and a language that is added by its two files."""
+
+import os
+import re
+import string
+import subprocess
+import sys
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from agent.answers.filters import period_words
+from agent.answers.text import format_value
+from agent.charts.cells import number_text
+from agent.messages import LANGUAGES, TEXTS, Language, language_of
+from tests.generated_docs import ROOT
+
+
+def placeholders(text: str) -> set[str]:
+    return {name for _, name, _, _ in string.Formatter().parse(text) if name is not None}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_text_is_translated(language: Language) -> None:
+    english, texts = TEXTS["en"], TEXTS[language]
+    problems = {
+        f"add to agent/messages/{language}.py": sorted(english.keys() - texts.keys()),
+        f"remove from agent/messages/{language}.py": sorted(texts.keys() - english.keys()),
+        "without a text": sorted(code for code, text in texts.items() if not text.strip()),
+        "with other placeholders than in en.py": sorted(
+            code for code in texts.keys() & english.keys() if placeholders(texts[code]) != placeholders(english[code])
+        ),
+    }
+
+    assert {problem: codes for problem, codes in problems.items() if codes} == {}
+
+
+QUESTIONS = {
+    "de": """
+        Wie viele Kunden gibt es?
+        Umsatz pro Monat
+        Was war der Umsatz im letzten Jahr?
+        Die größten Kunden
+        Zeige die Bestellungen nach Region als Diagramm
+        Beschreibe die Daten
+        Anzahl Bestellungen
+        Welcher Kunde hat am meisten ausgegeben?
+        Wie hoch ist der durchschnittliche Preis in products?
+    """,
+    "en": """
+        How many customers are there?
+        orders van der Berg
+        iPhone 15 Pro sales
+        Top 5 customers
+        die cast orders
+        World War I casualties
+        region totals by customer_region
+        MIT students
+        Show orders of Müller und Partner
+        Total Umsatz by Kunde
+        List the tags
+        revenue
+        What was the land price?
+    """,
+    "ru": """
+        Сколько заказов в таблице orders?
+        Umsatz по месяцам: сколько?
+    """,
+    "zh": """
+        哪个地区的销售额最高？
+        orders 表有多少行
+    """,
+}
+
+
+def test_language_of_questions() -> None:
+    expected = {line.strip(): language for language, lines in QUESTIONS.items() for line in lines.strip().splitlines()}
+
+    assert {question: language_of(question) for question in expected} == expected
+    assert language_of("") == "en"
+
+
+def test_numbers_and_dates_in_german() -> None:
+
+    assert format_value(1234567.891, "de") == "1.234.567,891"
+    assert number_text(12500.5, "de") == "12.500,5"
+    assert period_words(date(2024, 3, 1), date(2024, 3, 31), "de") == "März 2024"
+
+
+FRENCH = """
+from agent.answers.text import format_value, joined
+from agent.charts.cells import number_text
+from agent.grounding.claims import unsupported_claims
+from agent.messages import LANGUAGES, language_of, render
+from agent.server.errors import accepted_language
+
+question = "Combien de clients y a-t-il par ville ?"
+print(LANGUAGES, language_of(question), language_of("How many clients are there?"))
+print(format_value(1234.5, "fr"), number_text(1234.5, "fr"), joined(["a", "b"], "fr"))
+accepted = accepted_language({"headers": [(b"accept-language", b"fr-CA,fr;q=0.9")]})
+print(accepted, render("no_rows", language_of(question)))
+rows = {"columns": ["clients"], "types": ["INTEGER"], "rows": [[59]], "truncated": False}
+print([bool(unsupported_claims(f"Il y a {count} clients par ville.", rows, question)) for count in (59, 60)])
+"""
+
+
+def test_two_files_add_a_language(tmp_path: Path) -> None:
+    """The package is mirrored by links, so that the added files are its only difference."""
+    for folder in ("agent", "agent/messages", "agent/grounding", "agent/grounding/vocabulary"):
+        (tmp_path / folder).mkdir()
+        for entry in (ROOT / folder).iterdir():
+            if entry.name not in {"messages", "grounding", "vocabulary", "__pycache__"} or entry.suffix:
+                (tmp_path / folder / entry.name).symlink_to(entry)
+    (tmp_path / "prompts").symlink_to(ROOT / "prompts")
+    english = (ROOT / "agent/messages/en.py").read_text(encoding="utf-8")
+    french = re.sub(
+        r"words=frozenset\(.*?\.split\(\)\s*\)", 'words=frozenset("combien de par les il".split())', english, flags=re.S
+    )
+    french = french.replace('grouping=","', 'grouping="\\u202f"').replace('decimal="."', 'decimal=","')
+    french = french.replace("The query found no rows.", "La requête n'a trouvé aucune ligne.").replace(
+        "} and {", "} et {"
+    )
+    (tmp_path / "agent/messages/fr.py").write_text(french, encoding="utf-8")
+    vocabulary = (ROOT / "agent/grounding/vocabulary/en.py").read_text(encoding="utf-8")
+    (tmp_path / "agent/grounding/vocabulary/fr.py").write_text(vocabulary, encoding="utf-8")
+
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONUTF8": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", FRENCH],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        f"{('en', *sorted({*LANGUAGES, 'fr'} - {'en'}))} fr en",
+        "1\u202f234,5 1\u202f234,5 a et b",
+        "fr La requête n'a trouvé aucune ligne.",
+        "[False, True]",
+    ]
