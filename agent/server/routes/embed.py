@@ -20,7 +20,6 @@ class EmbedToken(TypedDict):
 def embed_routes(settings: EmbedSettings, tokens: EmbedTokens) -> APIRouter:
     """Return the routes."""
     router = APIRouter(tags=["embed"])
-
     # Only the configured origins may show the page in a frame.
     policy = page_policy(" ".join(settings.origins))
     router.routes.append(page_route("/embed", {**PAGE_HEADERS, "Content-Security-Policy": policy}))

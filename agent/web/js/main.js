@@ -46,4 +46,5 @@ document.body.classList.toggle("embedded", isEmbedded);
 sayAll();
 addLanguageSwitch(byId("language"));
 addThemeSwitch(byId("theme"));
+document.documentElement.dataset.ready = "";
 question.focus();
