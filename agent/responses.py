@@ -34,7 +34,9 @@ _STYLE = (
     ".datasphinx tr:last-child td{border-bottom:0}"
     ".datasphinx th{font-weight:600;background:var(--jp-layout-color2,light-dark(#f2f3f0,#262b30))}"
     ".datasphinx td.number{text-align:right}"
-    ".datasphinx img{max-width:100%;border-radius:10px}"
+    # Pictures are drawn on white: they stand on a white card, also where the colours around them are dark.
+    ".datasphinx img{max-width:100%;box-sizing:border-box;padding:.75rem;border-radius:10px;background:#fff;"
+    "border:1px solid var(--jp-border-color2,light-dark(#e2e4e0,#33393f))}"
     ".datasphinx summary{cursor:pointer;font-size:.875rem;color:var(--jp-ui-font-color2,light-dark(#5c656d,#a2abb4))}"
     ".datasphinx pre{padding:1rem;border-radius:10px;white-space:pre-wrap;overflow-wrap:anywhere;"
     "background:var(--jp-layout-color2,light-dark(#f2f3f0,#262b30))}"

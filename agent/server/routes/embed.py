@@ -1,11 +1,11 @@
 """Routes: the chat in a frame of another site, the script of its element, and its tokens."""
 
 from fastapi import APIRouter
-from fastapi.responses import FileResponse, HTMLResponse
+from fastapi.responses import FileResponse
 from typing_extensions import TypedDict
 
 from agent.server.embed_tokens import EmbedTokens
-from agent.server.routes.page import PAGE_HEADERS, WEB, page_html, page_policy
+from agent.server.routes.page import PAGE_HEADERS, WEB, page_policy, page_route
 from agent.server.tenants import current_tenant
 from agent.settings import EmbedSettings
 
@@ -20,13 +20,9 @@ class EmbedToken(TypedDict):
 def embed_routes(settings: EmbedSettings, tokens: EmbedTokens) -> APIRouter:
     """Return the routes."""
     router = APIRouter(tags=["embed"])
-    html = page_html()
-
-    @router.get("/embed", include_in_schema=False)
-    def page() -> HTMLResponse:
-        """The page, which only the configured origins may show in a frame."""
-        policy = page_policy(" ".join(settings.origins))
-        return HTMLResponse(html, headers={**PAGE_HEADERS, "Content-Security-Policy": policy})
+    # Only the configured origins may show the page in a frame.
+    policy = page_policy(" ".join(settings.origins))
+    router.routes.append(page_route("/embed", {**PAGE_HEADERS, "Content-Security-Policy": policy}))
 
     @router.get("/embed.js", include_in_schema=False)
     def script() -> FileResponse:

@@ -10,17 +10,19 @@ import { say, text } from "./language.js";
  * The text is in no live region, so that a screen reader does not say every piece of it.
  */
 export function draftView() {
-  const words = make("p", { class: "words", dir: "auto" });
+  let words = make("p", { class: "words", dir: "auto" });
   const element = make("div", { class: "draft", "aria-busy": "true", hidden: true }, words);
   let current = 0;
   return {
     element,
     add({ draft, text: piece }) {
       if (draft !== current) {
-        if (current) element.replaceChildren(noteOf("draft_rejected"), words);
+        if (current) {
+          words = words.cloneNode();
+          element.replaceChildren(noteOf("draft_rejected"), words);
+        }
         announce(text(current ? "draft_rejected" : "draft_writing"));
         current = draft;
-        words.textContent = "";
         element.hidden = false;
       }
       words.append(piece);

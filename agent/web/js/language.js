@@ -74,7 +74,7 @@ export function addLanguageSwitch(select) {
 }
 
 async function textsOf(code) {
-  const response = await fetch(`static/texts/${code}.json`);
+  const response = await fetch(new URL(`../texts/${code}.json`, import.meta.url));
   if (!response.ok) throw new Error(`the texts in ${code} cannot be loaded: ${response.status}`);
   return response.json();
 }

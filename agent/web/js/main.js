@@ -1,35 +1,13 @@
-/** The page: what is on it comes to life. */
+/** The question field, which takes a question before the other modules are loaded. */
 
 import "./trusted.js";
-import { addressed, onAddress, showAddress } from "./address.js";
-import { addSources, where } from "./chosen.js";
-import { addBoards } from "./boards.js";
-import { chooseByKey } from "./clarification.js";
-import { Conversation, keptConversation } from "./conversation.js";
-import { byId } from "./dom.js";
+import { byId, make } from "./dom.js";
 import { isEmbedded } from "./embedded.js";
-import { addFiles } from "./files.js";
-import { addLanguageSwitch, sayAll } from "./language.js";
-import { addRecall } from "./recall.js";
-import { addSidebar, refresh } from "./sidebar.js";
-import { addStart } from "./start.js";
+import { addLanguageSwitch, say, sayAll } from "./language.js";
 import { addThemeSwitch } from "./theme.js";
 
-const conversation = new Conversation(byId("turns"), where, isEmbedded ? () => {} : refresh);
 const question = byId("question");
-const recall = addRecall(question, fit);
-
-async function send() {
-  await restored;
-  const words = question.value.trim();
-  if (words && conversation.ask(words)) {
-    recall(words);
-    question.value = "";
-    byId("preview").hidden = true;
-    fit();
-  }
-  question.focus();
-}
+const app = import("./app.js").then(({ start }) => start(fit));
 
 /** Let the field be as high as its text; the style bounds it. */
 function fit() {
@@ -37,16 +15,15 @@ function fit() {
   question.style.height = `${question.scrollHeight}px`;
 }
 
-function keys(event) {
-  if (event.target.closest("dialog")) return;
-  if (event.key === "Escape") conversation.stop();
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.target.matches("input, textarea, select") || event.composedPath()[0].isContentEditable) return;
-  if (event.key === "/") {
-    event.preventDefault();
-    question.focus();
-  }
-  chooseByKey(event.key);
+async function send() {
+  (await app).send();
+}
+
+/** A button that is clicked before its module is loaded is clicked again then. */
+async function clickAgain({ target }) {
+  const button = target.closest("button[type=button]");
+  await app;
+  button?.click();
 }
 
 byId("composer").addEventListener("submit", (event) => {
@@ -60,38 +37,14 @@ question.addEventListener("keydown", (event) => {
   send();
 });
 question.addEventListener("input", fit);
-document.addEventListener("keydown", keys);
-byId("anew").addEventListener("click", () => {
-  conversation.restart();
-  question.focus();
-});
-onAddress(show);
-
-/** Show the conversation of the address, and the answer in it. */
-function show({ thread, run }) {
-  if (thread === conversation.thread) conversation.reveal(run);
-  else if (thread) restored = conversation.restore(thread, ready, run);
-  else conversation.restart();
-}
-
+document.addEventListener("click", clickAgain);
+app.then(
+  () => document.removeEventListener("click", clickAgain),
+  () => byId("file-state").replaceChildren(say(make("p", { class: "error", role: "alert" }), "page_incomplete")),
+);
+document.body.classList.toggle("embedded", isEmbedded);
 sayAll();
 addLanguageSwitch(byId("language"));
 addThemeSwitch(byId("theme"));
-document.body.classList.toggle("embedded", isEmbedded);
+document.documentElement.dataset.ready = "";
 question.focus();
-if (!isEmbedded) {
-  addFiles();
-  addBoards();
-  addSidebar((thread) => thread === conversation.thread && conversation.restart());
-}
-const { thread, run } = addressed();
-const before = keptConversation(thread);
-if (before) showAddress(before.thread, { isNew: false });
-const ready = addSources(before?.named ?? {});
-if (!isEmbedded) {
-  addStart(ready, (words) => {
-    question.value = words;
-    send();
-  });
-}
-let restored = (before || thread) && conversation.restore(thread ?? before.thread, ready, run);

@@ -8,25 +8,46 @@ import { say, text } from "./language.js";
 
 const STACKED = ["bar", "area"];
 const SPLIT = ["line", "bar", "area", "scatter", "heatmap"];
+const PATIENCE_MS = 3000;
+/** What is being read for outputs. */
+const reading = new WeakMap();
 let panels = 0;
+
+/** Wait until the server has said which chart `output` has, for three seconds at most; its view then begins with it. */
+export function plotKnown(output) {
+  const patience = new Promise((resolve) => setTimeout(resolve, PATIENCE_MS));
+  return Promise.race([read(output)?.catch(() => {}), patience]);
+}
 
 /** Return the view of the charts of `output`, the answer to what was `said`; one chart of stored rows has settings. */
 export function plotView(output, said) {
-  const { charts, thread_id: thread, run_id: run, tables, output_type: type } = output;
-  const views = charts.map((chart) => chartView(chart, said));
-  if (!thread || !run || charts.length > 1 || output.error || !tables[0]?.rows.length || ["number", "string"].includes(type)) {
-    return make("div", { class: "plot" }, ...views);
-  }
-  const panel = make("div", { class: "plot" }, ...views);
-  load(panel, `threads/${thread}/runs/${run}/chart`, said);
+  const views = output.charts.map((chart) => chartView(chart, said));
+  const drawn = read(output);
+  // The place of the settings or of the button is kept until the server has said which it is.
+  const panel = make("div", { class: drawn ? "plot pending" : "plot" }, ...views);
+  if (drawn) load(panel, drawn, { path: pathOf(output), said });
   return panel;
 }
 
-async function load(panel, path, said) {
+/** Return what the server says about the chart of `output`, a promise; null if it cannot have one with settings. */
+function read(output) {
+  const path = pathOf(output);
+  if (path && !reading.has(output)) reading.set(output, request(path).then((response) => response.json()));
+  return reading.get(output) ?? null;
+}
+
+function pathOf({ charts, thread_id: thread, run_id: run, tables, output_type: type, error }) {
+  const hasNone = !thread || !run || charts.length > 1 || error || !tables[0]?.rows.length || ["number", "string"].includes(type);
+  return hasNone ? null : `threads/${thread}/runs/${run}/chart`;
+}
+
+async function load(panel, drawn, place) {
   try {
-    show(panel, await (await request(path)).json(), { path, said });
+    show(panel, await drawn, place);
   } catch {
     // The chart of the output stays as it is; the rows are shown anyway.
+  } finally {
+    panel.classList.remove("pending");
   }
 }
 

@@ -8,6 +8,7 @@ import { secondsText } from "./numbers.js";
 const TICK_MS = 100;
 
 /**
+ * What comes is added at the end, so that nothing moves while someone reads it.
  * Return the view of a run: `element`, `wait`, which takes what it waits for, `load`, which takes the share of a file that
  * is read, and `end`, which stops the clock. Screen readers are told what it waits for, the beginning of a load and its half.
  */
@@ -25,7 +26,7 @@ export function progressView(steps, stop) {
   let share = 1;
   const state = make("p", { class: "working" }, make("span", { class: "dot", "aria-hidden": "true" }), words, clock,
     say(make("button", { type: "button", class: "quiet", on: { click: stop } }), "stop"));
-  const element = make("div", { class: "progress" }, steps, state);
+  const element = make("div", { class: "progress" }, state, steps);
   return {
     element,
     wait(what, counts) {
@@ -40,7 +41,7 @@ export function progressView(steps, stop) {
       share = done;
       say(words, "loading_share", { percent: Math.floor(100 * done) });
       bar.setAttribute("value", String(done));
-      if (!bar.isConnected) state.after(bar);
+      if (!bar.isConnected) steps.after(bar);
     },
     end: () => clearInterval(timer),
   };

@@ -40,6 +40,7 @@ function load() {
 }
 
 function showQuestions({ questions }) {
+  byId("start-questions").classList.remove("pending");
   byId("start-questions").replaceChildren(...questions.map(({ question }) => make("li", {},
     make("button", { type: "button", class: "quiet", dir: "auto", on: { click: () => pick(question) } }, question))));
 }

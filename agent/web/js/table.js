@@ -8,6 +8,7 @@ import { say } from "./language.js";
 import { isAdditive, isMeasure } from "./measures.js";
 import { isCut, placesOf, sumOf } from "./numbers.js";
 import { copyButton, fileName, saveFile } from "./save.js";
+import { widthSeparator } from "./widths.js";
 
 const FIRST_ROWS = 50;
 const FILTERED_FROM = 10;
@@ -35,7 +36,8 @@ export function tableView(table, sql, { title = "", path = null } = {}) {
 
 function head(name, column, shown, redraw) {
   const button = make("button", { type: "button", class: "sort" }, make("bdi", {}, name));
-  const cell = make("th", { scope: "col", class: shown.kinds[column].isNumeric ? "number" : null }, make("div", { class: "width" }, button));
+  const cell = make("th", { scope: "col", class: shown.kinds[column].isNumeric ? "number" : null }, button);
+  cell.append(widthSeparator(cell, name));
   say(button, "sort_by", { name }, "title");
   button.addEventListener("click", () => {
     shown.descending = shown.column === column && !shown.descending;

@@ -8,6 +8,7 @@ import { run, shareDone } from "./events.js";
 import { failureView } from "./failure.js";
 import { say } from "./language.js";
 import { seenOf } from "./problem.js";
+import { plotKnown } from "./plot.js";
 import { progressView } from "./progress.js";
 import { stepList } from "./steps.js";
 
@@ -31,6 +32,8 @@ export class Turn {
     this.element.scrollIntoView({ block: "start" });
     try {
       const output = await this.output(steps, draft, progress);
+      // A chart that came after the answer would move its rows.
+      await plotKnown(output);
       const view = this.view(output, steps.element);
       const note = draft.note(output.answer);
       if (note) view.querySelector(".focus")?.after(note);

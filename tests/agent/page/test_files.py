@@ -95,9 +95,11 @@ def test_what_the_page_loads_is_there_as_what_it_is(http: httpx.Client) -> None:
     found = re.findall(r"(?:src|href)=\"(static/[^\"]+)\"", http.get("/").text)
     kinds = {path: http.get(f"/{path}").headers["Content-Type"].split(";")[0] for path in found}
 
-    assert kinds["static/js/main.js"] == "text/javascript"
-    assert kinds["static/page.css"] == "text/css"
-    assert kinds["static/icon.svg"] == "image/svg+xml"
+    named = {path.split("/", 2)[2]: kind for path, kind in kinds.items()}
+    assert named["js/main.js"] == named["js/app.js"] == "text/javascript"
+    assert named["page.css"] == "text/css"
+    assert named["icon.svg"] == "image/svg+xml"
+    assert named["vendor/inter/inter-latin.woff2"] == "font/woff2"
     assert http.get("/static/vendor/echarts/echarts.esm.min.mjs").headers["Content-Type"].startswith("text/javascript")
 
 
@@ -106,6 +108,56 @@ def test_a_file_that_has_not_changed_is_not_sent_again(http: httpx.Client) -> No
     again = http.get("/static/page.css", headers={"If-None-Match": first.headers["ETag"]})
 
     assert (first.status_code, again.status_code, again.content) == (200, 304, b"")
+
+
+def test_files_of_the_current_version_are_kept_and_others_are_looked_at_again(http: httpx.Client) -> None:
+    (current,) = set(re.findall(r"static/(v-\w+)/", http.get("/").text))
+
+    assert http.get("/").headers["Cache-Control"] == "no-cache"
+    for path in ("page.css", "js/main.js", "vendor/inter/inter-latin.woff2"):
+        kept = http.get(f"/static/{current}/{path}")
+        assert kept.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+        for other in (f"/static/v-0/{path}", f"/static/{path}"):
+            assert http.get(other).headers["Cache-Control"] == "no-cache"
+            assert http.get(other).content == kept.content
+    assert http.get(f"/static/{current}/nothing.js").headers["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize("path", ["/", "/static/page.css", "/static/swagger/swagger-ui.css"])
+def test_texts_are_compressed(http: httpx.Client, path: str) -> None:
+    plain = http.get(path, headers={"Accept-Encoding": "identity"})
+    answers = [http.get(path, headers={"Accept-Encoding": "gzip"}) for _ in range(2)]
+
+    assert {answer.headers.get("Content-Encoding") for answer in answers} == {"gzip"}
+    assert plain.content == answers[0].content == answers[1].content and "Content-Encoding" not in plain.headers
+
+
+def test_a_page_names_every_module_that_it_imports(http: httpx.Client) -> None:
+    named = re.findall(r"modulepreload\" href=\"static/v-\w+/(js/[^\"]+)\"", http.get("/").text)
+    imported = {
+        match
+        for path in named
+        for match in re.findall(
+            r"^[^(\n]*\bfrom \"\./([^\"]+)\"", (WEB / path).read_text(encoding="utf-8"), re.MULTILINE
+        )
+    }
+
+    assert len(named) == len(set(named)) and {f"js/{name}" for name in imported} <= set(named)
+
+
+def test_the_style_sheet_names_the_letters_of_each_file_of_the_font() -> None:
+    style, readme = ((WEB / path).read_text(encoding="utf-8") for path in ("page.css", "vendor/inter/README.md"))
+    faces = re.findall(r"src: url\(\"vendor/inter/inter-([a-z-]+)\.woff2\"\).*unicode-range: ([^;]+);", style)
+
+    assert dict(re.findall(r"^part ([a-z-]+) (\S+)$", readme, re.MULTILINE)) == {
+        name: ranges.replace(", ", ",") for name, ranges in faces
+    }
+    assert {path.name for path in (WEB / "vendor/inter").iterdir()} == {
+        "README.md",
+        "LICENSE",
+        *(f"inter-{name}.woff2" for name, _ in faces),
+    }
+    assert sum(path.stat().st_size for path in (WEB / "vendor/inter").iterdir()) < 250_000
 
 
 @pytest.mark.parametrize("path", ["../server.py", "%2e%2e/server.py", "..%2fserver.py", "js", "nothing.js"])

@@ -119,3 +119,46 @@ def test_everything_has_a_name_for_a_screen_reader(visit: Visit) -> None:
     snapshot = site.page.locator("body").aria_snapshot()
     assert NAMELESS.findall(snapshot) == []
     assert '- columnheader "name"' in snapshot and '- group "SQL"' in snapshot
+
+
+def test_the_widths_of_columns_are_changed_by_keys_and_by_the_pointer(visit: Visit) -> None:
+    site = visit(Model(reviews=()))
+    page = site.page
+    site.ask("Show the three customers who spent the most")
+    separator = page.get_by_role("separator", name="Width of the column name")
+    header = page.get_by_role("columnheader", name="name")
+    expect(separator).to_be_visible()
+
+    def width() -> int:
+        return int(header.evaluate("cell => cell.offsetWidth"))
+
+    before = width()
+    other = page.get_by_role("columnheader", name="spent").evaluate("cell => cell.offsetWidth")
+    page.get_by_role("button", name="name", exact=True).focus()
+    page.keyboard.press("Tab")
+    expect(separator).to_be_focused()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    assert width() == before - 32
+    page.keyboard.press("ArrowRight")
+    assert width() == before - 16
+    expect(separator).to_have_attribute("aria-valuenow", str(before - 16))
+    assert page.get_by_role("columnheader", name="spent").evaluate("cell => cell.offsetWidth") == other
+    page.keyboard.press("Home")
+    expect(separator).to_have_attribute("aria-valuenow", "64")
+    expect(header).not_to_have_attribute("aria-sort", "ascending")
+    site.picture("narrow-column")
+    page.keyboard.press("Enter")
+    assert width() == before
+
+    box = separator.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + 6, box["y"] + 6)
+    page.mouse.down()
+    page.mouse.move(box["x"] - 44, box["y"] + 6)
+    page.mouse.up()
+    assert width() == before - 50
+    page.mouse.move(box["x"] + 100, box["y"] + 6)
+    assert width() == before - 50
+    separator.dblclick()
+    assert width() == before

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 from PIL import Image
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.agent.page.conftest import Site
+from agent.responses import ChartResponse
+from tests.agent.page.conftest import PICTURES, Site
 from tests.agent.page.said import ASKS, BY_AMOUNT, QUESTION, Model
+from tests.agent.test_responses import response
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 
@@ -165,3 +167,19 @@ def test_a_source_is_chosen_by_name(visit: Visit) -> None:
     expect(site.page.locator(".turn")).to_have_count(1)
     expect(site.page.get_by_role("button", name="Ask", exact=True)).to_be_enabled()
     assert [(each["question"], each["source"]) for each in sent] == [("How many things are there?", "books")]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_chart_in_html_stands_on_a_white_card(chromium: Browser, tmp_path: Path, scheme: Any) -> None:
+    chart = response("plot")
+    assert isinstance(chart, ChartResponse)
+    path = chart.save(tmp_path / "chart.html")
+    with chromium.new_context(color_scheme=scheme) as context:
+        page = context.new_page()
+        page.goto(path.as_uri())
+        colour = page.locator(".datasphinx").evaluate("each => getComputedStyle(each).color")
+        assert (sum(map(int, colour.strip("rgb()").split(","))) > 600) is (scheme == "dark")
+        picture = page.locator("img").evaluate("each => getComputedStyle(each).backgroundColor")
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=PICTURES / f"html-chart-{scheme}.png")
+    assert picture == "rgb(255, 255, 255)"

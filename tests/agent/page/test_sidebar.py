@@ -198,3 +198,22 @@ def test_on_a_phone_the_list_is_a_drawer(visit: Visit) -> None:
     page.get_by_role("link", name=HOW_MANY).tap()
     expect(page.locator("#sidebar")).to_be_hidden()
     expect(page.locator(".answer")).to_be_visible()
+
+
+def test_a_title_has_the_whole_width_until_its_buttons_are_seen(two: Site) -> None:
+    page = two.page
+    item, link = page.locator("#conversations li").first, page.locator("#conversations li a").first
+    title = """link => {
+      const { paddingLeft, paddingRight } = getComputedStyle(link);
+      return link.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);
+    }"""
+    page.mouse.move(900, 500)
+    whole = link.evaluate(title)
+    assert whole > item.evaluate("item => item.clientWidth") - 24
+    link.focus()
+    assert link.evaluate(title) <= whole - 50
+    page.get_by_label("Your question").focus()
+    assert link.evaluate(title) == whole
+    item.hover()
+    assert link.evaluate(title) <= whole - 50
+    two.picture("sidebar-hover")

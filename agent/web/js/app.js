@@ -1,0 +1,75 @@
+/** What answers questions: the conversation, the sidebar, files, boards and the start. */
+
+import { addressed, onAddress, showAddress } from "./address.js";
+import { addSources, where } from "./chosen.js";
+import { addBoards } from "./boards.js";
+import { chooseByKey } from "./clarification.js";
+import { Conversation, keptConversation } from "./conversation.js";
+import { byId } from "./dom.js";
+import { isEmbedded } from "./embedded.js";
+import { addFiles } from "./files.js";
+import { addRecall } from "./recall.js";
+import { addSidebar, refresh } from "./sidebar.js";
+import { addStart } from "./start.js";
+
+/** Begin, and return `send`, which asks what is in the question field; `fit` adapts the field to its text. */
+export function start(fit) {
+  const conversation = new Conversation(byId("turns"), where, isEmbedded ? () => {} : refresh);
+  const question = byId("question");
+  const recall = addRecall(question, fit);
+
+  async function send() {
+    await restored;
+    const words = question.value.trim();
+    if (words && conversation.ask(words)) {
+      recall(words);
+      question.value = "";
+      byId("preview").hidden = true;
+      fit();
+    }
+    question.focus();
+  }
+
+  function keys(event) {
+    if (event.target.closest("dialog")) return;
+    if (event.key === "Escape") conversation.stop();
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.matches("input, textarea, select") || event.composedPath()[0].isContentEditable) return;
+    if (event.key === "/") {
+      event.preventDefault();
+      question.focus();
+    }
+    chooseByKey(event.key);
+  }
+
+  /** Show the conversation of the address, and the answer in it. */
+  function show({ thread, run }) {
+    if (thread === conversation.thread) conversation.reveal(run);
+    else if (thread) restored = conversation.restore(thread, ready, run);
+    else conversation.restart();
+  }
+
+  document.addEventListener("keydown", keys);
+  byId("anew").addEventListener("click", () => {
+    conversation.restart();
+    question.focus();
+  });
+  onAddress(show);
+  if (!isEmbedded) {
+    addFiles();
+    addBoards();
+    addSidebar((thread) => thread === conversation.thread && conversation.restart());
+  }
+  const { thread, run } = addressed();
+  const before = keptConversation(thread);
+  if (before) showAddress(before.thread, { isNew: false });
+  const ready = addSources(before?.named ?? {});
+  if (!isEmbedded) {
+    addStart(ready, (words) => {
+      question.value = words;
+      send();
+    });
+  }
+  let restored = (before || thread) && conversation.restore(thread ?? before.thread, ready, run);
+  return { send };
+}
