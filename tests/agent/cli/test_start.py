@@ -28,7 +28,7 @@ _UNUSED = {
     # Other databases, providers and formats of files.
     "duckdb", "pandas", "psycopg", "pymysql", "clickhouse_connect", "chdb", "pyspark", "trino", "anthropic",
     "openpyxl", "python_calamine", "sqlglot.dialects.clickhouse", "sqlglot.dialects.duckdb", "sqlglot.dialects.mysql",
-    "sqlglot.dialects.postgres",
+    "sqlglot.dialects.postgres", "sqlalchemy.dialects.mysql", "sqlalchemy.dialects.postgresql",
     # Prices are needed after a call, charts as pictures on request.
     "genai_prices", "matplotlib", "PIL", "agent.charts.png",
     # Servers, the embedded model, and threads of servers.
