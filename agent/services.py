@@ -19,7 +19,6 @@ from agent.core.canonical import digest
 from agent.core.redact import without_password
 from agent.core.result_cache import ResultCache
 from agent.datasets.registry import Registry
-from agent.datasets.shared_registry import open_registry
 from agent.datasets.source import DatasetSources
 from agent.errors import (
     ConfigurationError,
@@ -332,6 +331,8 @@ class Services:
 
     @cached_property
     def _registry(self) -> Registry:
+        from agent.datasets.shared_registry import open_registry
+
         # A caller that may name any path works on this machine; there, the registry is a local folder.
         shared = None if self.any_source else self.shared
         return self._registry_override or open_registry(self.settings, shared, self.owner)

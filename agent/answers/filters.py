@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Any
 
-from babel.dates import format_date
-
 from agent.answers.text import format_measure, joined
 from agent.messages import CONVENTIONS, Language, render
 from agent.schema.describe import one_line
@@ -94,6 +92,8 @@ def period_words(first: date, last: date, language: Language) -> str:
     if first.day == first.month == following.day == following.month == 1:
         return str(first.year) if first.year == last.year else f"{first.year} – {last.year}"
     if first.day == following.day == 1:
+        from babel.dates import format_date
+
         names = [format_date(day, CONVENTIONS[language].month, locale=language) for day in (first, last)]
         return " – ".join(dict.fromkeys(names))
     return " – ".join(dict.fromkeys([first.isoformat(), last.isoformat()]))

@@ -7,8 +7,6 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any
 
-from babel.dates import get_month_names
-
 from agent.answers.filters import condition_words, filters_text
 from agent.answers.text import format_measure, is_identifier, joined
 from agent.grounding.dates import part_named
@@ -513,6 +511,8 @@ class _Sentence:
         if not isinstance(value, int) or value > 99 or part is None:
             return one_line(str(value))
         if part == "month" and 1 <= value <= 12:
+            from babel.dates import get_month_names
+
             return str(get_month_names("wide", "stand-alone", locale=self.language)[value])
         return self._say("answer_quarter", number=value) if part == "quarter" else f"{self._label(column)} {value}"
 

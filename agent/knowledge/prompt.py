@@ -3,8 +3,6 @@
 import re
 from collections.abc import Collection, Iterator
 
-from babel.dates import get_month_names
-
 from agent.knowledge.entries import CalendarEntry, MetricEntry
 from agent.knowledge.knowledge import Item
 from agent.knowledge.references import Unresolved, find_column, find_column_or_table
@@ -128,6 +126,8 @@ def _joins(knowledge: SourceKnowledge, selection: Collection[str]) -> Iterator[s
 
 def _calendar(calendar: CalendarEntry) -> Iterator[str]:
     if calendar.fiscal_year_start:
+        from babel.dates import get_month_names
+
         named = f" and is named after the calendar year in which it {calendar.fiscal_year_name}s"
         begin = f"the fiscal year begins in {get_month_names(locale='en')[calendar.fiscal_year_start]}"
         yield f"{begin}{named if calendar.fiscal_year_name else ''}"

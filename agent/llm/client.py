@@ -205,11 +205,10 @@ class ModelClient:
         self._is_provider = is_provider
         # The statements of the embedded model are selected by their likelihood.
         self.logprobs = Logprobs((logprobs or embedded is not None) and not is_provider)
-        # The packages of OpenAI are imported when a model is connected; that doubles the time to import the graphs.
-        from agent.llm.endpoint import EndpointChat
-
         setting = "text" if is_provider else settings.llm_structured_output
-        self.capabilities = chat.capabilities if isinstance(chat, EndpointChat) else Capabilities.of(setting)
+        # A check for `EndpointChat` would import the packages of OpenAI, which other models do not need.
+        capabilities = getattr(chat, "capabilities", None)
+        self.capabilities = capabilities if isinstance(capabilities, Capabilities) else Capabilities.of(setting)
         """What the endpoint accepts, shared by copies of the client."""
 
     def within(self, settings: Settings, on_call: Callable[[ModelCall], None]) -> "ModelClient":

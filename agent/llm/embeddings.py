@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import openai
 from cachetools import LRUCache
-from langchain_openai import OpenAIEmbeddings
+from langchain_openai.embeddings.base import OpenAIEmbeddings
 from numpy.typing import NDArray
 from pydantic import SecretStr
 

@@ -10,7 +10,7 @@ import openai
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
-from langchain_openai import ChatOpenAI
+from langchain_openai.chat_models.base import ChatOpenAI
 from langgraph.constants import TAG_NOSTREAM
 from pydantic import Field
 

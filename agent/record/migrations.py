@@ -20,7 +20,7 @@ from sqlalchemy import (
     select,
     text,
 )
-from sqlalchemy.dialects.mysql import LONGTEXT
+from sqlalchemy.types import TypeEngine
 
 from agent.messages import Message
 from agent.record.events import BEGINNING
@@ -47,6 +47,15 @@ APPLIED = migrations_table("datasphinx_migrations")
 """Applied migrations of the record."""
 
 
+def _long_text(connection: Connection) -> TypeEngine[str]:
+    """Return the type of long texts; that of MySQL is imported only for MySQL."""
+    if connection.dialect.name not in {"mysql", "mariadb"}:
+        return Text()
+    from sqlalchemy.dialects.mysql import LONGTEXT
+
+    return LONGTEXT()
+
+
 def migration_0001_events(connection: Connection) -> None:
     """Create the table of events, and the table whose only row holds the end of the chain."""
     metadata = MetaData()
@@ -58,7 +67,7 @@ def migration_0001_events(connection: Connection) -> None:
         Column("sequence", Integer, nullable=False),
         Column("time", String(40), nullable=False),
         Column("kind", String(20), nullable=False, index=True),
-        Column("body", Text().with_variant(LONGTEXT(), "mysql", "mariadb"), nullable=False),
+        Column("body", _long_text(connection), nullable=False),
         Column("previous", String(64), nullable=False),
         Column("hash", String(64), nullable=False, index=True),
         UniqueConstraint("trace_id", "sequence"),
@@ -86,7 +95,7 @@ def migration_0002_proposals(connection: Connection) -> None:
         Column("source", String(500), nullable=False),
         Column("status", String(10), nullable=False),
         Column("proposed_at", String(40), nullable=False),
-        Column("body", Text().with_variant(LONGTEXT(), "mysql", "mariadb"), nullable=False),
+        Column("body", _long_text(connection), nullable=False),
     )
     metadata.create_all(connection)
 

@@ -71,10 +71,11 @@ class Identifiers:
     def _parse(self, name: str) -> tuple[str, ...]:
         spellings = spelt_words(name)
         parts = [part for word in spellings for part in self._split(word)]
-        for word in (*parts, *spellings):
-            self.spellings.setdefault(stem(word), word)
+        single = list(map(stem, parts if parts == spellings else (*parts, *spellings)))
+        for term, word in zip(single, chain(parts, spellings), strict=False):
+            self.spellings.setdefault(term, word)
         pairs = [stem(a + b) for a, b in zip(parts, parts[1:], strict=False)]
-        return tuple(dict.fromkeys([*map(stem, parts), *map(stem, spellings), *pairs, *han_pairs(name)]))
+        return tuple(dict.fromkeys([*single, *pairs, *(() if name.isascii() else han_pairs(name))]))
 
     def _shared_prefixes(self, spelt: Iterable[str]) -> frozenset[str]:
         """Return the short prefixes without a meaning that precede known words in several names, as in `sbcustomer`."""

@@ -132,7 +132,8 @@ def _matching_target(
 @lru_cache(maxsize=100_000)
 def _words(name: str) -> Words:
     """Return the words of an identifier in the singular; a trailing `id` is split off (`teamid`)."""
-    words = [word.lower() for word in _WORD.findall(_CAMEL.sub(" ", name[:200]))]
+    name = name[:200]
+    words = [word.lower() for word in _WORD.findall(name if name.islower() else _CAMEL.sub(" ", name))]
     if words and len(words[-1]) > 4 and words[-1].endswith("id") and len(words) == 1:
         words[-1:] = [words[-1][:-2], "id"]
     return tuple(_singular(word) for word in words)

@@ -1,7 +1,7 @@
 """Secret columns: their values are never sampled, and are masked in results shown to models."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase, translate
 
@@ -19,15 +19,17 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SEPARATORS = re.compile(r"[\W_]+")
 
 
-def is_secret(table: Table, column: str, patterns: Iterable[str] = ()) -> bool:
+def is_secret(table: Table, column: str, patterns: Collection[str] = ()) -> bool:
     """Return whether `column` matches `SECRET_NAMES` or one of `patterns`, ignoring case.
 
     A pattern with a dot, such as "customers.email" or "*.salary", is matched against the column with its table's name
     and with its table's key; a pattern without a dot against the column alone.
     """
-    words = _SEPARATORS.sub("_", _CAMEL.sub("_", column)).lower()
+    words = _SEPARATORS.sub("_", column if column.islower() else _CAMEL.sub("_", column)).lower()
     if _SECRET_NAME.match(words):
         return True
+    if not patterns:
+        return False
     full = {f"{name}.{column}".lower() for name in (table.name, table.key)}
     return any(
         fnmatchcase(name, pattern.lower())

@@ -64,15 +64,22 @@ def words(text: str) -> frozenset[str]:
     >>> sorted(words("orderDates of customer_id"))
     ['custom', 'date', 'id', 'of', 'order']
     """
-    separated = _CAMEL.sub(" ", text.replace("_", " "))
-    stems = {stem(word.lower()) for word in _WORD.findall(_HAN.sub(" ", separated))}
+    separated = _separated(text.replace("_", " "))
+    stems = {stem(word.lower()) for word in _WORD.findall(separated)}
     return frozenset(stems.union(han_pairs(text)))
 
 
 def spelt_words(text: str) -> list[str]:
     """Return the words and numbers of `text` in order and lower case, without stemming or Chinese characters."""
-    separated = _CAMEL.sub(" ", _HAN.sub(" ", text))
-    return [word.lower() for word in _WORD_OR_NUMBER.findall(separated)]
+    return [word.lower() for word in _WORD_OR_NUMBER.findall(_separated(text))]
+
+
+def _separated(text: str) -> str:
+    """Return `text` with a space before each capital that begins a word, and without Chinese characters."""
+    # Most names have neither; the tests are much faster than the substitutions.
+    if not text.isascii():
+        text = _HAN.sub(" ", text)
+    return text if text.islower() else _CAMEL.sub(" ", text)
 
 
 def han_runs(text: str) -> list[str]:

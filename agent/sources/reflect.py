@@ -8,6 +8,7 @@ from sys import intern
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Enum, Inspector
+from sqlalchemy.engine.default import StrCompileDialect
 from sqlalchemy.engine.reflection import ObjectKind, ObjectScope
 from sqlalchemy.exc import DBAPIError, SAWarning, SQLAlchemyError
 
@@ -33,6 +34,7 @@ _CHUNK_SIZE = 2000
 """Number of tables read together. It limits the memory for a large schema, and is the step of the progress."""
 _SYSTEM_SCHEMAS = {"information_schema", "performance_schema", "pg_catalog", "mysql", "sys", "system", "temp", "guest"}
 _MAX_WARNINGS = 100
+_GENERIC_DIALECT = StrCompileDialect()
 _MAX_NAME_LENGTH = 80
 
 
@@ -306,6 +308,7 @@ def _type_name(kind: Any) -> str:
     if type(kind).__name__ == "TINYINT" and getattr(kind, "display_width", None) == 1:
         return "TINYINT(1)"
     try:
-        return str(kind)
+        # `str(kind)` is the same, and creates a dialect for each column.
+        return str(kind.compile(dialect=_GENERIC_DIALECT))
     except Exception:  # a type that only its own dialect can compile
         return type(kind).__name__.upper()

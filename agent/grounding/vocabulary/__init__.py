@@ -8,8 +8,30 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from typing import Any, cast
 
 from agent.messages import LANGUAGES, Language
+
+
+class _UncompiledPattern:
+    """Stands for a pattern, which is compiled when one of its attributes is first read."""
+
+    def __init__(self, pattern: str, flags: int) -> None:
+        self._uncompiled = pattern, flags
+
+    def __getattr__(self, name: str) -> Any:
+        attribute = getattr(re.compile(*self._uncompiled), name)
+        # Later reads of the same attribute do not call this method.
+        self.__dict__[name] = attribute
+        return attribute
+
+
+def lazy_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """Return `pattern`, compiled at its first use; a text needs few of the patterns of all languages.
+
+    Only its methods and attributes can be used, not functions of `re` such as `re.sub(lazy, ...)`.
+    """
+    return cast("re.Pattern[str]", _UncompiledPattern(pattern, flags))
 
 
 @dataclass(frozen=True)

@@ -3,16 +3,16 @@
 import re
 from collections.abc import Iterator
 
-from agent.grounding.vocabulary import ChartWords, FigureWords, NumberWord, QuestionWords, Vocabulary
+from agent.grounding.vocabulary import ChartWords, FigureWords, NumberWord, QuestionWords, Vocabulary, lazy_pattern
 
 
 def _words(pattern: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE)
+    return lazy_pattern(rf"\b(?:{pattern})\b", re.IGNORECASE)
 
 
 def _before(pattern: str) -> re.Pattern[str]:
     """Compile a pattern of words directly before a figure, with an optional currency sign between."""
-    return re.compile(rf"(?:\b(?:{pattern})\s|[~≈])\s*[$€£¥₽]?$", re.IGNORECASE)
+    return lazy_pattern(rf"(?:\b(?:{pattern})\s|[~≈])\s*[$€£¥₽]?$", re.IGNORECASE)
 
 
 _UNITS = {
@@ -40,12 +40,12 @@ _SCALES = {
 }
 _LONGEST_FIRST = sorted(_NUMBERS, key=len, reverse=True)
 _COUNT = "|".join(_LONGEST_FIRST)
-_NUMBER = re.compile(
+_NUMBER = lazy_pattern(
     rf"(?<![\w-])(?:(?P<count>{_COUNT}|eine?)(?:\s?(?P<scale>{'|'.join(_SCALES)}))?|(?P<alone>hundert|tausend))(?![\w-])",
     re.IGNORECASE,
 )
 _FRACTIONS = {"hälfte": 2, "drittel": 3, "viertel": 4, "fünftel": 5, "sechstel": 6, "zehntel": 10}
-_FRACTION = re.compile(
+_FRACTION = lazy_pattern(
     r"\b(?:(?P<top>ein|zwei|drei|vier|1|2|3|4)\s)?(?P<part>Hälfte|Drittel|Viertel|Fünftel|Sechstel|Zehntel)\b"
     r"(?!\s+(?:des Jahres|20\d\d|19\d\d))",
     re.IGNORECASE,
@@ -57,7 +57,7 @@ _MULTIPLES = {
     "halbierte": 0.5, "halbierten": 0.5, "anderthalb": 1.5, "eineinhalb": 1.5,
 }  # fmt: skip
 _MULTIPLE = _words("|".join(sorted(_MULTIPLES, key=len, reverse=True)))
-_ALONE = re.compile(r"\b(?:nur|genau|lediglich)\s+$", re.IGNORECASE)
+_ALONE = lazy_pattern(r"\b(?:nur|genau|lediglich)\s+$", re.IGNORECASE)
 
 
 def _number_words(text: str) -> Iterator[NumberWord]:
@@ -192,9 +192,9 @@ VOCABULARY = Vocabulary(
     best=_words(r"best(?:e|en|er|es|em)|stärkst\w*"),
     worst=_words(r"schlechtest\w*|schwächst\w*|schlimmst\w*"),
     either=_words(r"schnellst\w*|langsamst\w*|sicherst\w*|gesündest\w*"),
-    better_low=re.compile(r"(?:ausschuss|abfall|ausfall|stillstand|überfällig|offen|rückstand|fehler|störung|verletz|unfall|sterbe|todes|leerstand|kosten|verspätung|verzögerung|wartezeit|warte|mangel|mängel|beschwerde|reklamation|rückgabe|retoure|storno|abwander|kündigung|verlust|dauer|minuten|sekunden|latenz|platz|rang|fehlzeit|kriminal|ausgaben|preis|emission|schulden|abbruch)", re.IGNORECASE),
+    better_low=lazy_pattern(r"(?:ausschuss|abfall|ausfall|stillstand|überfällig|offen|rückstand|fehler|störung|verletz|unfall|sterbe|todes|leerstand|kosten|verspätung|verzögerung|wartezeit|warte|mangel|mängel|beschwerde|reklamation|rückgabe|retoure|storno|abwander|kündigung|verlust|dauer|minuten|sekunden|latenz|platz|rang|fehlzeit|kriminal|ausgaben|preis|emission|schulden|abbruch)", re.IGNORECASE),
     each=_words(r"pro|je|jeweils"),
-    not_superlative=re.compile(r"(?:eine[rsnm]? der|zu den|unter den|nicht(?: (?:der|die|das|den|am))?|zweit|dritt|viert|fünft|zweit-|dritt-|bei weitem nicht|weder|noch|mindestens|höchstens)\s*$", re.IGNORECASE),
+    not_superlative=lazy_pattern(r"(?:eine[rsnm]? der|zu den|unter den|nicht(?: (?:der|die|das|den|am))?|zweit|dritt|viert|fünft|zweit-|dritt-|bei weitem nicht|weder|noch|mindestens|höchstens)\s*$", re.IGNORECASE),
     followed_by=_words(r"gefolgt von|dahinter|danach|dann|vor|anschließend"),
     rank=_words(
         r"(?P<ordinal>zweit|dritt|viert|fünft|sechst)(?:höchst|größt|meist|best|stärkst|niedrigst|kleinst|längst|schlechtest|wenigst)\w*"
@@ -212,7 +212,7 @@ VOCABULARY = Vocabulary(
     share=_words(r"anteil\w*|entfällt auf|entfallen auf|entfiel(?:en)? auf|mach(?:t|te|en|ten) (?:\w+ ){0,6}?aus|ausmach\w*|entspr(?:icht|ach|echen)|beitrag|beiträgt|trägt (?:\w+ ){0,4}?bei|prozent (?:der|des|aller|vom)|% (?:der|des|aller|vom)|stamm(?:t|en|te|ten) (?:von|aus)|vom gesamt\w+|des gesamt\w+|der gesamt\w+"),
     rated=_words(r"anteil\w*|quote\w*|rate\w*|verhältnis\w*|pro|je"),
     difference=_words(r"unterschied\w*|differenz\w*|abstand\w*|vorsprung|lücke|rückstand|spanne|rest\w*|übrig\w*|verbleib\w*|netto\w*|überschuss|fehlbetrag|mehr|weniger|höher\w*|niedriger\w*|größer\w*|kleiner\w*|besser\w*|schlechter\w*|anstieg|steigerung|rückgang|zunahme|abnahme|zuwachs|wachstum|veränderung\w*|änderung\w*|plus|minus|ersparnis|gewinn|verlust|früher|später|schneller|langsamer"),
-    by=re.compile(r"\b(?:um|weitere[nrs]?|zusätzliche[nrs]?|von)\s+(?:\w+\s+){0,2}[$€£]?$", re.IGNORECASE),
+    by=lazy_pattern(r"\b(?:um|weitere[nrs]?|zusätzliche[nrs]?|von)\s+(?:\w+\s+){0,2}[$€£]?$", re.IGNORECASE),
     ratio=_words(r"pro|je|jeweils|verhältnis\w*|durchschnitt\w*|quote\w*|mal|zu eins"),
     every=_words(r"alle[rnms]?|jede[rsnm]?|sämtliche[rn]?|beide[rn]?|ausnahmslos"),
     none=_words(r"kein(?:e[rsnm]?)?|niemand|nichts|weder"),
@@ -222,18 +222,18 @@ VOCABULARY = Vocabulary(
     rest=_words(r"ander\w+|übrig\w+|restlich\w+|rest|verbleibend\w+|weitere[nr]?"),
     complement=_words(r"un\w{4,}|leer\w*|frei\w*|fehl\w*|ohne|nicht"),
     first_last=_words(r"erst\w+|letzt\w+|ober\w+|unter(?:e|en|er)|führend\w*|übrig\w+|ander\w+"),
-    top=re.compile(r"\b(?:top|ersten?|besten?|führenden?|größten?|höchsten?|stärksten?|obersten?)[\s-]$", re.IGNORECASE),
-    bottom=re.compile(r"\b(?:flop|letzten?|schlechtesten?|kleinsten?|niedrigsten?|schwächsten?|untersten?)[\s-]$", re.IGNORECASE),
-    existence=re.compile(r"\b(?:die|diese[rn]?|unsere[rn]?|es (?:gibt|gab|sind|waren)(?: insgesamt| genau| nur)?|alle[rn]?|insgesamt|über alle|(?:ergebnis|tabelle|liste|daten) (?:hat|haben|zeigt|zeigen|enthält|enthalten|umfasst|umfassen)|wir haben|sie haben|umfasst|enthält|zählt|hat|haben|genau|der|von den|von|aus|für|in)\s$", re.IGNORECASE),
+    top=lazy_pattern(r"\b(?:top|ersten?|besten?|führenden?|größten?|höchsten?|stärksten?|obersten?)[\s-]$", re.IGNORECASE),
+    bottom=lazy_pattern(r"\b(?:flop|letzten?|schlechtesten?|kleinsten?|niedrigsten?|schwächsten?|untersten?)[\s-]$", re.IGNORECASE),
+    existence=lazy_pattern(r"\b(?:die|diese[rn]?|unsere[rn]?|es (?:gibt|gab|sind|waren)(?: insgesamt| genau| nur)?|alle[rn]?|insgesamt|über alle|(?:ergebnis|tabelle|liste|daten) (?:hat|haben|zeigt|zeigen|enthält|enthalten|umfasst|umfassen)|wir haben|sie haben|umfasst|enthält|zählt|hat|haben|genau|der|von den|von|aus|für|in)\s$", re.IGNORECASE),
     about=_before(r"etwa|rund|ungefähr|circa|ca\.|zirka|annähernd|geschätzt|um die|in etwa"),
     over=_before(r"über|mehr als|größer als|höher als|gut|knapp über|etwas mehr als|etwas über|oberhalb von|deutlich über|deutlich mehr als|länger als|älter als"),
     under=_before(r"unter|weniger als|kleiner als|niedriger als|fast|beinahe|nahezu|knapp|bis zu|knapp unter|etwas weniger als|etwas unter|unterhalb von|deutlich unter|kürzer als|jünger als|nicht ganz"),
     nearly=_before(r"fast|beinahe|nahezu|knapp|bis zu|knapp unter|etwas weniger als|etwas unter|nicht ganz"),
     at_least=_before(r"mindestens|wenigstens|nicht weniger als|minimal"),
     at_most=_before(r"höchstens|maximal|nicht mehr als|bis zu"),
-    about_after=re.compile(r"\s?(?:oder so|in etwa)", re.IGNORECASE),
-    over_after=re.compile(r"\s?\+(?!\d)| plus\b", re.IGNORECASE),
-    at_least_after=re.compile(r"\s?(?:%|prozent)?\s?(?:\w+ )?(?:oder|und) (?:mehr|höher|länger|größer|älter|darüber|besser)\b", re.IGNORECASE),
+    about_after=lazy_pattern(r"\s?(?:oder so|in etwa)", re.IGNORECASE),
+    over_after=lazy_pattern(r"\s?\+(?!\d)| plus\b", re.IGNORECASE),
+    at_least_after=lazy_pattern(r"\s?(?:%|prozent)?\s?(?:\w+ )?(?:oder|und) (?:mehr|höher|länger|größer|älter|darüber|besser)\b", re.IGNORECASE),
     positive=_words(r"gewinn\w*|profitabel|positiv\w*|schwarze zahlen|überschuss"),
     negative=_words(r"verlust\w*|negativ\w*|rote zahlen|defizit\w*|fehlbetrag|minus|unter null|überzogen|verlor(?:en)?(?= (?:\w+ ){0,2}\d)|verliert(?= (?:\w+ ){0,2}\d)"),
     negation=_words(r"nicht|kein(?:e[rsnm]?)?|nie|niemals|weder|ohne|niemand|nichts"),
@@ -242,24 +242,24 @@ VOCABULARY = Vocabulary(
     since=_words(r"bevor|erreicht(?:e[n]?)?|bis|dann|seitdem|seither|anschließend|danach|später"),
     multiple=_words(r"wie|als|der|die|das|mehr|höher|größer|verdoppel\w+|verdreifach\w+|\w+fach\w*|halbier\w+|hälfte|drittel|viertel|fünftel|zehntel|von|über"),
     own=_words(r"sein(?:e[rsnm]?)?|ihr(?:e[rsnm]?)?|eigen\w*|höchststand|tiefststand|rekordjahr|(?:best|schlechtest|stärkst|schwächst|höchst|niedrigst)\w*(?: \w+)? (?:jahr|monat|quartal|tag|woche)"),
-    missing=re.compile(r"\s*(?:kein(?:e[rsnm]?)?|es (?:gibt|gab) kein\w*|nicht|die (?:daten|tabelle|zeilen|werte))\b", re.IGNORECASE),
+    missing=lazy_pattern(r"\s*(?:kein(?:e[rsnm]?)?|es (?:gibt|gab) kein\w*|nicht|die (?:daten|tabelle|zeilen|werte))\b", re.IGNORECASE),
     unknown=_words(r"(?:daten|zeilen|tabelle|ergebnisse?|zahlen) (?:\w+ ){0,5}nicht|nicht (?:bekannt|angegeben|enthalten|ersichtlich|erkennbar|verfügbar|erfasst)|unbekannt|unklar|keine (?:daten|angaben?|information\w*|erklärung)|lässt sich nicht (?:sagen|erkennen|ableiten)|geht (?:\w+ ){0,4}nicht hervor"),
-    dated=re.compile(r"\b(?:vor|nach|seit|bis|ab)\s*$", re.IGNORECASE),
-    dated_after=re.compile(r"(?!)"),
+    dated=lazy_pattern(r"\b(?:vor|nach|seit|bis|ab)\s*$", re.IGNORECASE),
+    dated_after=lazy_pattern(r"(?!)"),
     shown=_words(r"gezeigt\w*|angezeigt\w*|aufgeführt\w*|aufgelistet\w*|dieser|diesen|in dieser (?:liste|tabelle|auswahl)|hier|sichtbar\w*|bisher|zurückgegeben\w*"),
-    pronoun=re.compile(r"\s*(?:das(?= (?:ist|sind|war|waren|entspricht|ergibt|macht|bedeutet)\b)|dies(?:e[rs]?)?|es|er|sie|sein(?:e[rsnm]?)?|ihr(?:e[rsnm]?)?)\b", re.IGNORECASE),
-    joins=re.compile(r"(?:\s*,\s*(?:und\s+|dann\s+)?|\s+(?:und|&|oder|sowie|plus)\s+|\s*[&+/]\s*)(?:(?:der|die|das|den|dem|in|im|für|aus|von|nach)\s+){0,2}", re.IGNORECASE),
-    against=re.compile(r"[\s\w]{0,24}(?:gegenüber|gegen|verglichen mit|im vergleich zu|statt|nach|von|zu|auf)\s+(?:etwa |rund |fast |nur |den |der )?[$€£]?", re.IGNORECASE),
+    pronoun=lazy_pattern(r"\s*(?:das(?= (?:ist|sind|war|waren|entspricht|ergibt|macht|bedeutet)\b)|dies(?:e[rs]?)?|es|er|sie|sein(?:e[rsnm]?)?|ihr(?:e[rsnm]?)?)\b", re.IGNORECASE),
+    joins=lazy_pattern(r"(?:\s*,\s*(?:und\s+|dann\s+)?|\s+(?:und|&|oder|sowie|plus)\s+|\s*[&+/]\s*)(?:(?:der|die|das|den|dem|in|im|für|aus|von|nach)\s+){0,2}", re.IGNORECASE),
+    against=lazy_pattern(r"[\s\w]{0,24}(?:gegenüber|gegen|verglichen mit|im vergleich zu|statt|nach|von|zu|auf)\s+(?:etwa |rund |fast |nur |den |der )?[$€£]?", re.IGNORECASE),
     starts=_words(r"von|zwischen"),
-    part_of=re.compile(r"\b(?:von|aus|unter|in)\s+(?:den|der|allen|insgesamt|seinen|ihren|unseren)?\s*(?:[a-zäöüß]+\s+)?[$€£]?$|/\s?$", re.IGNORECASE),
-    ranges=re.compile(r"\s*(?:bis(?: zu| zum| zur)?|und|auf|[-–—→])\s*(?:(?:den|die|das|in|etwa|rund|fast|nur|ein)\s+){0,2}", re.IGNORECASE),
-    breaks=re.compile(r"[,;:()|\n]|(?<=\s)[-–—](?=\s)|\b(?:und|während|wohingegen|aber|doch|sondern|verglichen mit|im vergleich zu|gegenüber|als|obwohl|gefolgt von|vor|mit|jedoch|oder|außer|ohne|nach|welche[rs]?|wo|dann)\b", re.IGNORECASE),
-    after_figure=re.compile(r"\s*(?:%|prozent)?\s*(?:(?!(?:als|über|unter|gegenüber|mehr|weniger|höher|niedriger|bis|von|vor|hinter|und|mit)\b)[\wäöüß$€£¥%°./'-]+\s+){0,4}?(?:(?:in|im|für|aus|bei|am|an|auf|entfallen auf|entfällt auf|gehen an|stammen aus)\s+(?:der\s+|die\s+|das\s+|den\s+|dem\s+|monat\s+|jahr\s+)?|\(\s*(?:der\s+|die\s+|das\s+)?)", re.IGNORECASE),
+    part_of=lazy_pattern(r"\b(?:von|aus|unter|in)\s+(?:den|der|allen|insgesamt|seinen|ihren|unseren)?\s*(?:[a-zäöüß]+\s+)?[$€£]?$|/\s?$", re.IGNORECASE),
+    ranges=lazy_pattern(r"\s*(?:bis(?: zu| zum| zur)?|und|auf|[-–—→])\s*(?:(?:den|die|das|in|etwa|rund|fast|nur|ein)\s+){0,2}", re.IGNORECASE),
+    breaks=lazy_pattern(r"[,;:()|\n]|(?<=\s)[-–—](?=\s)|\b(?:und|während|wohingegen|aber|doch|sondern|verglichen mit|im vergleich zu|gegenüber|als|obwohl|gefolgt von|vor|mit|jedoch|oder|außer|ohne|nach|welche[rs]?|wo|dann)\b", re.IGNORECASE),
+    after_figure=lazy_pattern(r"\s*(?:%|prozent)?\s*(?:(?!(?:als|über|unter|gegenüber|mehr|weniger|höher|niedriger|bis|von|vor|hinter|und|mit)\b)[\wäöüß$€£¥%°./'-]+\s+){0,4}?(?:(?:in|im|für|aus|bei|am|an|auf|entfallen auf|entfällt auf|gehen an|stammen aus)\s+(?:der\s+|die\s+|das\s+|den\s+|dem\s+|monat\s+|jahr\s+)?|\(\s*(?:der\s+|die\s+|das\s+)?)", re.IGNORECASE),
     links=_words(r"in|im|für|aus|bei|am|an|auf|pro|je|mit|waren|war|sind|ist|und|als|während|dass|die|der|das|hatte|hat|haben|zu|von"),
     cause=_words(
         r"weil|da (?=(?:die|der|das|es|sie|viele|mehr|weniger|kunden|neue)\b)|wegen|aufgrund|auf grund|dank|infolge\w*|durch (?=(?:die|den|das|eine?n?|neue|höhere|niedrigere|bessere|mehr|weniger)\b)|bedingt|verursacht\w*|ursache\w*|grund dafür|der grund|gründe|deshalb|daher|deswegen|folglich|somit|führt(?:e|en)? (?:\w+ ){0,3}?zu|ausgelöst\w*|zurückzuführen|zurückgeht auf|beruht auf|liegt an|lag an|liegt daran|lag daran|getrieben\w*|angetrieben|beflügelt\w*|gestützt von|belastet (?:von|durch)|profitiert(?:e|en)?|leidet unter|litt(?:en)? unter|spiegelt|erklärt\w*|bewirkt\w*|ermöglicht\w*|sorgt(?:e|en)? (?:\w+ ){0,3}?für|resultier\w+|ergibt sich aus|nach der (?:einführung|eröffnung|schließung|kampagne|umstellung)|nach dem (?:start|umbau|streik|relaunch)"
     ),
-    afterwards=re.compile(r"nach|mit|seit", re.IGNORECASE),
+    afterwards=lazy_pattern(r"nach|mit|seit", re.IGNORECASE),
     cause_columns=_words(r"gr(?:und|ünde)|ursachen?|erklärung|kommentar|notiz|faktor|treiber"),
     forecast=_words(
         r"wird (?:\w+ ){0,8}?(?:steigen|sinken|wachsen|fallen|zunehmen|abnehmen|erreichen|übertreffen|übersteigen|bleiben|zurückgehen)|werden (?:\w+ ){0,8}?(?:steigen|sinken|wachsen|fallen|zunehmen|abnehmen|erreichen|übertreffen|bleiben|zurückgehen)|dürfte[n]?|voraussichtlich\w*|wahrscheinlich\w*|vermutlich|prognos\w+|vorhersag\w+|erwart\w+|zukünftig\w*|künftig\w*|in zukunft|ausblick|nächste[sn]? (?:jahr|monat|quartal)|nächste woche|kommende[sn]? (?:jahr|monat|quartal)|kommende woche|könnte[n]? (?:bald|weiter|\w+ steigen|\w+ sinken)|auf dem weg|absehbar\w*|auf kurs"
@@ -307,7 +307,7 @@ VOCABULARY = Vocabulary(
         r"ml|milliliter": "ml", r"l|liter": "l", r"m3|m³|kubikmeter": "m3", r"gb|gigabyte": "gb", r"mb|megabyte": "mb", r"kb|kilobyte": "kb", r"tb|terabyte": "tb",
         r"°c|grad celsius|celsius": "c", r"°f|grad fahrenheit|fahrenheit": "f", r"kwh": "kwh", r"mwh": "mwh", r"gwh": "gwh", r"twh": "twh",
     },
-    per=re.compile(r"\b(?:pro|je)\s+$", re.IGNORECASE),
+    per=lazy_pattern(r"\b(?:pro|je)\s+$", re.IGNORECASE),
     generic=_words(r"zeilen?|datens(?:atz|ätze|ätzen)|eintr(?:ag|äge|ägen)|ergebnisse?n?|werte?n?|datenpunkte?n?|gruppen?|davon"),
     total_rows=_words(r"gesamt(?:summe)?|summe|alle|insgesamt|zwischensumme|total"),
 )  # fmt: skip

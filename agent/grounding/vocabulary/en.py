@@ -3,16 +3,16 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from agent.grounding.vocabulary import ChartWords, FigureWords, NumberWord, QuestionWords, Vocabulary
+from agent.grounding.vocabulary import ChartWords, FigureWords, NumberWord, QuestionWords, Vocabulary, lazy_pattern
 
 
 def _words(pattern: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE)
+    return lazy_pattern(rf"\b(?:{pattern})\b", re.IGNORECASE)
 
 
 def _before(pattern: str) -> re.Pattern[str]:
     """Compile a pattern of words directly before a figure, with an optional currency sign between."""
-    return re.compile(rf"(?:\b(?:{pattern})\s|[~≈])\s*[$€£¥₽]?$", re.IGNORECASE)
+    return lazy_pattern(rf"(?:\b(?:{pattern})\s|[~≈])\s*[$€£¥₽]?$", re.IGNORECASE)
 
 
 _SMALL = {
@@ -25,12 +25,12 @@ _SMALL = {
 _TENS = {word: 10 * at for at, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)}
 _SCALES = {"hundred": 1e2, "dozen": 12, "thousand": 1e3, "million": 1e6, "billion": 1e9}
 _WORD = "|".join([*_SMALL, *_TENS, *_SCALES])
-_NUMBER = re.compile(
+_NUMBER = lazy_pattern(
     rf"(?<![\w-])(?:an?\s+(?=(?:{'|'.join(_SCALES)})\b))?(?:{_WORD})(?:(?:\s+and\s+|[\s-]+)(?:{_WORD}))*(?![\w])(?!-(?!fold))",
     re.IGNORECASE,
 )
 _FRACTIONS = {"half": 2, "halves": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "tenth": 10}
-_FRACTION = re.compile(
+_FRACTION = lazy_pattern(
     r"\b(?:(?<!first )(?<!last )(?<!all )(?<!these )(?!(?:one|two|four)\s+quarters?\b(?! of (?:the|all|its|their|total)\b))(?!a quarter\b(?! of| more| less| higher| lower| fewer)(?<!by )(?<!nearly )(?<!about )(?<!almost )(?<!over )(?<!than )(?<!roughly )(?<!around ))(?P<top>a|one|two|three|four|1|2|3)[\s-]+)(?P<part>third|quarter|fourth|fifth|sixth|tenth)s?\b(?!\s*(?:place|in a row|running|earlier|later|before|ago|together|combined|of\s+(?:19|20)\d\d))"
     r"|(?<!first )(?<!second )(?<!other )\b(?P<half>half)\b(?!-?\s?year| an? (?:hour|year|day|month|minute|century))",
     re.IGNORECASE,
@@ -41,10 +41,10 @@ _MULTIPLES = {
     "fivefold": 5, "tenfold": 10, "two-fold": 2, "three-fold": 3,
 }  # fmt: skip
 _MULTIPLE = _words("|".join(_MULTIPLES))
-_ALONE = re.compile(r"\b(?:only|just|exactly|single)\s+$", re.IGNORECASE)
+_ALONE = lazy_pattern(r"\b(?:only|just|exactly|single)\s+$", re.IGNORECASE)
 
 
-_HALVES = re.compile(
+_HALVES = lazy_pattern(
     rf"\b(?P<whole>an?|one|{_WORD}) and a half(?P<scale> (?:hundred|thousand|million|billion))?\b|\bhalf[ -](?:a )?(?P<half>dozen|hundred|thousand|million|billion)\b"
     rf"|\b(?P<top>one|two|three|four|five|\d{{1,2}})(?: [a-z]+)? in(?: every)? (?P<below>{'|'.join(_SMALL)}|{'|'.join(_TENS)}|(?:a )?hundred|(?:a )?thousand|\d{{1,3}})\b(?=\s+\w|[.,;!]|$)",
     re.IGNORECASE,
@@ -269,9 +269,9 @@ VOCABULARY = Vocabulary(
     best=_words(r"best|strongest|top performer"),
     worst=_words(r"worst|weakest"),
     either=_words(r"fastest|slowest|quickest|safest|healthiest"),
-    better_low=re.compile(r"(?<![a-z])(?<!on.)(?:scrap|reject|waste|downtime|outage|overdue|unresolved|backlog|overrun|failure|injur|infect|mortal|death|vacan|cost|late|delay|wait|error|defect|complaint|return|churn|bounce|loss|lost|duration|minutes|seconds|_ms\b|time|latency|place|rank|leaver|absen|accident|crime|readmission|expens|price|days|emission|co2|debt|against|missed|fail|cancel)", re.IGNORECASE),
+    better_low=lazy_pattern(r"(?<![a-z])(?<!on.)(?:scrap|reject|waste|downtime|outage|overdue|unresolved|backlog|overrun|failure|injur|infect|mortal|death|vacan|cost|late|delay|wait|error|defect|complaint|return|churn|bounce|loss|lost|duration|minutes|seconds|_ms\b|time|latency|place|rank|leaver|absen|accident|crime|readmission|expens|price|days|emission|co2|debt|against|missed|fail|cancel)", re.IGNORECASE),
     each=_words(r"per|each|apiece|a head"),
-    not_superlative=re.compile(r"(?:from(?: the)?|to(?: the)?|one of the|among the|not(?: the)?|n't(?: the)?|at(?: the)?|second|third|fourth|fifth|2nd|3rd|\dth|next|second-|third-|fourth-|fifth-|2nd-|3rd-|\dth-|nor|al|than|neither|far from the|the next)\s*$", re.IGNORECASE),
+    not_superlative=lazy_pattern(r"(?:from(?: the)?|to(?: the)?|one of the|among the|not(?: the)?|n't(?: the)?|at(?: the)?|second|third|fourth|fifth|2nd|3rd|\dth|next|second-|third-|fourth-|fifth-|2nd-|3rd-|\dth-|nor|al|than|neither|far from the|the next)\s*$", re.IGNORECASE),
     followed_by=_words(r"followed (?:closely )?by|ahead of|then|next comes|next is|and then"),
     rank=_words(
         r"(?P<ordinal>second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|2nd|3rd|[4-9]th|1\dth|1st|first)(?:[\s-]+(?:highest|largest|biggest|most|best|strongest|greatest|place|place[ds]|position|spot|rank|lowest|smallest|worst|fewest|cheapest|busiest|longest)|(?= with\b| at\b| in (?:line|terms|the ranking)))"
@@ -287,7 +287,7 @@ VOCABULARY = Vocabulary(
     share=_words(r"shares?|portion|proportion|account(?:s|ed|ing)? for|contribut(?:e[sd]?|ing)|make(?:s)? up|made up|represent(?:s|ed|ing)?|responsible for|compris(?:e[sd]?)|percent of|% of|per ?cent of|constitut(?:e[sd]?)|of the total|of all|of (?:the |its |total |overall )|generat(?:e[sd]?)|come[s]? from|came from|out of"),
     rated=_words(r"shares?|proportion|ratios?|per|relative(?: to)?"),
     difference=_words(r"unsold|unused|unpaid|left|remain(?:s|ed|ing)?|net|shortfall|surplus|lost|loses|better|worse|stronger|weaker|quicker|sooner|later|earlier|differ(?:s|ed|ences?|ential)?|gap|margin of|spread|delta|lead(?: of)?|apart|clear of|leaves|leaving|remain(?:s|ing|ed)?|un(?:resolved|paid|sold|used|filled|answered|spent)|outstanding|separat(?:e[sd]?)|away from|ahead|behind|rang(?:e[sd]?|ing)|increase|decrease|drop|rise|growth|decline|change[sd]?|gain|off|swing|swung|minus|plus|improvement|advantage|shortfall|excess|difference|faster|slower|quicker|(?:over|under|above|below|within) (?:its |the |their )?(?:\w+ )?(?:budget|plan|target)|reduction|saving|jump|surge|dip|down|up"),
-    by=re.compile(r"\b(?:by|another|additional|extra|further|of)\s+(?:\w+\s+){0,2}[$€£]?$", re.IGNORECASE),
+    by=lazy_pattern(r"\b(?:by|another|additional|extra|further|of)\s+(?:\w+\s+){0,2}[$€£]?$", re.IGNORECASE),
     ratio=_words(r"per|each|apiece|ratio|for every|average(?:s|d)?|mean|times|to one|a head"),
     every=_words(r"all(?: of)?(?: the)?|every(?: one of the| single)?|each(?: of the)?|both|without exception"),
     none=_words(r"no|none(?: of)?(?: the)?|not a single|neither"),
@@ -297,18 +297,18 @@ VOCABULARY = Vocabulary(
     rest=_words(r"other|others|remaining|rest|else"),
     complement=_words(r"un\w{4,}|empty|vacant|left|fail\w*|missed|lack\w*|idle"),
     first_last=_words(r"first|last|top|bottom|leading|remaining|others?"),
-    top=re.compile(r"\b(?:top|first|best|leading|largest|highest|biggest|strongest|highest-\w+|top-\w+)\s(?:the\s)?$", re.IGNORECASE),
-    bottom=re.compile(r"\b(?:bottom|last|worst|smallest|lowest|weakest)\s$", re.IGNORECASE),
-    existence=re.compile(r"\b(?:the|these|those|our|its|there (?:are|were|is|was)(?: a total of| exactly| only)?|all|all of the|all the|total of|across(?: all)?(?: the)?|the list (?:has|contains|includes)|(?:result|table|data|list|breakdown|ranking) (?:has|have|shows?|contains?|covers?|lists?|includes?|spans?)|we have|you have|covers?|covering|lists?|spans?|contains?|includes?|comprises?|of the|of|in total|total|exactly|among(?: the)?|each of the|for|over the|over|for the|the|served?|have|has|operates?)\s$", re.IGNORECASE),
+    top=lazy_pattern(r"\b(?:top|first|best|leading|largest|highest|biggest|strongest|highest-\w+|top-\w+)\s(?:the\s)?$", re.IGNORECASE),
+    bottom=lazy_pattern(r"\b(?:bottom|last|worst|smallest|lowest|weakest)\s$", re.IGNORECASE),
+    existence=lazy_pattern(r"\b(?:the|these|those|our|its|there (?:are|were|is|was)(?: a total of| exactly| only)?|all|all of the|all the|total of|across(?: all)?(?: the)?|the list (?:has|contains|includes)|(?:result|table|data|list|breakdown|ranking) (?:has|have|shows?|contains?|covers?|lists?|includes?|spans?)|we have|you have|covers?|covering|lists?|spans?|contains?|includes?|comprises?|of the|of|in total|total|exactly|among(?: the)?|each of the|for|over the|over|for the|the|served?|have|has|operates?)\s$", re.IGNORECASE),
     about=_before(r"(?:passed|crossed|reached|hit) the|about|around|roughly|approximately|some|circa|close to|approx\.?|an estimated|in the region of"),
     over=_before(r"over|more than|above|upwards? of|greater than|higher than|larger than|exceed(?:s|ed|ing)?|surpass(?:es|ed|ing)?|topp(?:ed|ing)|past|in excess of|slightly over|just over|beyond|well over|well above|passed|(?:cross(?:ed|es)?|broke|breaks|breached|hit|topp?(?:ed|s)|clear(?:ed|s)) the|crossed|cross|reached more than|bigger than|longer than|older than|a little over|slightly more than"),
     under=_before(r"under|less than|fewer than|below|nearly|almost|up to|just under|slightly under|slightly less than|slightly fewer than|just below|lower than|smaller than|short of|not quite|beneath|well below|well under|shy of|shorter than|younger than|close to"),
     nearly=_before(r"nearly|almost|up to|just under|slightly under|slightly less than|slightly fewer than|just below|not quite|close to|shy of"),
     at_least=_before(r"at least|no less than|no fewer than|not less than|minimum of|a minimum of"),
     at_most=_before(r"at most|no more than|not more than|maximum of|a maximum of|up to"),
-    about_after=re.compile(r"\s?(?:or so|-odd|or thereabouts)", re.IGNORECASE),
-    over_after=re.compile(r"\s?\+(?!\d)| plus\b", re.IGNORECASE),
-    at_least_after=re.compile(r"\s?(?:%|percent)?\s?(?:\w+ )?or (?:more|better|higher|above|longer|over|greater)\b", re.IGNORECASE),
+    about_after=lazy_pattern(r"\s?(?:or so|-odd|or thereabouts)", re.IGNORECASE),
+    over_after=lazy_pattern(r"\s?\+(?!\d)| plus\b", re.IGNORECASE),
+    at_least_after=lazy_pattern(r"\s?(?:%|percent)?\s?(?:\w+ )?or (?:more|better|higher|above|longer|over|greater)\b", re.IGNORECASE),
     positive=_words(r"made money|profitable|positive|in the black|made a profit|profit"),
     negative=_words(r"(?:lost|loses|losing|shed|sheds|shedding)(?= (?:\w+ ){0,2}\d)|(?:lost|loses|losing) (?:money|it)|(?:lost|loses|losing)(?= (?:about |around |some |roughly |nearly )?(?:[$€£]|(?:USD|EUR|GBP|RUB|CNY|RMB) ))|shortfall|overdrawn|owes?|below zero|below freezing|sub-zero|negative|in the red|loss-making|made a loss|unprofitable|loss(?:es)?|deficit|minus"),
     negation=_words(r"not|no|never|n't|none|neither|nor|without|cannot|didn't|wasn't|isn't|doesn't|don't|weren't|hasn't|haven't"),
@@ -317,24 +317,24 @@ VOCABULARY = Vocabulary(
     since=_words(r"before reaching|before|reach(?:ed|ing)|until|then|since|afterwards|thereafter|from then on|later"),
     multiple=_words(r"as|than|that of|those of|the|more|higher|larger|bigger|doubl\w+|tripl\w+|quadrupl\w+|\w+fold|halv\w+|size|amount|number|half|third|quarter|fifth|tenth|of|over"),
     own=_words(r"its|their|his|her|own|peak(?:s|ed)?|low point|record(?= (?:high|year|month|quarter|level))|(?:best|worst|strongest|weakest|busiest|quietest|highest|lowest)[\w -]{0,12} (?:year|month|quarter|day|week)|all-time"),
-    missing=re.compile(r"\s*(?:no|there (?:is|are|was|were) no|not|the (?:data|table|rows|value|field))\b", re.IGNORECASE),
+    missing=lazy_pattern(r"\s*(?:no|there (?:is|are|was|were) no|not|the (?:data|table|rows|value|field))\b", re.IGNORECASE),
     unknown=_words(r"(?:data|rows|table|results?|figures?|numbers) (?:do|does|did|can)(?:n't| ?not)|not (?:known|given|shown|stated|clear|available|recorded|explained?|in the)|unknown|unclear|no (?:data|information|reason|explanation)|cannot (?:say|tell|be)"),
-    dated=re.compile(r"\b(?:before|after|since|until|by|prior to|pre-|post-)\s*$", re.IGNORECASE),
-    dated_after=re.compile(r"(?!)"),
+    dated=lazy_pattern(r"\b(?:before|after|since|until|by|prior to|pre-|post-)\s*$", re.IGNORECASE),
+    dated_after=lazy_pattern(r"(?!)"),
     shown=_words(r"shown|listed|displayed|of these|these|among (?:the )?(?:rows|results|first)|of the (?:first )?(?:\d+ )?(?:rows|results)|in (?:this|the) (?:list|table|sample|excerpt)|visible|here|so far|returned"),
-    pronoun=re.compile(r"\s*(?:(?:that|this|which)(?= (?:is|was|works|comes|came|makes|made|means|amounts|equals|gives)\b)|it|its|they|their|he|she|his|her|this one)\b", re.IGNORECASE),
-    joins=re.compile(r"(?:\s*,\s*(?:and\s+|then\s+|&\s+)?|\s+(?:and|&|or|plus)\s+|\s*[&+/]\s*)(?:(?:the|in|for|from|of|by)\s+){0,2}", re.IGNORECASE),
-    against=re.compile(r"[\s\w]{0,24}(?:against|versus|vs\.?|compared (?:with|to)|to|as opposed to|rather than|down from|up from|from)\s+(?:about |roughly |nearly |just |only |its |the |a )?[$€£]?", re.IGNORECASE),
+    pronoun=lazy_pattern(r"\s*(?:(?:that|this|which)(?= (?:is|was|works|comes|came|makes|made|means|amounts|equals|gives)\b)|it|its|they|their|he|she|his|her|this one)\b", re.IGNORECASE),
+    joins=lazy_pattern(r"(?:\s*,\s*(?:and\s+|then\s+|&\s+)?|\s+(?:and|&|or|plus)\s+|\s*[&+/]\s*)(?:(?:the|in|for|from|of|by)\s+){0,2}", re.IGNORECASE),
+    against=lazy_pattern(r"[\s\w]{0,24}(?:against|versus|vs\.?|compared (?:with|to)|to|as opposed to|rather than|down from|up from|from)\s+(?:about |roughly |nearly |just |only |its |the |a )?[$€£]?", re.IGNORECASE),
     starts=_words(r"from|between"),
-    part_of=re.compile(r"\b(?:of|out of|from|in|among)\s+(?:its|their|the|all|a total of|our)?\s*(?:[a-z]+\s+)?[$€£]?$|/\s?$", re.IGNORECASE),
-    ranges=re.compile(r"\s*(?:to|through|until|till|and|[-–—→])\s*(?:(?:the|in|over|about|around|nearly|almost|just|only|a|roughly)\s+){0,2}", re.IGNORECASE),
-    breaks=re.compile(r"[,;:()|\n]|(?<=\s)[-–—](?=\s)|\b(?:and|while|whereas|but|compared (?:with|to)|versus|vs\.?|against|than|although|though|whilst|followed by|ahead of|with|yet|however|or|as opposed to|except|apart from|excluding|after|before|which|who|where|then)\b", re.IGNORECASE),
-    after_figure=re.compile(r"\s*(?:%|percent)?\s*(?:(?!(?:than|over|above|below|against|more|less|fewer|higher|lower|to|from|ahead|behind|and|with)\b)[\w$€£¥%°./'-]+\s+){0,4}?(?:(?:in|for|from|by|at|of|on|to|came from|are|belongs? to|go(?:es)? to|went to|goes to)\s+(?:the\s+|its\s+|our\s+|month of\s+|year\s+)?|\(\s*(?:the\s+)?)", re.IGNORECASE),
+    part_of=lazy_pattern(r"\b(?:of|out of|from|in|among)\s+(?:its|their|the|all|a total of|our)?\s*(?:[a-z]+\s+)?[$€£]?$|/\s?$", re.IGNORECASE),
+    ranges=lazy_pattern(r"\s*(?:to|through|until|till|and|[-–—→])\s*(?:(?:the|in|over|about|around|nearly|almost|just|only|a|roughly)\s+){0,2}", re.IGNORECASE),
+    breaks=lazy_pattern(r"[,;:()|\n]|(?<=\s)[-–—](?=\s)|\b(?:and|while|whereas|but|compared (?:with|to)|versus|vs\.?|against|than|although|though|whilst|followed by|ahead of|with|yet|however|or|as opposed to|except|apart from|excluding|after|before|which|who|where|then)\b", re.IGNORECASE),
+    after_figure=lazy_pattern(r"\s*(?:%|percent)?\s*(?:(?!(?:than|over|above|below|against|more|less|fewer|higher|lower|to|from|ahead|behind|and|with)\b)[\w$€£¥%°./'-]+\s+){0,4}?(?:(?:in|for|from|by|at|of|on|to|came from|are|belongs? to|go(?:es)? to|went to|goes to)\s+(?:the\s+|its\s+|our\s+|month of\s+|year\s+)?|\(\s*(?:the\s+)?)", re.IGNORECASE),
     links=_words(r"in|for|from|at|by|to|on|per|with|were|was|are|is|and|than|as|while|that|which|who|had|has|have"),
     cause=_words(
         r"(?:made|makes|making) (?:it|them|this|that|him|her) (?!up\b)|drove (?=(?:the|up|down|this|its|sales|demand)\b)|as (?:new|the new|recent|higher|lower|rising|falling|more people|customers|consumers|people|demand|competition|competitors|prices|a result)(?= \w+)|because(?: of)?|owing to|thanks to|due to|caused? by|caus(?:ed|ing|es)|driven (?:mainly |largely |primarily |mostly |by )*by|driving (?:the )?(?:growth|increase|rise|decline|sales|demand)|drove (?:the |this )?(?:growth|increase|rise|decline|sales|demand)|fuell?ed by|boosted by|propelled by|spurred by|triggered by|on the back of|as a (?:result|consequence) of|as a result|attributable to|attributed to|stem(?:s|med|ming) from|result(?:s|ed|ing) (?:from|in)|(?:is|was|are|were) the result of|to blame|blamed? (?:on|for)|thanks to|down to (?:the|a|poor|better|bad|good|lower|higher)|le(?:d|ads?|ading) to(?! (?:the|a) (?:total|sum))|the reason|explains? (?:why|the)|explained by|in response to|prompted|thus increasing|reflect(?:s|ed|ing)|owes? (?:this|its|the)|by virtue of|since (?:the )?(?:campaign|customers|new|demand|price|market)|hurt by|helped by|dragged down by|weighed (?:down )?(?:on )?by|benefit(?:ed|s|ing)? from|suffer(?:ed|s|ing)? from|contributed to (?:the )?(?:growth|increase|decline|rise|drop|fall)|(?:lifted|boosted|pushed|dragged|propelled|sparked|spurred|fuelled|fueled) (?:the |its |their |up |down )?\w+|(?:brought|cut|kept|sent|made|helped) (?:the (?:average|total|number|result|company|revenue|sales|figure|rate|share|wait|score)|it (?:back|down|up)|down the|up the)|which is why|that is why|that's why|this is why|reason (?:for|why|behind|is)|turned (?:the|these|losses|profits?|it|things)|consequence|therefore|hence|(?:after|following|with|through|by) (?:(?:the|a|an|its|their|our|last|this|new|recent|strict|local|successful) ){0,3}(?:\w+ ){0,2}(?:launch|introduction|campaigns?|opening|closing|closure|promotions?|relaunch|redesign|renovation|strikes?|training|reforms?|rollout|roll-out|switch|arrival|departure|investments?|merger|relocation|hiring|layoffs|advertising|marketing|cuts|cutting|curriculum|policy|restructuring|upgrade|outage|storms?|weather|pandemic|holiday season|regulations?|sanctions|competition|competitors?)(?! (?:sales|revenue|orders))"
     ),
-    afterwards=re.compile(r"after|following|with", re.IGNORECASE),
+    afterwards=lazy_pattern(r"after|following|with", re.IGNORECASE),
     cause_columns=_words(r"reasons?|causes?|why|explanation|comment|note|factor|driver"),
     forecast=_words(
         r"will(?! not be shown)|won't|'ll|going to|is set to|are set to|(?:is|are) likely to|likely(?: to)?|probably|expected to|(?:is|are) expected|project(?:ed|ions?) to|forecast(?:s|ed)?(?: to)?|predict(?:s|ed|ions?)?|anticipat\w+|on track (?:to|for)|on course (?:to|for)|poised to|bound to|should (?:recover|keep|soon|soar|double|stay|return|remain|drop|climb|go|get|stabili[sz]e|continue|grow|rise|reach|exceed|increase|decline|fall|keep|improve|see|remain)|is about to|can be expected|outlook|in the (?:coming|near|foreseeable) (?:years?|months?|future|quarters?|weeks?)|next (?:year|month|quarter|week)|upcoming (?:year|month|quarter)|trend (?:continues|will)|sooner or later|may (?:soon|well|continue|grow|rise|reach|exceed|increase|decline|fall|overtake|double)|might (?:soon|well|continue|grow|rise|reach|exceed|increase|decline|fall|overtake|double)|could (?:soon|well|continue|grow|rise|reach|exceed|increase|decline|fall|overtake|double)|by the end of (?:next|the decade)|promises? to|looks set|heading (?:for|towards)|headed (?:for|towards)"
@@ -382,7 +382,7 @@ VOCABULARY = Vocabulary(
         r"ml|millilit(?:er|re)s?": "ml", r"l|lit(?:er|re)s?": "l", r"gal|gallons?": "gal", r"m3|m³|cubic met(?:er|re)s?": "m3", r"gb|gigabytes?": "gb", r"mb|megabytes?": "mb", r"kb|kilobytes?": "kb", r"tb|terabytes?": "tb",
         r"°c|degrees celsius|celsius": "c", r"°f|degrees fahrenheit|fahrenheit": "f", r"kwh": "kwh", r"mwh": "mwh", r"gwh": "gwh", r"twh": "twh",
     },
-    per=re.compile(r"\b(?:per|each|every)\s+$|\d\s+(?:\w+\s+)?an?\s+$", re.IGNORECASE),
+    per=lazy_pattern(r"\b(?:per|each|every)\s+$|\d\s+(?:\w+\s+)?an?\s+$", re.IGNORECASE),
     generic=_words(r"rows?|records?|entries|results?|values?|data points?|lines|groups?|of them"),
     total_rows=_words(r"(?:grand |sub)?total|all|overall|sum"),
 )  # fmt: skip

@@ -3,16 +3,16 @@
 import re
 from collections.abc import Iterator
 
-from agent.grounding.vocabulary import ChartWords, FigureWords, NumberWord, QuestionWords, Vocabulary
+from agent.grounding.vocabulary import ChartWords, FigureWords, NumberWord, QuestionWords, Vocabulary, lazy_pattern
 
 
 def _words(pattern: str) -> re.Pattern[str]:
-    return re.compile(f"(?:{pattern})", re.IGNORECASE)
+    return lazy_pattern(f"(?:{pattern})", re.IGNORECASE)
 
 
 def _before(pattern: str) -> re.Pattern[str]:
     """Compile a pattern of words directly before a figure, with an optional currency sign between."""
-    return re.compile(rf"(?:{pattern})(?:有|为|是|达到?|在)?\s*[$€£¥￥]?$", re.IGNORECASE)
+    return lazy_pattern(rf"(?:{pattern})(?:有|为|是|达到?|在)?\s*[$€£¥￥]?$", re.IGNORECASE)
 
 
 _DIGITS = {"零": 0, "〇": 0, "一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9}
@@ -22,21 +22,21 @@ _MEASURE = (
     "个|家|名|位|种|件|台|单|人|款|项|类|次|笔|座|条|只|张|本|辆|份|间|所|元|块|吨|公斤|千克|箱|瓶|套|城|地区|省|市|部门|门店|渠道|产品|城市|客户|区域"
     "|大|者|行|天|小时|分钟|岁|双|把|颗|样|支|篇|周|级|点"
 )
-_PART = re.compile(
+_PART = lazy_pattern(
     rf"(?P<below>{_NUMERAL}+|\d+)分之(?P<above>{_NUMERAL}+(?:点{_NUMERAL}+)?|\d+(?:\.\d+)?)"
     rf"|(?P<tenths>[一二两三四五六七八九])成(?P<half_tenth>半)?(?![为功立本员交长果])"
     r"|(?P<half>一半|半数|过半(?=数)|对半)|(?P<doubled>翻(?:了)?一?[番倍])|(?P<times>[一二两三四五六七八九十]+)倍"
 )
-_NUMBER = re.compile(
+_NUMBER = lazy_pattern(
     rf"(?<![第十百千万亿\d.初周星期])(?P<number>{_NUMERAL}+(?:点[零一二三四五六七八九]+)?)(?:(?P<measure>{_MEASURE})|(?![月季年日号度倍成共直般致样定些切旦律连贯同起下样]))"
 )
-_NO_NUMBER = re.compile(
+_NO_NUMBER = lazy_pattern(
     r"统一|唯一|万一|同一|(?<![零一二两三四五六七八九])十分(?!之)|百货|千里|进一步|之一|一起|一线|三农|第一"
 )
-_ALONE = re.compile(r"(?:只有|仅有|仅|只)$")
+_ALONE = lazy_pattern(r"(?:只有|仅有|仅|只)$")
 
 
-_AND_A_HALF = re.compile(
+_AND_A_HALF = lazy_pattern(
     r"(?:(?P<whole>\d+|[一二两三四五六七八九十]+)个?)?半(?:个(?=小时|月|星期))?(?=小时|月|天|公斤|斤|星期|公里)(?<![上下][一二两三四五六七八九十]半)(?<![上下]半)"
 )
 
@@ -167,9 +167,9 @@ VOCABULARY = Vocabulary(
     best=_words(r"最好|最佳|最优|最强"),
     worst=_words(r"最差|最糟"),
     either=_words(r"最快|最慢"),
-    better_low=re.compile(r"退货|投诉|错误|故障|流失|延迟|延误|等候|等待|时长|时间|分钟|成本|费用|价|亏损|排名|缺勤|运费|负|失|欠|损|逾期|取消"),
+    better_low=lazy_pattern(r"退货|投诉|错误|故障|流失|延迟|延误|等候|等待|时长|时间|分钟|成本|费用|价|亏损|排名|缺勤|运费|负|失|欠|损|逾期|取消"),
     each=_words(r"每|人均|户均|单均"),
-    not_superlative=re.compile(r"(?:从|到|由|不是|并非|非|之一|倒数|第[二三四五六七八九]|次|不)$"),
+    not_superlative=lazy_pattern(r"(?:从|到|由|不是|并非|非|之一|倒数|第[二三四五六七八九]|次|不)$"),
     followed_by=_words(r"其次(?:是|为)?|紧随其后的?(?:是|为)?|随后(?:是|为)?|接着是|然后是|再次(?:是|为)"),
     rank=_words(r"第(?P<ordinal>[二三四五六七八九十])(?!季|个|年|次|批|天|月|周|产业)(?:位|名|大|高|多|低|少|小)?|第(?P<ordinal3>\d{1,2})(?:位|名)?(?!季)|(?P<ordinal4>亚军|次席)"),
     ordinals={"一": 1, "二": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9, "十": 10, "亚军": 2, "次席": 2},
@@ -181,7 +181,7 @@ VOCABULARY = Vocabulary(
     share=_words(r"占|份额|比重|比例|贡献|构成"),
     rated=_words(r"占|份额|比重|比例|相对|每"),
     difference=_words(r"剩|还有|没有|未(?!来)|未售|未付|净|结余|缺口|多(?=[一-鿿]{0,3}\d)|少(?=[一-鿿]{0,3}\d)|快|慢|好于|差(?!评)|差距|差额|差异|变化|增|减|升|降|涨|跌|多出|高出|少了|领先|落后|超出|缩短"),
-    by=re.compile(r"(?:多|少|高|低|大|小|快|慢|贵|便宜|长|短|重|轻|增加|减少|了|出|约)$"),
+    by=lazy_pattern(r"(?:多|少|高|低|大|小|快|慢|贵|便宜|长|短|重|轻|增加|减少|了|出|约)$"),
     ratio=_words(r"每|平均|人均|之比|比率|倍"),
     every=_words(r"所有|全部|每个|每家|各个|均(?!值|为\d)|都|两者|全都|每一|无一例外"),
     none=_words(r"没有(?:一个|任何|一家|一种)?|无一|均未|都没有|均不"),
@@ -191,42 +191,42 @@ VOCABULARY = Vocabulary(
     rest=_words(r"其他|其余|剩余|剩下|另外|其它"),
     complement=_words(r"未|没|空|不"),
     first_last=_words(r"前|后|第一"),
-    top=re.compile(r"(?:前|最高的|最大的|最多的|领先的|排名前)$"),
-    bottom=re.compile(r"(?:后|最低的|最小的|最少的|末)$"),
-    existence=re.compile(r"(?:共有?|一共有?|总共有?|所有|全部|这|合计|包括|涵盖|列出了?|包含|涉及|有|共计|分为|全国|来自|覆盖|中的?|在)$"),
+    top=lazy_pattern(r"(?:前|最高的|最大的|最多的|领先的|排名前)$"),
+    bottom=lazy_pattern(r"(?:后|最低的|最小的|最少的|末)$"),
+    existence=lazy_pattern(r"(?:共有?|一共有?|总共有?|所有|全部|这|合计|包括|涵盖|列出了?|包含|涉及|有|共计|分为|全国|来自|覆盖|中的?|在)$"),
     about=_before(r"约为|大约为|约|大约|大概|将近|近|左右|接近|差不多"),
     over=_before(r"超过|逾|超|高于|多于|大于|突破|高出|以上|长于|超出"),
     under=_before(r"不到|不足|将近|接近|低于|少于|小于|未达|近|未满|以下|短于"),
     nearly=_before(r"将近|接近|近"),
     at_least=_before(r"至少|不少于|不低于|最少"),
     at_most=_before(r"至多|最多|不超过|不多于|不高于"),
-    about_after=re.compile(r"\s?\w{0,2}(?:左右|上下)"),
-    at_least_after=re.compile(r"\s?[%％]?\w{0,3}(?:及以上|以上)"),
-    over_after=re.compile(r"\s?[多余]|\s?\+(?!\d)"),
+    about_after=lazy_pattern(r"\s?\w{0,2}(?:左右|上下)"),
+    at_least_after=lazy_pattern(r"\s?[%％]?\w{0,3}(?:及以上|以上)"),
+    over_after=lazy_pattern(r"\s?[多余]|\s?\+(?!\d)"),
     positive=_words(r"盈利|为正|正值"),
     negative=_words(r"亏(?!损率)|赤字|倒亏|零下|透支|亏损|为负|负值|负数"),
     negation=_words(r"不|没|未|无|非|并非"),
     previous=_words(r"上(?:一)?(?:年|月|个月|季度|周)|去年|次年|翌年|一年后|前一(?:年|月|季度|天)|同比|环比|上年|一年前"),
     following=_words(r"次年|翌年|次月|一年后|第二年|下一(?:年|个?月|个?季度)"),
     since=_words(r"达到|随后|以来|此后|之后|自(?!身|己)"),
-    multiple=re.compile("倍|翻|半|分之|番"),
+    multiple=lazy_pattern("倍|翻|半|分之|番"),
     own=_words(r"自身|自己|其(?=最)|峰值|高峰|顶峰|谷底|低谷|新高|新低|(?:最好|最差|最佳|最高|最低)的?(?:年份|月份|季度|一年|一月|一天|一个月|一个季度)"),
-    missing=re.compile(r"\s*(?:没有|无|缺少|数据|未)"),
+    missing=lazy_pattern(r"\s*(?:没有|无|缺少|数据|未)"),
     unknown=_words(r"(?:数据|结果|表格|表中)[^，。]{0,8}(?:没有|未|无法|不)|未说明|无法(?:判断|得知|确定|看出)|不清楚|未知|看不出"),
-    dated=re.compile(r"(?:早于|晚于|自|截至)$"),
-    dated_after=re.compile(r"\s?年?(?:以前|之前|以后|之后|前|后)"),
+    dated=lazy_pattern(r"(?:早于|晚于|自|截至)$"),
+    dated_after=lazy_pattern(r"\s?年?(?:以前|之前|以后|之后|前|后)"),
     shown=_words(r"所示|显示的|列出的|这些|表中|所列|以上|其中"),
-    pronoun=re.compile(r"[^，。]{0,8}[是属]它(?!们)|\s*(?:它|其(?!中|他|次|余)|该|他|她|这一)"),
-    joins=re.compile(r"\s*(?:、|和|与|及|以及|还有|跟|，和|加|加上)\s*(?:在|的)?"),
-    against=re.compile(r"[\s\w]{0,6}(?:对|比|较|相比|到|至)\s*"),
+    pronoun=lazy_pattern(r"[^，。]{0,8}[是属]它(?!们)|\s*(?:它|其(?!中|他|次|余)|该|他|她|这一)"),
+    joins=lazy_pattern(r"\s*(?:、|和|与|及|以及|还有|跟|，和|加|加上)\s*(?:在|的)?"),
+    against=lazy_pattern(r"[\s\w]{0,6}(?:对|比|较|相比|到|至)\s*"),
     starts=_words(r"从|由|自"),
-    part_of=re.compile(r"(?:中的?|/|共|总数)$"),
-    ranges=re.compile(r"\s*(?:的|单|元|件|人|万|亿|%|次|家|个|台)*\s*(?:到|至|增至|升至|涨至|降至|跌至|减至|增长到|增长至|增加到|增加至|上升到|上升至|下降到|下降至|减少到|减少至|提高到|提升到|提升至|降到|涨到|升到|跌到|[-–—~→])(?:了)?\s*(?:约)?"),
-    breaks=re.compile(r"[，,；;：:（）()|\n、]|而(?!且)|但|和|与|及(?!其)|比(?!例|率|重|较)|其次"),
-    after_figure=re.compile(r"\s*(?:%|个|家|名|位|元|件|单|万|亿|人|台)*\s*(?:来自|属于|在|是|\(|（|归)"),
+    part_of=lazy_pattern(r"(?:中的?|/|共|总数)$"),
+    ranges=lazy_pattern(r"\s*(?:的|单|元|件|人|万|亿|%|次|家|个|台)*\s*(?:到|至|增至|升至|涨至|降至|跌至|减至|增长到|增长至|增加到|增加至|上升到|上升至|下降到|下降至|减少到|减少至|提高到|提升到|提升至|降到|涨到|升到|跌到|[-–—~→])(?:了)?\s*(?:约)?"),
+    breaks=lazy_pattern(r"[，,；;：:（）()|\n、]|而(?!且)|但|和|与|及(?!其)|比(?!例|率|重|较)|其次"),
+    after_figure=lazy_pattern(r"\s*(?:%|个|家|名|位|元|件|单|万|亿|人|台)*\s*(?:来自|属于|在|是|\(|（|归)"),
     links=_words(r"[的在为是由比，,]"),
     cause=_words(r"因为|由于|因(?!为|此|素|子|而|地制宜)[^，。]{1,8}|因而|(?:延长|推出|上线|改革|实施|调整|促销|开业|引入|搬迁|启用|更换|培训|降价|涨价|宣传|营销|改版|整顿|关闭|开放|举办|引进|升级|裁员|扩建)[^，。]{0,12}(?:之后|(?<!先)(?<!前)后|以来)|得益于|归因于|归功于|源于|因此|所以|导致|造成|致使|使得|原因(?:是|在于)?|受(?:到|益于)?[^，。]{0,12}(?:影响|推动|拖累|带动|驱动|冲击)|推动(?:了)?|带动(?:了)?|驱动|拉动|促使|之所以|起因|缘于|归咎于|促进(?:了)?|在[^，。]{1,12}(?:推动|带动|影响|作用|刺激)下|反映(?:了|出)|说明(?:了)?|拖累|多亏|由[^，。]{1,10}引起|所致|引发|以致|有赖于"),
-    afterwards=re.compile(r".*(?:后|以来)$", re.IGNORECASE),
+    afterwards=lazy_pattern(r".*(?:后|以来)$", re.IGNORECASE),
     cause_columns=_words(r"原因|备注|因素|说明|理由"),
     forecast=_words(r"预计|预期|预测|将(?:会|继续|达到|达|增长|增加|下降|上升|超过|突破|保持|持续|进一步|有|在(?:明年|下|未来)|成为|迎来|大幅|于(?:明年|下)|维持|提升|扩大|减少|翻)|会(?:继续|增长|增加|下降|上升|超过|达到|进一步|更|保持|持续|突破|有所|大幅|再)|有望|未来|明年|下(?:个|一)?(?:月|季度|年|周)|可能|预料|或将|即将|势必|必将|展望|料将|前景|很快|大概率|有可能|后续"),
     event=_words(r"下降|上升|增长|高峰|低谷|回落|反弹|峰值"),
@@ -264,7 +264,7 @@ VOCABULARY = Vocabulary(
         r"毫米|mm": "mm", r"厘米|cm": "cm", r"米|m": "m", r"公里|千米|km": "km", r"毫升|ml": "ml", r"升|l": "l", r"加仑": "gal", r"立方米|m³": "m3", r"℃|摄氏度|°c": "c",
         r"千瓦时|kwh": "kwh", r"兆瓦时|mwh": "mwh", r"吉瓦时|gwh": "gwh", r"gb": "gb", r"mb": "mb",
     },
-    per=re.compile(r"每$"),
+    per=lazy_pattern(r"每$"),
     generic=_words(r"行|条记录|记录|结果|数据|条|项"),
     total_rows=_words(r"合计|总计|小计|总和|全部|汇总"),
 )  # fmt: skip

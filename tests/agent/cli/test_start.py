@@ -28,12 +28,15 @@ _UNUSED = {
     # Other databases, providers and formats of files.
     "duckdb", "pandas", "psycopg", "pymysql", "clickhouse_connect", "chdb", "pyspark", "trino", "anthropic",
     "openpyxl", "python_calamine", "sqlglot.dialects.clickhouse", "sqlglot.dialects.duckdb", "sqlglot.dialects.mysql",
-    "sqlglot.dialects.postgres",
+    "sqlglot.dialects.postgres", "sqlalchemy.dialects.mysql", "sqlalchemy.dialects.postgresql",
     # Prices are needed after a call, charts as pictures on request.
     "genai_prices", "matplotlib", "PIL", "agent.charts.png",
     # Servers, the embedded model, and threads of servers.
     "fastapi", "uvicorn", "langserve", "mcp", "prometheus_client", "xllamacpp", "agent.embedded", "agent.server",
     "langgraph.checkpoint.postgres",
+    # Packages that import all their modules, see `agent.cli.lazy_packages`.
+    "langchain_openai.embeddings", "langgraph_sdk.client", "langsmith.types.run", "openai.types.batch",
+    "openai.types.responses.response",
     # The analyst.
     "agent.analyst", "agent.tools", "agent.queryspec", "agent.analysis",
 }  # fmt: skip

@@ -1,3 +1,4 @@
+import re
 from typing import Any
 
 import pytest
@@ -5,8 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.grounding.claims import unsupported_claims
+from agent.grounding.vocabulary import lazy_pattern
 from agent.types import Result
 from tests.cases import all_cases
+
+
+def test_patterns_of_a_vocabulary_are_compiled_at_their_first_use() -> None:
+    pattern = lazy_pattern("(unclosed")
+
+    with pytest.raises(re.error, match="unterminated"):
+        _ = pattern.search
+    assert lazy_pattern("WORD", re.IGNORECASE).fullmatch("word")
 
 
 def rows_of(*rows: tuple[Any, ...], columns: tuple[str, ...] = ("city", "revenue")) -> Result:

@@ -1,3 +1,5 @@
+import subprocess
+import sys
 import threading
 from typing import Any
 
@@ -14,6 +16,20 @@ from agent.settings import load_settings
 
 MESSAGES: list[BaseMessage] = [SystemMessage("You write SQL."), HumanMessage("How many?")]
 ONE = {"sql": "SELECT 1"}
+
+
+@pytest.mark.process
+def test_a_model_of_another_package_is_used_without_the_packages_of_openai() -> None:
+    code = (
+        "from agent.llm.client import ModelClient; from agent.llm.scripted import ScriptedModel\n"
+        "from agent.settings import load_settings\n"
+        "client = ModelClient(ScriptedModel({}), load_settings(), name='scripted')\n"
+        "import sys; print(client.capabilities is not None, 'openai' in sys.modules)"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+
+    assert done.stdout.split() == ["True", "False"], done.stderr
 
 
 def client(model: ScriptedModel, **overrides: Any) -> ModelClient:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, Inspector, event
 from sqlalchemy.exc import OperationalError
+from sqlalchemy.types import TypeEngine
 
 from agent.errors import SourceUnreachable
 from agent.sources.reflect import reflect
@@ -19,6 +20,20 @@ def test_views_are_told_from_tables(tmp_path: Path) -> None:
     catalog = reflect(Database(url(path)))
     assert {key: table.is_view for key, table in catalog.tables.items()} == {"a": False, "b": True}
     assert catalog.warnings == ()
+
+
+def test_names_of_types_are_read_without_a_dialect_for_each_column(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_dialect(kind: TypeEngine[object]) -> object:
+        raise AssertionError("a dialect is created")
+
+    monkeypatch.setattr(TypeEngine, "_default_dialect", no_dialect)
+    path = make_database(tmp_path, "CREATE TABLE a (id INTEGER, name VARCHAR(20), price DECIMAL(10, 2))")
+
+    types = [column.type for column in reflect(Database(url(path))).tables["a"].columns]
+
+    assert types == ["INTEGER", "VARCHAR(20)", "DECIMAL(10, 2)"]
 
 
 def test_progress_is_told_up_to_the_end(tmp_path: Path) -> None:
