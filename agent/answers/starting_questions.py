@@ -16,7 +16,7 @@ from agent.messages import Language, render
 from agent.queryspec.columns import Datasets
 from agent.queryspec.compile import run
 from agent.queryspec.spec import read_spec
-from agent.schema.catalog import Column, Table
+from agent.schema.catalog import Table
 from agent.schema.describe import one_line
 from agent.sources.profile import is_personal
 from agent.sources.source import Source
@@ -122,8 +122,11 @@ def _of_table(source: Source, table: Table, language: Language) -> tuple[_Candid
     """Return a question of each kind about a table; None if the table has no columns for it."""
     personal = source.knowledge.knowledge.personal
     columns = [each for each in table.columns if not (each.secret or is_personal(table, each, personal))]
-    measure = next((each for each in columns if _is_measure(each, table)), None)
-    group = next((each for each in columns if _is_group(each, table)), None)
+    columns_without_keys = [each for each in columns if each.name not in table.key_columns]
+    numbers = (each for each in columns_without_keys if each.type_class == "number" and not is_identifier(each.name))
+    measure = next((each for each in numbers if (each.distinct or 0) >= _MIN_GROUPS), None)
+    texts = (each for each in columns_without_keys if each.type_class == "text")
+    group = next((each for each in texts if _MIN_GROUPS <= (each.distinct or 0) <= _MAX_GROUPS), None)
     day = next((each for each in columns if each.type_class in ("date", "datetime")), None)
     names = {"table": _shown(table.name)} | {
         name: _shown(column.name) for name, column in (("measure", measure), ("group", group)) if column
@@ -149,16 +152,6 @@ def _of_table(source: Source, table: Table, language: Language) -> tuple[_Candid
 
 def _run(source: Source, table: Table, spec: dict[str, Any]) -> Result:
     return run(read_spec(spec), Datasets(table.key, {table.key: table}), source)
-
-
-def _is_measure(column: Column, table: Table) -> bool:
-    is_key = column.name in table.key_columns or column.distinct is None or column.distinct < _MIN_GROUPS
-    return column.type_class == "number" and not is_key and not is_identifier(column.name)
-
-
-def _is_group(column: Column, table: Table) -> bool:
-    is_key = column.name in table.key_columns
-    return column.type_class == "text" and not is_key and _MIN_GROUPS <= (column.distinct or 0) <= _MAX_GROUPS
 
 
 def _shown(name: str) -> str:

@@ -340,7 +340,9 @@ class Tenants:
                 if key_hash in self._identities:
                     other = self._identities[key_hash].tenant
                     raise ConfigurationError("DATASPHINX_API_KEYS", Message("keys_equal", first=other, second=name))
-                self._identities[key_hash] = Identity(name, _roles_of(key_hash, settings))
+                roles: dict[Role, tuple[str, ...]] = {"review": settings.review_keys, "operate": settings.operate_keys}
+                own_roles = (role for role, hashes in roles.items() if key_hash in hashes)
+                self._identities[key_hash] = Identity(name, frozenset({"ask", *own_roles}))
 
     @property
     def names(self) -> Mapping[str, object]:
@@ -390,8 +392,3 @@ class Tenants:
             services = TenantServices(self._server.services, name, self._allowed[name])
             self._open[name] = open_tenant(name, services, self._server, services.quota)
         return self._open[name]
-
-
-def _roles_of(key_hash: str, settings: Settings) -> frozenset[Role]:
-    by_role: dict[Role, tuple[str, ...]] = {"review": settings.review_keys, "operate": settings.operate_keys}
-    return frozenset({"ask", *(role for role, hashes in by_role.items() if key_hash in hashes)})
