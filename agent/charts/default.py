@@ -1,6 +1,6 @@
 """Charts of a stored answer: the one that is drawn without a request for a chart, and one for each type that fits."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import get_args
 
 from agent.charts.cells import Number, column, labels_of, number, order_of, places_in_cycle, type_of_column
@@ -115,13 +115,12 @@ def _ranking_measure(selection: Selection) -> tuple[str, ...]:
     spec, result = selection.spec, selection.result
     if spec.chart_type != "bar" or spec.series is not None or not _MIN_PLACES <= len(result["rows"]) <= _MAX_BARS:
         return ()
-    return next(((name,) for name in spec.y if _is_ordered(_values(selection, name), len(result["rows"]))), ())
-
-
-def _is_ordered(values: Sequence[Number], count: int) -> bool:
-    if len(values) < count or len(set(values)) < 2:
-        return False
-    return list(values) in (sorted(values), sorted(values, reverse=True))
+    for name in spec.y:
+        values = list(_values(selection, name))
+        is_ordered = values in (sorted(values), sorted(values, reverse=True))
+        if is_ordered and len(values) >= len(result["rows"]) and len(set(values)) >= 2:
+            return (name,)
+    return ()
 
 
 def _values(selection: Selection, name: str) -> list[Number]:

@@ -348,7 +348,9 @@ class Tenants:
                 if key_hash in self._identities:
                     other = self._identities[key_hash].tenant
                     raise ConfigurationError("DATASPHINX_API_KEYS", Message("keys_equal", first=other, second=name))
-                self._identities[key_hash] = Identity(name, _roles_of(key_hash, settings))
+                roles: dict[Role, tuple[str, ...]] = {"review": settings.review_keys, "operate": settings.operate_keys}
+                own_roles = (role for role, hashes in roles.items() if key_hash in hashes)
+                self._identities[key_hash] = Identity(name, frozenset({"ask", *own_roles}))
         self._tenants_by_source = _by_source(self._settings_of_tenants(settings))
 
     def replace_sources(self, sources: Mapping[str, SourceSettings]) -> None:
@@ -428,8 +430,3 @@ def _by_source(settings: Mapping[str, Settings]) -> dict[str, list[str]]:
         for source in Services(own).choices:
             tenants.setdefault(source, []).append(name)
     return tenants
-
-
-def _roles_of(key_hash: str, settings: Settings) -> frozenset[Role]:
-    by_role: dict[Role, tuple[str, ...]] = {"review": settings.review_keys, "operate": settings.operate_keys}
-    return frozenset({"ask", *(role for role, hashes in by_role.items() if key_hash in hashes)})

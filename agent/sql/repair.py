@@ -213,8 +213,17 @@ def _repair_tables(tree: exp.Expr, catalog: Catalog) -> Iterator[str]:
         if isinstance(node.this, exp.Func) or names_cte(node, catalog.dialect) or _is_exact(node, catalog):
             continue
         exact = table_of(node, catalog)
-        allowed = (table for key, table in catalog.tables.items() if key not in catalog.denied)
-        tables = [exact] if exact else [table for table in allowed if _may_mean(node, table, catalog)]
+        allowed = (table for key, table in catalog.tables.items() if key not in catalog.denied and not node.catalog)
+        tables = (
+            [exact]
+            if exact
+            else [
+                table
+                for table in allowed
+                if node.db.lower() in {"", (table.schema or catalog.default_schema or "").lower()}
+                and _is_same_name(node.name, table.name)
+            ]
+        )
         if len(tables) == 1:
             yield f"{node.name} as {tables[0].key}"
             _rename(tree, node, tables[0])
@@ -226,11 +235,6 @@ def _is_exact(node: exp.Table, catalog: Catalog) -> bool:
         return table is not None
     folds = catalog.dialect == "postgres" and not node.this.args.get("quoted")
     return table.name == (node.name.lower() if folds else node.name)
-
-
-def _may_mean(node: exp.Table, table: Table, catalog: Catalog) -> bool:
-    schema = table.schema or catalog.default_schema or ""
-    return _is_same_name(node.name, table.name) and node.db.lower() in {"", schema.lower()} and not node.catalog
 
 
 def _rename(tree: exp.Expr, node: exp.Table, table: Table) -> None:
