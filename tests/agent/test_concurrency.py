@@ -130,10 +130,12 @@ def test_questions_to_an_agent_about_a_file(settings: Settings, tmp_path: Path) 
     file.write_text("city,sales\nOslo,3\nRome,4\n", encoding="utf-8")
     which = {"question": "Which city?", "options": ["Oslo", "Rome"]}
     step = {"tool": "ask_user", "arguments": which}
-    model = ScriptedModel({"AnalystStep": [when_all_have_asked(lambda _: step)]}, repeat_last=True)
+    model = ScriptedModel({"AnalystStep": [step, when_all_have_asked(lambda _: step)]}, repeat_last=True)
     agent = Agent(file, settings=settings, model=model)
 
     async def ask_all() -> list[Any]:
+        # The first question loads the file.
+        await agent.aask(QUESTIONS[0]["question"])
         return await asyncio.gather(*(agent.aask(given["question"]) for given in QUESTIONS))
 
     asked = [response.clarification for response in asyncio.run(ask_all())]

@@ -56,7 +56,7 @@ def test_every_prompt_of_the_nodes_is_there() -> None:
     assert {name for name, profile in TEMPLATES if profile == "embedded"} - set(VARIABLES) == set(EMBEDDED_VARIABLES)
 
 
-@pytest.mark.parametrize(("name", "profile"), TEMPLATES)
+@all_cases("name, profile", TEMPLATES)
 def test_every_template_loads_and_takes_only_what_nodes_give(name: str, profile: str) -> None:
     parts = prompts.load(name, profile)
     used = {variable for part in parts for variable in part.get_identifiers()}
@@ -67,7 +67,7 @@ def test_every_template_loads_and_takes_only_what_nodes_give(name: str, profile:
         assert used == VARIABLES[name]
 
 
-@pytest.mark.parametrize(("name", "profile"), TEMPLATES)
+@all_cases("name, profile", TEMPLATES)
 def test_every_template_renders(name: str, profile: str) -> None:
     system, user = prompts.render(name, profile, **values(name))
     assert isinstance(system, SystemMessage)
@@ -77,12 +77,12 @@ def test_every_template_renders(name: str, profile: str) -> None:
 
 
 @pytest.mark.parametrize("profile", ["standard", "embedded"])
-@pytest.mark.parametrize("name", VARIABLES)
+@all_cases("name", VARIABLES)
 def test_a_profile_without_a_template_uses_the_standard_one(name: str, profile: str) -> None:
     assert len(prompts.render(name, profile, **values(name))) == 2
 
 
-@pytest.mark.parametrize(("name", "profile"), TEMPLATES)
+@all_cases("name, profile", TEMPLATES)
 def test_a_missing_variable_is_an_error(name: str, profile: str) -> None:
     used = {variable for part in prompts.load(name, profile) for variable in part.get_identifiers()}
     for missing in used:

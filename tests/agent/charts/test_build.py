@@ -1,11 +1,10 @@
 from typing import Any
 
-import pytest
-
 from agent.charts.build import extremes, largest, sampled
 from agent.charts.echarts import Chart, draw
 from agent.types import Result
 from tests.agent.charts.results import plot_spec, result, spec
+from tests.cases import all_cases
 
 X_N = {"x": "string", "n": "integer"}
 X_S_N = {"x": "string", "s": "string", "n": "integer"}
@@ -20,8 +19,8 @@ def chart(rows: Result, language: Any = "en", **given: Any) -> Chart:
 # What is kept
 
 
-@pytest.mark.parametrize(
-    ("count", "limit", "keep", "kept"),
+@all_cases(
+    "count, limit, keep, kept",
     [
         (0, 3, (), []),
         (3, 3, (), [0, 1, 2]),
@@ -36,7 +35,7 @@ def test_sampled(count: int, limit: int, keep: tuple[int, ...], kept: list[int])
     assert sampled(count, limit, keep) == kept
 
 
-@pytest.mark.parametrize("count", [1001, 1500, 2000, 12345])
+@all_cases("count", [1001, 1500, 2000, 12345])
 def test_samples_are_even(count: int) -> None:
     kept = sampled(count, 1000)
     steps = [later - earlier for earlier, later in zip(kept, kept[1:], strict=False)]
@@ -45,8 +44,8 @@ def test_samples_are_even(count: int) -> None:
     assert max(steps) - min(steps) <= 1
 
 
-@pytest.mark.parametrize(
-    ("values", "where"),
+@all_cases(
+    "values, where",
     [((), set()), ((None,), set()), ((1,), {0}), ((2, None, 1, 3, 3, 1), {2, 3}), ((-1, -5, None), {0, 1})],
 )
 def test_extremes(values: tuple[Any, ...], where: set[int]) -> None:
@@ -60,7 +59,7 @@ def test_largest_keeps_the_order_and_of_equals_the_first() -> None:
 # Series
 
 
-@pytest.mark.parametrize("chart_type", ["line", "bar", "area"])
+@all_cases("chart_type", ["line", "bar", "area"])
 def test_series_beyond_twelve_are_added_up(chart_type: str) -> None:
     rows = result(X_S_N, *((x, f"s{s}", 100 - s) for s in range(20) for x in "ab"), ("c", "s0", 1), ("c", "s19", None))
     made = chart(rows, **spec(chart_type, "x", "n", series="s"))
@@ -94,7 +93,7 @@ def test_what_is_joined_has_a_name_of_its_own() -> None:
     assert len(set(names)) == 12
 
 
-@pytest.mark.parametrize(("language", "other"), [("en", "other"), ("ru", "прочее"), ("zh", "其他")])
+@all_cases("language, other", [("en", "other"), ("ru", "прочее"), ("zh", "其他")])
 def test_notes_are_in_the_language_that_is_wanted(language: str, other: str) -> None:
     rows = result(X_S_N, *(("a", f"s{s}", s) for s in range(20)), truncated=True)
     made = chart(rows, language, **spec("bar", "x", "n", series="s"))
@@ -124,7 +123,7 @@ def test_points_of_series_beyond_twelve_are_joined_in_a_scatter() -> None:
 # Places
 
 
-@pytest.mark.parametrize("chart_type", ["line", "area"])
+@all_cases("chart_type", ["line", "area"])
 def test_long_lines_are_sampled_with_their_ends_and_extremes(chart_type: str) -> None:
     values = [1] * 5000
     values[1234], values[4321] = -7, 9

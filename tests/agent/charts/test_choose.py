@@ -5,6 +5,7 @@ import pytest
 
 from agent.charts.echarts import chart_of
 from agent.types import Result
+from tests.cases import all_cases
 
 
 def result(columns: dict[str, str], *rows: tuple[Any, ...]) -> Result:
@@ -18,7 +19,7 @@ def of_numbers(name: str, kind: str, *values: Any) -> Result:
     return result({name: kind, "orders": "integer"}, *((value, 10 * at) for at, value in enumerate(values)))
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "values",
     [
         ["2023", "2024"],
@@ -39,7 +40,7 @@ def test_periods_make_a_line(values: list[str]) -> None:
     assert chart["option"]["series"] == [{"name": "Orders", "type": "line", "data": [0, 10]}]
 
 
-@pytest.mark.parametrize("name", ["year", "Year", "order_year", "years", "год", "年份", "fiscal year"])
+@all_cases("name", ["year", "Year", "order_year", "years", "год", "年份", "fiscal year"])
 def test_columns_of_years_are_periods(name: str) -> None:
     chart = chart_of(of_numbers(name, "integer", 2022, 2023, None), "Orders")
 
@@ -47,7 +48,7 @@ def test_columns_of_years_are_periods(name: str) -> None:
     assert (chart["type"], chart["option"]["xAxis"]["name"].lower()) == ("line", name.replace("_", " ").lower())
 
 
-@pytest.mark.parametrize("name", ["yearly_orders", "midyear", "городов"])
+@all_cases("name", ["yearly_orders", "midyear", "городов"])
 def test_measures_whose_name_merely_holds_a_year_are_no_periods(name: str) -> None:
     chart = chart_of(result({"city": "string", name: "integer"}, ("Rome", 1200), ("Oslo", 1300)), "Orders")
 
@@ -140,9 +141,7 @@ def test_values_of_another_type_than_the_first_do_no_harm() -> None:
     assert chart["option"]["xAxis"]["data"] == ["2022", "unknown", "1.5"]
 
 
-@pytest.mark.parametrize(
-    "hostile", ["</script><script>alert(1)", "function () { return 1 }", "{c} | {b}\n\x00", "x" * 10_000]
-)
+@all_cases("hostile", ["</script><script>alert(1)", "function () { return 1 }", "{c} | {b}\n\x00", "x" * 10_000])
 def test_hostile_cells_stay_data(hostile: str) -> None:
     chart = chart_of(of_numbers("city", "string", hostile, "Oslo"), hostile)
 

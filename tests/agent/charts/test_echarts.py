@@ -6,8 +6,6 @@ import random
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from agent.charts.echarts import draw
 from tests.agent.charts.results import GOLDEN, HOSTILE, option, plot_spec, result, written
 from tests.cases import all_cases
@@ -26,7 +24,7 @@ def test_every_type_of_chart_has_a_golden_option() -> None:
     assert types == {"line", "bar", "pie", "scatter", "area", "heatmap", "box", "histogram"}
 
 
-@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+@all_cases("path", GOLDEN, ids=lambda path: path.stem)
 def test_option_is_the_golden_one_byte_for_byte(path: Path) -> None:
     case = json.loads(path.read_text(encoding="utf-8"))
     before = copy.deepcopy(case)
@@ -37,7 +35,7 @@ def test_option_is_the_golden_one_byte_for_byte(path: Path) -> None:
     assert case == before
 
 
-@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+@all_cases("path", GOLDEN, ids=lambda path: path.stem)
 def test_order_of_keys_changes_no_byte(path: Path) -> None:
     case = json.loads(path.read_text(encoding="utf-8"))
     for seed in range(5):
@@ -49,7 +47,7 @@ def test_order_of_keys_changes_no_byte(path: Path) -> None:
 # Texts of the data stay text
 
 
-@pytest.mark.parametrize("chart_type", ["line", "bar", "area", "heatmap", "scatter", "pie", "box"])
+@all_cases("chart_type", ["line", "bar", "area", "heatmap", "scatter", "pie", "box"])
 def test_markup_in_the_data_is_never_html(chart_type: str) -> None:
     rows = result(
         {HOSTILE: "string", "<b>series</b>": "string", "<i>n</i>": "integer"}, (HOSTILE, HOSTILE, 1), ("b", "c", 2)
@@ -84,7 +82,7 @@ def formatters(value: Any) -> list[str]:
 # Values
 
 
-@pytest.mark.parametrize(("fraction", "shown"), [(0.07, 7.0), (0.29, 29.0), (1, 100), (-0.005, -0.5), (None, None)])
+@all_cases("fraction, shown", [(0.07, 7.0), (0.29, 29.0), (1, 100), (-0.005, -0.5), (None, None)])
 def test_fractions_are_shown_in_percent_to_the_digit(fraction: Any, shown: Any) -> None:
     rows = result({"x": "string", "n": "float"}, ("a", fraction), ("b", 0.5))
 
@@ -120,8 +118,8 @@ def test_labels_are_text_and_null_is_a_dash() -> None:
 # Order
 
 
-@pytest.mark.parametrize(
-    ("kind", "values", "ordered"),
+@all_cases(
+    "kind, values, ordered",
     [
         ("integer", (10, 9, None), ["9", "10", "–"]),
         ("time", ("10:00:00", "09:30:00", None), ["09:30:00", "10:00:00", "–"]),

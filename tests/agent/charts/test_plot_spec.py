@@ -9,6 +9,7 @@ from agent.charts.plot_spec import PlotSpec, check_plot_spec, plot_spec_schema
 from agent.errors import PlotSpecInvalid, Retryable, SpecProblem
 from agent.types import Result
 from tests.agent.charts.results import GOLDEN, plot_spec, result, spec
+from tests.cases import all_cases
 
 ROWS = result(
     {"month": "string", "city": "string", "revenue": "integer", "cost": "float", "gone": "null"},
@@ -35,7 +36,7 @@ def breaks(given: Any) -> list[tuple[str, str]]:
 # The schema
 
 
-@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+@all_cases("path", GOLDEN, ids=lambda path: path.stem)
 def test_every_golden_spec_is_read(path: Path) -> None:
     case = json.loads(path.read_text(encoding="utf-8"))
 
@@ -47,8 +48,8 @@ def test_one_measure_or_several() -> None:
     assert plot_spec(spec("scatter", "month", ["cost", "revenue"]), ROWS).y == ("cost", "revenue")
 
 
-@pytest.mark.parametrize(
-    ("given", "path", "reason"),
+@all_cases(
+    "given, path, reason",
     [
         (spec("line", "month", "cost", colour="red"), "colour", "Extra inputs"),
         (spec("radar", "month", "cost"), "chart_type", "'heatmap'"),
@@ -72,7 +73,7 @@ def test_every_break_of_the_schema_is_said_at_once() -> None:
     assert [path for path, _ in breaks({"chart_type": "radar", "y": [], "size": 1})] == ["chart_type", "x", "y", "size"]
 
 
-@pytest.mark.parametrize("given", [None, [], "line", 3])
+@all_cases("given", [None, [], "line", 3])
 def test_what_is_no_mapping_is_refused(given: Any) -> None:
     assert [path for path, _ in breaks(given)] == [""]
 
@@ -90,8 +91,8 @@ def test_schema_lets_through_what_the_model_reads_and_nothing_more() -> None:
 # Against the result
 
 
-@pytest.mark.parametrize(
-    ("name", "nearest"),
+@all_cases(
+    "name, nearest",
     [("revenu", "revenue"), ("Revenue ", "revenue"), ("total_revenue", "revenue"), ("the city", "city")],
 )
 def test_unknown_column_is_said_with_the_nearest(name: str, nearest: str) -> None:
@@ -131,8 +132,8 @@ def test_measures_are_numbers() -> None:
     assert set(city[2]) == {"revenue", "cost"}
 
 
-@pytest.mark.parametrize(
-    ("given", "path", "reason"),
+@all_cases(
+    "given, path, reason",
     [
         (spec("pie", "city", ["revenue", "cost"]), "y", "a pie shows one measure"),
         (spec("heatmap", "city", ["revenue", "cost"], series="month"), "y", "a heatmap shows one measure"),
@@ -165,7 +166,7 @@ def test_result_without_rows_cannot_be_drawn() -> None:
     assert problems(rows, **spec("bar", "x", "n")) == [("spec", "the result has no rows to draw", ())]
 
 
-@pytest.mark.parametrize("chart_type", ["line", "bar", "area", "heatmap"])
+@all_cases("chart_type", ["line", "bar", "area", "heatmap"])
 def test_two_rows_for_one_place_would_have_to_be_guessed_at(chart_type: str) -> None:
     rows = result({"x": "string", "s": "string", "n": "integer"}, ("a", "b", 1), ("a", "c", 2), ("a", "b", 3))
     (problem,) = problems(rows, **spec(chart_type, "x", "n", series="s"))
@@ -177,12 +178,12 @@ def test_parts_of_a_pie_are_there_once() -> None:
     assert "several rows have the same 'city', such as Oslo" in problems(**spec("pie", "city", "revenue"))[0][1]
 
 
-@pytest.mark.parametrize("chart_type", ["scatter", "box"])
+@all_cases("chart_type", ["scatter", "box"])
 def test_points_and_boxes_may_share_their_x(chart_type: str) -> None:
     assert plot_spec(spec(chart_type, "city", "revenue"), ROWS)
 
 
-@pytest.mark.parametrize("chart_type", ["line", "bar", "area"])
+@all_cases("chart_type", ["line", "bar", "area"])
 def test_rows_that_another_column_tells_apart_need_it_as_series(chart_type: str) -> None:
     (problem,) = problems(**spec(chart_type, "city", "revenue"))
 
@@ -205,16 +206,14 @@ def test_histogram_has_a_column_of_numbers_and_no_measure() -> None:
     assert problems(chart_type="bar", x="city") == [("y", "a bar needs a column of numbers", ())]
 
 
-@pytest.mark.parametrize("values", [(1, -1), (0, 0), (None, None), (0, None)])
+@all_cases("values", [(1, -1), (0, 0), (None, None), (0, None)])
 def test_shares_are_above_nothing(values: tuple[Any, Any]) -> None:
     rows = result({"x": "string", "n": "integer"}, ("a", values[0]), ("b", values[1]))
 
     assert problems(rows, **spec("pie", "x", "n"))[0][:1] == ("y",)
 
 
-@pytest.mark.parametrize(
-    ("language", "begin"), [("en", "This chart cannot"), ("ru", "Такую диаграмму нельзя"), ("zh", "无法根据该结果")]
-)
+@all_cases("language, begin", [("en", "This chart cannot"), ("ru", "Такую диаграмму нельзя"), ("zh", "无法根据该结果")])
 def test_the_error_is_told_in_every_language_with_every_problem(language: Any, begin: str) -> None:
     with pytest.raises(PlotSpecInvalid) as caught:
         check_plot_spec(PlotSpec(chart_type="line", x="mont", y=("cots",)), ROWS)

@@ -8,6 +8,7 @@ from agent.conversation.follow_ups import is_follow_up
 from agent.conversation.format_changes import FormatChange, asks_for_format, format_change
 from agent.sources.source import Source
 from agent.types import Result
+from tests.cases import all_cases
 from tests.databases import make_database, open_url
 
 ROWS = [["Oslo", 1], ["Rome", 3], ["Bern", None], ["Lima", 9]]
@@ -37,8 +38,8 @@ def changed_rows(source: Source, question: str, sql: str) -> list[list[Any]]:
     return source.execute(changed.sql)["rows"]
 
 
-@pytest.mark.parametrize(
-    ("question", "form"),
+@all_cases(
+    "question, form",
     [
         ("as a chart", "plot"),
         ("And now as a bar chart", "plot"),
@@ -63,7 +64,7 @@ def test_another_form(source: Source, question: str, form: str) -> None:
     assert asks_for_format(question) and is_follow_up(question)
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "question", ["only the top two", "top 2", "just the first 2 rows", "только первые 2", "топ-2", "只看前2个", "前2"]
 )
 def test_fewer_rows_are_the_first_of_an_ordered_result(source: Source, question: str) -> None:
@@ -74,8 +75,8 @@ def test_fewer_rows_are_the_highest_where_there_is_no_order(source: Source) -> N
     assert changed_rows(source, "only the top two", ALL) == [["Lima", 9], ["Rome", 3]]
 
 
-@pytest.mark.parametrize(
-    ("sql", "cities"),
+@all_cases(
+    "sql, cities",
     [
         (f"{ORDERED} LIMIT 3", ["Oslo", "Rome"]),
         (f"{ORDERED} LIMIT 3 OFFSET 1", ["Rome", "Bern"]),
@@ -100,7 +101,7 @@ def test_which_figure_is_meant_has_to_be_clear(source: Source) -> None:
     assert change(source, "top 1", "SELECT city, orders, orders + 1 AS returns FROM cities") is None
 
 
-@pytest.mark.parametrize("sql", ["SELECT city FROM cities", f"{ALL} WHERE orders > 100"])
+@all_cases("sql", ["SELECT city FROM cities", f"{ALL} WHERE orders > 100"])
 def test_rows_without_a_figure_or_too_few_have_no_top(source: Source, sql: str) -> None:
     assert change(source, "top 2", sql) is None
 
@@ -114,7 +115,7 @@ def test_rows_without_a_figure_or_too_few_have_no_top(source: Source, sql: str) 
         ("按orders降序排列", ["Lima", "Rome", "Oslo", "Bern"]),
     ],
 )
-@pytest.mark.parametrize("sql", [ALL, ORDERED, f"{ALL} LIMIT 4", f"SELECT * FROM ({ALL}) AS c", f"{ALL} UNION {ALL}"])
+@all_cases("sql", [ALL, ORDERED, f"{ALL} LIMIT 4", f"SELECT * FROM ({ALL}) AS c", f"{ALL} UNION {ALL}"])
 def test_another_order_with_what_has_no_value_last(source: Source, question: str, cities: list[str], sql: str) -> None:
     assert [row[0] for row in changed_rows(source, question, sql)] == cities
 
@@ -124,13 +125,13 @@ def test_the_rows_of_a_limit_stay_the_same_in_another_order(source: Source) -> N
     assert changed_rows(source, "sort by city descending", f"{ORDERED} LIMIT 2 OFFSET 1") == [ROWS[1], ROWS[2]]
 
 
-@pytest.mark.parametrize("question", ["sort by price", "sorted by"])
+@all_cases("question", ["sort by price", "sorted by"])
 def test_an_order_that_the_rows_cannot_have(source: Source, question: str) -> None:
     assert change(source, question) is None
 
 
-@pytest.mark.parametrize(
-    ("dialect", "expected"),
+@all_cases(
+    "dialect, expected",
     [
         ("postgres", "SELECT a, b FROM t ORDER BY 2 DESC NULLS LAST LIMIT 1"),
         ("mysql", "SELECT a, b FROM t ORDER BY 2 DESC LIMIT 1"),
@@ -144,8 +145,7 @@ def test_each_dialect_places_null_last(dialect: str, expected: str) -> None:
     assert changed and changed.sql == expected
 
 
-@pytest.mark.parametrize(
-    "question",
+@all_cases("question",
     ["and in 2024?", "only the top three customers of Oslo", "top products", "as a chart for 2024", "the first of May",
      "chart of the orders", "as a revenue chart", "top 0", "top 5"],
 )  # fmt: skip
@@ -153,8 +153,7 @@ def test_a_question_that_asks_for_more(source: Source, question: str) -> None:
     assert change(source, question, ORDERED) is None and (question[:4] == "top " or not asks_for_format(question))
 
 
-@pytest.mark.parametrize(
-    "question",
+@all_cases("question",
     ["And in 2024?", "only those from Oslo", "show two decimals", "rounded to two decimals",
      "округли до двух знаков", "保留两位小数", "only the names",
      "what about last year?", "How many of them are paid?", "by month",
@@ -165,8 +164,7 @@ def test_leaning(question: str) -> None:
     assert is_follow_up(question)
 
 
-@pytest.mark.parametrize(
-    "question",
+@all_cases("question",
     ["How many orders are there?", "List the regions", "Which region had the highest revenue in 2024?",
      "Who sold most?", "List the customers and their orders", "For each region, give the number of its customers",
      "按城市统计每个月的销售总额是多少", "По каждому региону покажи число клиентов и сумму их заказов",

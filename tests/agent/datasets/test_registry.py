@@ -1,6 +1,8 @@
 """Files and datasets are stored by content, visible to other processes, and removed when deleted."""
 
 import io
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pandas as pd
 import pytest
@@ -29,6 +31,22 @@ def test_the_same_content_is_the_same_file_and_dataset(registry) -> None:
     assert first == second
     assert registry.create(first) == registry.create(second, LoadOptions(header_row=1))
     assert len(registry.datasets()) == 1
+
+
+def test_a_file_that_is_loaded_several_times_at_once_is_one_dataset(registry) -> None:
+    file_id = add(registry)
+    begin = threading.Barrier(4, timeout=60)
+
+    def load(_: int) -> Dataset:
+        begin.wait()
+        return registry.create(file_id)
+
+    with ThreadPoolExecutor(4) as pool:
+        first, *others = pool.map(load, range(4))
+
+    assert others == [first] * 3
+    assert registry.datasets() == [first]
+    assert rows_of(registry, first) == [["Kazan", 1], ["Tver", 2]]
 
 
 def test_sheet_and_header_row_make_another_dataset(registry) -> None:

@@ -8,6 +8,7 @@ from agent.embedded.compact import compact
 from agent.embedded.expand import expand
 from agent.embedded.prompts import describe_briefly
 from agent.schema.catalog import Catalog, Column, ForeignKey, Table
+from tests.cases import all_cases
 
 
 def _columns(*names: str) -> tuple[Column, ...]:
@@ -93,12 +94,12 @@ def test_an_ordinary_statement_is_said_compactly(ordinary: str, compacted: str) 
     assert compact(ordinary, CATALOG) == compacted
 
 
-@pytest.mark.parametrize("compacted", [pair[1] for pair in PAIRS if "QUALIFY" not in pair[1]])
+@all_cases("compacted", [pair[1] for pair in PAIRS if "QUALIFY" not in pair[1]])
 def test_what_is_expanded_is_said_in_the_same_way_again(compacted: str) -> None:
     assert compact(expand(compacted, CATALOG), CATALOG) == compacted
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "sql",
     [
         "SELECT a.name FROM teams a JOIN teams b ON a.city = b.city",
@@ -150,8 +151,8 @@ def test_days_between_two_dates_are_said_by_every_dialect() -> None:
     assert "JULIANDAY" not in expand(text, replace(CATALOG, dialect="postgres"))
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
+@all_cases(
+    "text, reason",
     [
         ("FROM matches JOIN teams SELECT teams.name", "no foreign key, or more than one"),
         ("FROM matches JOIN players SELECT players.born", "no foreign key"),

@@ -2,11 +2,10 @@
 
 from dataclasses import replace
 
-import pytest
-
 from agent.embedded.shape import Shape, shape_of
 from agent.queryspec.spec import Bucket
 from agent.schema.catalog import Column, Table
+from tests.cases import all_cases
 
 _TYPES = {"name": "VARCHAR", "number": "DOUBLE", "date": "DATE"}
 
@@ -26,8 +25,8 @@ def month(column: str) -> Bucket:
     return Bucket(col=column, by="month")
 
 
-@pytest.mark.parametrize(
-    ("columns", "question", "expected"),
+@all_cases(
+    "columns, question, expected",
     [
         (STAFF, "What is the average salary in each team?", Shape(("Team",), ("avg",), ("Salary",))),
         (STAFF, "total salary per team and city", Shape(("Team", "City"), ("sum",), ("Salary",))),
@@ -49,7 +48,7 @@ def test_what_is_said_is_read(columns: Table, question: str, expected: Shape) ->
     assert replace(shape_of(question, columns), takes_all=False) == expected
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "question",
     [
         "List the names and the teams",
@@ -91,8 +90,8 @@ def test_a_period_needs_the_one_column_of_dates() -> None:
     assert shape_of("total amount by month", two).group_by == ()
 
 
-@pytest.mark.parametrize(
-    ("question", "bounds"),
+@all_cases(
+    "question, bounds",
     [
         ("How many people earn more than 3000?", (">",)),
         ("teams with at least 5 people", (">=",)),
@@ -108,8 +107,8 @@ def test_a_comparison_tells_its_operator(question: str, bounds: tuple[str, ...])
     assert shape_of(question, STAFF).bounds == bounds
 
 
-@pytest.mark.parametrize(
-    ("question", "takes_all"),
+@all_cases(
+    "question, takes_all",
     [
         ("total salary by team", True),
         ("the 3 largest teams", False),

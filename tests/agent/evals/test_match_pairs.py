@@ -14,6 +14,7 @@ from agent.evals.match import execution_match, row_hashes
 from agent.evals.options import MatchRule
 from agent.sources.source import Source
 from agent.types import Limits
+from tests.cases import all_cases
 from tests.databases import open_url, url
 
 FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "match"
@@ -35,9 +36,9 @@ def fruit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Source]:
 
 
 @pytest.mark.parametrize("rule", MatchRule)
-@pytest.mark.parametrize("pair", [pytest.param(pair, id=f"{topic}: {pair['case']}") for topic, pair in PAIRS])
+@all_cases("topic, pair", PAIRS, ids=lambda case: f"{case[0]}: {case[1]['case']}")
 def test_a_pair_has_the_verdict_that_was_written_beside_it(
-    fruit: Source, pair: dict[str, Any], rule: MatchRule
+    fruit: Source, topic: str, pair: dict[str, Any], rule: MatchRule
 ) -> None:
     assert execution_match(fruit, pair["reference"], pair["answer"], rule) is pair[rule]
 
@@ -52,7 +53,7 @@ def test_there_are_pairs_of_every_kind_and_each_rule_is_once_the_milder_one() ->
     }
 
 
-@pytest.mark.parametrize(("reference", "error"), [("SELECT title FROM fruit", NamesUnknown), (SLOW, StatementTimeout)])
+@all_cases("reference, error", [("SELECT title FROM fruit", NamesUnknown), (SLOW, StatementTimeout)])
 def test_a_reference_that_does_not_run_is_an_error_and_no_verdict(
     fruit: Source, reference: str, error: type[Exception]
 ) -> None:

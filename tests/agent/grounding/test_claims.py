@@ -69,8 +69,8 @@ def test_claims_are_bound_to_names_metrics_and_units(text: str, claims: list[str
     assert wrong(text) == claims
 
 
-@pytest.mark.parametrize(
-    ("text", "claims"),
+@all_cases(
+    "text, claims",
     [
         ("The North rose from 90 in 2022 to 110 in 2023.", []),
         ("The South rose from 70 in 2022 to 60 in 2023.", ["rose"]),
@@ -92,9 +92,7 @@ def test_reason_names_whose_figure_it_is() -> None:
     assert objection.reason == "the rows have it for revenue eur of North"
 
 
-@pytest.mark.parametrize(
-    "text", ["In total 245 was earned.", "There are three regions.", "The West has the most orders."]
-)
+@all_cases("text", ["In total 245 was earned.", "There are three regions.", "The West has the most orders."])
 def test_rows_that_were_cut_off_support_no_claim_of_all(text: str) -> None:
     cut = table(["region", "orders"], ["North", 100], ["South", 25], ["West", 120], truncated=True)
 
@@ -124,8 +122,8 @@ def test_computed_facts_are_bounded_and_careful() -> None:
     assert computed_facts([table(["n"], [1])], "") == ""
 
 
-@pytest.mark.parametrize(
-    ("text", "claims"),
+@all_cases(
+    "text, claims",
     [
         ("Last week 40 orders arrived.", []),
         ("Last month 40 orders arrived.", ["Last month"]),
@@ -136,8 +134,8 @@ def test_periods_relative_to_today_are_those_of_the_question(text: str, claims: 
     assert wrong(text, table(["orders"], [40]), "How many orders arrived last week?") == claims
 
 
-@pytest.mark.parametrize(
-    ("text", "claims"),
+@all_cases(
+    "text, claims",
     [
         ("The flight was 3 hours 35 minutes late.", []),
         ("The flight was 3 hours 45 minutes late.", ["3 hours 45"]),
@@ -157,8 +155,8 @@ CLUBS = table(["club", "wins", "losses"], ["Harwick", 20, 4], ["Varley", 6, 18],
 TICKETS = table(["priority", "tickets", "avg_hours"], ["High", 10, 9.2], ["Medium", 30, 27.6])
 
 
-@pytest.mark.parametrize(
-    ("text", "result", "claims"),
+@all_cases(
+    "text, result, claims",
     [
         ("Distance fell for two months running.", TRIPS, []),
         ("Barley fell from 2,415 to 2,100 tonnes.", HARVEST, ["fell"]),
@@ -186,8 +184,8 @@ def test_claims_are_bound_across_columns_and_sentences(text: str, result: Result
 TEAMS = table(["team", "headcount", "leavers", "avg_salary_gbp"], ["Support", 96, 30, 31900], ["Legal", 12, 0, 81500])
 
 
-@pytest.mark.parametrize(
-    ("text", "claims"),
+@all_cases(
+    "text, claims",
     [
         ("Support employs 96 people.", []),
         ("В Support работает 96 человек.", []),
@@ -202,8 +200,8 @@ def test_metrics_are_known_by_other_words_of_any_language(text: str, claims: lis
     assert wrong(text, TEAMS, "") == claims
 
 
-@pytest.mark.parametrize(
-    ("text", "result", "claims"),
+@all_cases(
+    "text, result, claims",
     [
         (
             "Pads sold 640,000 copies in 2022.",
@@ -263,7 +261,7 @@ def test_each_figure_of_a_list_belongs_to_the_name_beside_it(language: str, text
     assert wrong(swapped, LISTED[language], question[language]) == [two, one]
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "text",
     [
         "Total revenue was 245 euros – North 120, South 80 and West 45.",

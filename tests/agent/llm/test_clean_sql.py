@@ -257,12 +257,12 @@ def test_any_text_is_an_answer_or_a_value_error(text: str) -> None:
         "* FROM users",
     ],
 )
-@pytest.mark.parametrize("wrapped", ["{}", "```sql\n{}\n```", "  {}\n"])
+@all_cases("wrapped", ["{}", "```sql\n{}\n```", "  {}\n"])
 def test_a_missing_select_is_added(text: str, wrapped: str) -> None:
     assert clean_sql(wrapped.format(text)) == f"SELECT {text.rstrip(';')}"
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "text",
     [
         "I cannot answer this FROM the data",

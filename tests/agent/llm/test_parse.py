@@ -112,7 +112,7 @@ def test_what_cannot_be_read_says_why(text: str, problem: str) -> None:
         read_answer(text, GeneratedSQL)
 
 
-@pytest.mark.parametrize("schema", [Tables, ColumnSelection, SQLValidation, NarratedAnswer])
+@all_cases("schema", [Tables, ColumnSelection, SQLValidation, NarratedAnswer])
 def test_only_a_statement_may_come_without_json(schema: Any) -> None:
     with pytest.raises(ValueError, match="no JSON object"):
         read_answer("SELECT 1", schema)
@@ -139,7 +139,7 @@ NONSENSE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", NONSENSE)
+@all_cases("text", NONSENSE)
 def test_long_nonsense_ends(text: str) -> None:
     try:
         read_answer(text * 5_000, GeneratedSQL)

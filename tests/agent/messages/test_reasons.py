@@ -16,6 +16,7 @@ from agent.core.failure import client_failure, error_info, error_of, failure_of,
 from agent.errors import BY_CODE, DatasphinxError, ExampleInvalid, FileUnreadable, SqlNotGenerated, StatementFailed
 from agent.messages import LANGUAGES, TEXTS, Language, Message, render
 from agent.settings import Settings
+from tests.cases import all_cases
 from tests.source_files import nodes, trees
 
 TEXT_FACTS = ("reason", "problems", "findings", "unknown", "rights", "limit", "what")
@@ -64,7 +65,7 @@ def every_reason() -> tuple[Message, ...]:
     return tuple(Message(code, **facts_of(code, reason="it broke", error="it broke")) for code in REASONS)
 
 
-@pytest.mark.parametrize("language", ["ru", "zh"])
+@all_cases("language", ["ru", "zh"])
 def test_every_reason_has_no_english_words(language: Language) -> None:
     english = {}
     for code in REASONS:
@@ -76,7 +77,7 @@ def test_every_reason_has_no_english_words(language: Language) -> None:
 
 
 @pytest.mark.parametrize("language", ["ru", "zh"])
-@pytest.mark.parametrize("error", list(BY_CODE.values()), ids=lambda error: error.code)
+@all_cases("error", list(BY_CODE.values()), ids=lambda error: error.code)
 def test_every_error_with_every_reason_has_no_english_words(error: type[DatasphinxError], language: Language) -> None:
     has_number = re.search(r"\{limit:", TEXTS["en"][error.code])
     facts = facts_of(
@@ -86,7 +87,7 @@ def test_every_error_with_every_reason_has_no_english_words(error: type[Datasphi
     assert english_words(render(error.code, language, **facts)) == []
 
 
-@pytest.mark.parametrize("language", ["ru", "zh"])
+@all_cases("language", ["ru", "zh"])
 def test_text_of_a_database_is_quoted(language: Language) -> None:
     error = StatementFailed("no such column: spend")
 

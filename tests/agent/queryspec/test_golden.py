@@ -10,10 +10,11 @@ from agent.errors import QuerySpecInvalid
 from agent.queryspec.compile import run
 from agent.queryspec.spec import read_spec
 from agent.sources.source import Source
+from tests.agent.queryspec.naive import rows_of
 from tests.agent.queryspec.tables import datasets, loaded
 from tests.cases import all_cases
 from tests.fixtures import read_pairs
-from tests.query_spec_fixtures import FOLDER, compiled_for_all, expected, given
+from tests.query_spec_fixtures import FOLDER, compiled_for_all, given
 
 GOLDEN = sorted(path.stem for path in FOLDER.glob("*.json"))
 
@@ -43,8 +44,11 @@ def test_sql_and_values_are_as_written(name: str) -> None:
 @every_spec
 def test_rows_are_those_of_plain_python(name: str) -> None:
     golden = content(name)
+    columns, rows = rows_of(*given(golden))
 
-    assert golden == expected(*given(golden))
+    assert golden["rows"] == rows
+    # Where there are no rows, the engines tell the columns.
+    assert golden["columns"] == columns or not rows
 
 
 @pytest.fixture(

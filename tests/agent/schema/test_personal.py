@@ -1,12 +1,11 @@
 """Columns whose values look personal, by their values or their names."""
 
-import pytest
-
 from agent.schema.personal import personal_kind
+from tests.cases import all_cases
 
 
-@pytest.mark.parametrize(
-    ("kind", "values"),
+@all_cases(
+    "kind, values",
     [
         ("e-mail addresses", ("ann@example.org", "Bob.B@mail.example.com")),
         ("URLs", ("https://example.org/a?b=1", "www.example.org/x")),
@@ -21,8 +20,8 @@ def test_values_of_a_pattern(kind: str, values: tuple[str, ...]) -> None:
     assert personal_kind("t", "x", values) == kind
 
 
-@pytest.mark.parametrize(
-    ("table", "column", "values", "kind"),
+@all_cases(
+    "table, column, values, kind",
     [
         ("t", "phone", ("555 12 34", "5551234"), "phone numbers"),
         ("t", "homeAddress", ("Rose Cottage, Little Hampton",), "postal addresses"),
@@ -38,8 +37,8 @@ def test_a_column_of_a_name(table: str, column: str, values: tuple[str, ...], ki
     assert personal_kind(table, column, values) == kind
 
 
-@pytest.mark.parametrize(
-    ("table", "column", "values"),
+@all_cases(
+    "table, column, values",
     [
         ("products", "name", ("Desk", "Chair")),
         ("car_makers", "FullName", ("American Motor Company",)),

@@ -140,8 +140,9 @@ def test_a_silent_run_is_kept_alive(cache_dir: Path, monkeypatch: pytest.MonkeyP
         assert [kind for kind, _ in events_of(lines)][-1] == "output"
 
 
-def test_the_progress_of_reading_a_large_schema(tmp_path: Path) -> None:
-    sources = {"large": {"url": url(many_tables(tmp_path, 2000)), "allow_writable_account": True}}
+def test_the_progress_of_reading_a_large_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agent.sources.reflect._CHUNK_SIZE", 200)
+    sources = {"large": {"url": url(many_tables(tmp_path, 200)), "allow_writable_account": True}}
     answers = {
         "GeneratedSQL": [{**COUNT, "sql": "SELECT COUNT(*) FROM planets"}],
         "TableSelection": [{"tables": ["planets"]}],
@@ -150,7 +151,7 @@ def test_the_progress_of_reading_a_large_schema(tmp_path: Path) -> None:
     with serving(tmp_path / "cache", answers, sources=sources, clarify="never") as server:
         first, second = (stream(server, question="How many planets are there?") for _ in range(2))
     waits = [data for kind, data in first if kind == "waiting"]
-    assert waits == [{"for": "reading_schema", "done": done, "total": 2001} for done in (0, 2000, 2001)]
+    assert waits == [{"for": "reading_schema", "done": done, "total": 201} for done in (0, 200, 201)]
     assert first[0][0] == "waiting"
     assert first[-1][1]["value"] == second[-1][1]["value"] == 2
     assert "waiting" not in [kind for kind, _ in second]

@@ -36,10 +36,11 @@ def test_names_of_types_are_read_without_a_dialect_for_each_column(
     assert types == ["INTEGER", "VARCHAR(20)", "DECIMAL(10, 2)"]
 
 
-def test_progress_is_told_up_to_the_end(tmp_path: Path) -> None:
+def test_progress_is_told_up_to_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agent.sources.reflect._CHUNK_SIZE", 20)
     told: list[tuple[int, int]] = []
-    reflect(Database(url(many_tables(tmp_path, 2000))), progress=lambda done, total: told.append((done, total)))
-    assert told == [(0, 2001), (2000, 2001), (2001, 2001)]
+    reflect(Database(url(many_tables(tmp_path, 45))), progress=lambda done, total: told.append((done, total)))
+    assert told == [(0, 46), (20, 46), (40, 46), (46, 46)]
 
 
 def test_a_view_that_fails_is_left_out_with_a_warning(tmp_path: Path) -> None:

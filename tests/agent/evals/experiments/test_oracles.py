@@ -21,6 +21,7 @@ from agent.llm.scripted import Scripted, ScriptedModel
 from agent.settings import Settings
 from agent.sources.source import Source
 from tests.agent.evals.experiments.turns import call
+from tests.cases import all_cases
 
 Ask = Callable[..., Question]
 GOLD = "SELECT name FROM product WHERE price > 2.9"
@@ -142,7 +143,7 @@ def test_what_cannot_be_used_is_none_of_these(question: Ask, shop: Source, setti
     assert by_model(question(GOLD), asked("a", "b"), shop, settings, *said)[0].answer == NONE_OF_THESE
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "words",
     [
         "SELECT name FROM product",
@@ -163,7 +164,7 @@ def test_sql_is_seen(words: str) -> None:
     assert reveals_sql(words, "SELECT product.name FROM product WHERE price > 2.9 ORDER BY price")
 
 
-@pytest.mark.parametrize(
+@all_cases(
     "words",
     [
         "the second one",

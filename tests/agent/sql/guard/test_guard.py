@@ -54,7 +54,7 @@ def test_a_query_turned_into_a_write_is_refused(query: str) -> None:
 
 @pytest.mark.benchdata
 @pytest.mark.skipif(not GUARD_DATA.is_dir(), reason="the guard corpus is not beside the project")
-@pytest.mark.parametrize(("corpus", "schema"), [("corpus", "schema"), ("corpus2", "schema2")])
+@all_cases("corpus, schema", [("corpus", "schema"), ("corpus2", "schema2")])
 def test_corpus(corpus: str, schema: str) -> None:
     """Only statements that merely consume resources may pass; `test_read_only_sessions` runs them under limits."""
     allowed = json.loads((GUARD_DATA / f"{schema}.json").read_text(encoding="utf-8"))["allowed_tables"]
@@ -109,8 +109,8 @@ def test_a_statement_is_parsed_once_as_written_and_once_as_printed(monkeypatch: 
     assert parsed == ["select  id from orders where id = 4712", "SELECT id FROM orders WHERE id = 4712"]
 
 
-@pytest.mark.parametrize(
-    ("dialect", "sql"),
+@all_cases(
+    "dialect, sql",
     [
         (
             "postgres",
@@ -128,9 +128,7 @@ def test_the_text_of_a_string_stays_a_string(dialect: str, sql: str) -> None:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-@pytest.mark.parametrize(
-    "sql", ["SELECT", "SELECT FROM t", "SELECT a FROM t UNION ALL SELECT", "SELECT * FROM (SELECT FROM t) AS x"]
-)
+@all_cases("sql", ["SELECT", "SELECT FROM t", "SELECT a FROM t UNION ALL SELECT", "SELECT * FROM (SELECT FROM t) AS x"])
 def test_a_select_without_columns_is_refused(dialect: str, sql: str) -> None:
     assert "a SELECT has to name the columns of its result" in {
         finding.explanation for finding in check(sql, dialect, {"t"})
