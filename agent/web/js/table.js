@@ -36,7 +36,7 @@ export function tableView(table, sql, { title = "", path = null } = {}) {
 
 function head(name, column, shown, redraw) {
   const button = make("button", { type: "button", class: "sort" }, make("bdi", {}, name));
-  const cell = make("th", { scope: "col", class: shown.kinds[column].isNumeric ? "number" : null }, button);
+  const cell = make("th", { scope: "col", "aria-label": name, class: shown.kinds[column].isNumeric ? "number" : null }, button);
   cell.append(widthSeparator(cell, name));
   say(button, "sort_by", { name }, "title");
   button.addEventListener("click", () => {

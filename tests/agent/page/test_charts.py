@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 
 CHARTS = sorted((ROOT / "tests/fixtures/charts").glob("*.json"))
 SHOW = """async (option) => {
-  const { chartView } = await import("./static/js/chart.js");
+  const { chartView } = await import(document.querySelector("link[href$='/js/chart.js']").href);
   document.body.classList.add("talking");
   document.getElementById("turns").replaceChildren(chartView({ type: "chart", option }));
 }"""
@@ -51,8 +51,10 @@ FAINT = """() => {
 DRAWN = """async ([option, language]) => {
   document.querySelector("#language").value = language;
   document.querySelector("#language").dispatchEvent(new Event("change"));
-  const { chartView } = await import("./static/js/chart.js");
-  const echarts = await import("./static/vendor/echarts/echarts.esm.min.mjs");
+  while (document.documentElement.lang !== language) await new Promise(requestAnimationFrame);
+  const { href } = document.querySelector("link[href$='/js/chart.js']");
+  const { chartView } = await import(href);
+  const echarts = await import(new URL("../vendor/echarts/echarts.esm.min.mjs", href));
   const draw = CanvasRenderingContext2D.prototype.fillText;
   const texts = new Set();
   CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {

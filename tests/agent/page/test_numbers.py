@@ -24,10 +24,12 @@ KINDS = (
 SHOWN = """async ([value, language]) => {
   document.querySelector("#language").value = language;
   document.querySelector("#language").dispatchEvent(new Event("change"));
-  return (await import("./static/js/numbers.js")).numberText(value);
+  while (document.documentElement.lang !== language) await new Promise(requestAnimationFrame);
+  return (await import(document.querySelector("link[href$='/js/numbers.js']").href)).numberText(value);
 }"""
 CHARTED = """async (option) => {
-  const { xAxis, yAxis, tooltip } = (await import("./static/js/chart.js")).inLanguage(option);
+  const { inLanguage } = await import(document.querySelector("link[href$='/js/chart.js']").href);
+  const { xAxis, yAxis, tooltip } = inLanguage(option);
   const shown = tooltip.valueFormatter([1234, "<b>"]);
   return [xAxis.axisLabel.formatter(2024), yAxis.axisLabel.formatter(12345.5), shown];
 }"""
