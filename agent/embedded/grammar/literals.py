@@ -69,6 +69,12 @@ _MONEY = re.compile(
     r"金额|收入|营收|销售额|营业额|利润|成本|价|元|钱|花",
     re.IGNORECASE,
 )
+_AMOUNT = re.compile(
+    r"\b(?:revenues?|turnover|takings|profits?|earnings|expenses|spending|how much (?:money|did))\b|"
+    r"\bsales(?= (?:in|by|per|for|of|from|during|since|last|this|each)\b|\s*[?.,]|\s*$)|"
+    r"выручк|оборот|прибыл|расход|затрат|сколько денег|на какую сумму|收入|营收|销售额|营业额|利润|成本|金额",
+    re.IGNORECASE,
+)
 _QUOTED = re.compile(r"\"([^\"]+)\"|“([^”]+)”|«([^»]+)»|「([^」]+)」|(?<!\w)['‘]([^'’]+)['’](?!\w)")
 _AROUND = re.compile(r"^\W+|\W+$")
 _MARKS = " \t\"'`´‘’“”«».,;:!?"
@@ -170,7 +176,7 @@ def asks_for_units(question: str) -> bool:
 
 def asks_for_money(question: str) -> bool:
     """Return whether `question` asks for an amount of money and not for a number of rows, such as "how many sales"."""
-    return _MONEY.search(question) is not None and not HOW_MANY.search(question) and not NUMBER_OF.search(question)
+    return _AMOUNT.search(question) is not None and not HOW_MANY.search(question) and not NUMBER_OF.search(question)
 
 
 def texts_in(question: str, schema: Collection[str]) -> Iterator[str]:
