@@ -19,7 +19,6 @@ from agent.grounding.date_ranges import date_range_of
 from agent.llm.client import ModelClient
 from agent.messages import Language, Message, language_of
 from agent.queryspec.columns import TIMES
-from agent.record.step import note
 from agent.retrieval.linked_values import linked_values
 from agent.schema.words import words
 from agent.sources.source import Source
@@ -77,8 +76,6 @@ def _generate_query(
     stored = [value.value for value in values]
     shape, constraints = shape_of(question, table), constraints_of(without_rounding(question), stored)
     figures = [figure for figure in constraints.figures if figure != str(shape.limit)]
-    if dates:
-        note(f"dates from the question: {dates.days}")
     narrowed = narrowed_schema(table, shape, filters=bool(stored or figures), values=bool(stored))
     schema = ("QuerySpec", narrowed)
     count = model.embedded.candidates if model.embedded else 1

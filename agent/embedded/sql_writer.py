@@ -20,7 +20,6 @@ from agent.generation.attempt import WrittenSql
 from agent.generation.definitions import relevant_knowledge
 from agent.grounding.date_ranges import date_range_of
 from agent.llm.client import ModelClient
-from agent.record.step import note
 from agent.retrieval.linked_values import LinkedValue, coded_values, linked_values
 from agent.sources.source import Source
 from agent.sql.compare import canonical_sql
@@ -149,7 +148,6 @@ def write_statement(
     measures = list(_measures(defined)) if asks_for_money(question) else ()
     constraints = replace(constraints, definitions=defined.names, measures=measures)
     if dates:
-        note(f"dates from the question: {dates.days}")
         constraints = replace(constraints, figures=[figure for figure in constraints.figures if figure != dates.year])
     if options.candidates == 1 or state.get("sql_only"):
         # Several candidates are compared by their results.

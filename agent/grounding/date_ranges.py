@@ -25,9 +25,6 @@ class Days(NamedTuple):
     start: date | None
     end: date | None
 
-    def __str__(self) -> str:
-        return f"from {self.start or 'the first'} until before {self.end or 'the end'}"
-
 
 @dataclass(frozen=True)
 class DateRange:

@@ -60,11 +60,10 @@ def test_the_most_likely_statement_answers(embedded: Agent) -> None:
 
 def test_dates_of_the_question_are_applied_to_the_statement(embedded: Agent) -> None:
     agent = embedded(likely(IN_2025, 0.9))
-    output, notes = audited(agent, "How many orders were placed on 5 May 2025?")
+    output = agent.ask("How many orders were placed on 5 May 2025?")
 
     assert "ordered_on >= '2025-05-05' AND ordered_on < '2025-05-06'" in output["sql"]
     assert "How many orders were placed in 2025?" in agent.model.calls[0].prompt
-    assert any("from 2025-05-05 until before 2025-05-06" in note for note in notes)
 
 
 def test_statement_without_the_dates_of_the_question_loses_or_is_unsure(embedded: Agent) -> None:
