@@ -27,6 +27,7 @@ from agent.evals.datasets import Dataset, Question, find_databases, read_questio
 from agent.evals.reliability import auroc, calibration_error, risk_coverage
 from agent.evals.report import Outcome, Report, progress_bar
 from agent.evals.run import evaluate, evaluation_settings
+from agent.generation.confidence import StandardConfidence
 from agent.sample.shop import shop_path
 from agent.services import Services
 from agent.settings import Settings
@@ -80,7 +81,10 @@ def main() -> None:
         if all(outcome.confidence is None for outcome in report.outcomes):
             print("  no confidence: the tier has no calibration")
         else:
-            _print_reliability(report.outcomes)
+            calibration = shipped_calibration(settings.embedded_model, "statement")
+            _print_reliability(
+                report.outcomes, calibration.threshold if calibration else StandardConfidence().threshold
+            )
         for outcome in report.outcomes if asked.wrong else ():
             if not outcome.match:
                 print(f"  {outcome.id} ({outcome.confidence}): {outcome.sql or outcome.reason}")
@@ -143,12 +147,11 @@ def _ask(
         return evaluate(questions, databases, lambda _: services, on_progress)
 
 
-def _print_reliability(outcomes: Sequence[Outcome]) -> None:
+def _print_reliability(outcomes: Sequence[Outcome], threshold: float) -> None:
     """Print what is presented as confident, calibration error, AUROC, and a table of coverage and risk.
 
     Questions without an answer count as wrong.
     """
-    threshold = shipped_calibration("statement").threshold
     confident = [outcome.match for outcome in outcomes if (outcome.confidence or 0.0) >= threshold]
     wrong = confident.count(False)
     print(
