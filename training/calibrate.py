@@ -197,10 +197,7 @@ def main() -> None:
     observations = [Observation(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
     known = {(seen.task, seen.database, seen.question) for seen in observations}
     with path.open("a", encoding="utf-8") as file:
-        folder, limit, tier = options.out, options.limit, options.model
-        for seen in observe(
-            folder, options.schemas, options.questions, limit, options.seed, known, tier, options.tasks
-        ):
+        for seen in observe(options, known):
             file.write(json.dumps(asdict(seen), ensure_ascii=False) + "\n")
             file.flush()
             observations.append(seen)
