@@ -92,8 +92,8 @@ def roles_of(model_of: Callable[[ModelRole], ModelClient], settings: Settings) -
     from agent.embedded.sql_writer import EmbeddedSqlWriter
     from agent.embedded.tiers import TIERS
 
-    options = generator.embedded or EmbeddedOptions()
-    is_trained = options.adapter and TIERS[settings.embedded_model].is_trained
+    options, tier = generator.embedded or EmbeddedOptions(), TIERS[settings.embedded_model]
+    is_trained = options.adapter and tier.is_trained
     roles = replace(
         standard,
         linker=IndexLinker(),
@@ -101,11 +101,11 @@ def roles_of(model_of: Callable[[ModelRole], ModelClient], settings: Settings) -
         ambiguity_reviewer=EmbeddedAmbiguityReviewer(generator, options, is_trained),
         calls_tools=False,
     )
-    if not is_trained:
+    if is_trained != tier.is_trained:
+        # The calibrations are those of the model with its adapter.
         return roles
-    # The calibrations are those of the model with the adapter.
-    statement, spec = shipped_calibration("statement"), shipped_calibration("query_spec")
-    return replace(roles, confidence=statement, spec_confidence=spec)
+    statement, spec = (shipped_calibration(tier.name, task) for task in ("statement", "query_spec"))
+    return replace(roles, confidence=statement or roles.confidence, spec_confidence=spec or roles.spec_confidence)
 
 
 def connect_model(

@@ -20,7 +20,8 @@ from sqlalchemy import URL
 from agent.analyst import Analyst, build_analyst
 from agent.answers.confidence import with_result
 from agent.embedded.compact import quoted
-from agent.embedded.confidence import Calibration, Task, features_of, write_calibrations
+from agent.embedded.confidence import Calibration, Task, calibration_path, features_of, write_calibrations
+from agent.embedded.tiers import TIERS
 from agent.evals.match import matches
 from agent.evals.reliability import risk_coverage
 from agent.generation.attempt import is_blank
@@ -100,23 +101,18 @@ def _logistic_regression(features: Floats, is_right: Floats) -> Floats:
     return weights
 
 
-def observe(
-    folder: Path,
-    schemas: Path,
-    questions: Path,
-    limit: int,
-    seed: int,
-    known: Collection[tuple[Task, str, str]] = (),
-) -> Iterator[Observation]:
-    """Yield the answers to at most `limit` questions for each task, over the kept-apart databases with made-up rows.
+def observe(options: argparse.Namespace, known: Collection[tuple[Task, str, str]] = ()) -> Iterator[Observation]:
+    """Yield the answers to at most `options.limit` questions for each task, over the kept-apart databases.
 
-    Those `known`, by task, database and question, are counted but not asked again. Questions whose reference returns
-    nothing are left out. Query specs are asked for if the statement has an equivalent one; its table is then a file.
+    The databases in `options.out` have made-up rows. Questions `known`, by task, database and question, are counted but
+    not asked again. Questions whose reference returns nothing are left out. Query specs are asked for if the statement
+    has an equivalent one; its table is then a file.
     """
-    services = Services(_SETTINGS, embedded=EmbeddedOptions())
+    settings = Settings(llm_base_url=None, llm_api_key=None, record=False, embedded_model=options.model)
+    services = Services(settings, embedded=EmbeddedOptions())
     agent, analyst = build_graph(services), build_analyst(services)
     counts = dict.fromkeys(_TASKS, 0)
-    for database, path, gold in _questions(folder, schemas, questions, seed):
+    for database, path, gold in _questions(options.out, options.schemas, options.questions, options.seed):
         url = URL.create("sqlite", database=str(path.absolute())).render_as_string()
         source = services.source(url)
         reference = source.execute(gold.sql)
@@ -129,9 +125,11 @@ def observe(
         if spec:
             (table,) = tables_of(gold.sql, source.catalog)
             result = run(read_spec(as_json(spec)), Datasets(table, source.catalog.tables), source)
-            asked.append(("query_spec", analyst, {"files": [str(_as_file(table, source, folder / database))]}, result))
+            asked.append(
+                ("query_spec", analyst, {"files": [str(_as_file(table, source, options.out / database))]}, result)
+            )
         for task, graph, data, expected in asked:
-            if counts[task] < limit:
+            if task in options.tasks and counts[task] < options.limit:
                 counts[task] += 1
                 if (task, database, gold.question) not in known:
                     inputs = {"question": gold.question, "clarify": "never", **data}
@@ -163,9 +161,6 @@ def _observed(
     return with_result(evidence, table["rows"]), matches(reference, table, ordered=is_ordered(gold.sql, "sqlite"))
 
 
-_SETTINGS = Settings(llm_base_url=None, llm_api_key=None, record=False)
-
-
 def _questions(folder: Path, schemas: Path, questions: Path, seed: int) -> Iterator[tuple[str, Path, GoldQuestion]]:
     """Yield the questions of the kept-apart databases in a random order, each with its database of made-up rows."""
     spider, own = read_schemas(schemas), business_schemas()
@@ -183,7 +178,7 @@ def _questions(folder: Path, schemas: Path, questions: Path, seed: int) -> Itera
 
 
 def main() -> None:
-    """Ask the questions, fit a calibration for each task, and write them beside the adapter.
+    """Ask the questions, fit a calibration for each task with answers, and write them beside the adapters.
 
     A second run with the same folder continues the first.
     """
@@ -191,6 +186,8 @@ def main() -> None:
     parser.add_argument("--schemas", type=Path, required=True, help="Spider's tables.json, optionally gzipped")
     parser.add_argument("--questions", type=Path, required=True, help="Spider's training questions as JSON lines")
     parser.add_argument("--out", type=Path, required=True, help="folder for the databases and observations.jsonl")
+    parser.add_argument("--model", choices=list(TIERS), default="small", help="the tier")
+    parser.add_argument("--tasks", nargs="+", choices=_TASKS, default=_TASKS, help="by default, all")
     parser.add_argument("--limit", type=int, default=400, help="number of questions for each task")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
@@ -200,13 +197,13 @@ def main() -> None:
     observations = [Observation(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
     known = {(seen.task, seen.database, seen.question) for seen in observations}
     with path.open("a", encoding="utf-8") as file:
-        for seen in observe(options.out, options.schemas, options.questions, options.limit, options.seed, known):
+        for seen in observe(options, known):
             file.write(json.dumps(asdict(seen), ensure_ascii=False) + "\n")
             file.flush()
             observations.append(seen)
     answered = [seen for seen in observations if seen.evidence]
     by_task = {task: [seen for seen in answered if seen.task == task] for task in _TASKS}
-    write_calibrations({task: fit(seen) for task, seen in by_task.items()})
+    write_calibrations({task: fit(seen) for task, seen in by_task.items() if seen}, calibration_path(options.model))
 
 
 if __name__ == "__main__":

@@ -13,10 +13,12 @@ from agent.embedded.expand import without_rounding
 from agent.embedded.narrowed_schema import narrowed_schema
 from agent.embedded.prompts import query_spec_messages
 from agent.embedded.shape import shape_of
-from agent.embedded.spec_candidates import SpecContext, select_spec
+from agent.embedded.spec_candidates import SpecContext, select_spec, with_dates
 from agent.errors import QueryNotWritten
+from agent.grounding.date_ranges import date_range_of
 from agent.llm.client import ModelClient
 from agent.messages import Language, Message, language_of
+from agent.queryspec.columns import TIMES
 from agent.retrieval.linked_values import linked_values
 from agent.schema.words import words
 from agent.sources.source import Source
@@ -66,7 +68,10 @@ def _generate_query(
 ) -> tuple[str, Evidence]:
     """Return the most likely of the generated queries, and what is known about it."""
     table = source.catalog.tables[dataset_id]
+    has_dates = any(column.type_class in TIMES for column in table.columns)
+    dates = date_range_of(question, today) if has_dates else None
     values = linked_values(question, source.values, {table.key: table.column_names})
+    question = dates.question if dates else question
     messages = query_spec_messages(source.catalog, table.key, question, values, today=today.isoformat())
     stored = [value.value for value in values]
     shape, constraints = shape_of(question, table), constraints_of(without_rounding(question), stored)
@@ -75,10 +80,12 @@ def _generate_query(
     schema = ("QuerySpec", narrowed)
     count = model.embedded.candidates if model.embedded else 1
     texts = sample_texts(partial(model.write, messages, schema=schema), count)
-    context = SpecContext(dataset_id, source, constraints, shape.bounds)
+    context = SpecContext(dataset_id, source, constraints, shape.bounds, dates.days if dates else None)
     if count == 1:
         written = next(texts)
-        return written.text, evidence_of(written.text, written.logprob, 0, constraints, values, None)
+        return with_dates(written.text, context), evidence_of(
+            written.text, written.logprob, 0, constraints, values, None
+        )
     text, selection = select_spec(texts, count, context)
     if selection is None:
         return text, Evidence()

@@ -14,6 +14,7 @@ from agent.embedded.expand import expand
 from agent.embedded.grammar.statement import StatementGrammar
 from agent.embedded.selection import ExecutedCandidate, Selection, executed_candidate, is_decided, select
 from agent.errors import BudgetExceeded, EmbeddedModelSilent, ModelAnswerUnreadable, PermissionDenied, StatementError
+from agent.grounding.date_ranges import Days
 from agent.llm.client import WrittenText
 from agent.llm.logprobs import Token
 from agent.record.step import note
@@ -99,12 +100,17 @@ class Candidate:
     """The reason why `sql` is empty."""
     has_duplicate_output: bool = False
     """Whether the text selects an output twice, which indicates that the model was uncertain."""
+    lacks_dates: bool = False
+    """Whether the range of dates in the question could not be applied to the statement."""
     logprob: float | None = None
     """The natural logarithm of the text's probability; None if unknown."""
 
     def count_violations(self, constraints: QuestionConstraints) -> int:
-        """Return the number of `constraints` that the statement violates; a duplicate output counts as one."""
-        return self.has_duplicate_output + constraints.count_violations(self.compact)
+        """Return the number of `constraints` that the statement violates.
+
+        A duplicate output and a missing range of dates count as one each.
+        """
+        return self.has_duplicate_output + self.lacks_dates + constraints.count_violations(self.compact)
 
 
 def read_candidate(
@@ -113,15 +119,17 @@ def read_candidate(
     *,
     may_repair: bool,
     question: str = "",
+    days: Days | None = None,
     defined: DefinedColumns | None = None,
 ) -> Candidate:
     """Translate the model's text into a statement for the database; with `may_repair`, apply unambiguous repairs.
 
-    `question` is passed to `agent.embedded.expand.expand`; `defined` are the columns that stand for terms and metrics.
+    `question` and `days` are passed to `agent.embedded.expand.expand`; `defined` are the columns that stand for terms
+    and metrics.
     """
     text, logprob = written.text, written.logprob
     try:
-        sql = expand(text, defined.catalog if defined else source.catalog, question)
+        sql = expand(text, defined.catalog if defined else source.catalog, question, days)
         sql = defined.resolved(sql) if defined else sql
     except ValueError as error:
         return Candidate(text, "", problem=str(error), logprob=logprob)
@@ -135,6 +143,7 @@ def read_candidate(
         repaired.sql if repaired else deduplicated or sql,
         repairs,
         has_duplicate_output=deduplicated is not None,
+        lacks_dates=any(f"'{day.isoformat()}'" not in sql for day in days or () if day),
         logprob=logprob,
     )
 

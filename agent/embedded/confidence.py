@@ -10,10 +10,10 @@ from typing import Literal
 
 from agent.embedded.tiers import TIERS
 from agent.generation.confidence import sigmoid
-from agent.types import Evidence
+from agent.types import EmbeddedModel, Evidence
 
-CALIBRATION = TIERS["small"].adapter.with_name("calibration.json")
-"""The calibration that ships with the adapter. `python -m training.calibrate` fits it."""
+_FOLDER = TIERS["small"].adapter.parent
+"""The folder with the calibrations, which `python -m training.calibrate` fits."""
 
 _MAX_SURPRISAL = 20.0
 """Maximum negative log probability that is told apart, in nats."""
@@ -55,13 +55,20 @@ class Calibration:
 Task = Literal["statement", "query_spec"]
 
 
+def calibration_path(tier: EmbeddedModel) -> Path:
+    """Return the file with the calibrations of `tier`, with its adapter if it is trained."""
+    return _FOLDER / f"calibration-{tier}.json"
+
+
 @cache
-def shipped_calibration(task: Task) -> Calibration:
-    """Return the calibration of the shipped adapter for a task."""
-    return Calibration(**json.loads(CALIBRATION.read_text(encoding="utf-8"))[task])
+def shipped_calibration(tier: EmbeddedModel, task: Task) -> Calibration | None:
+    """Return the calibration of `tier` for `task`; None if none was fitted."""
+    path = calibration_path(tier)
+    fitted = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return Calibration(**fitted[task]) if task in fitted else None
 
 
-def write_calibrations(calibrations: Mapping[Task, Calibration], path: Path = CALIBRATION) -> None:
+def write_calibrations(calibrations: Mapping[Task, Calibration], path: Path) -> None:
     """Write calibrations by task as JSON."""
     content = {task: asdict(calibration) for task, calibration in calibrations.items()}
     path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")

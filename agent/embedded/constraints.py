@@ -40,6 +40,8 @@ class QuestionConstraints:
     """Names and stored texts in lower case, in which every text of the statement must occur; empty: no constraint."""
     definitions: Collection[str] = ()
     """The columns that stand for metrics of the question, and its terms as texts in quotes; each must occur."""
+    measures: Collection[str] = ()
+    """Columns of which the statement must contain at least one: numbers, for a question about an amount of money."""
 
     def count_violations(self, statement: str) -> int:
         """Return the number of constraints that a compact statement violates, including unsupported texts."""
@@ -50,7 +52,13 @@ class QuestionConstraints:
             not _ALWAYS_ALLOWED.fullmatch(text) and text not in self.texts for text in texts if self.texts
         )
         missing = sum(text not in statement for text in (*self.figures, *self.definitions))
-        return lacks_value + lacks_negation + unsupported_texts + missing
+        return lacks_value + lacks_negation + unsupported_texts + missing + self.lacks_measure(statement)
+
+    def lacks_measure(self, statement: str) -> bool:
+        """Return whether the question is about an amount of money, and the statement contains no number column."""
+        return bool(self.measures) and not any(
+            re.search(rf"(?<!\w){re.escape(name)}(?!\w)", statement) for name in self.measures
+        )
 
 
 def constraints_of(question: str, values: Collection[str], stored_texts: Iterable[str] = ()) -> QuestionConstraints:

@@ -9,6 +9,8 @@ from sqlglot.errors import ErrorLevel, SqlglotError
 from sqlglot.transforms import eliminate_qualify
 
 from agent.embedded.compact import conditions_between, join_condition
+from agent.embedded.date_conditions import limit_dates
+from agent.grounding.date_ranges import Days
 from agent.schema.catalog import Catalog, Table
 from agent.schema.words import words
 from agent.sql.names import key_of
@@ -116,11 +118,12 @@ def show_sort_expression(tree: exp.Query) -> None:
         tree.select(expression.copy(), copy=False)
 
 
-def expand(text: str, catalog: Catalog, question: str = "") -> str:
+def expand(text: str, catalog: Catalog, question: str = "", days: Days | None = None) -> str:
     """Return the compact statement `text` as SQL of the catalog's dialect: with ON and output aliases, no QUALIFY.
 
     With `question`, numbers are rounded as it asks, a ranking also shows its sort expression unless the question
-    specifies the outputs, and rows of a table joined only for its key are shown by name.
+    specifies the outputs, and rows of a table joined only for its key are shown by name. With `days`, the rows are
+    limited to them (`agent.embedded.date_conditions.limit_dates`).
 
     Names are spelled as in the catalog. Unknown names are kept, and later checks report them.
 
@@ -136,6 +139,8 @@ def expand(text: str, catalog: Catalog, question: str = "") -> str:
             _hoist_joins(select)
             _join(select, catalog)
             _spell(select, catalog)
+        if days:
+            limit_dates(tree, catalog, days)
         if question:
             show_names(tree, catalog, question)
         if question and leaves_outputs_open(question):

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 
 from agent.embedded.candidates import with_short_limits
 from agent.embedded.constraints import QuestionConstraints
+from agent.embedded.date_conditions import limited_spec
 from agent.embedded.selection import ExecutedCandidate, Selection, executed_candidate, is_decided, select
 from agent.errors import PermissionDenied, QuerySpecInvalid, StatementError
+from agent.grounding.date_ranges import Days
 from agent.llm.client import WrittenText
 from agent.queryspec.columns import Datasets
 from agent.queryspec.compile import run
@@ -24,6 +26,8 @@ class SpecContext:
     constraints: QuestionConstraints
     bounds: Sequence[str] = ()
     """The comparison operators that the question expresses."""
+    days: Days | None = None
+    """The range of dates that the question names."""
 
 
 def select_spec(texts: Iterator[WrittenText], count: int, context: SpecContext) -> tuple[str, Selection[str] | None]:
@@ -57,13 +61,31 @@ def _execute(written: WrittenText, context: SpecContext) -> ExecutedCandidate[st
     """Execute a spec within short limits; return None if it cannot be parsed, is invalid, or fails."""
     source = with_short_limits(context.source)
     try:
-        spec = _with_valid_sort(read_spec(written.text))
+        written_spec = _with_valid_sort(read_spec(written.text))
+        spec = _with_dates(written_spec, context)
         result = run(spec, Datasets(context.dataset_id, source.catalog.tables), source)
     except (QuerySpecInvalid, StatementError, PermissionDenied):
         return None
-    canonical = spec.model_dump_json(by_alias=True, exclude_unset=True, exclude_none=True)
-    violations = count_violations(spec, context)
-    return executed_candidate(canonical, result, violations, written.logprob, ordered=bool(spec.sort))
+    lacks_dates = context.days is not None and spec is written_spec
+    violations = count_violations(written_spec, context) + lacks_dates
+    return executed_candidate(_canonical(spec), result, violations, written.logprob, ordered=bool(spec.sort))
+
+
+def with_dates(text: str, context: SpecContext) -> str:
+    """Return the spec in `text` with the range of dates of the question; the text itself if it is no valid spec."""
+    try:
+        return _canonical(_with_dates(read_spec(text), context)) if context.days else text
+    except QuerySpecInvalid:
+        return text
+
+
+def _with_dates(spec: QuerySpec, context: SpecContext) -> QuerySpec:
+    table = context.source.catalog.tables[context.dataset_id]
+    return (limited_spec(spec, table, context.days) if context.days else None) or spec
+
+
+def _canonical(spec: QuerySpec) -> str:
+    return spec.model_dump_json(by_alias=True, exclude_unset=True, exclude_none=True)
 
 
 def _with_valid_sort(spec: QuerySpec) -> QuerySpec:

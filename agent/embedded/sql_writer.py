@@ -7,15 +7,18 @@ from functools import partial
 
 from agent.embedded.candidates import Candidate, read_candidate, sample_texts, select_candidate
 from agent.embedded.constraints import QuestionConstraints, constraints_of
-from agent.embedded.definitions import defined_columns
+from agent.embedded.date_conditions import contains_dates
+from agent.embedded.definitions import DefinedColumns, defined_columns
 from agent.embedded.evidence import evidence_of
 from agent.embedded.expand import expand, without_rounding
+from agent.embedded.grammar.literals import asks_for_money
 from agent.embedded.grammar.statement import statement_grammar
 from agent.embedded.prompts import statement_messages
 from agent.embedded.selection import Selection
 from agent.examples.selection import ShownExample
 from agent.generation.attempt import WrittenSql
 from agent.generation.definitions import relevant_knowledge
+from agent.grounding.date_ranges import date_range_of
 from agent.llm.client import ModelClient
 from agent.retrieval.linked_values import LinkedValue, coded_values, linked_values
 from agent.sources.source import Source
@@ -101,9 +104,11 @@ def write_statement(
     answers = [clarification["answer"] for clarification in state.get("clarifications") or ()]
     question = f"{state['question']} ({'; '.join(answers)})" if answers else state["question"]
     selection = state["relevant_tables_with_rel_columns"]
+    dates = date_range_of(question, today) if options.repair and _has_dates(source, selection) else None
     values = linked_values(question, source.values, selection)
     values += coded_values(question, source.catalog, source.values, selection)
     relevant = relevant_knowledge(state, source)
+    question = dates.question if dates else question
     defined = defined_columns(relevant, source.catalog, selection, question)
     values += defined.values
     messages = statement_messages(
@@ -129,10 +134,21 @@ def write_statement(
     )
     texts = sample_texts(partial(model.write, messages), options.candidates, grammar)
     candidates = (
-        read_candidate(text, source, may_repair=options.repair, question=question, defined=defined) for text in texts
+        read_candidate(
+            text,
+            source,
+            may_repair=options.repair,
+            question=question,
+            days=dates.days if dates else None,
+            defined=defined,
+        )
+        for text in texts
     )
     constraints = constraints_of(question, [value.value for value in values], _examples(source, selection))
-    constraints = replace(constraints, definitions=defined.names)
+    measures = list(_measures(defined)) if asks_for_money(question) else ()
+    constraints = replace(constraints, definitions=defined.names, measures=measures)
+    if dates:
+        constraints = replace(constraints, figures=[figure for figure in constraints.figures if figure != dates.year])
     if options.candidates == 1 or state.get("sql_only"):
         # Several candidates are compared by their results.
         candidate = next(candidates)
@@ -155,8 +171,27 @@ def _evidence(
     violations = candidate.count_violations(constraints)
     evidence = evidence_of(candidate.compact, candidate.logprob, violations, constraints, values, compared)
     if candidate.sql:
-        evidence["findings"] = len(source.warnings_about(candidate.sql))
+        is_incomplete = candidate.lacks_dates or constraints.lacks_measure(candidate.compact)
+        evidence["findings"] = len(source.warnings_about(candidate.sql)) + is_incomplete
     return evidence
+
+
+def _has_dates(source: Source, selection: Mapping[str, Sequence[str]]) -> bool:
+    """Return whether a column in `selection` contains dates."""
+    return any(
+        column.name in columns and contains_dates(column)
+        for key, columns in selection.items()
+        for column in source.catalog.tables[key].columns
+    )
+
+
+def _measures(defined: DefinedColumns) -> Iterator[str]:
+    """Yield the shown columns that contain numbers and are no keys."""
+    for key, columns in defined.selection.items():
+        table = defined.catalog.tables[key]
+        for column in table.columns:
+            if column.name in columns and column.type_class == "number" and column.name not in table.key_columns:
+                yield column.name
 
 
 def _examples(source: Source, selection: Mapping[str, Sequence[str]]) -> Iterator[str]:

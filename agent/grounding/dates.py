@@ -163,7 +163,7 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
         rf"(?<!\d){_YEAR}[-/](?P<month>\d{{1,2}})(?:[-/]{_DAY})?(?!\d){_CLOCK}",
         rf"(?<!\d){_YEAR}\.(?P<month>\d{{1,2}})\.{_DAY}(?!\d)",
         rf"(?<!\d){_DAY}[./](?P<month>\d{{1,2}})[./]{_YEAR}{_CLOCK}",
-        rf"(?<!\d){_DAY}(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<name>{name})(?:,?\s+{_YEAR})?",
+        rf"(?<!\d){_DAY}(?:st|nd|rd|th|\.)?\s+(?:of\s+)?(?P<name>{name})(?:,?\s+{_YEAR})?",
         rf"(?<![^\W\d_])(?P<name>{name})\s+{_DAY}(?:st|nd|rd|th)?(?![\d.,]\d|\d|\s?%|,\d)(?:,?\s+{_YEAR})?(?!\s+(?:[^\W\d_]+\s+)?(?:19|20)\d\d)",
         rf"(?<![^\W\d_])(?P<name>{name})(?:\s+of)?,?\s+{_YEAR}",
         rf"(?<!\d)(?:{_YEAR}\s?年)?\s?(?P<month>\d{{1,2}})\s?月(?:\s?{_DAY}\s?[日号])?",

@@ -34,7 +34,9 @@ _DATA_WORDS = frozenset(
 )
 _DATA_PHRASES = re.compile(
     r"how (many|much)|\b[a-z]{3,}est\b|[\"“«「]\S|"
-    r"多少|几个|平均|总数|总计|列出|最高|最低|最多|最少|占比|趋势|排名|数量|统计"
+    r"\b(?:revenues?|sales|turnover|profits?|income|earnings|expenses|spending|spent|costs?)\b|"
+    r"\b(?:выручк|продаж|прибыл|оборот|доход|расход|затрат)|"
+    r"多少|几个|平均|总数|总计|列出|最高|最低|最多|最少|占比|趋势|排名|数量|统计|收入|营收|销售额|营业额|利润|成本"
 )
 
 
@@ -121,7 +123,7 @@ def content_words(question: str) -> frozenset[str]:
 
 
 def asks_for_data(question: str) -> bool:
-    """Return whether `question` asks to count, rank, list or summarise something, or quotes a value."""
+    """Return whether `question` asks to count, rank, list or summarise, names a sum of money, or quotes a value."""
     return bool(words(question) & _DATA_STEMS) or bool(_DATA_PHRASES.search(question.lower()))
 
 

@@ -1,7 +1,8 @@
 """What the embedded model gets right, how well its confidence tells right from wrong, how fast, and in how much memory.
 
 Run with: `python -m tests.benchmarks.embedded [--candidates 1 3 5] [--model base] [--without training grammar ...]`,
-on the sample shop; with `--domain clinic` on a clinic, whose author knew neither the training data nor the rules; with
+on the sample shop; with `--domain clinic` on a clinic, and with `--domain dates` with questions that name dates, as of
+23 November 2025, about the shop: the authors of both knew neither the training data nor the rules; with
 `--data FOLDER --limit 100` on `questions.jsonl` and `databases/` in that folder, as for Spider. With `--load 2`, two
 other processes compute all the time.
 """
@@ -15,6 +16,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 from agent.embedded.confidence import shipped_calibration
@@ -25,6 +27,7 @@ from agent.evals.datasets import Dataset, Question, find_databases, read_questio
 from agent.evals.reliability import auroc, calibration_error, risk_coverage
 from agent.evals.report import Outcome, Report, progress_bar
 from agent.evals.run import evaluate, evaluation_settings
+from agent.generation.confidence import StandardConfidence
 from agent.sample.shop import shop_path
 from agent.services import Services
 from agent.settings import Settings
@@ -35,6 +38,7 @@ FIXTURES = Path(__file__).parents[1] / "fixtures"
 _COVERAGES = (0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 _SEED = 0
 _MAX_CONFIDENT_ERRORS = 0.12
+_DATES_AS_OF = date(2025, 11, 23)
 
 
 def main() -> None:
@@ -45,7 +49,7 @@ def main() -> None:
     parser.add_argument("--load", type=int, default=0, help="number of other processes that compute all the time")
     parser.add_argument("--without", nargs="*", default=[], choices=["training", "grammar", "repair"])
     parser.add_argument("--wrong", action="store_true", help="print the questions that were not answered as the gold")
-    parser.add_argument("--domain", choices=["shop", "clinic"], default="shop")
+    parser.add_argument("--domain", choices=["shop", "clinic", "dates"], default="shop")
     parser.add_argument("--data", type=Path, help="folder with questions.jsonl and databases; overrides --domain")
     parser.add_argument("--limit", type=int, help="number of questions, drawn at random with a fixed seed")
     asked = parser.parse_args()
@@ -77,7 +81,10 @@ def main() -> None:
         if all(outcome.confidence is None for outcome in report.outcomes):
             print("  no confidence: the tier has no calibration")
         else:
-            _print_reliability(report.outcomes)
+            calibration = shipped_calibration(settings.embedded_model, "statement")
+            _print_reliability(
+                report.outcomes, calibration.threshold if calibration else StandardConfidence().threshold
+            )
         for outcome in report.outcomes if asked.wrong else ():
             if not outcome.match:
                 print(f"  {outcome.id} ({outcome.confidence}): {outcome.sql or outcome.reason}")
@@ -116,7 +123,7 @@ def _compute() -> None:
 def _domain(name: str, settings: Settings) -> tuple[list[Question], Mapping[str, Path]]:
     lines = (FIXTURES / f"{name}_questions.jsonl").read_text(encoding="utf-8").splitlines()
     records = [{"id": it["id"], "question": it["question"], "sql": it["sql"]} for it in map(json.loads, lines)]
-    if name == "shop":
+    if name in ("shop", "dates"):
         path = shop_path(settings.cache_dir)
     else:
         path = Path(tempfile.mkdtemp(), "clinic.sqlite")
@@ -134,17 +141,17 @@ def _dataset(folder: Path, limit: int | None) -> tuple[list[Question], Mapping[s
 def _ask(
     questions: list[Question], databases: Mapping[str, Path], settings: Settings, options: EmbeddedOptions
 ) -> Report:
-    services = Services(evaluation_settings(settings, options), embedded=options)
+    today = (lambda: _DATES_AS_OF) if "dates" in databases else date.today
+    services = Services(evaluation_settings(settings, options), embedded=options, today=today)
     with progress_bar() as on_progress:
         return evaluate(questions, databases, lambda _: services, on_progress)
 
 
-def _print_reliability(outcomes: Sequence[Outcome]) -> None:
+def _print_reliability(outcomes: Sequence[Outcome], threshold: float) -> None:
     """Print what is presented as confident, calibration error, AUROC, and a table of coverage and risk.
 
     Questions without an answer count as wrong.
     """
-    threshold = shipped_calibration("statement").threshold
     confident = [outcome.match for outcome in outcomes if (outcome.confidence or 0.0) >= threshold]
     wrong = confident.count(False)
     print(

@@ -107,6 +107,30 @@ class QuestionWords:
 
 
 @dataclass(frozen=True)
+class DateWords:
+    """The words by which questions limit dates, as patterns; `@` stands for a date or period."""
+
+    between: str
+    before: str
+    since: str
+    after: str
+    through: str
+    """Up to and including a period."""
+    within: str
+    changed_before: str
+    """Words directly before a range that change its meaning, such as "early" and "except"."""
+    changed_after: str
+    of_year: str
+    """The text between a period and its year, such as " of "."""
+    trailing: Mapping[str, str]
+    """The last `n` days, weeks, months, quarters or years, by unit; without the group `n` one of them."""
+    to_date: Mapping[str, str]
+    """From the beginning of the current year, quarter or month."""
+    in_year: str
+    """A year as the only limit, such as "in {year}"."""
+
+
+@dataclass(frozen=True)
 class Vocabulary:
     """The patterns of one language; they ignore case."""
 
@@ -248,6 +272,7 @@ class Vocabulary:
     """Date formats with words; groups are named as in `Period`, `{year}` and `{month}` are placeholders."""
     date_words: Mapping[str, int]
     """Beginnings of ordinals and names in `dates`, with their numbers."""
+    date_limits: DateWords
     number_words: Callable[[str], Iterator[NumberWord]]
     figures: FigureWords
     counters: re.Pattern[str]

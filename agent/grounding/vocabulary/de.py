@@ -3,7 +3,15 @@
 import re
 from collections.abc import Iterator
 
-from agent.grounding.vocabulary import ChartWords, FigureWords, NumberWord, QuestionWords, Vocabulary, lazy_pattern
+from agent.grounding.vocabulary import (
+    ChartWords,
+    DateWords,
+    FigureWords,
+    NumberWord,
+    QuestionWords,
+    Vocabulary,
+    lazy_pattern,
+)
 
 
 def _words(pattern: str) -> re.Pattern[str]:
@@ -287,6 +295,26 @@ VOCABULARY = Vocabulary(
         r"\b(?:GJ|Geschäftsjahr) ?{year}",
     ),
     date_words={"erst": 1, "zwei": 2, "drit": 3, "vier": 4, "letz": 4},
+    date_limits=DateWords(
+        between=r"\bzwischen (?:dem )?@ und (?:dem )?@|\bvo[nm] @ bis (?:Ende |einschließlich |zum )?@|(?:\b(?:im|in|am|vom) )?@ ?(?:[-–—]|bis) ?@",
+        before=r"\bvor (?:dem )?(?:Beginn (?:von |des )?)?@",
+        since=r"\b(?:seit|ab) (?:dem )?(?:(?:Anfang|Beginn) (?:von |des )?)?@|\bvo[nm] @ an\b",
+        after=r"\bnach (?:dem )?(?:Ende (?:von |des )?)?@",
+        through=r"\bbis (?:einschließlich|(?:zum )?Ende(?: des| von)?) @",
+        within=r"(?:\b(?:im|in|am|vom|während|für|innerhalb|über|de[srmn])(?: (?:de[mnrs]|ganzen?|gesamten?|Monat|Jahr|Quartal))* )?@s?",
+        changed_before=r"\b(?:Anfang|Ende|Mitte|Beginn|erste[nrsm]?|letzte[nrsm]?|Hälfte|Wochen?|Tage?|jede[nrsm]?|außer|ausgenommen|als|gegenüber|mit|nicht|kein\w*|bis|bis zum|um|etwa|rund|gegen|ohne) ",
+        changed_after=r"\s+(?:oder|und) (?:früher|später|davor|danach)\b",
+        of_year=r",? ?(?:de[sr] |im |in |vom )?",
+        trailing={
+            unit: rf"\b(?:den |die |der )?(?:letzten|vergangenen) (?P<n>\d{{1,3}}|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|dreißig|sechzig|neunzig) {noun}\b"
+            for unit, noun in (("day", "Tagen?"), ("week", "Wochen"), ("month", "Monaten?"), ("quarter", "Quartalen?"), ("year", "Jahren?"))
+        },
+        to_date={
+            unit: rf"\bseit (?:{noun}e?sbeginn|(?:Anfang|Beginn) (?:de[sr] |diese[sr] )(?:laufenden )?{noun}e?s)\b(?! \d)|\b(?:bisher in|in) diesem {noun}(?: bisher)\b"
+            for unit, noun in (("month", "Monat"), ("quarter", "Quartal"), ("year", "Jahr"))
+        },
+        in_year="im Jahr {year}",
+    ),
     number_words=_number_words,
     figures=FigureWords(
         scales={"tsd": 1e3, "tausend": 1e3, "mio": 1e6, "million": 1e6, "millionen": 1e6, "mrd": 1e9, "milliarde": 1e9, "milliarden": 1e9, "billionen": 1e12},

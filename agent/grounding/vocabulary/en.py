@@ -3,7 +3,15 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from agent.grounding.vocabulary import ChartWords, FigureWords, NumberWord, QuestionWords, Vocabulary, lazy_pattern
+from agent.grounding.vocabulary import (
+    ChartWords,
+    DateWords,
+    FigureWords,
+    NumberWord,
+    QuestionWords,
+    Vocabulary,
+    lazy_pattern,
+)
 
 
 def _words(pattern: str) -> re.Pattern[str]:
@@ -362,6 +370,26 @@ VOCABULARY = Vocabulary(
         r"\bFY ?{year}",
     ),
     date_words={"first": 1, "second": 2, "third": 3, "fourth": 4, "last": 4, "final": 4},
+    date_limits=DateWords(
+        between=r"\bbetween @ and @|\bfrom @ (?:to|until|till|through|up to) (?:the end of )?@|(?:\b(?:in|during|for) )?@ ?(?:[-–—]|to|through|until|till) ?@",
+        before=r"\b(?:before|prior to|earlier than) (?:the (?:beginning|start) of )?@",
+        since=r"\b(?:from|since|starting(?: from| in| on| with)?|beginning (?:in|on|with)) (?:the (?:beginning|start) of )?@ (?:on(?:wards?)?|forward)\b|\b(?:since|starting(?: from| in| on| with)?|beginning (?:in|on|with)) (?:the (?:beginning|start) of )?@",
+        after=r"\b(?:after|later than) (?:the end of )?@",
+        through=r"\b(?:through|up to and including|(?:by|until|till|to|through|up to) the end of) @",
+        within=r"(?:\b(?:in|on|during|for|(?<!week )(?<!weekend )of|within|throughout|over|from)(?: the)?(?: (?:whole|entire|full))?(?: (?:month|quarter|year|day) of)? )?@(?:['’]s)?",
+        changed_before=r"\b(?:early|earlier|late|mid|end|beginning|start|middle|of|half|around|about|every|except|excluding|besides|than|versus|vs\.?|against|with|to|not|no|by|until|till|(?:first|last|second|third|final|\d+(?:st|nd|rd|th)) (?:day|month|quarter|week|weekend|half|\w+ (?:days|weeks|months)))[- ]",
+        changed_after=r"\s+(?:or|and) (?:later|earlier|before|after|newer|older|since)\b|\s+(?:ago|each|every)\b",
+        of_year=r",? (?:of |in |during )?",
+        trailing={
+            unit: rf"\b(?:the )?(?:(?:last|past|previous|preceding|trailing) (?P<n>\d{{1,3}}|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirty|sixty|ninety) {unit}s|past {unit})\b"
+            for unit in ("day", "week", "month", "quarter", "year")
+        },
+        to_date={
+            unit: rf"\b(?:{unit}[- ]to[- ]date|{unit[0]}td|so far this {unit}|this {unit} (?:so far|to date)|since the (?:beginning|start) of (?:the|this) {unit}(?! of| \d))\b"
+            for unit in ("month", "quarter", "year")
+        },
+        in_year="in {year}",
+    ),
     number_words=_number_words,
     figures=FigureWords(
         scales={"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "mn": 1e6, "mln": 1e6, "bn": 1e9, "tn": 1e12},

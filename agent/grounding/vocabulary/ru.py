@@ -3,7 +3,15 @@
 import re
 from collections.abc import Iterator
 
-from agent.grounding.vocabulary import ChartWords, FigureWords, NumberWord, QuestionWords, Vocabulary, lazy_pattern
+from agent.grounding.vocabulary import (
+    ChartWords,
+    DateWords,
+    FigureWords,
+    NumberWord,
+    QuestionWords,
+    Vocabulary,
+    lazy_pattern,
+)
 
 
 def _words(pattern: str) -> re.Pattern[str]:
@@ -284,6 +292,26 @@ VOCABULARY = Vocabulary(
         r"(?<!\w)(?P<quarter>IV|I{{1,3}}) (?:кв\w*\.?)(?: {year})?",
     ),
     date_words={"перв": 1, "втор": 2, "трет": 3, "четв": 4, "последн": 4, "i": 1, "ii": 2, "iii": 3, "iv": 4},
+    date_limits=DateWords(
+        between=r"(?<!\w)(?:с|со) @(?: г\.| года?)? по (?:конец )?@(?: г\.| года?| году)?|(?<!\w)между @(?: года)? и @(?: года| годом| г\.)?|(?:(?<!\w)(?:в|за) )?@ ?[-–—] ?@(?: г\.| года?| году)?",
+        before=r"(?<!\w)(?:до|раньше|ранее|перед) (?:начала )?@(?: г\.| года)?",
+        since=r"(?<!\w)(?:начиная )?(?:с|со) (?:начала )?@(?: г\.| года)?",
+        after=r"(?<!\w)(?:после|позже|позднее) (?:окончания |конца )?@(?: г\.| года)?",
+        through=r"(?<!\w)(?:до конца|по конец) @(?: г\.| года)?|(?<!\w)по @(?: г\.| года?)? включительно",
+        within=r"(?:(?<!\w)(?:в течение|на протяжении|в|во|за|на)(?: (?:весь|всю|всё))?(?: (?:период|месяц))? )?@(?: г\.| года?| году)?",
+        changed_before=r"(?<!\w)(?:начал\w*|конц\w*|конец|середин\w*|перв\w+|последн\w+|недел\w+|дн\w+|день|половин\w+|кажд\w+|кроме|исключая|чем|не|к|ко|по|около|примерно|сравнени\w+ с|против|относительно) ",
+        changed_after=r" (?:или|и) (?:раньше|позже|ранее|позднее)(?!\w)| назад(?!\w)",
+        of_year=r",? ?(?:в )?",
+        trailing={
+            unit: r"(?<!\w)последн\w+ (?:(?P<n>\d{1,3}|дв[ае]|двух|тр(?:и|ёх|ех)|четыр(?:е|ёх|ех)|пят(?:ь|и)|шест(?:ь|и)|сем(?:ь|и)|восемь|восьми|девят(?:ь|и)|десят(?:ь|и)|двенадцат(?:ь|и)) )" + ("?" if unit in ("week", "month", "year") else "") + rf"(?:{noun})(?!\w)"
+            for unit, noun in (("day", "дня|дней"), ("week", "недел[юиья]"), ("month", "месяца?|месяцев"), ("quarter", "квартала|кварталов"), ("year", "года?|лет"))
+        },
+        to_date={
+            unit: rf"(?<!\w)с начала (?:этого |текущего )?{noun}(?!\w)(?! \d)"
+            for unit, noun in (("month", "месяца"), ("quarter", "квартала"), ("year", "года"))
+        },
+        in_year="в {year} году",
+    ),
     number_words=_number_words,
     figures=FigureWords(
         scales={"тыс": 1e3, "тысяч": 1e3, "млн": 1e6, "миллион": 1e6, "млрд": 1e9, "миллиард": 1e9, "трлн": 1e12},

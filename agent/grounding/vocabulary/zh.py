@@ -3,7 +3,15 @@
 import re
 from collections.abc import Iterator
 
-from agent.grounding.vocabulary import ChartWords, FigureWords, NumberWord, QuestionWords, Vocabulary, lazy_pattern
+from agent.grounding.vocabulary import (
+    ChartWords,
+    DateWords,
+    FigureWords,
+    NumberWord,
+    QuestionWords,
+    Vocabulary,
+    lazy_pattern,
+)
 
 
 def _words(pattern: str) -> re.Pattern[str]:
@@ -246,6 +254,23 @@ VOCABULARY = Vocabulary(
         r"{year}\s?(?:赛季|学年|财年)", r"(?:{year}\s?年)?(?P<month>十[一二]?|[一二三四五六七八九])月份?", r"(?:{year}\s?年)?(?P<half>[上下])半年", r"(?:{year}\s?年)?第?(?P<quarter>[一二三四1-4])季(?!度)",
     ),
     date_words={"十一": 11, "十二": 12, "一": 1, "二": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9, "十": 10, "上": 1, "下": 2},
+    date_limits=DateWords(
+        between=r"(?:从|自|在)?@份?(?:到|至|[-–—~～])@份?(?:之间|期间|为止)?|在?@份?(?:和|与)@份?之间",
+        before=r"在?@份?(?:之前|以前|前(?![\d一二三四五六七八九十后]))",
+        since=r"(?:从|自)@份?(?:起|开始|以来|至今|到现在)?|@份?(?:以来|起|至今|到现在|开始)",
+        after=r"在?@份?(?:之后|以后|后)",
+        through=r"(?:截至|截止到?)@份?(?:底|末|为止)?|到@份?(?:底|末)?为止",
+        within=r"(?:在|于)?@份?(?:内|期间|之内|里)?",
+        changed_before=r"除了?|非|不是|不在|比|较|与|和|跟|每年?",
+        changed_after=r"初|底|末|中旬|上旬|下旬|中(?!国)|左右|前后|的?(?:第[一二三四五]个?(?:周|星期|天)|最后一?[天周]|头[一二三]天)",
+        of_year=r"的?",
+        trailing={
+            unit: rf"(?:最近|过去|近)的?(?P<n>\d{{1,3}}|[一二两三四五六七八九十]{{1,3}})个?(?:{noun})"
+            for unit, noun in (("day", "天|日"), ("week", "周|星期"), ("month", "月"), ("quarter", "季度"), ("year", "年"))
+        },
+        to_date={"month": "本月(?:以来|至今)|月初(?:以来|至今)", "quarter": "本季度(?:以来|至今)", "year": "(?:今|本)年(?:以来|至今|迄今)|年初(?:以来|至今)"},
+        in_year="{year}年",
+    ),
     number_words=_number_words,
     figures=FigureWords(
         scales={"千": 1e3, "万": 1e4, "十万": 1e5, "百万": 1e6, "千万": 1e7, "亿": 1e8, "十亿": 1e9, "万亿": 1e12},

@@ -74,6 +74,20 @@ def test_one_candidate_is_run_once(ask: Ask, returns: str) -> None:
     assert [len(each["statements"]) for each in calls(output, "run_query")] == [1] and len(model.calls) == 1
 
 
+@pytest.mark.parametrize("candidates", [1, 3])
+def test_dates_of_the_question_are_applied_to_the_query(ask: Ask, tmp_path: Path, candidates: int) -> None:
+    path = tmp_path / "visits.csv"
+    path.write_text("day,visits\n2025-03-31,5\n2025-04-01,7\n2025-06-30,11\n2025-07-01,13\n", encoding="utf-8")
+    spec = {
+        "filters": [{"col": "day", "op": "=", "value": "2025-01-01"}],
+        "aggregations": [{"as": "total", "agg": "sum", "col": "visits"}],
+    }
+    output, model = ask([likely(json.dumps(spec), 0.9)], "Total visits in Q2 2025", str(path), candidates=candidates)
+
+    assert output["value"] == 18
+    assert "Total visits in 2025" in model.calls[0].prompt
+
+
 def test_what_cannot_be_read_or_run_is_dropped(ask: Ask, returns: str) -> None:
     output, _ = ask(["{", {"group_by": ["no such"]}, TOTAL], "退货数量", returns)
 

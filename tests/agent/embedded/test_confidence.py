@@ -9,7 +9,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import SecretStr
 
-from agent.embedded.confidence import Calibration, Task, shipped_calibration, write_calibrations
+from agent.embedded.confidence import Calibration, Task, calibration_path, shipped_calibration, write_calibrations
 from agent.errors import exit_code
 from agent.graph import build_graph
 from agent.llm.scripted import ScriptedModel
@@ -155,7 +155,8 @@ FULL = Evidence(logprob=-1.0, violations=0, ignored=[], unused_values=[], agreem
 @pytest.mark.parametrize("task", ["statement", "query_spec"])
 @pytest.mark.parametrize("worse", [{"logprob": -4.0}, {"violations": 2}, {"agreement": 0.3}, {"gives_rows": False}])
 def test_what_speaks_against_a_statement_never_raises_the_confidence(task: Task, worse: dict[str, Any]) -> None:
-    calibration = shipped_calibration(task)
+    calibration = shipped_calibration("small", task)
+    assert calibration
     before, after = calibration.estimate(FULL), calibration.estimate(Evidence({**FULL, **worse}))  # type: ignore[typeddict-item]
 
     assert before is not None and after is not None
@@ -165,13 +166,14 @@ def test_what_speaks_against_a_statement_never_raises_the_confidence(task: Task,
 
 def test_a_calibration_is_read_as_it_was_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calibration = Calibration(0.5, {"uncertainty": -1.0, "no_rows": -2.0}, 0.6)
-    path = tmp_path / "calibration.json"
-    write_calibrations({"statement": calibration}, path)
-    monkeypatch.setattr("agent.embedded.confidence.CALIBRATION", path)
+    monkeypatch.setattr("agent.embedded.confidence._FOLDER", tmp_path)
+    write_calibrations({"statement": calibration}, calibration_path("large"))
     shipped_calibration.cache_clear()
-    read = shipped_calibration("statement")
+    read = shipped_calibration("large", "statement")
+    others = [shipped_calibration("large", "query_spec"), shipped_calibration("base", "statement")]
     shipped_calibration.cache_clear()
 
     assert read == calibration
+    assert others == [None, None]
     assert read.estimate(Evidence(logprob=1 - math.exp(0.5))) == pytest.approx(0.5)
     assert read.estimate(Evidence(violations=1)) is None

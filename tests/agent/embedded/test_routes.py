@@ -16,6 +16,7 @@ from tests.conftest import ScriptedAgent
 from tests.likely import likely
 
 COUNT = "FROM orders SELECT COUNT(*)"
+IN_2025 = "FROM orders SELECT COUNT(*) WHERE strftime('%Y', ordered_on) = '2025'"
 CUSTOMERS = "FROM customers SELECT COUNT(*)"
 GERMANS = "FROM customers SELECT COUNT(*) WHERE country = 'Germany'"
 FAILS = "FROM orders SELECT no_such_thing_at_all"
@@ -55,6 +56,29 @@ def test_the_most_likely_statement_answers(embedded: Agent) -> None:
     agent = embedded(likely(CUSTOMERS, 0.2), likely(COUNT, 0.3), likely(CUSTOMERS, 0.2))
 
     assert agent.ask("How many orders are there?", clarify="never")["value"] == 10127
+
+
+def test_dates_of_the_question_are_applied_to_the_statement(embedded: Agent) -> None:
+    agent = embedded(likely(IN_2025, 0.9))
+    output = agent.ask("How many orders were placed on 5 May 2025?")
+
+    assert "ordered_on >= '2025-05-05' AND ordered_on < '2025-05-06'" in output["sql"]
+    assert "How many orders were placed in 2025?" in agent.model.calls[0].prompt
+
+
+def test_statement_without_the_dates_of_the_question_loses_or_is_unsure(embedded: Agent) -> None:
+    question, undated = "How many orders in May 2025?", "FROM regions SELECT COUNT(*)"
+    dated = embedded(likely(undated, 0.6), likely(IN_2025, 0.3), likely(undated, 0.6))
+
+    assert "ordered_on >= '2025-05-01'" in dated.ask(question, clarify="never")["sql"]
+    assert embedded(*[likely(undated, 0.9)] * 6).ask(question, clarify="never")["status"] == "unsure"
+
+
+def test_amount_of_money_is_not_a_number_of_rows(embedded: Agent) -> None:
+    total = likely("FROM orders SELECT SUM(total_amount)", 0.2)
+    agent = embedded(likely(COUNT, 0.6), total, likely(COUNT, 0.6))
+
+    assert "SUM(total_amount)" in agent.ask("What was the revenue?", clarify="never")["sql"]
 
 
 def test_one_candidate_is_not_run_before_it_is_executed(embedded: Agent) -> None:

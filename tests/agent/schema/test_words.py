@@ -37,6 +37,8 @@ def test_articles_and_words_of_counting_name_nothing() -> None:
         ('Where is "Katsuhiro Ueno"?', True),
         ("Сколько клиентов?", True),
         ("平均价格", True),
+        ("What was the revenue in May 2025?", True),
+        ("Какая прибыль в мае?", True),
         ("What is the weather like in Reykjavik?", False),
         ("Tell me a joke", False),
     ],
