@@ -25,7 +25,7 @@ TEXT_FACTS = ("reason", "problems", "findings", "unknown", "rights", "limit", "w
 PROPER_NAMES = {
     "Delta", "Iceberg",
     "Authorization", "Bearer", "DataFrame", "Excel", "Parquet", "PostgreSQL", "SHA", "SQLAlchemy", "Unicode", "csv",
-    "datasphinx", "false", "install", "jsonl", "llama.cpp", "localhost", "parquet", "pip", "true", "wheel",
+    "datasphinx", "datasphinx.toml", "env", "false", "install", "jsonl", "llama.cpp", "localhost", "parquet", "pip", "true", "wheel",
     "xllamacpp", "xlsx",
 }  # fmt: skip
 SQL_WORDS = re.compile(r"[A-Z][A-Z_*-]+$")
