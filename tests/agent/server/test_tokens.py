@@ -301,7 +301,7 @@ ROUTES = {
     "/v1/models": ASK, "/v1/models/{model_id}": ASK, "/v1/chat/completions": ASK, "/agui": ASK,
     "/threads": ASK,
     "/threads/{thread_id}": ASK, "/threads/{thread_id}/history": ASK, "/threads/{thread_id}/runs/{run_id}": ASK,
-    "/threads/{thread_id}/runs/{run_id}/chart": ASK,
+    "/threads/{thread_id}/runs/{run_id}/chart": ASK, "/threads/{thread_id}/runs/{run_id}/questions": ASK,
     "/threads/{thread_id}/runs/{run_id}/tables/{number}.{suffix}": ASK,
     "/threads/{thread_id}/feedback": ASK,
     "/files": ASK, "/files/events": ASK, "/datasets": ASK, "/datasets/events": ASK, "/loads/{load_id}": ASK,
