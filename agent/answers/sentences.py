@@ -170,10 +170,11 @@ _ASKS_WHETHER = re.compile(
     re.IGNORECASE,
 )
 """Questions whether there is anything of a kind, without a number to compare the count with."""
-_COUNT = re.compile(r"count\s*\(\s*[*1]\s*\)|count_star\(\)", re.IGNORECASE)
+_COUNT = re.compile(r"count\s*\(\s*[*1]\s*\)|count_star\(\)|number_of_rows|row_count", re.IGNORECASE)
 _COUNT_NAME = re.compile(r"count|cnt|n|num|number|total|count\(.*\)", re.IGNORECASE)
 """Names of a count that do not say what is counted."""
 _GENERIC = {"name", "title", "label", "names"}
+_NUMBER_OF = re.compile(r"(?:number|count) of (?=\w)", re.IGNORECASE)
 _REPEATED_WORD = re.compile(r"\b([^\W\d_]+) (?=\1\b)", re.IGNORECASE)
 _MAX_ROWS = 300
 """Maximum number of rows that are read. Of a longer result, only the number of rows or the first ones are stated."""
@@ -526,7 +527,7 @@ class _Sentence:
         )
         if names_nothing and self.summary["subject"]:
             return one_line(self.summary["subject"])
-        name = readable(column.name) if column.name.isidentifier() else column.name
+        name = _NUMBER_OF.sub("", readable(column.name)) if column.name.isidentifier() else column.name
         return one_line(_REPEATED_WORD.sub("", name), _LABEL_CHARS)
 
     def _is_counted(self, metric: Column) -> bool:

@@ -215,17 +215,20 @@ def _name_outputs(tree: exp.Query) -> None:
     if not isinstance(tree, exp.Select):
         return
     columns = {column.name.lower() for column in tree.find_all(exp.Column)}
+    tables = _tables(tree)
+    rows = tables[0].name.lower() if len(tables) == 1 and _PLAIN.fullmatch(tables[0].name) else "rows"
     aliases: set[str] = set()
     outputs = []
     for output in tree.expressions:
-        name = _output_name(output)
+        name = _output_name(output, rows)
         is_free = name is not None and name.lower() not in aliases | columns
         aliases.add(name.lower() if name and is_free else output.output_name.lower())
         outputs.append(exp.alias_(output, name, quoted=False) if name and is_free else output)
     tree.set("expressions", outputs)
 
 
-def _output_name(output: exp.Expr) -> str | None:
+def _output_name(output: exp.Expr, rows: str) -> str | None:
+    """Return a name for a computed output; `rows` are what COUNT(*) counts. None for other outputs."""
     while isinstance(output, (exp.Round, exp.Paren)):
         output = output.this
     if isinstance(output, exp.TimeToStr):
@@ -235,7 +238,7 @@ def _output_name(output: exp.Expr) -> str | None:
     if any(_is_day_number(call) for call in output.find_all(exp.Anonymous)):
         subject = "days"
     if isinstance(output, exp.Count):
-        return f"number_of_{subject}" if subject else "number_of_rows"
+        return f"number_of_{subject or rows}"
     prefix = _AGGREGATES.get(type(output))
     if prefix and subject:
         return f"{prefix}_{subject}"

@@ -129,7 +129,9 @@ def test_the_best_of_each_group_becomes_a_subquery() -> None:
 
 def test_computed_outputs_get_names_that_readers_understand() -> None:
     sql = expand("FROM players SELECT position, COUNT(*), MIN(born) GROUP BY position", CATALOG)
-    assert "COUNT(*) AS number_of_rows" in sql
+    assert "COUNT(*) AS number_of_players" in sql
+    joined = "FROM players JOIN teams SELECT teams.name, COUNT(*) GROUP BY teams.name"
+    assert "COUNT(*) AS number_of_rows" in expand(joined, CATALOG)
     assert "MIN(born) AS lowest_born" in sql
 
 

@@ -127,7 +127,7 @@ def test_statements_are_rewritten_with_the_definitions(defined: Defined) -> None
     large = "(total_amount > 1000)"
     cases = {
         "FROM customers SELECT COUNT(*) WHERE term = 'active customer'": (
-            f"SELECT COUNT(*) AS number_of_rows FROM customers WHERE ({ACTIVE})"
+            f"SELECT COUNT(*) AS number_of_customers FROM customers WHERE ({ACTIVE})"
         ),
         "FROM customers SELECT name WHERE term != 'active customer' AND country = 'Spain'": (
             f"SELECT name FROM customers WHERE NOT ({ACTIVE}) AND country = 'Spain'"
@@ -142,7 +142,7 @@ def test_statements_are_rewritten_with_the_definitions(defined: Defined) -> None
             f"orders.customer_id = customers.customer_id WHERE (orders.total_amount > 1000) AND {paid}"
         ),
         "FROM orders SELECT SUM(net_sales), COUNT(*)": (
-            f"SELECT SUM(CASE WHEN {paid} THEN orders.total_amount END) AS net_sales, COUNT(*) AS number_of_rows "
+            f"SELECT SUM(CASE WHEN {paid} THEN orders.total_amount END) AS net_sales, COUNT(*) AS number_of_orders "
             "FROM orders"
         ),
         "FROM orders SELECT channel GROUP BY channel ORDER BY SUM(net_sales) / COUNT(*) DESC LIMIT 1": (

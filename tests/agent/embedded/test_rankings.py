@@ -10,7 +10,7 @@ BY_COUNT = "FROM players SELECT position GROUP BY position ORDER BY COUNT(*) DES
 
 @pytest.mark.parametrize("question", ["Which 3 positions have the most players?", "3 самые частые позиции", "前三位置"])
 def test_a_ranking_shows_its_figure(question: str) -> None:
-    assert expand(BY_COUNT + "3", CATALOG, question).startswith("SELECT position, COUNT(*) AS number_of_rows FROM")
+    assert expand(BY_COUNT + "3", CATALOG, question).startswith("SELECT position, COUNT(*) AS number_of_players FROM")
 
 
 @pytest.mark.parametrize(
