@@ -7,12 +7,12 @@ import { chooseByKey } from "./clarification.js";
 import { Conversation, keptConversation } from "./conversation.js";
 import { byId } from "./dom.js";
 import { isEmbedded } from "./embedded.js";
-import { addFiles } from "./files.js";
+import { addFiles, takeFiles } from "./files.js";
 import { addRecall } from "./recall.js";
 import { addSidebar, refresh } from "./sidebar.js";
 import { addStart } from "./start.js";
 
-/** Begin, and return `send`, which asks what is in the question field; `fit` adapts the field to its text. */
+/** Begin, and return `send`, which asks what is in the question field, and `takeFiles`; `fit` adapts the field to its text. */
 export function start(fit) {
   const conversation = new Conversation(byId("turns"), where, isEmbedded ? () => {} : refresh);
   const question = byId("question");
@@ -71,5 +71,5 @@ export function start(fit) {
     });
   }
   let restored = (before || thread) && conversation.restore(thread ?? before.thread, ready, run);
-  return { send };
+  return { send, takeFiles: isEmbedded ? () => {} : takeFiles };
 }

@@ -13,7 +13,7 @@ export function addFiles() {
   const input = byId("file");
   byId("attach").addEventListener("click", () => input.click());
   input.addEventListener("change", () => {
-    takeAll([...input.files]);
+    takeFiles([...input.files]);
     input.value = "";
   });
   addDrop();
@@ -34,11 +34,12 @@ function addDrop() {
     shade.hidden = true;
     if (!carriesFiles(event)) return;
     event.preventDefault();
-    takeAll([...event.dataTransfer.files]);
+    takeFiles([...event.dataTransfer.files]);
   });
 }
 
-async function takeAll(files) {
+/** Upload files one after the other, and show the preview of the last one. */
+export async function takeFiles(files) {
   for (const file of files) await take(file);
   byId("question").focus();
 }

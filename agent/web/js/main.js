@@ -26,6 +26,13 @@ async function clickAgain({ target }) {
   button?.click();
 }
 
+/** Files that are chosen or dropped before their module is loaded are taken then; the browser would open a dropped one. */
+async function takeFilesLater(event) {
+  if (event.type === "dragover" || event.type === "drop") event.preventDefault();
+  const files = [...((event.type === "drop" ? event.dataTransfer : event.target).files ?? [])];
+  if (files.length) (await app).takeFiles(files);
+}
+
 byId("composer").addEventListener("submit", (event) => {
   event.preventDefault();
   send();
@@ -37,9 +44,13 @@ question.addEventListener("keydown", (event) => {
   send();
 });
 question.addEventListener("input", fit);
-document.addEventListener("click", clickAgain);
+const early = { click: clickAgain, dragover: takeFilesLater, drop: takeFilesLater, change: takeFilesLater };
+for (const [event, take] of Object.entries(early)) document.addEventListener(event, take);
 app.then(
-  () => document.removeEventListener("click", clickAgain),
+  () => {
+    for (const [event, take] of Object.entries(early)) document.removeEventListener(event, take);
+    document.documentElement.dataset.started = "";
+  },
   () => byId("file-state").replaceChildren(say(make("p", { class: "error", role: "alert" }), "page_incomplete")),
 );
 document.body.classList.toggle("embedded", isEmbedded);

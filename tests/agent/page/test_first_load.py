@@ -19,6 +19,11 @@ MOST_REQUESTS_IN_ALL, MOST_KILOBYTES_IN_ALL = 75, 230
 """What it may load until it has answered a question; the letters are a third of it."""
 FETCHED_AGAIN = """() => performance.getEntriesByType("resource")
   .filter(({ name, transferSize }) => name.includes("/static/") && transferSize > 0).map(({ name }) => name)"""
+DROPPED = """() => {
+  const carried = new DataTransfer();
+  carried.items.add(new File(["city\\nBonn\\n"], "dropped.csv"));
+  return !document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: carried, bubbles: true, cancelable: true }));
+}"""
 FACES = """async (text) => (await document.fonts.load("16px Inter", text))
   .filter(({ family }) => family === "Inter").map(({ status }) => status)"""
 
@@ -63,6 +68,20 @@ def test_the_field_takes_a_question_before_the_other_modules_are_there(visit: Vi
         expect(page.locator(".answer .figure")).to_be_visible()
         expect(page.locator(".said")).to_have_text(HOW_MANY)
         assert len(arrived) <= MOST_REQUESTS_IN_ALL and kilobytes(arrived) <= MOST_KILOBYTES_IN_ALL
+
+
+def test_files_are_taken_before_the_other_modules_are_there(visit: Visit) -> None:
+    page = visit().page
+    held: list[Route] = []
+    page.route("**/js/app.js", lambda route: held.append(route))
+    page.goto(f"{page.url}?again", wait_until="commit")
+    expect(page.get_by_label("Your question")).to_be_focused()
+    page.locator("#file").set_input_files({"name": "cities.csv", "mimeType": "text/csv", "buffer": b"city\nRome\n"})
+    assert page.evaluate(DROPPED), "the browser would open the file"
+    for route in held:
+        route.continue_()
+    expect(page.locator("#files")).to_contain_text("cities.csv")
+    expect(page.locator("#files")).to_contain_text("dropped.csv")
 
 
 def test_a_page_whose_modules_do_not_come_says_so(visit: Visit) -> None:

@@ -52,6 +52,7 @@ def test_measures_are_grouped_and_what_is_none_is_not(visit: Visit) -> None:
     assert site.page.locator("td[title]").first.get_attribute("title") == "0.3333333333333333"
 
     site.page.get_by_label("Language").select_option("Русский")
+    expect(site.page.locator("html")).to_have_attribute("lang", "ru")
     assert cells(site.page)[4:8] == [
         "12\u00a0345",
         "9\u00a0007\u00a0199\u00a0254\u00a0740\u00a0994",
