@@ -115,6 +115,7 @@ def test_a_chart_has_its_numbers_in_the_language(page: Page) -> None:
         "tooltip": {"trigger": "axis"},
     }
     page.get_by_label("Language").select_option("Русский")
+    expect(page.locator("html")).to_have_attribute("lang", "ru")
     assert page.evaluate(CHARTED, option) == ["2024", "12\u00a0345,5 %", "1\u00a0234, <b>"]
 
 
