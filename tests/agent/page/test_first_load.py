@@ -22,7 +22,8 @@ FETCHED_AGAIN = """() => performance.getEntriesByType("resource")
 DROPPED = """() => {
   const carried = new DataTransfer();
   carried.items.add(new File(["city\\nBonn\\n"], "dropped.csv"));
-  return !document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: carried, bubbles: true, cancelable: true }));
+  const drop = new DragEvent("drop", { dataTransfer: carried, bubbles: true, cancelable: true });
+  return !document.body.dispatchEvent(drop);
 }"""
 FACES = """async (text) => (await document.fonts.load("16px Inter", text))
   .filter(({ family }) => family === "Inter").map(({ status }) => status)"""
