@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from agent.messages import language_of
 from agent.retrieval.arrays import READ_ERRORS, Arrays, array_1d, pack_json, read_arrays, unpack_json, write_arrays
 from agent.retrieval.join_graph import JoinGraph
 from agent.retrieval.postings import Postings
@@ -160,14 +161,16 @@ class SchemaIndex:
     def may_concern(self, question: str, *, fuzzy: int = 0) -> bool:
         """Return False if no word of `question` matches the catalog and its wording does not ask for data.
 
-        Returns True for a question in another script than the catalog's, because its words cannot match.
+        Returns True for a question in another script than the catalog's, or in a language other than English, because
+        its words cannot match those of an English catalog.
 
         Raises:
             ModelUnreachable, ModelRejected: an embedding endpoint failed.
         """
         words = content_words(question)
         is_other_script = self._is_latin and not any(word.isascii() for word in words)
-        if is_other_script or asks_for_data(question) or any(self._similar_words(word, fuzzy) for word in words):
+        is_foreign = is_other_script or language_of(question) != "en"
+        if is_foreign or asks_for_data(question) or any(self._similar_words(word, fuzzy) for word in words):
             return True
         similar_words, _ = self._embed(parse_question(question))
         return any(share >= _MIN_SIMILARITY for word in words for share in similar_words.get(word, {}).values())

@@ -57,6 +57,7 @@ def test_a_near_miss_is_met_only_when_asked_for_and_only_in_names(index: SchemaI
         ("How many clients are there?", True),
         ("Кто купил больше всех?", True),
         ("谁买得最多？", True),
+        ("Wie haben sich die Preise entwickelt?", True),
         ("Which customers?", True),
     ],
 )
