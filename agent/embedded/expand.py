@@ -10,6 +10,7 @@ from sqlglot.transforms import eliminate_qualify
 
 from agent.embedded.compact import conditions_between, join_condition
 from agent.embedded.date_conditions import limit_dates
+from agent.embedded.shape import grouped_columns
 from agent.grounding.date_ranges import Days
 from agent.schema.catalog import Catalog, Table
 from agent.schema.words import words
@@ -118,6 +119,38 @@ def show_sort_expression(tree: exp.Query) -> None:
         tree.select(expression.copy(), copy=False)
 
 
+def group_as_asked(tree: exp.Query, catalog: Catalog, question: str) -> None:
+    """Group a statement over one table by all columns that `question` groups by, in place.
+
+    A month or year in the outputs is grouped by as well; SQLite and MySQL would show that of any row.
+    """
+    tables = _tables(tree) if isinstance(tree, exp.Select) else []
+    is_single = len(tables) == 1 and len(list(tree.find_all(exp.Select))) == 1 and not tree.find(exp.Window)
+    key = key_of(tables[0], catalog) if is_single else None
+    if (
+        key is None
+        or not isinstance(tree, exp.Select)
+        or tree.args.get("limit")
+        or not any(each.find(exp.AggFunc) for each in tree.selects)
+    ):
+        return
+    keys = list(tree.args["group"].expressions) if tree.args.get("group") else []
+    table = catalog.tables[key]
+    grouped_names = {column.name for each in keys for column in each.find_all(exp.Column)}
+    shown_names = {each.name for each in tree.selects if isinstance(each.unalias(), exp.Column)}
+    for name in grouped_columns(question, table):
+        column = exp.column(exp.to_identifier(name, quoted=not _PLAIN.fullmatch(name)))
+        if name not in grouped_names:
+            tree.group_by(column.copy(), copy=False)
+        if name not in shown_names and (name not in grouped_names or column in keys):
+            first_figure = next(at for at, each in enumerate(tree.selects) if each.find(exp.AggFunc))
+            tree.selects.insert(first_figure, column)
+    periods = (each.unalias() for each in tree.selects if isinstance(each.unalias(), exp.TimeToStr))
+    for period in periods if tree.args.get("group") else ():
+        if period not in tree.args["group"].expressions:
+            tree.group_by(period.copy(), copy=False)
+
+
 def expand(text: str, catalog: Catalog, question: str = "", days: Days | None = None) -> str:
     """Return the compact statement `text` as SQL of the catalog's dialect: with ON and output aliases, no QUALIFY.
 
@@ -143,6 +176,7 @@ def expand(text: str, catalog: Catalog, question: str = "", days: Days | None = 
             limit_dates(tree, catalog, days)
         if question:
             show_names(tree, catalog, question)
+            group_as_asked(tree, catalog, question)
         if question and leaves_outputs_open(question):
             show_sort_expression(tree)
         decimals = requested_decimals(question)
@@ -240,6 +274,8 @@ def _output_name(output: exp.Expr, rows: str) -> str | None:
     if isinstance(output, exp.Count):
         return f"number_of_{subject or rows}"
     prefix = _AGGREGATES.get(type(output))
+    if prefix == "total" and subject.startswith("total_"):
+        return f"sum_of_{subject.removeprefix('total_')}"
     if prefix and subject:
         return f"{prefix}_{subject}"
     factor = output.find(exp.Literal) if isinstance(output, (exp.Div, exp.Mul)) else None

@@ -107,6 +107,11 @@ PERIODS = {
     for period, (en, often, ru, zh) in _PERIOD_WORDS.items()
 }
 
+_PERIOD_AND = _words(
+    rf"(?:{'|'.join(pattern.pattern for pattern in PERIODS.values())})\s*(?:,|and|и|和|与|、)\s*(?:by |по |按)?$"
+)
+"""A period that is grouped by, before the next group: "by month and"."""
+
 # Words directly before or after the name of a column.
 EACH = _words(r"(?:\b(?:each|every|per)(?: of the)?|\bкажд\w+|每[个种]?|各[个种]?)\s*$")
 BY = _words(r"(?:\bby(?: the)?|\bпо|按)\s*$")
@@ -224,6 +229,13 @@ def shape_of(question: str, table: Table) -> Shape:
     )
 
 
+def grouped_columns(question: str, table: Table) -> list[str]:
+    """Return the columns of `table` by which `question` groups: those after "each", "per" or "by"."""
+    context = _Question(question, table, mentions(question, table))
+    _find_groups(context, ranks=False)
+    return list(dict.fromkeys(group.column.name for group in context.groups))
+
+
 def _direction(question: str) -> bool | None:
     down, up = DESCENDING.search(question), ASCENDING.search(question)
     if not (down or up):
@@ -238,7 +250,9 @@ def _find_groups(context: _Question, *, ranks: bool) -> None:
         before = context.question[: mention.start]
         is_next = bool(context.groups) and AND.match(context.question[end : mention.start]) is not None
         is_ranked = ranks and not context.is_ranking and _is_ranked(mention, before, context)
-        by = BY.search(before) and not SORTED_BY.search(before) and not mention.is_number
+        by = (
+            (BY.search(before) or _PERIOD_AND.search(before)) and not SORTED_BY.search(before) and not mention.is_number
+        )
         if is_ranked or EACH.search(before) or by or (is_next and not mention.is_number):
             context.groups.append(mention)
             end = mention.end

@@ -1,0 +1,57 @@
+"""Tests of the groups that a question names and its statement lacks."""
+
+import pytest
+
+from agent.embedded.expand import expand
+from agent.embedded.shape import grouped_columns
+from tests.agent.embedded.test_compact import CATALOG
+
+YEAR = "STRFTIME('%Y', born)"
+COUNT = "COUNT(*) AS number_of_players FROM players"
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "expected"),
+    [
+        (
+            f"FROM players SELECT {YEAR}, COUNT(*) WHERE born > '1990-01-01' GROUP BY {YEAR} ORDER BY {YEAR}",
+            "players by year and position",
+            f"SELECT {YEAR} AS year, position, {COUNT} WHERE born > '1990-01-01' "
+            f"GROUP BY {YEAR}, position ORDER BY {YEAR}",
+        ),
+        (
+            f"FROM players SELECT {YEAR}, COUNT(*) GROUP BY position",
+            "players by position and year",
+            f"SELECT {YEAR} AS year, position, {COUNT} GROUP BY position, {YEAR}",
+        ),
+        (
+            "FROM players SELECT COUNT(*)",
+            "number of players per position",
+            f"SELECT position, {COUNT} GROUP BY position",
+        ),
+    ],
+)
+def test_groups_of_the_question_are_added(text: str, question: str, expected: str) -> None:
+    assert expand(text, CATALOG, question) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("FROM players SELECT position, COUNT(*) GROUP BY position", "players per position"),
+        ("FROM players SELECT position ORDER BY position", "players by position"),
+        ("FROM players SELECT born, COUNT(*) GROUP BY born ORDER BY COUNT(*) DESC LIMIT 1", "most players by position"),
+        ("FROM players JOIN teams SELECT teams.name, COUNT(*) GROUP BY teams.name", "players of each team by position"),
+        ("FROM players SELECT COUNT(*)", "How many players are there, sorted by position?"),
+    ],
+)
+def test_other_statements_stay(text: str, question: str) -> None:
+    assert expand(text, CATALOG, question) == expand(text, CATALOG)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["players by year and position", "по годам и position", "按年和position统计", "players by position, per year"],
+)
+def test_groups_after_a_period(question: str) -> None:
+    assert grouped_columns(question, CATALOG.tables["players"]) == ["position"]
