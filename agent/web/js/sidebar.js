@@ -5,7 +5,7 @@ import { request } from "./api.js";
 import { byId, make } from "./dom.js";
 import { keep, kept } from "./kept.js";
 import { onceKeyGiven } from "./key.js";
-import { say, text } from "./language.js";
+import { current as language, say, text } from "./language.js";
 
 const UNDO_MS = 8000;
 const SEARCH_MS = 200;
@@ -85,15 +85,24 @@ function show(threads) {
 }
 
 function item(thread) {
-  const { thread_id: id, title } = thread;
+  const { thread_id: id, title, updated } = thread;
   const link = make("a", { href: `#/${id}`, dir: "auto", title, "aria-current": id === current && "page" }, title);
   const rename = make("button", { type: "button", class: "small", on: { click: () => edit(element, thread) } }, "✎");
   const remove = make("button", { type: "button", class: "small", on: { click: () => drop(thread) } }, "×");
   for (const [button, key] of [[rename, "rename"], [remove, "delete"]]) {
     say(say(button, key, { name: title }, "aria-label"), key, { name: title }, "title");
   }
-  const element = make("li", { "data-thread": id }, link, rename, remove);
+  const day = say(make("time", { datetime: updated }), () => dayText(new Date(updated)));
+  const element = make("li", { "data-thread": id }, link, rename, remove, day);
   return element;
+}
+
+/** Return the day of the last question: "today", "yesterday", "3 days ago", later its date. */
+function dayText(time) {
+  const midnight = (date) => new Date(date).setHours(0, 0, 0, 0);
+  const days = Math.round((midnight(Date.now()) - midnight(time)) / 86_400_000);
+  if (days < 7) return new Intl.RelativeTimeFormat(language(), { numeric: "auto" }).format(-days, "day");
+  return time.toLocaleDateString(language(), { dateStyle: "medium" });
 }
 
 function edit(element, { thread_id: id, title }) {

@@ -40,6 +40,10 @@ def two(visit: Visit) -> Site:
 def test_conversations_are_opened_from_the_list_and_by_back_and_forward(two: Site) -> None:
     page = two.page
     two.picture("sidebar")
+    expect(page.locator("#conversations time")).to_have_text(["today", "today"])
+    page.get_by_label("Language").select_option("Deutsch")
+    expect(page.locator("#conversations time")).to_have_text(["heute", "heute"])
+    page.get_by_label("Sprache").select_option("English")
     page.get_by_role("link", name=HOW_MANY).click()
     expect(page.locator(".said")).to_have_text(HOW_MANY)
     expect(page.locator("[aria-current=page]")).to_have_text(HOW_MANY)
