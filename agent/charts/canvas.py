@@ -327,7 +327,11 @@ def _label_axes(axes: Axes, figure: Figure, lettering: Lettering) -> None:
         _tick(axes, along, figure.data.categories, lettering)
     elif figure.data.axis == "time":
         positions = [at for series in figure.data.series for at in series.at]
-        axes.xaxis.set_major_locator(AutoDateLocator(maxticks=8))  # type: ignore[no-untyped-call]
+        if len(set(positions)) == 1:
+            # The locator finds no interval around a single time.
+            axes.set_xticks([positions[0] / _DAY])
+        else:
+            axes.xaxis.set_major_locator(AutoDateLocator(maxticks=8))  # type: ignore[no-untyped-call]
         axes.xaxis.set_major_formatter(DateFormatter(time_format(positions)))  # type: ignore[no-untyped-call]
     else:
         form = partial(number_text, language=figure.language, may_be_year=True)
