@@ -1,6 +1,6 @@
 """Replay of a logged question: recorded model outputs, statements executed on the current data."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from datetime import date
@@ -66,12 +66,14 @@ def replay(
     *,
     any_source: bool = True,
     registry: Registry | None = None,
+    sample_url: Callable[[], str] | None = None,
 ) -> Replay:
     """Run the question of a trace with the recorded outputs of the model, and return the differences.
 
     Neither a model nor an embeddings endpoint is called. `source` replaces the logged source, whose password is not
     logged; if `settings` contain that source, its password is taken from there. Without `any_source`, only sources in
-    `settings` are opened. `registry` provides files and datasets, by default that of the settings.
+    `settings` are opened. `registry` provides files and datasets, and `sample_url` returns the URL of the sample
+    database, by default those of the settings.
 
     Raises:
         TraceUnknown: there is no such trace, its start is not in the log, or it is that of a statement.
@@ -102,6 +104,7 @@ def replay(
         any_source=any_source,
         recorder=Recorder(sink, secrets_of(settings)),
         registry=registry,
+        sample_url=sample_url,
         examples=RecordedExamples([body for kind, body in contents if kind == "examples"]),
         verified=RecordedQueries([body for kind, body in contents if kind == "verified"]),
         validations={body["key"]: body["validation"] for kind, body in contents if kind == "cached"},

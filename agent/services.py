@@ -104,6 +104,7 @@ class Services:
         opening: Callable[[str, SourceSettings], None] = lambda name, settings: None,
         recorder: Recorder | None = None,
         registry: Registry | None = None,
+        sample_url: Callable[[], str] | None = None,
         examples: ExampleSelector | None = None,
         verified: VerifiedSelector | None = None,
         validations: Mapping[str, Validation] | None = None,
@@ -121,6 +122,7 @@ class Services:
             opening: called with the name and the settings of a source before it is opened.
             recorder: for a replay, used instead of the configured event log.
             registry: for a replay, used instead of the configured files and datasets.
+            sample_url: for a replay, returns the URL of the sample database that the recorded run used.
             examples: for a replay, used instead of the stored examples.
             verified: for a replay, used instead of the verified queries of the business knowledge.
             validations: for a replay, the initial cache of validations, by key.
@@ -141,7 +143,7 @@ class Services:
         self._results: TTLCache[str, ResultCache] = TTLCache(_MAX_RUNS, _RUN_TTL_S)
         self._run_knowledge: TTLCache[tuple[str, str], Knowledge] = TTLCache(_MAX_RUNS, _RUN_TTL_S)
         self._recorder_override, self._registry_override, self._examples_override = recorder, registry, examples
-        self._verified_override = verified
+        self._verified_override, self._sample_url_override = verified, sample_url
         self.today = today
         self._logprobs = logprobs
         self._model_lock = threading.RLock()
@@ -569,6 +571,8 @@ class Services:
 
     def sample_url(self) -> str:
         """Return the URL of the sample database, which is created at first use."""
+        if self._sample_url_override:
+            return self._sample_url_override()
         from agent.sample.shop import shop_url
 
         return shop_url(self.settings.cache_dir)

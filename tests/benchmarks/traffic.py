@@ -91,6 +91,7 @@ class _Traffic:
 
     def __init__(self, server: ServerProcess, folder: Path, key: str, model: SlowModel) -> None:
         self._server, self._folder, self._key, self._model = server, folder, key, model
+        self._files: list[set[str]] = []
         self._wrong: Counter[str] = Counter()
         self._requests = 0
 
@@ -115,6 +116,7 @@ class _Traffic:
             "grown": grown,
             "allowed": ALLOWED,
             "leaks": {name: by for name, by in grown.items() if by > ALLOWED[name]},
+            "new_files": sorted(self._files[-1] - self._files[1]),
         }
 
     async def _send(self, actions: Sequence[Action], seconds: float) -> None:
@@ -148,14 +150,18 @@ class _Traffic:
                 if any(again[name] != found[name] for name in again if not name.endswith("_mb")):
                     since = time.monotonic()
                 found = again
+        self._files.append(self._kept())
         return found
 
     async def _held(self, http: httpx.AsyncClient) -> dict[str, int]:
         metrics = (await http.get("/metrics", headers={"X-API-Key": self._key})).text
         running = sum(float(line.split()[-1]) for line in metrics.splitlines() if line.startswith(_RUNNING))
+        return {"running": int(running), **footprint(self._server.process.pid), "files_kept": len(self._kept())}
+
+    def _kept(self) -> set[str]:
         folders = [self._folder / name for name in ("data", "cache", "temporary")]
-        kept = sum(path.is_file() for folder in folders for path in folder.rglob("*"))
-        return {"running": int(running), **footprint(self._server.process.pid), "files_kept": kept}
+        files = (path for folder in folders for path in folder.rglob("*") if path.is_file())
+        return {path.relative_to(self._folder).as_posix() for path in files}
 
 
 if __name__ == "__main__":

@@ -36,7 +36,14 @@ async def again(trace_id: TraceId) -> dict[str, Any]:
     services = tenant.services
     store, _ = await run_in_thread(lambda: open_run(tenant, trace_id))
     comparison = await run_in_thread(
-        lambda: replay(store, trace_id, services.settings, any_source=False, registry=services.registry)
+        lambda: replay(
+            store,
+            trace_id,
+            services.settings,
+            any_source=False,
+            registry=services.registry,
+            sample_url=services.sample_url,
+        )
     )
     return {**without_directories_in(comparison.as_json(), server_directories(services.settings))}
 

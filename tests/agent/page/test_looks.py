@@ -108,7 +108,7 @@ def test_the_switch_of_languages_says_what_is_there_anew(visit: Visit) -> None:
     expect(site.page.locator(".explain .step + .detail", has_text="строк")).to_have_text(re.compile(r"строк: \d+"))
     site.picture("russian")
     site.page.reload()
-    expect(site.page.get_by_role("button", name="Спросить")).to_be_visible()
+    expect(site.page.get_by_role("button", name="Спросить", exact=True)).to_be_visible()
 
 
 @pytest.fixture

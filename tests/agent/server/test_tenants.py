@@ -269,6 +269,14 @@ def test_a_replay_opens_no_database_that_the_question_could_not(cache_dir: Path,
     assert (replayed.status_code, replayed.json()["same"]) == (200, True), replayed.text
 
 
+def test_a_replay_of_a_tenant_uses_the_sample_database_of_the_server(cache_dir: Path) -> None:
+    with serving(cache_dir, api_keys=KEYS) as server, as_(server, ACME) as acme:
+        trace_id = ask(acme, **ASKED)["audit"]["trace_id"]
+        assert acme.post(f"/traces/{trace_id}/replay").json()["same"]
+        cache = server.services.settings.cache_dir
+        assert [path.parent for path in cache.rglob("shop*.sqlite")] == [cache]
+
+
 # How much
 
 
