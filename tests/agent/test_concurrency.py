@@ -90,7 +90,9 @@ async def astream(graph: Graph) -> list[Any]:
     return await asyncio.gather(*map(last, QUESTIONS))
 
 
-@pytest.mark.parametrize("ask_all", [ainvoke, abatch, astream])
+@pytest.mark.parametrize(
+    "ask_all", [ainvoke, *(pytest.param(each, marks=pytest.mark.heavy) for each in (abatch, astream))]
+)
 def test_questions_to_the_graph(settings: Settings, waiting_model: ScriptedModel, ask_all: Any) -> None:
     outputs = asyncio.run(ask_all(build_graph(Services(settings, model=waiting_model))))
 

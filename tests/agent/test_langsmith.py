@@ -42,6 +42,7 @@ seen = []
 assert RunnableLambda(enclosing).invoke(0, {{"callbacks": [tracer]}})
 assert len(seen) == 1, seen
 """
+CLI = pytest.param(["-m", "datasphinx", "ask", QUESTION], marks=pytest.mark.heavy)
 FORBIDDEN = {"DATASPHINX_ALLOW_LANGSMITH": "false"}
 
 
@@ -80,7 +81,7 @@ def check(smith: KeepingServer, is_forbidden: bool) -> None:
 
 
 @pytest.mark.parametrize("is_forbidden", [False, True])
-@pytest.mark.parametrize("command", [["-m", "datasphinx", "ask", QUESTION], ["-c", PYTHON]], ids=["cli", "python"])
+@pytest.mark.parametrize("command", [CLI, ["-c", PYTHON]], ids=["cli", "python"])
 def test_a_question_in_this_process(command: list[str], is_forbidden: bool, cache_dir: Path, tmp_path: Path) -> None:
     with KeepingServer() as smith, FakeOpenAI(default=json.dumps(COUNT)) as model:
         environment = {**variables(smith, model, cache_dir), **(FORBIDDEN if is_forbidden else {})}
@@ -88,6 +89,7 @@ def test_a_question_in_this_process(command: list[str], is_forbidden: bool, cach
         check(smith, is_forbidden)
 
 
+@pytest.mark.heavy
 def test_rows_of_secret_columns_are_sent_too(cache_dir: Path, tmp_path: Path) -> None:
     """The page about telemetry warns of it."""
     source = url(make_table(tmp_path, "thing TEXT, password TEXT", [("a", "hunter2"), ("b", "swordfish")]))
@@ -98,12 +100,14 @@ def test_rows_of_secret_columns_are_sent_too(cache_dir: Path, tmp_path: Path) ->
         assert "swordfish" in sent(smith)
 
 
+@pytest.mark.heavy
 def test_no_other_way_to_attach_a_tracer_works_if_it_is_forbidden(cache_dir: Path, tmp_path: Path) -> None:
     with KeepingServer() as smith, FakeOpenAI(default=json.dumps(COUNT)) as model:
         run(["-c", TRACED], {**variables(smith, model, cache_dir), **FORBIDDEN, "LANGSMITH_TRACING": ""}, tmp_path)
         check(smith, True)
 
 
+@pytest.mark.heavy
 def test_model_calls_outside_of_a_question_count_too(cache_dir: Path, tmp_path: Path) -> None:
     for is_forbidden in (False, True):
         with KeepingServer() as smith, FakeOpenAI(default=json.dumps(COUNT)) as model:
@@ -113,6 +117,7 @@ def test_model_calls_outside_of_a_question_count_too(cache_dir: Path, tmp_path: 
             assert model.requests and bool(smith.paths) is not is_forbidden
 
 
+@pytest.mark.heavy
 @pytest.mark.server
 @pytest.mark.parametrize("is_forbidden", [False, True])
 def test_a_server(is_forbidden: bool, cache_dir: Path, tmp_path: Path) -> None:

@@ -458,6 +458,7 @@ def test_the_span_of_an_mcp_client_is_the_parent_of_its_call_alone(server: Serve
 
 
 @pytest.mark.process
+@pytest.mark.heavy
 def test_the_command_line_exports_as_the_variables_of_opentelemetry_say(cache_dir: Path, tmp_path: Path) -> None:
     with FakeOpenAI([COUNT]) as model, Collector() as collector:
         environment = {
@@ -487,6 +488,7 @@ def test_the_command_line_exports_as_the_variables_of_opentelemetry_say(cache_di
     assert not any("traceparent" in {name.lower() for name in headers} for headers in model.headers)
 
 
+@pytest.mark.heavy
 @pytest.mark.process
 @pytest.mark.parametrize(
     ("variable", "value", "part"), [("OTEL_TRACES_EXPORTER", "zipkin", "zipkin"), ("OTEL_BSP_SCHEDULE_DELAY", "-1", "")]

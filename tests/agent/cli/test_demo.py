@@ -90,6 +90,7 @@ def test_a_wrong_answer_is_shown_with_the_right_one(demo: Demo) -> None:
     assert "Harbour" in text
 
 
+@pytest.mark.heavy
 def test_the_confidence_of_the_embedded_model_is_shown_and_not_sure_is_marked(cache_dir: Path) -> None:
     texts = [likely("FROM orders SELECT COUNT(*)", 0.0001) for _ in SHOP]
     model = ScriptedModel({"text": texts, "QuerySpec": SPECS})
@@ -100,6 +101,7 @@ def test_the_confidence_of_the_embedded_model_is_shown_and_not_sure_is_marked(ca
     assert "0 of 7 answered like the reference. Of the other 7, 0 not marked as not sure." in text
 
 
+@pytest.mark.heavy
 def test_a_question_back_is_marked_as_not_sure(cache_dir: Path) -> None:
     texts = [likely(f"FROM {table} SELECT COUNT(*)", 0.0001) for table in ("orders", "customers", "products")]
     model = ScriptedModel({"text": texts * 20, "QuerySpec": SPECS})

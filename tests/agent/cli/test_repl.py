@@ -53,6 +53,7 @@ def test_a_clarifying_question_is_answered_by_the_next_line(terminal: Terminal, 
     assert "SUM(total_amount)" in enter(terminal, "/sql")
 
 
+@pytest.mark.heavy
 def test_a_clarifying_question_is_open_again_after_an_error(terminal: Terminal, model: FakeOpenAI) -> None:
     model.answers = [ASKS]
     enter(terminal, BEST)
@@ -63,6 +64,7 @@ def test_a_clarifying_question_is_open_again_after_an_error(terminal: Terminal, 
     assert "54" in enter(terminal, "2")
 
 
+@pytest.mark.heavy
 def test_an_answer_is_followed_by_questions_to_ask_next(terminal: Terminal, model: FakeOpenAI) -> None:
     model.answers = [COUNT]
     shown = enter(terminal, "How many orders are there?")
@@ -72,6 +74,7 @@ def test_an_answer_is_followed_by_questions_to_ask_next(terminal: Terminal, mode
     assert first not in enter(terminal, first).partition("10,127")[2]
 
 
+@pytest.mark.heavy
 def test_an_error_does_not_end_the_conversation(terminal: Terminal, model: FakeOpenAI) -> None:
     model.answers = [{"sql": "DROP TABLE orders"}] * 9
     assert "DROP" in enter(terminal, "Remove the orders of today")
@@ -92,6 +95,7 @@ def test_ctrl_c_cancels_the_question_only(terminal: Terminal, model: FakeOpenAI)
     assert "10,127" in enter(terminal, "How many orders are there?")
 
 
+@pytest.mark.heavy
 def test_ctrl_d_leaves(terminal: Terminal) -> None:
     assert terminal.leave_by("\x04") == errors.ANSWERED
 

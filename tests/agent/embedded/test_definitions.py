@@ -187,6 +187,7 @@ def test_definitions_of_several_tables_have_no_column(defined: Defined) -> None:
     assert not defined("What is the value per customer?").metrics
 
 
+@pytest.mark.heavy
 @pytest.mark.embedded
 def test_the_model_uses_terms_and_metrics(endpoint: Endpoint, user_cache: Path, folder: Path) -> None:
     sources = {"shop": {"url": shop_url(user_cache), "knowledge": str(folder)}}

@@ -55,7 +55,7 @@ def test_rows_are_those_of_plain_python(name: str) -> None:
     scope="module",
     params=[
         "duckdb",
-        "sqlite",
+        pytest.param("sqlite", marks=pytest.mark.heavy),
         pytest.param("postgres", marks=[pytest.mark.heavy, pytest.mark.postgres]),
         pytest.param("mysql", marks=[pytest.mark.heavy, pytest.mark.mysql]),
         pytest.param("clickhouse", marks=[pytest.mark.heavy, pytest.mark.clickhouse]),

@@ -22,7 +22,9 @@ from tests.conftest import VALID
 LANGSERVE_WARNING = "ignore:Accessing the 'model_fields' attribute on the instance is deprecated"
 """LangServe 0.3.3 reads a model's fields in the way of an earlier pydantic."""
 
-EITHER_ROUTES = pytest.mark.parametrize("routes", ["datasphinx", "langserve"], indirect=True, scope="module")
+EITHER_ROUTES = pytest.mark.parametrize(
+    "routes", ["datasphinx", pytest.param("langserve", marks=pytest.mark.heavy)], indirect=True, scope="module"
+)
 """Runs a test with the project's routes of LangServe, and with LangServe itself."""
 
 ASKED = {"question": "How many orders were placed?"}
@@ -51,7 +53,7 @@ class Served(NamedTuple):
 
 
 class _Server(uvicorn.Server):
-    """Uvicorn, but `stop` is noticed at once: uvicorn itself reads `should_exit` ten times a second."""
+    """Uvicorn without its pauses of 100 ms, in which it reads `should_exit` and waits for connections to close."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -65,6 +67,15 @@ class _Server(uvicorn.Server):
     async def main_loop(self) -> None:
         await self.on_tick(0)
         await self._stopped.wait()
+
+    async def shutdown(self, sockets: Any = None) -> None:
+        for server in self.servers:
+            server.close()
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+        while self.server_state.connections or self.server_state.tasks:
+            await asyncio.sleep(0.001)
+        await self.lifespan.shutdown()
 
     def stop(self) -> None:
         self._loop.call_soon_threadsafe(self._stopped.set)
