@@ -26,6 +26,7 @@ COMMANDS = [line for line in SHELL.splitlines() if line.startswith("datasphinx "
 COUNT = {"sql": "SELECT COUNT(*) AS customers FROM customers", "assumptions": [], "off_topic": False}
 
 
+@pytest.mark.heavy
 @pytest.mark.process
 def test_the_python_program_answers(cache_dir: Path) -> None:
     (program,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)

@@ -284,6 +284,7 @@ def on_terminal() -> Iterator[Callable[..., Terminal]]:
 OnTerminal = Callable[..., Terminal]
 
 
+@pytest.mark.heavy
 def test_on_a_terminal_the_question_back_is_a_menu(model: FakeOpenAI, on_terminal: OnTerminal) -> None:
     model.answers = [ASKS]
     terminal = on_terminal(BEST, "--verbose")

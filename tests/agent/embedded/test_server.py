@@ -214,6 +214,7 @@ def model(endpoint: local.Endpoint, **options: object) -> ChatOpenAI:
     )
 
 
+@pytest.mark.heavy
 @pytest.mark.embedded
 def test_answers_are_the_same_again(base_endpoint):
     answers = {model(base_endpoint).invoke("Name three colours.").content for _ in range(2)}

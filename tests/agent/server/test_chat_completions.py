@@ -287,6 +287,7 @@ def test_an_answer_does_not_wait_for_another_one_of_its_conversation(cache_dir: 
             held.left.set()
 
 
+@pytest.mark.heavy
 @pytest.mark.postgres
 def test_conversations_in_a_shared_database(cache_dir: Path, tmp_path: Path) -> None:
     with (
@@ -368,6 +369,7 @@ def test_what_cannot_be_answered_is_refused(served: Served) -> None:
     assert not served.model.calls
 
 
+@pytest.mark.heavy
 def test_a_history_of_others_is_read_over(served: Served) -> None:
     foreign: list[Any] = [
         {"role": "developer", "content": "Use tools."},

@@ -66,6 +66,7 @@ def test_importing_the_graph_does_no_io(code: str, allowed: bool) -> None:
     assert allowed or "RuntimeError: I/O" in run.stderr
 
 
+@pytest.mark.heavy
 @pytest.mark.process
 def test_importing_the_graphs_leaves_slow_packages_out() -> None:
     slow = {"openai", "langchain_openai", "langchain", "langgraph_api", "fastapi", "pandas", "matplotlib", "duckdb"}

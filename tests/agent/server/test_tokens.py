@@ -600,6 +600,7 @@ def test_users_of_a_tenant_share_its_quota(issuer: Issuer, cache_dir: Path) -> N
     assert statuses == [200, 200, 429]
 
 
+@pytest.mark.heavy
 def test_users_that_were_not_seen_for_long_are_closed(
     issuer: Issuer, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -290,6 +290,7 @@ def test_a_stamp_changes_with_a_file(folder: Path) -> None:
         assert file_stamp(source.database) != before
 
 
+@pytest.mark.heavy
 def test_the_examples_of_the_documentation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from deltalake import write_deltalake
     from pyarrow import table
