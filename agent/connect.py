@@ -58,6 +58,8 @@ class ModelRoles:
     """Estimates the confidence in a query of the analyst."""
     calls_tools: bool = True
     """Whether the planner can choose the tools of an analysis; otherwise it only writes query specs."""
+    is_trained: bool = False
+    """Whether the planner is trained to write query specs."""
     caveat: str = ""
     """A note for every answer of the SQL agent."""
 
@@ -100,6 +102,7 @@ def roles_of(model_of: Callable[[ModelRole], ModelClient], settings: Settings) -
         sql_writer=EmbeddedSqlWriter(generator, options, is_trained),
         ambiguity_reviewer=EmbeddedAmbiguityReviewer(generator, options, is_trained),
         calls_tools=False,
+        is_trained=is_trained,
     )
     if is_trained != tier.is_trained:
         # The calibrations are those of the model with its adapter.

@@ -129,7 +129,13 @@ def _condition(catalog: Catalog, link: LinkedValue) -> str:
 
 
 def query_spec_messages(
-    catalog: Catalog, table: str, question: str, values: Sequence[LinkedValue], *, today: str | None = None
+    catalog: Catalog,
+    table: str,
+    question: str,
+    values: Sequence[LinkedValue],
+    *,
+    today: str | None = None,
+    is_trained: bool = True,
 ) -> list[BaseMessage]:
     """Return the messages that ask for a query spec over the table with the key `table`.
 
@@ -139,13 +145,14 @@ def query_spec_messages(
         question: the question of the user.
         values: stored values of the table that the question refers to.
         today: the date (ISO 8601), shown if the question depends on it.
+        is_trained: whether the model is trained for these prompts, in contrast to a published model.
     """
     equalities = ", ".join(_condition(catalog, link) for link in values)
     context = [f"values: {equalities}"] if equalities else []
     context += [f"today: {today}"] if today and depends_on_date(question) else []
     return prompts.render(
         "query_spec",
-        "embedded",
+        "embedded" if is_trained else "untrained",
         schema=describe_briefly(catalog, {table: catalog.tables[table].column_names}),
         question=" ".join(question.split()),
         context="".join(f"\n{line}" for line in context),

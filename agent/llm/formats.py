@@ -14,6 +14,9 @@ from agent.llm.schemas import Lenient
 Tools = Sequence[dict[str, Any]]
 """Functions that a model may call, in the format of OpenAI."""
 
+_LEFT_OUT = {"title", "minLength", "maxLength", "minItems", "maxItems"}
+"""Keywords of JSON schemas that models are not given."""
+
 
 def function_schema(name: str, description: str, parameters: dict[str, Any]) -> dict[str, Any]:
     """Return a function in the format of OpenAI; `parameters` is the JSON schema of its arguments."""
@@ -22,8 +25,29 @@ def function_schema(name: str, description: str, parameters: dict[str, Any]) -> 
 
 @cache
 def model_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the JSON schema of `model`. It takes milliseconds to compute, so callers share it; none may change it."""
-    return model.model_json_schema()
+    """Return the JSON schema of `model` in the short form that models are given; callers share it, none may change it.
+
+    It has no titles, no null for a field that may be left out, and no sizes of texts and lists: they cost tokens,
+    llama.cpp cannot make a grammar of them, and answers are checked when they are read.
+    """
+    return cast(dict[str, Any], _shortened(model.model_json_schema()))
+
+
+def _shortened(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_shortened(part) for part in node]
+    if not isinstance(node, dict):
+        return node
+    if "default" in node and node["default"] is None:
+        kinds = [kind for kind in node.get("anyOf", ()) if kind != {"type": "null"}]
+        node = {name: part for name, part in node.items() if name not in ("anyOf", "default")}
+        node |= kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
+    # Properties may have the names of keywords: their schemas are no texts or numbers.
+    return {
+        name: _shortened(part)
+        for name, part in node.items()
+        if name not in _LEFT_OUT or not isinstance(part, str | int)
+    }
 
 
 def request_of(

@@ -42,7 +42,8 @@ def plan(state: AnalystState, services: Services) -> dict[str, Any]:
     if description := description_step(state, bench):
         return description
     if not services.roles.calls_tools:
-        return embedded_step(state, bench, services.roles.planner, services.today())
+        roles = services.roles
+        return embedded_step(state, bench, roles.planner, services.today(), is_trained=roles.is_trained)
     tools = [*Toolbox(bench, None).schemas(), *control_schemas(state, settings)]
     messages = step_messages(state, settings, services.instructions(state.get("source")), services.today())
     try:

@@ -1,9 +1,12 @@
+import re
+
 import pytest
 from langchain_core.messages import HumanMessage, SystemMessage
 
-from agent.embedded.prompts import depends_on_date, describe_briefly, statement_messages
+from agent.embedded.prompts import depends_on_date, describe_briefly, query_spec_messages, statement_messages
 from agent.graph import build_graph
 from agent.llm.scripted import ScriptedModel
+from agent.queryspec.spec import read_spec
 from agent.retrieval.linked_values import LinkedValue
 from agent.schema.catalog import Catalog, Column, ForeignKey, Table
 from agent.services import Services
@@ -98,6 +101,18 @@ def test_a_model_without_an_adapter_is_asked_for_sql_with_create_statements() ->
     assert str(user.content).startswith("CREATE TABLE singer (")
     question = "Question: How many singers?\nvalues: singer.\"full name\" = 'Ann O''Neil'"
     assert str(user.content).endswith(f"\n\n{question}")
+
+
+def test_a_model_without_an_adapter_is_shown_query_specs_that_are_valid() -> None:
+    table = Table("visits", (Column("visit_id", "int"), Column("price", "numeric")), primary_key=("visit_id",))
+    catalog = Catalog("duckdb", {"visits": table})
+    system, user = query_spec_messages(catalog, "visits", "What do visits cost?", [], is_trained=False)
+
+    specs = re.findall(r"^.*[?.] (\{.*\})$", str(system.content), re.MULTILINE)
+    assert len(specs) == 4 and all(read_spec(spec) for spec in specs)
+    assert user.content == "Table: visits(visit_id key, price number)\n\nQuestion: What do visits cost?"
+    (trained, _) = query_spec_messages(catalog, "visits", "What do visits cost?", [])
+    assert trained.content == "QuerySpec"
 
 
 @pytest.mark.parametrize(
