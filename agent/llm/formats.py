@@ -39,9 +39,13 @@ def request_of(
         return body_options({"response_format": {"type": "json_object"}})
     if mode == "text":
         return {}
-    parameters = convert_to_openai_function(schema, strict=True)["parameters"]
-    strict_schema = _without_fields(cast(dict[str, Any], _without_defaults(parameters)), without)
-    return json_schema_options(schema.__name__, strict_schema)
+    return json_schema_options(schema.__name__, _without_fields(_strict_schema(schema), without))
+
+
+@cache
+def _strict_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """Return the strict JSON schema of `model`, which callers share and may not change, as that of `model_schema`."""
+    return cast(dict[str, Any], _without_defaults(convert_to_openai_function(model, strict=True)["parameters"]))
 
 
 def json_schema_options(name: str, schema: dict[str, Any]) -> dict[str, Any]:
