@@ -271,8 +271,8 @@ def assumptions_of(
     numbers = set(_NUMBER.findall(sql))
     assumptions = [text.strip() for text in stated if text.strip() and set(_NUMBER.findall(text)) <= numbers]
     if not any(clarification["question"] for clarification in clarifications):
-        sql_names = {name.lower() for name in referenced_names(sql, catalog).columns}
         unresolved = list(ambiguities)
+        sql_names = {name.lower() for name in referenced_names(sql, catalog).columns} if unresolved else set()
         choices = (_choice(ambiguity, sql_names, sql, language) for ambiguity in unresolved)
         assumptions += [text for text in choices if text]
         if not assumptions:

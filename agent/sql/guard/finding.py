@@ -1,7 +1,7 @@
 """Input and output of the guard's rules: statements and findings."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
 from time import thread_time
@@ -52,6 +52,8 @@ class Statement:
     names: ReadableNames
     dialect: str = "sqlite"
     deadline: float = inf
+    called_names: dict[int, tuple[exp.Expr, str | None]] = field(default_factory=dict, compare=False, repr=False)
+    """The names of called functions, which several rules read, with their nodes by id; see `called_name`."""
 
     @property
     def nodes(self) -> Iterator[exp.Expr]:
