@@ -120,7 +120,7 @@ def execute(
         sent_sql, bound = _bind_values(checked_sql, parameters, access, database)
         if cancellation and cancellation.requested:
             raise StatementCancelled()
-        cache = database.result_cache or (step.results if step else None)
+        cache = database.result_cache or (step.results() if step and step.results else None)
         result, is_reused = _run_cached(sent_sql, bound, database, limits, cancellation, cache)
         secret = secret_outputs(checked_sql, catalog, len(result["columns"]))
         if secret:

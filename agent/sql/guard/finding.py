@@ -62,10 +62,10 @@ class Statement:
         Raises:
             GuardTimeout: the deadline has passed.
         """
-        for index, node in enumerate(self._nodes):
-            if index % _NODES_PER_CLOCK == 0 and thread_time() > self.deadline:
+        for start in range(0, len(self._nodes), _NODES_PER_CLOCK):
+            if thread_time() > self.deadline:
                 raise GuardTimeout()
-            yield node
+            yield from self._nodes[start : start + _NODES_PER_CLOCK]
 
     @cached_property
     def _nodes(self) -> tuple[exp.Expr, ...]:
