@@ -344,11 +344,6 @@ class _Name(NamedTuple):
     is_part: bool
 
 
-def _periods_of_name(name: str) -> list[Period]:
-    words = readable(name)
-    return periods_of(words) or periods_of(words.title()) or years_alone(words, set(range(1900, 2100)))
-
-
 class Table:
     """One result with its columns and rows. Sets of rows are integers with a bit for each."""
 
@@ -356,13 +351,17 @@ class Table:
         self.result = result
         self.question = question
         self._question_factors = frozenset(factors_named([question]))
-        self._name_periods = [_periods_of_name(name) for name in result["columns"]]
+        names = [readable(name) for name in result["columns"]]
+        self._name_periods = [
+            periods_of(name) or periods_of(name.title()) or years_alone(name, set(range(1900, 2100))) for name in names
+        ]
         self.rows = self._with_numbers_of_periods(result)
         self.truncated = bool(result["truncated"]) or len(result["rows"]) > _MAX_ROWS
         self.row_periods = [list(periods_of_row(dict(zip(result["columns"], row, strict=True)))) for row in self.rows]
         self.question_periods = [*periods_of(question), *chain.from_iterable(self._name_periods)]
-        texts = [question, *(readable(name) for name in result["columns"])]
-        self.question_years = {int(year) for text in texts for year in re.findall(r"(?<!\d)(?:19|20)\d\d(?!\d)", text)}
+        self.question_years = {
+            int(year) for text in (question, *names) for year in re.findall(r"(?<!\d)(?:19|20)\d\d(?!\d)", text)
+        }
         self.years = (
             years_of([*(period for row in self.row_periods for period in row), *self.question_periods])
             | self.question_years

@@ -21,9 +21,14 @@ def function_schema(name: str, description: str, parameters: dict[str, Any]) -> 
 
 
 @cache
-def model_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the JSON schema of `model`. It takes milliseconds to compute, so callers share it; none may change it."""
-    return model.model_json_schema()
+def model_schema(model: type[BaseModel], *, strict: bool = False) -> dict[str, Any]:
+    """Return the JSON schema of `model`; with `strict`, in the form with which endpoints constrain an answer.
+
+    It takes milliseconds to compute, so callers share it; none may change it.
+    """
+    if not strict:
+        return model.model_json_schema()
+    return cast(dict[str, Any], _without_defaults(convert_to_openai_function(model, strict=True)["parameters"]))
 
 
 def request_of(
@@ -39,13 +44,7 @@ def request_of(
         return body_options({"response_format": {"type": "json_object"}})
     if mode == "text":
         return {}
-    return json_schema_options(schema.__name__, _without_fields(_strict_schema(schema), without))
-
-
-@cache
-def _strict_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the strict JSON schema of `model`, which callers share and may not change, as that of `model_schema`."""
-    return cast(dict[str, Any], _without_defaults(convert_to_openai_function(model, strict=True)["parameters"]))
+    return json_schema_options(schema.__name__, _without_fields(model_schema(schema, strict=True), without))
 
 
 def json_schema_options(name: str, schema: dict[str, Any]) -> dict[str, Any]:

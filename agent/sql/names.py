@@ -127,18 +127,15 @@ def _resolved_text(sql: str, catalog: Catalog, *, expand_stars: bool = False) ->
     def scopes() -> _Scopes | None:
         query = qualify_names(tree, catalog, expand_stars=expand_stars)
         try:
-            return tuple(map(_completed, query.scopes)) if query else None
+            for scope in query.scopes if query else ():
+                # sqlglot computes these properties on first use, which is not thread-safe.
+                _ = scope.selected_sources, scope.columns, scope.external_columns, scope.pivots
+            return query.scopes if query else None
         except (SqlglotError, RecursionError, ValueError):
             return None
 
     shared = _scopes.value((sql, expand_stars), catalog, scopes)
     return None if shared is None else ResolvedQuery(catalog, shared)
-
-
-def _completed(scope: Scope) -> Scope:
-    """Return `scope` with the properties that sqlglot computes on first use, which is not thread-safe."""
-    _ = scope.selected_sources, scope.columns, scope.external_columns, scope.pivots
-    return scope
 
 
 def table_of(source: exp.Table, catalog: Catalog) -> Table | None:

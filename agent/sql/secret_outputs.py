@@ -79,7 +79,11 @@ def names_columns_after_secrets(sql: str, catalog: Catalog) -> bool:
 
 def _read_secrets(trees: Iterable[exp.Expr], catalog: Catalog) -> bool:
     return bool(catalog.secret_names) and any(
-        _has_secrets(node, catalog) for tree in trees for node in tree.find_all(exp.Table)
+        column.secret
+        for tree in trees
+        for node in tree.find_all(exp.Table)
+        for table in _tables(node, catalog)
+        for column in table.columns
     )
 
 
@@ -148,10 +152,6 @@ def _tables(node: exp.Table, catalog: Catalog) -> list[Table]:
 
 def _default(catalog: Catalog) -> str:
     return (catalog.default_schema or "").lower()
-
-
-def _has_secrets(node: exp.Table, catalog: Catalog) -> bool:
-    return any(column.secret for table in _tables(node, catalog) for column in table.columns)
 
 
 class _Lineage:
