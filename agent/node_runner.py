@@ -181,7 +181,7 @@ def run_as_node(node: Node, shared: Services, flow: Flow = SQL_AGENT) -> GraphNo
         token = current_step.set(step)
         try:
             step.recorder = services.recorder
-            step.results = services.results_of(previous_audit["trace_id"])
+            step.results = partial(services.results_of, previous_audit["trace_id"])
             if is_first:
                 _begin_run(previous_audit["trace_id"], state, context, flow)
             update = node(state, services)

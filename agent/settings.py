@@ -48,15 +48,13 @@ _OPENAI_NAMES = {
 }
 
 
-def _as_number(value: Any) -> Any:
-    """Convert a decimal string, as in an environment variable, to int; return other values unchanged."""
-    return int(value) if isinstance(value, str) and value.isdecimal() else value
-
-
 Instructions = Annotated[str, StringConstraints(max_length=4000)]
 """Text for all prompts."""
-Shots = Annotated[Literal[0, 1, 3, 5], BeforeValidator(_as_number)]
-"""The number of few-shot examples in a prompt."""
+Shots = Annotated[
+    Literal[0, 1, 3, 5],
+    BeforeValidator(lambda value: int(value) if isinstance(value, str) and value.isdecimal() else value),
+]
+"""The number of few-shot examples in a prompt; an environment variable has it as text."""
 
 
 def _with_scheme(url: str) -> str:

@@ -23,6 +23,8 @@ def check_stop_words(state: State, services: Services) -> dict[str, Any]:
     catalog = services.source(state.get("source")).catalog
     sql = state["sql_request"]
     findings = check(sql, catalog.dialect, catalog.readable)
+    if not findings:
+        return {"stop_words": False, "used_stop_words": []}
     system, words = system_names(findings), stop_words(findings)
     if system:
         raise SystemCatalogRefused(", ".join(system))

@@ -34,8 +34,7 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
     rejected before ends the question, because another attempt would give it again.
     """
     name = state.get("source") or services.choices[0]
-    source, dialect = services.source(name), services.source(name).catalog.dialect
-    writer = services.roles.sql_writer
+    source, writer = services.source(name), services.roles.sql_writer
     may_offer = _may_ask(state, services) and writer.finds_alternatives
     write = partial(
         writer.write,
@@ -87,7 +86,7 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
     if attempt.repair:
         note(f"repaired without the model: {attempt.repair}")
     update |= {"sql_error_info": None, "sql_was_repaired": bool(attempt.repair)}
-    return {**update, **_failure_of_repetition(state, sql, dialect)}
+    return {**update, **_failure_of_repetition(state, sql, source.catalog.dialect)}
 
 
 def _may_ask(state: State, services: Services) -> bool:

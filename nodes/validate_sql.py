@@ -39,7 +39,7 @@ def validate_sql(state: State, services: Services) -> dict[str, Any]:
     may_check = mode != "never" and services.roles.checks_sql and count <= settings.sql_validation_max_retries + 1
     if not may_check or find_problem(state["sql_request"], source.catalog):
         return {"validation": None, "doubts": []}
-    compared = _compare_candidates(state, source)
+    compared = _compare_candidates(state, source) if state.get("candidates") and not state.get("validation") else {}
     state = cast(State, {**state, **compared})
     sql, doubts = state["sql_request"], _doubts(state, source)
     evidence = Evidence({**state["evidence"], "findings": len(doubts) - len(state.get("doubts", ()))})
@@ -87,12 +87,9 @@ def validate_sql(state: State, services: Services) -> dict[str, Any]:
 def _compare_candidates(state: State, source: Source) -> dict[str, Any]:
     """Return the statement with which most candidates agree, its agreement, and a doubt for each different result.
 
-    Return {} if there are no candidates, or if they were compared before.
+    Return {} if no candidate can be executed.
     """
-    candidates = state.get("candidates")
-    if not candidates or state.get("validation"):
-        return {}
-    statements = [state["sql_request"], *candidates]
+    statements = [state["sql_request"], *state["candidates"]]
     groups = group_by_result(statements, source)
     if not groups:
         return {}

@@ -107,14 +107,15 @@ def _reasons(
         yield "model_uncertain", {}
 
 
-def _coded_words(question: str, sql: str, catalog: Catalog) -> Iterator[tuple[str, str, str]]:
-    """Yield words of `question` that a comment explains as a code of a column which `sql` does not use."""
+def _coded_words(question: str, sql: str, catalog: Catalog) -> list[tuple[str, str, str]]:
+    """Return words of `question` that a comment explains as a code of a column which `sql` does not use."""
     question_words = words(question)
-    used = {name.lower() for name in referenced_names(sql, catalog).columns}
-    for key, table in catalog.tables.items():
-        for column in table.columns:
-            name = f"{key}.{column.name}"
-            codes = codes_in(column.comment) if column.comment and name.lower() not in used else {}
-            for code, meaning in codes.items():
-                if (meaning_words := content_words(meaning)) and meaning_words <= question_words:
-                    yield meaning, name, f"{code} = {meaning}"
+    coded = [
+        (meaning, f"{key}.{column.name}", f"{code} = {meaning}")
+        for key, table in catalog.tables.items()
+        for column in table.columns
+        for code, meaning in (codes_in(column.comment) if column.comment else {}).items()
+        if (meaning_words := content_words(meaning)) and meaning_words <= question_words
+    ]
+    used = {name.lower() for name in referenced_names(sql, catalog).columns} if coded else set()
+    return [word for word in coded if word[1].lower() not in used]

@@ -94,7 +94,7 @@ def compose_answer(
             text = logged = form.text(main, narration)
             if main.get("secret"):
                 logged = form.text(masked(main), narration)
-    notice = _truncation_notice(main, language)
+    notice = _truncation_notice(len(main["rows"]), language) if main["truncated"] else ""
     text, logged = f"{text}{notice}", f"{logged}{notice}"
     return {
         "answer": text,
@@ -142,11 +142,9 @@ class _Form:
         return f"{sentence}\n\n{table}" if sentence else table
 
 
-def _truncation_notice(result: Result, language: Language) -> str:
-    """Return a paragraph that says how many rows were read if `result` is truncated; it also becomes a note."""
-    if not result["truncated"]:
-        return ""
-    notice = render("truncated", language, count=len(result["rows"]))
+def _truncation_notice(count: int, language: Language) -> str:
+    """Return a paragraph that says how many rows of a truncated result were read; it also becomes a note."""
+    notice = render("truncated", language, count=count)
     note(notice)
     return f"\n\n{notice}"
 

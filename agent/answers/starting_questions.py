@@ -60,7 +60,7 @@ def _candidates(source: Source, language: Language) -> Iterator[Candidate[Starti
 
 
 def _verified(source: Source) -> Iterator[Candidate[StartingQuestion]]:
-    statements = list(source.knowledge.verified_queries().items())[:_MAX_OF_KNOWLEDGE]
+    statements = list(source.knowledge.verified_queries.items())[:_MAX_OF_KNOWLEDGE]
     for question, statement in statements:
         sql = statement()
         if sql is not None:

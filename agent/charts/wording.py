@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
 from agent.charts.plot_spec import ChartType
@@ -23,7 +23,11 @@ class Wish(NamedTuple):
 
 Kind = Literal["chart", "table", "number", "text"]
 
+_MAX_QUESTIONS = 512
+"""Questions whose wording is kept: several steps of a run read that of one question."""
 
+
+@lru_cache(_MAX_QUESTIONS)
 def requested_form(question: str) -> Kind | None:
     """Return the form that `question` asks for: of several, the last; None if it names none.
 
@@ -54,6 +58,7 @@ def refuses_chart(question: str) -> bool:
     return any(words.chart_word.search(match[0]) for match in words.refused.finditer(question))
 
 
+@lru_cache(_MAX_QUESTIONS)
 def wish_of(text: str) -> Wish:
     """Return the types of charts that `text` names or suggests."""
     words = _words()

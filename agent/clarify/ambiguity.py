@@ -203,25 +203,20 @@ def ambiguous_wording(question: str, catalog: Catalog, selection: Selection) -> 
     vague = _VAGUE.search(_CLEAR_SUPERLATIVE.sub(" ", question))
     if vague and not named_columns and not _BY.search(question):
         yield _wording_ambiguity("AmbQuestion", vague[0], "several measures or orders may be meant by it")
-    yield from _distribution(question)
+    # Together or separately? Does what follows apply to both?
+    pair, alternative = _PAIR_WITH_AND.search(question), _PAIR_WITH_OR.search(question)
+    if pair and _AGGREGATES.search(question):
+        yield _wording_ambiguity("AmbQuestion", pair[0], "both together", "each of the two by itself")
+    if alternative:
+        yield _wording_ambiguity(
+            "AmbQuestion", alternative[0], "what follows belongs to both", "it belongs to the last one alone"
+        )
     if _SORTED.search(question) and not _DIRECTION.search(question):
         yield _wording_ambiguity("AmbOutput", "the order", "ascending", "descending")
     if _COUNT_PER_ITEM.search(question) and not named_columns:
         yield _wording_ambiguity("AmbOutput", "the count", "one figure in all", "a figure for each", "an average")
     elif not named_columns and _output_is_unclear(question, catalog, selection):
         yield _wording_ambiguity("AmbOutput", "what to show", "which columns", "each thing once or every row")
-
-
-def _distribution(question: str) -> Iterator[Ambiguity]:
-    """Yield "A and B" with an aggregate (together or separately?) and "A or B for X" (does X apply to both?)."""
-    pair = _PAIR_WITH_AND.search(question)
-    if pair and _AGGREGATES.search(question):
-        yield _wording_ambiguity("AmbQuestion", pair[0], "both together", "each of the two by itself")
-    alternative = _PAIR_WITH_OR.search(question)
-    if alternative:
-        yield _wording_ambiguity(
-            "AmbQuestion", alternative[0], "what follows belongs to both", "it belongs to the last one alone"
-        )
 
 
 def _output_is_unclear(question: str, catalog: Catalog, selection: Selection) -> bool:
@@ -271,8 +266,8 @@ def assumptions_of(
     numbers = set(_NUMBER.findall(sql))
     assumptions = [text.strip() for text in stated if text.strip() and set(_NUMBER.findall(text)) <= numbers]
     if not any(clarification["question"] for clarification in clarifications):
-        sql_names = {name.lower() for name in referenced_names(sql, catalog).columns}
         unresolved = list(ambiguities)
+        sql_names = {name.lower() for name in referenced_names(sql, catalog).columns} if unresolved else set()
         choices = (_choice(ambiguity, sql_names, sql, language) for ambiguity in unresolved)
         assumptions += [text for text in choices if text]
         if not assumptions:

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import AbstractContextManager, aclosing, closing, contextmanager, nullcontext
+from functools import partial
 from typing import Any, Generic, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -16,7 +17,7 @@ from agent.core.cancellation import Cancellation
 from agent.core.langsmith import langsmith, without_tracer
 from agent.core.worker_threads import iterate_in_thread
 from agent.errors import DatasphinxError
-from agent.record.telemetry import traced_run
+from agent.record.telemetry import Run, traced_run
 from agent.services import Services
 
 _END = object()
@@ -122,11 +123,12 @@ class CompiledGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT], Gener
         with run_span as run:
 
             @contextmanager
-            def step() -> Iterator[None]:
-                with langsmith(is_allowed=is_allowed), run.active() if run else nullcontext():
+            def traced_step(run: Run) -> Iterator[None]:
+                with langsmith(is_allowed=is_allowed), run.active():
                     yield
 
-            yield nullcontext if is_allowed and run is None else step
+            untraced_step = nullcontext if is_allowed else partial(langsmith, is_allowed=False)
+            yield partial(traced_step, run) if run else untraced_step
 
 
 def compile_graph(

@@ -169,7 +169,11 @@ def expand(text: str, catalog: Catalog, question: str = "", days: Days | None = 
         if not isinstance(tree, exp.Query):
             raise ValueError(f"this is no query: {text}")
         for select in list(tree.find_all(exp.Select)):
-            _hoist_joins(select)
+            source = select.args.get("from_")
+            if source and isinstance(source.this, exp.Table):
+                # sqlglot attaches the joins to the table if FROM comes first.
+                joins = source.this.args.pop("joins", None) or ()
+                select.set("joins", [*joins, *(select.args.get("joins") or ())])
             _join(select, catalog)
             _spell(select, catalog)
         if days:
@@ -189,13 +193,6 @@ def expand(text: str, catalog: Catalog, question: str = "", days: Days | None = 
         return tree.sql(dialect=catalog.dialect, comments=False, unsupported_level=ErrorLevel.RAISE)
     except (SqlglotError, RecursionError) as error:
         raise ValueError(f"the statement cannot be read: {error}") from error
-
-
-def _hoist_joins(select: exp.Select) -> None:
-    """Move the joins to their usual place in the tree: sqlglot attaches them to the table if FROM comes first."""
-    source = select.args.get("from_")
-    if source and isinstance(source.this, exp.Table):
-        select.set("joins", [*(source.this.args.pop("joins", None) or ()), *(select.args.get("joins") or ())])
 
 
 def _tables(select: exp.Select) -> list[exp.Table]:

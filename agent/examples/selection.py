@@ -55,7 +55,7 @@ class StoredExamples:
         """
         shots = self._shots if shots is None else shots
         identity = source.database.identity
-        verified = source.knowledge.verified_queries() if shots else {}
+        verified = source.knowledge.verified_queries if shots else {}
         stored = self._store.examples(identity) if shots else []
         wanted = content_words(question)
         if not stored and not any(content_words(each) & wanted for each in verified):

@@ -43,7 +43,8 @@ def departures(state: State, source: Source, sql: str) -> list[str]:
     if not source.knowledge.knowledge.hash:
         return []
     found = [_departure(named, usage) for named, usage in _usages(state, source, sql) if not usage.is_complete]
-    joins = joins_among(sql, source.catalog, source.knowledge.forbidden_joins())
+    forbidden = source.knowledge.forbidden_joins
+    joins = joins_among(sql, source.catalog, forbidden) if forbidden else []
     return [*found, *(f"it joins {join}, which the business definitions forbid" for join in joins)]
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from itertools import chain
 from statistics import fmean, median
 from typing import Any, Literal, NamedTuple
 
@@ -349,13 +350,18 @@ class Table:
     def __init__(self, result: Result, question: str) -> None:
         self.result = result
         self.question = question
+        self._question_factors = frozenset(factors_named([question]))
+        names = [readable(name) for name in result["columns"]]
+        self._name_periods = [
+            periods_of(name) or periods_of(name.title()) or years_alone(name, set(range(1900, 2100))) for name in names
+        ]
         self.rows = self._with_numbers_of_periods(result)
         self.truncated = bool(result["truncated"]) or len(result["rows"]) > _MAX_ROWS
         self.row_periods = [list(periods_of_row(dict(zip(result["columns"], row, strict=True)))) for row in self.rows]
-        named = [period for name in result["columns"] for period in self._periods_of_name(name)]
-        self.question_periods = [*periods_of(question), *named]
-        texts = [question, *(readable(name) for name in result["columns"])]
-        self.question_years = {int(year) for text in texts for year in re.findall(r"(?<!\d)(?:19|20)\d\d(?!\d)", text)}
+        self.question_periods = [*periods_of(question), *chain.from_iterable(self._name_periods)]
+        self.question_years = {
+            int(year) for text in (question, *names) for year in re.findall(r"(?<!\d)(?:19|20)\d\d(?!\d)", text)
+        }
         self.years = (
             years_of([*(period for row in self.row_periods for period in row), *self.question_periods])
             | self.question_years
@@ -377,7 +383,7 @@ class Table:
             if (
                 texts
                 and part_named(name)
-                and not self._periods_of_name(name)
+                and not self._name_periods[index]
                 and all(
                     isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) <= 4 for text in texts
                 )
@@ -391,13 +397,6 @@ class Table:
             if value is not None:
                 self.row_periods[at].append(Period(year=int(value)))
                 self.years.add(int(value))
-
-    @staticmethod
-    def _periods_of_name(name: str) -> list[Period]:
-        words = readable(name)
-        periods = periods_of(words) or periods_of(words.title())
-        years = [] if periods else years_alone(words, set(range(1900, 2100)))
-        return periods or years
 
     def _column(self, index: int, name: str) -> Column:
         cells = [row[index] for row in self.rows]
@@ -416,7 +415,7 @@ class Table:
             number is not None for number, cell in zip(numbers, cells, strict=True) if cell is not None
         )
         if numeric:
-            part = part_named(name) if not self._periods_of_name(name) else None
+            part = part_named(name) if not self._name_periods[index] else None
             low, high = {"year": (1900, 2100), "quarter": (1, 4), "month": (1, 12), "day": (1, 31)}.get(
                 part or "", (1, 0)
             )
@@ -445,11 +444,11 @@ class Table:
             stems,
             lambda: self._question_currency,
             _factors_of(words),
-            frozenset(factors_named([self.question])),
+            self._question_factors,
             bool(_RATE.search(words) or (amounts and amounts.unit == "%"))
             and not (_CHANGE.search(words) and max(map(abs, filter(None, numbers)), default=0) > 500),
             bool(_CHANGE.search(words)),
-            self._periods_of_name(name) if kind == "metric" else [],
+            self._name_periods[index] if kind == "metric" else [],
             numbers,
             amounts.unit if amounts else None,
         )

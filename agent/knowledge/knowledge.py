@@ -148,22 +148,22 @@ class Knowledge:
         """Return the used entries of a kind, in the order of the files."""
         return [item for item in self.used if item.kind == kind]
 
-    @property
+    @cached_property
     def columns(self) -> list[tuple[Item, ColumnEntry]]:
         """The used entries of columns."""
         return [(item, cast(ColumnEntry, item.entry)) for item in self.of_kind("column")]
 
-    @property
+    @cached_property
     def tables(self) -> list[tuple[Item, TableEntry]]:
         """The used entries of tables."""
         return [(item, cast(TableEntry, item.entry)) for item in self.of_kind("table")]
 
-    @property
+    @cached_property
     def joins(self) -> list[tuple[Item, JoinEntry]]:
         """The used declared joins."""
         return [(item, cast(JoinEntry, item.entry)) for item in self.of_kind("join")]
 
-    @property
+    @cached_property
     def forbidden_joins(self) -> list[tuple[Item, ForbiddenJoinEntry]]:
         """The used forbidden joins."""
         return [(item, cast(ForbiddenJoinEntry, item.entry)) for item in self.of_kind("forbidden_join")]
@@ -174,7 +174,7 @@ class Knowledge:
         items = [(item, cast(ChoiceEntry, item.entry)) for item in self.of_kind("choice")]
         return {normal_form(item.name): normal_form(entry.means) for item, entry in items}
 
-    @property
+    @cached_property
     def changes_joins(self) -> bool:
         """Whether any join is declared or forbidden."""
         return bool(self.joins or self.forbidden_joins)

@@ -138,8 +138,9 @@ class SourceKnowledge:
         """Return the verified query whose question is equivalent to `question`. See `VerifiedIndex.find`."""
         return self._verified.find(question, values, embedder, is_usable)
 
+    @cached_property
     def verified_queries(self) -> Mapping[str, Callable[[], str | None]]:
-        """Return, by verified question, a function for its statement with the examples of its parameters.
+        """By verified question, a function for its statement with the examples of its parameters.
 
         The function returns None if the statement is not valid.
         """
@@ -253,6 +254,7 @@ class SourceKnowledge:
         names = [*relevant.tables, *(f"{table}.{column}" for table, column in relevant.columns), *codes]
         return " ".join(dict.fromkeys([question, *names])) if names else question
 
+    @cached_property
     def forbidden_joins(self) -> list[tuple[tuple[str, str | None], tuple[str, str | None]]]:
         """Return the ends of the joins that must not be used."""
         return forbidden_joins(self.base, self.knowledge)

@@ -244,8 +244,6 @@ class StatementForms:
 
 def joins_among(sql: str, catalog: Catalog, forbidden: Sequence[tuple[JoinEnd, JoinEnd]]) -> list[str]:
     """Return the equality conditions of `sql` that join columns although `forbidden` contains the join."""
-    if not forbidden:
-        return []
     try:
         query = resolved_query(sql, catalog)
     except ValueError:

@@ -375,7 +375,8 @@ class ModelClient:
         started = time.perf_counter()
         reply = self._send(schema, options, messages, is_streamed)
         reply = replace(reply, text=valid_text(reply.text), problem=valid_text(reply.problem))
-        self._trace(schema, options, messages, reply, started)
+        if current_run():
+            self._trace(schema, options, messages, reply, started)
         if step:
             call = self._record(schema, reply.usage, time.perf_counter() - started)
             if reply.logprob is not None:
@@ -411,14 +412,15 @@ class ModelClient:
         calls = calls_of(answer, tool_names(options.get("tools", ())))
         text = json.dumps(calls if len(calls) > 1 else calls[0], ensure_ascii=False) if calls else answer.text
         likelihood = self.logprobs.likelihood(answer)
-        tokens = alternatives_of(answer.response_metadata, _ALTERNATIVE_TOKENS, _MIN_ALTERNATIVE_LOGPROB)
         return Reply(
             text,
             problem_of(answer),
             usage,
             logprob=likelihood.logprob if likelihood else None,
             perplexity=likelihood.perplexity if likelihood else None,
-            tokens=tokens if "top_logprobs" in options else (),
+            tokens=alternatives_of(answer.response_metadata, _ALTERNATIVE_TOKENS, _MIN_ALTERNATIVE_LOGPROB)
+            if "top_logprobs" in options
+            else (),
         )
 
     def _failure(self, error: Exception) -> ModelUnreachable | ModelRejected | EmbeddedModelSilent:
@@ -436,8 +438,6 @@ class ModelClient:
     def _trace(
         self, schema: str, options: dict[str, Any], messages: list[BaseMessage], reply: Reply, started: float
     ) -> None:
-        if current_run() is None:
-            return
         provider, usage = provider_of(self.name) if self._is_provider else None, reply.usage
         is_json = bool(options.get("tools")) or response_format(options).get("type", "text") != "text"
         record_model_call(

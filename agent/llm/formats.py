@@ -24,12 +24,15 @@ def function_schema(name: str, description: str, parameters: dict[str, Any]) -> 
 
 
 @cache
-def model_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the JSON schema of `model` in the short form that models are given; callers share it, none may change it.
+def model_schema(model: type[BaseModel], *, strict: bool = False) -> dict[str, Any]:
+    """Return the JSON schema of `model` that a model is shown; with `strict`, that with which endpoints constrain it.
 
-    It has no titles, no null for a field that may be left out, and no sizes of texts and lists: they cost tokens,
-    llama.cpp cannot make a grammar of them, and answers are checked when they are read.
+    The one that is shown has no titles, no null for a field that may be left out, and no sizes of texts and lists: they
+    cost tokens, llama.cpp cannot make a grammar of them, and answers are checked when they are read. It takes
+    milliseconds to compute, so callers share it; none may change it.
     """
+    if strict:
+        return cast(dict[str, Any], _without_defaults(convert_to_openai_function(model, strict=True)["parameters"]))
     return cast(dict[str, Any], _shortened(model.model_json_schema()))
 
 
@@ -63,9 +66,7 @@ def request_of(
         return body_options({"response_format": {"type": "json_object"}})
     if mode == "text":
         return {}
-    parameters = convert_to_openai_function(schema, strict=True)["parameters"]
-    strict_schema = _without_fields(cast(dict[str, Any], _without_defaults(parameters)), without)
-    return json_schema_options(schema.__name__, strict_schema)
+    return json_schema_options(schema.__name__, _without_fields(model_schema(schema, strict=True), without))
 
 
 def json_schema_options(name: str, schema: dict[str, Any]) -> dict[str, Any]:

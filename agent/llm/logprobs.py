@@ -120,14 +120,14 @@ class Logprobs:
             import openai
 
             try:
-                return chat.bind(**options, logprobs=True).invoke(messages, config)
+                return chat.invoke(messages, config, **options, logprobs=True)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                 rejection = error
-            answer = chat.bind(**options).invoke(messages, config)
+            answer = chat.invoke(messages, config, **options)
             self.is_enabled = False
             logger.info("[MODEL] the endpoint gives no logprobs: %s", type(rejection).__name__)
             return answer
-        return chat.bind(**options).invoke(messages, config)
+        return chat.invoke(messages, config, **options)
 
     def likelihood(self, answer: AIMessage) -> Likelihood | None:
         """Return the likelihood of `answer`; None if log probabilities were not requested or not returned."""

@@ -53,12 +53,10 @@ class Conventions:
         return digits.translate({ord(","): self.grouping, ord("."): self.decimal})
 
 
-def _languages() -> tuple[Language, ...]:
-    """Return the codes of the modules of this package, English first: it is the language of unrecognised texts."""
-    return tuple(sorted((module.name for module in iter_modules(__path__)), key=lambda code: (code != "en", code)))
-
-
-LANGUAGES = _languages()
+LANGUAGES: tuple[Language, ...] = tuple(
+    sorted((module.name for module in iter_modules(__path__)), key=lambda code: (code != "en", code))
+)
+"""The codes of the modules of this package, English first: it is the language of unrecognised texts."""
 
 _MODULES = {language: import_module(f"agent.messages.{language}") for language in LANGUAGES}
 

@@ -62,6 +62,8 @@ class Recorder:
         """
         self._tenant_fields = {"tenant": tenant} if tenant else {}
         self._sink = sink
+        self.is_on = sink is not None
+        """True if events are recorded, not only logged."""
         self._secrets = secrets
         self._delay_s = delay_s
         self._lock = threading.Lock()
@@ -132,11 +134,6 @@ class Recorder:
             return error
         run.written_at = time.monotonic()
         return None
-
-    @property
-    def is_on(self) -> bool:
-        """True if events are recorded, not only logged."""
-        return self._sink is not None
 
 
 def _log(event: Event) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -102,8 +102,8 @@ class Step:
     recorder: Recorder | None = None
     cancellation: Cancellation | None = None
     """Cancels the run that the node belongs to."""
-    results: ResultCache | None = None
-    """The results of the statements of the run."""
+    results: Callable[[], ResultCache] | None = None
+    """Returns the results of the statements of the run."""
 
     def event(self, kind: Kind, body: Mapping[str, Any]) -> None:
         """Record an event of this node, if there is a recorder."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import groupby
+from itertools import chain, groupby
 from typing import NamedTuple
 
 from agent.retrieval.value_index import ValueIndex, ValueMatch
@@ -48,8 +48,7 @@ class LinkedValue:
     """The words, as spelt in the question."""
 
 
-@dataclass(frozen=True)
-class _Span:
+class _Span(NamedTuple):
     """Part of the question, from `start` to `end` in characters."""
 
     text: str
@@ -74,9 +73,10 @@ def linked_values(question: str, values: ValueIndex, selection: Mapping[str, Seq
     spans = _spans(question)
     schema_words = [words(table) | words(column) for table, columns in selection.items() for column in columns]
     matches_by_span: dict[_Span, list[ValueMatch]] = {}
-    matches_by_text = values.lookup(variant for span in spans for variant in _variants(span))
-    for span in spans:
-        matches = [match for variant in _variants(span) for match in matches_by_text.get(variant, ())]
+    variants = [_variants(span) for span in spans]
+    matches_by_text = values.lookup(chain.from_iterable(variants))
+    for span, texts in zip(spans, variants, strict=True):
+        matches = [match for text in texts for match in matches_by_text.get(text, ())]
         _add_matches(
             span,
             [match for match in matches if _is_reference(span, match, schema_words, question)],

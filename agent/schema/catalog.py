@@ -220,6 +220,13 @@ class Catalog:
         return ReadableNames(tables, self.routines, self.composite_fields)
 
     @cached_property
+    def secret_names(self) -> frozenset[str]:
+        """Names of the secret columns of all tables, in lower case."""
+        return frozenset(
+            column.name.lower() for table in self.tables.values() for column in table.columns if column.secret
+        )
+
+    @cached_property
     def has_schemas(self) -> bool:
         """True if the key of any table includes a schema."""
         return any(full.schema for full in self.full_names.values())

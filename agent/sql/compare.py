@@ -71,7 +71,10 @@ def is_ordered(sql: str, dialect: str) -> bool:
         trees = shared_trees(sql, dialect)
     except ValueError:
         return False
-    return len(trees) == 1 and _has_order(trees[0])
+    tree = trees[0] if len(trees) == 1 else None
+    while isinstance(tree, exp.Subquery) and not tree.args.get("order"):
+        tree = tree.this
+    return tree is not None and bool(tree.args.get("order"))
 
 
 def comparison_key(result: Rows, *, ordered: bool) -> Hashable:
@@ -83,12 +86,6 @@ def comparison_key(result: Rows, *, ordered: bool) -> Hashable:
 def sort_cells(result: Rows, cell: Callable[[Any], Cell]) -> list[tuple[Cell, ...]]:
     """Return the rows with their values converted by `cell` and sorted within each row."""
     return [tuple(sorted(map(cell, row))) for row in result["rows"]]
-
-
-def _has_order(tree: exp.Expr) -> bool:
-    if tree.args.get("order"):
-        return True
-    return isinstance(tree, exp.Subquery) and _has_order(tree.this)
 
 
 def _cell(value: Any) -> Cell:

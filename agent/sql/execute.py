@@ -117,10 +117,11 @@ def execute(
     sent_sql, checked_sql = "", sql
     try:
         checked_sql = check(sql, catalog, parameters)
-        sent_sql, bound = _bind_values(checked_sql, parameters, access, database)
+        is_bound = bool(parameters or access)
+        sent_sql, bound = _bind_values(checked_sql, parameters, access, database) if is_bound else (checked_sql, ())
         if cancellation and cancellation.requested:
             raise StatementCancelled()
-        cache = database.result_cache or (step.results if step else None)
+        cache = database.result_cache or (step.results() if step and step.results else None)
         result, is_reused = _run_cached(sent_sql, bound, database, limits, cancellation, cache)
         secret = secret_outputs(checked_sql, catalog, len(result["columns"]))
         if secret:
@@ -193,8 +194,6 @@ def _bind_values(
     sql: str, parameters: Mapping[str, Value], access: RowAccess | None, database: Database
 ) -> tuple[str, _Parameters]:
     """Return `sql` with the row rules applied, and all parameter values in the form that the driver expects."""
-    if not parameters and not access:
-        return sql, ()
     values: dict[str, Any] = {}
     if parameters:
         (tree,) = parse(sql, database.dialect)
@@ -225,7 +224,8 @@ def _record(
     `checked_sql` is the text that the guard produced from `sql`. Values of secret columns are masked before hashing:
     short values could be guessed from it.
     """
-    _trace(sql, checked_sql, database, catalog, started, outcome, is_reused)
+    if current_run():
+        _trace(sql, checked_sql, database, catalog, started, outcome, is_reused)
     step = current_step.get()
     if step is None:
         return
@@ -257,8 +257,6 @@ def _trace(
     is_reused: bool,
 ) -> None:
     """Record the span of the statement, with the tables of `catalog` in it, and no other names that a model wrote."""
-    if current_run() is None:
-        return
     try:
         trees = parse(checked_sql, database.dialect)
     except ValueError:

@@ -76,7 +76,8 @@ def qualify_names(tree: exp.Expr, catalog: Catalog, *, expand_stars: bool = Fals
     With `expand_stars`, stars are replaced by the columns of catalog tables. Scopes, aliases, common table expressions
     and correlated subqueries follow the rules of the dialect.
     """
-    if any(isinstance(subquery.this, exp.Pivot) for subquery in tree.find_all(exp.Subquery)):
+    nodes = list(tree.find_all(exp.Subquery, exp.Table))
+    if any(isinstance(node, exp.Subquery) and isinstance(node.this, exp.Pivot) for node in nodes):
         # sqlglot has no scope for a PIVOT in parentheses.
         return None
     default = catalog.default_schema if catalog.has_schemas else None
@@ -86,7 +87,7 @@ def qualify_names(tree: exp.Expr, catalog: Catalog, *, expand_stars: bool = Fals
             dialect=catalog.dialect,
             # An unqualified table is in the session's schema, even if another schema has a table of this name.
             db=default,
-            schema=_mapping(tree, catalog),
+            schema=_mapping((node.name.lower() for node in nodes if isinstance(node, exp.Table)), catalog),
             expand_stars=expand_stars,
             quote_identifiers=False,
             validate_qualify_columns=False,
@@ -126,18 +127,15 @@ def _resolved_text(sql: str, catalog: Catalog, *, expand_stars: bool = False) ->
     def scopes() -> _Scopes | None:
         query = qualify_names(tree, catalog, expand_stars=expand_stars)
         try:
-            return tuple(map(_completed, query.scopes)) if query else None
+            for scope in query.scopes if query else ():
+                # sqlglot computes these properties on first use, which is not thread-safe.
+                _ = scope.selected_sources, scope.columns, scope.external_columns, scope.pivots
+            return query.scopes if query else None
         except (SqlglotError, RecursionError, ValueError):
             return None
 
     shared = _scopes.value((sql, expand_stars), catalog, scopes)
     return None if shared is None else ResolvedQuery(catalog, shared)
-
-
-def _completed(scope: Scope) -> Scope:
-    """Return `scope` with the properties that sqlglot computes on first use, which is not thread-safe."""
-    _ = scope.selected_sources, scope.columns, scope.external_columns, scope.pivots
-    return scope
 
 
 def table_of(source: exp.Table, catalog: Catalog) -> Table | None:
@@ -152,11 +150,10 @@ def key_of(source: exp.Table, catalog: Catalog) -> str | None:
     return catalog.key_of(name if schema in {"", (catalog.default_schema or "").lower()} else f"{schema}.{name}")
 
 
-def _mapping(tree: exp.Expr, catalog: Catalog) -> MappingSchema:
-    """Return the tables named in `tree` as a sqlglot schema, with names in the case to which `qualify` folds them."""
-    names = dict.fromkeys(table.name.lower() for table in tree.find_all(exp.Table))
+def _mapping(names: Iterable[str], catalog: Catalog) -> MappingSchema:
+    """Return the tables called `names` as a sqlglot schema, with names in the case to which `qualify` folds them."""
     # sqlglot would infer columns from an empty schema; any table prevents that.
-    keys = [key for name in names for key in catalog.keys_named(name)] or list(islice(catalog.tables, 1))
+    keys = [key for name in dict.fromkeys(names) for key in catalog.keys_named(name)] or list(islice(catalog.tables, 1))
     schema = MappingSchema(dialect=catalog.dialect, normalize=False)
     # All names need the same depth: if some tables have a schema, the others get the default one.
     default = catalog.default_schema if catalog.has_schemas else None

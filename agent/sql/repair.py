@@ -52,25 +52,20 @@ def repair(sql: str, catalog: Catalog, *, was_refused: bool = False) -> Repair |
     `sql` is not repaired, unless `was_refused` states that the database has rejected it.
     """
     try:
-        return _repair(sql, catalog, was_refused)
+        text, findings = sanitize(sql, catalog.dialect, catalog.readable)
+        if findings:
+            if any(finding.rule not in _REPAIRABLE for finding in findings) or system_names(findings):
+                return None
+        elif not (was_refused or _is_foreign(sql, catalog.dialect) or find_problem(sql, catalog)):
+            return None
+        before = canonical_sql(text or sql, catalog.dialect)
+        for candidate in _candidates(sql, catalog):
+            changed = canonical_sql(candidate.sql, catalog.dialect) != before
+            if changed and find_problem(candidate.sql, catalog) is None:
+                return candidate
     except Exception:
         # A parser failure must not stop the run: the statement can still go back to the model.
         _log.exception("the repair of a statement failed")
-        return None
-
-
-def _repair(sql: str, catalog: Catalog, was_refused: bool) -> Repair | None:
-    text, findings = sanitize(sql, catalog.dialect, catalog.readable)
-    if findings:
-        if any(finding.rule not in _REPAIRABLE for finding in findings) or system_names(findings):
-            return None
-    elif not (was_refused or _is_foreign(sql, catalog.dialect) or find_problem(sql, catalog)):
-        return None
-    before = canonical_sql(text or sql, catalog.dialect)
-    for candidate in _candidates(sql, catalog):
-        changed = canonical_sql(candidate.sql, catalog.dialect) != before
-        if changed and find_problem(candidate.sql, catalog) is None:
-            return candidate
     return None
 
 

@@ -288,7 +288,9 @@ class _Keys:
 
         Tables whose names differ in case are considered only if no name matches exactly.
         """
-        parts = tuple(_fold(part, dialect) for part in table.parts)
+        # PostgreSQL folds unquoted names.
+        folds = dialect == "postgres"
+        parts = tuple(part.name.lower() if folds and not part.args.get("quoted") else part.name for part in table.parts)
         close = self._by_name.get(_lower(parts))
         if close is None:
             # The guard compares names as text, where a dot may separate parts or belong to one.
@@ -425,12 +427,6 @@ def _unqualify(tree: exp.Expr, table: exp.Table) -> None:
             if column.text("db").lower() == table.db.lower() and column.table.lower() == table.name.lower():
                 column.set("db", None)
                 column.set("catalog", None)
-
-
-def _fold(identifier: exp.Expr, dialect: str) -> str:
-    """Return a part of a name as the engine looks it up: PostgreSQL folds unquoted names."""
-    folds = dialect == "postgres" and not identifier.args.get("quoted")
-    return identifier.name.lower() if folds else identifier.name
 
 
 def _lower(parts: tuple[str, ...]) -> tuple[str, ...]:

@@ -57,7 +57,7 @@ def reads_secrets(sql: str, catalog: Catalog) -> bool:
         trees = shared_trees(sql, catalog.dialect)
     except ValueError:
         return True
-    return any(_has_secrets(node, catalog) for tree in trees for node in tree.find_all(exp.Table))
+    return _read_secrets(trees, catalog)
 
 
 def names_columns_after_secrets(sql: str, catalog: Catalog) -> bool:
@@ -70,10 +70,21 @@ def names_columns_after_secrets(sql: str, catalog: Catalog) -> bool:
     except ValueError:
         # The guard rejects statements that cannot be parsed.
         return False
-    pivots = [node for tree in trees for node in tree.find_all(exp.Pivot)]
-    if not pivots or not any(_has_secrets(node, catalog) for tree in trees for node in tree.find_all(exp.Table)):
-        return False
-    return any(not node.args.get("unpivot") and _pivots_on_secrets(node, catalog) for node in pivots)
+    return _read_secrets(trees, catalog) and any(
+        not node.args.get("unpivot") and _pivots_on_secrets(node, catalog)
+        for tree in trees
+        for node in tree.find_all(exp.Pivot)
+    )
+
+
+def _read_secrets(trees: Iterable[exp.Expr], catalog: Catalog) -> bool:
+    return bool(catalog.secret_names) and any(
+        column.secret
+        for tree in trees
+        for node in tree.find_all(exp.Table)
+        for table in _tables(node, catalog)
+        for column in table.columns
+    )
 
 
 def _pivots_on_secrets(pivot: exp.Pivot, catalog: Catalog) -> bool:
@@ -141,10 +152,6 @@ def _tables(node: exp.Table, catalog: Catalog) -> list[Table]:
 
 def _default(catalog: Catalog) -> str:
     return (catalog.default_schema or "").lower()
-
-
-def _has_secrets(node: exp.Table, catalog: Catalog) -> bool:
-    return any(column.secret for table in _tables(node, catalog) for column in table.columns)
 
 
 class _Lineage:

@@ -1,7 +1,7 @@
 """What a query returns, as far as a sentence about its rows needs it: its filters, grouping, order and tables."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 from typing import Any, NamedTuple
 
@@ -55,8 +55,7 @@ def summarize_query(sql: str, catalog: Catalog, parameters: Mapping[str, Value] 
     tree = with_literals(parsed, parameters) if parameters else parsed
     while isinstance(tree, exp.Subquery):
         tree = tree.this
-    secret = {column.name.lower() for table in catalog.tables.values() for column in table.columns if column.secret}
-    reader = _Reader(catalog, secret, {cte.alias.lower(): cte.this for cte in tree.find_all(exp.CTE)})
+    reader = _Reader(catalog, {cte.alias.lower(): cte.this for cte in tree.find_all(exp.CTE)})
     if not isinstance(tree, exp.Select):
         has_more = tree.find(exp.Where, exp.Having) is not None
         return {**EMPTY_SUMMARY, "more_conditions": has_more}
@@ -87,8 +86,8 @@ class _Origin(NamedTuple):
 class _Reader:
     """Reader of the conditions on the rows of a query and of the queries that it reads."""
 
-    def __init__(self, catalog: Catalog, secret: Collection[str], ctes: Mapping[str, exp.Expr]) -> None:
-        self.catalog, self.secret, self.ctes = catalog, secret, ctes
+    def __init__(self, catalog: Catalog, ctes: Mapping[str, exp.Expr]) -> None:
+        self.catalog, self.ctes = catalog, ctes
         self.conditions: list[QueryCondition] = []
         self.has_more = False
 
@@ -230,7 +229,7 @@ class _Reader:
 
     def _name(self, node: exp.Expr, select: exp.Select) -> str | None:
         """Return the words for a column, or for a computed column of `select`; None if it has none or is secret."""
-        if any(column.name.lower() in self.secret for column in node.find_all(exp.Column)):
+        if any(column.name.lower() in self.catalog.secret_names for column in node.find_all(exp.Column)):
             return None
         if not isinstance(node, exp.Column):
             aliases = [item.alias for item in select.expressions if isinstance(item, exp.Alias) and item.this == node]
@@ -238,7 +237,7 @@ class _Reader:
         origin = self.origin(node, select)
         tables = [source for source in self.sources(select).values() if isinstance(source, str)]
         # With a table read twice, such as a category and its parent, the column does not say which of them is meant.
-        if origin is None or origin.column.lower() in self.secret or tables.count(origin.table) > 1:
+        if origin is None or origin.column.lower() in self.catalog.secret_names or tables.count(origin.table) > 1:
             return None
         if origin.column.lower() in _GENERIC_NAMES and origin.table:
             noun = singular(readable(origin.table))

@@ -69,7 +69,7 @@ def validated_sql(sql: str, catalog: Catalog, values: Mapping[str, Value] = Mapp
     text, findings = sanitize(sql, catalog.dialect, catalog.readable, values)
     if findings:
         raise StatementRefused(tuple(map(str, findings)))
-    _check_names_and_types(text, catalog)
+    _valid_statements.value(text, catalog, lambda: _check_names_and_types(text, catalog))
     return text
 
 
@@ -83,18 +83,13 @@ def find_problem(sql: str, catalog: Catalog) -> StatementError | None:
 
 
 def _check_names_and_types(sql: str, catalog: Catalog) -> None:
-    """Check the names and types in `sql` against `catalog`; successful checks are cached."""
-
-    def check() -> None:
-        query = resolve(sql, catalog)
-        if query is None and catalog.dialect in {"postgres", "redshift"}:
-            # On PostgreSQL a name that is not a column may call a function of the row.
-            raise StatementUnsound((Message("names_unresolved"),))
-        problems = tuple(remark.text for remark in _remarks(sql, query) if remark.is_problem) if query else ()
-        if problems:
-            raise StatementUnsound(problems)
-
-    _valid_statements.value(sql, catalog, check)
+    query = resolve(sql, catalog)
+    if query is None and catalog.dialect in {"postgres", "redshift"}:
+        # On PostgreSQL a name that is not a column may call a function of the row.
+        raise StatementUnsound((Message("names_unresolved"),))
+    problems = tuple(remark.text for remark in _remarks(sql, query) if remark.is_problem) if query else ()
+    if problems:
+        raise StatementUnsound(problems)
 
 
 @dataclass(frozen=True)

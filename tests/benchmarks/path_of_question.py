@@ -53,7 +53,10 @@ def sql_question(embedded: EmbeddedOptions | None = None) -> Callable[[], None]:
     sql = "FROM customers SELECT COUNT(*)" if embedded else {"sql": "SELECT COUNT(*) FROM customers"}
     valid = {"is_valid": True, "reason": "", "issues": [], "corrected_sql": None}
     model = ScriptedModel({"text" if embedded else "GeneratedSQL": [sql], "SQLValidation": [valid]}, repeat_last=True)
-    graph = build_graph(Services(load_settings(), model=model, embedded=embedded))
+    services = Services(load_settings(), model=model, embedded=embedded)
+    # The index of stored values is built in the background, and searched again once it is complete.
+    services.source().complete_values()
+    graph = build_graph(services)
     return lambda: _check(graph.invoke({"question": _QUESTION}))
 
 

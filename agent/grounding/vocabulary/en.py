@@ -62,7 +62,11 @@ _HALVES = lazy_pattern(
 def _number_words(text: str) -> Iterator[NumberWord]:
     """Yield the numbers in words: halves and odds, fractions, multiples, then all others."""
     words = list(_halves(text))
-    words += [word for word in _fractions(text) if not _overlaps(word, words)]
+    for match in _FRACTION.finditer(text):
+        above = (match["top"] or "a").lower()
+        count = int(above) if above.isdecimal() else _SMALL.get(above, 1)
+        word = NumberWord(*match.span(), count / _FRACTIONS[(match["part"] or "half").lower()], "times")
+        words += [] if _overlaps(word, words) else [word]
     words += [
         NumberWord(*match.span(), _MULTIPLES[match.group().lower()], "times") for match in _MULTIPLE.finditer(text)
     ]
@@ -90,13 +94,6 @@ def _halves(text: str) -> Iterator[NumberWord]:
             )
             if 0 < top < below:
                 yield NumberWord(*match.span(), top / below, "times")
-
-
-def _fractions(text: str) -> Iterator[NumberWord]:
-    for match in _FRACTION.finditer(text):
-        above = (match["top"] or "a").lower()
-        count = int(above) if above.isdecimal() else _SMALL.get(above, 1)
-        yield NumberWord(*match.span(), count / _FRACTIONS[(match["part"] or "half").lower()], "times")
 
 
 def _cardinals(text: str) -> Iterator[NumberWord]:

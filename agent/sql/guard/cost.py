@@ -63,7 +63,7 @@ def bounded_rows(statement: Statement) -> Iterator[Finding]:
     """Reject row generators that together produce too many rows, or an unknown number."""
     total = 1.0
     for node in statement.nodes:
-        if called_name(node, statement.dialect) not in _ROW_GENERATORS:
+        if called_name(node, statement) not in _ROW_GENERATORS:
             continue
         rows = _rows_of(node)
         total *= max(rows or 1, 1)
@@ -79,11 +79,11 @@ def bounded_rows(statement: Statement) -> Iterator[Finding]:
 def bounded_widths(statement: Statement) -> Iterator[Finding]:
     """Reject functions whose results may become too long, and nested calls of such functions."""
     for node in statement.nodes:
-        name = called_name(node, statement.dialect)
+        name = called_name(node, statement)
         if name not in _WIDTH_FUNCTIONS or (name == "format" and statement.dialect in _NUMBER_FORMAT):
             continue
         nested = node.find_ancestor(exp.Func)
-        while nested and called_name(nested, statement.dialect) not in _WIDTH_FUNCTIONS - _FORMATS - {"bar"}:
+        while nested and called_name(nested, statement) not in _WIDTH_FUNCTIONS - _FORMATS - {"bar"}:
             nested = nested.find_ancestor(exp.Func)
         if (nested and name not in _FORMATS) or not _has_limited_width(node, name, statement):
             text = f"{sql_excerpt(node, statement.dialect)} may become too long"
@@ -224,7 +224,7 @@ def _has_only_small_numbers(statement: Statement) -> bool:
     for node in statement.nodes:
         if isinstance(node, exp.Pow | exp.Exp | exp.Factorial | exp.BitwiseLeftShift):
             return False
-        if called_name(node, statement.dialect) in _POWERS:
+        if called_name(node, statement) in _POWERS:
             return False
         if isinstance(node, exp.Literal):
             value = _number(str(node.this))

@@ -1,7 +1,7 @@
 """Input and output of the guard's rules: statements and findings."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
 from time import thread_time
@@ -52,6 +52,8 @@ class Statement:
     names: ReadableNames
     dialect: str = "sqlite"
     deadline: float = inf
+    called_names: dict[int, tuple[exp.Expr, str | None]] = field(default_factory=dict, compare=False, repr=False)
+    """The names of called functions, which several rules read, with their nodes by id; see `called_name`."""
 
     @property
     def nodes(self) -> Iterator[exp.Expr]:
@@ -60,10 +62,10 @@ class Statement:
         Raises:
             GuardTimeout: the deadline has passed.
         """
-        for index, node in enumerate(self._nodes):
-            if index % _NODES_PER_CLOCK == 0 and thread_time() > self.deadline:
+        for start in range(0, len(self._nodes), _NODES_PER_CLOCK):
+            if thread_time() > self.deadline:
                 raise GuardTimeout()
-            yield node
+            yield from self._nodes[start : start + _NODES_PER_CLOCK]
 
     @cached_property
     def _nodes(self) -> tuple[exp.Expr, ...]:

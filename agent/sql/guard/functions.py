@@ -94,14 +94,14 @@ def harmless_functions(statement: Statement) -> Iterator[Finding]:
     A listed name that is also a user-defined function is rejected, since the call may reach that function.
     """
     for node in statement.nodes:
-        name = called_name(node, statement.dialect)
+        name = called_name(node, statement)
         # DuckDB has method calls on values: in name.lower() a column precedes the dot.
         if statement.dialect != "duckdb" and isinstance(node, exp.Dot) and isinstance(node.expression, exp.Func):
             yield from _foreign_schema_call(node, statement.dialect)
         in_from = isinstance(node.parent, exp.Table | exp.Lateral) and statement.dialect in _ROW_FUNCTIONS
         if isinstance(node, exp.TableFromRows) and statement.dialect == "snowflake":
             # TABLE(f(x)) calls f; TABLE('name') reads a table.
-            called = called_name(node.this, statement.dialect)
+            called = called_name(node.this, statement)
             if called not in _ROW_FUNCTIONS["snowflake"]:
                 yield _not_listed_finding(called or "table", position_of(node))
         if name and name not in (_ROW_FUNCTIONS[statement.dialect] if in_from else allowed_names(statement.dialect)):
@@ -109,7 +109,7 @@ def harmless_functions(statement: Statement) -> Iterator[Finding]:
         elif name in statement.names.routines and not _is_in_engine_schema(node, statement.dialect):
             text = f"the function {name} is defined by a user of the database"
             yield Finding("harmless_functions", text, name.upper(), name, position_of(node))
-        for passed in _passed_names(node, name, statement.dialect):
+        for passed in _passed_names(node, name, statement):
             if passed not in allowed_names(statement.dialect) or passed in statement.names.routines:
                 yield _not_listed_finding(passed or "without a name", position_of(node))
         if isinstance(node, exp.TableSample) and node.text("method").lower() not in _SAMPLING_METHODS:
@@ -134,7 +134,7 @@ def no_attribute_calls(statement: Statement) -> Iterator[Finding]:
             name = node.name
             source = _source_of(node)
             if source is not None and _functions_in_from(source):
-                may_call = stored_name(node.this, "postgres") not in _named_columns(source, statement.dialect)
+                may_call = stored_name(node.this, "postgres") not in _named_columns(source, statement)
             else:
                 is_function = name.lower() in statement.names.routines or bool(_SERVER_FUNCTION.match(name.lower()))
                 may_call = is_function or (source is None and has_values)
@@ -205,8 +205,15 @@ def _is_operator(tokens: Sequence[Token], index: int) -> bool:
     return token.text.lower() in _OPERATORS and (left.token_type in _OPERAND_ENDS or is_qualified)
 
 
-def called_name(node: exp.Expr, dialect: str) -> str | None:
-    """Return the lower-case name of the function that `node` calls in `dialect`; None if it is not a call by name."""
+def called_name(node: exp.Expr, statement: Statement) -> str | None:
+    """Return the lower-case name of the function that `node` of `statement` calls; None if it is not a call by name."""
+    if id(node) not in statement.called_names:
+        # The node is kept too, so that no other node gets its id.
+        statement.called_names[id(node)] = node, _called_name(node, statement.dialect)
+    return statement.called_names[id(node)][1]
+
+
+def _called_name(node: exp.Expr, dialect: str) -> str | None:
     if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc | exp.ParameterizedAgg | exp.CombinedAggFunc):
         return _base_name(str(node.this.name if isinstance(node.this, exp.Expr) else node.this), dialect)
     if not isinstance(node, exp.Func) or isinstance(node, exp.Connector | exp.SubqueryPredicate | exp.Case):
@@ -246,11 +253,11 @@ def _is_in_engine_schema(node: exp.Expr, dialect: str) -> bool:
     return qualifier is not None and qualifier.name.lower() in _SCHEMAS.get(dialect, set())
 
 
-def _passed_names(node: exp.Expr, name: str | None, dialect: str) -> Iterator[str]:
+def _passed_names(node: exp.Expr, name: str | None, statement: Statement) -> Iterator[str]:
     """Yield the names of functions passed to `node` by name; an empty name if the data determines it."""
     if isinstance(node, exp.Apply):
-        yield called_name(node.expression, dialect) or node.expression.name.lower()
-    index = _FUNCTION_BY_NAME.get(dialect, {}).get(name or "")
+        yield called_name(node.expression, statement) or node.expression.name.lower()
+    index = _FUNCTION_BY_NAME.get(statement.dialect, {}).get(name or "")
     if index is not None:
         arguments = [part for part in node.iter_expressions() if isinstance(part, exp.Expr)]
         argument = arguments[index] if index < len(arguments) else None
@@ -269,16 +276,16 @@ def _functions_in_from(node: exp.Expr) -> list[exp.Expr]:
     return [part for part in functions if isinstance(part, exp.Func)]
 
 
-def _named_columns(source: exp.Expr, dialect: str) -> set[str]:
+def _named_columns(source: exp.Expr, statement: Statement) -> set[str]:
     """Return the column names of a function in FROM with an alias, as PostgreSQL stores them."""
-    alias = source.args["alias"]
+    alias, dialect = source.args["alias"], statement.dialect
     columns = {stored_name(alias.this, dialect), "ordinality"}
     for column in alias.columns:
         columns.add(stored_name(column.this if isinstance(column, exp.ColumnDef) else column, dialect))
     if isinstance(source.args.get("offset"), exp.Identifier):
         columns.add(stored_name(source.args["offset"], dialect))
     for function in _functions_in_from(source):
-        columns |= _RECORD_FIELDS.get(called_name(function, dialect) or "", set())
+        columns |= _RECORD_FIELDS.get(called_name(function, statement) or "", set())
         own: Sequence[exp.Expr] = ()
         if isinstance(function, exp.XMLTable):
             own = function.args.get("columns") or ()
@@ -325,7 +332,7 @@ def _is_known_field(node: exp.Dot, statement: Statement) -> bool:
         return pair in statement.names.composite_fields and _is_known_field(base, statement)
     if isinstance(base, exp.Column):
         return (base.name.lower(), field) in statement.names.composite_fields
-    name = called_name(base, statement.dialect) or ""
+    name = called_name(base, statement) or ""
     return name.endswith(("_each", "_each_text")) and field in _RECORD_FIELDS.get(name, ())
 
 

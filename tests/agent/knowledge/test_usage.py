@@ -223,7 +223,7 @@ def test_expressions_of_terms(shop: Open, name: str, sql: str, is_complete: bool
 
 def test_forbidden_joins_are_found(shop: Open) -> None:
     source = shop("forbidden_joins: [{from: customers.region_id, to: employees}]")
-    forbidden = source.knowledge.forbidden_joins()
+    forbidden = source.knowledge.forbidden_joins
     sql = "SELECT 1 FROM customers c JOIN employees e ON e.region_id = c.region_id"
 
     assert joins_among(sql, source.catalog, forbidden) == ["employees.region_id = customers.region_id"]
