@@ -310,7 +310,7 @@ def _read_select(tree: exp.Expr, source: Source) -> _Query | None:
             return None
         tables[node.alias_or_name] = shown[key]
     first = next(iter(tables))
-    main = _main_table(select, tables)
+    main = main_table(select, tables)
     is_outer = any(join.side or join.kind not in ("", "INNER", "CROSS") for join in joins)
     if main is None or (is_outer and (main != first or any(join.side != "LEFT" for join in joins if join.side))):
         return None
@@ -323,7 +323,7 @@ def _read_select(tree: exp.Expr, source: Source) -> _Query | None:
     return _Query(exp.Select(**clauses).copy(), tables, main, figure, frozenset(grouped))
 
 
-def _main_table(select: exp.Select, tables: Mapping[str, Table]) -> str | None:
+def main_table(select: exp.Select, tables: Mapping[str, Table]) -> str | None:
     """Return the alias of the table whose rows the joins do not repeat; None if there is none.
 
     It leads to all other tables along equations with their whole primary keys.
