@@ -641,4 +641,11 @@ TEXTS = {
     "follow_up_year_before": "How does the {figure} with {period} compare with {before}{where}?",
     "follow_up_top": "What are the top {count} {group} by {figure}{where}?",
     "follow_up_where": " where {conditions}",
+    "file_figure_count": "number of rows",
+    "file_figure_sum": "sum of {measure}",
+    "file_figure_avg": "average {measure}",
+    "file_figure_min": "lowest {measure}",
+    "file_figure_max": "highest {measure}",
+    "file_follow_up_groups": "What is the {figure} by {group}{where}?",
+    "file_follow_up_months": "What is the {figure} by month{where}?",
 }

@@ -636,4 +636,11 @@ TEXTS = {
     "follow_up_year_before": "Сравни {figure} за два периода: {period} и {before}{where}",
     "follow_up_top": "Покажи {figure} по «{group}», только {count} наибольших{where}",
     "follow_up_where": ", где {conditions}",
+    "file_figure_count": "количество строк",
+    "file_figure_sum": "суммарное значение «{measure}»",
+    "file_figure_avg": "среднее значение «{measure}»",
+    "file_figure_min": "наименьшее значение «{measure}»",
+    "file_figure_max": "наибольшее значение «{measure}»",
+    "file_follow_up_groups": "Покажи {figure} по полю «{group}»{where}",
+    "file_follow_up_months": "Покажи {figure} по месяцам{where}",
 }

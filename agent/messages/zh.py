@@ -642,4 +642,11 @@ TEXTS = {
     "follow_up_year_before": "{where}{period} 与 {before} 相比，{figure}有什么变化？",
     "follow_up_top": "{where}按“{group}”统计，{figure}最高的前 {count} 个是哪些？",
     "follow_up_where": "当 {conditions} 时，",
+    "file_figure_count": "记录数",
+    "file_figure_sum": "{measure}总和",
+    "file_figure_avg": "{measure}平均值",
+    "file_figure_min": "{measure}最小值",
+    "file_figure_max": "{measure}最大值",
+    "file_follow_up_groups": "{where}每个{group}的{figure}是多少？",
+    "file_follow_up_months": "{where}每个月的{figure}是多少？",
 }
