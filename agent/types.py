@@ -129,7 +129,7 @@ class Evidence(TypedDict, total=False):
     violations: int
     """Number of parts of the question that it leaves out, and of texts in it that the question does not support."""
     ignored: list[str]
-    """The numbers and stored values of the question that it leaves out."""
+    """The numbers and defined terms of the question that it leaves out."""
     unused_values: list[str]
     """Phrases of the question that name stored values, none of which is in it."""
     agreement: float

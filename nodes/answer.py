@@ -57,7 +57,14 @@ def answer(state: State, services: Services) -> dict[str, Any]:
             note(roles.caveat)
         threshold = services.min_confidence
         confidence = confidence_of(
-            state["question"], sql, result, statement_evidence(state), roles.confidence, threshold, source.catalog
+            state["question"],
+            sql,
+            result,
+            statement_evidence(state),
+            roles.confidence,
+            threshold,
+            source.catalog,
+            source.warnings_about,
         )
     clarifications, ambiguities = state.get("clarifications") or [], state.get("ambiguities") or []
     assumptions = assumptions_of(

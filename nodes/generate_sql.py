@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, cast
 
+from agent.answers.readings import options_of
 from agent.clarify.feedback import describe_option
-from agent.clarify.readings import options_of
 from agent.clarify.review import compare_readings, put_question
 from agent.core.failure import failure_of
 from agent.errors import BudgetExceeded, ModelRejected, ModelUnreachable, SqlNotGenerated

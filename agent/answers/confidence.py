@@ -1,11 +1,11 @@
 """The confidence in an answer, in words and with its reasons."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from agent.generation.confidence import ConfidenceEstimator
 from agent.llm.schemas import GeneratedSQL
-from agent.messages import language_of, render
+from agent.messages import CONVENTIONS, language_of, render
 from agent.record.step import note
 from agent.retrieval.linked_values import codes_in
 from agent.run_events import LOGGED_ANSWER
@@ -18,7 +18,8 @@ from agent.state import State
 from agent.types import Confidence, Evidence, Result
 
 _HIGH = 0.7
-_LOW_AGREEMENT = 0.7
+_LOW_AGREEMENT, _FULL_AGREEMENT = 0.7, 0.9
+"""An agreement below the second one is a reason only against an answer with a low confidence."""
 _LOW_LOGPROB = -2.0
 _MAX_REASONS = 2
 _COMMENT_CHARS = 60
@@ -66,11 +67,12 @@ def confidence_of(
     estimator: ConfidenceEstimator,
     threshold: float,
     catalog: Catalog | None = None,
+    warnings_about: Callable[[str], Sequence[str]] | None = None,
 ) -> Confidence | None:
     """Return the confidence in `result`, the answer of `sql` to `question`; None if there is no estimate.
 
     The words are "not sure" below `threshold`, "confident" from 0.7 on, and "fairly confident" in between. The comments
-    in `catalog` explain codes.
+    in `catalog` explain codes, and `warnings_about` returns the warnings of the static checks about a statement.
     """
     evidence = with_result(evidence, result["rows"])
     value = estimator.estimate(evidence)
@@ -78,16 +80,28 @@ def confidence_of(
         return None
     language = language_of(question)
     level = "low" if value < threshold else "high" if value >= _HIGH else "medium"
-    reasons = [render(code, language, **facts) for code, facts in _reasons(question, sql, evidence, catalog)]
-    without_reason = "model_uncertain" if level == "low" else "nothing_against"
-    reason = "; ".join(reasons[:_MAX_REASONS]) or render(without_reason, language)
+    warnings = warnings_about(sql) if warnings_about and evidence.get("findings") else ()
+    agreement = _FULL_AGREEMENT if level == "low" else _LOW_AGREEMENT
+    found = list(_reasons(question, sql, evidence, catalog, warnings, agreement))[:_MAX_REASONS]
+    if not found:
+        is_unlikely = level == "low" or evidence.get("logprob", 0.0) < _LOW_LOGPROB
+        found = [("model_uncertain" if is_unlikely else "nothing_against", {})]
+    reason = CONVENTIONS[language].semicolon.join(render(code, language, **facts) for code, facts in found)
     return Confidence(value=value, word=render(f"confidence_{level}", language), reason=reason)
 
 
 def _reasons(
-    question: str, sql: str, evidence: Evidence, catalog: Catalog | None
+    question: str,
+    sql: str,
+    evidence: Evidence,
+    catalog: Catalog | None,
+    warnings: Sequence[str],
+    agreement: float,
 ) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the reasons against a statement as messages with their facts, the most specific first."""
+    """Yield the reasons against a statement as messages with their facts, the most specific first.
+
+    Other statements count as a reason if the agreement is less than `agreement`.
+    """
     for word, column, comment in _coded_words(question, sql, catalog) if catalog else ():
         yield "word_is_coded", {"word": word, "column": column, "comment": one_line(comment, _COMMENT_CHARS)}
     left_out = [*evidence.get("unused_values", ()), *evidence.get("ignored", ())]
@@ -99,12 +113,12 @@ def _reasons(
         yield "validation_objected", {}
     if not evidence.get("gives_rows", True):
         yield "query_gives_nothing", {}
-    if evidence.get("agreement", 1.0) < _LOW_AGREEMENT:
-        yield "queries_disagree", {}
-    if evidence.get("findings"):
+    for warning in warnings[:1]:
+        yield "query_warning", {"warning": warning}
+    if evidence.get("findings") and not warnings:
         yield "query_has_findings", {}
-    if evidence.get("logprob", 0.0) < _LOW_LOGPROB:
-        yield "model_uncertain", {}
+    if evidence.get("agreement", 1.0) < agreement:
+        yield "queries_disagree", {}
 
 
 def _coded_words(question: str, sql: str, catalog: Catalog) -> list[tuple[str, str, str]]:

@@ -36,12 +36,19 @@ _TRANSPARENT = (exp.Alias, exp.Paren, exp.Round, exp.Coalesce, exp.Cast)
 
 
 def follow_up_questions(
-    sql: str, source: Source, language: Language, asked: Sequence[str] = (), stop: Cancellation | None = None
+    sql: str,
+    source: Source,
+    language: Language,
+    asked: Sequence[str] = (),
+    stop: Cancellation | None = None,
+    *,
+    about_files: bool = False,
 ) -> list[str]:
     """Return up to three questions that follow the answer of `sql`, without those in `asked`.
 
     Each can be understood by itself, and a statement for it has returned rows; `stop` cancels these statements, of
-    which at most eight are executed. The questions are kept until the source is opened again.
+    which at most eight are executed. The questions are kept until the source is opened again. Those `about_files`
+    name no table, since its name is an id: they break a figure down by a column or by month.
 
     Raises:
         SourceUnreachable: the database does not answer.
@@ -53,11 +60,11 @@ def follow_up_questions(
         if query is None:
             return []
         earlier = set(map(_normalized, asked))
-        candidates = _Questions(query, source, language, stop).candidates()
+        candidates = _Questions(query, source, language, stop, about_files).candidates()
         new = (each for each in candidates if _normalized(each.question) not in earlier)
         return list(with_rows(new, COUNT, _MAX_TRIED))
 
-    return source.memoized(("follow-up questions", sql, language, *asked), find)
+    return source.memoized(("follow-up questions", sql, language, about_files, *asked), find)
 
 
 def _normalized(question: str) -> str:
@@ -124,13 +131,26 @@ class _Filter(NamedTuple):
 class _Questions:
     """The questions that follow a query."""
 
-    def __init__(self, query: _Query, source: Source, language: Language, stop: Cancellation | None) -> None:
+    def __init__(
+        self,
+        query: _Query,
+        source: Source,
+        language: Language,
+        stop: Cancellation | None,
+        about_files: bool,
+    ) -> None:
         self.query, self.source, self.language, self.stop = query, source, language, stop
+        self.about_files = about_files
         self.filters = list(_filters(query, source))
 
     def candidates(self) -> Iterator[Candidate[str]]:
         """Yield the questions, one of each kind first."""
-        kinds = (self._by_groups(), self._by_months(), self._with_the_year_before(), self._top_rows())
+        if self.about_files and self.query.figure is _COUNT and len(self.source.catalog.tables) > 1:
+            # The number of rows says nothing about the table.
+            return
+        kinds = [self._by_groups(), self._by_months()]
+        if not self.about_files:
+            kinds += [self._with_the_year_before(), self._top_rows()]
         yield from filter(None, chain.from_iterable(zip_longest(*kinds)))
 
     def _by_groups(self) -> Iterator[Candidate[str] | None]:
@@ -164,6 +184,8 @@ class _Questions:
         query, table = self.query, self.query.tables[self.query.main]
         days = [each for each in offered_columns(self.source, table) if each.type_class in ("date", "datetime")]
         filtered = {each.place for each in self.filters}
+        if self.about_files and len(days) > 1:
+            return
         for day in sorted(days, key=lambda day: (query.main, day.name.lower()) not in filtered):
             month = self._period(_column(query.main, day.name), "month")
             if month is not None and (query.main, day.name.lower()) not in query.grouped:
@@ -237,12 +259,14 @@ class _Questions:
             return None
         words = joined(condition_words(conditions, self.language), self.language)
         where = render("follow_up_where", self.language, conditions=words) if words else ""
-        figure = self.query.figure
-        table = shown_name(self.query.tables[self.query.main].name)
+        figure, prefix = self.query.figure, "file_" if self.about_files else ""
         figure_words = render(
-            f"figure_{figure.function}", self.language, table=table, measure=shown_name(figure.column)
+            f"{prefix}figure_{figure.function}",
+            self.language,
+            table=shown_name(self.query.tables[self.query.main].name),
+            measure=shown_name(figure.column),
         )
-        question = render(code, self.language, figure=figure_words, where=where, **facts)
+        question = render(f"{prefix}{code}", self.language, figure=figure_words, where=where, **facts)
         return Candidate(question, lambda: self._read(sql), min_rows)
 
     def _read(self, sql: str) -> Result:
@@ -310,7 +334,7 @@ def _read_select(tree: exp.Expr, source: Source) -> _Query | None:
             return None
         tables[node.alias_or_name] = shown[key]
     first = next(iter(tables))
-    main = _main_table(select, tables)
+    main = main_table(select, tables)
     is_outer = any(join.side or join.kind not in ("", "INNER", "CROSS") for join in joins)
     if main is None or (is_outer and (main != first or any(join.side != "LEFT" for join in joins if join.side))):
         return None
@@ -323,7 +347,7 @@ def _read_select(tree: exp.Expr, source: Source) -> _Query | None:
     return _Query(exp.Select(**clauses).copy(), tables, main, figure, frozenset(grouped))
 
 
-def _main_table(select: exp.Select, tables: Mapping[str, Table]) -> str | None:
+def main_table(select: exp.Select, tables: Mapping[str, Table]) -> str | None:
     """Return the alias of the table whose rows the joins do not repeat; None if there is none.
 
     It leads to all other tables along equations with their whole primary keys.

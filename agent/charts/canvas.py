@@ -186,7 +186,18 @@ def _lines(axes: Axes, figure: Figure, lettering: Lettering) -> None:
     for series in figure.data.series:
         places = _positions(series, figure)
         axes.plot(places, _numbers(series.values), **_marker(len(places)))
+    if figure.includes_zero:
+        _include_zero(axes)
     _label_axes(axes, figure, lettering)
+
+
+def _include_zero(axes: Axes) -> None:
+    """Begin or end the axis of values at 0 if all values are on one side of it."""
+    low, high = axes.dataLim.intervaly
+    if low >= 0:
+        axes.set_ylim(bottom=0)
+    elif high <= 0:
+        axes.set_ylim(top=0)
 
 
 def _areas(axes: Axes, figure: Figure, lettering: Lettering) -> None:

@@ -86,7 +86,8 @@ def _legend(figure: Figure) -> Option:
 
 def _values(figure: Figure) -> Option:
     axis: Option = {"type": "value", **({"name": figure.y_name} if figure.y_name else {})}
-    return {**axis, **({"axisLabel": {"formatter": f"{{value}}{figure.unit}"}} if figure.unit else {})}
+    axis |= {"axisLabel": {"formatter": f"{{value}}{figure.unit}"}} if figure.unit else {}
+    return axis if figure.includes_zero else {**axis, "scale": True}
 
 
 def _categories(name: str, labels: tuple[str, ...]) -> Option:
@@ -127,7 +128,7 @@ def _lines(figure: Figure) -> Option:
         # ECharts draws the first category at the bottom; it belongs at the top.
         axes = {"xAxis": across, "yAxis": {**along, "inverse": True}}
     else:
-        axes = {"xAxis": along, "yAxis": {**across, **({"scale": True} if spec.chart_type == "line" else {})}}
+        axes = {"xAxis": along, "yAxis": across}
     form: Option = {
         "type": "bar" if is_bar else "line",
         **({"areaStyle": {}} if spec.chart_type == "area" else {}),
@@ -175,7 +176,7 @@ def _scatter(figure: Figure) -> Option:
     series = [{"name": part.name, "type": "scatter", "data": _points(part)} for part in figure.data.series]
     return {
         "tooltip": _tooltip("item"), "legend": _legend(figure), "grid": _grid(figure),
-        "xAxis": _along(figure), "yAxis": {**_values(figure), "scale": True}, "series": series,
+        "xAxis": _along(figure), "yAxis": _values(figure), "series": series,
     }  # fmt: skip
 
 

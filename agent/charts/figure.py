@@ -68,6 +68,18 @@ class Figure:
         return list(self.data.categories) if self.spec.chart_type == "pie" else [s.name for s in self.data.series]
 
     @property
+    def includes_zero(self) -> bool:
+        """Whether the axis of values includes 0: not in a scatter chart, nor in lines that differ little.
+
+        Values differ little if their range is less than half of the largest one, without its sign. Bars and areas show
+        a value by their length or size, and always begin at 0.
+        """
+        if self.spec.chart_type != "line":
+            return self.spec.chart_type != "scatter"
+        values = [value for series in self.data.series for value in series.values if value is not None]
+        return not values or max(values) - min(values) >= max(map(abs, values)) / 2
+
+    @property
     def unit(self) -> str:
         """The suffix of every value."""
         return _UNITS[self.spec.y_format]

@@ -8,6 +8,7 @@ from typing import cast
 
 from agent.embedded.sql_writer import write_statement
 from agent.errors import ModelAnswerUnreadable
+from agent.grounding.facts import readable
 from agent.llm.client import ModelClient
 from agent.llm.schemas import AmbiguityReview, ReadingOption
 from agent.messages import language_of, render
@@ -54,7 +55,7 @@ class EmbeddedAmbiguityReviewer:
         """Return the reading for `candidate`, "table.column" or "table.column = 'value'"; None without a statement."""
         column_key, _, value = candidate.partition(" = ")
         table, _, column = column_key.rpartition(".")
-        name = value.strip("'\"") or column.replace("_", " ")
+        name = value.strip("'\"") or readable(column)
         # Replace the phrase as a word if the question has it as one.
         as_word = rf"(?<!\w){re.escape(phrase)}(?!\w)"
         pattern = as_word if re.search(as_word, state["question"]) else re.escape(phrase)
@@ -66,5 +67,6 @@ class EmbeddedAmbiguityReviewer:
         except ModelAnswerUnreadable:
             return None
         statement = written.candidate
-        label = f"{name} ({column_key if value else table})"
+        place = readable(table)
+        label = f"{name} ({place}: {readable(column)})" if value else f"{name} ({place})"
         return ReadingOption(label=label, reading=question, sql=statement.sql) if statement.sql else None

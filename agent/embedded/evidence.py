@@ -24,7 +24,7 @@ def evidence_of(
     used = {link.phrase for link in values if link.value in text or link.value.replace("'", "''") in text}
     evidence = Evidence(
         violations=violations,
-        ignored=[figure for figure in constraints.figures if figure not in text],
+        ignored=[part for part in (*constraints.figures, *constraints.definitions) if part not in text],
         unused_values=list(dict.fromkeys(link.phrase for link in values if link.phrase not in used)),
     )
     if logprob is not None:

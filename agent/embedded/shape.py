@@ -114,7 +114,7 @@ _PERIOD_AND = _words(
 
 # Words directly before or after the name of a column.
 EACH = _words(r"(?:\b(?:each|every|per)(?: of the)?|\bкажд\w+|每[个种]?|各[个种]?)\s*$")
-BY = _words(r"(?:\bby(?: the)?|\bпо|按)\s*$")
+BY = _words(r"(?:\bby(?: the)?|\bпо(?: полю)?|按)\s*[«“]?$")
 SORTED_BY = _words(r"\b(?:sort|order|rank|alphabetical)\w*\b[^,.;]*$|\b(?:упорядоч|отсортир)\w*[^,.;]*$|排序[^，。]*$")
 WHICH = _words(
     rf"(?:\b(?:which|what)(?: (?:{_NUMBER}))?|\bкак(?:ой|ая|ое|ом|ого|ому|им|ую|ие|их|ими)|哪一?[个种家位些])\s*$"
@@ -135,10 +135,13 @@ DIFFERENT = _words(
     r"\bhow many (?:different|distinct|unique) $|\bсколько (?:разн|различн|уникальн)\w+ $|多少[种个]?不同的?$"
 )
 KINDS = _words(r"^\s*(?:total )?(?:different|distinct|unique|kinds|types|разн|различн|уникальн|不同)")
-HOW_MANY = _words(r"\bhow many\s*|\bсколько\s*|多少[条个行次人项]|几[条个次]|记录数")
+HOW_MANY = _words(
+    r"\bhow many\s*|\bnumber of (?=(?:rows|records)\b)|\bсколько\s*|\bколичество (?=строк|запис)|"
+    r"多少[条个行次人项]|几[条个次]|记录数"
+)
 ROWS = _words(r"^\s*(?:rows?|records?|entries|lines)\b|^\s*(?:запис|строк)|^(?:多少|几)[条行]|^记录数")
 """Words for the rows themselves, from "how many" on or after it."""
-NUMBER_OF = _words(r"\b(?:number|count|percentage|share) of\b|\b(?:число|доля)\b|占比")
+NUMBER_OF = _words(r"\b(?:number|count|percentage|share) of\b(?! (?:rows|records)\b)|\b(?:число|доля)\b|占比")
 """These may count rows or refer to a column with counts."""
 GROUPING = _words(
     r"\b(?:each|every|per|by|for (?:all|different)|group\w*|respectively)\b|\bкажд\w+|\bпо\b|每|各|按|分别"

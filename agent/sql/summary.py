@@ -24,7 +24,7 @@ EMPTY_SUMMARY = QuerySummary(
     constants=[],
     more_conditions=False,
 )
-_OPERATORS: dict[type[exp.Expr], str] = {
+OPERATORS: dict[type[exp.Expr], str] = {
     exp.EQ: "=", exp.NEQ: "≠", exp.LT: "<", exp.LTE: "≤", exp.GT: ">", exp.GTE: "≥",
 }  # fmt: skip
 _SWAPPED = {"=": "=", "≠": "≠", "<": ">", "≤": "≥", ">": "<", "≥": "≤"}
@@ -55,7 +55,7 @@ def summarize_query(sql: str, catalog: Catalog, parameters: Mapping[str, Value] 
     tree = with_literals(parsed, parameters) if parameters else parsed
     while isinstance(tree, exp.Subquery):
         tree = tree.this
-    reader = _Reader(catalog, {cte.alias.lower(): cte.this for cte in tree.find_all(exp.CTE)})
+    reader = QueryReader(tree, catalog)
     if not isinstance(tree, exp.Select):
         has_more = tree.find(exp.Where, exp.Having) is not None
         return {**EMPTY_SUMMARY, "more_conditions": has_more}
@@ -83,13 +83,18 @@ class _Origin(NamedTuple):
     column: str
 
 
-class _Reader:
+class QueryReader:
     """Reader of the conditions on the rows of a query and of the queries that it reads."""
 
-    def __init__(self, catalog: Catalog, ctes: Mapping[str, exp.Expr]) -> None:
-        self.catalog, self.ctes = catalog, ctes
+    def __init__(self, tree: exp.Expr, catalog: Catalog) -> None:
+        """Read queries of the statement `tree`."""
+        self.catalog = catalog
+        self.ctes = {cte.alias.lower(): cte.this for cte in tree.find_all(exp.CTE)}
         self.conditions: list[QueryCondition] = []
+        self.others: list[tuple[exp.Expr, exp.Select]] = []
+        """The conditions without words, with the queries that they belong to."""
         self.has_more = False
+        """Whether there are conditions without words, or a limit of a query that is read."""
 
     def sources(self, select: exp.Select) -> dict[str, exp.Expr | str]:
         """Return the sources of `select` by alias: the query of a derived table, or the name of a stored table."""
@@ -137,6 +142,7 @@ class _Reader:
         condition = None if is_wordless or node.find(exp.Query) else self._condition(node, select)
         if condition is None:
             self.has_more = True
+            self.others.append((node, select))
         elif condition not in self.conditions:
             self.conditions.append(condition)
 
@@ -152,7 +158,7 @@ class _Reader:
             return self._on_column(node, select, "=", [True])
         if isinstance(node, exp.Is):
             is_null = isinstance(node.expression, exp.Null)
-            values = [] if is_null else [_value(node.expression)]
+            values = [] if is_null else [constant(node.expression)]
             return self._on_column(node.this, select, "missing" if is_null else "=", values)
         escape = node.expression.name if isinstance(node, exp.Escape) else ""
         like = node.this if isinstance(node, exp.Escape) else node
@@ -177,21 +183,21 @@ class _Reader:
 
     def _comparison(self, node: exp.Expr, select: exp.Select) -> QueryCondition | None:
         if isinstance(node, exp.In):
-            return self._on_column(node.this, select, "=", [_value(item) for item in node.expressions] or [None])
+            return self._on_column(node.this, select, "=", [constant(item) for item in node.expressions] or [None])
         if isinstance(node, exp.Between):
-            bounds = [_value(node.args["low"]), _value(node.args["high"])]
+            bounds = [constant(node.args["low"]), constant(node.args["high"])]
             return self._on_column(node.this, select, "between", bounds)
-        operator = _OPERATORS.get(type(node))
+        operator = OPERATORS.get(type(node))
         if operator is None:
             return None
         left, right = node.this, node.expression
-        if _value(right) is None:
+        if constant(right) is None:
             left, right, operator = right, left, _SWAPPED[operator]
-        return self._on_column(left, select, operator, [_value(right)])
+        return self._on_column(left, select, operator, [constant(right)])
 
     def _like(self, node: exp.Like | exp.ILike, escape: str, select: exp.Select) -> QueryCondition | None:
         """Return a condition for a pattern with `%` at its ends only; `escape` is the escape character, if any."""
-        pattern = _value(node.expression)
+        pattern = constant(node.expression)
         if not isinstance(pattern, str):
             return None
         # Each character is either escaped, hence literal, or itself.
@@ -211,7 +217,7 @@ class _Reader:
         """Return a condition on the column that `node` is, or whose year, month or text it is."""
         if any(value is None for value in values):
             return None
-        unit = _unit(node)
+        unit = period_unit(node)
         if unit:
             values = _in_days(unit, operator, values)
             if not values:
@@ -219,7 +225,7 @@ class _Reader:
             node, operator = next(node.find_all(exp.Column)), "during"
         while isinstance(node, _WRAPPERS):
             node = node.this
-        name = self._name(node, select)
+        name = self.name(node, select)
         if name is None:
             return None
         if operator == "between" and all(_is_date(value) for value in values):
@@ -227,9 +233,13 @@ class _Reader:
         values = [value[:10] if _is_date(value) else value for value in values]
         return QueryCondition(column=name, operator=operator, values=values)
 
-    def _name(self, node: exp.Expr, select: exp.Select) -> str | None:
+    def is_secret(self, node: exp.Expr) -> bool:
+        """Return whether `node` contains a column that has the name of a secret one."""
+        return any(column.name.lower() in self.catalog.secret_names for column in node.find_all(exp.Column))
+
+    def name(self, node: exp.Expr, select: exp.Select) -> str | None:
         """Return the words for a column, or for a computed column of `select`; None if it has none or is secret."""
-        if any(column.name.lower() in self.catalog.secret_names for column in node.find_all(exp.Column)):
+        if self.is_secret(node):
             return None
         if not isinstance(node, exp.Column):
             aliases = [item.alias for item in select.expressions if isinstance(item, exp.Alias) and item.this == node]
@@ -344,12 +354,12 @@ def _joins_columns(node: exp.Expr) -> bool:
     return len(left) == len(right) == 1 and left != right
 
 
-def _value(node: exp.Expr) -> Any:
+def constant(node: exp.Expr) -> Any:
     """Return the value of a constant; None for other expressions and NULL."""
     while isinstance(node, _WRAPPERS):
         node = node.this
     if isinstance(node, exp.Neg):
-        value = _value(node.this)
+        value = constant(node.this)
         return -value if isinstance(value, int | float) else None
     if isinstance(node, exp.Boolean):
         return bool(node.this)
@@ -364,11 +374,11 @@ def _is_date(value: Any) -> bool:
     return isinstance(value, str) and _DATE.fullmatch(value) is not None
 
 
-def _unit(node: exp.Expr) -> str | None:
+def period_unit(node: exp.Expr) -> str | None:
     """Return "year" or "month" if `node` is the year or month, with its year, of a column."""
     node = node.unnest()
     if isinstance(node, exp.Cast | exp.TryCast):
-        return _unit(node.this)
+        return period_unit(node.this)
     if len(list(node.find_all(exp.Column))) != 1:
         return None
     if isinstance(node, exp.TimeToStr):

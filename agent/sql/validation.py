@@ -171,11 +171,10 @@ def ungrouped_columns(query: ResolvedQuery) -> Iterator[Remark]:
             f"{column.table}.{column.name}" for column in ungrouped if not _is_determined(column, grouped, scope, query)
         ]
         for name in dict.fromkeys(names):
-            text = Message("column_not_grouped", column=name)
             if query.dialect in _STRICT_GROUPING:
-                yield Remark(text, is_problem=True)
+                yield Remark(Message("column_not_grouped", column=name), is_problem=True)
             else:
-                yield Remark(f"{text}, so that any row of its group may give the value")
+                yield Remark(Message("value_of_any_row", column=name))
 
 
 def _is_special(group: exp.Group | None) -> bool:
@@ -262,8 +261,8 @@ def keyless_joins(query: ResolvedQuery) -> Iterator[Remark]:
             if left and right and equal.this.table != equal.expression.table and not _is_supported(left, right, query):
                 keys = _keys_between(left, right)
                 if keys or query.catalog.declares_foreign_keys:
-                    hint = f"; keys join {', '.join(keys)}" if keys else ""
-                    yield Remark(f"no key supports the join of {left} with {right}{hint}")
+                    code = "join_without_key_but" if keys else "join_without_key"
+                    yield Remark(Message(code, left=str(left), right=str(right), keys=", ".join(keys)))
 
 
 def inferred_joins(sql: str, catalog: Catalog) -> tuple[str, ...]:
@@ -277,7 +276,7 @@ def inferred_joins(sql: str, catalog: Catalog) -> tuple[str, ...]:
             left, right = query.column_of(equal.this, scope), query.column_of(equal.expression, scope)
             keys = [*_keys_of(left, right), *_keys_of(right, left)] if left and right else []
             if keys and all(foreign.inferred for foreign in keys):
-                joins.append(f"only an inferred key connects {left} with {right}")
+                joins.append(Message("join_by_inferred_key", left=str(left), right=str(right)))
     return tuple(dict.fromkeys(joins))
 
 
@@ -297,8 +296,8 @@ def cartesian_products(query: ResolvedQuery) -> Iterator[Remark]:
         names = {name for name, (_, source) in scope.selected_sources.items() if _has_many_rows(source)}
         groups = connected_groups(names, _conditions(select, scope))
         if len(groups) > 1:
-            names_by_group = " and ".join(", ".join(sorted(group)) for group in sorted(groups, key=sorted))
-            yield Remark(f"no condition connects {names_by_group}: every row is paired with every row")
+            names_by_group = " / ".join(", ".join(sorted(group)) for group in sorted(groups, key=sorted))
+            yield Remark(Message("tables_not_connected", names=names_by_group))
 
 
 def _is_supported(left: ColumnReference, right: ColumnReference, query: ResolvedQuery) -> bool:
@@ -395,8 +394,8 @@ def missing_literals(
         index = values()
         if index.contains(table, column, literal) is False:
             nearest = ", ".join(repr(one_line(value)) for value in index.nearest(table, column, literal))
-            hint = f"{_NEAREST}{nearest}" if nearest else ""
-            yield Remark(f"no row of {table} has {one_line(literal)!r} in {column}{hint}")
+            code = "value_not_stored_nearest" if nearest else "value_not_stored"
+            yield Remark(Message(code, table=table, value=repr(one_line(literal)), column=column, nearest=nearest))
 
 
 def _compared_texts(query: ResolvedQuery, *, excluded: bool) -> list[tuple[str, str, str]]:

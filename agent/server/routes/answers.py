@@ -19,12 +19,14 @@ from agent.charts.echarts import draw
 from agent.charts.plot_spec import PlotSpec
 from agent.charts.select import Selection
 from agent.core.cancellation import Cancellation
-from agent.errors import PlotSpecInvalid, TableUnknown
+from agent.errors import DatasetUnknown, PlotSpecInvalid, TableUnknown
 from agent.messages import language_of
 from agent.server.background import cancellable
 from agent.server.routes.threads import RunId, ThreadId
 from agent.server.runnable import PlainJSON
-from agent.server.tenants import Tenant, current_tenant
+from agent.server.tenants import StoredRun, Tenant, current_tenant
+from agent.services import Services
+from agent.sources.source import Source
 from agent.types import Result
 
 router = APIRouter(prefix="/threads/{thread_id}/runs/{run_id}", tags=["threads"])
@@ -65,7 +67,7 @@ class FollowUpQuestions(TypedDict):
 
 @router.get("/questions")
 async def questions(thread_id: ThreadId, run_id: RunId) -> FollowUpQuestions:
-    """Up to three follow-up questions on an answer about a database; none for other runs."""
+    """Up to three follow-up questions on an answer about a database or files; none for other runs."""
     return {"questions": await cancellable(partial(_questions, current_tenant(), thread_id, run_id))}
 
 
@@ -87,13 +89,27 @@ async def table(
 def _questions(tenant: Tenant, thread_id: str, run_id: str, stop: Cancellation) -> list[str]:
     run, services = tenant.stored_run(thread_id, run_id), tenant.services
     sql, turns = run.state.get("sql"), run.state.get("turns") or []
-    # A statement that was not executed is no answer, and one of files has no names that a question could use.
-    is_answer = run.graph == "agent" and bool(sql) and run.state.get("output_type") is not None
+    # A statement that was not executed is no answer.
+    is_answer = bool(sql) and run.state.get("output_type") is not None
     if not is_answer or not services.settings.follow_up_questions:
         return []
-    source = services.source(run.state.get("source") or turns[-1].get("source") or None)
-    asked = [turn["question"] for turn in turns]
-    return follow_up_questions(str(sql), source, language_of(_question(run.state)), asked, stop)
+    source = _source_of(run, services)
+    if source is None:
+        return []
+    asked, about_files = [turn["question"] for turn in turns], run.graph == "analyst"
+    language = language_of(_question(run.state))
+    return follow_up_questions(str(sql), source, language, asked, stop, about_files=about_files)
+
+
+def _source_of(run: StoredRun, services: Services) -> Source | None:
+    """Return the source that an answer is about: a database, or the files of the analyst; None if these are deleted."""
+    name, turns = run.state.get("source"), run.state.get("turns") or []
+    if run.graph == "agent":
+        return services.source(name or turns[-1].get("source") or None)
+    try:
+        return services.datasets(run.state["dataset_ids"]) if run.state.get("dataset_ids") and not name else None
+    except DatasetUnknown:
+        return None
 
 
 def _question(state: Mapping[str, Any]) -> str:

@@ -50,10 +50,12 @@ export function start(fit) {
   }
 
   document.addEventListener("keydown", keys);
-  byId("anew").addEventListener("click", () => {
-    conversation.restart();
-    question.focus();
-  });
+  for (const button of document.querySelectorAll(".anew")) {
+    button.addEventListener("click", () => {
+      conversation.restart();
+      question.focus();
+    });
+  }
   onAddress(show);
   if (!isEmbedded) {
     addFiles();

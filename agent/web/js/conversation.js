@@ -166,13 +166,13 @@ export class Conversation {
     if (!this.running) this.offer(output);
   }
 
-  /** Show the questions that follow an answer about a database, below the last turn, once the server has found some. */
+  /** Show the questions that follow an answer, below the last turn, once the server has found some. */
   async offer({ sql, run_id, error, clarification, ...output }) {
-    if (this.graph !== "agent" || !sql || !run_id || error || clarification) return;
-    const [, named] = JSON.parse(this.place);
+    if (!sql || !run_id || error || clarification) return;
+    const [graph, named] = JSON.parse(this.place);
     this.offering = new AbortController();
     const { signal } = this.offering;
-    const view = await followUpsView({ ...output, run_id }, (question) => this.ask(question, { graph: "agent", named }), signal);
+    const view = await followUpsView({ ...output, run_id }, (question) => this.ask(question, { graph, named }), signal);
     if (view && !signal.aborted) this.list.lastElementChild?.querySelector(".body").append(view);
   }
 

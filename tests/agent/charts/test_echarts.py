@@ -44,6 +44,23 @@ def test_order_of_keys_changes_no_byte(path: Path) -> None:
         assert written(chart.option) == written(case["option"])
 
 
+# The axis of values
+
+
+def test_only_lines_that_differ_little_begin_elsewhere_than_at_0() -> None:
+    def scales(chart_type: str, *values: float | None) -> bool:
+        rows = result({"day": "string", "n": "float"}, *((f"2024-01-{at + 1:02}", n) for at, n in enumerate(values)))
+        return bool(option(rows, chart_type, "day", "n")["yAxis"].get("scale", False))
+
+    assert scales("line", 9900.0, 9950.0, None, 10050.0)
+    assert scales("line", -99.0, -101.0)
+    assert scales("line", 51.0, 100.0)
+    assert not scales("line", 50.0, 100.0)
+    assert not scales("line", -1.0, 1.0)
+    assert not scales("line", 0.0, 0.0)
+    assert not any(scales(chart_type, 9900.0, 9950.0, 10050.0) for chart_type in ("bar", "area"))
+
+
 # Texts of the data stay text
 
 

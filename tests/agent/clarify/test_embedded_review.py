@@ -51,8 +51,8 @@ def test_it_asks_which_value_is_meant(embedded: Callable[..., Embedded]) -> None
 
     assert (asked["question"], asked["ambiguity_type"]) == ("What do you mean by “Deloor”?", "AmbValue")
     assert {option["label"] for option in asked["options"]} == {
-        "John Deloor (teacher.name)",
-        "Gustaaf Deloor (teacher.name)",
+        "John Deloor (teacher: name)",
+        "Gustaaf Deloor (teacher: name)",
     }
     assert sorted(option["preview"]["first"] for option in asked["options"]) == ["Art", "Maths"]
     prompts = [call.prompt for call in agent.model.calls]
@@ -62,7 +62,7 @@ def test_it_asks_which_value_is_meant(embedded: Callable[..., Embedded]) -> None
 def test_the_chosen_reading_is_answered(embedded: Callable[..., Embedded]) -> None:
     agent = embedded(JOHN, GUSTAAF)
     labels = [option["label"] for option in agent.ask(question=QUESTION)["clarification"]["options"]]
-    output = agent.ask(clarification_answer=str(labels.index("Gustaaf Deloor (teacher.name)") + 1))
+    output = agent.ask(clarification_answer=str(labels.index("Gustaaf Deloor (teacher: name)") + 1))
 
     assert (output["error"], len(agent.model.calls)) == (None, 2)
     first, second = output["sql"], output["value"]

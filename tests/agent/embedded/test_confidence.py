@@ -83,7 +83,11 @@ def test_unlikely_statements_with_different_results_become_a_question_with_previ
 
     assert output["status"] == "clarification" and exit_code(output) == 4
     options = output["clarification"]["options"]
-    assert [option["label"] for option in options] == ["COUNT(*)", "COUNT(DISTINCT state)", "name"]
+    assert [option["label"] for option in options] == [
+        "Number of services",
+        "Number of different values of state in services",
+        "Service",
+    ]
     assert [option["preview"]["first"] for option in options] == [3, 2, "mail"]
 
 
@@ -101,7 +105,7 @@ def test_statements_that_depart_from_a_definition_are_not_offered(ask: Ask, tmp_
     asked = ask(*texts[:2], names, question=question, knowledge=knowledge)
 
     assert (draft["status"], draft["value"]) == ("unsure", 2)
-    assert [option["label"] for option in asked["clarification"]["options"]] == ["COUNT(*)", "name"]
+    assert [option["label"] for option in asked["clarification"]["options"]] == ["Number of services", "Service"]
 
 
 def test_equal_results_are_not_asked_about(ask: Ask) -> None:

@@ -33,6 +33,8 @@ def month(column: str) -> Bucket:
         (STAFF, "Which city has the lowest average salary?", Shape(("City",), ("avg",), ("Salary",), False, 1)),
         (STAFF, "Top 3 cities by total salary", Shape(("City",), ("sum",), ("Salary",), True, 3)),
         (STAFF, "How many rows are there for each month?", Shape((month("Hired on"),), ("count",), ("*",))),
+        (STAFF, "What is the number of rows in staff by team?", Shape(("Team",), ("count",), ("*",))),
+        (STAFF, "What is the sum of salary in staff by city where team = A?", Shape(("City",), ("sum",), ("Salary",))),
         (NAMES, "How many people are in each team?", Shape(("Team",), ("count",), ("*",))),
         (STAFF, "How many different teams are there?", Shape((), ("nunique",), ("Team",), is_ungrouped=True)),
         (STAFF, "What is the highest salary?", Shape((), ("max",), ("Salary",), is_ungrouped=True)),
@@ -41,6 +43,17 @@ def month(column: str) -> Bucket:
         (RAIN, "降水量最少的前两个城市", Shape(("城市",), ("sum", "min"), ("降水量",), False, 2)),
         (RAIN, "各种天气分别有多少条记录？", Shape(("天气",), ("count",), ("*",))),
         (ORDERS, "Какая общая сумма по каждому клиенту?", Shape(("Клиент",), ("sum",), ("Сумма",))),
+        (RAIN, "每个城市的记录数是多少？", Shape(("城市",), ("count",), ("*",))),
+        (
+            ORDERS,
+            "Покажи количество строк по полю «Клиент»",
+            Shape(("Клиент",), ("count",), ("*",)),
+        ),
+        (
+            ORDERS,
+            "Покажи суммарное значение «Сумма» по полю «Город»",
+            Shape(("Город",), ("sum",), ("Сумма",)),
+        ),
         (ORDERS, "Сколько строк по месяцам?", Shape((month("Дата"),), ("count",), ("*",))),
     ],
 )

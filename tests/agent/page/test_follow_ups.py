@@ -5,8 +5,9 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import expect
 
+from agent.sample.spreadsheets import RETURNS as WORKBOOK
 from tests.agent.page.conftest import Site
-from tests.agent.page.said import ASKS, QUESTION, Model
+from tests.agent.page.said import ASKS, QUESTION, RETURNS, Model
 from tests.agent.page.test_conversation import COUNT, HOW_MANY, ask, sent_by
 from tests.agent.page.test_looks import PHONE, fits
 
@@ -67,6 +68,27 @@ def test_follow_ups_are_hidden_while_the_next_question_runs_and_fit_a_phone(visi
     site.ask("hello")
     expect(site.page.locator(".turn").last.locator(".start")).to_be_visible()
     expect(site.page.locator(".follow-ups")).to_have_count(0)
+
+
+def test_an_answer_about_a_file_leads_to_questions_about_it(visit: Visit) -> None:
+    site = visit(Model(), viewport={"width": 1440, "height": 1300})
+    page, sent = site.page, sent_by(site.page)
+    page.locator("#file").set_input_files(WORKBOOK)
+    expect(page.locator(".chip")).to_contain_text("returns.xlsx")
+    ask(site, RETURNS)
+    follow_ups = page.locator(".follow-ups button")
+    expect(follow_ups).to_have_text(
+        ["What is the sum of 退货数量 by 购买风险?", "What is the sum of 退货数量 by month?"]
+    )
+    follow_ups.last.scroll_into_view_if_needed()
+    site.picture("follow-ups-file")
+
+    site.model.calls = 2
+    follow_ups.last.click()
+    expect(page.locator(".turn")).to_have_count(2)
+    expect(page.locator(".progress")).to_have_count(0)
+    assert sent[1]["question"] == "What is the sum of 退货数量 by month?"
+    assert sent[1]["datasets"] == sent[0]["datasets"] and sent[1]["thread_id"]
 
 
 def test_an_error_before_a_question_back_is_told_in_plain_words(visit: Visit) -> None:

@@ -59,6 +59,24 @@ def test_conversations_are_opened_from_the_list_and_by_back_and_forward(two: Sit
     expect(page.locator(".said")).to_have_text([HOW_MANY, "as a table"])
 
 
+def test_a_conversation_can_be_begun_below_a_long_one_beside_a_long_list(two: Site) -> None:
+    page = two.page
+    days = [{"thread_id": f"t{at}", "title": f"Question {at}", "updated": "2024-05-01T10:00:00Z"} for at in range(60)]
+    page.route("**/threads?*", lambda route: route.fulfill(json={"threads": days}))
+    for _ in range(3):
+        ask(two, "as a table")
+    expect(page.locator("#conversations a")).to_have_count(60)
+    page.locator("#conversations li").last.scroll_into_view_if_needed()
+    page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+    two.picture("sidebar-scrolled")
+
+    assert page.evaluate("scrollY") > 100
+    expect(page.get_by_role("button", name="New conversation")).to_be_in_viewport()
+    anew(page)
+    expect(page.locator(".welcome")).to_be_visible()
+    expect(page.get_by_label("Your question")).to_be_focused()
+
+
 def test_conversations_are_searched_by_all_their_questions(two: Site) -> None:
     ask(two, "as a table")
     two.page.get_by_label("Search conversations").fill("A TABLE")

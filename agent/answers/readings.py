@@ -1,0 +1,288 @@
+"""Titles of statements that answer the same question in different ways, in words."""
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+from sqlglot import exp
+
+from agent.answers.filters import condition_words
+from agent.answers.follow_up_questions import main_table
+from agent.answers.text import format_value
+from agent.grounding.facts import readable
+from agent.llm.schemas import ReadingOption
+from agent.messages import CONVENTIONS, Language, render
+from agent.schema.catalog import Catalog
+from agent.schema.describe import one_line
+from agent.sql.guard import shared_trees
+from agent.sql.names import key_of
+from agent.sql.summary import OPERATORS, QueryReader, constant, period_unit
+
+_MAX_READINGS = 3
+_MAX_LABEL_CHARS = 100
+_MAX_DEPTH = 20
+_TRANSPARENT = (exp.Alias, exp.Paren, exp.Round, exp.Coalesce, exp.Cast, exp.TryCast)
+_SIGNS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "−", exp.Mul: "×", exp.Div: "/"}
+_FIGURES: dict[type[exp.Expr], str] = {exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max"}
+
+
+def options_of(statements: Sequence[str], catalog: Catalog, language: Language) -> list[ReadingOption]:
+    """Return the first three of `statements` as options.
+
+    A label says in words what a statement has and the others do not: its measures, conditions, groups, order and limit,
+    and its tables if labels would be equal without them. Labels that are equal nevertheless have a number.
+    """
+    shown = statements[:_MAX_READINGS]
+    parts = [_parts_of(sql, catalog, language) for sql in shown]
+    tables = [_tables_of(sql, catalog, language) for sql in shown]
+    labels = _labels(parts, language)
+    if len({*labels}) < len(labels):
+        labels = _labels([[*own, read] for own, read in zip(parts, tables, strict=True)], language)
+    separator = CONVENTIONS[language].semicolon
+    readings = [_capitalised(separator.join([*own, read])) for own, read in zip(parts, tables, strict=True)]
+    return [
+        ReadingOption(label=label, reading=reading, sql=sql)
+        for sql, label, reading in zip(shown, _numbered(labels, language), readings, strict=True)
+    ]
+
+
+def _labels(parts: Sequence[Sequence[str]], language: Language) -> list[str]:
+    """Return the parts of each statement that are not parts of all; the first one if there are none."""
+    common = set(parts[0]).intersection(*parts[1:])
+    own = ([part for part in each if part not in common] or each[:1] for each in parts)
+    texts = (CONVENTIONS[language].semicolon.join(each) for each in own)
+    return [_capitalised(one_line(text, _MAX_LABEL_CHARS)) for text in texts]
+
+
+def _numbered(labels: Sequence[str], language: Language) -> list[str]:
+    """Return `labels`, those that equal an earlier one with their number."""
+    counts = [labels[: at + 1].count(label) for at, label in enumerate(labels)]
+    return [
+        label if count == 1 else render("reading_variant", language, label=label, number=count)
+        for label, count in zip(labels, counts, strict=True)
+    ]
+
+
+def _capitalised(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _parts_of(sql: str, catalog: Catalog, language: Language) -> list[str]:
+    """Return the measures, conditions, groups, order and limit of a statement in words."""
+    (tree,) = shared_trees(sql, catalog.dialect)
+    parts = (_Words(tree, catalog, language).parts(select) for select in _selects(tree))
+    return list(dict.fromkeys(chain.from_iterable(parts)))
+
+
+def _selects(tree: exp.Expr) -> Iterator[exp.Select]:
+    """Yield the SELECT of a statement, or those that a UNION and the like combine."""
+    if isinstance(tree, exp.SetOperation):
+        yield from _selects(tree.this)
+        yield from _selects(tree.expression)
+    elif isinstance(tree, exp.Subquery):
+        yield from _selects(tree.this)
+    elif isinstance(tree, exp.Select):
+        yield tree
+
+
+def _tables_of(sql: str, catalog: Catalog, language: Language) -> str:
+    (tree,) = shared_trees(sql, catalog.dialect)
+    ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    tables = (table for table in tree.find_all(exp.Table) if table.db or table.name.lower() not in ctes)
+    names = sorted({readable(table.name) for table in tables})
+    return render("reading_tables", language, names=CONVENTIONS[language].list_comma.join(names))
+
+
+class _Words(QueryReader):
+    """The parts of a SELECT in words; its conditions may concern computed values."""
+
+    def __init__(self, tree: exp.Expr, catalog: Catalog, language: Language) -> None:
+        super().__init__(tree, catalog)
+        self.language = language
+        self.depth = 0
+
+    def parts(self, select: exp.Select) -> list[str]:
+        """Return the outputs, conditions, groups, first order and limit of `select`, each in words."""
+        self.read(select)
+        conditions = condition_words(self.conditions, self.language)
+        conditions += [self._wordless(node, own) for node, own in self.others]
+        return [
+            *self._outputs(select), *conditions, *self._optional_tables(select), *self._groups(select),
+            *self._order(select),
+        ]  # fmt: skip
+
+    def name(self, node: exp.Expr, select: exp.Select) -> str | None:
+        """Return the words for a column or a computed value of `select`; None if it has none or is secret."""
+        if self.is_secret(node) or self.depth > _MAX_DEPTH:
+            return None
+        self.depth += 1
+        try:
+            return self._computed(node, select) or super().name(node, select)
+        finally:
+            self.depth -= 1
+
+    def words(self, node: exp.Expr, select: exp.Select) -> str:
+        """Return the words for a value of `select`; without others, those for the columns that it is computed from."""
+        node = _unwrapped(_shown(node, select))
+        named = self._operand(node, select)
+        if named:
+            return named
+        columns = self._columns(node)
+        return self._say("reading_computed", names=columns) if columns else self._say("reading_value")
+
+    def _say(self, code: str, **facts: str | int) -> str:
+        return render(code, self.language, **facts)
+
+    def _list(self, names: Sequence[str]) -> str:
+        return CONVENTIONS[self.language].list_comma.join(dict.fromkeys(names))
+
+    def _columns(self, node: exp.Expr) -> str:
+        columns = (column for column in node.find_all(exp.Column) if not self.is_secret(column))
+        return self._list([readable(column.name) for column in columns])
+
+    # Clauses
+
+    def _outputs(self, select: exp.Select) -> list[str]:
+        """Return the outputs; of a grouped query only those that are computed from its rows, if there are any."""
+        if any(item.is_star for item in select.expressions):
+            tables = [source for source in self.sources(select).values() if isinstance(source, str)]
+            outputs = [self._say("reading_all", names=self._list(list(map(readable, tables))))]
+        else:
+            items = [item.unalias() for item in select.expressions]
+            measures = [item for item in items if item.find(exp.AggFunc)] if select.args.get("group") else []
+            outputs = [self.words(item, select) for item in measures or items]
+        return [self._say("reading_distinct", names=self._list(outputs))] if select.args.get("distinct") else outputs
+
+    def _groups(self, select: exp.Select) -> list[str]:
+        """Return the groups of `select` and of the queries that it reads."""
+        group = select.args.get("group")
+        items = [_shown(item, select) for item in group.expressions] if group else []
+        named = [item for item in items if not self._is_key(item, select)]
+        names = self._list([self.words(item, select) for item in named or items])
+        inner = [source for source in self.sources(select).values() if isinstance(source, exp.Select)]
+        own = [self._say("reading_groups", names=names)] if names else []
+        return [*own, *chain.from_iterable(map(self._groups, inner[:_MAX_DEPTH]))]
+
+    def _order(self, select: exp.Select) -> list[str]:
+        order, limit, parts = select.args.get("order"), select.args.get("limit"), list[str]()
+        if order:
+            first = order.expressions[0]
+            outputs = [_unwrapped(item) for item in select.expressions if item.find(exp.AggFunc)]
+            descends = bool(first.args.get("desc"))
+            if _unwrapped(_shown(first.this, select)) in outputs:
+                parts.append(self._say("reading_highest" if descends else "reading_lowest"))
+            else:
+                name = self.words(first.this, select)
+                name = self._say("reading_descending", name=name) if descends else name
+                parts.append(self._say("reading_order", names=name))
+        if limit:
+            parts.append(self._say("reading_limit", count=limit.expression.name))
+        return parts
+
+    def _optional_tables(self, select: exp.Select) -> list[str]:
+        """Return that rows without a row of a joined table are included, for each outer join."""
+        from_, joins = select.args.get("from_"), select.args.get("joins") or []
+        optional = [from_.this] if from_ and any(join.side in {"RIGHT", "FULL"} for join in joins) else []
+        optional += [join.this for join in joins if join.side in {"LEFT", "FULL"}]
+        names = [readable(node.name) for node in optional if isinstance(node, exp.Table)]
+        return [self._say("reading_optional", names=self._list(names))] if names else []
+
+    def _wordless(self, node: exp.Expr, select: exp.Select) -> str:
+        """Return a comparison of two computed values, or the columns of another condition."""
+        operator = OPERATORS.get(type(node.unnest()))
+        if operator and not self.is_secret(node):
+            left, right = (self.words(side, select) for side in (node.unnest().this, node.unnest().expression))
+            return f"{left} {operator} {right}"
+        columns = self._columns(node)
+        return self._say("reading_condition", names=columns) if columns else self._say("reading_conditions")
+
+    # Values
+
+    def _computed(self, node: exp.Expr, select: exp.Select) -> str | None:
+        """Return the words for a figure, a calculation, a nested query, a period or a column of a nested query."""
+        unit = period_unit(node)
+        if unit:
+            return self._say(f"reading_{unit}", column=self.words(next(node.find_all(exp.Column)), select))
+        if isinstance(node, exp.AggFunc):
+            return self._figure(node, select)
+        if type(node) in _SIGNS:
+            left, right = (self._operand(side, select) for side in (node.this, node.expression))
+            return f"{left} {_SIGNS[type(node)]} {right}" if left and right else None
+        if isinstance(node, exp.Subquery):
+            inner = node.unnest()
+            if isinstance(inner, exp.Select) and len(inner.expressions) == 1:
+                return self.words(inner.expressions[0], inner)
+        return self._derived(node, select) if isinstance(node, exp.Column) else None
+
+    def _operand(self, node: exp.Expr, select: exp.Select) -> str | None:
+        plain = _unwrapped(node)
+        value = constant(plain)
+        words = self.name(plain, select) if value is None else format_value(value, self.language)
+        return f"({words})" if words and isinstance(node, exp.Paren) and type(plain) in _SIGNS else words
+
+    def _derived(self, column: exp.Column, select: exp.Select) -> str | None:
+        """Return the words for a column that a query in FROM computes."""
+        for alias, source in self.sources(select).items():
+            if isinstance(source, exp.Select) and column.table.lower() in ("", alias):
+                for item in source.expressions:
+                    if item.alias_or_name.lower() == column.name.lower():
+                        return self.name(_unwrapped(item), source)
+        return None
+
+    def _figure(self, node: exp.AggFunc, select: exp.Select) -> str | None:
+        operand = node.this
+        code = _FIGURES.get(type(node))
+        if isinstance(node, exp.Count):
+            code = "distinct_values" if isinstance(operand, exp.Distinct) else "present"
+            operand = operand.expressions[0] if code == "distinct_values" and len(operand.expressions) == 1 else operand
+            counted = self._counted(operand, select)
+            if counted:
+                return self._say("figure_count", table=counted, measure="")
+        operand = _unwrapped(operand) if code and operand else None
+        measure = self.name(operand, select) if operand else None
+        if not code or not measure or operand is None:
+            return None
+        origins = (self.origin(column, select) for column in operand.find_all(exp.Column))
+        tables = self._list([readable(origin.table) for origin in origins if origin])
+        return self._say(f"figure_{code}" if tables else f"reading_{code}", table=tables, measure=measure)
+
+    def _is_key(self, node: exp.Expr, select: exp.Select) -> bool:
+        """Return whether `node` is the primary key of its table."""
+        node = _unwrapped(node)
+        origin = self.origin(node, select) if isinstance(node, exp.Column) else None
+        key = self.catalog.key_of(origin.table.lower()) if origin else None
+        return bool(origin and key and self.catalog.tables[key].primary_key == (origin.column,))
+
+    def _counted(self, operand: exp.Expr, select: exp.Select) -> str | None:
+        """Return the words for the table whose rows `COUNT(operand)` counts; None if it counts values of a column."""
+        sources = self.sources(select)
+        if isinstance(operand, exp.Column):
+            origin = self.origin(operand, select)
+            return readable(origin.table) if origin and self._is_key(operand, select) else None
+        if not isinstance(operand, exp.Star | exp.Literal):
+            return None
+        tables = {}
+        for node in select.find_all(exp.Table):
+            key = key_of(node, self.catalog)
+            if key and node.parent_select is select and isinstance(sources.get(node.alias_or_name.lower()), str):
+                tables[node.alias_or_name] = self.catalog.tables[key]
+        main = main_table(select, tables) if len(tables) == len(sources) else None
+        names = [source for source in sources.values() if isinstance(source, str)]
+        return readable(tables[main].name) if main else self._list(list(map(readable, names)))
+
+
+def _shown(node: exp.Expr, select: exp.Select) -> exp.Expr:
+    """Return the output of `select` whose number or name `node` is; otherwise `node`."""
+    outputs: list[exp.Expr] = select.expressions
+    if isinstance(node, exp.Literal) and node.is_int and 0 < int(node.name) <= len(outputs):
+        return outputs[int(node.name) - 1]
+    if isinstance(node, exp.Column) and not node.table:
+        aliased = (item for item in outputs if isinstance(item, exp.Alias))
+        return next((item for item in aliased if item.alias.lower() == node.name.lower()), node)
+    return node
+
+
+def _unwrapped(node: exp.Expr) -> exp.Expr:
+    """Return `node` without its name, rounding and conversion."""
+    while isinstance(node, _TRANSPARENT):
+        node = node.this
+    return node
