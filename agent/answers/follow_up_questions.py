@@ -1,6 +1,5 @@
 """Follow-up questions on an answer, made without a model from its statement and the schema."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -21,7 +20,7 @@ from agent.sources.source import Source
 from agent.sql.dialects import print_statement
 from agent.sql.guard import parse
 from agent.sql.names import key_of, qualify_names
-from agent.sql.summary import singular, summarize_query
+from agent.sql.summary import AGGREGATES, main_table, singular, summarize_query, unwrapped
 from agent.types import QueryCondition, Result
 
 COUNT = 3
@@ -31,8 +30,6 @@ _TOP = 5
 _MAX_VALUES, _MAX_VALUE_CHARS = 4, 40
 """Limits of a filter that a question can name completely."""
 _LABELS = ("name", "title", "label")
-_FUNCTIONS: dict[type[exp.Expr], str] = {exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max"}
-_TRANSPARENT = (exp.Alias, exp.Paren, exp.Round, exp.Coalesce, exp.Cast)
 
 
 def follow_up_questions(
@@ -347,42 +344,16 @@ def _read_select(tree: exp.Expr, source: Source) -> _Query | None:
     return _Query(exp.Select(**clauses).copy(), tables, main, figure, frozenset(grouped))
 
 
-def main_table(select: exp.Select, tables: Mapping[str, Table]) -> str | None:
-    """Return the alias of the table whose rows the joins do not repeat; None if there is none.
-
-    It leads to all other tables along equations with their whole primary keys.
-    """
-    keys: dict[tuple[str, str], set[str]] = defaultdict(set)
-    clauses = [select.args.get("where"), *(join.args.get("on") for join in select.args.get("joins") or ())]
-    for equation in chain.from_iterable(clause.find_all(exp.EQ) for clause in clauses if clause):
-        for left, right in ((equation.this, equation.expression), (equation.expression, equation.this)):
-            if isinstance(left, exp.Column) and isinstance(right, exp.Column):
-                keys[left.table, right.table].add(right.name.lower())
-    for start in tables:
-        reached, pending = {start}, [start]
-        while pending:
-            alias = pending.pop()
-            for other in tables.keys() - reached:
-                primary = {name.lower() for name in tables[other].primary_key}
-                if primary and primary <= keys[alias, other]:
-                    reached.add(other)
-                    pending.append(other)
-        if reached == tables.keys():
-            return start
-    return None
-
-
 def _figure(output: exp.Expr, main: str, table: Table, source: Source) -> _Figure | None:
     """Return the figure that an output computes: the number of rows of `table`, or a function of one of its columns."""
-    while isinstance(output, _TRANSPARENT):
-        output = output.this
+    output = unwrapped(output)
     operand = output.this if isinstance(output, exp.AggFunc) else None
     if isinstance(output, exp.Count):
         if isinstance(operand, exp.Distinct) and len(operand.expressions) == 1:
             operand = operand.expressions[0]
         is_key = isinstance(operand, exp.Column) and operand.table == main and table.primary_key == (operand.name,)
         return _COUNT if is_key or isinstance(operand, exp.Star | exp.Literal) else None
-    function = _FUNCTIONS.get(type(output))
+    function = AGGREGATES.get(type(output))
     if function is None or not isinstance(operand, exp.Column) or operand.table != main:
         return None
     columns = {each.name.lower(): each for each in offered_columns(source, table) if each.type_class == "number"}

@@ -6,7 +6,6 @@ from itertools import chain
 from sqlglot import exp
 
 from agent.answers.filters import condition_words
-from agent.answers.follow_up_questions import main_table
 from agent.answers.text import format_value
 from agent.grounding.facts import readable
 from agent.llm.schemas import ReadingOption
@@ -15,14 +14,12 @@ from agent.schema.catalog import Catalog
 from agent.schema.describe import one_line
 from agent.sql.guard import shared_trees
 from agent.sql.names import key_of
-from agent.sql.summary import OPERATORS, QueryReader, constant, period_unit
+from agent.sql.summary import AGGREGATES, OPERATORS, QueryReader, constant, main_table, period_unit, unwrapped
 
 _MAX_READINGS = 3
 _MAX_LABEL_CHARS = 100
 _MAX_DEPTH = 20
-_TRANSPARENT = (exp.Alias, exp.Paren, exp.Round, exp.Coalesce, exp.Cast, exp.TryCast)
 _SIGNS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "−", exp.Mul: "×", exp.Div: "/"}
-_FIGURES: dict[type[exp.Expr], str] = {exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max"}
 
 
 def options_of(statements: Sequence[str], catalog: Catalog, language: Language) -> list[ReadingOption]:
@@ -122,7 +119,7 @@ class _Words(QueryReader):
 
     def words(self, node: exp.Expr, select: exp.Select) -> str:
         """Return the words for a value of `select`; without others, those for the columns that it is computed from."""
-        node = _unwrapped(_shown(node, select))
+        node = unwrapped(_shown(node, select))
         named = self._operand(node, select)
         if named:
             return named
@@ -166,9 +163,9 @@ class _Words(QueryReader):
         order, limit, parts = select.args.get("order"), select.args.get("limit"), list[str]()
         if order:
             first = order.expressions[0]
-            outputs = [_unwrapped(item) for item in select.expressions if item.find(exp.AggFunc)]
+            outputs = [unwrapped(item) for item in select.expressions if item.find(exp.AggFunc)]
             descends = bool(first.args.get("desc"))
-            if _unwrapped(_shown(first.this, select)) in outputs:
+            if unwrapped(_shown(first.this, select)) in outputs:
                 parts.append(self._say("reading_highest" if descends else "reading_lowest"))
             else:
                 name = self.words(first.this, select)
@@ -214,7 +211,7 @@ class _Words(QueryReader):
         return self._derived(node, select) if isinstance(node, exp.Column) else None
 
     def _operand(self, node: exp.Expr, select: exp.Select) -> str | None:
-        plain = _unwrapped(node)
+        plain = unwrapped(node)
         value = constant(plain)
         words = self.name(plain, select) if value is None else format_value(value, self.language)
         return f"({words})" if words and isinstance(node, exp.Paren) and type(plain) in _SIGNS else words
@@ -225,19 +222,19 @@ class _Words(QueryReader):
             if isinstance(source, exp.Select) and column.table.lower() in ("", alias):
                 for item in source.expressions:
                     if item.alias_or_name.lower() == column.name.lower():
-                        return self.name(_unwrapped(item), source)
+                        return self.name(unwrapped(item), source)
         return None
 
     def _figure(self, node: exp.AggFunc, select: exp.Select) -> str | None:
         operand = node.this
-        code = _FIGURES.get(type(node))
+        code = AGGREGATES.get(type(node))
         if isinstance(node, exp.Count):
             code = "distinct_values" if isinstance(operand, exp.Distinct) else "present"
             operand = operand.expressions[0] if code == "distinct_values" and len(operand.expressions) == 1 else operand
             counted = self._counted(operand, select)
             if counted:
                 return self._say("figure_count", table=counted, measure="")
-        operand = _unwrapped(operand) if code and operand else None
+        operand = unwrapped(operand) if code and operand else None
         measure = self.name(operand, select) if operand else None
         if not code or not measure or operand is None:
             return None
@@ -247,7 +244,7 @@ class _Words(QueryReader):
 
     def _is_key(self, node: exp.Expr, select: exp.Select) -> bool:
         """Return whether `node` is the primary key of its table."""
-        node = _unwrapped(node)
+        node = unwrapped(node)
         origin = self.origin(node, select) if isinstance(node, exp.Column) else None
         key = self.catalog.key_of(origin.table.lower()) if origin else None
         return bool(origin and key and self.catalog.tables[key].primary_key == (origin.column,))
@@ -278,11 +275,4 @@ def _shown(node: exp.Expr, select: exp.Select) -> exp.Expr:
     if isinstance(node, exp.Column) and not node.table:
         aliased = (item for item in outputs if isinstance(item, exp.Alias))
         return next((item for item in aliased if item.alias.lower() == node.name.lower()), node)
-    return node
-
-
-def _unwrapped(node: exp.Expr) -> exp.Expr:
-    """Return `node` without its name, rounding and conversion."""
-    while isinstance(node, _TRANSPARENT):
-        node = node.this
     return node

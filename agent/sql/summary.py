@@ -1,14 +1,16 @@
 """What a query returns, as far as a sentence about its rows needs it: its filters, grouping, order and tables."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
+from itertools import chain
 from typing import Any, NamedTuple
 
 from sqlglot import exp
 
 from agent.grounding.facts import readable
-from agent.schema.catalog import Catalog
+from agent.schema.catalog import Catalog, Table
 from agent.sql.guard import shared_trees
 from agent.sql.parameters import Value, with_literals
 from agent.types import QueryCondition, QuerySummary
@@ -27,6 +29,8 @@ EMPTY_SUMMARY = QuerySummary(
 OPERATORS: dict[type[exp.Expr], str] = {
     exp.EQ: "=", exp.NEQ: "≠", exp.LT: "<", exp.LTE: "≤", exp.GT: ">", exp.GTE: "≥",
 }  # fmt: skip
+AGGREGATES: dict[type[exp.Expr], str] = {exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max"}
+"""Aggregate functions of a column, as message codes name them."""
 _SWAPPED = {"=": "=", "≠": "≠", "<": ">", "≤": "≥", ">": "<", "≥": "≤"}
 _NEGATED = {
     "=": "≠", "≠": "=", "<": "≥", "≥": "<", ">": "≤", "≤": ">", "missing": "present", "present": "missing",
@@ -36,6 +40,7 @@ _WRAPPERS = (
     exp.Paren, exp.Cast, exp.TryCast, exp.Lower, exp.Upper, exp.Trim, exp.Date, exp.TsOrDsToDate, exp.TsOrDsToTimestamp,
 )  # fmt: skip
 """Functions that a comparison in words may leave out."""
+_TRANSPARENT = (exp.Alias, exp.Paren, exp.Round, exp.Coalesce, exp.Cast, exp.TryCast)
 _GENERIC_NAMES = {"name", "title", "label", "code", "id"}
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:[T ]00:00(?::00(?:\.0+)?)?)?")
 _PERIOD_PREFIX = re.compile(r"(\d{4})(?:-(\d{2}))?-?")
@@ -448,4 +453,36 @@ def _order(select: exp.Select) -> tuple[int, bool] | None:
         is_position = isinstance(key, exp.Literal) and key.name == str(at + 1)
         if is_named or is_position or key == item.unalias():
             return at, bool(ordered.args.get("desc"))
+    return None
+
+
+def unwrapped(node: exp.Expr) -> exp.Expr:
+    """Return `node` without its name, rounding and conversion."""
+    while isinstance(node, _TRANSPARENT):
+        node = node.this
+    return node
+
+
+def main_table(select: exp.Select, tables: Mapping[str, Table]) -> str | None:
+    """Return the alias of the table whose rows the joins do not repeat; None if there is none.
+
+    It leads to all other tables along equations with their whole primary keys.
+    """
+    keys: dict[tuple[str, str], set[str]] = defaultdict(set)
+    clauses = [select.args.get("where"), *(join.args.get("on") for join in select.args.get("joins") or ())]
+    for equation in chain.from_iterable(clause.find_all(exp.EQ) for clause in clauses if clause):
+        for left, right in ((equation.this, equation.expression), (equation.expression, equation.this)):
+            if isinstance(left, exp.Column) and isinstance(right, exp.Column):
+                keys[left.table, right.table].add(right.name.lower())
+    for start in tables:
+        reached, pending = {start}, [start]
+        while pending:
+            alias = pending.pop()
+            for other in tables.keys() - reached:
+                primary = {name.lower() for name in tables[other].primary_key}
+                if primary and primary <= keys[alias, other]:
+                    reached.add(other)
+                    pending.append(other)
+        if reached == tables.keys():
+            return start
     return None

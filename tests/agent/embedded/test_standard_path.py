@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from agent.analyst import build_analyst
+from agent.embedded import server
 from agent.embedded.server import embedded_endpoint
 from agent.embedded.tiers import TIERS
 from agent.embedded.weights import weights_path
@@ -33,7 +34,10 @@ def services(user_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
     tier = TIERS["large"]
     if not weights_path(user_cache, tier.weights).is_file():
         pytest.skip("the weights of `large` are not in the cache folder: `datasphinx model pull large` fetches them")
-    endpoint = embedded_endpoint(user_cache, tier.name, adapter=False)
+    with pytest.MonkeyPatch.context() as patch:
+        # Tools and results of the analyst need more than the statements of the embedded model.
+        patch.setattr(server, "CONTEXT_TOKENS", 8192)
+        endpoint = embedded_endpoint(user_cache, tier.name, adapter=False)
     settings = load_settings(
         llm_base_url=endpoint.url,
         llm_api_key=endpoint.key,
