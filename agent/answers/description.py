@@ -66,9 +66,17 @@ def names_described(question: str, names: Iterable[str]) -> list[str] | None:
 def description_statement(question: str, catalog: Catalog) -> tuple[str, list[str]] | None:
     """Return the statement for a description of the data, and the keys of its tables; None for other questions.
 
-    It describes the columns of the only table, or of one that `question` names, otherwise the tables.
+    It describes the columns of the only table, or of one that `question` names, otherwise the tables. A question for
+    the tables that exist is one for a description, unless a table is itself called "tables" or the like.
     """
-    named = names_described(question, catalog.full_names)
+    words = vocabulary_of(language_of(question)).questions
+    asks_for_tables = re.fullmatch(words.tables, normal_form(question)) is not None
+    if asks_for_tables and not any(
+        re.fullmatch(words.data, normal_form(table.name)) for table in catalog.tables.values()
+    ):
+        named: list[str] | None = []
+    else:
+        named = names_described(question, catalog.full_names)
     if named is None:
         return None
     keys = (named or list(catalog.full_names))[:MAX_TABLES]

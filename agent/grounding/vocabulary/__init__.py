@@ -104,6 +104,8 @@ class QuestionWords:
     """Nouns for data of any kind."""
     fillers: str
     """All other words that a request for a description may have."""
+    tables: str
+    """Complete questions for the tables of the data."""
 
 
 @dataclass(frozen=True)

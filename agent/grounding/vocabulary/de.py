@@ -168,6 +168,10 @@ QUESTION_WORDS = QuestionWords(
         r"welche[rsn]?|wie|haben|hat|hier|es|gibt|ich|wir|worten?|text|struktur|aufbau|statistik\w*|"
         r"statistisch\w*|qualitat|verteilung\w*|inhalte?s?|mit|einige[nr]?|zusammen"
     ),
+    tables=(
+        r"welche tabellen (?:gibt es|sind vorhanden|existieren|haben (?:wir|sie)|hast du)|"
+        r"(?:zeige?n?|liste)(?: sie)?(?: mir)?(?: alle| die)* tabellen(?: auf)?"
+    ),
 )
 
 

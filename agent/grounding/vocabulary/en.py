@@ -239,6 +239,10 @@ QUESTION_WORDS = QuestionWords(
         r"we|it|words|text|structure|statistics|statistical|statistically|properties|quality|distributions?|"
         r"contents?|with|some"
     ),
+    tables=(
+        r"(?:which|what) tables (?:exist|are (?:there|available)|do (?:you|we|i) have|can (?:i|we) ask about)|"
+        r"(?:list|show)(?: me)?(?: all)?(?: the| of the)? (?:available )?tables"
+    ),
 )
 
 

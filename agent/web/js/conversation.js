@@ -65,6 +65,7 @@ export class Conversation {
     this.goOn(null);
     this.place = null;
     document.body.classList.remove("talking");
+    window.scrollTo(0, 0);
   }
 
   /** Stop what runs, and show nothing of the conversation. */

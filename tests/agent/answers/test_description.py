@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from agent.analyst import build_analyst
-from agent.answers.description import names_described
+from agent.answers.description import description_statement, names_described
 from agent.graph import build_graph
 from agent.llm.scripted import ScriptedModel
+from agent.schema.catalog import Catalog, Column, Table
 from agent.services import Services
 from agent.settings import load_settings
 from tests.databases import make_database, url
@@ -54,6 +55,21 @@ NOT_DESCRIBED = [
     "描述订单趋势",
     "数据有多少行？",
 ]
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Which tables exist?", "Show me all tables", "Какие есть таблицы?", "有哪些表？", "Welche Tabellen gibt es?"],
+)
+def test_a_question_for_the_tables_lists_them(question: str) -> None:
+    catalog = Catalog("sqlite", {name: Table(name, (Column("id", "int"),)) for name in ("orders", "customers")})
+    description = description_statement(question, catalog)
+    assert description and description[1] == ["orders", "customers"]
+
+
+def test_a_table_may_be_called_tables() -> None:
+    catalog = Catalog("sqlite", {name: Table(name, (Column("id", "int"),)) for name in ("tables", "guests")})
+    assert description_statement("Show me all tables", catalog) is None
 
 
 def test_requests_for_a_description_are_told_from_other_questions() -> None:

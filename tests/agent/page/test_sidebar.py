@@ -75,6 +75,7 @@ def test_a_conversation_can_be_begun_below_a_long_one_beside_a_long_list(two: Si
     anew(page)
     expect(page.locator(".welcome")).to_be_visible()
     expect(page.get_by_label("Your question")).to_be_focused()
+    assert page.evaluate("scrollY") == 0
 
 
 def test_conversations_are_searched_by_all_their_questions(two: Site) -> None:
