@@ -120,35 +120,52 @@ def show_sort_expression(tree: exp.Query) -> None:
 
 
 def group_as_asked(tree: exp.Query, catalog: Catalog, question: str) -> None:
-    """Group a statement over one table by all columns that `question` groups by, in place.
+    """Group a statement by all columns that `question` groups by, in place.
 
+    With joins, this is done only if no column is grouped by: a column of a joined table may be the one that is named.
     A month or year in the outputs is grouped by as well; SQLite and MySQL would show that of any row.
     """
-    tables = _tables(tree) if isinstance(tree, exp.Select) else []
-    is_single = len(tables) == 1 and len(list(tree.find_all(exp.Select))) == 1 and not tree.find(exp.Window)
-    key = key_of(tables[0], catalog) if is_single else None
     if (
-        key is None
-        or not isinstance(tree, exp.Select)
+        not isinstance(tree, exp.Select)
+        or len(list(tree.find_all(exp.Select))) > 1
+        or tree.find(exp.Window)
         or tree.args.get("limit")
         or not any(each.find(exp.AggFunc) for each in tree.selects)
     ):
         return
     keys = list(tree.args["group"].expressions) if tree.args.get("group") else []
-    table = catalog.tables[key]
     grouped_names = {column.name for each in keys for column in each.find_all(exp.Column)}
     shown_names = {each.name for each in tree.selects if isinstance(each.unalias(), exp.Column)}
-    for name in grouped_columns(question, table):
-        column = exp.column(exp.to_identifier(name, quoted=not _PLAIN.fullmatch(name)))
-        if name not in grouped_names:
+    for column in _named_groups(tree, keys, catalog, question):
+        if column.name not in grouped_names:
             tree.group_by(column.copy(), copy=False)
-        if name not in shown_names and (name not in grouped_names or column in keys):
+        if column.name not in shown_names and (column.name not in grouped_names or column in keys):
             first_figure = next(at for at, each in enumerate(tree.selects) if each.find(exp.AggFunc))
             tree.selects.insert(first_figure, column)
     periods = (each.unalias() for each in tree.selects if isinstance(each.unalias(), exp.TimeToStr))
     for period in periods if tree.args.get("group") else ():
         if period not in tree.args["group"].expressions:
             tree.group_by(period.copy(), copy=False)
+
+
+def _named_groups(select: exp.Select, keys: list[exp.Expr], catalog: Catalog, question: str) -> list[exp.Column]:
+    """Return the columns by which `question` groups, of the tables of `select`; none of several tables that have it."""
+    tables = [(node, key_of(node, catalog)) for node in _tables(select)]
+    has_joins = len(tables) > 1
+    if has_joins and any(isinstance(each, exp.Column) for each in keys):
+        return []
+    named = [
+        (name, node.alias_or_name if has_joins else None)
+        for node, key in tables
+        if key is not None
+        for name in grouped_columns(question, catalog.tables[key])
+    ]
+    names = [name for name, _ in named]
+    return [
+        exp.column(exp.to_identifier(name, quoted=not _PLAIN.fullmatch(name)), table=table)
+        for name, table in named
+        if names.count(name) == 1
+    ]
 
 
 def expand(text: str, catalog: Catalog, question: str = "", days: Days | None = None) -> str:

@@ -25,6 +25,12 @@ COUNT = "COUNT(*) AS number_of_players FROM players"
             f"SELECT {YEAR} AS year, position, {COUNT} GROUP BY position, {YEAR}",
         ),
         (
+            f"FROM players JOIN teams SELECT {YEAR}, COUNT(*) GROUP BY {YEAR}",
+            "players by year and position",
+            f"SELECT {YEAR} AS year, players.position, COUNT(*) AS number_of_rows FROM players JOIN teams "
+            f"ON players.team_id = teams.team_id GROUP BY {YEAR}, players.position",
+        ),
+        (
             "FROM players SELECT COUNT(*)",
             "number of players per position",
             f"SELECT position, {COUNT} GROUP BY position",
