@@ -30,6 +30,7 @@ def unsupported_claims(
     """
     for words_of_filter in evidence.filters:
         text = text.replace(words_of_filter, " " * len(words_of_filter))
+    language = language_of(question)
     question = "\n".join([question, *evidence.filters, *evidence.stated])
     results = [results] if isinstance(results, dict) else list(results)
     tables = [Table(result, question) for result in results]
@@ -39,7 +40,9 @@ def unsupported_claims(
     previous: Sequence[Reading | None] = [None] * len(tables)
     objections: list[Objection] = []
     for start, sentence in sentences_of(text):
-        readings = [Reading(sentence, table, words, before) for table, before in zip(tables, previous, strict=True)]
+        readings = [
+            Reading(sentence, table, words, before, language) for table, before in zip(tables, previous, strict=True)
+        ]
         previous = readings
         stated_values = _stated_values(readings)
         by_table = [

@@ -95,10 +95,15 @@ class Figure:
         return plain and self.value == int(self.value) and not self.readings[0][1]
 
 
-def figures_of(text: str, with_words: bool = False) -> list[Figure]:
-    """Return the figures of `text` in order, with `with_words` also numbers in words."""
+def figures_of(text: str, with_words: bool = False, asked: Language | None = None) -> list[Figure]:
+    """Return the figures of `text` in order, with `with_words` also numbers in words.
+
+    Figures in digits may also be written as in the language `asked` of the question: the names in a short sentence do
+    not tell its language.
+    """
     language = language_of(text)
-    figures = [_figure(match, text, language) for match in _FIGURE.finditer(text)]
+    languages = dict.fromkeys([language, asked or language])
+    figures = [_figure(match, text, languages) for match in _FIGURE.finditer(text)]
     spans = [(figure.start, figure.end) for figure in figures]
     for word in vocabulary_of(language).number_words(text) if with_words else ():
         inside = [span for span in spans if span[0] < word.end and word.start < span[1]]
@@ -203,11 +208,12 @@ def factors_named(texts: Iterable[str]) -> set[float]:
     }
 
 
-def _figure(match: re.Match[str], text: str, language: Language) -> Figure:
+def _figure(match: re.Match[str], text: str, languages: Iterable[Language]) -> Figure:
     kind, factor, end = _unit(match, text)
     factor *= float(f"1e{match['exponent']}") if match["exponent"] else 1.0
     sign = -1.0 if match["sign"] else 1.0
-    readings = tuple((sign * value, decimals) for value, decimals in _readings(match["digits"], language))
+    values = dict.fromkeys(value for language in languages for value in _readings(match["digits"], language))
+    readings = tuple((sign * value, decimals) for value, decimals in values)
     return Figure(match.group().strip(), match.start(), end, readings, kind, factor)
 
 

@@ -10,6 +10,7 @@ from agent.grounding.measures import measure_words
 from agent.grounding.numbers import Figure, figures_of
 from agent.grounding.stems import stem
 from agent.grounding.vocabulary import Vocabulary
+from agent.messages import Language
 
 _SENTENCE = re.compile(
     r"(?<![\s.(][A-ZА-Я])(?<!\bSt)(?<!\bMr)(?<!\bDr)(?<!\bMrs)(?<!\bNo)(?<!\bvs)(?<!\bул)(?<!\bим)[.!?…]+[\"»”*)]*\s+(?=[\"«“*(\[]*[A-ZА-ЯЁ\u4e00-\u9fff\d])|[。！？]|\n+"
@@ -103,7 +104,15 @@ class Group:
 class Reading:
     """A sentence, parsed with the names and metrics of one table."""
 
-    def __init__(self, text: str, table: Table, words: Vocabulary, before: "Reading | None" = None) -> None:
+    def __init__(
+        self,
+        text: str,
+        table: Table,
+        words: Vocabulary,
+        before: "Reading | None" = None,
+        asked: Language | None = None,
+    ) -> None:
+        """Parse the sentence `text` after `before`, an answer to a question in the language `asked`."""
         self.text = text
         self.table = table
         self.words = words
@@ -122,7 +131,7 @@ class Reading:
         for mention in (*names, *periods):
             blank[mention.start : mention.end] = " " * (mention.end - mention.start)
         self.plain = "".join(blank)
-        self.figures = self._apply_scales(self._durations(figures_of(self.plain, with_words=True)))
+        self.figures = self._apply_scales(self._durations(figures_of(self.plain, True, asked)))
         self.metrics = self._metrics()
         self.groups = [*self._group_mentions(names), *self._group_mentions(periods)]
         self.breaks = self._breaks()

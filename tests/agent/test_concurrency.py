@@ -101,6 +101,7 @@ def test_questions_to_the_graph(settings: Settings, waiting_model: ScriptedModel
     assert len({output["audit"]["trace_id"] for output in outputs}) == len(NUMBERS)
 
 
+@pytest.mark.integration
 def test_questions_at_once_search_their_stored_values_once(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     searched = []
 
@@ -117,6 +118,7 @@ def test_questions_at_once_search_their_stored_values_once(cache_dir: Path, monk
     assert sorted(searched) == sorted(given["question"] for given in QUESTIONS)
 
 
+@pytest.mark.integration
 def test_questions_to_an_agent(settings: Settings, waiting_model: ScriptedModel) -> None:
     agent = Agent(settings=settings, model=waiting_model)
 
@@ -127,6 +129,7 @@ def test_questions_to_an_agent(settings: Settings, waiting_model: ScriptedModel)
     assert agent.trace is None
 
 
+@pytest.mark.integration
 def test_questions_to_an_agent_about_a_file(settings: Settings, tmp_path: Path) -> None:
     file = tmp_path / "cities.csv"
     file.write_text("city,sales\nOslo,3\nRome,4\n", encoding="utf-8")

@@ -74,6 +74,12 @@ def test_sentences(case: dict[str, Any]) -> None:
     assert not objections(sentence, result, question, summary, language)
 
 
+def test_a_figure_of_a_sentence_of_names_is_read_in_the_language_of_the_question() -> None:
+    result, question = result_of(["status", "orders"], [["Berlin", 1.125]]), QUESTIONS["de"]
+    assert not unsupported_claims("Status: Berlin; orders: 1,125.", result, question)
+    assert unsupported_claims("Status: Berlin; orders: 1,125.", result, "Which of them has the most?")
+
+
 @pytest.mark.integration
 def test_sentences_of_the_sample_shop_are_accepted_by_the_check(cache_dir: Path) -> None:
     source = Services(load_settings(cache_dir=cache_dir)).source(None)

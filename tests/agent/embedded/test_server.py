@@ -119,6 +119,7 @@ def test_start_that_fails_can_be_tried_again(library, tmp_path, monkeypatch):
     assert embedded_endpoint(tmp_path).url
 
 
+@pytest.mark.process
 def test_module_does_not_import_the_library():
     code = "import sys, agent.embedded.server; sys.exit('xllamacpp' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

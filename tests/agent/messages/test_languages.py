@@ -115,6 +115,7 @@ print([bool(unsupported_claims(f"Il y a {count} clients par ville.", rows, quest
 """
 
 
+@pytest.mark.process
 def test_two_files_add_a_language(tmp_path: Path) -> None:
     """The package is mirrored by links, so that the added files are its only difference."""
     for folder in ("agent", "agent/messages", "agent/grounding", "agent/grounding/vocabulary"):
