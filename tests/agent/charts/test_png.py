@@ -214,6 +214,7 @@ def test_bounds_of_bins_are_grouped_unless_they_may_be_years() -> None:
         assert figure.data.categories[0].startswith(first)
 
 
+@pytest.mark.heavy
 def test_a_long_title_has_two_lines_and_labels_beside_a_heatmap_leave_room_for_those_below() -> None:
     title = "The revenue of every product category of the online shop in the fiscal year 2024, without returns"
     months = [f"2024-{month:02}" for month in range(1, 13)]
@@ -233,6 +234,7 @@ def test_a_long_title_has_two_lines_and_labels_beside_a_heatmap_leave_room_for_t
 LACKING = "𝔅"
 
 
+@pytest.mark.heavy
 def test_letters_are_drawn_each_as_its_own_and_none_as_a_box(monkeypatch: pytest.MonkeyPatch) -> None:
     letters = "退货数量质Жщяй"
     seen = {letter: pixels(title=letter) for letter in letters}
@@ -245,6 +247,7 @@ def test_letters_are_drawn_each_as_its_own_and_none_as_a_box(monkeypatch: pytest
     assert all((seen[letter] != box["退"]).any() for letter in letters)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("place", ["title", "category", "series", "column"])
 def test_chinese_and_russian_are_drawn_everywhere_without_a_warning(place: str) -> None:
     def drawn_with(text: str) -> Any:
@@ -316,6 +319,7 @@ def test_dollars_are_no_formula() -> None:
     assert pixels(title=r"$\frac{1}{").shape == (600, 1000, 4)
 
 
+@pytest.mark.heavy
 def test_long_texts_leave_room_for_the_chart() -> None:
     rows = result({"x": "string", "s": "string", "n": "integer"}, *(("类别" * 50 + str(at), "系列" * 50 + str(at), at) for at in range(12)))  # fmt: skip # noqa: E501
     figure = figure_of(rows, plot_spec(spec("bar", "x", "n", series="s", title="标题" * 500), rows))
@@ -330,6 +334,7 @@ def test_long_texts_leave_room_for_the_chart() -> None:
 # Drawn again from the option
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
 def test_picture_of_the_option_is_the_picture_of_the_rows(path: Path) -> None:
     case = json.loads(path.read_text(encoding="utf-8"))
@@ -339,6 +344,7 @@ def test_picture_of_the_option_is_the_picture_of_the_rows(path: Path) -> None:
     assert png_of_option(plot.chart_type, option) == draw_png(case["result"], plot).png
 
 
+@pytest.mark.heavy
 def test_charts_recorded_by_older_versions_are_drawn() -> None:
     recorded = sorted((GOLDEN[0].parent / "recorded").glob("*.json"))
     assert len(recorded) == 10

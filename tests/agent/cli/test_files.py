@@ -75,6 +75,7 @@ def test_what_was_guessed_of_a_file_is_said(model: FakeOpenAI, run: Run, tmp_pat
     assert "note: amount: numbers stored as text" in notes or "decimal mark ','" in notes
 
 
+@pytest.mark.heavy
 def test_of_several_files_a_note_names_the_file(model: FakeOpenAI, run: Run, tmp_path: Path, returns: str) -> None:
     messy = tmp_path / "messy.csv"
     messy.write_text("city,city\nKazan,a\n", encoding="utf-8")
@@ -107,6 +108,7 @@ def test_a_chart_is_written_where_the_user_says(
     assert "chart:" not in out
 
 
+@pytest.mark.heavy
 def test_each_of_several_charts_has_a_file(model: FakeOpenAI, run: Run, returns: str, tmp_path: Path) -> None:
     pie = step("plot", result_id="r1", plot={**BARS, "chart_type": "pie"})
     first, second, end = plotted()
@@ -162,6 +164,7 @@ def test_a_bad_file_is_a_usage_error(model: FakeOpenAI, run: Run, tmp_path: Path
     assert model.requests == []
 
 
+@pytest.mark.heavy
 def test_what_a_tool_refused_is_shown(model: FakeOpenAI, run: Run, returns: str) -> None:
     wrong = step("run_query", query={"group_by": ["city"]})
     model.answers = [wrong, step("finish", cannot_answer="there is no city")]
@@ -206,6 +209,7 @@ def test_nothing_in_a_file_moves_the_cursor(model: FakeOpenAI, run: Run, tmp_pat
     assert "\x1b[2J" not in out + err
 
 
+@pytest.mark.heavy
 def test_files_in_every_format(model: FakeOpenAI, run: Run, tmp_path: Path) -> None:
     lines = [{"region": line.split(",")[0]} for line in SALES.splitlines()[1:]]
     (tmp_path / "sales.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")

@@ -117,7 +117,9 @@ def rows(source: Source, table: str, spec: dict[str, Any]) -> list[list[Any]]:
     return run(read_spec(spec), one(source, table), source)["rows"]
 
 
-@pytest.mark.parametrize("dialect", ["duckdb", pytest.param("clickhouse", marks=pytest.mark.clickhouse)])
+@pytest.mark.parametrize(
+    "dialect", ["duckdb", pytest.param("clickhouse", marks=[pytest.mark.clickhouse, pytest.mark.heavy])]
+)
 def test_regular_expressions_match_on_engines_with_linear_time(dialect: str, tmp_path: Path) -> None:
     if dialect == "clickhouse":
         pytest.importorskip("chdb_sqlalchemy", reason="the extra clickhouse is not installed")

@@ -568,6 +568,7 @@ def test_proposals_of_all_users_are_reviewed_in_the_tenant(served: Served, issue
     assert get(served, "/proposals", beta).json() == {"proposals": []}
 
 
+@pytest.mark.heavy
 @pytest.mark.postgres
 def test_one_database_for_all_users_keeps_them_apart(issuer: Issuer, cache_dir: Path, tmp_path: Path) -> None:
     settings = {"oidc": oidc(issuer, row_parameters={"user": "sub"}), "tenants": {"acme": {"questions_per_minute": 9}}}

@@ -109,6 +109,7 @@ def test_the_schema_has_ranges_and_shares_of_all_rows(bench: Bench, returns: str
     assert "min" not in columns["账号"]
 
 
+@pytest.mark.heavy
 def test_the_schema_tells_what_was_guessed_and_what_changes_it(book: tuple[Bench, str]) -> None:
     bench, file_id = book
     content = workbook(
@@ -133,6 +134,7 @@ def test_the_schema_tells_what_was_guessed_and_what_changes_it(book: tuple[Bench
     assert len(made.notes) == 5 and "EUR" in made.notes[0] and "totals" in made.notes[1]
 
 
+@pytest.mark.heavy
 def test_an_option_that_does_not_fit_the_file_is_told(book: tuple[Bench, str]) -> None:
     bench, file_id = book
     for option in (

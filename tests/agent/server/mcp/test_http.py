@@ -179,6 +179,7 @@ def test_errors_are_those_of_the_project(served: Served) -> None:
     assert 'datasphinx_problems_total{code="trace_unknown"}' in problems
 
 
+@pytest.mark.heavy
 def test_a_question_ends_in_time(cache_dir: Path) -> None:
     endless = {"GeneratedSQL": [{**COUNT, "sql": ENDLESS}]}
     with serving(cache_dir, endless, request_timeout_s=1, run_sql=True, enable_sql_validation=False) as server:
