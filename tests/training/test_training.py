@@ -20,7 +20,7 @@ from training.packing import (  # noqa: E402
     Pack,
     packs_of,
 )
-from training.train import best_adapter, load_base, loss_of, train  # noqa: E402
+from training.train import best_adapter, load_base, loss_of, train, vocabulary_of  # noqa: E402
 
 PLAN = TrainingPlan(rank=4, learning_rate=1e-2, warmup_steps=1, steps=8, validate_every=4)
 GROUP = Group(
@@ -71,8 +71,9 @@ def test_examples_that_share_a_beginning_count_as_if_each_stood_alone(architectu
     (together,) = packs_of(GROUP, encode, 1000)
     alone = [next(packs_of(group, encode, 1000)) for group in one_by_one(GROUP)]
     learned = [int((pack.labels != IGNORED).sum()) for pack in alone]
-    expected = sum(loss_of(model, pack, "cpu").item() * count for pack, count in zip(alone, learned, strict=True))
-    assert loss_of(model, together, "cpu").item() == pytest.approx(expected / sum(learned), rel=1e-4)
+    vocabulary = vocabulary_of([together])
+    expected = sum(loss_of(model, pack, vocabulary).item() * count for pack, count in zip(alone, learned, strict=True))
+    assert loss_of(model, together, vocabulary).item() == pytest.approx(expected / sum(learned), rel=1e-4)
     assert len(together.tokens) < sum(len(pack.tokens) for pack in alone)
 
 
@@ -152,7 +153,7 @@ def test_training_learns_keeps_the_best_and_writes_down_what_it_sees(tmp_path: P
     log = (tmp_path / "losses.jsonl").read_text().splitlines()
     assert len(log) == 3
     assert figures["step"] == 60
-    assert figures["validation_loss"] < 0.95 * loss_of(tiny_model(), packs[0], "cpu").item()
+    assert figures["validation_loss"] < 0.95 * loss_of(tiny_model(), packs[0], vocabulary_of(packs)).item()
     assert best_adapter(tmp_path).keys() == adapter_weights(_adapted()).keys()
     written = {path.name for path in tmp_path.iterdir()}
     assert written == {"checkpoint.pt", "best.pt", "losses.jsonl"}, "the training set lies in the same folder"
