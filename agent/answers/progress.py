@@ -12,10 +12,11 @@ _DETAIL_CHARS = 300
 def step_line(node: str, update: dict[str, Any]) -> Text | None:
     """Return one line about the step of `node`: status, name, seconds and detail.
 
-    A tool call is shown under the name of the tool. None for a planning step that made no model call.
+    A tool call is shown under the name of the tool. None for planning and for a check of a statement without a model
+    call.
     """
     (step,) = update["audit"]["steps"]
-    if node == "plan" and not step["calls"] and not update.get("failure"):
+    if node in ("plan", "validate_sql") and not step["calls"] and not update.get("failure"):
         return None
     failed = bool(update.get("failure") or update.get("sql_error_info") or update.get("used_stop_words"))
     failed = failed or bool(step.get("error"))
@@ -43,7 +44,7 @@ def _detail(update: dict[str, Any], step: dict[str, Any]) -> str:
         if update.get(name):
             return ", ".join(update[name])
     if "validation" in update:
-        return str(update["validation"]["reason"]) if update["validation"] else "not checked"
+        return str(update["validation"]["reason"]) if update["validation"] else "no verdict"
     return f"{len(update['result']['rows'])} rows" if update.get("result") else ""
 
 

@@ -11,6 +11,9 @@ const LINE = /^([✓✗])\s+(\S+)\s+([\d.]+)\s*s\s*(.*)$/s;
 /** What is planned, where that is no name of a tool. */
 const SAID = { "told what is wrong": "told_wrong" };
 
+/** Nodes whose steps do nothing without a call of the model. */
+const WITH_MODEL = new Set(["plan", "validate_sql"]);
+
 /** Return a list of steps with `add`, which takes what an event of a step has. */
 export function stepList() {
   const list = make("ol", { class: "steps" });
@@ -18,7 +21,7 @@ export function stepList() {
   return {
     element: list,
     add({ node, line, latency_ms }) {
-      // The analyst has steps that have done nothing worth a line.
+      // Steps for a model have no line if none was called.
       if (!line) return;
       const [, mark = "✓", name = node, , detail = ""] = line.match(LINE) ?? [];
       list.append(stepItem({ name, failed: mark === "✗", latency_ms, detail }));
@@ -29,7 +32,7 @@ export function stepList() {
 
 /** Return the list of the steps in an audit. */
 export function auditSteps(audit) {
-  const steps = audit.steps.filter((step) => step.node !== "plan" || step.calls.length);
+  const steps = audit.steps.filter((step) => step.calls.length || !WITH_MODEL.has(step.node));
   const items = steps.map((step) => stepItem({
     name: step.tool ?? step.node, failed: Boolean(step.error), latency_ms: step.latency_ms, detail: step.error ?? "",
   }));
