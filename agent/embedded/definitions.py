@@ -6,7 +6,7 @@ counts, COUNT. The statement that it writes is then rewritten with the expressio
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
@@ -25,7 +25,7 @@ from agent.sql.guard import parse
 
 _TERM = "term"
 """Name of the column whose values are the terms of a table."""
-_NAME = re.compile(r"\W+")
+_NON_WORD = re.compile(r"\W+")
 
 
 @dataclass(frozen=True)
@@ -44,15 +44,15 @@ class DefinedColumns:
     @property
     def names(self) -> list[str]:
         """The names of the metrics' columns, and the terms as texts in quotes."""
-        texts = (each.item.name.replace("'", "''") for group in self.terms.values() for each in group)
+        texts = (term.item.name.replace("'", "''") for group in self.terms.values() for term in group)
         return [*(name for _, name in self.metrics), *(f"'{text}'" for text in texts)]
 
     @property
     def metric_kinds(self) -> dict[ColumnKey, Kind]:
         """The kinds of the columns of metrics in a grammar."""
         return {
-            key: "c" if each.definition and isinstance(each.definition.expression, exp.Count) else "m"
-            for key, each in self.metrics.items()
+            key: "c" if metric.definition and isinstance(metric.definition.expression, exp.Count) else "m"
+            for key, metric in self.metrics.items()
         }
 
     def resolved(self, sql: str) -> str:
@@ -80,7 +80,7 @@ class DefinedColumns:
         ]
 
     def _resolve_terms(self, select: exp.Select) -> None:
-        terms = {each.item.name: each for group in self.terms.values() for each in group}
+        terms = {term.item.name: term for group in self.terms.values() for term in group}
         names = {name.lower() for _, name in self.terms}
         for column in self._columns(select, names):
             parent = column.parent
@@ -96,7 +96,7 @@ class DefinedColumns:
             parent.replace(exp.Not(this=condition) if isinstance(parent, exp.NEQ) else condition)
 
     def _resolve_metrics(self, select: exp.Select) -> None:
-        metrics = {name.lower(): each for (_, name), each in self.metrics.items()}
+        metrics = {name.lower(): metric for (_, name), metric in self.metrics.items()}
         columns = self._columns(select, set(metrics))
         if not columns:
             return
@@ -107,14 +107,14 @@ class DefinedColumns:
         # Where nothing else is counted, the filters of the metric decide which rows there are.
         filters_rows = len(used) == 1 and not calls
         for column in columns:
-            call, each = column.parent, metrics[column.name.lower()]
+            call, metric = column.parent, metrics[column.name.lower()]
             if not isinstance(call, exp.Sum | exp.Avg | exp.Count) or call.find_ancestor(
                 exp.Where, exp.Group, exp.Join
             ):
-                raise ValueError(f"the metric {each.item.name} is used outside of its aggregate function")
-            assert each.definition is not None and each.definition.expression is not None, "a metric has SQL"
-            conditions = each.definition.conditions
-            tree = each.definition.expression
+                raise ValueError(f"the metric {metric.item.name} is used outside of its aggregate function")
+            assert metric.definition is not None and metric.definition.expression is not None, "a metric has SQL"
+            conditions = metric.definition.conditions
+            tree = metric.definition.expression
             if conditions and not filters_rows:
                 tree = filtered(tree, conditions)
             tree = _qualified(tree, column)
@@ -125,7 +125,7 @@ class DefinedColumns:
         if filters_rows:
             first = metrics[columns[0].name.lower()].definition
             conditions = first.conditions if first else ()
-            select.where(*(_qualified(each, columns[0]) for each in conditions), copy=False)
+            select.where(*(_qualified(condition, columns[0]) for condition in conditions), copy=False)
 
 
 def defined_columns(
@@ -137,22 +137,25 @@ def defined_columns(
     metrics: dict[ColumnKey, NamedDefinition] = {}
     terms: dict[ColumnKey, list[NamedDefinition]] = {}
     values = []
-    for each in relevant.definitions:
-        definition = each.definition
+    taken = {column.lower() for key in chosen for column in catalog.tables[key].column_names}
+    for named in relevant.definitions:
+        definition = named.definition
         if definition is None or len(definition.tables) != 1 or definition.tables[0] not in chosen:
             continue
         key = definition.tables[0]
-        if isinstance(each.entry, MetricEntry):
-            name = _free_name(_NAME.sub("_", each.item.name).strip("_").lower() or "metric", catalog, chosen)
-            metrics[key, name] = each
-            question = question.replace(each.phrase, each.item.name, 1)
+        if isinstance(named.entry, MetricEntry):
+            name = _free_name(_NON_WORD.sub("_", named.item.name).strip("_").lower() or "metric", taken)
+            taken.add(name)
+            metrics[key, name] = named
+            question = question.replace(named.phrase, named.item.name, 1)
         elif definition.conditions:
-            name = _free_name(_TERM, catalog, chosen)
-            terms.setdefault((key, name), []).append(each)
-            values.append(LinkedValue(key, name, each.item.name, each.phrase))
+            name = _free_name(_TERM, taken - {name for _, name in terms})
+            taken.add(name)
+            terms.setdefault((key, name), []).append(named)
+            values.append(LinkedValue(key, name, named.item.name, named.phrase))
     columns = {place: Column(place[1], "NUMERIC", nullable=False) for place in metrics}
     for place, group in terms.items():
-        names = tuple(each.item.name for each in group)
+        names = tuple(term.item.name for term in group)
         columns[place] = Column(place[1], "TEXT", nullable=False, distinct=len(names), examples=names)
     for (key, name), column in columns.items():
         table = changes.get(key) or catalog.tables[key]
@@ -164,23 +167,22 @@ def defined_columns(
     return DefinedColumns(extended, chosen, question, values, metrics, terms)
 
 
-def _free_name(name: str, catalog: Catalog, selection: Mapping[str, Sequence[str]]) -> str:
-    """Return `name`, with a number if a column of a selected table has this name."""
-    taken = {column.lower() for key in selection for column in catalog.tables[key].column_names}
+def _free_name(name: str, taken: Collection[str]) -> str:
+    """Return `name`, with a number if it is `taken`."""
     return next(free for number in count(1) if (free := name if number == 1 else f"{name}_{number}") not in taken)
 
 
 def _condition(defined: NamedDefinition, column: exp.Column) -> exp.Expr:
     assert defined.definition is not None, "the term has SQL"
-    return exp.and_(*(_qualified(each, column) for each in defined.definition.conditions), copy=False)
+    return exp.and_(*(_qualified(condition, column) for condition in defined.definition.conditions), copy=False)
 
 
 def _qualified(tree: exp.Expr, column: exp.Column) -> exp.Expr:
     """Return a copy of `tree`; columns without a table, outside of subqueries, get that of `column`."""
     copy = tree.copy()
-    for each in copy.find_all(exp.Column):
-        if not each.table and column.table and not each.find_ancestor(exp.Query):
-            each.set("table", column.args["table"].copy())
+    for own in copy.find_all(exp.Column):
+        if not own.table and column.table and not own.find_ancestor(exp.Query):
+            own.set("table", column.args["table"].copy())
             if column.args.get("db"):
-                each.set("db", column.args["db"].copy())
+                own.set("db", column.args["db"].copy())
     return copy

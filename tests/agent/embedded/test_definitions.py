@@ -1,6 +1,7 @@
 """Terms and metrics in the prompts, grammars and statements of the embedded model."""
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -181,6 +182,23 @@ def test_columns_have_names_that_are_free(shop: Source) -> None:
     again = defined_columns(relevant, catalog, {**SELECTION, "orders": ["order_id"]}, question)
 
     assert again.catalog.tables["orders"].column_names[-2:] == ("net_sales_2", "term_2")
+
+
+def test_definitions_of_one_table_have_names_of_their_own(tmp_path: Path, cache_dir: Path) -> None:
+    knowledge = """
+metrics:
+  net revenue: {expression: SUM(orders.total_amount)}
+  term: {expression: AVG(orders.total_amount)}
+terms:
+  large order: {definition: Above 1000, tables: orders, condition: total_amount > 1000}
+"""
+    (tmp_path / "shop.yml").write_text(knowledge, encoding="utf-8")
+    settings = SourceSettings(url=SecretStr(shop_url(cache_dir)))
+    with closing(open_source(settings, Limits(60, 100), knowledge=read_folder(tmp_path, "k"))) as source:
+        question = "net revenue and term of large orders"
+        columns = defined_columns(source.knowledge.relevant(question), source.catalog, SELECTION, question)
+    names = [name for _, name in [*columns.metrics, *columns.terms]]
+    assert sorted(names) == ["net_revenue", "term", "term_2"]
 
 
 def test_definitions_of_several_tables_have_no_column(defined: Defined) -> None:
