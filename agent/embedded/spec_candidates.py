@@ -67,7 +67,7 @@ def _execute(written: WrittenText, context: SpecContext) -> ExecutedCandidate[st
     except (QuerySpecInvalid, StatementError, PermissionDenied):
         return None
     lacks_dates = context.days is not None and spec is written_spec
-    violations = count_violations(written_spec, context) + lacks_dates
+    violations = count_violations(spec, context) + lacks_dates
     return executed_candidate(_canonical(spec), result, violations, written.logprob, ordered=bool(spec.sort))
 
 

@@ -100,6 +100,16 @@ def test_dates_of_the_question_are_applied_to_the_query(ask: Ask, tmp_path: Path
     assert "Total visits in 2025" in model.calls[0].prompt
 
 
+def test_query_without_the_dates_of_the_question_has_no_violation(ask: Ask, tmp_path: Path) -> None:
+    path = tmp_path / "visits.csv"
+    path.write_text("day,visits\n2025-03-31,5\n2025-04-01,7\n", encoding="utf-8")
+    spec = {"aggregations": [{"as": "total", "agg": "sum", "col": "visits"}]}
+    output, model = ask([likely(json.dumps(spec), 0.9)] * 3, "Total visits in Q2 2025", str(path))
+
+    assert output["value"] == 7
+    assert len(model.calls) == 1, "a violation would be a reason to try other queries"
+
+
 def test_what_cannot_be_read_or_run_is_dropped(ask: Ask, returns: str) -> None:
     output, _ = ask(["{", {"group_by": ["no such"]}, TOTAL], "退货数量", returns)
 
