@@ -9,8 +9,8 @@ from agent.core.failure import failure_of
 from agent.embedded.candidates import sample_texts
 from agent.embedded.constraints import constraints_of
 from agent.embedded.evidence import evidence_of
-from agent.embedded.expand import without_rounding
 from agent.embedded.narrowed_schema import narrowed_schema
+from agent.embedded.outputs import without_rounding
 from agent.embedded.prompts import query_spec_messages
 from agent.embedded.shape import shape_of
 from agent.embedded.spec_candidates import SpecContext, select_spec, with_dates

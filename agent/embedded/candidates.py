@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from agent.embedded.constraints import QuestionConstraints
 from agent.embedded.definitions import DefinedColumns
@@ -131,9 +132,9 @@ def read_candidate(
     try:
         sql = expand(text, defined.catalog if defined else source.catalog, question, days)
         sql = defined.resolved(sql) if defined else sql
-    except ValueError as error:
+        deduplicated = _without_duplicate_outputs(sql, source.catalog.dialect)
+    except (ValueError, SqlglotError) as error:
         return Candidate(text, "", problem=str(error), logprob=logprob)
-    deduplicated = _without_duplicate_outputs(sql, source.catalog.dialect)
     if deduplicated and not may_repair:
         return Candidate(text, "", problem=_DUPLICATE_OUTPUT, logprob=logprob)
     repaired = repair(deduplicated or sql, source.catalog) if may_repair else None
@@ -168,12 +169,14 @@ def select_candidate(
     refused: Collection[str] = (),
     constraints: QuestionConstraints = _NO_CONSTRAINTS,
 ) -> tuple[Candidate, Selection[Candidate] | None]:
-    """Return the selected candidate of `candidates`, and the selection; None if every candidate fails.
+    """Return the selected candidate of `candidates`, and the selection.
+
+    If every candidate fails, the selection is None, and the candidate is the first one not in `refused`, so that its
+    error can be reported to the model.
 
     Of the first `count` candidates, only as many are generated as the selection needs; further ones only until one has
     no violations. Candidates whose `canonical_sql` is in `refused` are not executed. `candidates` has at least one
-    item. If every candidate fails, the first one not in `refused` is returned, so that its error can be reported to the
-    model.
+    item.
 
     `agent.embedded.selection.select` defines the selection.
 

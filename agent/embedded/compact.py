@@ -19,12 +19,14 @@ from sqlglot.dialects.sqlite import SQLite
 from sqlglot.errors import SqlglotError
 from sqlglot.generators.sqlite import SQLiteGenerator
 
-from agent.schema.catalog import Catalog
+from agent.schema.catalog import Catalog, Table
 from agent.sql.names import key_of
 
 _RESERVED = RESERVED_WORDS_MYSQL | RESERVED_WORDS_POSTGRESQL | SQLiteIdentifierPreparer.reserved_words
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NUMBER = re.compile(r"\d+(\.\d+)?")
+_PRESERVES_CASE = {"sqlite", "mysql", "duckdb"}
+"""Dialects in which names without quotes keep their case."""
 _MAX_OUTPUTS = 8
 _UNSUPPORTED = (exp.With, exp.Exists, exp.Cast, exp.Values, exp.Lateral, exp.Offset)
 
@@ -43,19 +45,33 @@ def quoted(name: str) -> str:
 def table_of(catalog: Catalog, key: str) -> exp.Table:
     """Return the table with the catalog key `key`, with its schema if there is one."""
     name = catalog.full_names[key]
-    return exp.Table(this=_identifier(name.name), db=_identifier(name.schema) if name.schema else None)
+    return exp.Table(this=identifier(name.name), db=identifier(name.schema) if name.schema else None)
+
+
+def table_name(table: Table) -> str:
+    """Return the name of `table` as in a compact statement."""
+    return ".".join(quoted(part) for part in (table.schema, table.name) if part)
 
 
 def column_of(catalog: Catalog, key: str, name: str, *, qualified: bool) -> exp.Column:
     """Return the column `name` of the table `key`, prefixed by the table's name if `qualified`."""
     if not qualified:
-        return exp.Column(this=_identifier(name))
+        return exp.Column(this=identifier(name))
     table = table_of(catalog, key)
-    return exp.Column(this=_identifier(name), table=table.this, db=table.args.get("db"))
+    return exp.Column(this=identifier(name), table=table.this, db=table.args.get("db"))
 
 
-def _identifier(name: str) -> exp.Identifier:
-    return exp.to_identifier(name, quoted=quoted(name) != name)
+def identifier(name: str, dialect: str = "sqlite") -> exp.Identifier:
+    """Return `name` as an identifier, in quotes if `dialect` or a compact statement needs them."""
+    is_folded = dialect not in _PRESERVES_CASE and name != name.lower()
+    return exp.to_identifier(name, quoted=is_folded or quoted(name) != name)
+
+
+def table_nodes(select: exp.Select) -> list[exp.Table]:
+    """Return the tables after FROM and JOIN in `select`, without subqueries."""
+    source = select.args.get("from_")
+    nodes = [source.this, *(join.this for join in select.args.get("joins") or ())] if source else []
+    return [node for node in nodes if isinstance(node, exp.Table)]
 
 
 class KeyPair(NamedTuple):
@@ -107,13 +123,13 @@ class _NotExpressible(Exception):
     """The statement has no compact form."""
 
 
-def compact(sql: str, catalog: Catalog, dialect: str = "sqlite") -> str | None:
+def compact(sql: str, catalog: Catalog) -> str | None:
     """Return ordinary `sql` as a compact statement; None if it has no compact form or uses unknown names.
 
     As in SQLite, a name in double quotes that no table in scope has is a string.
     """
     try:
-        tree = sqlglot.parse_one(sql, read=dialect)
+        tree = sqlglot.parse_one(sql, read="sqlite")
         if not isinstance(tree, exp.Query) or tree.find(*_UNSUPPORTED):
             return None
         if any(node.args.get("order") or node.args.get("limit") for node in tree.find_all(exp.SetOperation)):
@@ -215,6 +231,8 @@ class _Scope:
             for item in self.select.args[part].expressions if self.select.args.get(part) else ():
                 number = item.this if isinstance(item, exp.Ordered) else item
                 if isinstance(number, exp.Literal) and not number.is_string:
+                    if not number.name.isdigit() or not 0 < int(number.name) <= len(self.select.selects):
+                        raise _NotExpressible
                     number.replace(self.select.selects[int(number.name) - 1].unalias().copy())
         self.select.set("expressions", [item.unalias().unnest() for item in self.select.expressions])
 
@@ -240,7 +258,7 @@ class _Scope:
                     (key,) = [
                         key for key in self.keys if table_of(self.catalog, key).name == column.table
                     ] or self.keys[:1]
-                    columns = {one.name: one.type_class for one in self.catalog.tables[key].columns}
+                    columns = {column.name: column.type_class for column in self.catalog.tables[key].columns}
                     if columns.get(column.name) == "number":
                         text.replace(exp.Literal.number(text.name))
 
@@ -289,8 +307,8 @@ class _Scope:
 
 def _remove(condition: exp.Expr) -> None:
     parent = condition.parent
-    if isinstance(parent, exp.Where):
-        parent.parent.set("where", None) if parent.parent else None
+    if isinstance(parent, exp.Where) and parent.parent:
+        parent.parent.set("where", None)
     elif isinstance(parent, exp.And):
         parent.replace(parent.right if condition is parent.left else parent.left)
     else:

@@ -9,6 +9,7 @@ from datetime import timedelta
 
 from sqlglot import exp
 
+from agent.embedded.compact import identifier, table_nodes
 from agent.grounding.date_ranges import Days
 from agent.queryspec.columns import TIMES
 from agent.queryspec.spec import AllOf, AnyOf, Between, Compared, Filter, QuerySpec, columns_of, conditions
@@ -40,7 +41,7 @@ def limit_dates(tree: exp.Query, catalog: Catalog, days: Days) -> None:
     dated = [(select, node, column) for select in selects for node, column in _date_conditions(select, catalog)]
     if dated:
         select, _, column = dated[0]
-        if any(one is not select or other.sql() != column.sql() for one, _, other in dated):
+        if any(owner is not select or other.sql() != column.sql() for owner, _, other in dated):
             return
     elif len(selects) == 1:
         select = selects[0]
@@ -96,18 +97,14 @@ def _date_columns(select: exp.Select, catalog: Catalog) -> Iterator[exp.Column]:
     for name, table in tables:
         for column in table.columns:
             if contains_dates(column):
-                quoted = not re.fullmatch(r"[a-z_][a-z0-9_]*", column.name)
-                qualifier = exp.to_identifier(name, quoted=not re.fullmatch(r"[a-z_][a-z0-9_]*", name))
-                yield exp.column(
-                    exp.to_identifier(column.name, quoted=quoted), table=qualifier if len(tables) > 1 else None
-                )
+                prefix = identifier(name, catalog.dialect) if len(tables) > 1 else None
+                yield exp.Column(this=identifier(column.name, catalog.dialect), table=prefix)
 
 
 def _tables(select: exp.Select, catalog: Catalog) -> Iterator[tuple[str, Table]]:
     """Yield the tables of `select`, each after the name that its columns are qualified with."""
-    source = select.args.get("from_")
-    for node in [source.this, *(join.this for join in select.args.get("joins") or ())] if source else ():
-        key = key_of(node, catalog) if isinstance(node, exp.Table) else None
+    for node in table_nodes(select):
+        key = key_of(node, catalog)
         if key:
             yield node.alias_or_name, catalog.tables[key]
 
@@ -118,13 +115,17 @@ def limited_spec(spec: QuerySpec, table: Table, days: Days) -> QuerySpec | None:
     See `limit_dates`.
     """
     dates = {column.name for column in table.columns if column.type_class in TIMES}
-    dated = [one for one in spec.filters if any(dates.intersection(columns_of(each)) for each in conditions([one]))]
-    if any(isinstance(one, AnyOf | AllOf) or one.op in ("!=", "is_null") for one in dated):
+    dated = [
+        condition
+        for condition in spec.filters
+        if any(dates.intersection(columns_of(part)) for part in conditions([condition]))
+    ]
+    if any(isinstance(condition, AnyOf | AllOf) or condition.op in ("!=", "is_null") for condition in dated):
         return None
-    columns = {name for one in conditions(dated) for name in columns_of(one)} if dated else dates
+    columns = {name for condition in conditions(dated) for name in columns_of(condition)} if dated else dates
     if len(columns) != 1:
         return None
-    kept = [one for one in spec.filters if one not in dated]
+    kept = [condition for condition in spec.filters if condition not in dated]
     return spec.model_copy(update={"filters": [*kept, *_filters(columns.pop(), days)]})
 
 

@@ -1,5 +1,6 @@
 """The JSON Schema that constrains query specs of the embedded model, narrowed to a dataset and a question."""
 
+import re
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
@@ -97,12 +98,12 @@ def _aggregation_schema(table: Table, shape: Shape, schema: Json) -> Json:
     if not pairs or len(pairs) > _MAX_AGGREGATIONS:
         fields_by_name = {"agg": {"enum": list(aggregations)}, "col": {"enum": list(columns)}}
         return {**schema, "properties": {**fields, **fields_by_name}}
-    return {"oneOf": [_object({"as": name_of(*pair), "agg": pair[0], "col": pair[1]}) for pair in pairs]}
+    return {"oneOf": [_object({"as": aggregation_name(*pair), "agg": pair[0], "col": pair[1]}) for pair in pairs]}
 
 
-def name_of(agg: str, column: str) -> str:
-    """Return the name of an aggregation in the training data, in lower case."""
-    return "count" if column == "*" else f"{agg}_{column}".lower()[:MAX_NAME].strip()
+def aggregation_name(agg: str, column: str) -> str:
+    """Return the name of an aggregation as in the training data: "sum_unit_price", or "count" for rows."""
+    return agg if column == "*" else re.sub(r"\W+", "_", f"{agg}_{column}".lower())[:MAX_NAME]
 
 
 def _group(group: str | Bucket) -> Json:

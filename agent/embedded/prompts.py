@@ -10,7 +10,7 @@ from langchain_core.messages import BaseMessage
 from sqlglot import exp
 
 import prompts
-from agent.embedded.compact import column_of, join_condition, keys_of, quoted
+from agent.embedded.compact import column_of, join_condition, keys_of, quoted, table_name
 from agent.retrieval.linked_values import LinkedValue
 from agent.schema.catalog import Catalog, Column, Table
 from agent.schema.ddl import create_statements
@@ -43,12 +43,8 @@ def describe_briefly(catalog: Catalog, selection: Mapping[str, Sequence[str]]) -
     some of them. Tables that no longer exist are omitted.
     """
     tables = [catalog.tables[key] for key in selection if key in catalog.tables]
-    lines = [f"{_name(table)}({', '.join(_columns(table, set(selection[table.key])))})" for table in tables]
+    lines = [f"{table_name(table)}({', '.join(_columns(table, set(selection[table.key])))})" for table in tables]
     return "\n".join([*lines, *dict.fromkeys(_keys(catalog, tables))])
-
-
-def _name(table: Table) -> str:
-    return ".".join(quoted(part) for part in (table.schema, table.name) if part)
 
 
 def _columns(table: Table, names: set[str]) -> Iterator[str]:
@@ -147,9 +143,8 @@ def query_spec_messages(
         today: the date (ISO 8601), shown if the question depends on it.
         is_trained: whether the model is trained for these prompts, in contrast to a published model.
     """
-    equalities = ", ".join(_condition(catalog, link) for link in values)
-    context = [f"values: {equalities}"] if equalities else []
-    context += [f"today: {today}"] if today and depends_on_date(question) else []
+    links = [_condition(catalog, link) for link in values]
+    context = _context(links, today if depends_on_date(question) else None, None)
     return prompts.render(
         "query_spec",
         "embedded" if is_trained else "untrained",

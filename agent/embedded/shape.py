@@ -71,97 +71,97 @@ def _mentions_of(column: Column, question: str) -> Iterator[Mention]:
             yield Mention(column, stems[at][1][0], stems[at + len(name) - 1][1][1])
 
 
-def _words(pattern: str) -> re.Pattern[str]:
+def _regex(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
-DESCENDING = _words(
+DESCENDING = _regex(
     r"\b(?<!at )(?:most(?! recent)|highest|largest|greatest|biggest|longest|maximum|max)\b|больше всего|наибольш\w+|"
     r"сам\w+ (?:больш|высок|длинн|крупн)\w+|максимальн\w+|最(?:多|高|大|长)"
 )
-ASCENDING = _words(
+ASCENDING = _regex(
     r"\b(?<!at )(?:least|fewest|lowest|smallest|shortest|minimum|min)\b|меньше всего|наименьш\w+|"
     r"сам\w+ (?:мал|низк|коротк)\w+|минимальн\w+|最(?:少|低|小|短)"
 )
-MOST = _words(r"\b(?:most|least|fewest)\b|(?:боль|мень)ше всего|最[多少]")
+MOST = _regex(r"\b(?:most|least|fewest)\b|(?:боль|мень)ше всего|最[多少]")
 """A superlative of quantity, of a total or of a single row; others may also refer to an average."""
 
-FIRST = _words(
+FIRST = _regex(
     rf"\btop[ -](?P<en>{_NUMBER})\b|"
     rf"\b(?:which|what|the) (?P<which>{_NUMBER})\b|\b(?P<of>{_NUMBER}) (?=most|\w{{3,}}est\b)|"
     rf"\bтоп[ -](?P<ru>{_NUMBER})\b|前(?P<zh>{_NUMBER})"
 )
-TOP = _words(r"\b(?:top|топ)\b|前(?=\d|[两二三四五六七八九十])")
+TOP = _regex(r"\b(?:top|топ)\b|前(?=\d|[两二三四五六七八九十])")
 
-SOME = _words(
+SOME = _regex(
     rf"\b(?:top|first|last|most|least|fewest|best|worst|maximum|minimum|max|min|\w{{3,}}est|{_NUMBER})\b|\d|"
     r"\b(?:топ|перв|послед|лучш|худш|наи|сам(?:ый|ая|ое|ые|ую|ого|ой|ым|ом)\b|максимальн|минимальн)|всего|最|前|首|末|第"
 )
 """Words that may exclude rows."""
 
 PERIODS = {
-    period: _words(
+    period: _regex(
         rf"\b(?:each|every|per|by|for each) (?:calendar )?(?:{en})s?\b|\b{often}\b|"
         rf"\b(?:по|кажд\w+) (?:{ru})\w*|(?:每个?|各个?|按)(?:{zh})"
     )
     for period, (en, often, ru, zh) in _PERIOD_WORDS.items()
 }
 
-_PERIOD_AND = _words(
+_PERIOD_AND = _regex(
     rf"(?:{'|'.join(pattern.pattern for pattern in PERIODS.values())})\s*(?:,|and|и|和|与|、)\s*(?:by |по |按)?$"
 )
 """A period that is grouped by, before the next group: "by month and"."""
 
 # Words directly before or after the name of a column.
-EACH = _words(r"(?:\b(?:each|every|per)(?: of the)?|\bкажд\w+|每[个种]?|各[个种]?)\s*$")
-BY = _words(r"(?:\bby(?: the)?|\bпо(?: полю)?|按)\s*[«“]?$")
-SORTED_BY = _words(r"\b(?:sort|order|rank|alphabetical)\w*\b[^,.;]*$|\b(?:упорядоч|отсортир)\w*[^,.;]*$|排序[^，。]*$")
-WHICH = _words(
+EACH = _regex(r"(?:\b(?:each|every|per)(?: of the)?|\bкажд\w+|每[个种]?|各[个种]?)\s*$")
+BY = _regex(r"(?:\bby(?: the)?|\bпо(?: полю)?|按)\s*[«“]?$")
+SORTED_BY = _regex(r"\b(?:sort|order|rank|alphabetical)\w*\b[^,.;]*$|\b(?:упорядоч|отсортир)\w*[^,.;]*$|排序[^，。]*$")
+WHICH = _regex(
     rf"(?:\b(?:which|what)(?: (?:{_NUMBER}))?|\bкак(?:ой|ая|ое|ом|ого|ому|им|ую|ие|их|ими)|哪一?[个种家位些])\s*$"
 )
-WHICH_OF_SEVERAL = _words(r"(?:\bкаки(?:е|х|ми)|哪些)\s*$")
-RANKED = _words(
+WHICH_OF_SEVERAL = _regex(r"(?:\bкаки(?:е|х|ми)|哪些)\s*$")
+RANKED = _regex(
     rf"(?:\b(?:top|топ)[ -](?:{_NUMBER})|\bthe (?:{_NUMBER})|前(?:{_NUMBER})[个名位家种]?|最[多少高低大小][的])\s*$"
 )
-AND = _words(r"^\s*(?:,|and|и|和|与|、|and each|и кажд\w+)\s*$")
-COMPARED = _words(
+AND = _regex(r"^\s*(?:,|and|и|和|与|、|and each|и кажд\w+)\s*$")
+COMPARED = _regex(
     r"^\s*(?:is |are |was |were |of )?(?:over|above|under|below|more|less|greater|at (?:least|most)|exceed\w*|between|"
     r"больше(?! всего)|меньше(?! всего)|выше|ниже|свыше|от|大于|小于|超过|低于|高于|不[低高]于|[<>=]|为|是?\d|\d)"
 )
 
-AVERAGE = _words(r"\b(?:average|mean|avg)\b|средн\w+|平均")
-TOTAL = _words(r"\b(?:total|sum|overall|altogether|combined)\b|\bобщ\w+|суммарн\w+|итог\w*|总|一共|合计|共计")
-DIFFERENT = _words(
+AVERAGE = _regex(r"\b(?:average|mean|avg)\b|средн\w+|平均")
+TOTAL = _regex(r"\b(?:total|sum|overall|altogether|combined)\b|\bобщ\w+|суммарн\w+|итог\w*|总|一共|合计|共计")
+DIFFERENT = _regex(
     r"\bhow many (?:different|distinct|unique) $|\bсколько (?:разн|различн|уникальн)\w+ $|多少[种个]?不同的?$"
 )
-KINDS = _words(r"^\s*(?:total )?(?:different|distinct|unique|kinds|types|разн|различн|уникальн|不同)")
-HOW_MANY = _words(
+DISTINCT_NOUN = _regex(r"^\s*(?:total )?(?:different|distinct|unique|kinds|types|разн|различн|уникальн|不同)")
+HOW_MANY = _regex(
     r"\bhow many\s*|\bnumber of (?=(?:rows|records)\b)|\bсколько\s*|\bколичество (?=строк|запис)|"
     r"多少[条个行次人项]|几[条个次]|记录数"
 )
-ROWS = _words(r"^\s*(?:rows?|records?|entries|lines)\b|^\s*(?:запис|строк)|^(?:多少|几)[条行]|^记录数")
+ROWS = _regex(r"^\s*(?:rows?|records?|entries|lines)\b|^\s*(?:запис|строк)|^(?:多少|几)[条行]|^记录数")
 """Words for the rows themselves, from "how many" on or after it."""
-NUMBER_OF = _words(r"\b(?:number|count|percentage|share) of\b(?! (?:rows|records)\b)|\b(?:число|доля)\b|占比")
+NUMBER_OF = _regex(r"\b(?:number|count|percentage|share) of\b(?! (?:rows|records)\b)|\b(?:число|доля)\b|占比")
 """These may count rows or refer to a column with counts."""
-GROUPING = _words(
+GROUPING = _regex(
     r"\b(?:each|every|per|by|for (?:all|different)|group\w*|respectively)\b|\bкажд\w+|\bпо\b|每|各|按|分别"
 )
-ALONE = _words(r"^(?:(?:what|which) (?:is|was|are|were)|show|give|find|как\w+)? ?(?:me )?(?:the )?\s*$")
+ALONE = _regex(r"^(?:(?:what|which) (?:is|was|are|were)|show|give|find|как\w+)? ?(?:me )?(?:the )?\s*$")
 """The words before a superlative over all rows, in contrast to one that asks for the name of a row."""
-ID = _words(r"(?:^|[\W_])(?:id|code|no|nr|number|year|phone|zip|номер|код|год)$|Id$|编号|号码|代码|年")
+ID = _regex(r"(?:^|[\W_])(?:id|code|no|nr|number|year|phone|zip|номер|код|год)$|Id$|编号|号码|代码|年")
 """Names of columns with numbers that are not quantities."""
 
 BOUNDS = {
-    ">": _words(
+    ">": _regex(
         r"\b(?:more|older|greater|higher|larger|longer) than\b|\b(?:over|above|exceed\w*|after)\b|"
         r"(?<!не )\b(?:больше|более|старше|свыше|выше|дороже|позже) (?:чем )?\d|大于|(?<!不)超过|(?<!不)高于"
     ),
-    "<": _words(
+    "<": _regex(
         r"\b(?:less|fewer|younger|lower|smaller|shorter) than\b|\b(?:under|below|before)\b|"
         r"(?<!не )\b(?:меньше|менее|младше|ниже|дешевле|раньше) (?:чем )?\d|(?<!不)小于|(?<!不)低于|(?<!不)少于"
     ),
-    ">=": _words(r"\bat least\b|\bsince\b|\bне (?:менее|меньше|ниже)\b|不少于|不低于|以上"),
-    "<=": _words(r"\bat most\b|\bup to\b|\bне (?:более|больше|выше)\b|不超过|不高于|以下"),
+    ">=": _regex(r"\bat least\b|\bsince\b|\bне (?:менее|меньше|ниже)\b|不少于|不低于|以上"),
+    "<=": _regex(r"\bat most\b|\bup to\b|\bне (?:более|больше|выше)\b|不超过|不高于|以下"),
 }
 """Words of comparison, by the operator of the filter."""
 
@@ -247,12 +247,17 @@ def _direction(question: str) -> bool | None:
 
 
 def _find_groups(context: _Question, *, ranks: bool) -> None:
-    """Collect the columns that form groups, and set whether one of them is ranked."""
+    """Collect the columns that form groups; set whether one of them is ranked and whether only its first row counts."""
     end = -1
     for mention in context.mentions:
         before = context.question[: mention.start]
         is_next = bool(context.groups) and AND.match(context.question[end : mention.start]) is not None
-        is_ranked = ranks and not context.is_ranking and _is_ranked(mention, before, context)
+        is_ranked = ranks and not context.is_ranking and _is_ranked(mention, before)
+        if is_ranked:
+            word = context.question[mention.start : mention.end].lower()
+            is_plural = word.endswith("s") and word != mention.column.name.lower()
+            context.is_ranking = True
+            context.is_single_row = bool(WHICH.search(before)) and not (is_plural or WHICH_OF_SEVERAL.search(before))
         by = (
             (BY.search(before) or _PERIOD_AND.search(before)) and not SORTED_BY.search(before) and not mention.is_number
         )
@@ -261,14 +266,8 @@ def _find_groups(context: _Question, *, ranks: bool) -> None:
             end = mention.end
 
 
-def _is_ranked(mention: Mention, before: str, context: _Question) -> bool:
-    if mention.is_number or not (WHICH.search(before) or RANKED.search(before)):
-        return False
-    context.is_ranking = True
-    word = context.question[mention.start : mention.end].lower()
-    is_plural = word.endswith("s") and word != mention.column.name.lower()
-    context.is_single_row = bool(WHICH.search(before)) and not (is_plural or WHICH_OF_SEVERAL.search(before))
-    return True
+def _is_ranked(mention: Mention, before: str) -> bool:
+    return not mention.is_number and bool(WHICH.search(before) or RANKED.search(before))
 
 
 def _period(context: _Question) -> list[Bucket]:
@@ -328,7 +327,7 @@ def _count(noun: str, table: Table) -> tuple[tuple[str, ...], tuple[str, ...]]:
     The wording does not tell whether rows are counted: "how many people" may be a column with numbers of visitors.
     """
     noun_words = spelt_words(noun)[:2]
-    if KINDS.match(noun):
+    if DISTINCT_NOUN.match(noun):
         return ("nunique",), ()
     is_named = any(stem(word) in words(name) for word in noun_words for name in table.column_names)
     has_quantity = any(column.type_class == "number" and not ID.search(column.name) for column in table.columns)

@@ -1,7 +1,7 @@
 """Statements of the embedded model: prompt, candidates, selection."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 
@@ -10,9 +10,10 @@ from agent.embedded.constraints import QuestionConstraints, constraints_of
 from agent.embedded.date_conditions import contains_dates
 from agent.embedded.definitions import DefinedColumns, defined_columns
 from agent.embedded.evidence import evidence_of
-from agent.embedded.expand import expand, without_rounding
+from agent.embedded.expand import expand
 from agent.embedded.grammar.literals import asks_for_money
 from agent.embedded.grammar.statement import statement_grammar
+from agent.embedded.outputs import without_rounding
 from agent.embedded.prompts import statement_messages
 from agent.embedded.selection import Selection
 from agent.examples.selection import ShownExample
@@ -79,9 +80,9 @@ class WrittenStatement:
     """A statement of the embedded model, with the evidence for and against it."""
 
     candidate: Candidate
+    evidence: Evidence
     readings: tuple[str, ...] = ()
     """See `agent.generation.attempt.WrittenSql.readings`."""
-    evidence: Evidence = field(default_factory=lambda: Evidence())
 
 
 def write_statement(
@@ -152,13 +153,13 @@ def write_statement(
     if options.candidates == 1 or state.get("sql_only"):
         # Several candidates are compared by their results.
         candidate = next(candidates)
-        return WrittenStatement(candidate, evidence=_evidence(candidate, constraints, values, None, source))
+        return WrittenStatement(candidate, _evidence(candidate, constraints, values, None, source))
     rejected = [canonical_sql(sql, source.catalog.dialect) for sql in state.get("rejected_sql") or ()]
     refused = {*state.get("tried_sql", ()), *rejected}
     candidate, compared = select_candidate(candidates, options.candidates, source, refused, constraints)
     rivals = (other for other in compared.others if other.gives_rows) if compared else ()
     readings = (candidate.sql, *(rival.candidate.sql for rival in rivals)) if compared else ()
-    return WrittenStatement(candidate, readings, _evidence(candidate, constraints, values, compared, source))
+    return WrittenStatement(candidate, _evidence(candidate, constraints, values, compared, source), readings)
 
 
 def _evidence(

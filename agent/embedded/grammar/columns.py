@@ -48,11 +48,6 @@ def kind_of(column: Column) -> Kind:
     return kind or ("o" if column.type_class == "time" or _looks_like_dates(column) else "u")
 
 
-def table_name(table: Table) -> str:
-    """Return the name of `table` as in a compact statement."""
-    return ".".join(quoted(part) for part in (table.schema, table.name) if part)
-
-
 def table_rules(
     scope: str,
     catalog: Catalog,

@@ -21,7 +21,6 @@ Tables = frozenset[int]
 _MAX_SCOPES = 60
 """With more scopes, parsing the grammar would take longer than decoding a statement."""
 
-_LARGEST_SET = 4
 _LARGEST_SUBQUERY = 3
 """Maximum number of tables in a subquery over keys."""
 

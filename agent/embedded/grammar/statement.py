@@ -10,7 +10,8 @@ grammar helps a small model; it is not a security check, and the guard checks th
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from agent.embedded.grammar.columns import Kind, example_rules, table_name, table_rules
+from agent.embedded.compact import table_name
+from agent.embedded.grammar.columns import Kind, example_rules, table_rules
 from agent.embedded.grammar.joins import Joins, select_first_rules, select_first_scopes
 from agent.embedded.grammar.literals import asks_for_units, may_need_chains, may_need_windows, string_rules
 from agent.embedded.grammar.scope import global_rules, scope_rules

@@ -4,7 +4,9 @@ import pytest
 
 from agent.embedded.expand import expand
 from agent.embedded.shape import grouped_columns
+from agent.schema.catalog import Catalog, Column, Table
 from tests.agent.embedded.test_compact import CATALOG
+from tests.agent.embedded.test_date_conditions import MARCH
 
 YEAR = "STRFTIME('%Y', born)"
 COUNT = "COUNT(*) AS number_of_players FROM players"
@@ -53,6 +55,21 @@ def test_groups_of_the_question_are_added(text: str, question: str, expected: st
 )
 def test_other_statements_stay(text: str, question: str) -> None:
     assert expand(text, CATALOG, question) == expand(text, CATALOG)
+
+
+ROWS = Table(
+    "order",
+    (Column("id", "int"), Column("group", "text", distinct=2, examples=("a", "b")), Column("End", "date")),
+    primary_key=("id",),
+)
+
+
+@pytest.mark.parametrize(("dialect", "end"), [("sqlite", '"End"'), ("postgres", '"End"'), ("mysql", "`End`")])
+def test_names_that_are_added_are_quoted(dialect: str, end: str) -> None:
+    quote = end[0]
+    sql = expand('FROM "order" SELECT COUNT(*)', Catalog(dialect, {"order": ROWS}), "rows per group", MARCH)
+    assert f"GROUP BY {quote}group{quote}" in sql
+    assert f"{end} >= '2025-03-01'" in sql
 
 
 @pytest.mark.parametrize(
