@@ -9,6 +9,7 @@ import sqlglot
 from sqlglot import exp
 
 from agent.embedded.compact import compact
+from agent.embedded.narrowed_schema import aggregation_name
 from agent.schema.catalog import Catalog, Table
 from agent.sql.names import key_of
 
@@ -179,7 +180,7 @@ class _Spec:
             agg, column = _AGGREGATES[type(node)], self._column(node.this)
         else:
             raise _Unsupported
-        name = agg if column == "*" else re.sub(r"\W+", "_", f"{agg}_{column}".lower())
+        name = aggregation_name(agg, column)
         if name in {column.lower() for column in self.table.column_names}:
             raise _Unsupported
         self.aggregations[name] = {"as": name, "agg": agg, "col": column}

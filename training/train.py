@@ -180,6 +180,8 @@ def _schedule(packs: Sequence[Pack], plan: TrainingPlan) -> list[list[Pack]]:
 
     Similar lengths avoid that the thread of a short pack waits for that of a long one.
     """
+    if not packs:
+        raise ValueError("the training set has no example, or only examples that are longer than a pack")
     order: list[Pack] = []
     for epoch in count():
         if len(order) >= plan.steps * _PACKS_PER_STEP:
@@ -217,7 +219,7 @@ def _log(folder: Path, metrics: dict[str, float], best: float, weights: dict[str
         log.write(json.dumps({name: round(value, 4) for name, value in metrics.items()}) + "\n")
     if metrics["validation_loss"] < best:
         best = metrics["validation_loss"]
-        _save(folder / _BEST, {"adapter": _copied(weights), "step": metrics["step"]})
+        _save(folder / _BEST, {"adapter": _copied(weights)})
     return best
 
 

@@ -159,6 +159,11 @@ def test_training_learns_keeps_the_best_and_writes_down_what_it_sees(tmp_path: P
     assert written == {"checkpoint.pt", "best.pt", "losses.jsonl"}, "the training set lies in the same folder"
 
 
+def test_training_needs_an_example(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="has no example"):
+        train(tiny_model(), [], [], tmp_path, PLAN)
+
+
 def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(tmp_path: Path) -> None:
     packs = [pack for group in one_by_one(GROUP) for pack in packs_of(group, encode, 1000)]
     whole, pieces = tmp_path / "whole", tmp_path / "pieces"

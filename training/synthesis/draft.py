@@ -1,23 +1,11 @@
 """Drafts of questions: a query with the wordings of its question."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from random import Random
 
-from sqlglot.dialects.sqlite import SQLite
-
-from training.synthesis.nouns import Language, Noun, Term, plain
-
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_RESERVED = {word.lower() for word in SQLite.Tokenizer.KEYWORDS if word.isalpha()}
-
-
-def quoted(name: str) -> str:
-    """Return `name` as an SQL identifier, quoted if necessary."""
-    if _PLAIN.fullmatch(name) and name.lower() not in _RESERVED:
-        return name
-    return '"' + name.replace('"', '""') + '"'
+from training.synthesis.nouns import Language, Term, plain
 
 
 def literal(value: str) -> str:
@@ -58,10 +46,6 @@ class Query:
         """Return the query without its WHERE clause."""
         return replace(self, where=())
 
-    def joined(self, joins: Iterable[str]) -> "Query":
-        """Return the query with additional joins."""
-        return replace(self, joins=(*self.joins, *joins))
-
 
 Wordings = Mapping[Language, Sequence[str]]
 """Templates per language; a slot names a noun and its form, as in `{thing:G}`."""
@@ -79,11 +63,6 @@ class Draft:
     """Limits of the number of result rows of a sensible question."""
     baseline: Query | None = None
     """A query whose result must differ, such as the one without the filter."""
-    sql: str = field(default="")
-
-    def statement(self) -> str:
-        """Return the SQL."""
-        return self.sql or self.query.sql()
 
     def question(self, language: Language, rng: Random) -> str:
         """Return a random wording in `language`."""
@@ -109,6 +88,3 @@ def tidied(question: str, language: Language, rng: Random) -> str:
     if language == "en" and rng.random() < 0.08:
         return text.rstrip(".?").lower() if not re.search(r"[A-Z0-9]", text[1:]) else text.rstrip(".?")
     return text[:1].upper() + text[1:]
-
-
-__all__ = ["Draft", "Noun", "Wordings", "same", "tidied", "words"]

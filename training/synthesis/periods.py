@@ -30,7 +30,7 @@ class Period:
 def period(field: Field, near: date, rng: Random) -> Period:
     """Return a random period around `near` for the date column `field`."""
     kinds: tuple[tuple[Callable[[Field, date, Random], Period], int], ...] = (
-        (_year, 4),
+        (year_of, 4),
         (_month, 4),
         (_quarter, 3),
         (_since, 2),
@@ -42,11 +42,6 @@ def period(field: Field, near: date, rng: Random) -> Period:
     )
     [make] = rng.choices([kind for kind, _ in kinds], [weight for _, weight in kinds])
     return make(field, near, rng)
-
-
-def year_of(field: Field, near: date, rng: Random) -> Period:
-    """Return the calendar year of `near` for a date column."""
-    return _year(field, near, rng)
 
 
 def year_number(field: Field, year: int, rng: Random) -> Period:
@@ -61,7 +56,8 @@ def year_number(field: Field, year: int, rng: Random) -> Period:
     return Period(f"{field.sql} {kind} {year}", wording[kind])
 
 
-def _year(field: Field, near: date, rng: Random) -> Period:
+def year_of(field: Field, near: date, rng: Random) -> Period:
+    """Return the calendar year of `near` for a date column."""
     y = near.year
     wording: dict[Language, str] = {
         "en": rng.choice([f"in {y}", f"in {y}", f"during {y}", f"in the year {y}"]),

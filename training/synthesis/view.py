@@ -8,10 +8,10 @@ from functools import cached_property
 from random import Random
 from typing import Any
 
-from agent.errors import DatasphinxError
+from agent.embedded.compact import quoted
+from agent.errors import PermissionDenied, StatementError
 from agent.schema.catalog import Catalog, Column, Table
 from agent.sources.source import Source
-from training.synthesis.draft import quoted
 from training.synthesis.nouns import Term, column_words, table_words, term_of
 
 _ID = re.compile(
@@ -218,7 +218,7 @@ class Reader:
         """Return the rows of `sql`; None if it is rejected or fails."""
         try:
             return self.source.execute(sql)["rows"]
-        except DatasphinxError:
+        except (StatementError, PermissionDenied):
             return None
 
     def value(self, column: Field) -> Any:
