@@ -136,7 +136,7 @@ def by_number(entity: Entity, reader: Reader) -> Condition | None:
     value = reader.value(column)
     if not isinstance(value, int | float):
         return None
-    bound = value if isinstance(value, int) and abs(value) < 50 else round(value, -1 if abs(value) < 1000 else -2)
+    bound = int(round(value, 0 if abs(value) < 50 else -1 if abs(value) < 1000 else -2))
     sign, english, russian, chinese = reader.rng.choice(
         [
             (">", ("above", "over", "greater than", "of more than"), "больше", "大于"),
@@ -145,9 +145,9 @@ def by_number(entity: Entity, reader: Reader) -> Condition | None:
         ]
     )
     noun, ru, zh = column.term["en"], column.term["ru"], column.term["zh"]
-    words = f"with {_article(noun.n)} {reader.rng.choice(english)} {int(bound)}"
-    after = f", у которых {ru:n} {russian} {int(bound)},"
-    return Condition(f"{column.sql} {sign} {int(bound)}", *wording(words, after, f"{zh}{chinese}{int(bound)}的"))
+    words = f"with {_article(noun.n)} {reader.rng.choice(english)} {bound}"
+    after = f", у которых {ru:n} {russian} {bound},"
+    return Condition(f"{column.sql} {sign} {bound}", *wording(words, after, f"{zh}{chinese}{bound}的"))
 
 
 def by_period(
