@@ -143,12 +143,11 @@ def list_tiers(as_json: AsJson = False) -> None:
     rows = [("", "NAME", "MODEL", "DOWNLOAD", "MEMORY", "TRAINED", "RIGHT", "DOWNLOADED")]
     for name, tier in TIERS.items():
         size, memory = _megabytes(tier.weights.size), f"{tier.memory_mb} MB"
-        right = "unknown" if tier.shop_right is None else f"{tier.shop_right} of 60"
-        words = _WORDS[tier.is_trained], right, _WORDS[downloaded[name]]
+        words = _WORDS[tier.is_trained], f"{tier.shop_right} of 60", _WORDS[downloaded[name]]
         rows.append(("*" if name == used else "", name, tier.title, size, memory, *words))
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     echo("\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows))
-    echo("RIGHT: questions on the sample shop. A size that is not trained for datasphinx is slower and no better.")
+    echo("RIGHT: questions on the sample shop that are answered correctly. `base` is the most accurate size.")
     if not settings.uses_embedded_model:
         echo("An endpoint is configured, so none of them is used.")
 

@@ -42,7 +42,7 @@ def test_one_query_is_the_answer(ask: Ask, returns: str) -> None:
     assert all("退货数量" in call.prompt for call in model.calls) and len(model.calls) == 1
 
 
-@pytest.mark.parametrize(("size", "has_examples"), [("small", False), ("base", True)])
+@pytest.mark.parametrize(("size", "has_examples"), [("small", False), ("large", True)])
 def test_a_size_without_an_adapter_is_shown_examples(
     size: EmbeddedModel, has_examples: bool, settings: Settings, returns: str
 ) -> None:

@@ -137,8 +137,9 @@ def test_list_has_every_size_and_marks_the_one_in_use(folder: Path, run: Run, mo
     assert (code, err) == (errors.ANSWERED, "")
     assert head.split() == ["NAME", "MODEL", "DOWNLOAD", "MEMORY", "TRAINED", "RIGHT", "DOWNLOADED"]
     assert [row[1] if row[0] == "*" else row[0] for row in rows] == list(TIERS)
-    assert ["44 of 60" in line for line in lines] == [True, False, False]
-    assert "no better" in note
+    assert [tier.is_trained for tier in TIERS.values()] == [row[-5] == "yes" for row in rows] == [True, True, False]
+    assert [f"{tier.shop_right} of 60" in line for tier, line in zip(TIERS.values(), lines, strict=True)] == [True] * 3
+    assert "most accurate" in note
     assert [row[0] == "*" for row in rows] == [False, True, False]
     assert [row[-1] for row in rows] == ["yes", "no", "no"]
     assert "491 MB" in lines[1]

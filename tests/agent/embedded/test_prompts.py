@@ -117,7 +117,7 @@ def test_a_model_without_an_adapter_is_shown_query_specs_that_are_valid() -> Non
 
 @pytest.mark.parametrize(
     ("size", "text", "is_shown"),
-    [("small", "FROM orders SELECT COUNT(*)", False), ("base", "SELECT COUNT(*) AS n FROM orders AS o;", True)],
+    [("small", "FROM orders SELECT COUNT(*)", False), ("large", "SELECT COUNT(*) AS n FROM orders AS o;", True)],
 )
 def test_the_size_of_the_model_selects_the_prompt(size: str, text: str, is_shown: bool, settings: Settings) -> None:
     model = ScriptedModel({"text": [text]})
