@@ -15,7 +15,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from agent.embedded.candidates import read_candidate
-from agent.embedded.compact import compact, conditions_between, quoted, table_of
+from agent.embedded.compact import compact, conditions_between, quoted, table_name
 from agent.embedded.prompts import describe_briefly, statement_messages
 from agent.errors import StatementError
 from agent.llm.client import WrittenText
@@ -101,7 +101,11 @@ def _table_out_of_scope(statement: _Statement) -> str | None:
     if column is None or key is None:
         return None
     name = quoted(statement.rng.choice(statement.shown[key]))
-    new = name if not column.table and statement.rng.random() < 0.5 else f"{_table_name(key, statement)}.{name}"
+    new = (
+        name
+        if not column.table and statement.rng.random() < 0.5
+        else f"{table_name(statement.catalog.tables[key])}.{name}"
+    )
     return statement.replaced(column.parts[0], column.this, new)
 
 
@@ -156,7 +160,7 @@ def _join_without_key(statement: _Statement) -> str | None:
     if other is None:
         return None
     at = statement.text.find(" SELECT ")
-    return f"{statement.text[:at]} JOIN {_table_name(other, statement)}{statement.text[at:]}"
+    return f"{statement.text[:at]} JOIN {table_name(statement.catalog.tables[other])}{statement.text[at:]}"
 
 
 def _aggregate_in_where(statement: _Statement) -> str | None:
@@ -209,10 +213,6 @@ def _near(name: str, table: str) -> Iterator[str]:
     yield from (f"{name}_id", f"{name}_name")
     if name.lower().endswith("id") and len(name) > 3:
         yield "id"
-
-
-def _table_name(key: str, statement: _Statement) -> str:
-    return table_of(statement.catalog, key).sql()
 
 
 def _joins(statement: _Statement) -> list[tuple[int, int]]:

@@ -15,6 +15,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from agent.embedded.compact import table_nodes
 from training.spider import SpiderColumn, SpiderSchema, SpiderTable
 from training.values import Value, declared, make_values, skewed_choice
 
@@ -99,19 +100,13 @@ def _place(side: exp.Expr, columns: Mapping[str, set[str]]) -> Place | None:
     name = side.name.lower()
     select = side.find_ancestor(exp.Select)
     while isinstance(select, exp.Select):
-        scope = {table.alias_or_name.lower(): table.name.lower() for table in _tables_in_scope(select)}
+        scope = {table.alias_or_name.lower(): table.name.lower() for table in table_nodes(select)}
         tables = [scope[side.table.lower()]] if side.table.lower() in scope else list(scope.values())
         for table in tables if not side.table or side.table.lower() in scope else []:
             if name in columns.get(table, ()):
                 return table, name
         select = select.find_ancestor(exp.Select)
     return None
-
-
-def _tables_in_scope(select: exp.Select) -> Iterator[exp.Table]:
-    for clause in (select.args.get("from_") or select.args.get("from"), *(select.args.get("joins") or ())):
-        if clause is not None and isinstance(clause.this, exp.Table):
-            yield clause.this
 
 
 def _literal(side: exp.Expr) -> str | None:
