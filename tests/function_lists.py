@@ -91,10 +91,11 @@ SYNTAX = {
     "duckdb": """cast try_cast coalesce nullif greatest least extract ifnull unnest any all some exists row grouping
         grouping_id cube rollup rank dense_rank row_number ntile lag lead first_value last_value nth_value
         percent_rank
-        cume_dist percentile_cont percentile_disc position trim substring overlay array list map struct_pack
+        cume_dist rank_dense percentile_cont percentile_disc position trim substring overlay array list map struct_pack
         columns try
         map_from_entries date timestamp interval current_date current_time current_timestamp localtime localtimestamp
-        st_distance st_point st_x st_y transaction_timestamp get_current_time get_current_timestamp list_value arg_max
+        st_distance st_point st_x st_y transaction_timestamp get_current_time get_current_timestamp current_localtime
+        current_localtimestamp list_value arg_max
         fill apply iff nvl isnull is_nan varchar text integer bigint double decimal boolean random uuid uuidv4 uuidv7
         gen_random_uuid now today ago list_aggregate list_aggr array_aggregate array_aggr aggregate if json_deep_merge
         json_insert json_merge_patch_diff json_normalize json_remove json_replace json_set json_strip_nulls lttb
@@ -129,7 +130,8 @@ FORBIDDEN = {
         |getvariable|vector_type|\w*obj_description|col_description|get_block_size|finalize|combine|array_resize
         |list_resize|parse_duckdb\w+|json_(de)?serialize\w+|remap_struct|map_to_pg_oid|format_pg_type
         |variant_bytes\w+|create_sort_key|\w+_byte_comparable|apply|cast_to_type|can_cast_implicitly
-        |constant_or_null|make_type""",
+        |constant_or_null|make_type|map_type_id_to_pg_oid|assert_true|collate_\w+|combine_aggr|to_aggregate_state
+        |hive_partition_component|invoke|json_copy_\w+|variant_comparator|vertex_extract""",
     "clickhouse": r"""(global)?(not)?(null)?in(ignoreset)?|sleep\w*|dict\w*|file\w*|url\(
         |get(Setting|Macro|ServerPort|ServerSetting|ClientHTTPHeader
         |OSKernel|Max\w+|MergeTree\w+)\w*
@@ -208,12 +210,17 @@ def mysql() -> Iterator[Function]:
 
 
 def duckdb() -> Iterator[Function]:
-    """DuckDB's scalar and aggregate functions and macros; volatile ones are not pure."""
+    """DuckDB's scalar and aggregate functions and macros; a pure one is consistent.
+
+    Overloads for times with a zone are consistent within a query, since they read the time zone of the session; they
+    are pure too.
+    """
     import duckdb as engine
 
-    kinds = "'scalar', 'aggregate', 'macro'"
-    query = f"""SELECT function_name, coalesce(stability = 'CONSISTENT', true), parameters
-                FROM duckdb_functions() WHERE function_type IN ({kinds})"""
+    query = """SELECT function_name, coalesce(stability = 'CONSISTENT' OR stability = 'CONSISTENT_WITHIN_QUERY'
+                 AND list_has_any(list_append(parameter_types, return_type),
+                   ['TIMESTAMP WITH TIME ZONE', 'TIMESTAMPTZ_NS', 'TIME WITH TIME ZONE']), true), parameters
+               FROM duckdb_functions() WHERE function_type IN ('scalar', 'aggregate', 'macro')"""
     with engine.connect() as connection:
         for name, is_pure, arguments in connection.execute(query).fetchall():
             yield Function(name, is_pure, tuple(arguments))
