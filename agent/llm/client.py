@@ -44,7 +44,7 @@ from agent.llm.logprobs import Logprobs, Token, alternatives_of
 from agent.llm.parse import Answer, read_answer
 from agent.llm.prices import NO_TOKENS, TokenUsage, cost_usd
 from agent.llm.probe_result import ProbeResult
-from agent.llm.reasoning import has_reasoning
+from agent.llm.reasoning import has_reasoning, without_reasoning
 from agent.llm.rejections import (
     ErrorReply,
     UnexpectedReply,
@@ -54,15 +54,16 @@ from agent.llm.rejections import (
     quotation,
 )
 from agent.llm.schemas import GeneratedSQL, Lenient, SQLValidation
-from agent.llm.tool_calls import calls_of
+from agent.llm.tool_calls import calls_of, first_complete_call
 from agent.messages import Message, message_of
 from agent.record.step import ModelCall, current_step
 from agent.record.telemetry import current_run, record_model_call
 from agent.settings import Settings, provider_of
 from agent.types import EmbeddedOptions
 
+_CUT_BY_TOKENS = Message("answer_cut_by_tokens")
 _CUT_OFF_REASONS = {
-    **dict.fromkeys(("length", "max_tokens"), Message("answer_cut_by_tokens")),
+    **dict.fromkeys(("length", "max_tokens"), _CUT_BY_TOKENS),
     **dict.fromkeys(("content_filter", "safety", "refusal"), Message("answer_cut_by_filter")),
 }
 """Reasons of endpoints and providers."""
@@ -474,6 +475,8 @@ class ModelClient:
 
 
 def _read(text: str, problem: str, schema: type[Answer], tools: Tools) -> Answer:
+    if tools and problem == _CUT_BY_TOKENS and (call := first_complete_call(without_reasoning(text))):
+        text, problem = call, ""
     if problem:
         raise ValueError(problem)
     return read_answer(text, schema, tool_names(tools))

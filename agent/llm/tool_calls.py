@@ -84,6 +84,26 @@ def _objects_in_a_row(text: str) -> list[dict[str, Any]]:
     return objects
 
 
+def first_complete_call(text: str) -> str:
+    """Return the first call of a reply that was cut off, as JSON text; empty unless more of the reply follows it.
+
+    Small models repeat a step until they reach the limit of tokens.
+
+    >>> first_complete_call('{"tool": "plot"} {"tool": "pl'), first_complete_call('{"tool": "pl')
+    ('{"tool": "plot"}', '')
+    """
+    for start in (at for at in map(text.find, "[{") if at >= 0):
+        try:
+            value, end = json.JSONDecoder(strict=False).raw_decode(text, start)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, list) and len(value) > 1:
+            return json.dumps(value[0], ensure_ascii=False)
+        if isinstance(value, dict) and text[end:].strip():
+            return json.dumps(value, ensure_ascii=False)
+    return ""
+
+
 def matching_name(text: str, names: Sequence[str]) -> str | None:
     """Return the tool that `text` names: models and servers add a namespace, a number, or marks of the template.
 

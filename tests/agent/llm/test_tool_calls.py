@@ -21,14 +21,14 @@ TOOLS = [
 STEP = {"tool": "get_schema", "arguments": '{"dataset_id": "ds_1"}'}
 
 
-def calling(*calls: tuple[str, str]) -> Reply:
+def calling(*calls: tuple[str, str], finish_reason: str = "tool_calls") -> Reply:
     """An answer that calls functions."""
     made = [
         {"id": str(at), "type": "function", "function": {"name": name, "arguments": arguments}}
         for at, (name, arguments) in enumerate(calls)
     ]
     message = {"role": "assistant", "content": None, "tool_calls": made}
-    choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
+    choice = {"index": 0, "message": message, "finish_reason": finish_reason}
     completion = {"id": "1", "object": "chat.completion", "created": 0, "model": "fake", "choices": [choice]}
     return Reply(body=json.dumps({**completion, "usage": USAGE}))
 
@@ -85,6 +85,46 @@ def test_calls_in_the_text_are_read_in_order(said: str) -> None:
     assert [(call.tool, json.loads(call.arguments)) for call in (step, *step.further)] == [
         ("get_schema", {"a": 1}), ("run_query", {"b": 2})
     ]  # fmt: skip
+
+
+STEP_IN_FENCE = '```json\n{"tool": "get_schema", "arguments": {"a": 1}}\n```\n'
+CUT_BY_TOKENS = "length"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(STEP_IN_FENCE * 3 + '```json\n{"tool": "get_sch', finish_reason=CUT_BY_TOKENS),
+        Reply(f"<think>{{maybe}}</think>{STEP_IN_FENCE}Then", finish_reason=CUT_BY_TOKENS),
+        Reply('[{"tool": "get_schema", "arguments": {"a": 1}}, {"tool": "fini', finish_reason=CUT_BY_TOKENS),
+        calling(("get_schema", '{"a": 1}'), ("run_query", '{"b": '), finish_reason=CUT_BY_TOKENS),
+    ],
+    ids=lambda reply: (reply.content or reply.body)[:40],
+)
+def test_the_first_call_of_a_reply_that_was_cut_off_is_used(server: FakeOpenAI, connect: Connect, reply: Reply) -> None:
+    server.answers = [reply]
+    step = connect().ask(AnalystStep, QUESTION, SEVERAL)
+
+    assert (step.tool, json.loads(step.arguments), step.further) == ("get_schema", {"a": 1}, [])
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply('{"tool": "get_schema", "arguments": {"a": 1}, "more', finish_reason=CUT_BY_TOKENS),
+        Reply(f"<think>{STEP_IN_FENCE} or", finish_reason=CUT_BY_TOKENS),
+        Reply(STEP_IN_FENCE, finish_reason="content_filter"),
+        calling(("get_schema", '{"a": 1'), finish_reason=CUT_BY_TOKENS),
+    ],
+    ids=lambda reply: (reply.content or reply.body)[:40],
+)
+def test_a_call_that_was_cut_off_is_requested_again(server: FakeOpenAI, connect: Connect, reply: Reply) -> None:
+    server.answers = [reply, STEP]
+    step = connect().ask(AnalystStep, QUESTION, SEVERAL)
+
+    assert json.loads(step.arguments) == {"dataset_id": "ds_1"}
+    assert len(server.requests) == 2
 
 
 def test_a_reply_in_words_is_the_end(server: FakeOpenAI, connect: Connect) -> None:
