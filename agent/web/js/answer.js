@@ -13,12 +13,13 @@ import { trustBadge } from "./trust.js";
 
 /**
  * Return the view of an output with an answer to what was `said`; its heading, of class `focus`, takes the focus.
- * `change(comment)`, if given, asks again with a remark about an assumption or a definition.
+ * `change(comment)`, if given, asks again with a remark about an assumption or a definition. `isChosen` tells whether
+ * the user chose the reading among options.
  */
-export function answerView(output, steps, said, change) {
+export function answerView(output, steps, said, change, isChosen) {
   const tables = shownTables(output);
   return make("div", { class: "answer" },
-    make("div", { class: "headline" }, say(make("h3", { class: "focus eyebrow", tabindex: "-1" }), "answer_is"), trustBadge(output)),
+    make("div", { class: "headline" }, say(make("h3", { class: "focus eyebrow", tabindex: "-1" }), "answer_is"), trustBadge(output, isChosen)),
     figure(output),
     words(output),
     premisesView(output, change),

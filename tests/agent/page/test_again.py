@@ -47,9 +47,11 @@ def test_all_turns_are_there_and_the_last_can_be_rejected(visit: Visit) -> None:
     asked_back(page)
     page.locator(".option").nth(1).click()
     expect(page.locator(".chart canvas")).to_be_visible()
+    expect(page.locator(".trust summary")).to_contain_text("Your choice")
     page.reload()
 
     expect(page.locator(".turn")).to_have_count(2)
+    expect(page.locator(".trust summary")).to_contain_text("Your choice")
     assert said(page) == [QUESTION, "by amount"]
     expect(page.locator(".option").nth(1)).to_have_class("option chosen")
     expect(page.locator(".option").nth(1)).to_be_disabled()
