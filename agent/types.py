@@ -134,6 +134,8 @@ class Evidence(TypedDict, total=False):
     """Phrases of the question that name stored values, none of which is in it."""
     agreement: float
     """The share of the statements written for the question, by probability, that have its result, from 0 to 1."""
+    rival: str
+    """The most likely statement that has another result."""
     gives_rows: bool
     """Whether it returns rows other than a single row of NULL."""
     findings: int

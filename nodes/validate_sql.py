@@ -98,6 +98,7 @@ def _compare_candidates(state: State, source: Source) -> dict[str, Any]:
     evidence = Evidence({**state["evidence"], "agreement": round(agreement, 4)})
     if not others:
         return {"evidence": evidence}
+    evidence["rival"] = others[0].statements[0]
     doubts = [f"this query returns {summary_of(chosen.result)}"]
     doubts += [f"another query returns {summary_of(other.result)}: {other.statements[0]}" for other in others]
     return {"sql_request": chosen.statements[0], "doubts": doubts, "evidence": evidence}

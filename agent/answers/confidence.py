@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from agent.answers.readings import options_of
 from agent.generation.confidence import ConfidenceEstimator
 from agent.llm.schemas import GeneratedSQL
-from agent.messages import CONVENTIONS, language_of, render
+from agent.messages import CONVENTIONS, Language, language_of, render
 from agent.record.step import note
 from agent.retrieval.linked_values import codes_in
 from agent.run_events import LOGGED_ANSWER
@@ -82,7 +83,7 @@ def confidence_of(
     level = "low" if value < threshold else "high" if value >= _HIGH else "medium"
     warnings = warnings_about(sql) if warnings_about and evidence.get("findings") else ()
     agreement = _FULL_AGREEMENT if level == "low" else _LOW_AGREEMENT
-    found = list(_reasons(question, sql, evidence, catalog, warnings, agreement))[:_MAX_REASONS]
+    found = list(_reasons(question, sql, evidence, catalog, warnings, agreement, language))[:_MAX_REASONS]
     if not found:
         is_unlikely = level == "low" or evidence.get("logprob", 0.0) < _LOW_LOGPROB
         found = [("model_uncertain" if is_unlikely else "nothing_against", {})]
@@ -97,6 +98,7 @@ def _reasons(
     catalog: Catalog | None,
     warnings: Sequence[str],
     agreement: float,
+    language: Language,
 ) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the reasons against a statement as messages with their facts, the most specific first.
 
@@ -118,7 +120,10 @@ def _reasons(
     if evidence.get("findings") and not warnings:
         yield "query_has_findings", {}
     if evidence.get("agreement", 1.0) < agreement:
-        yield "queries_disagree", {}
+        if catalog and (rival := evidence.get("rival")):
+            yield "rival_query", {"difference": options_of([sql, rival], catalog, language)[1].label}
+        else:
+            yield "queries_disagree", {}
 
 
 def _coded_words(question: str, sql: str, catalog: Catalog) -> list[tuple[str, str, str]]:

@@ -159,7 +159,10 @@ def write_statement(
     candidate, compared = select_candidate(candidates, options.candidates, source, refused, constraints)
     rivals = (other for other in compared.others if other.gives_rows) if compared else ()
     readings = (candidate.sql, *(rival.candidate.sql for rival in rivals)) if compared else ()
-    return WrittenStatement(candidate, _evidence(candidate, constraints, values, compared, source), readings)
+    evidence = _evidence(candidate, constraints, values, compared, source)
+    if len(readings) > 1:
+        evidence["rival"] = readings[1]
+    return WrittenStatement(candidate, evidence, readings)
 
 
 def _evidence(

@@ -165,6 +165,7 @@ TEXTS = {
     "validation_objected": "die Prüfung der Abfrage hat Einwände",
     "query_gives_nothing": "die Abfrage liefert nichts",
     "queries_disagree": "andere Abfragen zur Frage liefern andere Ergebnisse",
+    "rival_query": "eine andere Abfrage zur Frage liefert andere Ergebnisse: {difference}",
     "query_warning": "eine Prüfung der Abfrage ergab: {warning}",
     "query_has_findings": "automatische Prüfungen haben wahrscheinliche Fehler in der Abfrage gefunden",
     "model_uncertain": "das Modell hätte ebenso gut eine andere Abfrage schreiben können, und nichts zeigt, welche richtig ist; prüfen Sie das SQL, nennen Sie in der Frage Tabellen oder Spalten, oder verwenden Sie ein größeres Modell",

@@ -161,6 +161,7 @@ TEXTS = {
     "validation_objected": "the check of the query objected to it",
     "query_gives_nothing": "the query returns nothing",
     "queries_disagree": "other queries for the question return other results",
+    "rival_query": "another query for the question returns other results: {difference}",
     "query_warning": "a check of the query found: {warning}",
     "query_has_findings": "automatic checks found likely mistakes in the query",
     "model_uncertain": "the model might as well have written another query, and nothing shows which one is right; check the SQL, ask again with the names of tables or columns, or use a larger model",

@@ -163,6 +163,7 @@ TEXTS = {
     "validation_objected": "对查询的检查提出了异议",
     "query_gives_nothing": "查询没有返回结果",
     "queries_disagree": "针对该问题的其他查询返回了不同的结果",
+    "rival_query": "针对该问题的另一个查询返回了不同的结果：{difference}",
     "query_warning": "对查询的检查发现：{warning}",
     "query_has_findings": "自动检查发现查询可能有错误",
     "model_uncertain": "模型同样可能写出另一个查询，无法判断哪个正确；请检查 SQL，在问题中写明表名或列名，或使用更大的模型",

@@ -50,7 +50,7 @@ def test_three_statements_that_agree_raise_the_confidence(scripted: Scripted) ->
     differ = asked(scripted, DELIVERED, COUNT, SAME, verdicts=[VALID], effort="high")
 
     assert agree["confidence"]["value"] > differ["confidence"]["value"]
-    assert "other queries for the question return other results" in differ["confidence"]["reason"]
+    assert "another query for the question returns other results: Status = delivered" in differ["confidence"]["reason"]
 
 
 def test_the_probability_of_the_statement_counts_if_the_endpoint_returns_it(scripted: Scripted) -> None:
