@@ -44,6 +44,7 @@
         ├── SystemCatalogRefused     the statement reads system tables        names
         ├── StatementCancelled       a statement was cancelled on request
         ├── DriverMissing            an optional package is not installed     package, extra
+        ├── PackageConflict          a package prevents the use of another    package
         ├── ModelUnreachable         the endpoint does not respond            endpoint, reason
         ├── ModelRejected            the endpoint rejected the request        endpoint, reason
         ├── EmbeddedModelUnavailable the embedded model cannot be loaded      reason
@@ -289,6 +290,16 @@ class DriverMissing(Terminal):
     exit_code = UNREACHABLE
     package: str
     extra: str
+
+
+@dataclass(eq=False)
+class PackageConflict(Terminal):
+    """An installed package prevents the use of another one."""
+
+    code = "package_conflict"
+    http_status = 501
+    exit_code = UNREACHABLE
+    package: str
 
 
 class StatementError(Retryable):

@@ -59,6 +59,7 @@ TEXTS = {
     "source_busy": "Alle {places} Verbindungen zu {source} sind belegt. Versuchen Sie es gleich noch einmal.",
     "account_can_write": "Das Konto von {source} darf mehr als lesen: {rights}. Verwenden Sie eine Rolle, die nur SELECT ausführen darf (`datasphinx source check` zeigt, wie), oder setzen Sie allow_writable_account = true für diese Quelle (für eine bloße URL DATASPHINX_ALLOW_WRITABLE_ACCOUNT=true).",
     "driver_missing": "Das Paket {package} ist nicht installiert. Führen Sie aus: pip install 'datasphinx[{extra}]'",
+    "package_conflict": "Das Paket {package} ist installiert; damit können Anweisungen nicht geprüft werden. Führen Sie aus: pip uninstall {package}",
     "configuration": "Die Einstellung {setting} ist falsch: {reason}.",
     "dataset_invalid": "{path} ist nicht verwendbar: {reason}.",
     # Models

@@ -55,6 +55,7 @@ TEXTS = {
     "settings_not_writable": "{file} cannot be written: {reason}. Give the account of this program write permission for the file and its folder, or change the file by hand.",
     "account_can_write": "The account of {source} has more than read access: {rights}. Use a role that can only SELECT (`datasphinx source check` shows how), or set allow_writable_account = true for this source (for a bare URL DATASPHINX_ALLOW_WRITABLE_ACCOUNT=true).",
     "driver_missing": "The package {package} is not installed. Run: pip install 'datasphinx[{extra}]'",
+    "package_conflict": "The package {package} is installed, with which statements cannot be checked. Run: pip uninstall {package}",
     "configuration": "The setting {setting} is wrong: {reason}.",
     "dataset_invalid": "{path} cannot be used: {reason}.",
     # Models

@@ -51,6 +51,7 @@ TEXTS = {
     "settings_not_writable": "Не удаётся записать {file}: {reason}. Дайте учётной записи программы право записи в файл и его папку или измените файл вручную.",
     "account_can_write": "У учётной записи {source} есть права не только на чтение: {rights}. Используйте роль, которой разрешён только SELECT (`datasphinx source check` покажет, как её создать), или задайте allow_writable_account = true для этого источника (для URL — DATASPHINX_ALLOW_WRITABLE_ACCOUNT=true).",
     "driver_missing": "Пакет {package} не установлен. Выполните: pip install 'datasphinx[{extra}]'",
+    "package_conflict": "Установлен пакет {package}, с которым запросы нельзя проверить. Выполните: pip uninstall {package}",
     "configuration": "Настройка {setting} неверна: {reason}.",
     "dataset_invalid": "{path} нельзя использовать: {reason}.",
     # Models

@@ -57,6 +57,7 @@ TEXTS = {
     "settings_not_writable": "无法写入 {file}：{reason}。请授予此程序的账户对该文件及其文件夹的写权限，或手动修改该文件。",
     "account_can_write": "{source} 的账户拥有读取以外的权限：{rights}。请使用只能 SELECT 的角色（`datasphinx source check` 会说明做法），或为该数据源设置 allow_writable_account = true（直接用 URL 时设置 DATASPHINX_ALLOW_WRITABLE_ACCOUNT=true）。",
     "driver_missing": "未安装软件包 {package}。请运行：pip install 'datasphinx[{extra}]'",
+    "package_conflict": "已安装软件包 {package}，它使语句无法检查。请运行：pip uninstall {package}",
     "configuration": "设置 {setting} 有误：{reason}。",
     "dataset_invalid": "{path} 无法使用：{reason}。",
     # Models

@@ -11,11 +11,13 @@ from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from typing import Any
 
-from sqlglot import exp
+from sqlglot import exp, parser
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ErrorLevel
 from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import Token, TokenType
+
+from agent.errors import PackageConflict
 
 _IN_TYPE = {TokenType.NUMBER, TokenType.COMMA}
 _STRINGS = {
@@ -200,7 +202,10 @@ def exact_dialect(dialect: str) -> Dialect:
 
     Raises:
         ValueError: sqlglot does not support this dialect.
+        PackageConflict: the compiled sqlglot is installed, whose parsers cannot be extended.
     """
+    if str(parser.__file__).endswith((".so", ".pyd")):
+        raise PackageConflict("sqlglotc")
     return Dialect.get_or_raise(_EXACT_DIALECTS[dialect]() if dialect in _EXACT_DIALECTS else dialect)
 
 

@@ -15,6 +15,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token
 
+from agent.errors import PackageConflict
 from agent.schema.catalog import ReadableNames
 from agent.sql.dialects import exact_dialect, loses_literals, print_statement
 from agent.sql.guard.cost import bounded_joins, bounded_recursion, bounded_rows, bounded_widths
@@ -139,6 +140,8 @@ def sanitize(
         return _sanitize(sql, dialect, names, tuple(values.items()))
     except GuardTimeout:
         return "", (Finding("length", f"checking the statement takes over {_MAX_SECONDS:.0f} seconds of CPU time"),)
+    except PackageConflict:
+        raise
     except Exception as error:
         # Fail closed: an unexpected error in the guard rejects the statement.
         _log.exception("the guard failed on a statement")

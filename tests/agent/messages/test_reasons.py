@@ -26,7 +26,7 @@ PROPER_NAMES = {
     "Delta", "Iceberg",
     "Authorization", "Bearer", "DataFrame", "Excel", "Parquet", "PostgreSQL", "SHA", "SQLAlchemy", "Unicode", "csv",
     "datasphinx", "datasphinx.toml", "env", "false", "install", "jsonl", "llama.cpp", "localhost", "parquet",
-    "pip", "true", "wheel", "xllamacpp", "xlsx",
+    "pip", "true", "uninstall", "wheel", "xllamacpp", "xlsx",
 }  # fmt: skip
 SQL_WORDS = re.compile(r"[A-Z][A-Z_*-]+$")
 QUOTATION = re.compile(r"«[^»]*»|“[^”]*”|`[^`]*`|'[^']*'|\{[^{}]*\}")

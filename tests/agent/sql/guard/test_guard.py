@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from sqlglot import exp
 from sqlglot.parser import Parser
 
+from agent.errors import PackageConflict
+from agent.sql.dialects import exact_dialect
 from agent.sql.guard import check, parse, sanitize, stop_words
 from agent.sql.guard.lint import DIALECTS
 from tests.cases import all_cases
@@ -33,6 +35,14 @@ def test_pairs(pair: Pair) -> None:
 def test_a_stop_word_is_reported_once_and_in_order() -> None:
     findings = check("DELETE FROM orders; DROP TABLE orders; DELETE FROM customers", "sqlite", TABLES)
     assert stop_words(findings) == ["DELETE", "DROP"]
+
+
+def test_a_compiled_sqlglot_is_an_error_that_names_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its parsers have no subclasses, so it would refuse every statement for no visible reason."""
+    monkeypatch.setattr("sqlglot.parser.__file__", "sqlglot/parser.cpython-311-x86_64-linux-gnu.so")
+    exact_dialect.cache_clear()
+    with pytest.raises(PackageConflict, match="pip uninstall sqlglotc"):
+        check("SELECT 1 AS compiled", "sqlite", TABLES)
 
 
 def test_nesting_too_deep_for_the_parser_is_refused_and_no_crash() -> None:
