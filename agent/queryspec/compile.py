@@ -62,7 +62,8 @@ from agent.queryspec.spec import (
 from agent.queryspec.statement import StatementParts, row_number, unused_name
 from agent.schema.catalog import TypeClass
 from agent.sources.source import Source
-from agent.sql.parameters import Value
+from agent.sql.dialects import print_statement
+from agent.sql.parameters import Value, with_literals
 from agent.types import Result
 
 _OF_FLOATS = {"avg", "median", "percentile", "stddev", "variance", "corr"}
@@ -73,9 +74,20 @@ _OF_FLOATS = {"avg", "median", "percentile", "stddev", "variance", "corr"}
 class Compiled:
     """A statement, its parameter values by name, and its result columns."""
 
-    sql: str
+    tree: exp.Select
+    dialect: SpecDialect
     parameters: Mapping[str, Value]
     columns: tuple[Output, ...]
+
+    @property
+    def sql(self) -> str:
+        """The text of the statement, with parameters as `:v1`."""
+        return print_statement(self.tree, self.dialect)
+
+    @property
+    def sql_with_values(self) -> str:
+        """The text of the statement with the values in place of the parameters, which can run alone."""
+        return print_statement(with_literals(self.tree, self.parameters), self.dialect)
 
 
 def compile_spec(spec: QuerySpec, datasets: Datasets, dialect: SpecDialect) -> Compiled:
@@ -92,7 +104,7 @@ def compile_spec(spec: QuerySpec, datasets: Datasets, dialect: SpecDialect) -> C
     parts = StatementParts(dialect, datasets)
     compiler = _Compiler(spec, datasets, parts)
     query = compiler.select(is_ordered=True).limit(spec.limit or DEFAULT_LIMIT + 1, copy=False)
-    return Compiled(parts.print(query), parts.bound.values, tuple(outputs(spec, compiler.scope)))
+    return Compiled(parts.complete(query), dialect, parts.bound.values, tuple(outputs(spec, compiler.scope)))
 
 
 class _Compiler:
@@ -598,7 +610,7 @@ def _count(
 ) -> list[Any]:
     """Return the one row of the query that `query_of` returns for the compiler of `spec`."""
     parts = StatementParts(spec_dialect(source.catalog.dialect), datasets)
-    sql = parts.print(query_of(_Compiler(spec, datasets, parts)))
+    sql = print_statement(parts.complete(query_of(_Compiler(spec, datasets, parts))), parts.dialect)
     rows: list[list[Any]] = source.execute(sql, cancellation, parameters=parts.bound.values)["rows"]
     return rows[0]
 

@@ -7,7 +7,6 @@ from sqlglot import exp
 from agent.queryspec.clauses import BoundValues
 from agent.queryspec.columns import Datasets
 from agent.queryspec.dialect import SpecDialect
-from agent.sql.dialects import print_statement
 
 
 class StatementParts:
@@ -28,11 +27,11 @@ class StatementParts:
         self._queries[free] = query
         return exp.table_(free, quoted=True)
 
-    def print(self, query: exp.Select) -> str:
+    def complete(self, query: exp.Select) -> exp.Select:
         """Return the complete statement, with `query` at its end."""
         for name, inner in self._queries.items():
             query = query.with_(exp.to_identifier(name, quoted=True), as_=inner, copy=False)
-        return print_statement(query, self.dialect)
+        return query
 
 
 def unused_name(name: str, names: Collection[str]) -> str:

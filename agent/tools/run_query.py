@@ -64,7 +64,7 @@ def run_query(arguments: RunQuery, bench: Workbench, cancellation: Cancellation)
     query = spec.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     kept = KeptResult(
         dataset_id=main_name(spec, datasets),
-        sql=compiled.sql,
+        sql=compiled.sql_with_values,
         result=result,
         summary=_summarize(spec, datasets, source.catalog),
         query=query,

@@ -251,6 +251,26 @@ def test_an_answer_about_a_file_is_pinned_while_the_file_is_stored(cache_dir: Pa
         assert "upload the file" in refused.json()["detail"]
 
 
+def test_a_pinned_answer_about_a_file_keeps_the_values_of_its_filters(cache_dir: Path, tmp_path: Path) -> None:
+    def filtered(messages: list[Any]) -> dict[str, Any]:
+        call = query_or_finish(messages)
+        if call["tool"] == "run_query":
+            where = [{"col": "账号", "op": "=", "value": "beta"}]
+            call["arguments"]["query"] = {**call["arguments"]["query"], "filters": where}
+        return call
+
+    with serving(cache_dir, {"AnalystStep": [filtered]}, data_dir=tmp_path / "data") as server:
+        made = server.http.post("/files", files={"file": ("returns.csv", BytesIO(RETURNS.encode()))}).json()
+        asked = {"question": QUESTION, "datasets": [made["datasets"][0]["dataset_id"]]}
+        answer = server.http.post("/analyst/invoke", json={"input": asked}).json()["output"]
+        path = f"/boards/{server.http.post('/boards', json={'title': 'Returns'}).json()['id']}"
+        given = {"thread_id": answer["thread_id"], "run_id": answer["run_id"]}
+        pin = server.http.post(f"{path}/pins", json=given).json()
+    assert "'beta'" in answer["sql"]
+    assert pin["result"]["error"] is None
+    assert pin["result"]["rows"] == [row for row in ROWS if row[0] == "beta"]
+
+
 def test_values_of_secret_columns_are_not_stored(cache_dir: Path, tmp_path: Path, things: Path) -> None:
     sources = {"things": {"url": url(things), "secret_columns": ["things.thing"]}}
     answers = {"GeneratedSQL": [{"sql": "SELECT thing FROM things"}]}
