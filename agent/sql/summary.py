@@ -47,8 +47,12 @@ _PERIOD_PREFIX = re.compile(r"(\d{4})(?:-(\d{2}))?-?")
 _MAX_DEPTH = 20
 
 
-def summarize_query(sql: str, catalog: Catalog, parameters: Mapping[str, Value] | None = None) -> QuerySummary:
+def summarize_query(
+    sql: str, catalog: Catalog, parameters: Mapping[str, Value] | None = None, *, tables_are_words: bool = True
+) -> QuerySummary:
     """Return the summary of `sql`, with `parameters` in place of its parameters.
+
+    Unless `tables_are_words`, names of tables are ids such as those of datasets, which the summary does not contain.
 
     Conditions on secret columns are among those that have no words. A statement that cannot be parsed has an empty
     summary with such conditions.
@@ -60,7 +64,7 @@ def summarize_query(sql: str, catalog: Catalog, parameters: Mapping[str, Value] 
     tree = with_literals(parsed, parameters) if parameters else parsed
     while isinstance(tree, exp.Subquery):
         tree = tree.this
-    reader = QueryReader(tree, catalog)
+    reader = QueryReader(tree, catalog, tables_are_words=tables_are_words)
     if not isinstance(tree, exp.Select):
         has_more = tree.find(exp.Where, exp.Having) is not None
         return {**EMPTY_SUMMARY, "more_conditions": has_more}
@@ -91,9 +95,10 @@ class _Origin(NamedTuple):
 class QueryReader:
     """Reader of the conditions on the rows of a query and of the queries that it reads."""
 
-    def __init__(self, tree: exp.Expr, catalog: Catalog) -> None:
-        """Read queries of the statement `tree`."""
+    def __init__(self, tree: exp.Expr, catalog: Catalog, *, tables_are_words: bool = True) -> None:
+        """Read queries of the statement `tree`; `tables_are_words` as for `summarize_query`."""
         self.catalog = catalog
+        self.tables_are_words = tables_are_words
         self.ctes = {cte.alias.lower(): cte.this for cte in tree.find_all(exp.CTE)}
         self.conditions: list[QueryCondition] = []
         self.others: list[tuple[exp.Expr, exp.Select]] = []
@@ -254,7 +259,7 @@ class QueryReader:
         # With a table read twice, such as a category and its parent, the column does not say which of them is meant.
         if origin is None or origin.column.lower() in self.catalog.secret_names or tables.count(origin.table) > 1:
             return None
-        if origin.column.lower() in _GENERIC_NAMES and origin.table:
+        if origin.column.lower() in _GENERIC_NAMES and origin.table and self.tables_are_words:
             noun = singular(readable(origin.table))
             return noun if origin.column.lower() in {"name", "title", "label"} else f"{noun} {origin.column}"
         return readable(origin.column)
@@ -288,7 +293,8 @@ class QueryReader:
         sources = list(self.sources(select).values())
         if len(sources) == 1 and isinstance(sources[0], exp.Select) and not self.is_aggregated(sources[0]):
             return self.subject(sources[0])
-        return readable(sources[0]) if len(sources) == 1 and isinstance(sources[0], str) else ""
+        is_named = len(sources) == 1 and isinstance(sources[0], str) and self.tables_are_words
+        return readable(str(sources[0])) if is_named else ""
 
     def output_tables(self, select: exp.Select) -> list[str]:
         """Return the words for the table of each output that is a column; empty for others, and none with a star."""
@@ -296,7 +302,7 @@ class QueryReader:
             return []
         outputs = [item.unalias() for item in select.expressions]
         origins = [self.origin(item, select) if isinstance(item, exp.Column) else None for item in outputs]
-        return [readable(origin.table) if origin else "" for origin in origins]
+        return [readable(origin.table) if origin and self.tables_are_words else "" for origin in origins]
 
     def is_aggregated(self, select: exp.Select) -> bool:
         """Return whether the rows of `select`, or of a query that it reads, are groups, without totals of groups."""
