@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from agent.answers.codes import code_meanings
 from agent.answers.confidence import confidence_of, statement_evidence, with_confidence
 from agent.answers.filters import unstated_filters
 from agent.answers.outputs import clarification_output, compose_answer, failure_output, statement_output
@@ -51,6 +52,10 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         charts=[chart] if chart else [],
         instructions=source.instructions,
     )
+    meanings = code_meanings(sql, result, source.catalog, language)
+    if meanings:
+        output["answer"] += f"\n\n{meanings}"
+        output[LOGGED_ANSWER] += f"\n\n{meanings}"
     confidence, threshold = None, 0.0
     if roles:
         if roles.caveat:
