@@ -1,6 +1,6 @@
 """The subject of a question: rows of a table with conditions, the dates and columns named, and the groups of rows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from training.synthesis.conditions import Condition, any_condition, by_period, is_main_date, participle
@@ -165,7 +165,7 @@ def some_columns(entity: Entity, reader: Reader) -> list[Field]:
     return first + reader.rng.sample(others, min(count, len(others)))
 
 
-def enumerated(columns: list[Field]) -> Term:
+def enumerated(columns: Sequence[Field]) -> Term:
     """Return the names of `columns` as one noun, such as "name, city and price"."""
 
     def joined(names: list[str], last: str, comma: str) -> str:

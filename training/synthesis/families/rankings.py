@@ -1,13 +1,12 @@
 """Questions for rankings: the top N rows by a measure, the top groups, and the top N of each group."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from training.synthesis.conditions import Condition
 from training.synthesis.draft import Draft, Wordings, same, words
-from training.synthesis.nouns import Language, Noun, Term, plain
+from training.synthesis.nouns import Language
 from training.synthesis.quantities import some_quantity
-from training.synthesis.subject import Group, groups, some, some_group
+from training.synthesis.subject import Group, enumerated, groups, some, some_group
 from training.synthesis.view import Field, Reader
 
 _MOST = words("highest", "наибольшие", "最高")
@@ -182,7 +181,7 @@ def top_rows(reader: Reader) -> Draft | None:
     if any(measure.sql in condition for condition in rows.where):
         return None
     names = [label.sql for label in rows.entity.labels]
-    label = _and([label.term for label in rows.entity.labels])
+    label = enumerated(rows.entity.labels)
     slots = {"rows": rows.term, "measure": measure.term, "label": label, "most": _MOST if most else _LEAST}
     slots["extreme"] = _MAXIMAL if most else _MINIMAL
     order = (f"{measure.sql}{' DESC' if most else ''}",)
@@ -232,14 +231,6 @@ def top_per_group(reader: Reader) -> Draft | None:
 
 def _apart(a: Group, b: Group) -> bool:
     return a.term["en"].n != b.term["en"].n and not set(a.select) & set(b.select)
-
-
-def _and(terms: Sequence[Term]) -> Term:
-    def forms(language: Language, last: str) -> Noun:
-        one, accusative = (last.join(format(term[language], form) for term in terms) for form in "na")
-        return replace(plain(one), a=accusative)
-
-    return {"en": forms("en", " and "), "ru": forms("ru", " и "), "zh": forms("zh", "和")}
 
 
 def _known(measure: Field) -> Condition:
