@@ -79,29 +79,30 @@ def _objects_in_a_row(text: str) -> list[dict[str, Any]]:
             value, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
             return []
-        objects += [value] if "tool" in value or "function" in value or ("name" in value and len(value) == 2) else []
+        objects += [value] if _is_call(value) else []
         at = text.find("{", end)
     return objects
 
 
 def first_complete_call(text: str) -> str:
-    """Return the first call of a reply that was cut off, as JSON text; empty unless more of the reply follows it.
+    """Return the first call of a reply that was cut off, as JSON text; an empty string if it may be incomplete.
 
-    Small models repeat a step until they reach the limit of tokens.
+    It is complete if more text follows it. Small models repeat a call until they reach the token limit.
 
     >>> first_complete_call('{"tool": "plot"} {"tool": "pl'), first_complete_call('{"tool": "pl')
     ('{"tool": "plot"}', '')
     """
-    for start in (at for at in map(text.find, "[{") if at >= 0):
-        try:
-            value, end = json.JSONDecoder(strict=False).raw_decode(text, start)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(value, list) and len(value) > 1:
-            return json.dumps(value[0], ensure_ascii=False)
-        if isinstance(value, dict) and text[end:].strip():
-            return json.dumps(value, ensure_ascii=False)
-    return ""
+    start = text.find("{")
+    try:
+        value, end = json.JSONDecoder(strict=False).raw_decode(text, max(start, 0))
+    except (ValueError, RecursionError):
+        return ""
+    return json.dumps(value, ensure_ascii=False) if _is_call(value) and text[end:].strip() else ""
+
+
+def _is_call(value: Any) -> bool:
+    """Return whether a JSON value is an object that names a tool."""
+    return isinstance(value, dict) and ("tool" in value or "function" in value or ("name" in value and len(value) == 2))
 
 
 def matching_name(text: str, names: Sequence[str]) -> str | None:

@@ -98,6 +98,7 @@ CUT_BY_TOKENS = "length"
         Reply(f"<think>{{maybe}}</think>{STEP_IN_FENCE}Then", finish_reason=CUT_BY_TOKENS),
         Reply('[{"tool": "get_schema", "arguments": {"a": 1}}, {"tool": "fini', finish_reason=CUT_BY_TOKENS),
         calling(("get_schema", '{"a": 1}'), ("run_query", '{"b": '), finish_reason=CUT_BY_TOKENS),
+        Reply(f"Columns [1, 2] first. {STEP_IN_FENCE}", finish_reason=CUT_BY_TOKENS),
     ],
     ids=lambda reply: (reply.content or reply.body)[:40],
 )
@@ -113,6 +114,9 @@ def test_the_first_call_of_a_reply_that_was_cut_off_is_used(server: FakeOpenAI, 
     "reply",
     [
         Reply('{"tool": "get_schema", "arguments": {"a": 1}, "more', finish_reason=CUT_BY_TOKENS),
+        Reply('{"tool": "run_query", "arguments": {"in": [{"a": 1}, {"b": 2}], "x', finish_reason=CUT_BY_TOKENS),
+        Reply('<function=run_query><parameter=in>[{"a": 1}, {"b": 2}]</parameter><par', finish_reason=CUT_BY_TOKENS),
+        calling(("get_schema", '{"in": [1, 2], "x'), finish_reason=CUT_BY_TOKENS),
         Reply(f"<think>{STEP_IN_FENCE} or", finish_reason=CUT_BY_TOKENS),
         Reply(STEP_IN_FENCE, finish_reason="content_filter"),
         calling(("get_schema", '{"a": 1'), finish_reason=CUT_BY_TOKENS),
