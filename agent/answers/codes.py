@@ -1,5 +1,7 @@
 """The meanings of codes in a result, from the comments on their columns."""
 
+from collections.abc import Iterator
+
 from sqlglot import exp
 
 from agent.messages import CONVENTIONS, Language, render
@@ -10,40 +12,51 @@ from agent.sql.guard import shared_trees
 from agent.sql.summary import QueryReader
 from agent.types import Result
 
-_MAX_CODES, _MEANING_CHARS = 12, 60
+_MAX_CODES, _MAX_MEANING_CHARS = 12, 60
 
 
 def code_meanings(sql: str, result: Result, catalog: Catalog, language: Language) -> str:
-    """Return what the codes in `result`, the rows of `sql`, mean; empty without codes that a comment explains.
+    """Return sentences that explain the codes in `result`, the rows of `sql`; empty if no comment explains any.
 
-    Each column has a sentence, such as "channel: S = store, W = web.", with at most twelve codes in the order of its
-    comment. Secret columns have none.
+    There is one sentence per column, such as "channel: S = store, W = web.", unless the column is secret.
     """
-    (tree,) = shared_trees(sql, catalog.dialect)
-    if not isinstance(tree, exp.Select):
-        return ""
-    reader, names = QueryReader(tree, catalog), result["columns"]
-    outputs = [item.unalias() for item in tree.expressions]
-    if len(outputs) != len(names) or tree.is_star:
-        outputs = [exp.column(name) for name in names]
     sentences = []
-    for at, (name, output) in enumerate(zip(names, outputs, strict=True)):
-        is_shown = isinstance(output, exp.Column) and not reader.is_secret(output)
-        origin = reader.origin(output, tree) if is_shown else None
-        comment = _comment_on(origin.table, origin.column, catalog) if origin else None
-        if not comment:
-            continue
-        cells = {str(row[at]) for row in result["rows"]}
-        codes = {code: one_line(meaning, _MEANING_CHARS) for code, meaning in codes_in(comment).items()}
-        pairs = [f"{code} = {meaning}" for code, meaning in codes.items() if code in cells]
+    for at, comment in _commented_outputs(sql, result, catalog):
+        meanings = codes_in(comment)
+        cells = {str(row[at]) for row in result["rows"] if row[at] is not None} if meanings else set()
+        pairs = [
+            f"{code} = {one_line(meaning, _MAX_MEANING_CHARS).rstrip('.。')}"
+            for code, meaning in meanings.items()
+            # "18 - 64" is a range, and "10:30" a time.
+            if code in cells and not meaning[:1].isdigit()
+        ]
+        names = CONVENTIONS[language].list_comma.join(pairs[:_MAX_CODES])
+        if len(pairs) > _MAX_CODES:
+            names = render("names_and_more", language, names=names, count=len(pairs) - _MAX_CODES)
         if pairs:
-            listed = CONVENTIONS[language].list_comma.join(pairs[:_MAX_CODES])
-            sentences.append(render("answer_names", language, label=name, names=listed))
-    return " ".join(sentences)
+            label = one_line(result["columns"][at])
+            sentences.append(render("answer_names", language, label=label, names=names))
+    return CONVENTIONS[language].space.join(sentences)
 
 
-def _comment_on(table: str, column: str, catalog: Catalog) -> str | None:
-    """Return the comment on a column; None if there is none, or if several schemas have the table."""
-    keys = catalog.keys_named(table)
-    columns = catalog.tables[keys[0]].columns if len(keys) == 1 else ()
-    return next((found.comment for found in columns if found.name.lower() == column.lower()), None)
+def _commented_outputs(sql: str, result: Result, catalog: Catalog) -> Iterator[tuple[int, str]]:
+    """Yield the index of each output that is a column with a comment, and the comment."""
+    (tree,) = shared_trees(sql, catalog.dialect)
+    while isinstance(tree, exp.Subquery):
+        tree = tree.this
+    if not isinstance(tree, exp.Select):
+        return
+    reader, outputs = QueryReader(tree, catalog), [item.unalias() for item in tree.expressions]
+    if len(outputs) == 1 and tree.is_star and len(reader.sources(tree)) == 1:
+        outputs = [exp.column(name) for name in result["columns"]]
+    if len(outputs) != len(result["columns"]):
+        return
+    for at, output in enumerate(outputs):
+        origin = reader.origin(output, tree) if isinstance(output, exp.Column) else None
+        keys = catalog.keys_named(origin.table) if origin else ()
+        if origin is None or len(keys) != 1:
+            continue
+        columns = {column.name.lower(): column for column in catalog.tables[keys[0]].columns}
+        column = columns.get(origin.column.lower())
+        if column and column.comment and not column.secret:
+            yield at, column.comment
