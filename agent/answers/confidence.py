@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from agent.answers.readings import options_of
+from agent.answers.readings import difference
 from agent.generation.confidence import ConfidenceEstimator
 from agent.llm.schemas import GeneratedSQL
 from agent.messages import CONVENTIONS, Language, language_of, render
@@ -120,10 +120,9 @@ def _reasons(
     if evidence.get("findings") and not warnings:
         yield "query_has_findings", {}
     if evidence.get("agreement", 1.0) < agreement:
-        if catalog and (rival := evidence.get("rival")):
-            yield "rival_query", {"difference": options_of([sql, rival], catalog, language)[1].label}
-        else:
-            yield "queries_disagree", {}
+        rival = evidence.get("rival")
+        found = difference(sql, rival, catalog, language) if catalog and rival else ""
+        yield ("rival_query", {"difference": found}) if found else ("queries_disagree", {})
 
 
 def _coded_words(question: str, sql: str, catalog: Catalog) -> list[tuple[str, str, str]]:

@@ -42,6 +42,13 @@ def options_of(statements: Sequence[str], catalog: Catalog, language: Language) 
     ]
 
 
+def difference(sql: str, other: str, catalog: Catalog, language: Language) -> str:
+    """Return in words what the statement `other` has and `sql` does not; empty if nothing can be said."""
+    common = _parts_of(sql, catalog, language)
+    own = [part for part in _parts_of(other, catalog, language) if part and part not in common]
+    return one_line(CONVENTIONS[language].semicolon.join(own), _MAX_LABEL_CHARS)
+
+
 def _labels(parts: Sequence[Sequence[str]], language: Language) -> list[str]:
     """Return the parts of each statement that are not parts of all; the first one if there are none."""
     common = set(parts[0]).intersection(*parts[1:])
@@ -171,8 +178,9 @@ class _Words(QueryReader):
                 name = self.words(first.this, select)
                 name = self._say("reading_descending", name=name) if descends else name
                 parts.append(self._say("reading_order", names=name))
-        if limit:
-            parts.append(self._say("reading_limit", count=limit.expression.name))
+        count = limit and (limit.args.get("count") if isinstance(limit, exp.Fetch) else limit.expression)
+        if isinstance(count, exp.Literal):
+            parts.append(self._say("reading_limit", count=count.name))
         return parts
 
     def _optional_tables(self, select: exp.Select) -> list[str]:

@@ -50,7 +50,10 @@ def test_three_statements_that_agree_raise_the_confidence(scripted: Scripted) ->
     differ = asked(scripted, DELIVERED, COUNT, SAME, verdicts=[VALID], effort="high")
 
     assert agree["confidence"]["value"] > differ["confidence"]["value"]
-    assert "another query for the question returns other results: Status = delivered" in differ["confidence"]["reason"]
+    assert (
+        "another query for the question, with “status = delivered”, returns other results"
+        in differ["confidence"]["reason"]
+    )
 
 
 def test_the_probability_of_the_statement_counts_if_the_endpoint_returns_it(scripted: Scripted) -> None:
@@ -114,6 +117,21 @@ def test_a_word_that_a_comment_explains_is_named_in_the_reason(tmp_path: Path) -
     [
         (Evidence(logprob=-9.0), COUNT["sql"], "the model might as well have written another query"),
         (Evidence(logprob=-9.0, agreement=0.8), COUNT["sql"], "other queries for the question return other results"),
+        (
+            Evidence(logprob=-9.0, agreement=0.8, rival="SELECT COUNT(*) FROM orders WHERE status = 'shipped'"),
+            COUNT["sql"],
+            "another query for the question, with “status = shipped”, returns other results",
+        ),
+        (
+            Evidence(logprob=-9.0, agreement=0.8, rival="SELECT COUNT(*) FROM orders FETCH FIRST 5 ROWS ONLY"),
+            COUNT["sql"],
+            "another query for the question, with “only the first 5”, returns other results",
+        ),
+        (
+            Evidence(logprob=-9.0, agreement=0.8, rival=COUNT["sql"]),
+            "SELECT COUNT(*) FROM orders WHERE status = 'shipped'",
+            "other queries for the question return other results",
+        ),
         (Evidence(logprob=-9.0, ignored=["2024"]), COUNT["sql"], "the query does not use “2024” of the question"),
         (
             Evidence(logprob=-9.0, findings=1),
