@@ -145,6 +145,8 @@ class Output(TypedDict, total=False):
     """The filters of the statement in words, without those that assumptions, definitions or `verified` state."""
     checked: bool
     """Whether a model compared the statement with the question and confirmed it."""
+    chosen: bool
+    """Whether the statement is that of the option which the user chose."""
     verified: VerifiedAnswer | None
     """The verified query that answered the question; None if a model wrote the statement."""
     error: ErrorInfo | None
@@ -193,6 +195,8 @@ class State(Input, total=False):
     """Number of clarifying questions put to the user."""
     readings: dict[str, str]
     """The statements of the options of the clarifying question, by label, if available."""
+    chosen_sql: str
+    """The statement of the option which the user chose; empty if there is none."""
     ambiguities: list[Ambiguity]
     """Ambiguities of the question, detected from the catalog and stored values."""
     examples: list[dict[str, Any]] | None
@@ -257,6 +261,7 @@ class State(Input, total=False):
     definitions: list[AppliedDefinition]
     filters: list[str]
     checked: bool
+    chosen: bool
     verified: VerifiedAnswer | None
     audit: Annotated[Audit, merge_audit]
 
@@ -275,6 +280,7 @@ def new_run(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "clarification": None,
         "clarification_count": 0,
         "readings": {},
+        "chosen_sql": "",
         "ambiguities": [],
         "relevant_tables": {},
         "table_counter": 0,
@@ -309,6 +315,7 @@ def new_run(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "definitions": [],
         "filters": [],
         "checked": False,
+        "chosen": False,
         "verified": None,
         **{name: inputs[name] for name in CARRIED_ON if inputs.get(name) is not None},
     }

@@ -110,7 +110,8 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         language,
     )
     checked = not verified and (state.get("evidence") or {}).get("is_confirmed", False)
-    output |= {"definitions": definitions, "checked": checked, "verified": verified}
+    chosen = sql == state.get("chosen_sql")
+    output |= {"definitions": definitions, "checked": checked, "chosen": chosen, "verified": verified}
     return {**output, "turns": [*turns, turn][-services.settings.memory_size :]}
 
 

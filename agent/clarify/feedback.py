@@ -118,6 +118,7 @@ def _apply_answer(state: Mapping[str, Any], may_remark: bool) -> dict[str, Any]:
         "rejected_sql": question["rejected_sql"],
         "readings": {},
         "sql_request": sql or "",
+        "chosen_sql": sql or "",
     }
 
 

@@ -59,7 +59,7 @@ TEXTS = {
     "source_busy": "Alle {places} Verbindungen zu {source} sind belegt. Versuchen Sie es gleich noch einmal.",
     "account_can_write": "Das Konto von {source} darf mehr als lesen: {rights}. Verwenden Sie eine Rolle, die nur SELECT ausführen darf (`datasphinx source check` zeigt, wie), oder setzen Sie allow_writable_account = true für diese Quelle (für eine bloße URL DATASPHINX_ALLOW_WRITABLE_ACCOUNT=true).",
     "driver_missing": "Das Paket {package} ist nicht installiert. Führen Sie aus: pip install 'datasphinx[{extra}]'",
-    "package_conflict": "Das Paket {package} ist installiert; damit können Anweisungen nicht geprüft werden. Führen Sie aus: pip uninstall {package}",
+    "package_conflict": "Solange das Paket {package} installiert ist, können Anweisungen nicht geprüft werden. Führen Sie aus: pip uninstall {package}",
     "configuration": "Die Einstellung {setting} ist falsch: {reason}.",
     "dataset_invalid": "{path} ist nicht verwendbar: {reason}.",
     # Models
@@ -166,7 +166,7 @@ TEXTS = {
     "validation_objected": "die Prüfung der Abfrage hat Einwände",
     "query_gives_nothing": "die Abfrage liefert nichts",
     "queries_disagree": "andere Abfragen zur Frage liefern andere Ergebnisse",
-    "rival_query": "eine andere Abfrage zur Frage liefert andere Ergebnisse: {difference}",
+    "rival_query": "eine andere Abfrage zur Frage, mit „{difference}“, liefert andere Ergebnisse",
     "query_warning": "eine Prüfung der Abfrage ergab: {warning}",
     "query_has_findings": "automatische Prüfungen haben wahrscheinliche Fehler in der Abfrage gefunden",
     "model_uncertain": "das Modell hätte ebenso gut eine andere Abfrage schreiben können, und nichts zeigt, welche richtig ist; prüfen Sie das SQL, nennen Sie in der Frage Tabellen oder Spalten, oder verwenden Sie ein größeres Modell",

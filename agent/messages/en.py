@@ -55,7 +55,7 @@ TEXTS = {
     "settings_not_writable": "{file} cannot be written: {reason}. Give the account of this program write permission for the file and its folder, or change the file by hand.",
     "account_can_write": "The account of {source} has more than read access: {rights}. Use a role that can only SELECT (`datasphinx source check` shows how), or set allow_writable_account = true for this source (for a bare URL DATASPHINX_ALLOW_WRITABLE_ACCOUNT=true).",
     "driver_missing": "The package {package} is not installed. Run: pip install 'datasphinx[{extra}]'",
-    "package_conflict": "The package {package} is installed, with which statements cannot be checked. Run: pip uninstall {package}",
+    "package_conflict": "Statements cannot be checked while the package {package} is installed. Run: pip uninstall {package}",
     "configuration": "The setting {setting} is wrong: {reason}.",
     "dataset_invalid": "{path} cannot be used: {reason}.",
     # Models
@@ -162,7 +162,7 @@ TEXTS = {
     "validation_objected": "the check of the query objected to it",
     "query_gives_nothing": "the query returns nothing",
     "queries_disagree": "other queries for the question return other results",
-    "rival_query": "another query for the question returns other results: {difference}",
+    "rival_query": "another query for the question, with “{difference}”, returns other results",
     "query_warning": "a check of the query found: {warning}",
     "query_has_findings": "automatic checks found likely mistakes in the query",
     "model_uncertain": "the model might as well have written another query, and nothing shows which one is right; check the SQL, ask again with the names of tables or columns, or use a larger model",

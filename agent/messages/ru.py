@@ -51,7 +51,7 @@ TEXTS = {
     "settings_not_writable": "Не удаётся записать {file}: {reason}. Дайте учётной записи программы право записи в файл и его папку или измените файл вручную.",
     "account_can_write": "У учётной записи {source} есть права не только на чтение: {rights}. Используйте роль, которой разрешён только SELECT (`datasphinx source check` покажет, как её создать), или задайте allow_writable_account = true для этого источника (для URL — DATASPHINX_ALLOW_WRITABLE_ACCOUNT=true).",
     "driver_missing": "Пакет {package} не установлен. Выполните: pip install 'datasphinx[{extra}]'",
-    "package_conflict": "Установлен пакет {package}, с которым запросы нельзя проверить. Выполните: pip uninstall {package}",
+    "package_conflict": "Пока установлен пакет {package}, запросы нельзя проверить. Выполните: pip uninstall {package}",
     "configuration": "Настройка {setting} неверна: {reason}.",
     "dataset_invalid": "{path} нельзя использовать: {reason}.",
     # Models
@@ -158,7 +158,7 @@ TEXTS = {
     "validation_objected": "проверка запроса нашла возражения",
     "query_gives_nothing": "запрос ничего не возвращает",
     "queries_disagree": "другие запросы к этому вопросу дают другие результаты",
-    "rival_query": "другой запрос к этому вопросу даёт другие результаты: {difference}",
+    "rival_query": "другой запрос к этому вопросу, с «{difference}», даёт другие результаты",
     "query_warning": "проверка запроса показала: {warning}",
     "query_has_findings": "автоматические проверки нашли в запросе вероятные ошибки",
     "model_uncertain": "модель могла с тем же успехом написать другой запрос, и неясно, какой из них верный; проверьте SQL, назовите в вопросе таблицы или столбцы или возьмите модель побольше",

@@ -57,7 +57,7 @@ TEXTS = {
     "settings_not_writable": "无法写入 {file}：{reason}。请授予此程序的账户对该文件及其文件夹的写权限，或手动修改该文件。",
     "account_can_write": "{source} 的账户拥有读取以外的权限：{rights}。请使用只能 SELECT 的角色（`datasphinx source check` 会说明做法），或为该数据源设置 allow_writable_account = true（直接用 URL 时设置 DATASPHINX_ALLOW_WRITABLE_ACCOUNT=true）。",
     "driver_missing": "未安装软件包 {package}。请运行：pip install 'datasphinx[{extra}]'",
-    "package_conflict": "已安装软件包 {package}，它使语句无法检查。请运行：pip uninstall {package}",
+    "package_conflict": "安装了软件包 {package} 时无法检查语句。请运行：pip uninstall {package}",
     "configuration": "设置 {setting} 有误：{reason}。",
     "dataset_invalid": "{path} 无法使用：{reason}。",
     # Models
@@ -164,7 +164,7 @@ TEXTS = {
     "validation_objected": "对查询的检查提出了异议",
     "query_gives_nothing": "查询没有返回结果",
     "queries_disagree": "针对该问题的其他查询返回了不同的结果",
-    "rival_query": "针对该问题的另一个查询返回了不同的结果：{difference}",
+    "rival_query": "针对该问题的另一个查询（含“{difference}”）返回了不同的结果",
     "query_warning": "对查询的检查发现：{warning}",
     "query_has_findings": "自动检查发现查询可能有错误",
     "model_uncertain": "模型同样可能写出另一个查询，无法判断哪个正确；请检查 SQL，在问题中写明表名或列名，或使用更大的模型",

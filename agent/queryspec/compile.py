@@ -72,7 +72,7 @@ _OF_FLOATS = {"avg", "median", "percentile", "stddev", "variance", "corr"}
 
 @dataclass(frozen=True)
 class Compiled:
-    """A statement, its parameter values by name, and its result columns."""
+    """A statement for an engine, its parameter values by name, and its result columns."""
 
     tree: exp.Select
     dialect: SpecDialect

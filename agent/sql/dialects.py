@@ -204,7 +204,7 @@ def exact_dialect(dialect: str) -> Dialect:
         ValueError: sqlglot does not support this dialect.
         PackageConflict: the compiled sqlglot is installed, whose parsers cannot be extended.
     """
-    if str(parser.__file__).endswith((".so", ".pyd")):
+    if dialect in _EXACT_DIALECTS and str(parser.__file__).endswith((".so", ".pyd")):
         raise PackageConflict("sqlglotc")
     return Dialect.get_or_raise(_EXACT_DIALECTS[dialect]() if dialect in _EXACT_DIALECTS else dialect)
 

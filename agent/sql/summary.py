@@ -12,7 +12,6 @@ from sqlglot import exp
 from agent.grounding.facts import readable
 from agent.schema.catalog import Catalog, Table
 from agent.sql.guard import shared_trees
-from agent.sql.parameters import Value, with_literals
 from agent.types import QueryCondition, QuerySummary
 
 EMPTY_SUMMARY = QuerySummary(
@@ -47,24 +46,19 @@ _PERIOD_PREFIX = re.compile(r"(\d{4})(?:-(\d{2}))?-?")
 _MAX_DEPTH = 20
 
 
-def summarize_query(
-    sql: str, catalog: Catalog, parameters: Mapping[str, Value] | None = None, *, tables_are_words: bool = True
-) -> QuerySummary:
-    """Return the summary of `sql`, with `parameters` in place of its parameters.
-
-    Unless `tables_are_words`, names of tables are ids such as those of datasets, which the summary does not contain.
+def summarize_query(sql: str, catalog: Catalog, *, names_tables: bool = True) -> QuerySummary:
+    """Return the summary of `sql`; without `names_tables`, it contains no names of tables (those of datasets are ids).
 
     Conditions on secret columns are among those that have no words. A statement that cannot be parsed has an empty
     summary with such conditions.
     """
     try:
-        (parsed,) = shared_trees(sql, catalog.dialect)
+        (tree,) = shared_trees(sql, catalog.dialect)
     except ValueError:
         return {**EMPTY_SUMMARY, "more_conditions": True}
-    tree = with_literals(parsed, parameters) if parameters else parsed
     while isinstance(tree, exp.Subquery):
         tree = tree.this
-    reader = QueryReader(tree, catalog, tables_are_words=tables_are_words)
+    reader = QueryReader(tree, catalog, names_tables=names_tables)
     if not isinstance(tree, exp.Select):
         has_more = tree.find(exp.Where, exp.Having) is not None
         return {**EMPTY_SUMMARY, "more_conditions": has_more}
@@ -95,10 +89,10 @@ class _Origin(NamedTuple):
 class QueryReader:
     """Reader of the conditions on the rows of a query and of the queries that it reads."""
 
-    def __init__(self, tree: exp.Expr, catalog: Catalog, *, tables_are_words: bool = True) -> None:
-        """Read queries of the statement `tree`; `tables_are_words` as for `summarize_query`."""
+    def __init__(self, tree: exp.Expr, catalog: Catalog, *, names_tables: bool = True) -> None:
+        """Read queries of the statement `tree`; `names_tables` as for `summarize_query`."""
         self.catalog = catalog
-        self.tables_are_words = tables_are_words
+        self.names_tables = names_tables
         self.ctes = {cte.alias.lower(): cte.this for cte in tree.find_all(exp.CTE)}
         self.conditions: list[QueryCondition] = []
         self.others: list[tuple[exp.Expr, exp.Select]] = []
@@ -259,7 +253,7 @@ class QueryReader:
         # With a table read twice, such as a category and its parent, the column does not say which of them is meant.
         if origin is None or origin.column.lower() in self.catalog.secret_names or tables.count(origin.table) > 1:
             return None
-        if origin.column.lower() in _GENERIC_NAMES and origin.table and self.tables_are_words:
+        if origin.column.lower() in _GENERIC_NAMES and origin.table and self.names_tables:
             noun = singular(readable(origin.table))
             return noun if origin.column.lower() in {"name", "title", "label"} else f"{noun} {origin.column}"
         return readable(origin.column)
@@ -293,7 +287,7 @@ class QueryReader:
         sources = list(self.sources(select).values())
         if len(sources) == 1 and isinstance(sources[0], exp.Select) and not self.is_aggregated(sources[0]):
             return self.subject(sources[0])
-        is_named = len(sources) == 1 and isinstance(sources[0], str) and self.tables_are_words
+        is_named = len(sources) == 1 and isinstance(sources[0], str) and self.names_tables
         return readable(str(sources[0])) if is_named else ""
 
     def output_tables(self, select: exp.Select) -> list[str]:
@@ -302,7 +296,7 @@ class QueryReader:
             return []
         outputs = [item.unalias() for item in select.expressions]
         origins = [self.origin(item, select) if isinstance(item, exp.Column) else None for item in outputs]
-        return [readable(origin.table) if origin and self.tables_are_words else "" for origin in origins]
+        return [readable(origin.table) if origin and self.names_tables else "" for origin in origins]
 
     def is_aggregated(self, select: exp.Select) -> bool:
         """Return whether the rows of `select`, or of a query that it reads, are groups, without totals of groups."""

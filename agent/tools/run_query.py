@@ -110,9 +110,7 @@ def _summarize(spec: QuerySpec, datasets: Datasets, catalog: Catalog) -> QuerySu
     """
     results = {name: result.without_fill for name, result in datasets.results.items()}
     compiled = compile_spec(spec.without_fill, replace(datasets, results=results), "duckdb")
-    summary = summarize_query(
-        compiled.sql, replace(catalog, dialect="duckdb"), compiled.parameters, tables_are_words=False
-    )
+    summary = summarize_query(compiled.sql_with_values, replace(catalog, dialect="duckdb"), names_tables=False)
     read = [spec, *(datasets.results[name] for name in results_read(spec, datasets))]
     has_where = any(aggregation.where for each in read for aggregation in each.aggregations)
     return {**summary, "more_conditions": summary["more_conditions"] or has_where}

@@ -39,7 +39,9 @@ def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
         draft=conclusion["answer"],
         instructions=services.instructions(state.get("source")),
         evidence=evidence_from_calls(state, ids),
-        names={kept["dataset_id"]: kept["summary"]["subject"] for kept in state["results"].values()},
+        names={
+            kept["dataset_id"]: subject for kept in state["results"].values() if (subject := kept["summary"]["subject"])
+        },
     )
     estimator, threshold = services.roles.spec_confidence, services.min_spec_confidence
     confidence = confidence_of(state["question"], main["sql"], main["result"], state["evidence"], estimator, threshold)

@@ -45,6 +45,7 @@ _IN_STATE = (
     "clarification",
     "definitions",
     "checked",
+    "chosen",
     "error",
     "thread_id",
 )

@@ -13,13 +13,12 @@ import { trustBadge } from "./trust.js";
 
 /**
  * Return the view of an output with an answer to what was `said`; its heading, of class `focus`, takes the focus.
- * `change(comment)`, if given, asks again with a remark about an assumption or a definition. `isChosen` tells whether
- * the user chose the reading among options.
+ * `change(comment)`, if given, asks again with a remark about an assumption or a definition.
  */
-export function answerView(output, steps, said, change, isChosen) {
+export function answerView(output, steps, said, change) {
   const tables = shownTables(output);
   return make("div", { class: "answer" },
-    make("div", { class: "headline" }, say(make("h3", { class: "focus eyebrow", tabindex: "-1" }), "answer_is"), trustBadge(output, isChosen)),
+    make("div", { class: "headline" }, say(make("h3", { class: "focus eyebrow", tabindex: "-1" }), "answer_is"), trustBadge(output)),
     figure(output),
     words(output),
     premisesView(output, change),

@@ -130,7 +130,7 @@ export class Conversation {
         continue;
       }
       if (chosen) this.list.querySelector(`.turn:last-child .option:nth-child(${chosen})`).classList.add("chosen");
-      this.add(new Turn(said, this.graph, null)).body.append(this.view(output, null, said, () => this.ask(said), Boolean(chosen)));
+      this.add(new Turn(said, this.graph, null)).body.append(this.view(output, null, said, () => this.ask(said)));
     }
     const last = this.list.lastElementChild;
     last?.scrollIntoView({ block: "start" });
@@ -139,10 +139,7 @@ export class Conversation {
   }
 
   begin(said, input) {
-    // The number of an option is sent, and its label shown.
-    const isChosen = (input.clarification_answer ?? said) !== said;
-    const show = (output, steps) => this.view(output, steps, said, () => this.go(turn), isChosen);
-    const turn = this.add(new Turn(said, this.graph, input, show));
+    const turn = this.add(new Turn(said, this.graph, input, (output, steps) => this.view(output, steps, said, () => this.go(turn))));
     turn.again = () => this.go(turn);
     this.go(turn);
   }
@@ -195,7 +192,7 @@ export class Conversation {
     this.changed(thread);
   }
 
-  view(output, steps, said, again, isChosen) {
+  view(output, steps, said, again) {
     const thread_id = output.thread_id;
     if (output.clarification) {
       // After an error the question back is still open.
@@ -204,16 +201,16 @@ export class Conversation {
         this.begin(shown, { thread_id, clarification_answer: given }));
     }
     if (output.error) return failedOutputView(output, again, (question) => this.ask(question));
-    const view = this.answered(output, steps, said, thread_id, isChosen);
+    const view = this.answered(output, steps, said, thread_id);
     if (output.run_id) view.append(make("div", { class: "answer-links" }, pinView(output), answerLink(output)));
     return view;
   }
 
-  answered(output, steps, said, thread_id, isChosen) {
+  answered(output, steps, said, thread_id) {
     if (this.graph !== "agent") return answerView(output, steps, said);
     const reject = (comment) => this.begin(rejected({ comment }),
       { thread_id, feedback: { accepted: false, ...(comment && { comment }) } });
-    const view = answerView(output, steps, said, reject, isChosen);
+    const view = answerView(output, steps, said, reject);
     if (output.sql) view.append(editorView(output, said, JSON.parse(this.place)[1].source));
     view.append(this.feedback(thread_id, reject));
     return view;

@@ -3,12 +3,9 @@
 import { make } from "./dom.js";
 import { say } from "./language.js";
 
-/**
- * Return the badge of an output, or null if nothing is known about it.
- * `isChosen` tells whether the user chose the reading among options.
- */
-export function trustBadge(output, isChosen = false) {
-  const found = trustOf(output) ?? (isChosen ? chosenTrust(output) : null);
+/** Return the badge of an output, or null if nothing is known about it. */
+export function trustBadge(output) {
+  const found = trustOf(output);
   if (!found) return null;
   const { level, key, facts = {}, reasons } = found;
   const label = say(make("span"), key, facts);
@@ -20,20 +17,15 @@ export function trustBadge(output, isChosen = false) {
 
 const MARKS = { verified: "✓", checked: "✓", likely: "≈", unsure: "?" };
 
-function trustOf({ verified, checked, confidence, status, error }) {
+function trustOf({ verified, checked, chosen, confidence, status, error }) {
   if (error) return null;
   if (verified) return verifiedTrust(verified);
   const reasons = confidence ? [confidence.reason] : [];
   if (status === "unsure") return { level: "unsure", key: "trust_unsure", reasons: [...reasons, ["trust_unsure_why"]] };
   if (checked) return { level: "checked", key: "trust_checked", reasons: [["trust_checked_why"], ...reasons] };
   if (confidence) return { level: "likely", key: "trust_likely", reasons: [...reasons, ["trust_likely_why"]] };
+  if (chosen) return { level: "likely", key: "trust_chosen", reasons: [["trust_chosen_why"], ["trust_likely_why"]] };
   return null;
-}
-
-function chosenTrust({ error, audit }) {
-  // A query that was written again is not that of the option.
-  if (error || audit.steps.some(({ node }) => node === "generate_sql")) return null;
-  return { level: "likely", key: "trust_chosen", reasons: [["trust_chosen_why"], ["trust_likely_why"]] };
 }
 
 function verifiedTrust({ question, author, date, note }) {

@@ -117,7 +117,7 @@ def test_equal_results_are_not_asked_about(ask: Ask) -> None:
 def test_the_chosen_reading_is_the_answer(ask: Ask) -> None:
     output = ask(likely(COUNT, 1e-4), likely(STATES, 1e-5), likely(COUNT, 1e-4), answer="2")
 
-    assert (output["value"], output["status"]) == (2, "ok")
+    assert (output["value"], output["status"], output["chosen"]) == (2, "ok", True)
 
 
 def test_after_an_answer_in_other_words_a_draft_is_returned(ask: Ask) -> None:
@@ -125,6 +125,7 @@ def test_after_an_answer_in_other_words_a_draft_is_returned(ask: Ask) -> None:
     output = ask(*texts, *texts, answer="all of them")
 
     assert (output["value"], output["status"], output["clarification"]) == (3, "unsure", None)
+    assert not output["chosen"]
 
 
 def test_without_clarification_a_draft_is_returned(ask: Ask) -> None:
@@ -132,6 +133,12 @@ def test_without_clarification_a_draft_is_returned(ask: Ask) -> None:
 
     assert (output["value"], output["status"]) == (3, "unsure")
     assert "other queries" not in output["confidence"]["reason"]
+
+
+def test_the_reason_says_what_a_rival_query_has(ask: Ask) -> None:
+    output = ask(likely(COUNT, 1e-4), likely(STATES, 5e-5), likely(COUNT, 1e-4), clarify="never")
+
+    assert "with “number of different values of state in services”, returns other" in output["confidence"]["reason"]
 
 
 def test_the_setting_decides_what_a_draft_is(ask: Ask) -> None:

@@ -17,7 +17,6 @@ Visit = Callable[..., Site]
 ADDITIVE = """async ([name, sql]) => (await import("./static/js/measures.js")).isAdditive(name, sql)"""
 SUM = """async (values) => (await import("./static/js/numbers.js")).sumOf(values)"""
 TRUST = """async (output) => (await import("./static/js/trust.js")).trustBadge(output)?.className ?? null"""
-TRUST_OF_CHOICE = TRUST.replace("(output)?", "(output, true)?")
 SPENT = "SELECT c.name, COUNT(*) AS orders, AVG(o.total_amount) AS mean, ROUND(SUM(o.total_amount), 2) AS spent "
 SPENT += "FROM orders AS o JOIN customers AS c ON c.customer_id = o.customer_id GROUP BY c.name"
 SPENT += " ORDER BY c.name LIMIT 12"
@@ -64,27 +63,14 @@ def test_a_checked_answer_says_why_on_click(visit: Visit) -> None:
             "trust unsure",
         ),
         ({"verified": {"question": "q", "author": "Ann", "date": None, "note": None}}, "trust verified"),
+        ({"chosen": True}, "trust likely"),
+        ({"chosen": True, "checked": True}, "trust checked"),
+        ({"chosen": True, "error": {"code": "x", "message": "y"}}, None),
         ({"checked": True, "error": {"code": "x", "message": "y"}}, None),
     ],
 )
 def test_a_badge_claims_only_what_is_known(visit: Visit, known: dict[str, Any], badge: str | None) -> None:
     assert visit().page.evaluate(TRUST, {"status": "ok", **known}) == badge
-
-
-@pytest.mark.parametrize(
-    ("known", "badge"),
-    [
-        ({"audit": {"steps": [{"node": "execute_sql"}]}}, "trust likely"),
-        ({"audit": {"steps": [{"node": "execute_sql"}]}, "checked": True}, "trust checked"),
-        ({"audit": {"steps": [{"node": "execute_sql"}, {"node": "generate_sql"}]}}, None),
-        ({"audit": {"steps": []}, "error": {"code": "x", "message": "y"}}, None),
-    ],
-    ids=["chosen", "checked", "written again", "failed"],
-)
-def test_a_chosen_reading_has_a_badge_while_its_query_is_used(
-    visit: Visit, known: dict[str, Any], badge: str | None
-) -> None:
-    assert visit().page.evaluate(TRUST_OF_CHOICE, {"status": "ok", **known}) == badge
 
 
 def test_an_assumption_is_changed_and_asked_again(visit: Visit) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from agent.errors import QuerySpecInvalid
-from agent.queryspec.compile import run
+from agent.queryspec.compile import compile_spec, run
+from agent.queryspec.dialect import spec_dialect
 from agent.queryspec.spec import read_spec
 from agent.sources.source import Source
 from tests.agent.queryspec.naive import rows_of
@@ -81,6 +82,18 @@ def test_rows_are_the_same_on_every_engine(source: Source, name: str) -> None:
     for row, wanted in zip(result["rows"], golden["rows"], strict=True):
         assert row == [pytest.approx(value) if isinstance(value, float) else value for value in wanted]
         assert [isinstance(value, bool) for value in row] == [isinstance(value, bool) for value in wanted]
+
+
+@pytest.mark.integration
+@every_spec
+def test_a_statement_with_its_values_gives_the_same_rows(source: Source, name: str) -> None:
+    golden = content(name)
+    known = datasets(golden["dataset"], source.catalog.tables, golden.get("results"))
+    compiled = compile_spec(read_spec(golden["spec"]), known, spec_dialect(source.catalog.dialect))
+
+    alone = source.execute(compiled.sql_with_values)["rows"]
+    bound = source.execute(compiled.sql, parameters=compiled.parameters)["rows"]
+    assert sorted(map(str, alone)) == sorted(map(str, bound))
 
 
 def test_repeated_rows_are_not_aggregated_on_any_engine(source: Source) -> None:
