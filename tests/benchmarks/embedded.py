@@ -1,10 +1,10 @@
 """What the embedded model gets right, how well its confidence tells right from wrong, how fast, and in how much memory.
 
 Run with: `python -m tests.benchmarks.embedded [--candidates 1 3 5] [--model base] [--without training grammar ...]`,
-on the sample shop; with `--domain clinic` on a clinic, and with `--domain dates` with questions that name dates, as of
-23 November 2025, about the shop: the authors of both knew neither the training data nor the rules; with
-`--data FOLDER --limit 100` on `questions.jsonl` and `databases/` in that folder, as for Spider. With `--load 2`, two
-other processes compute all the time.
+on the sample shop. Other questions, by authors who knew neither the training data nor the rules: `--domain clinic`,
+`--domain freight_library` (a freight carrier and a library), and `--domain dates` (questions about the shop that name
+dates, as of 23 November 2025). `--data FOLDER --limit 100` asks those of `questions.jsonl` over `databases/` in that
+folder, as for Spider. With `--load 2`, two other processes compute all the time.
 """
 
 import argparse
@@ -33,12 +33,15 @@ from agent.services import Services
 from agent.settings import Settings
 from agent.types import EmbeddedOptions
 from tests.clinic import create_clinic
+from tests.freight_and_library import create_freight, create_library
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 _COVERAGES = (0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 _SEED = 0
 _MAX_CONFIDENT_ERRORS = 0.12
 _DATES_AS_OF = date(2025, 11, 23)
+_CREATE = {"clinic": create_clinic, "freight": create_freight, "library": create_library}
+"""The functions that write the databases of the domains besides the sample shop."""
 
 
 def main() -> None:
@@ -49,7 +52,7 @@ def main() -> None:
     parser.add_argument("--load", type=int, default=0, help="number of other processes that compute all the time")
     parser.add_argument("--without", nargs="*", default=[], choices=["training", "grammar", "repair"])
     parser.add_argument("--wrong", action="store_true", help="print the questions that were not answered as the gold")
-    parser.add_argument("--domain", choices=["shop", "clinic", "dates"], default="shop")
+    parser.add_argument("--domain", choices=["shop", "clinic", "freight_library", "dates"], default="shop")
     parser.add_argument("--data", type=Path, help="folder with questions.jsonl and databases; overrides --domain")
     parser.add_argument("--limit", type=int, help="number of questions, drawn at random with a fixed seed")
     asked = parser.parse_args()
@@ -122,13 +125,18 @@ def _compute() -> None:
 
 def _domain(name: str, settings: Settings) -> tuple[list[Question], Mapping[str, Path]]:
     lines = (FIXTURES / f"{name}_questions.jsonl").read_text(encoding="utf-8").splitlines()
-    records = [{"id": it["id"], "question": it["question"], "sql": it["sql"]} for it in map(json.loads, lines)]
+    questions = [
+        Question(db_id=it.get("db_id", name), id=it["id"], question=it["question"], sql=it["sql"])
+        for it in map(json.loads, lines)
+    ]
     if name in ("shop", "dates"):
-        path = shop_path(settings.cache_dir)
-    else:
-        path = Path(tempfile.mkdtemp(), "clinic.sqlite")
-        create_clinic(path)
-    return [Question(db_id=name, **record) for record in records], {name: path}
+        return questions, {name: shop_path(settings.cache_dir)}
+    folder = Path(tempfile.mkdtemp())
+    databases = {}
+    for database in dict.fromkeys(question.db_id for question in questions):
+        databases[database] = folder / f"{database}.sqlite"
+        _CREATE[database](databases[database])
+    return questions, databases
 
 
 def _dataset(folder: Path, limit: int | None) -> tuple[list[Question], Mapping[str, Path]]:
