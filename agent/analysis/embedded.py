@@ -77,10 +77,9 @@ def _generate_query(
     messages = query_spec_messages(
         source.catalog, table.key, question, values, today=today.isoformat(), is_trained=is_trained
     )
-    stored = [value.value for value in values]
-    shape, constraints = shape_of(question, table), constraints_of(without_rounding(question), stored)
+    shape, constraints = shape_of(question, table), constraints_of(without_rounding(question), values)
     figures = [figure for figure in constraints.figures if figure != str(shape.limit)]
-    narrowed = narrowed_schema(table, shape, filters=bool(stored or figures), values=bool(stored))
+    narrowed = narrowed_schema(table, shape, filters=bool(values or figures), values=bool(values))
     schema = ("QuerySpec", narrowed)
     count = model.embedded.candidates if model.embedded else 1
     texts = sample_texts(partial(model.write, messages, schema=schema), count)

@@ -1,8 +1,10 @@
 """Constraints that the wording of a question puts on its statement: numbers, stored values, negations."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+
+from agent.retrieval.linked_values import LinkedValue
 
 _FIGURE = re.compile(r"\d+")
 _NEGATION = re.compile(
@@ -30,8 +32,8 @@ _NAME = re.compile(
 class QuestionConstraints:
     """Elements of a question that its statement has to contain."""
 
-    values: Collection[str] = ()
-    """Stored texts that the question refers to; the statement contains at least one of them."""
+    values: Sequence[Collection[str]] = ()
+    """For each phrase of the question that names stored texts, these texts; the statement contains one of each."""
     figures: Collection[str] = ()
     """The numbers of the question, as text."""
     negates: bool = False
@@ -45,14 +47,16 @@ class QuestionConstraints:
 
     def count_violations(self, statement: str) -> int:
         """Return the number of constraints that a compact statement violates, including unsupported texts."""
-        lacks_value = bool(self.values) and not any(value.replace("'", "''") in statement for value in self.values)
+        missing_values = sum(
+            not any(value.replace("'", "''") in statement for value in values) for values in self.values
+        )
         lacks_negation = self.negates and not _EXPRESSES_NEGATION.search(_TEXT.sub("''", statement))
         texts = (text.replace("''", "'").strip("%").casefold() for text in _TEXT.findall(statement))
         unsupported_texts = sum(
             not _ALWAYS_ALLOWED.fullmatch(text) and text not in self.texts for text in texts if self.texts
         )
         missing = sum(text not in statement for text in (*self.figures, *self.definitions))
-        return lacks_value + lacks_negation + unsupported_texts + missing + self.lacks_measure(statement)
+        return missing_values + lacks_negation + unsupported_texts + missing + self.lacks_measure(statement)
 
     def lacks_measure(self, statement: str) -> bool:
         """Return whether the question is about an amount of money, and the statement contains no number column."""
@@ -61,13 +65,20 @@ class QuestionConstraints:
         )
 
 
-def constraints_of(question: str, values: Collection[str], stored_texts: Iterable[str] = ()) -> QuestionConstraints:
-    """Return the constraints of `question`, which refers to the stored texts `values` and may refer to `stored_texts`.
+def constraints_of(
+    question: str, values: Sequence[LinkedValue], stored_texts: Iterable[str] = ()
+) -> QuestionConstraints:
+    """Return the constraints of `question`, which refers to the stored `values` and may refer to `stored_texts`.
 
     Negations within such a text ("without sugar") do not count.
     """
+    by_phrase: dict[str, set[str]] = {}
     rest = _WHETHER_OR_NOT.sub(" ", question)
-    for value in values:
-        rest = re.sub(re.escape(value), " ", rest, flags=re.IGNORECASE)
-    texts = "\n".join(["", *values, *stored_texts, *_NAME.findall(question)]).casefold()
-    return QuestionConstraints(values, _FIGURE.findall(question), _NEGATION.search(rest) is not None, texts)
+    for link in values:
+        by_phrase.setdefault(link.phrase, set()).add(link.value)
+        rest = re.sub(re.escape(link.value), " ", rest, flags=re.IGNORECASE)
+    names = (link.value for link in values)
+    texts = "\n".join(["", *names, *stored_texts, *_NAME.findall(question)]).casefold()
+    return QuestionConstraints(
+        list(by_phrase.values()), _FIGURE.findall(question), _NEGATION.search(rest) is not None, texts
+    )

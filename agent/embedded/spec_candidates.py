@@ -104,7 +104,7 @@ def count_violations(spec: QuerySpec, context: SpecContext) -> int:
     compared = [condition for condition in filters if not isinstance(condition, ComparedColumns)]
     values = [str(value) for condition in compared for value in _values(condition.value)]
     numbers = [*values, *([str(spec.limit)] if spec.limit else [])]
-    lacks_value = bool(constraints.values) and not any(value in values for value in constraints.values)
+    missing_values = sum(not any(name in values for name in names) for names in constraints.values)
     unsupported_values = sum(
         value.casefold() not in constraints.texts and not any(figure in value for figure in constraints.figures)
         for value in values
@@ -113,7 +113,7 @@ def count_violations(spec: QuerySpec, context: SpecContext) -> int:
     compares = any(condition.op in (*context.bounds, "between") for condition in filters)
     negates = any(condition.op in ("!=", "is_null") for condition in filters)
     lacks_comparison = bool(context.bounds) and not compares
-    return lacks_value + unsupported_values + missing_numbers + lacks_comparison + (constraints.negates != negates)
+    return missing_values + unsupported_values + missing_numbers + lacks_comparison + (constraints.negates != negates)
 
 
 def _values(value: object) -> Sequence[object]:

@@ -145,7 +145,7 @@ def write_statement(
         )
         for text in texts
     )
-    constraints = constraints_of(question, [value.value for value in values], _examples(source, selection))
+    constraints = constraints_of(question, values, _examples(source, selection))
     measures = list(_measures(defined)) if asks_for_money(question) else ()
     constraints = replace(constraints, definitions=defined.names, measures=measures)
     if dates:

@@ -95,7 +95,7 @@ def test_without_probabilities_the_first_is_selected(source: Source) -> None:
     ("constraints", "expected"),
     [
         (QuestionConstraints(figures=["3"]), THREE),
-        (QuestionConstraints(["dog", "Rex"]), DOGS),
+        (QuestionConstraints([["dog", "Rex"]]), DOGS),
         (QuestionConstraints(negates=True), NOT_DOGS),
     ],
 )
@@ -130,7 +130,7 @@ def test_more_are_asked_for_while_another_may_be_more_likely(source: Source) -> 
 def test_more_are_asked_for_where_something_speaks_against_all(source: Source) -> None:
     texts = (NAMES, -0.1), (COUNT, -3.0), (NOTHING, -4.0), (DOGS, -9.0), (THREE, -1.0)
     candidates = iter(read(source, text) for text in texts)
-    constraints = QuestionConstraints(["dog"])
+    constraints = QuestionConstraints([["dog"]])
     assert select_candidate(candidates, 2, source, constraints=constraints)[0].compact == DOGS
     assert next(candidates).compact == THREE, "one that nothing speaks against is enough"
 

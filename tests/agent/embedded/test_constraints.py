@@ -3,6 +3,12 @@
 import pytest
 
 from agent.embedded.constraints import QuestionConstraints, constraints_of
+from agent.retrieval.linked_values import LinkedValue
+
+
+def link(value: str, phrase: str | None = None) -> LinkedValue:
+    """Return a stored value that the question refers to, by default with the same words."""
+    return LinkedValue("things", "name", value, value if phrase is None else phrase)
 
 
 @pytest.mark.parametrize(
@@ -44,14 +50,21 @@ def test_what_only_looks_like_a_negation_is_none(question: str) -> None:
 
 
 def test_a_negation_in_the_name_of_something_is_none() -> None:
-    assert not constraints_of("How many Rooms Without A View were lent?", ["Rooms Without A View"]).negates
+    assert not constraints_of("How many Rooms Without A View were lent?", [link("Rooms Without A View")]).negates
 
 
 def test_numbers_and_values_that_a_statement_leaves_out_are_counted() -> None:
-    said = constraints_of("the 3 oldest dogs of Rex O'Hara", ["dog", "Rex O'Hara"])
-    assert said.count_violations("FROM pets SELECT name ORDER BY age DESC LIMIT 3") == 1
-    assert said.count_violations("FROM pets SELECT name WHERE owner = 'Rex O''Hara' ORDER BY age DESC LIMIT 3") == 0
-    assert said.count_violations("FROM pets SELECT name") == 2
+    said = constraints_of("the 3 oldest dogs of Rex O'Hara", [link("dog"), link("Rex O'Hara")])
+    assert said.count_violations("FROM pets SELECT name ORDER BY age DESC LIMIT 3") == 2
+    assert said.count_violations("FROM pets SELECT name WHERE owner = 'Rex O''Hara' ORDER BY age DESC LIMIT 3") == 1
+    assert said.count_violations("FROM pets SELECT name WHERE kind = 'dog' AND owner = 'Rex O''Hara' LIMIT 3") == 0
+    assert said.count_violations("FROM pets SELECT name") == 3
+
+
+def test_one_of_the_values_that_a_phrase_may_mean_is_enough() -> None:
+    said = constraints_of("books in French", [link("French", "French"), link("Français", "French")])
+    assert said.count_violations("FROM books SELECT title WHERE language = 'Français'") == 0
+    assert said.count_violations("FROM books SELECT title") == 1
 
 
 @pytest.mark.parametrize(
