@@ -79,7 +79,8 @@ def fit(observations: Sequence[Observation]) -> Calibration:
         if not wrong:
             break
         kept = [at for at in kept if at not in wrong]
-    by_name = {names[at]: round(float(weight), 4) for at, weight in zip(kept, weights[1:], strict=True)}
+    rounded = {names[at]: round(float(weight), 4) for at, weight in zip(kept, weights[1:], strict=True)}
+    by_name = {name: weight for name, weight in rounded.items() if weight}
     calibration = Calibration(round(float(weights[0]), 4), by_name, 0.0)
     values = [calibration.estimate(seen.evidence) or 0.0 for seen in observations]
     points = risk_coverage(values, [seen.is_right for seen in observations])
