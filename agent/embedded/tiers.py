@@ -78,7 +78,7 @@ TIERS: dict[EmbeddedModel, Tier] = {
         "small", "SmolLM2-135M-Instruct", _SMALL, 500, _ADAPTERS / "datasphinx-sql.gguf", 44, is_trained=True
     ),
     "base": Tier(
-        "base", "Qwen2.5-Coder-0.5B-Instruct", _BASE, 1000, _ADAPTERS / "datasphinx-sql-base.gguf", 47, is_trained=True
+        "base", "Qwen2.5-Coder-0.5B-Instruct", _BASE, 1000, _ADAPTERS / "datasphinx-sql-base.gguf", 53, is_trained=True
     ),
     "large": Tier("large", "Qwen2.5-Coder-1.5B-Instruct", _LARGE, 1900, _ADAPTERS / "datasphinx-sql-large.gguf", 28),
 }

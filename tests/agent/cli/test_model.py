@@ -139,7 +139,7 @@ def test_list_has_every_size_and_marks_the_one_in_use(folder: Path, run: Run, mo
     assert [row[1] if row[0] == "*" else row[0] for row in rows] == list(TIERS)
     assert [tier.is_trained for tier in TIERS.values()] == [row[-5] == "yes" for row in rows] == [True, True, False]
     assert ["44 of 60" in line for line in lines] == [True, False, False]
-    assert ["47 of 60" in line for line in lines] == [False, True, False]
+    assert ["53 of 60" in line for line in lines] == [False, True, False]
     assert ["28 of 60" in line for line in lines] == [False, False, True]
     assert "most accurate" in note
     assert [row[0] == "*" for row in rows] == [False, True, False]
