@@ -18,13 +18,17 @@ MAX_REFUSALS = 3
 def check_stop_words(state: State, services: Services) -> dict[str, Any]:
     """List the forbidden operations in the syntax tree by name; after the third refusal the question fails.
 
+    Rankings of an allowed statement are changed to end with NULL, as `Source.execute` does.
     A statement that reads system tables fails at once, since no other statement would be permitted.
     """
-    catalog = services.source(state.get("source")).catalog
+    source = services.source(state.get("source"))
+    catalog = source.catalog
     sql = state["sql_request"]
     findings = check(sql, catalog.dialect, catalog.readable)
     if not findings:
-        return {"stop_words": False, "used_stop_words": []}
+        ending = source.ending_with_nulls(sql)
+        chosen = {"chosen_sql": ending} if state.get("chosen_sql") == sql else {}
+        return {"stop_words": False, "used_stop_words": [], "sql_request": ending, **chosen}
     system, words = system_names(findings), stop_words(findings)
     if system:
         raise SystemCatalogRefused(", ".join(system))

@@ -4,6 +4,7 @@ import re
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.dialects.sqlite import SQLite
 from sqlglot.errors import ErrorLevel, SqlglotError
 from sqlglot.transforms import eliminate_qualify
 
@@ -12,7 +13,9 @@ from agent.embedded.date_conditions import limit_dates
 from agent.embedded.outputs import adjust_outputs
 from agent.grounding.date_ranges import Days
 from agent.schema.catalog import Catalog
+from agent.sql.dialects import exact_dialect
 from agent.sql.names import key_of
+from agent.sql.rankings import with_null_order
 
 _AGGREGATES: dict[type[exp.Expr], str] = {
     exp.Sum: "total", exp.Avg: "average", exp.Max: "highest", exp.Min: "lowest",
@@ -37,7 +40,8 @@ def expand(text: str, catalog: Catalog, question: str = "", days: Days | None = 
             express the statement.
     """
     try:
-        tree = sqlglot.parse_one(text, read="sqlite")
+        null_order = exact_dialect(catalog.dialect).NULL_ORDERING
+        tree = sqlglot.parse_one(text, read=with_null_order(SQLite, null_order))
         if not isinstance(tree, exp.Query):
             raise ValueError(f"this is no query: {text}")
         for select in list(tree.find_all(exp.Select)):

@@ -491,6 +491,7 @@ TEXTS = {
     "join_without_key": "kein Schlüssel verbindet {left} mit {right}",
     "join_without_key_but": "kein Schlüssel verbindet {left} mit {right}; Schlüssel verbinden {keys}",
     "join_by_inferred_key": "nur ein vermuteter Schlüssel verbindet {left} mit {right}",
+    "ranking_begins_with_null": "die Sortierung nach {column} beginnt mit Zeilen, in denen es keinen Wert hat",
     "tables_not_connected": "keine Bedingung verbindet {names}: jede Zeile wird mit jeder kombiniert",
     "value_not_stored": "keine Zeile von {table} hat {value} in {column}",
     "value_not_stored_nearest": "keine Zeile von {table} hat {value} in {column}; am ähnlichsten: {nearest}",

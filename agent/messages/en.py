@@ -496,6 +496,7 @@ TEXTS = {
     "join_without_key": "no key supports the join of {left} with {right}",
     "join_without_key_but": "no key supports the join of {left} with {right}; keys join {keys}",
     "join_by_inferred_key": "only an inferred key connects {left} with {right}",
+    "ranking_begins_with_null": "the order by {column} begins with rows in which it has no value",
     "tables_not_connected": "no condition connects {names}: every row is paired with every row",
     "value_not_stored": "no row of {table} has {value} in {column}",
     "value_not_stored_nearest": "no row of {table} has {value} in {column}; nearest: {nearest}",

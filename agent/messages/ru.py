@@ -491,6 +491,7 @@ TEXTS = {
     "join_without_key": "соединение {left} с {right} не подтверждено ключом",
     "join_without_key_but": "соединение {left} с {right} не подтверждено ключом; ключи соединяют {keys}",
     "join_by_inferred_key": "{left} и {right} связывает только предполагаемый ключ",
+    "ranking_begins_with_null": "сортировка по {column} начинается со строк, где значения нет",
     "tables_not_connected": "таблицы не связаны условием ({names}): каждая строка сочетается с каждой",
     "value_not_stored": "в {table} ни в одной строке нет {value} в столбце {column}",
     "value_not_stored_nearest": "в {table} ни в одной строке нет {value} в столбце {column}; похожие значения: {nearest}",

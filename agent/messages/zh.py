@@ -497,6 +497,7 @@ TEXTS = {
     "join_without_key": "{left} 与 {right} 的连接没有键支持",
     "join_without_key_but": "{left} 与 {right} 的连接没有键支持；键连接的是 {keys}",
     "join_by_inferred_key": "{left} 与 {right} 之间只有推断的键",
+    "ranking_begins_with_null": "按 {column} 排序时，没有值的行排在最前",
     "tables_not_connected": "没有条件连接 {names}：每一行都与每一行组合",
     "value_not_stored": "{table} 中没有任何行的 {column} 是 {value}",
     "value_not_stored_nearest": "{table} 中没有任何行的 {column} 是 {value}；最接近的是：{nearest}",

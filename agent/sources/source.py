@@ -37,6 +37,7 @@ from agent.sql.database import Database
 from agent.sql.execute import RowAccess, check, execute
 from agent.sql.grants import grants_of
 from agent.sql.parameters import Value
+from agent.sql.rankings import ending_with_nulls
 from agent.sql.row_rules import restrict
 from agent.sql.validation import inferred_joins, warnings_of
 from agent.types import Limits, Result
@@ -81,9 +82,9 @@ class Source:
         *,
         parameters: Mapping[str, Value] = MappingProxyType({}),
     ) -> Result:
-        """Return the rows of `sql` with `parameters` bound, as `agent.sql.execute.execute` does."""
+        """Return the rows of `sql`, its rankings ending with NULL and `parameters` bound, as `execute` does."""
         return execute(
-            sql,
+            self.ending_with_nulls(sql),
             self.database,
             self.catalog,
             self.limits,
@@ -91,6 +92,10 @@ class Source:
             access=self.access,
             cancellation=cancellation,
         )
+
+    def ending_with_nulls(self, sql: str) -> str:
+        """Return `sql` with NULL last in its rankings; see `agent.sql.rankings.ending_with_nulls`."""
+        return ending_with_nulls(sql, self.catalog)
 
     def check(self, sql: str) -> str:
         """Return the text that `execute` would run for `sql`, before the row rules are applied, without running it.
@@ -101,7 +106,7 @@ class Source:
             StatementRefused, NamesUnknown, StatementUnsound: see `agent.sql.execute.execute`.
             RowRuleParameterMissing, RowRuleNotApplied: a row rule rejects it.
         """
-        checked_sql = check(sql, self.readable_catalog)
+        checked_sql = check(self.ending_with_nulls(sql), self.readable_catalog)
         if self.access:
             restrict(checked_sql, self.access.rules, self.access.parameters)
         return checked_sql

@@ -14,10 +14,11 @@ from sqlglot.tokenizer_core import TokenType
 
 from agent.schema.catalog import IGNORES_CASE, Catalog, Table
 from agent.sql.compare import canonical_sql
-from agent.sql.dialects import print_statement
+from agent.sql.dialects import exact_dialect, print_statement
 from agent.sql.guard import parse, sanitize
 from agent.sql.guard.tables import names_cte, system_names
 from agent.sql.names import connected_groups, inner_join_equalities, qualify_names, table_of, unresolved_columns
+from agent.sql.rankings import with_null_order
 from agent.sql.validation import find_problem
 
 _DIALECTS = ("mysql", "postgres", "sqlite", "tsql", "bigquery", "snowflake", "duckdb")
@@ -130,7 +131,9 @@ def _parse_as(sql: str, name: str, dialect: str) -> exp.Expr | None:
         # In MySQL || is OR.
         return None
     try:
-        trees = sqlglot.parse(sql, dialect=name)
+        # An order that does not place NULL is printed as it stands.
+        null_order = exact_dialect(dialect).NULL_ORDERING
+        trees = sqlglot.parse(sql, dialect=with_null_order(Dialect.get_or_raise(name).__class__, null_order))
         literals = sum(token.token_type in _LITERAL_TOKENS for token in Dialect.get_or_raise(name).tokenize(sql))
     except (SqlglotError, RecursionError, ValueError):
         return None

@@ -21,6 +21,7 @@ from agent.schema.describe import one_line
 from agent.sql.guard import sanitize
 from agent.sql.names import ColumnReference, ResolvedQuery, connected_groups, resolve, resolved_query
 from agent.sql.parameters import Value
+from agent.sql.rankings import ending_with_nulls, null_terms
 from agent.sql.statement_cache import StatementCache
 
 _log = logging.getLogger(__name__)
@@ -411,14 +412,23 @@ def _compared_texts(query: ResolvedQuery, *, excluded: bool) -> list[tuple[str, 
     return list(dict.fromkeys(texts))
 
 
-CHECKS: tuple[Check, ...] = (sums_of_text, mismatched_comparisons, ungrouped_columns, keyless_joins, cartesian_products)
+def rankings_of_nulls(query: ResolvedQuery) -> Iterator[Remark]:
+    """Report rankings that begin with the rows without a value."""
+    for term in null_terms(query):
+        yield Remark(Message("ranking_begins_with_null", column=one_line(term.this.sql(query.dialect))))
+
+
+CHECKS: tuple[Check, ...] = (
+    sums_of_text, mismatched_comparisons, ungrouped_columns, keyless_joins, cartesian_products, rankings_of_nulls,
+)  # fmt: skip
 
 
 def warnings_of(sql: str, catalog: Catalog, values: Callable[[], ValueLookup] | None = None) -> tuple[str, ...]:
-    """Return warnings about a query; none if its names cannot be resolved.
+    """Return warnings about a query, of which rankings end with NULL; none if its names cannot be resolved.
 
     `values` returns the index of stored values; it is called only if the query compares text columns with literals.
     """
+    sql = ending_with_nulls(sql, catalog)
     query = resolved_query(sql, catalog)
     if query is None:
         return ()
