@@ -54,7 +54,7 @@ def limit_dates(tree: exp.Query, catalog: Catalog, days: Days) -> None:
     where = select.args.get("where")
     required = list(where.this.flatten() if isinstance(where.this, exp.And) else [where.this]) if where else []
     replaced = [node for _, node, _ in dated]
-    if any(all(node is not condition for condition in required) for node in replaced):
+    if any(node.args.get("negate") or all(node is not condition for condition in required) for node in replaced):
         return
     kept = [condition for condition in required if all(condition is not node for node in replaced)]
     select.set("where", exp.Where(this=exp.and_(*kept, *_limits(column, days), copy=False)))

@@ -14,6 +14,7 @@ from sqlglot.optimizer.scope import Scope
 from agent.knowledge.overlay import JoinEnd, is_forbidden
 from agent.knowledge.references import Definition, has_aggregate
 from agent.schema.catalog import Catalog
+from agent.sql.dialects import with_negations
 from agent.sql.guard import parse
 from agent.sql.names import ResolvedQuery, key_of, qualify_names, resolved_query
 
@@ -59,7 +60,7 @@ class StatementForms:
             (tree,) = parse(self._sql, self._catalog.dialect)
         except ValueError:
             return None
-        return qualify_names(tree, self._catalog, expand_stars=True)
+        return qualify_names(with_negations(tree), self._catalog, expand_stars=True)
 
     @property
     def is_resolved(self) -> bool:

@@ -258,3 +258,19 @@ def _named_placeholder(node: exp.Expr) -> exp.Expr:
     """Print a named parameter as `:name`; leave typed or unnamed placeholders unchanged."""
     is_named = isinstance(node, exp.Placeholder) and bool(node.name) and not node.args.get("kind")
     return exp.Var(this=f":{node.name}") if is_named else node
+
+
+def with_negations(tree: exp.Expr) -> exp.Expr:
+    """Return `tree` with `NOT LIKE` and `IS NOT NULL` as negations of LIKE and IS, changed in place.
+
+    sqlglot parses them as `exp.Not` or as a comparison with the argument `negate`, depending on the dialect. On
+    PostgreSQL, `IS NOT NULL` of a row is more than the negation of IS NULL: a tree in this form is for reading only.
+    """
+    for node in [node for node in tree.find_all(exp.Like, exp.ILike, exp.Is) if node.args.get("negate")]:
+        node.set("negate", None)
+        condition = node.parent if isinstance(node.parent, exp.Escape) else node
+        negation = exp.Not(this=condition.copy())
+        if condition is tree:
+            return negation
+        condition.replace(negation)
+    return tree

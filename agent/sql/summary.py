@@ -153,6 +153,8 @@ class QueryReader:
     def _condition(self, node: exp.Expr, select: exp.Select) -> QueryCondition | None:
         node = node.unnest()
         if isinstance(node, exp.Not):
+            if isinstance(node.this.unnest(), exp.Column):
+                return self._on_column(node.this.unnest(), select, "=", [False])
             condition = self._condition(node.this, select)
             operator = condition and _NEGATED.get(condition["operator"])
             return {**condition, "operator": operator} if condition and operator else None

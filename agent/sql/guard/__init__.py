@@ -17,7 +17,7 @@ from sqlglot.tokenizer_core import Token
 
 from agent.errors import PackageConflict
 from agent.schema.catalog import ReadableNames
-from agent.sql.dialects import exact_dialect, loses_literals, print_statement
+from agent.sql.dialects import exact_dialect, loses_literals, print_statement, with_negations
 from agent.sql.guard.cost import bounded_joins, bounded_recursion, bounded_rows, bounded_widths
 from agent.sql.guard.finding import Finding, GuardTimeout, Rule, Statement
 from agent.sql.guard.functions import calls_in_text, harmless_functions, harmless_types, no_attribute_calls
@@ -78,11 +78,12 @@ def shared_trees(sql: str, dialect: str) -> tuple[exp.Expr, ...]:
     """Return the statements in `sql` as `parse` does, as trees that all callers share and must not modify.
 
     Nodes must not become children of new nodes either, which would change their parents. The guard has its own trees.
+    Negated comparisons are in the form of `with_negations`, so the trees are for reading, not for printing.
 
     Raises:
         ValueError: see `parse`.
     """
-    return parse(sql, dialect)
+    return tuple(map(with_negations, parse(sql, dialect)))
 
 
 @lru_cache(maxsize=_MAX_CACHED)

@@ -50,6 +50,7 @@ def test_range_in_a_subquery() -> None:
     [
         "FROM matches SELECT goals WHERE goals > 2 OR played_on >= '2025-01-01'",
         "FROM matches SELECT goals WHERE NOT played_on BETWEEN '2025-01-01' AND '2025-12-31'",
+        "FROM matches SELECT goals WHERE played_on NOT LIKE '2025-01%'",
         "FROM matches SELECT SUM(CASE WHEN played_on >= '2025-01-01' THEN goals END)",
         "FROM teams SELECT name",
         "FROM matches SELECT goals WHERE home_id IN (FROM players SELECT team_id WHERE goals > 1)",

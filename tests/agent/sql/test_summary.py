@@ -1,0 +1,65 @@
+"""The summary of a statement: a condition and its negation never have the same words."""
+
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agent.answers.filters import condition_words
+from agent.schema.catalog import Column
+from agent.sql.engines import ENGINES
+from agent.sql.summary import summarize_query
+from tests.agent.sql.catalogs import catalog
+from tests.heavy import sample
+
+DIALECTS = sorted({engine.dialect for engine in ENGINES.values()})
+# A condition, and its negation as users and models write it.
+NEGATIONS = [
+    ("name IS NULL", "name IS NOT NULL"),
+    ("name LIKE '%example%'", "name NOT LIKE '%example%'"),
+    ("name LIKE 'A%'", "name NOT LIKE 'A%'"),
+    ("name LIKE '%50!%%' ESCAPE '!'", "name NOT LIKE '%50!%%' ESCAPE '!'"),
+    ("name IN ('Ann', 'Bob')", "name NOT IN ('Ann', 'Bob')"),
+    ("score BETWEEN 1 AND 5", "score NOT BETWEEN 1 AND 5"),
+    ("score = 3", "score <> 3"),
+    ("score > 3", "score <= 3"),
+    ("active = TRUE", "active = FALSE"),
+    ("active IS TRUE", "active IS NOT TRUE"),
+    ("active", "NOT active"),
+]
+
+
+@settings(deadline=None, max_examples=sample(600, 100))
+@given(
+    dialect=st.sampled_from(DIALECTS),
+    pair=st.sampled_from(NEGATIONS),
+    form=st.sampled_from(["{}", "({})", "id > 7 AND {}", "NOT ({})", "NOT (NOT ({}))"]),
+    is_wrapped=st.booleans(),
+)
+def test_the_words_of_a_condition_and_of_its_negation_differ(
+    dialect: str, pair: tuple[str, str], form: str, is_wrapped: bool
+) -> None:
+    condition, negation = pair[0], f"NOT ({pair[0]})" if is_wrapped else pair[1]
+    words, other = (_words(form.format(part), dialect)[0] for part in (condition, negation))
+    assert set(words) & set(other) <= {"customer id > 7"}
+
+
+def test_negations_have_words_on_every_dialect() -> None:
+    for dialect in DIALECTS:
+        for condition, words in (("name IS NOT NULL", "present"), ("name NOT LIKE '%example%'", "lacks")):
+            summary = summarize_query(f"SELECT id FROM customers WHERE {condition}", catalog(dialect))
+            assert [each["operator"] for each in summary["conditions"]] == [words]
+
+
+def test_a_flag_is_told_as_yes_or_no() -> None:
+    assert _words("active", "sqlite")[0] == ["active = yes"]
+    assert _words("NOT active", "sqlite")[0] == ["active = no"]
+
+
+def _words(condition: str, dialect: str) -> tuple[list[str], bool]:
+    known = catalog(dialect)
+    customers = known.tables["customers"]
+    flagged = replace(customers, columns=(*customers.columns, Column("active", "BOOLEAN")))
+    known = replace(known, tables={**known.tables, "customers": flagged})
+    summary = summarize_query(f"SELECT id FROM customers WHERE {condition}", known)
+    return condition_words(summary["conditions"], "en"), summary["more_conditions"]
