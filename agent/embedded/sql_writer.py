@@ -107,7 +107,7 @@ def write_statement(
     selection = state["relevant_tables_with_rel_columns"]
     dates = date_range_of(question, today) if options.repair and _has_dates(source, selection) else None
     values = linked_values(question, source.values, selection)
-    values += coded_values(question, source.catalog, source.values, selection)
+    values += coded_values(question, source.catalog, source.code_meanings(selection), source.values, selection)
     relevant = relevant_knowledge(state, source)
     question = dates.question if dates else question
     defined = defined_columns(relevant, source.catalog, selection, question)

@@ -1,6 +1,7 @@
 """Value linking: the stored values that words of a question refer to."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -8,7 +9,7 @@ from itertools import chain, groupby
 from typing import NamedTuple
 
 from agent.retrieval.value_index import ValueIndex, ValueMatch
-from agent.schema.catalog import Catalog
+from agent.schema.catalog import Catalog, ColumnKey
 from agent.schema.words import (
     UNIT,
     content_words,
@@ -34,6 +35,7 @@ _CODE = re.compile(
     r"(?<![\w'-])['\"]?([\w.+]{1,12})['\"]?\s*(=|:|->|→|[-–—](?=\s))\s*['\"]?([^\s,;|/()=:'\"][^,;|/()=:'\"]*?)"
     r"['\"]?(?=\s*(?:[,;|/)]|$)|\s+[\w.+]{1,12}\s*=)"
 )
+_PART_END = re.compile(r"[,;:(，；：（]")
 _SENTENCE_END = re.compile(r"(?:^|[.!?:;。！？：]\s*)[\"'“«]?$")
 
 
@@ -100,28 +102,42 @@ def linked_values(question: str, values: ValueIndex, selection: Mapping[str, Seq
 
 
 def coded_values(
-    question: str, catalog: Catalog, values: ValueIndex, selection: Mapping[str, Sequence[str]]
+    question: str,
+    catalog: Catalog,
+    meanings: Mapping[ColumnKey, Mapping[str, str]],
+    values: ValueIndex,
+    selection: Mapping[str, Sequence[str]],
 ) -> list[LinkedValue]:
-    """Return the stored codes in columns of `selection` whose meanings, by the comments of the columns, are mentioned.
+    """Return the stored codes in columns of `selection` whose `meanings` are mentioned.
 
-    With the comment "D = down, U = up", the word "down" refers to the value "D". A code that the column does not have
-    is left out, and so is a meaning that only names a table or column.
+    If "D" means "down", the word "down" refers to the value "D". Of a longer meaning, `question` has to contain the
+    words up to its first comma that distinguish it from the others of the column: "private" for "private insurance,
+    paid by the month" beside "public insurance". A code that the column does not have is left out, and so is a meaning
+    that only names a table or column.
     """
     question_words = content_words(question)
     schema_words = [words(table) | words(column) for table, columns in selection.items() for column in columns]
     return [
-        LinkedValue(table.key, column.name, code, meaning)
+        LinkedValue(key, column.name, code, meaning)
         for key, names in selection.items()
         if (table := catalog.tables.get(key))
         for column in table.columns
-        if column.name in names and column.comment and column.type_class in ("text", "number")
-        for code, meaning in codes_in(column.comment).items()
-        if (meaning_words := content_words(meaning))
+        if column.name in names and column.type_class in ("text", "number")
+        for code, meaning, meaning_words in _distinguished(meanings.get((key, column.name), {}))
+        if meaning_words
         and meaning_words <= question_words
         and not any(meaning_words <= name for name in schema_words)
         and (column.type_class == "number") <= code.isdecimal()
         and values.contains(key, column.name, code) is not False
     ]
+
+
+def _distinguished(meanings: Mapping[str, str]) -> Iterator[tuple[str, str, frozenset[str]]]:
+    """Yield each code with its meaning and the words of its first part that no other first part has."""
+    parts = {code: _PART_END.split(meaning, maxsplit=1)[0] for code, meaning in meanings.items()}
+    counts = Counter(chain.from_iterable(map(content_words, parts.values())))
+    for code, part in parts.items():
+        yield code, meanings[code], frozenset(word for word in content_words(part) if counts[word] == 1)
 
 
 def codes_in(comment: str) -> dict[str, str]:

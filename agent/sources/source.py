@@ -1,7 +1,7 @@
 """A data source: a database with its catalog and indexes."""
 
 import threading
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -30,6 +30,7 @@ from agent.settings import SourceSettings
 from agent.sources.background import JOIN_S, Background
 from agent.sources.cache import file_stamp, fingerprint
 from agent.sources.catalog_loader import CatalogLoader
+from agent.sources.code_meanings import Meanings, code_meanings
 from agent.sources.files import database_of
 from agent.sources.profile import is_profiled
 from agent.sources.reflect import Progress
@@ -197,6 +198,13 @@ class Source:
             index = self._values.current()
         key = ("values", index, question, tuple((table, tuple(columns)) for table, columns in selection.items()))
         return self.memoized(key, lambda: tuple(linked_values(question, self.values, selection)))
+
+    def code_meanings(self, keys: Iterable[str]) -> Meanings:
+        """Return the meanings of the codes in the tables `keys`, by column, from comments and tables that list them."""
+        names = tuple(keys)
+        return self.memoized(
+            ("codes", names), lambda: code_meanings(self.catalog, names, self.database.quote, self.execute)
+        )
 
     @property
     def values(self) -> ValueIndex:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from agent.retrieval.linked_values import LinkedValue, coded_values, linked_values
+from agent.retrieval.linked_values import LinkedValue, coded_values, codes_in, linked_values
 from agent.retrieval.value_index import ValueIndex
 from agent.schema.catalog import Catalog, Column, Table
 from agent.services import Services
@@ -153,6 +153,7 @@ UNITS = Catalog(
     },
 )
 STATES = ValueIndex.of({("unit", "state"): ["D", "U"]})
+MEANINGS = {("unit", column.name): codes_in(column.comment or "") for column in UNITS.tables["unit"].columns}
 
 
 @pytest.mark.parametrize(
@@ -173,8 +174,24 @@ STATES = ValueIndex.of({("unit", "state"): ["D", "U"]})
     ],
 )
 def test_words_refer_to_codes_by_the_comments_of_columns(question: str, expected: list[LinkedValue]) -> None:
-    assert coded_values(question, UNITS, STATES, UNITS.selection()) == expected
+    assert coded_values(question, UNITS, MEANINGS, STATES, UNITS.selection()) == expected
 
 
 def test_codes_of_columns_that_are_not_selected_are_left_out() -> None:
-    assert coded_values("Which units are down?", UNITS, STATES, {"unit": ["unit_id"], "gone": ["state"]}) == []
+    selection = {"unit": ["unit_id"], "gone": ["state"]}
+
+    assert coded_values("Which units are down?", UNITS, MEANINGS, STATES, selection) == []
+
+
+def test_the_words_that_distinguish_a_meaning_are_enough() -> None:
+    catalog = Catalog("sqlite", {"patient": Table("patient", (Column("cover", "TEXT"),))})
+    codes = {"PUB": "public health insurance, by law", "PRV": "private health insurance"}
+    values = ValueIndex.of({("patient", "cover"): list(codes)})
+
+    def found_codes(question: str) -> list[str]:
+        links = coded_values(question, catalog, {("patient", "cover"): codes}, values, catalog.selection())
+        return [link.value for link in links]
+
+    assert found_codes("How many patients are privately insured?") == ["PRV"]
+    assert found_codes("How many patients have public insurance?") == ["PUB"]
+    assert found_codes("How many patients have an insurance?") == []

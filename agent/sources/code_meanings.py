@@ -1,0 +1,118 @@
+"""Meanings of stored codes: from the comments of columns, and from small tables that list codes with their meanings."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice, permutations
+
+from agent.errors import DatasphinxError
+from agent.record.step import not_recorded
+from agent.retrieval.linked_values import codes_in
+from agent.schema.catalog import Catalog, Column, ColumnKey, Table
+from agent.schema.describe import quoted_key
+from agent.schema.words import words
+from agent.types import Result
+
+_MAX_SEARCHED, _MAX_LISTED, _MAX_TABLES = 1000, 1000, 20
+_MAX_CODES, _MAX_CODE_CHARS = 60, 12
+
+Meanings = Mapping[ColumnKey, Mapping[str, str]]
+"""The meaning of each code of a column."""
+
+
+def code_meanings(
+    catalog: Catalog, keys: Iterable[str], quote: Callable[[str], str], execute: Callable[[str], Result]
+) -> Meanings:
+    """Return the meanings of the codes in the columns of the tables `keys`.
+
+    A comment that lists codes comes first. Otherwise a table of a text column with distinct codes and one with their
+    meanings explains the columns that refer to it, or whose stored values are all among its codes if no other table
+    explains them. In a table with a third text column, that column has the name of the explained column. Tables that
+    cannot be read are left out, and so are all tables of codes in a catalog of more than a thousand tables.
+    """
+    tables = {key: catalog.tables[key] for key in keys if key in catalog.tables}
+    meanings = {
+        (key, column.name): codes
+        for key, table in tables.items()
+        for column in table.columns
+        if column.comment and not column.secret and (codes := codes_in(column.comment))
+    }
+    if len(catalog.tables) > _MAX_SEARCHED:
+        return meanings
+    listings = {table.key: table for table in catalog.tables.values() if _may_list_codes(table)}
+    others = replace(catalog, tables={key: table for key, table in tables.items() if key not in listings})
+    explained: dict[ColumnKey, list[Mapping[str, str]]] = {}
+    for table in islice(listings.values(), _MAX_TABLES):
+        for place, codes in _explained(table, _rows(table, quote, execute), others):
+            explained.setdefault(place, []).append(codes)
+    return {place: codes[0] for place, codes in explained.items() if len(codes) == 1} | meanings
+
+
+def _texts(table: Table) -> list[Column]:
+    return [column for column in table.columns if column.type_class == "text" and not column.secret]
+
+
+def _may_list_codes(table: Table) -> bool:
+    return (
+        len(_texts(table)) in (2, 3)
+        and len(table.columns) <= len(_texts(table)) + 1
+        and table.rows is not None
+        and 1 < table.rows <= _MAX_LISTED
+    )
+
+
+def _rows(table: Table, quote: Callable[[str], str], execute: Callable[[str], Result]) -> list[list[str]]:
+    """Return the texts of `table`, without rows that have a NULL."""
+    names = ", ".join(quote(column.name) for column in _texts(table))
+    try:
+        with not_recorded():
+            result = execute(f"SELECT {names} FROM {quoted_key(table, quote)}")
+    except DatasphinxError:
+        return []
+    return [list(map(str, row)) for row in result["rows"] if None not in row]
+
+
+def _explained(
+    table: Table, rows: Sequence[Sequence[str]], catalog: Catalog
+) -> Iterator[tuple[ColumnKey, Mapping[str, str]]]:
+    """Yield the columns of `catalog` whose codes the rows of `table` explain, with the meanings."""
+    names = [column.name for column in _texts(table)]
+    for order in permutations(range(len(names))):
+        *field, code, meaning = order
+        listed: dict[str, dict[str, str]] = {}
+        for row in rows:
+            listed.setdefault(row[field[0]] if field else "", {})[row[code]] = row[meaning]
+        is_unique = sum(map(len, listed.values())) == len(rows)
+        if not rows or not is_unique or any(len(row[code]) > _MAX_CODE_CHARS for row in rows):
+            continue
+        found = [
+            (place, codes)
+            for name, codes in listed.items()
+            for place in _coded_columns(catalog)
+            if (_is_named(place, name) if field else True) and _are_codes_of(place, codes, table, names[code], catalog)
+        ]
+        if found:
+            yield from found
+            return
+
+
+def _coded_columns(catalog: Catalog) -> Iterator[ColumnKey]:
+    for key, table in catalog.tables.items():
+        yield from ((key, column.name) for column in table.columns if not column.secret)
+
+
+def _is_named(place: ColumnKey, name: str) -> bool:
+    """Return whether `name` is that of the column `place`, with or without its table."""
+    table, column = map(words, place)
+    return column <= words(name) <= column | table
+
+
+def _are_codes_of(place: ColumnKey, codes: Mapping[str, str], table: Table, code: str, catalog: Catalog) -> bool:
+    """Return whether the column `place` refers to the column `code` of `table`, or has stored only `codes`."""
+    key, name = place
+    keys = catalog.tables[key].foreign_keys
+    if any(foreign.columns == (name,) and foreign.target == table.key for foreign in keys):
+        return any(foreign.columns == (name,) and foreign.target_columns == (code,) for foreign in keys)
+    column = next(column for column in catalog.tables[key].columns if column.name == name)
+    if column.type_class not in ("text", "number") or not 1 < (column.distinct or 0) <= _MAX_CODES:
+        return False
+    return codes.keys() >= set(catalog.values.get(place) or column.examples)

@@ -1,0 +1,86 @@
+"""The meanings of codes, read from tables and comments."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from agent.settings import SourceSettings
+from agent.sources.source import Source, open_source
+from agent.types import Limits
+
+SHIPMENTS = """
+CREATE TABLE shipment (id INTEGER PRIMARY KEY, state TEXT, mode TEXT, urgency INTEGER, city TEXT);
+INSERT INTO shipment (state, mode, urgency, city)
+VALUES ('D', 'AI', 1, 'Rome'), ('L', 'SE', 2, 'Oslo'), ('D', 'SE', 3, 'Rome'), ('L', NULL, 2, 'Bonn');
+"""
+
+
+def opened(folder: Path, script: str, **settings: object) -> Source:
+    path = folder / "data.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(script)
+    url = SecretStr(f"sqlite:///{path}")
+    return open_source(SourceSettings(url=url, allow_writable_account=True, **settings), Limits(10.0, 1000))  # type: ignore[arg-type]
+
+
+def meanings(source: Source) -> dict[tuple[str, str], dict[str, str]]:
+    return {place: dict(codes) for place, codes in source.code_meanings(source.catalog.tables).items()}
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "CREATE TABLE states (code TEXT, label TEXT); INSERT INTO states VALUES ('D', 'delivered'), ('L', 'lost')",
+        "CREATE TABLE s (label TEXT, at INT, code TEXT); INSERT INTO s VALUES ('delivered', 1, 'D'), ('lost', 2, 'L')",
+    ],
+)
+def test_a_table_of_codes_explains_the_column_that_holds_them(tmp_path: Path, table: str) -> None:
+    source = opened(tmp_path, f"{SHIPMENTS}{table};")
+
+    assert meanings(source) == {("shipment", "state"): {"D": "delivered", "L": "lost"}}
+
+
+def test_one_table_explains_several_columns_that_it_names(tmp_path: Path) -> None:
+    source = opened(
+        tmp_path,
+        SHIPMENTS
+        + """CREATE TABLE lookup (meaning TEXT, field TEXT, code TEXT);
+        INSERT INTO lookup VALUES ('delivered', 'shipment.state', 'D'), ('lost', 'shipment.state', 'L'),
+        ('by air', 'mode', 'AI'), ('by sea', 'mode', 'SE'), ('at once', 'shipment_urgency', '1'),
+        ('soon', 'shipment_urgency', '2'), ('some day', 'shipment_urgency', '3'), ('big', 'size', 'B');""",
+    )
+
+    assert meanings(source) == {
+        ("shipment", "state"): {"D": "delivered", "L": "lost"},
+        ("shipment", "mode"): {"AI": "by air", "SE": "by sea"},
+        ("shipment", "urgency"): {"1": "at once", "2": "soon", "3": "some day"},
+    }
+
+
+def test_a_column_with_other_values_is_not_explained(tmp_path: Path) -> None:
+    source = opened(
+        tmp_path, f"{SHIPMENTS}CREATE TABLE s (c TEXT, m TEXT); INSERT INTO s VALUES ('D', 'down'), ('U', 'up');"
+    )
+
+    assert meanings(source) == {}
+
+
+def test_two_tables_that_explain_the_same_codes_explain_none(tmp_path: Path) -> None:
+    tables = "".join(
+        f"CREATE TABLE {name} (c TEXT, m TEXT); INSERT INTO {name} VALUES ('D', '{d}'), ('L', '{name}');"
+        for name, d in (("one", "down"), ("two", "done"))
+    )
+
+    assert meanings(opened(tmp_path, SHIPMENTS + tables)) == {}
+
+
+def test_row_rules_and_secret_columns_hold_for_tables_of_codes(tmp_path: Path) -> None:
+    script = SHIPMENTS + "CREATE TABLE s (c TEXT, m TEXT); INSERT INTO s VALUES ('D', 'delivered'), ('L', 'lost');"
+    denied = opened(tmp_path, script, row_rules={"s": "deny"})
+    assert meanings(denied) == {}
+
+    (tmp_path / "data.sqlite").unlink()
+    assert meanings(opened(tmp_path, script, secret_columns=["s.m"])) == {}
