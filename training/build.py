@@ -14,6 +14,7 @@ from agent.settings import SourceSettings
 from agent.sources.source import Source, open_source
 from agent.types import Limits
 from training.business import business_schemas, written_questions
+from training.codes import Coded, coded
 from training.dataset import GoldQuestion, groups_of
 from training.groups import Group, write_groups
 from training.query_specs import query_specs
@@ -35,6 +36,8 @@ _TASKS = ((repairs, 12), (query_specs, 4))
 _TASKS_EVERY = 5
 _SYNTHETIC_SPIDER, _SYNTHETIC_BUSINESS = 8, 12
 """Number of synthetic questions per database of Spider, and per business schema."""
+_CODED_BUSINESS = 28
+"""Maximum number of questions per business schema that are also asked with codes in place of categories."""
 _SPECS_BUSINESS = 16
 """Number of questions per business schema that also become query spec examples."""
 
@@ -90,6 +93,12 @@ def _groups(
             gold = business_questions[database] + _synthetic(source, held_out, seed, _SYNTHETIC_BUSINESS)
             yield from query_specs(source, f"business_{database}", gold, rng, size=_GROUP_SIZE, limit=_SPECS_BUSINESS)
             yield from groups_of(source, f"business_{database}", gold, _GROUP_SIZE, rng)
+        variant = coded(schema, business_questions[database], rng)
+        if variant:
+            asked = rng.sample(variant.questions, min(len(variant.questions), _CODED_BUSINESS))
+            statements = [question.sql for question in asked]
+            with closing(open_filled(variant.schema, statements, folder, seed, variant)) as source:
+                yield from groups_of(source, f"business_{database}", asked, _GROUP_SIZE, rng)
 
 
 def _synthetic(source: Source, held_out: HeldOut, seed: int, count: int) -> list[GoldQuestion]:
@@ -100,10 +109,17 @@ def _synthetic(source: Source, held_out: HeldOut, seed: int, count: int) -> list
     return [GoldQuestion(draft.question, draft.sql, f"{draft.family}/{draft.language}") for draft in allowed]
 
 
-def open_filled(schema: Schema, statements: Sequence[str], folder: Path, seed: int) -> Source:
-    """Return a new database of `schema` in `folder`, with made-up rows for which `statements` return some."""
+def open_filled(
+    schema: Schema, statements: Sequence[str], folder: Path, seed: int, variant: Coded | None = None
+) -> Source:
+    """Return a new database of `schema` in `folder`, with made-up rows for which `statements` return some.
+
+    It has the meanings of the codes of `variant`, if given.
+    """
     path = folder / f"{schema.db_id}.sqlite"
     path.unlink(missing_ok=True)
     fill(schema, statements, path, seed)
+    if variant:
+        variant.write_listings(path)
     settings = SourceSettings(url=SecretStr(f"sqlite:///{path}"), allow_writable_account=True)
     return open_source(settings, Limits(10.0, 1000))

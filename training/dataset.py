@@ -10,7 +10,7 @@ from sqlglot.errors import SqlglotError
 
 from agent.embedded.compact import compact
 from agent.embedded.prompts import describe_briefly, statement_messages
-from agent.retrieval.linked_values import linked_values
+from agent.retrieval.linked_values import coded_values, linked_values
 from agent.retrieval.selection import is_selected_whole
 from agent.schema.catalog import Catalog
 from agent.sources.source import Source
@@ -74,6 +74,7 @@ def groups_of(
         examples: list[Example] = []
         for gold, answer in part:
             values = linked_values(gold.question, source.values, selection)
+            values += coded_values(gold.question, catalog, source.code_meanings(selection), source.values, selection)
             exchange = (statement_messages(catalog, selection, gold.question, values), answer)
             group = grouped(database, gold.kind, describe_briefly(catalog, selection), [exchange])
             examples += group.examples

@@ -38,13 +38,15 @@ def code_meanings(
     }
     if len(catalog.tables) > _MAX_SEARCHED:
         return meanings
-    listings = {table.key: table for table in catalog.tables.values() if _may_list_codes(table)}
-    others = replace(catalog, tables={key: table for key, table in tables.items() if key not in listings})
+    shown = replace(catalog, tables=tables)
     explained: dict[ColumnKey, list[Mapping[str, str]]] = {}
-    for table in islice(listings.values(), _MAX_TABLES):
-        for place, codes in _explained(table, _rows(table, quote, execute), others):
+    listings = set()
+    for table in islice(filter(_may_list_codes, catalog.tables.values()), _MAX_TABLES):
+        for place, codes in _explained(table, _rows(table, quote, execute), shown):
             explained.setdefault(place, []).append(codes)
-    return {place: codes[0] for place, codes in explained.items() if len(codes) == 1} | meanings
+            listings.add(table.key)
+    unique = {place: codes[0] for place, codes in explained.items() if len(codes) == 1 and place[0] not in listings}
+    return unique | meanings
 
 
 def _texts(table: Table) -> list[Column]:
@@ -87,7 +89,7 @@ def _explained(
         found = [
             (place, codes)
             for name, codes in listed.items()
-            for place in _coded_columns(catalog)
+            for place in _coded_columns(table, catalog)
             if (_is_named(place, name) if field else True) and _are_codes_of(place, codes, table, names[code], catalog)
         ]
         if found:
@@ -95,9 +97,10 @@ def _explained(
             return
 
 
-def _coded_columns(catalog: Catalog) -> Iterator[ColumnKey]:
-    for key, table in catalog.tables.items():
-        yield from ((key, column.name) for column in table.columns if not column.secret)
+def _coded_columns(table: Table, catalog: Catalog) -> Iterator[ColumnKey]:
+    for key, other in catalog.tables.items():
+        if key != table.key:
+            yield from ((key, column.name) for column in other.columns if not column.secret)
 
 
 def _is_named(place: ColumnKey, name: str) -> bool:
