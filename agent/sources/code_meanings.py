@@ -30,7 +30,7 @@ def code_meanings(
     cannot be read are left out, and so are all tables of codes in a catalog of more than a thousand tables.
     """
     tables = {key: catalog.tables[key] for key in keys if key in catalog.tables}
-    meanings = {
+    meanings: Meanings = {
         (key, column.name): codes
         for key, table in tables.items()
         for column in table.columns
@@ -42,11 +42,11 @@ def code_meanings(
     explained: dict[ColumnKey, list[Mapping[str, str]]] = {}
     listings = set()
     for table in islice(filter(_may_list_codes, catalog.tables.values()), _MAX_TABLES):
-        for place, codes in _explained(table, _rows(table, quote, execute), shown):
-            explained.setdefault(place, []).append(codes)
+        for place, listed in _explained(table, _rows(table, quote, execute), shown):
+            explained.setdefault(place, []).append(listed)
             listings.add(table.key)
-    unique = {place: codes[0] for place, codes in explained.items() if len(codes) == 1 and place[0] not in listings}
-    return unique | meanings
+    unique = {place: found[0] for place, found in explained.items() if len(found) == 1 and place[0] not in listings}
+    return {**unique, **meanings}
 
 
 def _texts(table: Table) -> list[Column]:
