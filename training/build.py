@@ -19,7 +19,7 @@ from training.dataset import GoldQuestion, groups_of
 from training.groups import Group, write_groups
 from training.query_specs import query_specs
 from training.repairs import repairs
-from training.rows import fill
+from training.rows import add_tables, fill
 from training.spider import HeldOut, TrainingQuestion, normalised
 from training.spider import SpiderSchema as Schema
 from training.synthesis import synthesise
@@ -120,6 +120,6 @@ def open_filled(
     path.unlink(missing_ok=True)
     fill(schema, statements, path, seed)
     if variant:
-        variant.write_listings(path)
+        add_tables(variant.listings, path)
     settings = SourceSettings(url=SecretStr(f"sqlite:///{path}"), allow_writable_account=True)
     return open_source(settings, Limits(10.0, 1000))

@@ -1,20 +1,15 @@
-"""Variants of databases whose categories are stored as codes, with a table that has the meanings of the codes.
-
-`sqlite3` is used directly because this module writes its own files; it never reads user data.
-"""
+"""Variants of databases whose categories are stored as codes, with a table that has the meanings of the codes."""
 
 import re
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
-from pathlib import Path
 from random import Random
 
 import sqlglot
 from sqlglot import exp
 
 from training.dataset import GoldQuestion
+from training.rows import TextTable
 from training.spider import SpiderColumn, SpiderSchema, SpiderTable
 
 _SHARE = 0.8
@@ -39,15 +34,7 @@ class Coded:
 
     schema: SpiderSchema
     questions: Sequence[GoldQuestion]
-    listings: Sequence[tuple[str, Sequence[str], Sequence[Sequence[str]]]]
-    """Name, columns and rows of each table of meanings."""
-
-    def write_listings(self, path: Path) -> None:
-        """Add the tables of meanings to the database at `path`."""
-        with closing(sqlite3.connect(path)) as connection, connection:
-            for name, columns, rows in self.listings:
-                connection.execute(f"CREATE TABLE {name} ({', '.join(f'{column} TEXT' for column in columns)})")
-                connection.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(columns))})", rows)
+    listings: Sequence[TextTable]
 
 
 def coded(schema: SpiderSchema, questions: Sequence[GoldQuestion], rng: Random) -> Coded | None:
@@ -92,9 +79,7 @@ def _coded_column(table: SpiderTable, column: SpiderColumn, codes: Mapping[Place
     return replace(column, values=tuple(own.values())) if own else column
 
 
-def _one_list(
-    schema: SpiderSchema, codes: Mapping[Place, Mapping[str, str]], rng: Random
-) -> list[tuple[str, Sequence[str], Sequence[Sequence[str]]]]:
+def _one_list(schema: SpiderSchema, codes: Mapping[Place, Mapping[str, str]], rng: Random) -> list[TextTable]:
     name, *columns = rng.choice(_LISTS)
     template = rng.choice(_FIELDS)
     rows = [
@@ -105,9 +90,7 @@ def _one_list(
     return [(name, columns, rows)]
 
 
-def _lists(
-    schema: SpiderSchema, codes: Mapping[Place, Mapping[str, str]]
-) -> list[tuple[str, Sequence[str], Sequence[Sequence[str]]]]:
+def _lists(schema: SpiderSchema, codes: Mapping[Place, Mapping[str, str]]) -> list[TextTable]:
     return [
         (f"{table}_{column}_codes", ("code", "label"), [(code, value) for value, code in meanings.items()])
         for table, column, meanings in _named(schema, codes)

@@ -22,6 +22,9 @@ from training.values import Value, declared, make_values, skewed_choice
 Place = tuple[str, str]
 """Table and column names in lower case."""
 
+TextTable = tuple[str, Sequence[str], Sequence[Sequence[str]]]
+"""Name, columns and rows of a table of texts."""
+
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like, exp.Is)
 _ROWS = (32, 48)
 _LOOKUP_ROWS = (6, 9)
@@ -123,6 +126,14 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def add_tables(tables: Sequence[TextTable], path: Path) -> None:
+    """Add `tables` to the database at `path`."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for name, columns, rows in tables:
+            connection.execute(f"CREATE TABLE {name} ({', '.join(f'{column} TEXT' for column in columns)})")
+            connection.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(columns))})", rows)
 
 
 def fill(schema: SpiderSchema, statements: Sequence[str], path: Path, seed: int) -> None:
