@@ -14,10 +14,12 @@ from typing import Any
 from sqlglot import exp, parser
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ErrorLevel
+from sqlglot.generator import Generator
 from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from agent.errors import PackageConflict
+from agent.schema.catalog import fold_case
 
 _IN_TYPE = {TokenType.NUMBER, TokenType.COMMA}
 _STRINGS = {
@@ -26,6 +28,9 @@ _STRINGS = {
 _INTERVAL = re.compile(r"[-+]?[\d.]+\s*[a-z]+")
 _FORMAT = re.compile(r"(?=.*%[a-z])[\w\s%:/.,-]+")
 _UNITS = {"year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond", "microsecond"}
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_FOLDS_NAMES = {"postgres", "redshift", "trino"}
+"""Engines that fold unquoted names to lower case and compare quoted ones as they are, or as lower case."""
 _FROM_STRING = "from_string"
 """Meta key of an alias written as a string, such as `AS 'Number of orders'`."""
 
@@ -52,6 +57,67 @@ class _StringAliases(Parser):
         return identifier
 
 
+_AroundCall = exp.Window | exp.Filter | exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls
+"""Nodes around a call that are written after it."""
+
+
+class _Method(exp.Expression):
+    """A call after a dot, while its operand is parsed."""
+
+    arg_types = {"this": True}
+
+
+class _Methods(Parser):
+    """Parser that reads the method calls of DuckDB, `x.f(y)`, as the calls `f(x, y)` that they are."""
+
+    def _parse_field(
+        self, any_token: bool = False, tokens: Collection[TokenType] | None = None, anonymous_func: bool = False
+    ) -> exp.Expr | None:
+        field = super()._parse_field(any_token, tokens, anonymous_func)
+        # Another node than a function keeps sqlglot from changing the columns of the operand into names.
+        is_call = anonymous_func and isinstance(field, exp.Func | _AroundCall)
+        return _Method(this=field) if is_call else field
+
+    def _parse_column_ops(self, this: exp.Expr | None) -> exp.Expr | None:
+        parsed = super()._parse_column_ops(this)
+        operands = [node for node in parsed.walk() if _has_method(node)] if parsed else []
+        for node in reversed(operands):
+            call = _without_methods(node)
+            parsed = call if node is parsed else parsed
+            node.replace(call)
+        return parsed
+
+
+def _has_method(node: exp.Expr) -> bool:
+    return any(isinstance(part, _Method) for part in node.iter_expressions())
+
+
+def _without_methods(node: exp.Expr) -> exp.Expr:
+    """Return the column or dot `node` with calls instead of methods; `a.b.f()` is parsed as the column f() of a.b."""
+    operand: exp.Expr | None = None
+    names: list[Any] = []
+    for part in node.parts if isinstance(node, exp.Column) else (node.this, node.expression):
+        if isinstance(part, _Method):
+            operand = _call(part.this, operand or exp.column(*reversed(names)))
+        elif operand is None and isinstance(node, exp.Column):
+            names.append(part)
+        else:
+            operand = exp.Dot(this=operand, expression=part) if operand else part
+    assert operand
+    return operand
+
+
+def _call(call: exp.Expr, operand: exp.Expr) -> exp.Expr:
+    """Return `call` with `operand` as its first argument; the guard refuses calls that cannot have one."""
+    function = call
+    while isinstance(function, _AroundCall):
+        function = function.this
+    if not isinstance(function, exp.Anonymous):
+        return exp.Dot(this=operand, expression=call)
+    function.set("expressions", [operand, *function.expressions])
+    return call
+
+
 # A process uses one or two dialects, and importing one of sqlglot takes up to 30 ms.
 def _clickhouse() -> type[Dialect]:
     from sqlglot.dialects.clickhouse import ClickHouse
@@ -70,7 +136,7 @@ def _duckdb() -> type[Dialect]:
     from sqlglot.dialects.duckdb import DuckDB
     from sqlglot.parsers.duckdb import DuckDBParser
 
-    class ExactParser(_StringAliases, DuckDBParser):
+    class ExactParser(_Methods, _StringAliases, DuckDBParser):
         FUNCTIONS = _without(DuckDBParser.FUNCTIONS, "TIME_BUCKET", "DATE_BIN")
 
     class ExactDuckDB(DuckDB):
@@ -248,10 +314,31 @@ def print_statement(tree: exp.Expr, dialect: str) -> str:
     Raises:
         sqlglot.errors.SqlglotError: `dialect` cannot express a node of the tree.
     """
-    generator = exact_dialect(dialect).generator(
-        comments=False, unsupported_level=ErrorLevel.RAISE, normalize_functions=False
+    generator = _quoting_generator(dialect)(
+        dialect=exact_dialect(dialect), comments=False, unsupported_level=ErrorLevel.RAISE, normalize_functions=False
     )
     return generator.generate(tree.transform(_named_placeholder) if tree.find(exp.Placeholder) else tree)
+
+
+@cache
+def _quoting_generator(dialect: str) -> type[Generator]:
+    """Return the generator of `dialect`, quoting every name whose characters engines may read in different ways."""
+    base: Any = exact_dialect(dialect).generator_class
+
+    class QuotingGenerator(base):  # type: ignore[misc]
+        def identifier_sql(self, expression: exp.Identifier) -> str:
+            if not expression.args.get("quoted") and not _PLAIN_NAME.fullmatch(expression.name):
+                expression = exp.Identifier(this=_stored_spelling(expression.name, dialect), quoted=True)
+            return str(super().identifier_sql(expression))
+
+    return QuotingGenerator
+
+
+def _stored_spelling(name: str, dialect: str) -> str:
+    """Return the unquoted `name` as the engine stores it: with ASCII letters in its case."""
+    if dialect == "snowflake":
+        return name.upper()
+    return fold_case(name) if dialect in _FOLDS_NAMES else name
 
 
 def _named_placeholder(node: exp.Expr) -> exp.Expr:

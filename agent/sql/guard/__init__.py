@@ -21,9 +21,9 @@ from agent.sql.dialects import exact_dialect, loses_literals, print_statement, w
 from agent.sql.guard.cost import bounded_joins, bounded_recursion, bounded_rows, bounded_widths
 from agent.sql.guard.finding import Finding, GuardTimeout, Rule, Statement
 from agent.sql.guard.functions import calls_in_text, harmless_functions, harmless_types, no_attribute_calls
-from agent.sql.guard.lexical import check_length, check_tokens
+from agent.sql.guard.lexical import check_length, check_printed, check_tokens
 from agent.sql.guard.syntax import known_clauses, known_syntax, query_only, single_statement
-from agent.sql.guard.tables import catalog_tables, no_bare_table_lists, no_system_columns
+from agent.sql.guard.tables import catalog_tables, listed_sources, no_bare_table_lists, no_system_columns
 from agent.sql.parameters import Value, with_literals
 
 __all__ = ["RULES", "Finding", "Statement", "sanitize", "check", "parse", "shared_trees", "stop_words"]
@@ -40,6 +40,7 @@ RULES: tuple[Rule, ...] = (
     harmless_functions,
     no_attribute_calls,
     harmless_types,
+    listed_sources,
     catalog_tables,
     no_bare_table_lists,
     no_system_columns,
@@ -169,7 +170,8 @@ def _sanitize(
         except (SqlglotError, RecursionError, ValueError) as error:
             return "", (Finding("round_trip", f"it cannot be printed: {str(error).splitlines()[0]}"),)
         if printed == text:
-            findings = tuple(calls_in_text(parsed.tokens, Statement(parsed.trees, names, dialect, deadline)))
+            statement = Statement(parsed.trees, names, dialect, deadline)
+            findings = (*check_printed(text, parsed.tokens), *calls_in_text(parsed.tokens, statement))
             return "" if findings else text, findings
         text, before = printed, parsed
     return "", (Finding("round_trip", "the statement changes each time it is printed"),)

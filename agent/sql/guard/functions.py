@@ -95,8 +95,7 @@ def harmless_functions(statement: Statement) -> Iterator[Finding]:
     """
     for node in statement.nodes:
         name = called_name(node, statement)
-        # DuckDB has method calls on values: in name.lower() a column precedes the dot.
-        if statement.dialect != "duckdb" and isinstance(node, exp.Dot) and isinstance(node.expression, exp.Func):
+        if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Func):
             yield from _foreign_schema_call(node, statement.dialect)
         in_from = isinstance(node.parent, exp.Table | exp.Lateral) and statement.dialect in _ROW_FUNCTIONS
         if isinstance(node, exp.TableFromRows) and statement.dialect == "snowflake":
@@ -239,8 +238,8 @@ def _position(token: Token) -> Position:
 
 
 def _foreign_schema_call(node: exp.Dot, dialect: str) -> Iterator[Finding]:
-    schema = sql_excerpt(node.this, dialect).strip('"`').lower()
-    if isinstance(node.this, exp.Identifier | exp.Column | exp.Dot) and schema not in _SCHEMAS.get(dialect, set()):
+    schema = node.this.name.lower() if isinstance(node.this, exp.Identifier) else ""
+    if schema not in _SCHEMAS.get(dialect, set()):
         name = sql_excerpt(node, dialect)
         text = f"the function {name} is called by schema"
         yield Finding("harmless_functions", text, name.upper(), name, position_of(node))

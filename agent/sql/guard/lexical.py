@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from unicodedata import category
 
 from sqlglot.tokenizer_core import Token, TokenType
 
@@ -23,6 +24,9 @@ _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
 )
+_MISREAD = {"Zs", "Zl", "Zp", "Pi", "Pf"}
+"""Unicode categories of blanks and quotation marks. Engines read some of them as SQL, some as parts of names."""
+_MINUS = "\N{MINUS SIGN}"
 _SEPARATED_DIGITS = re.compile(r"(?<![\w$.])\d+_\d")
 _OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
 _CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
@@ -64,7 +68,22 @@ def check_tokens(sql: str, tokens: Sequence[Token], dialect: str) -> Iterator[Fi
         name = f"U+{ord(match[0]):04X}"
         text = f"the invisible character {name} is not allowed outside of strings"
         yield _finding("hidden_characters", text, sql, match.start(), name)
+    for index, character in enumerate(code):
+        if character > "\x7f" and (category(character) in _MISREAD or character == _MINUS):
+            name = f"U+{ord(character):04X}"
+            text = f"engines read {name} as a blank, quotation mark or operator, or as a part of a name; quote the name"
+            yield _finding("hidden_characters", text, sql, index, name)
+            return
     yield from _ambiguous_text(code, sql, dialect)
+
+
+def check_printed(sql: str, tokens: Sequence[Token]) -> Iterator[Finding]:
+    """Yield a finding if the printed text `sql` has other characters than ASCII outside strings and quoted names."""
+    code = _without_strings(sql, tokens)[1]
+    index = next((index for index, character in enumerate(code) if character > "\x7f"), None)
+    if index is not None:
+        name = f"U+{ord(sql[index]):04X}"
+        yield _finding("hidden_characters", f"{name} is not allowed outside strings and quoted names", sql, index, name)
 
 
 def _backslashes(sql: str, tokens: Sequence[Token]) -> Iterator[Finding]:

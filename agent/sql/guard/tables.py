@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from sqlglot import exp
 
 from agent.schema.catalog import IGNORES_CASE, dotted_name, fold_case
-from agent.sql.guard.finding import Finding, Statement, position_of
+from agent.sql.guard.finding import Finding, Statement, position_of, sql_excerpt
 
 _SYSTEM_SCHEMAS = {
     "pg_catalog",
@@ -64,6 +64,35 @@ def catalog_tables(statement: Statement) -> Iterator[Finding]:
                 name = ".".join(part.name for part in node.parts).lower() or node.sql()
                 text = f"the table {name} is not in the catalog"
                 yield Finding("catalog_tables", text, None, name, position_of(node))
+
+
+def listed_sources(statement: Statement) -> Iterator[Finding]:
+    """Reject a source that is not of a listed kind, so that no rule overlooks the tables in it.
+
+    sqlglot reads every table below ARRAY JOIN (ClickHouse) as a column; a query there is rejected.
+    """
+    for node in statement.nodes:
+        if isinstance(node, exp.Join) and node.kind == "ARRAY":
+            sources = [query for part in (node.this, *node.expressions) for query in part.find_all(exp.Query)]
+        else:
+            is_source = isinstance(node, exp.From | exp.Join) or (isinstance(node, exp.Pivot) and node.this)
+            sources = [node.this] if is_source and not _is_listed(node.this) else []
+        for source in sources:
+            text = f"{sql_excerpt(source, statement.dialect)} is not a table, a query or a listed function"
+            yield Finding("catalog_tables", text, None, sql_excerpt(source, statement.dialect), position_of(source))
+
+
+def _is_listed(source: exp.Expr) -> bool:
+    """Return whether `source` is a table, query, VALUES, UNNEST or LATERAL, or a function, which has a rule."""
+    if isinstance(source, exp.Final):
+        return isinstance(source.this, exp.Table)
+    if isinstance(source, exp.Subquery):
+        return isinstance(source.this, exp.Query | exp.Values | exp.Pivot) or _is_listed(source.this)
+    if isinstance(source, exp.Table):
+        return source.this is None or isinstance(source.this, exp.Identifier | exp.Func)
+    if isinstance(source, exp.Lateral):
+        return isinstance(source.this, exp.Func | exp.Subquery | exp.Unnest)
+    return isinstance(source, exp.Values | exp.Unnest | exp.TableFromRows)
 
 
 def no_bare_table_lists(statement: Statement) -> Iterator[Finding]:

@@ -1,0 +1,118 @@
+"""Engines read names, literals and blanks as the guard read them, whatever their characters."""
+
+import json
+import sqlite3
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any
+from unicodedata import category
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import create_engine
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.pool import NullPool
+
+from agent.sql.guard import check, sanitize
+from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL
+from tests.heavy import sample
+
+Run = Callable[[str], tuple[list[str], list[list[Any]]]]
+
+ODD = "'\"`\\$[]{}%:;-/*#@!&|~^?,.()<>= \taZ09_" + "“”‘’«»′″−–—ÄßéİıKſ名😀＂＇；，（）＝\u037e\u00a0\u3000\u200b"
+MARKS = {"postgres": pytest.mark.postgres, "mysql": pytest.mark.mysql, "clickhouse": pytest.mark.clickhouse}
+ENGINES = [pytest.param(name, marks=[MARKS[name]] if name in MARKS else []) for name in ("sqlite", "duckdb", *MARKS)]
+QUOTES = {"mysql": "`"}
+
+
+@pytest.fixture(scope="module")
+def run(engine_name: str) -> Iterator[Run]:
+    if engine_name == "clickhouse":
+        yield _run_on_chdb(pytest.importorskip("chdb"))
+        return
+    if engine_name in {"sqlite", "duckdb"}:
+        module = sqlite3 if engine_name == "sqlite" else pytest.importorskip("duckdb")
+        with closing(module.connect(":memory:")) as connection:
+            yield lambda sql: _fetched(connection.execute(sql))
+        return
+    url = POSTGRES_URL if engine_name == "postgres" else MYSQL_URL
+    engine = create_engine(url, isolation_level="AUTOCOMMIT", poolclass=NullPool)
+    try:
+        server = engine.connect().execution_options(no_parameters=True)
+    except OperationalError as error:
+        pytest.skip(f"no server answers: {error.orig}")
+    with server:
+        yield lambda sql: _fetched(server.exec_driver_sql(sql).cursor)
+
+
+def _fetched(cursor: Any) -> tuple[list[str], list[list[Any]]]:
+    return [column[0] for column in cursor.description], [list(row) for row in cursor.fetchall()]
+
+
+def _run_on_chdb(module: Any) -> Run:
+    def run(sql: str) -> tuple[list[str], list[list[Any]]]:
+        answer = json.loads(module.query(sql, "JSONCompact").bytes())
+        return [column["name"] for column in answer["meta"]], answer["data"]
+
+    return run
+
+
+def result(run: Run, sql: str) -> Any:
+    """Return columns and rows; None if the engine refuses the statement."""
+    try:
+        return run(sql)
+    except Exception:
+        return None
+
+
+@pytest.mark.parametrize("engine_name", ENGINES, scope="module")
+@given(name=st.text(ODD, max_size=5), literal=st.text(ODD, max_size=5), bare=st.text(ODD, max_size=5))
+def test_an_accepted_statement_gives_the_rows_and_columns_of_the_original(
+    run: Run, engine_name: str, name: str, literal: str, bare: str
+) -> None:
+    quote, text = QUOTES.get(engine_name, '"'), literal.replace("'", "''")
+    quoted = f"{quote}a{name.replace(quote, quote * 2)}b{quote}"
+    for sql in (f"SELECT '{text}' AS {quoted}", f"SELECT 1 AS a{bare}, '{text}' AS {bare}"):
+        printed, findings = sanitize(sql, engine_name, None)
+        original = result(run, sql)
+        if not findings and original is not None:
+            assert result(run, printed) == original
+
+
+@pytest.mark.parametrize("engine_name", ENGINES, scope="module")
+def test_every_character_of_a_quoted_name_and_of_a_literal_reaches_the_engine(run: Run, engine_name: str) -> None:
+    quote = QUOTES.get(engine_name, '"')
+    last = 0xFFFF if engine_name == "mysql" else sys.maxunicode  # MySQL's names have characters of the basic plane
+    for start in range(0x80, last, sample(100, 40000)):
+        letters = [chr(code) for code in range(start, min(start + 100, last)) if category(chr(code)) != "Cs"]
+        sql = ", ".join(f"'a{letter}b' AS {quote}a{letter}b{quote}" for letter in letters)
+        printed, findings = sanitize(f"SELECT {sql}", engine_name, None)
+        names = [f"a{letter}b" for letter in letters]
+        if findings:
+            assert {finding.rule for finding in findings} == {"hidden_characters"}
+        elif names:
+            assert run(printed) == (names, [names])
+
+
+@pytest.mark.parametrize("engine_name", ENGINES, scope="module")
+def test_characters_that_an_engine_reads_as_blanks_quotes_or_operators_are_refused(run: Run, engine_name: str) -> None:
+    """Compare each character without quotes: it is refused, or the engine refuses it or reads it as part of a name."""
+    letters = [chr(code) for code in range(0x80, 0x10000) if category(chr(code))[0] in "ZPS"]
+    for letter in letters[:: sample(10, 200) if engine_name == "clickhouse" else sample(1, 50)]:
+        sql = f"SELECT 3{letter}-1 AS a{letter}b"
+        if not check(sql, engine_name, None):
+            assert result(run, sql) is None
+        aliased = f"SELECT 1 AS a{letter}b"
+        if not check(aliased, engine_name, None):
+            assert result(run, aliased) in (None, ([f"a{letter}b"], [[1]]))
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb", "postgres", "mysql", "clickhouse", "spark", "trino", "tsql"])
+def test_names_that_are_not_plain_are_printed_in_quotes(dialect: str) -> None:
+    text = sanitize("SELECT Größe AS naïve, b AS a1_ FROM übersicht", dialect, None)[0]
+
+    quoted = text.replace("[", '"').replace("]", '"').replace("`", '"')
+    stored = "größe" if dialect in {"postgres", "trino"} else "Größe"
+    assert quoted == f'SELECT "{stored}" AS "naïve", b AS a1_ FROM "übersicht"'
