@@ -472,7 +472,7 @@ class _Sentence:
         """Return the name of a row."""
         cells = [(self.table.rows[at][column.index], column) for column in self._labels[:_MAX_LABELS]]
         return " / ".join(
-            f"{self._noun(column)} {cell}"
+            f"{self._noun(column)} {self._cell(cell, column) if isinstance(cell, bool) else cell}"
             if isinstance(cell, int) and column.kind != "period"
             else self._cell(cell, column)
             for cell, column in cells
@@ -500,9 +500,7 @@ class _Sentence:
             return self._say("answer_no_value")
         if isinstance(value, str) and not value.strip():
             return '""'
-        if isinstance(value, bool):
-            return self._say("answer_yes" if value else "answer_no").lower()
-        if column.kind == "period":
+        if column.kind == "period" and not isinstance(value, bool):
             return self._period(value, column)
         return format_measure(value, column.name, self.language)
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 from agent.messages import CONVENTIONS, Language, render
@@ -19,16 +20,20 @@ _MARKUP = re.compile(r"(?<!\\)(\\*)(\[|<(?=[A-Za-z/!?])|`(?=``)|~(?=~~))")
 def format_value(value: Any, language: Language) -> str:
     """Return `value` formatted for `language`, with grouped digits and at most four decimals; NULL is a dash.
 
+    Of a float, those digits are shown that tell it from other floats. Booleans are yes and no.
+
     >>> format_value(1234.5, "en"), format_value(None, "en")
     ('1,234.5', '–')
     """
     if value is None:
         return "–"
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool):
+        return render("answer_yes" if value else "answer_no", language).lower()
+    if not isinstance(value, int | float):
         return one_line(str(value), _CELL_CHARS)
     if isinstance(value, float) and 0 < abs(value) < 0.0001:
         return CONVENTIONS[language].separated(f"{value:.4g}")
-    digits = f"{value:,}" if isinstance(value, int) else f"{value:,.4f}".rstrip("0").rstrip(".")
+    digits = f"{value:,}" if isinstance(value, int) else f"{Decimal(repr(value)):,.4f}".rstrip("0").rstrip(".")
     return CONVENTIONS[language].separated(digits)
 
 

@@ -108,7 +108,7 @@ def _messages(
     return prompts.render(
         "generate_sql",
         "plain",
-        dialect=source.catalog.dialect,
+        dialect=source.database.product,
         today=today.isoformat(),
         schema=create_statements(source.shown_catalog, selection, source.database.quote),
         examples=examples_in_prompt(examples),

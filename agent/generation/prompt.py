@@ -39,7 +39,7 @@ def question_messages(
     return prompts.render(
         name,
         instructions=source.instructions,
-        dialect=source.catalog.dialect,
+        dialect=source.database.product,
         schema=_schema(state, source),
         today=today.isoformat(),
         question=state["question"],

@@ -29,6 +29,11 @@ _PATTERNS: tuple[tuple[TypeClass, re.Pattern[str]], ...] = (
 )
 """Patterns in order of precedence: the name of one type may contain that of another."""
 
+NO_TYPE = "NULL"
+"""Type of a column that declares none, such as a computed column of a view in SQLite."""
+CELL_TYPES: Mapping[type, str] = {int: "integer", float: "real", str: "text"}
+"""Types of such columns by their cells, in lower case, unlike those that are declared."""
+
 IGNORES_CASE = {"sqlite", "duckdb", "spark", "trino", "snowflake", "redshift", "databricks", "tsql"}
 """Dialects that compare names without regard to case, quoted names included."""
 _ASCII_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
@@ -65,6 +70,8 @@ class Column(NamedTuple):
     """Smallest value as text, for numbers and dates, except keys; None if it is not known."""
     maximum: str | None = None
     """Largest value as text; None if it is not known."""
+    parts: tuple[str, ...] = ()
+    """What the sampled JSON objects or arrays contain: keys and elements with some of their values, as text."""
 
     @property
     def type_class(self) -> TypeClass:

@@ -20,6 +20,12 @@ _FEW_VALUES = 5
 _MAX_VALUES, _MAX_VALUES_CHARS = 30, 300
 """Limits of a list of all values of a column."""
 _TYPICAL_VALUES = 3
+_BOOLEANS = {"True", "False"}
+_EPOCHS = {
+    " (seconds since 1970)": (1e8, 1e11), " (milliseconds since 1970)": (1e11, 1e14), " (days)": (1e4, 1e5),
+    " (Julian days)": (2e6, 3e6),
+}  # fmt: skip
+"""Units of a moment stored as a number, with the range of numbers of the years from 1973 on."""
 _ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
@@ -156,15 +162,35 @@ def _content(table: Table, column: Column, samples: tuple[str, ...]) -> Iterator
     kind = personal_kind(table.name, column.name, samples or column.examples)
     if kind:
         yield f"values like {kind}"
-    elif column.type_class == "number":
+    elif column.parts:
+        form = "JSON with " if column.type_class == "text" else ""
+        yield f"{form}{'' if column.parts[0].startswith('elements') else 'keys '}{'; '.join(column.parts)}"
+    elif column.minimum is not None and column.maximum is not None and column.type_class != "number":
+        yield f"from {literal(column.minimum)} to {literal(column.maximum)}"
+    elif column.type_class == "number" and all(map(_is_number, column.examples)):
         if column.name not in table.key_columns and 0 < (column.distinct or 0) <= len(column.examples):
-            yield f"values {', '.join(sorted(column.examples, key=_number))}"
+            yield f"values {', '.join(sorted(column.examples, key=float))}"
         elif column.minimum is not None:
             yield f"from {column.minimum} to {column.maximum}"
-    elif column.minimum is not None and column.maximum is not None:
-        yield f"from {literal(column.minimum)} to {literal(column.maximum)}"
     elif samples:
         yield _text_values(table, column, samples)
+    elif column.type_class not in ("json", "array") and not _BOOLEANS.issuperset(column.examples):
+        yield from _other_values(column)
+
+
+def _other_values(column: Column) -> Iterator[str]:
+    """Yield examples of a column whose cells are not what its type says, or of a type without a range."""
+    shown = [value for value in column.examples if _is_short(value)]
+    if column.type_class in ("date", "datetime") and shown and all(map(_is_number, shown)):
+        # What the digits of a moment in our time say about its unit.
+        largest = max(map(float, shown))
+        units = (unit for unit, (low, high) in _EPOCHS.items() if low <= largest < high)
+        yield f"numbers such as {', '.join(shown[:_TYPICAL_VALUES])}{next(units, '')}"
+    elif shown:
+        texts = [value if _is_number(value) else literal(value) for value in shown]
+        # The texts in a column of numbers are what a reader has to know.
+        texts.sort(key=lambda text: not text.startswith("'"))
+        yield f"values such as {', '.join(texts[:_TYPICAL_VALUES])}"
 
 
 def _text_values(table: Table, column: Column, samples: tuple[str, ...]) -> str:
@@ -187,11 +213,12 @@ def _is_short(value: str) -> bool:
     return len(value) <= _MAX_CHARS and "</" not in value
 
 
-def _number(text: str) -> float:
+def _is_number(text: str) -> bool:
     try:
-        return float(text)
+        float(text)
     except ValueError:
-        return 0.0
+        return False
+    return True
 
 
 def _rows(count: int | None) -> str:

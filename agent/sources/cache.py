@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.retrieval.arrays import READ_ERRORS, pack_json, read_arrays, unpack_json, write_arrays
-from agent.schema.catalog import Catalog
+from agent.schema.catalog import CELL_TYPES, NO_TYPE, Catalog
 from agent.sources.packed_tables import as_text, decode, encode
 from agent.sql.database import Database
 
@@ -125,11 +125,14 @@ def file_stamp(database: Database) -> str:
 
 
 def fingerprint(catalog: Catalog) -> str:
-    """Return a digest of the schema: names, types, keys and comments, without sampled data."""
+    """Return a digest of the schema: names, declared types, keys and comments, without sampled data."""
     names = (catalog.dialect, catalog.default_schema, sorted(catalog.routines), sorted(catalog.composite_fields))
     digest = hashlib.sha256(repr(names).encode("utf-8", "surrogatepass"))
     for table in catalog.tables.values():
-        columns = [(c.name, c.type, c.nullable, c.comment, c.secret) for c in table.columns]
+        types = (NO_TYPE if c.type in CELL_TYPES.values() else c.type for c in table.columns)
+        columns = [
+            (c.name, kind, c.nullable, c.comment, c.secret) for c, kind in zip(table.columns, types, strict=True)
+        ]
         keys = [(f.columns, f.target, f.target_columns, f.inferred, f.likely) for f in table.foreign_keys]
         facts = (
             table.schema,

@@ -86,10 +86,13 @@ def _decode_columns(rows: list[Any]) -> tuple[Column, ...]:
     """Decode all rows field by field, because a catalog can have hundreds of thousands of columns."""
     if not rows:
         return ()
-    names, types, nullable, comments, shares, distincts, examples, secret, minima, maxima = zip(*rows, strict=True)
+    names, types, nullable, comments, shares, distincts, examples, secret, minima, maxima, parts = zip(
+        *rows, strict=True
+    )
     field_types = (
         (nullable, _BOOLEANS), (secret, _BOOLEANS), (comments, _TEXTS), (shares, _NUMBERS), (distincts, _NUMBERS),
         (minima, _TEXTS), (maxima, _TEXTS), (examples, _LISTS), (chain.from_iterable(examples), frozenset([str])),
+        (parts, _LISTS), (chain.from_iterable(parts), frozenset([str])),
     )  # fmt: skip
     if not all(allowed.issuperset(map(type, values)) for values, allowed in field_types):
         raise TypeError("a field of a column has an unexpected type")
@@ -105,6 +108,7 @@ def _decode_columns(rows: list[Any]) -> tuple[Column, ...]:
         secret,
         minima,
         maxima,
+        map(tuple, parts),
         strict=True,
     )
     return tuple(map(Column._make, fields))

@@ -8,13 +8,17 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from sqlglot import exp
+
 from agent.errors import DatasphinxError, SourceUnreachable
 from agent.record.step import not_recorded
 from agent.retrieval.value_store import MAX_VALUE_LENGTH, ColumnValues
-from agent.schema.catalog import COUNTED_ROWS, Catalog, Column, Table
+from agent.schema.catalog import CELL_TYPES, COUNTED_ROWS, NO_TYPE, Catalog, Column, Table
+from agent.schema.contents import parts_of
 from agent.schema.describe import quoted_key
 from agent.schema.words import content_words, words
 from agent.sql.database import Database
+from agent.sql.dialects import exact_dialect
 from agent.sql.execute import RowAccess, execute
 from agent.types import Limits, Result
 
@@ -33,6 +37,9 @@ _MAX_TOGETHER = 50
 """Maximum number of columns whose distinct values are read in one statement."""
 _MAX_DISTINCT_TOGETHER = 400_000
 """Number of distinct values up to which those of several columns are read in one statement."""
+_PARSED_CELLS = 200
+_LONG_CELLS, _PARSED_CHARS = 20, 20_000
+"""Number and length of long texts that are parsed as JSON."""
 _MAX_WARNINGS = 100
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}\S*)?")
 """A date as text that sorts in the order of time."""
@@ -56,6 +63,7 @@ class Sampler:
         The budget starts after the first query, which may have to connect or to start a process.
         """
         self._access = access
+        self._exact = exact_dialect(catalog.dialect)
         self.dialect = catalog.dialect
         self.warnings: list[str] = []
         self._database, self._default = database, catalog.default_schema
@@ -91,11 +99,15 @@ class Sampler:
 
     def name(self, table: Table) -> str:
         """Return the quoted name of `table`."""
-        return quoted_key(table, self._database.quote)
+        return quoted_key(table, self.quote)
+
+    def quote(self, name: str) -> str:
+        """Return `name` in quotes, which need no list of reserved words."""
+        return self._exact.generate(exp.to_identifier(name, quoted=True))
 
     def column(self, column: Column) -> str:
         """Return the quoted name of `column`."""
-        return self._database.quote(column.name)
+        return self.quote(column.name)
 
     def value_or_presence(self, column: Column) -> str:
         """Return an expression for the value of `column`: long text truncated, 1 for binary data."""
@@ -113,8 +125,8 @@ class Sampler:
 
 
 def is_plain_text(column: Column) -> bool:
-    """Return whether text functions apply to `column`; they do not to enumerations and UUIDs."""
-    return any(word in column.type.lower() for word in _PLAIN_TEXT)
+    """Return whether text functions apply to `column`; they do not to enumerations, UUIDs and arrays."""
+    return column.type_class == "text" and any(word in column.type.lower() for word in _PLAIN_TEXT)
 
 
 def _table(schema: str | None, name: str, *columns: str) -> Table:
@@ -234,11 +246,9 @@ def _sample_table(sampler: Sampler, table: Table, samples: _Samples, key: str, p
     if not columns:
         return
     limit = _sample_size(table)
-    expressions = ", ".join(sampler.value_or_presence(column) for column in columns)
-    result = sampler.query(f"SELECT {expressions} FROM {sampler.name(table)} LIMIT {limit}", table, limit)
-    if result is None:
+    rows, columns = _read_sample(sampler, table, columns, limit)
+    if rows is None:
         return
-    rows = result["rows"]
     is_complete = len(rows) < limit
     total = len(rows) if is_complete else (table.rows or (None if table.is_view else count_rows(sampler, table)))
     if not is_complete and total is not None:
@@ -248,7 +258,9 @@ def _sample_table(sampler: Sampler, table: Table, samples: _Samples, key: str, p
     texts: dict[Column, list[Any]] = {}
     for index, column in enumerate(columns):
         cells = [row[index] for row in rows]
+        column = _with_type_of_cells(column, cells, sampler.dialect)
         profiled_column = _profile_column(column, cells, len(rows) if is_complete else total)
+        profiled_column = profiled_column._replace(parts=_parts(sampler, table, column, cells))
         if column.name not in table.key_columns and _is_ranged(column, cells):
             if is_complete:
                 profiled_column = _with_range(profiled_column, [cell for cell in cells if cell is not None])
@@ -262,6 +274,52 @@ def _sample_table(sampler: Sampler, table: Table, samples: _Samples, key: str, p
         samples.values[key, column.name] = _texts(distinct.get(column, cells))
     all_columns = tuple(profiled_columns.get(column.name, column) for column in table.columns)
     samples.tables[key] = replace(table, columns=all_columns, rows=total)
+
+
+def _read_sample(
+    sampler: Sampler, table: Table, columns: list[Column], limit: int
+) -> tuple[list[list[Any]] | None, list[Column]]:
+    """Return up to `limit` rows of `columns`, and the columns that could be read; None if none could.
+
+    If the statement fails, each column is read in its own; the cells of a row are then not those of one row.
+    """
+
+    def read(names: list[Column]) -> list[list[Any]] | None:
+        expressions = ", ".join(sampler.value_or_presence(column) for column in names)
+        result = sampler.query(f"SELECT {expressions} FROM {sampler.name(table)} LIMIT {limit}", table, limit)
+        return result["rows"] if result else None
+
+    rows = read(columns)
+    if rows is not None or len(columns) == 1:
+        return rows, columns
+    read_alone = {column: cells for column in columns if (cells := read([column])) is not None}
+    if not read_alone:
+        return None, []
+    count = min(map(len, read_alone.values()))
+    return [[cells[at][0] for cells in read_alone.values()] for at in range(count)], list(read_alone)
+
+
+def _with_type_of_cells(column: Column, cells: list[Any], dialect: str) -> Column:
+    """Return a column of SQLite without a declared type with that of its cells, if all have one."""
+    if column.type != NO_TYPE or dialect != "sqlite":
+        return column
+    kinds = {type(cell) for cell in cells if cell is not None}
+    kind = "real" if kinds == {int, float} else CELL_TYPES.get(kinds.pop()) if len(kinds) == 1 else None
+    return column._replace(type=kind) if kind else column
+
+
+def _parts(sampler: Sampler, table: Table, column: Column, cells: list[Any]) -> tuple[str, ...]:
+    """Return what the JSON objects or arrays in `cells` contain; see `agent.schema.contents.parts_of`."""
+    if column.type_class not in ("json", "array", "text"):
+        return ()
+    present = [cell for cell in cells if cell is not None][:_PARSED_CELLS]
+    if any(isinstance(cell, str) and len(cell) == MAX_VALUE_LENGTH and cell[0] in "{[" for cell in present):
+        # The sample has the beginnings of long texts only.
+        name = sampler.column(column)
+        sql = f"SELECT SUBSTRING({name}, 1, {_PARSED_CHARS}) FROM {sampler.name(table)} WHERE {name} IS NOT NULL"
+        result = sampler.query(f"{sql} LIMIT {_LONG_CELLS}", table, _LONG_CELLS)
+        present = [row[0] for row in result["rows"]] if result else []
+    return parts_of(table, column, present)
 
 
 def is_sampled(table: Table) -> bool:

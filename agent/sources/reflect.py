@@ -7,12 +7,13 @@ from dataclasses import replace
 from sys import intern
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Enum, Inspector
+from sqlalchemy import ARRAY, Connection, Enum, Inspector
+from sqlalchemy.dialects.postgresql import DOMAIN
 from sqlalchemy.engine.default import StrCompileDialect
 from sqlalchemy.engine.reflection import ObjectKind, ObjectScope
 from sqlalchemy.exc import DBAPIError, SAWarning, SQLAlchemyError
 
-from agent.schema.catalog import Catalog, Column, ForeignKey, Table
+from agent.schema.catalog import NO_TYPE, Catalog, Column, ForeignKey, Table
 from agent.schema.inferred_keys import infer_foreign_keys
 from agent.schema.secret import mark_secrets
 from agent.sql.database import Database, driver_message
@@ -20,6 +21,7 @@ from agent.sql.system_catalogs import (
     Storage,
     TableName,
     composite_fields,
+    composite_types,
     sqlite_foreign_keys,
     storage_of,
     user_routines,
@@ -59,6 +61,7 @@ def reflect(
         default = inspector.default_schema_name or database.default_schema
         reader = _Reader(inspector, default, progress)
         tables = reader.with_storage(reader.read(_schemas_to_read(inspector, default, schemas)), database.dialect)
+        tables = reader.with_type_names(tables, database.dialect)
         if database.view_files:
             # A view over files is the only access to them, so it is treated as a table.
             sharing = database.view_files.sharing_views()
@@ -211,6 +214,23 @@ class _Reader:
             if columns[name]
         ]
 
+    def with_type_names(self, tables: dict[str, Table], dialect: str) -> dict[str, Table]:
+        """Return `tables` with the names of types that SQLAlchemy does not know, such as composite types."""
+        unknown = {key for key, table in tables.items() if any(column.type == NO_TYPE for column in table.columns)}
+        if not unknown or dialect != "postgres":
+            return tables
+        read = self.query("types of columns", composite_types, dialect)
+        names = {(schema, table, column): kind for schema, table, column, kind in read}
+        changed = {}
+        for key in unknown:
+            place = (tables[key].schema or self._default or "", tables[key].name)
+            columns = (
+                column._replace(type=names.get((*place, column.name), NO_TYPE)) if column.type == NO_TYPE else column
+                for column in tables[key].columns
+            )
+            changed[key] = replace(tables[key], columns=tuple(columns))
+        return {**tables, **changed}
+
     def _primary_keys(self, options: Any, columns: Any) -> dict[Any, tuple[str, ...]]:
         """Return the primary keys of the tables in `columns`.
 
@@ -296,19 +316,31 @@ def _display_name(schema: str | None, name: str) -> str:
 
 
 def _column(column: Any) -> Column:
-    return Column(
-        intern(str(column["name"])), intern(_type_name(column["type"])), column["nullable"], column.get("comment")
-    )
+    kind, comment = column["type"], column.get("comment")
+    if isinstance(kind, DOMAIN):
+        comment = f"{comment} (domain {kind.name})" if comment else f"domain {kind.name}"
+    return Column(intern(str(column["name"])), intern(_type_name(kind)), column["nullable"], comment)
 
 
 def _type_name(kind: Any) -> str:
+    """Return the name of a type: of a domain that of its values, of an array that of its elements with brackets."""
+    if isinstance(kind, DOMAIN):
+        return _type_name(kind.data_type)
+    if isinstance(kind, ARRAY):
+        return f"{_type_name(kind.item_type)}{'[]' * (kind.dimensions or 1)}"
     if isinstance(kind, Enum):
         return "ENUM"
+    name = type(kind).__name__
     # MariaDB reports BOOLEAN as TINYINT(1); without the width it would be a number.
-    if type(kind).__name__ == "TINYINT" and getattr(kind, "display_width", None) == 1:
+    if name == "TINYINT" and getattr(kind, "display_width", None) == 1:
         return "TINYINT(1)"
+    if name == "BIT" and getattr(kind, "length", None):
+        return f"BIT({kind.length})"
     try:
         # `str(kind)` is the same, and creates a dialect for each column.
-        return str(kind.compile(dialect=_GENERIC_DIALECT))
+        text = str(kind.compile(dialect=_GENERIC_DIALECT))
     except Exception:  # a type that only its own dialect can compile
-        return type(kind).__name__.upper()
+        text = name.upper()
+    text = text.partition(" COLLATE ")[0]
+    is_zoned = getattr(kind, "timezone", False) is True and "ZONE" not in text
+    return f"{text} WITH TIME ZONE" if is_zoned else text

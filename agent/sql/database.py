@@ -3,8 +3,9 @@
 import sqlite3
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -96,6 +97,18 @@ class Database:
     def dialect(self) -> str:
         """The SQL dialect, by its sqlglot name."""
         return self.kind.dialect
+
+    @cached_property
+    def product(self) -> str:
+        """Name of the engine for prompts: MariaDB and MySQL have one dialect, but not the same functions.
+
+        Connects to the server once if the URL does not say which it is.
+        """
+        if self.dialect != "mysql":
+            return self.dialect
+        with suppress(SourceUnreachable, SourceBusy), self.connect():
+            pass
+        return "MariaDB" if getattr(self.engine.dialect, "is_mariadb", False) else "MySQL"
 
     @property
     def default_schema(self) -> str | None:
@@ -217,6 +230,10 @@ def _server_engine(url: URL, kind: EngineKind, connect_args: Mapping[str, Any]) 
         if kind.dialect not in _CHECKS_URL:
             raise
         raise ConfigurationError("DATASPHINX_SOURCES", without_secrets(driver_message(error))) from error
+    if engine.dialect.driver == "psycopg":
+        from agent.sql.postgres_values import register
+
+        event.listen(engine, "connect", lambda connection, _: register(connection))
     set_parser_defaults(engine, kind.dialect)
     reset_on_checkin(engine, kind.dialect)
     return engine

@@ -42,8 +42,9 @@ from agent.sql.guard import parse
 from agent.sql.guard.finding import Finding
 from agent.sql.names import table_of
 from agent.sql.parameters import Value, escape, insert_markers, insert_parameters
+from agent.sql.quotients import with_quotients_as_numbers
 from agent.sql.row_rules import RowRules, restrict
-from agent.sql.rows import RowReader
+from agent.sql.rows import RowReader, conversions_of
 from agent.sql.secret_outputs import names_columns_after_secrets, reads_secrets, secret_outputs
 from agent.sql.sessions import driver_limits, enforce_time_limit, setup_statements, stop_on_server
 from agent.sql.validation import validated_sql
@@ -123,6 +124,7 @@ def execute(
             raise StatementCancelled()
         cache = database.result_cache or (step.results() if step and step.results else None)
         result, is_reused = _run_cached(sent_sql, bound, database, limits, cancellation, cache)
+        result = with_quotients_as_numbers(result, checked_sql, database.dialect)
         secret = secret_outputs(checked_sql, catalog, len(result["columns"]))
         if secret:
             result["secret"] = secret
@@ -318,7 +320,8 @@ def _run_on_server(
             options["no_parameters"], sql = False, sql.replace("%", "%%")
         with closing(connection.execution_options(**options).exec_driver_sql(sql, parameters or None)) as cursor:
             columns = [valid_text(name) for name in cursor.keys()]
-            reader = RowReader(len(columns), limits.row_limit, limits.byte_limit)
+            conversions = conversions_of(database.dialect, cursor.cursor.description if cursor.cursor else ())
+            reader = RowReader(len(columns), limits.row_limit, limits.byte_limit, conversions=conversions)
             rows = [row for chunk in reader.read(cursor.fetchmany) for row in chunk]
             if reader.truncated and database.dialect == "mysql":
                 # Closing the cursor would read all remaining rows.

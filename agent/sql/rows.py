@@ -1,7 +1,8 @@
 """Conversion of rows from a driver: JSON-safe values, column types and size limits."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+import struct
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -16,6 +17,18 @@ _SAFE_INTEGER = 2**53 - 1
 _BATCH_ROWS = 256
 _BYTES_PER_SCALAR = 16
 
+_MYSQL_TIME, _MYSQL_BIT = 11, 16
+"""Codes of types in the protocol of MySQL."""
+
+Conversion = Callable[[Any], Any]
+
+
+class Interval(str):
+    """An interval as an ISO 8601 duration."""
+
+    __slots__ = ()
+
+
 _TYPES: tuple[tuple[type | tuple[type, ...], str], ...] = (
     (bool, "boolean"),
     (int, "integer"),
@@ -24,7 +37,7 @@ _TYPES: tuple[tuple[type | tuple[type, ...], str], ...] = (
     (datetime, "datetime"),
     (date, "date"),
     (time, "time"),
-    (timedelta, "interval"),
+    ((timedelta, Interval), "interval"),
     (str, "string"),
     ((bytes, bytearray, memoryview), "bytes"),
     (UUID, "uuid"),
@@ -45,6 +58,8 @@ class RowReader:
     row_limit: int
     byte_limit: int
     truncated: bool = False
+    conversions: Mapping[int, Conversion] = field(default_factory=dict)
+    """Functions for the values of a column, by its position; see `conversions_of`."""
     types: list[str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -61,7 +76,7 @@ class RowReader:
             size = min(batch, left + 1)
             raw = fetch(size)
             chunk: list[list[Any]] = []
-            for row in raw:
+            for row in map(self._converted, raw) if self.conversions else raw:
                 values = [json_safe(value) for value in row]
                 budget -= sum(map(_size, values))
                 if not left or budget < 0:
@@ -77,6 +92,63 @@ class RowReader:
                 return
             batch = min(batch * 2, _BATCH_ROWS)
 
+    def _converted(self, row: Sequence[Any]) -> list[Any]:
+        values = list(row)
+        for at, convert in self.conversions.items():
+            if values[at] is not None:
+                values[at] = convert(values[at])
+        return values
+
+
+def conversions_of(dialect: str, description: Sequence[Any]) -> dict[int, Conversion]:
+    """Return the functions for columns whose values the driver returns in a form that is not theirs.
+
+    `description` is that of the cursor: the name, type and size of each column. On MySQL and MariaDB, BIT arrives as
+    bytes or digits, and a time as a duration; on DuckDB, a number of single precision has the digits of a double.
+    """
+    conversions: dict[int, Conversion] = {}
+    for at, (_, kind, _, size, *_) in enumerate(description):
+        if dialect == "mysql" and kind == _MYSQL_BIT:
+            conversions[at] = _bit if size == 1 else _bits
+        elif dialect == "mysql" and kind == _MYSQL_TIME:
+            conversions[at] = _clock
+        elif dialect == "duckdb" and str(kind) == "FLOAT":
+            conversions[at] = _single
+    return conversions
+
+
+def _bits(value: Any) -> Any:
+    if not isinstance(value, bytes):
+        return value
+    # Functions, such as MAX, return the number in digits.
+    return int(value) if value.isdigit() else int.from_bytes(value)
+
+
+def _bit(value: Any) -> Any:
+    return bool(_bits(value)) if isinstance(value, bytes) else value
+
+
+def _clock(value: Any) -> Any:
+    """Return a time of MySQL, which may be negative or longer than a day, as hours, minutes and seconds."""
+    if not isinstance(value, timedelta):
+        return value
+    sign, value = ("-", -value) if value < timedelta(0) else ("", value)
+    minutes, seconds = divmod(value.days * 86400 + value.seconds, 60)
+    fraction = f".{value.microseconds:06}" if value.microseconds else ""
+    return f"{sign}{minutes // 60:02}:{minutes % 60:02}:{seconds:02}{fraction}"
+
+
+def _single(value: Any) -> Any:
+    """Return the shortest number of double precision that is `value` in single precision.
+
+    >>> _single(0.8999999761581421)
+    0.9
+    """
+    if not isinstance(value, float) or not math.isfinite(value):
+        return value
+    shortest = (float(f"{value:.{digits}g}") for digits in range(6, 10))
+    return next((number for number in shortest if struct.pack("f", number) == struct.pack("f", value)), value)
+
 
 def type_of(value: Any) -> str:
     """Return the type name of a value that is not None."""
@@ -87,15 +159,15 @@ def json_safe(value: Any) -> Any:
     """Convert `value` to a form that every JSON reader represents without loss.
 
     Numbers that a double represents exactly stay numbers; larger integers and longer decimals become strings with all
-    digits. Infinities and NaN become None. Dates and times are in ISO 8601, intervals as ISO 8601 durations, bytes in
-    hexadecimal; arrays and objects keep their structure.
+    digits; infinities and NaN become "Infinity", "-Infinity" and "NaN". Dates and times are in ISO 8601, intervals as
+    ISO 8601 durations, bytes in hexadecimal; arrays and objects keep their structure.
     """
     if value is None or isinstance(value, str):
         return valid_text(value) if value else value
     if isinstance(value, int):
         return value if abs(value) <= _SAFE_INTEGER else str(value)
     if isinstance(value, float):
-        return value if math.isfinite(value) else None
+        return value if math.isfinite(value) else _not_finite(value)
     if isinstance(value, Decimal):
         return _decimal(value)
     if isinstance(value, date | datetime | time):
@@ -111,9 +183,14 @@ def json_safe(value: Any) -> Any:
     return valid_text(str(value))
 
 
-def _decimal(value: Decimal) -> int | float | str | None:
+def _not_finite(value: float | Decimal) -> str:
+    is_nan = value.is_nan() if isinstance(value, Decimal) else math.isnan(value)
+    return "NaN" if is_nan else "Infinity" if value > 0 else "-Infinity"
+
+
+def _decimal(value: Decimal) -> int | float | str:
     if not value.is_finite():
-        return None
+        return _not_finite(value)
     if value == value.to_integral_value():
         return json_safe(int(value)) if value.adjusted() < 40 else str(value)
     number = float(value)

@@ -122,6 +122,21 @@ def composite_fields(connection: Connection, dialect: str) -> frozenset[tuple[st
     return frozenset((str(column).lower(), str(field).lower()) for column, field in rows)
 
 
+_COMPOSITE_TYPES = """
+SELECT n.nspname, c.relname, a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod)
+FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND t.typnamespace <> 'pg_catalog'::regnamespace
+"""
+
+
+def composite_types(connection: Connection, dialect: str) -> frozenset[tuple[str, str, str, str]]:
+    """Return schema, table, column and the name of the type for columns of PostgreSQL's types outside pg_catalog."""
+    rows = connection.exec_driver_sql(_COMPOSITE_TYPES).fetchall() if dialect == "postgres" else []
+    return frozenset((str(schema), str(table), str(column), str(kind)) for schema, table, column, kind in rows)
+
+
 TableName = tuple[str, str]
 """Schema and name of a table."""
 

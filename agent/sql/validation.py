@@ -16,7 +16,7 @@ from sqlglot.optimizer.scope import Scope
 
 from agent.errors import StatementError, StatementRefused, StatementUnsound
 from agent.messages import Message
-from agent.schema.catalog import Catalog, ForeignKey
+from agent.schema.catalog import Catalog, Column, ForeignKey
 from agent.schema.describe import one_line
 from agent.sql.guard import sanitize
 from agent.sql.names import ColumnReference, ResolvedQuery, connected_groups, resolve, resolved_query
@@ -36,6 +36,7 @@ number.
 """
 _REFUSES_NUMBER_FOR_TEXT = {"postgres", "trino", "bigquery"}
 """Engines that also reject the comparison of a text column with a numeric literal."""
+_BOOLEANS_ARE_NUMBERS = {"mysql", "sqlite"}
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.In)
 _NUMBER_WORDS = {"nan", "inf", "infinity"}
 _DATE_WORDS = {"now", "today", "tomorrow", "yesterday", "epoch", "infinity", "allballs"}
@@ -130,7 +131,7 @@ def mismatched_comparisons(query: ResolvedQuery) -> Iterator[Remark]:
     for scope, _ in query.selects():
         for node in scope.find_all(*_COMPARISONS):
             for reference, literal in _compared_literals(node, query, scope):
-                if _is_impossible(reference.column.type_class, literal, query.dialect):
+                if _is_impossible(reference.column, literal, query.dialect):
                     literal_sql = literal.sql(dialect=query.dialect)
                     kind = reference.column.type
                     text = Message("comparison_impossible", column=str(reference), type=kind, value=literal_sql)
@@ -146,12 +147,16 @@ def _compared_literals(
     yield from ((reference, part) for reference in places[:1] for part in parts if isinstance(part, exp.Literal))
 
 
-def _is_impossible(kind: str, literal: exp.Literal, dialect: str) -> bool:
+def _is_impossible(column: Column, literal: exp.Literal, dialect: str) -> bool:
+    kind = column.type_class
     if not literal.is_string:
         return dialect in _REFUSES_NUMBER_FOR_TEXT and kind == "text"
     if _DIGIT.search(literal.name):
         return False
     word = literal.name.strip().lower().lstrip("+-")
+    if kind == "boolean" and dialect in _BOOLEANS_ARE_NUMBERS:
+        # MySQL reads any word as 0; SQLite finds it only if it is stored.
+        return literal.name not in column.examples
     is_number, is_date = kind == "number", kind in {"date", "datetime"}
     return (is_number and word not in _NUMBER_WORDS) or (is_date and word not in _DATE_WORDS)
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from agent.core.text import valid_text
 from agent.sql.read_only import open_sqlite_read_only
-from agent.sql.rows import RowReader
+from agent.sql.rows import RowReader, conversions_of
 
 _IDLE_S = 1.0
 """Idle seconds after which the DuckDB file is closed, so that other processes can write to it."""
@@ -164,7 +164,8 @@ def serve(pipe: Connection, request: dict[str, Any], duckdb_file: DuckDBFile) ->
         with open_cursor(request) as cursor:
             cursor.execute(request["sql"], request["parameters"])
             columns = [valid_text(str(column[0])) for column in cursor.description or ()]
-            reader = RowReader(len(columns), request["row_limit"], request["byte_limit"])
+            conversions = conversions_of(request["engine"], cursor.description or ())
+            reader = RowReader(len(columns), request["row_limit"], request["byte_limit"], conversions=conversions)
             for chunk in reader.read(cursor.fetchmany):
                 _send(pipe, {"rows": chunk})
         _send(pipe, {"columns": columns, "types": reader.types, "truncated": reader.truncated})

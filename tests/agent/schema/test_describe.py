@@ -175,3 +175,34 @@ def test_one_line_and_token_estimate() -> None:
     assert one_line("a\t\n b", 10) == "a b"
     assert one_line("abcdef", 4) == "abc…"
     assert estimate_tokens("x" * 35) == 11
+
+
+def line(type_name: str, *examples: str, **facts: Any) -> str:
+    column = Column("c", type_name, examples=examples, distinct=9, **facts)
+    return describe(Catalog("sqlite", {"t": Table("t", (column,))}), {"t": ["c"]}, quote).splitlines()[1].strip()
+
+
+@pytest.mark.parametrize(
+    ("type_name", "examples", "shown"),
+    [
+        ("TIMESTAMP", ("1718000000", "1720000000"), "numbers such as 1718000000, 1720000000 (seconds since 1970)"),
+        ("DATETIME", ("1718000000000",), "numbers such as 1718000000000 (milliseconds since 1970)"),
+        ("DATE", ("2460000.5",), "numbers such as 2460000.5 (Julian days)"),
+        ("DATE", ("12/31/2024", "1/2/2025"), "values such as '12/31/2024', '1/2/2025'"),
+        ("NUMERIC", ("12", "n/a", "7"), "values such as 'n/a', 12, 7"),
+        ("BOOLEAN", ("t", "f"), "values such as 't', 'f'"),
+        ("TINYINT(1)", ("1", "0"), "values such as 1, 0"),
+        ("BOOLEAN", ("True", "False"), ""),
+        ("TIME", ("10:00:00",), "values such as '10:00:00'"),
+    ],
+)
+def test_the_contents_of_a_column_are_shown_whatever_its_type(
+    type_name: str, examples: tuple[str, ...], shown: str
+) -> None:
+    assert line(type_name, *examples) == f"c {type_name}{', ' if shown else ''}{shown}"
+
+
+def test_keys_of_json_and_elements_of_arrays_are_shown() -> None:
+    assert line("TEXT", parts=("plan ('free')", "seats (1, 2)")) == "c TEXT, JSON with keys plan ('free'); seats (1, 2)"
+    assert line("JSONB", parts=("plan ('free')",)) == "c JSONB, keys plan ('free')"
+    assert line("TEXT[]", parts=("elements ('red')",)) == "c TEXT[], elements ('red')"

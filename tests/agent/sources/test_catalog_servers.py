@@ -226,3 +226,32 @@ def test_what_a_role_may_not_read_costs_it_nothing_else(reader: Source) -> None:
     assert ("locked", "word") not in catalog.values
     assert "unseen" not in repr(catalog)
     assert "'locked' is not sampled: permission_denied" in catalog.warnings
+
+
+@pytest.mark.parametrize("engine_name", [pytest.param("postgres", marks=pytest.mark.postgres)], indirect=True)
+def test_types_of_postgres_are_named_by_what_their_columns_hold(engine_name: str) -> None:
+    engine = create_engine(own(engine_name), isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        run(
+            connection,
+            "CREATE DOMAIN ward AS text",
+            "CREATE DOMAIN euro AS numeric(12, 2)",
+            "CREATE TYPE place AS (street text, zip text)",
+            "CREATE TABLE stays (ward ward, fee euro, tags text[], seen timestamptz, noted timestamp, at place)",
+            "INSERT INTO stays VALUES ('W3', 5.5, '{x,y}', now(), now(), ROW('s', '1'))",
+        )
+    source = open_url(own(engine_name))
+    columns = {column.name: column for column in source.catalog.tables["stays"].columns}
+    with engine.connect() as connection:
+        run(connection, "DROP TABLE stays", "DROP TYPE place", "DROP DOMAIN ward", "DROP DOMAIN euro")
+    engine.dispose()
+    assert {name: column.type for name, column in columns.items()} == {
+        "ward": "TEXT",
+        "fee": "NUMERIC(12, 2)",
+        "tags": "TEXT[]",
+        "seen": "TIMESTAMP WITH TIME ZONE",
+        "noted": "TIMESTAMP",
+        "at": "place",
+    }
+    assert columns["ward"].comment == "domain ward"
+    assert columns["fee"].minimum == "5.5" and columns["tags"].parts == ("elements ('x', 'y')",)

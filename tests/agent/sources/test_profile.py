@@ -1,5 +1,6 @@
 """Profiles of tables and columns from samples."""
 
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.schema.catalog import Catalog, Column
+from agent.sources.cache import fingerprint
 from agent.sources.profile import estimate_distinct, profile
 from agent.sources.reflect import reflect
 from agent.sql.database import Database
@@ -161,3 +163,37 @@ def test_ranges_cover_only_permitted_rows(tmp_path: Path, count: int) -> None:
     ):
         access = RowAccess(RowRules({"things": rule}, "sqlite", catalog), {})
         assert ranges(profile(database, catalog, access=access, budget_s=3.0)) == expected
+
+
+def test_untyped_columns_have_the_type_of_their_cells(tmp_path: Path) -> None:
+    path = make_table(tmp_path, "id INTEGER, code, price, mixed", [(1, "a", 1, "x"), (2, "b", 2.5, 3)])
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE VIEW net AS SELECT id, price * 0.5 AS half FROM things")
+    catalog = read(path)
+    assert [column(catalog, name).type for name in ("id", "code", "price", "mixed")] == [
+        "INTEGER", "text", "real", "NULL",
+    ]  # fmt: skip
+    assert column(catalog, "half", "net").type == "real"
+    assert fingerprint(catalog) == fingerprint(reflect(Database(url(path))))
+
+
+def test_the_columns_of_a_table_are_sampled_alone_if_one_cannot_be_read(tmp_path: Path) -> None:
+    path = make_table(tmp_path, "id INTEGER, word TEXT", [(1, "yes"), (2, "no")])
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE VIEW broken AS SELECT id, word, json_extract(word, '$.a') AS part FROM things")
+    catalog = read(path)
+    assert column(catalog, "word", "broken").examples == ("yes", "no")
+    assert column(catalog, "part", "broken").null_share is None
+
+
+def test_names_that_need_quotes_are_sampled(tmp_path: Path) -> None:
+    names = ("select", "a b", "50%", "x:y", "q?", "Größe", 'say "hi"', "$1")
+    quoted = ", ".join('"{}" TEXT'.format(name.replace('"', '""')) for name in names)
+    catalog = read(make_table(tmp_path, quoted, [tuple("v" for _ in names)]))
+    assert [column(catalog, name).examples for name in names] == [("v",)] * len(names)
+
+
+def test_long_json_in_text_is_read_to_its_end(tmp_path: Path) -> None:
+    document = json.dumps({"note": "x" * 500, "plan": "free"})
+    catalog = read(make_table(tmp_path, "id INTEGER, props TEXT", [(1, document)]))
+    assert column(catalog, "props").parts == ("note", "plan ('free')")

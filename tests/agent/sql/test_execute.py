@@ -201,8 +201,9 @@ def test_a_password_is_never_shown() -> None:
     [
         (Decimal("2.50"), 2.5),
         (Decimal("1E+2"), 100),
-        (Decimal("NaN"), None),
-        (float("inf"), None),
+        (Decimal("NaN"), "NaN"),
+        (Decimal("Infinity"), "Infinity"),
+        (float("-inf"), "-Infinity"),
         (True, True),
         (2**53 - 1, 2**53 - 1),
         (2**63, "9223372036854775808"),

@@ -98,7 +98,7 @@ def test_duckdb_types(workers: Workers, duckdb: DatabaseFile) -> None:
     types = "integer decimal float date datetime array json bytes interval boolean null time"
     assert rows["types"] == types.split()
     (row,) = rows["rows"]
-    assert row[:4] == ["9007199254740993", 1.5, None, "2024-02-29"]
+    assert row[:4] == ["9007199254740993", 1.5, "NaN", "2024-02-29"]
     assert row[4] in {"2024-02-29T10:00:00+00:00", "2024-02-29T12:00:00+02:00"}
     assert row[5:] == [[1, 2], {"a": 1}, "6162", "P3D", True, None, "12:30:00"]
 

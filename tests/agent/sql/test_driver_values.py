@@ -1,0 +1,127 @@
+"""Values that drivers lose or mistake: they arrive as the engine has them, on every engine."""
+
+from decimal import Decimal
+from pathlib import Path
+
+from agent.answers.outputs import compose_answer
+from agent.answers.text import format_cell, format_value
+from agent.sources.source import Source
+from agent.sql.quotients import with_quotients_as_numbers
+from agent.sql.summary import summarize_query
+from agent.types import Result
+from tests.agent.sql.engines import over
+from tests.cases import all_cases
+from tests.databases import make_table, open_url, url
+
+
+def value(source: Source, expression: str) -> object:
+    return source.execute(f"SELECT {expression} AS v")["rows"][0][0]
+
+
+POSTGRES = [
+    ("DATE 'infinity'", "infinity"),
+    ("TIMESTAMP '-infinity'", "-infinity"),
+    ("DATE '20000-01-31'", "20000-01-31"),
+    ("DATE '0044-03-15 BC'", "0044-03-15 BC"),
+    ("TIMESTAMP '2024-02-29 10:00'", "2024-02-29T10:00:00"),
+    ("TIME '24:00:00'", "24:00:00"),
+    ("INTERVAL '1 year 2 months -3 days 04:05:06.5'", "P1Y2M-3DT4H5M6.5S"),
+    ("INTERVAL '-1 hour'", "PT-1H"),
+    ("INTERVAL '0'", "P0D"),
+    ("CAST('NaN' AS DOUBLE PRECISION)", "NaN"),
+    ("CAST('Infinity' AS NUMERIC)", "Infinity"),
+    ("CAST(0.9 AS REAL)", 0.9),
+    ('CAST(\'{"a": 12345678901234567890.5, "b": 0.5}\' AS JSONB)', {"a": "12345678901234567890.5", "b": 0.5}),
+    ("CAST(10 AS NUMERIC(12, 4)) / 3", 3.3333333333333335),
+    ("CAST('1.234567890123456789' AS NUMERIC(38, 18))", "1.234567890123456789"),
+    ("SUM(CAST('123456789012345678.12' AS NUMERIC(20, 2)))", "123456789012345678.12"),
+]
+
+
+@over(["postgres"])
+def test_values_of_postgres(source: Source) -> None:
+    assert [value(source, expression) for expression, _ in POSTGRES] == [expected for _, expected in POSTGRES]
+    result = source.execute("SELECT INTERVAL '1 month' AS a, DATE '2024-02-29' AS b")
+    assert result["types"] == ["interval", "date"]
+
+
+@over(["mysql"])
+def test_values_of_mysql(source: Source) -> None:
+    expected = {
+        "SEC_TO_TIME(3600 * 30)": "30:00:00",
+        "TIMEDIFF('10:00:00', '20:30:05')": "-10:30:05",
+        "CAST('00:00:01.5' AS TIME(1))": "00:00:01.500000",
+    }
+    assert {expression: value(source, expression) for expression in expected} == expected
+
+
+@over(["mysql"])
+def test_bits_are_booleans_and_numbers(engine: object, source: Source) -> None:
+    admin = engine.admin  # type: ignore[attr-defined]
+    admin("DROP TABLE IF EXISTS sphinx_bits")
+    admin("CREATE TABLE sphinx_bits (id INT PRIMARY KEY, flag BIT(1), flags BIT(10), yes TINYINT(1))")
+    admin("INSERT INTO sphinx_bits VALUES (1, b'1', b'1000000001', 1), (2, b'0', b'11', 0)")
+    try:
+        reopened = open_url(engine.url)  # type: ignore[attr-defined]
+        rows = reopened.execute("SELECT flag, flags FROM sphinx_bits ORDER BY id")["rows"]
+        assert rows == [[True, 513], [False, 3]]
+        assert reopened.execute("SELECT MAX(flag) AS a, MIN(flags) AS b FROM sphinx_bits")["rows"] == [[True, 3]]
+        warnings = reopened.warnings_about("SELECT id FROM sphinx_bits WHERE flag = 'yes'")
+        assert any("sphinx_bits.flag" in warning and "'yes'" in warning for warning in warnings)
+        assert not reopened.warnings_about("SELECT id FROM sphinx_bits WHERE flag = 1")
+        reopened.database.engine.dispose()
+    finally:
+        admin("DROP TABLE sphinx_bits")
+
+
+@over(["duckdb"])
+def test_values_of_duckdb(source: Source) -> None:
+    assert value(source, "CAST(0.9 AS FLOAT)") == 0.9
+    assert value(source, "CAST(0.9 AS DOUBLE)") == 0.9
+    assert value(source, "CAST(16777217 AS FLOAT)") == 16777216
+    assert value(source, "CAST('-inf' AS DOUBLE)") == "-Infinity"
+    assert value(source, "CAST('12345678901234567890.123' AS DECIMAL(38, 3))") == "12345678901234567890.123"
+
+
+def test_infinity_of_sqlite(tmp_path: Path) -> None:
+    import sqlite3
+
+    path = tmp_path / "numbers.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE numbers (n REAL)")
+        connection.execute("INSERT INTO numbers VALUES (9e999), (1.5)")
+    assert open_url(f"sqlite:///{path}").execute("SELECT n FROM numbers ORDER BY n")["rows"] == [[1.5], ["Infinity"]]
+
+
+QUOTIENTS = [
+    ("SELECT a / b AS q FROM t", "13.3333333333333333", 13.333333333333334),
+    ("SELECT AVG(a) AS q FROM t", "13.3333333333333333", 13.333333333333334),
+    ("SELECT q FROM (SELECT a / b AS q FROM t) AS s", "13.3333333333333333", 13.333333333333334),
+    ("SELECT a / b AS q FROM t", "6172839450617283945.0625", "6172839450617283945.0625"),
+    ("SELECT SUM(a) AS q FROM t", "13.3333333333333333", "13.3333333333333333"),
+]
+
+
+@all_cases("sql, cell, expected", QUOTIENTS)
+def test_only_decimals_of_divisions_become_numbers(sql: str, cell: str, expected: object) -> None:
+    result = Result(columns=["q"], types=["decimal"], rows=[[cell], [None], [2]], truncated=False)
+    assert with_quotients_as_numbers(result, sql, "postgres")["rows"] == [[expected], [None], [2]]
+
+
+def test_numbers_and_booleans_are_shown_as_they_are_stored() -> None:
+    assert format_value(12345678901234.56, "en") == "12,345,678,901,234.56"
+    assert [format_cell(flag, language) for flag in (True, False) for language in ("en", "de")] == [  # type: ignore[arg-type]
+        "yes", "ja", "no", "nein",
+    ]  # fmt: skip
+    assert Decimal(format_cell(0.30000000000000004, "en")) == Decimal("0.3")
+
+
+def test_a_boolean_that_names_a_row_is_a_word(tmp_path: Path) -> None:
+    path = make_table(tmp_path, "id INTEGER, ok INTEGER", [(1, 0), (2, 1), (3, 1)])
+    sql = "SELECT ok, COUNT(*) AS n FROM things GROUP BY ok"
+    summary = summarize_query(sql, open_url(url(path)).catalog)
+    result = Result(columns=["ok", "n"], types=["boolean", "integer"], rows=[[False, 1], [True, 2]], truncated=False)
+    output = compose_answer(
+        "Things by ok", {"result": result}, None, max_rows=10, requested=None, sql=sql, summary=summary
+    )
+    assert "True" not in output["answer"] and "ok yes" in output["answer"]
