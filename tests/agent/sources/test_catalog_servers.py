@@ -247,7 +247,7 @@ def test_types_of_postgres_are_named_by_what_their_columns_hold(engine_name: str
     engine.dispose()
     assert {name: column.type for name, column in columns.items()} == {
         "ward": "TEXT",
-        "fee": "NUMERIC(12, 2)",
+        "fee": "NUMERIC",
         "tags": "TEXT[]",
         "seen": "TIMESTAMP WITH TIME ZONE",
         "noted": "TIMESTAMP",
