@@ -4,6 +4,8 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase, translate
+from functools import lru_cache
+from types import MappingProxyType
 
 from agent.schema.catalog import Catalog, Table
 
@@ -48,59 +50,82 @@ def unmatched_patterns(patterns: Iterable[str], catalog: Catalog) -> list[str]:
 
 
 def mark_secrets(
-    tables: Mapping[str, Table], patterns: Sequence[str], definitions: Mapping[str, str | None]
+    tables: Mapping[str, Table],
+    patterns: Sequence[str],
+    definitions: Mapping[str, str | None],
+    expressions: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
+    dialect: str = "",
 ) -> dict[str, Table]:
     """Return `tables` with `secret` set on all secret columns.
 
-    A column is also secret if its foreign key refers to a secret column. All columns of a view are secret if it reads a
-    table with secret columns and its definition names one of them or selects all columns, or is not readable.
-    `definitions` contains the text of each view by its key.
+    A column is also secret if it may show values of one: its foreign key refers to a secret column, it has the name of
+    a secret column in a parent or child of its table, or its expression names one. Columns of tables that share rows
+    with unknown tables are secret if any table has a secret column of that name. All columns of a view, and of a table
+    with a definition, are secret if the definition is not readable, or names a table with secret columns and one of
+    these, all columns or the whole row. `definitions` contains these texts by table, and `expressions` those of
+    generated columns and defaults.
     """
-    result = {key: _mark_matches(table, patterns) for key, table in tables.items()}
-    while references := _mark_references(result):
-        result |= references
-    views = {key: definitions.get(key) for key, table in tables.items() if table.is_view}
-    changed = True
-    while changed:
-        secret_tables = [table for table in result.values() if any(column.secret for column in table.columns)]
-        exposing_views = [key for key, text in views.items() if any(_exposes(text, table) for table in secret_tables)]
-        changed = bool(exposing_views)
-        for key in exposing_views:
-            columns = tuple(column._replace(secret=True) for column in result[key].columns)
-            result[key] = replace(result[key], columns=columns)
-            del views[key]
-    return result
-
-
-def _mark_matches(table: Table, patterns: Sequence[str]) -> Table:
-    secret_columns = {column.name for column in table.columns if is_secret(table, column.name, patterns)}
-    if not secret_columns:
-        return table
-    columns = tuple(column._replace(secret=column.name in secret_columns) for column in table.columns)
-    return replace(table, columns=columns)
-
-
-def _mark_references(tables: Mapping[str, Table]) -> dict[str, Table]:
-    """Return the tables with unmarked columns that refer to a secret column, with these columns marked."""
-    secret_columns = {(key, column.name) for key, table in tables.items() for column in table.columns if column.secret}
-    references: dict[str, set[str]] = {}
-    for key, table in tables.items():
-        for foreign_key in table.foreign_keys:
-            for column, target in zip(foreign_key.columns, foreign_key.target_columns, strict=False):
-                if (foreign_key.target, target) in secret_columns and (key, column) not in secret_columns:
-                    references.setdefault(key, set()).add(column)
-    return {
-        key: replace(
-            tables[key], columns=tuple(c._replace(secret=c.secret or c.name in names) for c in tables[key].columns)
-        )
-        for key, names in references.items()
+    secret = {
+        key: {name for name in table.column_names if is_secret(table, name, patterns)} for key, table in tables.items()
     }
+    unknown = [key for key, table in tables.items() if table.shares_rows and key not in definitions]
+    described = {key: definitions.get(key) for key, table in tables.items() if table.is_view or key in definitions}
+    count = -1
+    while count != (count := sum(map(len, secret.values()))):
+        for key, table in tables.items():
+            for reference in table.foreign_keys:
+                pairs = zip(reference.columns, reference.target_columns, strict=False)
+                secret[key] |= {name for name, target in pairs if target in secret.get(reference.target, ())}
+            for parent in table.parents:
+                shared = _folded(secret[key] | secret.get(parent, set()))
+                for relative in {key, parent} & tables.keys():
+                    secret[relative] |= {name for name in tables[relative].column_names if name.lower() in shared}
+            secret[key] |= {name for name, text in expressions.get(key, {}).items() if _names_any(text, secret[key])}
+        everywhere = _folded(name for names in secret.values() for name in names)
+        for key in unknown:
+            secret[key] |= {name for name in tables[key].column_names if name.lower() in everywhere}
+        for key, text in described.items():
+            others = ((tables[other], names) for other, names in secret.items() if names and other != key)
+            if any(_exposes(text, other, names, dialect) for other, names in others):
+                secret[key] = set(tables[key].column_names)
+    return {key: _marked(table, secret[key]) for key, table in tables.items()}
 
 
-def _exposes(definition: str | None, table: Table) -> bool:
+def _marked(table: Table, names: Collection[str]) -> Table:
+    if not names:
+        return table
+    return replace(table, columns=tuple(column._replace(secret=column.name in names) for column in table.columns))
+
+
+def _folded(names: Iterable[str]) -> set[str]:
+    return {name.lower() for name in names}
+
+
+def _names_any(text: str, names: Iterable[str]) -> bool:
+    return any(name.lower() in text.lower() for name in names)
+
+
+def _exposes(definition: str | None, table: Table, secret: Collection[str], dialect: str) -> bool:
     if definition is None:
         return True
-    text = definition.lower()
-    if table.name.lower() not in text:
+    if not _names_any(definition, [table.name]):
         return False
-    return "*" in text or any(column.secret and column.name.lower() in text for column in table.columns)
+    return "*" in definition or _names_any(definition, secret) or _reads_rows(definition, dialect)
+
+
+@lru_cache(maxsize=1024)
+def _reads_rows(definition: str, dialect: str) -> bool:
+    """Return whether `definition` may use a whole row as a value, such as `to_json(c)`; True if it is no query."""
+    from sqlglot import exp, parse_one
+    from sqlglot.errors import SqlglotError
+
+    try:
+        tree = parse_one(definition, dialect=dialect)
+    except (SqlglotError, RecursionError, ValueError):
+        return True
+    if tree.find(exp.Select) is None:
+        return True
+    sources = _folded(node.alias_or_name for node in tree.find_all(exp.Table, exp.Subquery, exp.CTE, exp.Lateral))
+    return any(not column.table and column.name.lower() in sources for column in tree.find_all(exp.Column)) or any(
+        tree.find_all(exp.TableColumn)
+    )

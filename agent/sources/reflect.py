@@ -13,7 +13,7 @@ from sqlalchemy.engine.default import StrCompileDialect
 from sqlalchemy.engine.reflection import ObjectKind, ObjectScope
 from sqlalchemy.exc import DBAPIError, SAWarning, SQLAlchemyError
 
-from agent.schema.catalog import NO_TYPE, Catalog, Column, ForeignKey, Table
+from agent.schema.catalog import NO_TYPE, Catalog, Column, ForeignKey, FullName, Table
 from agent.schema.inferred_keys import infer_foreign_keys
 from agent.schema.secret import mark_secrets
 from agent.sql.database import Database, driver_message
@@ -71,7 +71,7 @@ def reflect(
         definitions = reader.definitions(tables)
         routines = reader.query("user-defined functions", user_routines, database.dialect)
         fields = reader.query("composite types", composite_fields, database.dialect)
-    tables = mark_secrets(tables, secret_columns, definitions)
+    tables = mark_secrets(tables, secret_columns, definitions, reader.expressions, database.dialect)
     return Catalog(
         database.dialect,
         infer_foreign_keys(dict(sorted(tables.items()))),
@@ -98,6 +98,9 @@ class _Reader:
 
     def __init__(self, inspector: Inspector, default: str | None, progress: Progress | None) -> None:
         self.warnings: list[str] = []
+        self.expressions: dict[str, dict[str, str]] = {}
+        """The expressions of generated columns and defaults, by table and column."""
+        self._shared_definitions: dict[str, str] = {}
         self._inspector = inspector
         self._progress = progress or (lambda done, total: None)
         self._default = default
@@ -133,6 +136,7 @@ class _Reader:
             names[name]: tuple(_catalog_parents(name, names, storage)) for name in storage.parents if name in names
         }
         shared = {names[name] for name in storage.shared if name in names}
+        self._shared_definitions = {names[name]: text for name, text in storage.definitions.items() if name in names}
         changed = {key: replace(tables[key], parents=keys) for key, keys in parents.items()}
         changed |= {key: replace(changed.get(key, tables[key]), shares_rows=True) for key in shared}
         computed = _tables_with_computed_columns(names, {**tables, **changed}, storage)
@@ -140,8 +144,8 @@ class _Reader:
         return {**tables, **changed}
 
     def definitions(self, tables: dict[str, Table]) -> dict[str, str | None]:
-        """Return the text of each view; None if it cannot be read."""
-        definitions: dict[str, str | None] = {}
+        """Return the text of each view, None if it cannot be read, and of the other tables whose text is known."""
+        definitions: dict[str, str | None] = {**self._shared_definitions}
         for key, table in tables.items():
             if table.is_view:
                 try:
@@ -199,6 +203,8 @@ class _Reader:
         primary = self._primary_keys(options, columns)
         foreign = self._foreign_keys(options)
         comments = self._comments(options)
+        for name in columns:
+            self.expressions[FullName(schema, name[1]).key] = _expressions(columns[name])
         return [
             Table(
                 name=intern(str(name[1])),
@@ -320,6 +326,15 @@ def _column(column: Any) -> Column:
     if isinstance(kind, DOMAIN):
         comment = f"{comment} (domain {kind.name})" if comment else f"domain {kind.name}"
     return Column(intern(str(column["name"])), intern(_type_name(kind)), column["nullable"], comment)
+
+
+def _expressions(columns: Sequence[Any]) -> dict[str, str]:
+    """Return the expressions of generated columns, and defaults: ClickHouse and DuckDB report the former as these."""
+    texts = {
+        str(column["name"]): (column.get("computed") or {}).get("sqltext") or column.get("default")
+        for column in columns
+    }
+    return {name: str(text) for name, text in texts.items() if text}
 
 
 def _type_name(kind: Any) -> str:

@@ -151,6 +151,8 @@ class Storage:
     """Tables that may show rows of any other table."""
     computed: frozenset[TableName] = frozenset()
     """Tables that may have generated columns; only for DuckDB, whose SQLAlchemy dialect does not report them."""
+    definitions: Mapping[TableName, str] = field(default_factory=dict)
+    """Texts that name the tables whose rows a table in `shared` may show, where the engine has them."""
 
 
 def sqlite_foreign_keys(connection: Connection, tables: Sequence[str]) -> dict[tuple[None, str], list[dict[str, Any]]]:
@@ -206,20 +208,26 @@ def _sqlite(connection: Connection, default: str) -> Storage:
     tables = {str(name): str(sql or "") for name, sql in connection.exec_driver_sql(_SQLITE)}
     virtual = [name for name, sql in tables.items() if re.match(r"\s*CREATE\s+VIRTUAL\b", sql, re.IGNORECASE)]
     # A virtual table stores its rows in shadow tables, whose names begin with its name and an underscore.
-    prefixes = tuple(f"{name}_".lower() for name in virtual)
-    shadows = [name for name in tables if name.lower().startswith(prefixes)] if prefixes else []
-    return Storage(shared=frozenset((default, name) for name in (*virtual, *shadows)))
+    definitions = {
+        (default, name): tables[owner]
+        for owner in virtual
+        for name in tables
+        if name == owner or name.lower().startswith(f"{owner}_".lower())
+    }
+    return Storage(shared=frozenset(definitions), definitions=definitions)
 
 
 def _clickhouse(connection: Connection) -> Storage:
-    shared = set()
+    shared, definitions = set(), {}
     for schema, name, engine, query in connection.exec_driver_sql(_CLICKHOUSE):
         if not (engine.endswith("MergeTree") or engine in _CLICKHOUSE_LOCAL_ENGINES) or name.startswith(".inner"):
             shared.add((schema, name))
         target = _CLICKHOUSE_TARGET.search(query) if engine == "MaterializedView" else None
         if target:
-            shared.add((target[1].strip("`"), target[2].strip("`")))
-    return Storage(shared=frozenset(shared))
+            shown = target[1].strip("`"), target[2].strip("`")
+            shared.add(shown)
+            definitions[shown] = query
+    return Storage(shared=frozenset(shared), definitions=definitions)
 
 
 def _duckdb(connection: Connection) -> Storage:

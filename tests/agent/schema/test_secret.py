@@ -13,7 +13,10 @@ import pytest
 from agent.schema.catalog import Column, Table
 from agent.schema.describe import describe
 from agent.schema.secret import is_secret, mark_secrets
+from agent.sources.reflect import reflect
 from agent.sources.source import Source
+from agent.sql.database import Database
+from tests.agent.sql.engines import ENGINES
 from tests.cases import all_cases
 from tests.databases import make_database, open_url, url
 
@@ -25,7 +28,27 @@ STATEMENTS = (
     "CREATE VIEW addresses AS SELECT lower(email) AS contact FROM customers",
     "CREATE VIEW addresses_again AS SELECT contact AS line FROM addresses",
     "CREATE VIEW nicks AS SELECT nick FROM customers",
+    "CREATE VIRTUAL TABLE found USING fts5(email, nick)",
+    f"INSERT INTO found VALUES ('{SECRET}@example.org', 'anna')",
+    "CREATE VIRTUAL TABLE words USING fts5vocab('found', 'row')",
+    "CREATE TABLE shown (id INTEGER, email TEXT, line TEXT GENERATED ALWAYS AS (upper(email)) STORED)",
+    f"INSERT INTO shown (id, email) VALUES (1, '{SECRET}@example.org')",
 )
+PEOPLE = {
+    "duckdb": (
+        "CREATE TABLE sphinx_people (id INT, email VARCHAR, upper_email VARCHAR GENERATED ALWAYS AS (upper(email)))",
+        "CREATE VIEW sphinx_rows AS SELECT to_json(sphinx_people) AS r FROM sphinx_people",
+    ),
+    "postgres": (
+        "CREATE TABLE sphinx_people (id INT, email TEXT, upper_email TEXT GENERATED ALWAYS AS (upper(email)) STORED)",
+        "CREATE VIEW sphinx_rows AS SELECT p AS r FROM sphinx_people p",
+    ),
+    "clickhouse": (
+        "CREATE TABLE sphinx_people (id Int64, email String, upper_email String MATERIALIZED upper(email))"
+        " ENGINE = MergeTree ORDER BY id",
+        "CREATE VIEW sphinx_rows AS SELECT lower(email) AS r FROM sphinx_people",
+    ),
+}
 
 
 @all_cases(
@@ -85,7 +108,8 @@ def test_a_view_that_cannot_be_read_is_secret_where_anything_is() -> None:
 @pytest.fixture
 def source(tmp_path: Path) -> Source:
     database = make_database(tmp_path, *STATEMENTS)
-    return open_url(url(database), cache_dir=tmp_path / "cache", secret_columns=["customers.email"])
+    patterns = ["customers.email", "found.email", "shown.email"]
+    return open_url(url(database), cache_dir=tmp_path / "cache", secret_columns=patterns)
 
 
 def contents(path: Path) -> Iterator[bytes]:
@@ -130,11 +154,70 @@ def test_a_secret_is_never_even_selected(tmp_path: Path, monkeypatch: pytest.Mon
     run = profile.execute
     monkeypatch.setattr(profile, "execute", lambda sql, *rest, **named: asked.append(sql) or run(sql, *rest, **named))
     path = make_database(tmp_path, *STATEMENTS)
-    source = open_url(url(path), secret_columns=["customers.email"])
+    source = open_url(url(path), secret_columns=["*.email"])
     assert source.values.find("anna")
     source.close()
     assert any("nick" in sql for sql in asked)
     assert not any(word in sql for sql in asked for word in ("email", "password", "everyone", "addresses"))
+
+
+@pytest.mark.parametrize(
+    ("dialect", "definition", "is_shown"),
+    [
+        ("duckdb", "CREATE VIEW v AS SELECT to_json(c) AS j FROM clients AS c", True),
+        ("duckdb", "CREATE VIEW v AS SELECT c AS r FROM clients c", True),
+        ("duckdb", "CREATE VIEW v AS SELECT clients AS r FROM main.clients", True),
+        ("postgres", "SELECT ROW(c.*)::text AS r FROM clients c", True),
+        ("postgres", "SELECT r FROM (SELECT id, nick FROM clients) AS r", True),
+        ("clickhouse", "CREATE MATERIALIZED VIEW d.v TO d.t AS SELECT lower(email) AS e FROM d.clients", True),
+        ("sqlite", "CREATE VIRTUAL TABLE v USING fts5vocab('clients', 'row')", True),
+        ("duckdb", "CREATE VIEW v AS SELECT c.nick FROM clients AS c", False),
+        ("postgres", "SELECT c.id, count(c.nick) AS n FROM clients c GROUP BY c.id", False),
+        ("mysql", "select `c`.`nick` AS `nick` from `d`.`clients` `c`", False),
+    ],
+)
+def test_a_view_of_a_secret_column_or_of_whole_rows_is_secret(dialect: str, definition: str, is_shown: bool) -> None:
+    tables = {
+        "clients": Table("clients", tuple(Column(name, "TEXT") for name in ("id", "nick", "email"))),
+        "v": Table("v", (Column("j", "TEXT"),), is_view=True),
+    }
+
+    marked = mark_secrets(tables, ["clients.email"], {"v": definition}, dialect=dialect)
+
+    assert marked["v"].columns[0].secret is is_shown
+
+
+def test_relatives_of_a_table_have_its_secret_columns() -> None:
+    columns = (Column("id", "INT"), Column("email", "TEXT"))
+    tables = {
+        "all": Table("all", columns),
+        "part": Table("part", columns, parents=("all",)),
+        "sub": Table("sub", columns, parents=("part",)),
+        "child": Table("child", (*columns, Column("note", "TEXT")), parents=("all",)),
+        "merged": Table("merged", columns, shares_rows=True),
+        "other": Table("other", columns),
+    }
+
+    for pattern in ("all.email", "sub.email"):
+        marked = mark_secrets(tables, [pattern], {})
+        secret = {key: [column.name for column in table.columns if column.secret] for key, table in marked.items()}
+        assert secret == {key: ["email"] if key != "other" else [] for key in tables}
+
+
+@pytest.mark.parametrize(
+    "name", ["duckdb", *(pytest.param(name, marks=getattr(pytest.mark, name)) for name in ("postgres", "clickhouse"))]
+)
+def test_generated_columns_and_views_of_an_engine_are_secret(name: str, tmp_path: Path) -> None:
+    with ENGINES[name](tmp_path) as engine:
+        for statement in ("DROP VIEW IF EXISTS sphinx_rows", "DROP TABLE IF EXISTS sphinx_people", *PEOPLE[name]):
+            engine.admin(statement)
+        catalog = reflect(Database(engine.url), secret_columns=["sphinx_people.email"])
+        for statement in ("DROP VIEW sphinx_rows", "DROP TABLE sphinx_people"):
+            engine.admin(statement)
+
+    tables = {table.name: table for table in catalog.tables.values() if table.name in {"sphinx_people", "sphinx_rows"}}
+    secret = {key: {column.name for column in table.columns if column.secret} for key, table in tables.items()}
+    assert secret == {"sphinx_people": {"email", "upper_email"}, "sphinx_rows": {"r"}}
 
 
 def test_what_becomes_secret_leaves_the_cache(tmp_path: Path) -> None:
