@@ -14,7 +14,7 @@ from agent.errors import SqlNotGenerated
 from agent.generation.definitions import applied_definitions, defined_conditions, unused_definitions
 from agent.generation.effort import effort_of
 from agent.generation.verified import verification_text
-from agent.messages import Message, language_of, render
+from agent.messages import CONVENTIONS, Message, language_of, render
 from agent.record.step import assume, note
 from agent.run_events import LOGGED_ANSWER
 from agent.services import Services
@@ -53,9 +53,7 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         instructions=source.instructions,
     )
     meanings = code_meanings(sql, result, source.catalog, language)
-    if meanings:
-        output["answer"] += f"\n\n{meanings}"
-        output[LOGGED_ANSWER] += f"\n\n{meanings}"
+    _append(output, meanings)
     confidence, threshold = None, 0.0
     if roles:
         if roles.caveat:
@@ -75,6 +73,8 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     assumptions = assumptions_of(
         state.get("assumptions") or (), ambiguities, clarifications, sql, source.catalog, language
     )
+    findings, notes = source.findings_about(sql)
+    assumptions = [*assumptions, *(one.in_language(language) for one in notes)]
     for assumption in assumptions:
         assume(assumption)
     departed = [] if verified else unused_definitions(state, source, sql)
@@ -82,13 +82,12 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         assume(render("definition_departed", language, names=", ".join(departed)))
         assumptions = [*assumptions, render("definition_departed", language, names=", ".join(departed))]
     if assumptions:
-        text = f"\n\n{render('assumed', language, assumptions=assumptions)}"
-        output["answer"] += text
-        output[LOGGED_ANSWER] += text
-    if verified:
-        text = f"\n\n{verification_text(verified, language)}"
-        output["answer"] += text
-        output[LOGGED_ANSWER] += text
+        _append(output, render("assumed", language, assumptions=assumptions))
+    if findings:
+        told = CONVENTIONS[language].semicolon.join(one.in_language(language) for one in findings)
+        _append(output, render("findings_remain", language, findings=told))
+        note(render("findings_remain", language, findings=told))
+    _append(output, verification_text(verified, language) if verified else "")
     output = with_confidence(output, confidence, threshold)
     turns = list(state.get("turns") or ())
     if forms or state.get("feedback") is not None:
@@ -113,6 +112,13 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     chosen = sql == state.get("chosen_sql")
     output |= {"definitions": definitions, "checked": checked, "chosen": chosen, "verified": verified}
     return {**output, "turns": [*turns, turn][-services.settings.memory_size :]}
+
+
+def _append(output: dict[str, Any], paragraph: str) -> None:
+    """Add `paragraph` to the text of `output`, unless it is empty."""
+    text = f"\n\n{paragraph}" if paragraph else ""
+    output["answer"] += text
+    output[LOGGED_ANSWER] += text
 
 
 def _output_without_rows(state: State) -> dict[str, Any]:

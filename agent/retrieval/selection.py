@@ -12,6 +12,7 @@ from agent.retrieval.linked_values import linked_values
 from agent.retrieval.value_index import ValueIndex
 from agent.schema.catalog import Catalog
 from agent.schema.words import content_words, words
+from agent.sql.meaning import deletion_marks
 
 _WHOLE_TABLES, _WHOLE_COLUMNS = 10, 80
 """Limits up to which a schema is selected whole."""
@@ -59,7 +60,8 @@ def select_tables(question: str, source: Linkable, attempt: int = 1) -> list[str
 def select_columns(question: str, source: Linkable, tables: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     """Return at most 16 columns of each of `tables`, in the table's order.
 
-    Priority: keys, columns that share a word with the question, columns that store a value named in it, others.
+    Priority: keys, columns that mark rows as deleted, columns that share a word with the question, columns that store a
+    value named in it, others.
     """
     wide_tables = {key: columns for key, columns in tables.items() if len(columns) > _MAX_COLUMNS}
     links = linked_values(question, source.values, wide_tables) if wide_tables else []
@@ -67,7 +69,8 @@ def select_columns(question: str, source: Linkable, tables: Mapping[str, Sequenc
 
     def by_priority(key: str, columns: Sequence[str]) -> Iterable[str]:
         table = source.catalog.tables.get(key)
-        yield from (name for name in table.key_columns if name in columns) if table else ()
+        marks = [mark.name for mark in deletion_marks(table, source.catalog.values)] if table else []
+        yield from (name for name in [*table.key_columns, *marks] if name in columns) if table else ()
         yield from (name for name in columns if words(name) & question_words)
         yield from (link.column for link in links if link.table == key)
         yield from columns

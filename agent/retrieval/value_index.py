@@ -201,6 +201,16 @@ class ValueIndex:
             values += self._similar_in_column(table, column, normal_form(literal))
         return list(dict.fromkeys(values))[:limit]
 
+    def spellings(self, table: str, column: str, literal: str) -> list[str]:
+        """Return the values of the column, other than `literal`, that differ from it in case, blanks and accents."""
+        words = literal.split()
+        return [
+            match.value
+            for match in self.lookup([literal]).get(literal, ())
+            if (match.table, match.column) == (table, column) and match.value != literal
+            if list(map(normal_form, match.value.split())) == list(map(normal_form, words))
+        ]
+
     def close(self) -> None:
         """Close the file or free the memory."""
         with self._lock:

@@ -1,7 +1,7 @@
 """A data source: a database with its catalog and indexes."""
 
 import threading
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from cachetools import LRUCache
+from sqlglot import exp
 
 from agent.core.cancellation import Cancellation
 from agent.errors import AccountCanWrite, ConfigurationError
@@ -39,8 +40,9 @@ from agent.sql.execute import RowAccess, check, execute
 from agent.sql.grants import grants_of
 from agent.sql.parameters import Value
 from agent.sql.rankings import ending_with_nulls
+from agent.sql.remark import Remark
 from agent.sql.row_rules import restrict
-from agent.sql.validation import inferred_joins, warnings_of
+from agent.sql.validation import inferred_joins, remarks_of
 from agent.types import Limits, Result
 
 _REFRESH_AFTER_S = 300.0
@@ -169,10 +171,19 @@ class Source:
         return value
 
     def warnings_about(self, sql: str) -> tuple[str, ...]:
-        """Return the joins of `sql` that only an inferred key connects, and the warnings of the static checks."""
+        """Return the joins of `sql` that only an inferred key connects, the warnings and the findings about it."""
+        warnings = tuple(remark.text for remark in self._remarks(sql) if remark.effect != "note")
+        return self.memoized(("warnings", sql), lambda: inferred_joins(sql, self.catalog) + warnings)
+
+    def findings_about(self, sql: str) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
+        """Return what a user should know about the figures of `sql`: the findings of the static checks, and notes."""
+        remarks = self._remarks(sql)
+        findings = tuple(remark.text for remark in remarks if remark.effect == "finding")
+        return findings, tuple(remark.text for remark in remarks if remark.effect == "note")
+
+    def _remarks(self, sql: str) -> tuple[Remark, ...]:
         return self.memoized(
-            ("warnings", sql),
-            lambda: inferred_joins(sql, self.catalog) + warnings_of(sql, self.catalog, lambda: self.values),
+            ("remarks", sql), lambda: remarks_of(sql, self.catalog, lambda: self.values, partial(_unmatched, self))
         )
 
     def table_list(self, max_tokens: int) -> str:
@@ -309,6 +320,15 @@ class _Values:
         for index in (self._full, self._first):
             if index:
                 index.close()
+
+
+def _unmatched(source: Source, table: str, column: str, text: str, others: Sequence[str]) -> list[str]:
+    """Return those of the stored values `others` that the engine, with its collation, tells from `text`."""
+    name, full = exp.column(column, quoted=True), source.catalog.full_names[table]
+    differs = exp.NEQ(this=name.copy(), expression=exp.Literal.string(text))
+    query = exp.select(name).distinct().from_(exp.table_(full.name, db=full.schema, quoted=True))
+    result = source.execute(query.where(name.isin(*others), differs).sql(source.catalog.dialect))
+    return [str(row[0]) for row in result["rows"]]
 
 
 def check_knowledge(source: Source) -> list[Problem]:

@@ -6,8 +6,7 @@ reject; a warning is a likely mistake, reported to the reviewer of the statement
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Protocol
 
@@ -19,9 +18,11 @@ from agent.messages import Message
 from agent.schema.catalog import Catalog, Column, ForeignKey
 from agent.schema.describe import one_line
 from agent.sql.guard import sanitize
+from agent.sql.meaning import meaning
 from agent.sql.names import ColumnReference, ResolvedQuery, connected_groups, resolve, resolved_query
 from agent.sql.parameters import Value
 from agent.sql.rankings import ending_with_nulls, null_terms
+from agent.sql.remark import Check, Remark
 from agent.sql.statement_cache import StatementCache
 
 _log = logging.getLogger(__name__)
@@ -56,6 +57,7 @@ _TRANSPARENT = (
 """Nodes in which a column is certainly not aggregated; any other function may be an aggregate."""
 _MAX_LOOKUPS = 20
 """Maximum number of literals to look up per statement."""
+_MAX_SPELLINGS = 5
 
 
 def validated_sql(sql: str, catalog: Catalog, values: Mapping[str, Value] = MappingProxyType({})) -> str:
@@ -94,17 +96,6 @@ def _check_names_and_types(sql: str, catalog: Catalog) -> None:
         raise StatementUnsound(problems)
 
 
-@dataclass(frozen=True)
-class Remark:
-    """The text of a problem or warning; `is_problem` if the database would reject the statement."""
-
-    text: str
-    is_problem: bool = False
-
-
-Check = Callable[[ResolvedQuery], Iterator[Remark]]
-
-
 def sums_of_text(query: ResolvedQuery) -> Iterator[Remark]:
     """Report SUM and AVG of text columns, except columns of numbers stored as text on engines that convert them."""
     for scope, _ in query.selects():
@@ -122,7 +113,7 @@ def sums_of_text(query: ResolvedQuery) -> Iterator[Remark]:
                 text = Message(
                     "aggregate_of_text", function=call.key.upper(), column=str(reference), type=reference.column.type
                 )
-                yield Remark(text, query.dialect in _STRICT)
+                yield Remark(text, "problem" if query.dialect in _STRICT else "warning")
 
 
 def mismatched_comparisons(query: ResolvedQuery) -> Iterator[Remark]:
@@ -135,7 +126,7 @@ def mismatched_comparisons(query: ResolvedQuery) -> Iterator[Remark]:
                     literal_sql = literal.sql(dialect=query.dialect)
                     kind = reference.column.type
                     text = Message("comparison_impossible", column=str(reference), type=kind, value=literal_sql)
-                    yield Remark(text, is_strict)
+                    yield Remark(text, "problem" if is_strict else "warning")
 
 
 def _compared_literals(
@@ -178,7 +169,7 @@ def ungrouped_columns(query: ResolvedQuery) -> Iterator[Remark]:
         ]
         for name in dict.fromkeys(names):
             if query.dialect in _STRICT_GROUPING:
-                yield Remark(Message("column_not_grouped", column=name), is_problem=True)
+                yield Remark(Message("column_not_grouped", column=name), "problem")
             else:
                 yield Remark(Message("value_of_any_row", column=name))
 
@@ -384,7 +375,12 @@ class ValueLookup(Protocol):
     def nearest(self, table: str, column: str, literal: str, limit: int = 3) -> list[str]:
         """Return up to `limit` values of the column that are most similar to `literal`."""
 
+    def spellings(self, table: str, column: str, literal: str) -> list[str]:
+        """Return the values of the column that differ from `literal` in case, blanks and accents at most."""
 
+
+Unmatched = Callable[[str, str, str, Sequence[str]], Sequence[str]]
+"""Function of the key of a table, a column, a text and other values: those of them that do not equal the text."""
 _NEAREST = "; nearest: "
 
 
@@ -402,6 +398,22 @@ def missing_literals(
             nearest = ", ".join(repr(one_line(value)) for value in index.nearest(table, column, literal))
             code = "value_not_stored_nearest" if nearest else "value_not_stored"
             yield Remark(Message(code, table=table, value=repr(one_line(literal)), column=column, nearest=nearest))
+
+
+def other_spellings(
+    query: ResolvedQuery, values: Callable[[], ValueLookup], unmatched: Unmatched | None
+) -> Iterator[Remark]:
+    """Report literals compared by `=`, `<>` or IN, of which the column has further spellings that do not match."""
+    compared = _compared_texts(query, excluded=True)
+    for table, column, literal in compared[:_MAX_LOOKUPS]:
+        named = {text for *place, text in compared if place == [table, column]}
+        others = [value for value in values().spellings(table, column, literal) if value not in named]
+        if others and unmatched:
+            others = list(unmatched(table, column, literal, others))
+        if others:
+            shown = ", ".join(map(repr, others[:_MAX_SPELLINGS]))
+            text = Message("other_spellings", column=f"{table}.{column}", values=shown, value=repr(literal))
+            yield Remark(text, "finding")
 
 
 def _compared_texts(query: ResolvedQuery, *, excluded: bool) -> list[tuple[str, str, str]]:
@@ -425,21 +437,33 @@ def rankings_of_nulls(query: ResolvedQuery) -> Iterator[Remark]:
 
 CHECKS: tuple[Check, ...] = (
     sums_of_text, mismatched_comparisons, ungrouped_columns, keyless_joins, cartesian_products, rankings_of_nulls,
+    meaning,
 )  # fmt: skip
 
 
-def warnings_of(sql: str, catalog: Catalog, values: Callable[[], ValueLookup] | None = None) -> tuple[str, ...]:
-    """Return warnings about a query, of which rankings end with NULL; none if its names cannot be resolved.
+def remarks_of(
+    sql: str,
+    catalog: Catalog,
+    values: Callable[[], ValueLookup] | None = None,
+    unmatched: Unmatched | None = None,
+) -> tuple[Remark, ...]:
+    """Return the remarks about a query, of which rankings end with NULL; none if its names cannot be resolved.
 
     `values` returns the index of stored values; it is called only if the query compares text columns with literals.
+    `unmatched` asks the database for those of several spellings that a literal does not match; without it, all differ.
     """
     sql = ending_with_nulls(sql, catalog)
     query = resolved_query(sql, catalog)
     if query is None:
         return ()
     text, _ = sanitize(sql, catalog.dialect, catalog.readable)
-    warnings = [remark for remark in _remarks(text or sql, query) if not remark.is_problem]
-    return tuple(dict.fromkeys(remark.text for remark in [*warnings, *_about_literals(query, values)]))
+    remarks = [remark for remark in _remarks(text or sql, query) if not remark.is_problem]
+    return tuple(dict.fromkeys([*remarks, *_about_literals(query, values, unmatched)]))
+
+
+def warnings_of(sql: str, catalog: Catalog, values: Callable[[], ValueLookup] | None = None) -> tuple[str, ...]:
+    """Return the texts of the warnings and findings among `remarks_of`."""
+    return tuple(remark.text for remark in remarks_of(sql, catalog, values) if remark.effect != "note")
 
 
 def names_similar_value(warning: str) -> bool:
@@ -461,11 +485,13 @@ def _remarks(sql: str, query: ResolvedQuery) -> tuple[Remark, ...]:
     return _statement_remarks.value(sql, query.catalog, check)
 
 
-def _about_literals(query: ResolvedQuery, values: Callable[[], ValueLookup] | None) -> list[Remark]:
+def _about_literals(
+    query: ResolvedQuery, values: Callable[[], ValueLookup] | None, unmatched: Unmatched | None
+) -> list[Remark]:
     if values is None:
         return []
     try:
-        return list(missing_literals(query, values))
+        return [*missing_literals(query, values), *other_spellings(query, values, unmatched)]
     except Exception:
         # Reading the index may require a database that is currently unavailable.
         _log.exception("the literals of a statement could not be looked up")

@@ -1,0 +1,272 @@
+"""The rows that a SELECT joins: which of its sources they repeat, as keys and samples tell."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from sqlglot import exp
+from sqlglot.optimizer.scope import Scope
+
+from agent.schema.catalog import COUNTED_ROWS, Column, Table
+from agent.sql.names import ColumnReference, ResolvedQuery
+
+Path = tuple[str, ...]
+"""A source: its alias, after those of the subqueries that it is in."""
+Place = tuple[Path, str]
+"""A source and the name of one of its columns in lower case."""
+
+_RESHAPED = ("group", "distinct", "limit", "offset", "qualify", "having")
+_MAX_SOURCES = 40
+_WRAPPERS = (exp.Paren, exp.Alias)
+
+
+def conjuncts(node: exp.Expr | None) -> Iterator[exp.Expr]:
+    """Yield the conditions that AND connects in `node`."""
+    if isinstance(node, exp.Paren | exp.And):
+        parts = node.flatten() if isinstance(node, exp.And) else [node.this]
+        for part in parts:
+            yield from conjuncts(part)
+    elif node is not None:
+        yield node
+
+
+def conditions_of(scope: Scope) -> Iterator[exp.Expr]:
+    """Yield the conditions of a SELECT that hold for its joined rows, apart from those of outer joins."""
+    where = scope.expression.args.get("where")
+    yield from conjuncts(where.this if where else None)
+    for join in scope.find_all(exp.Join):
+        yield from conjuncts(join.args.get("on"))
+
+
+def is_aggregated(select: exp.Select) -> bool:
+    """Return whether the rows of `select` are groups: it has GROUP BY, or an aggregate that is no window function."""
+    calls = (call for item in select.expressions for call in item.find_all(exp.AggFunc))
+    own = (
+        call for call in calls if call.parent_select is select and call.find_ancestor(exp.Window, exp.Select) is select
+    )
+    return bool(select.args.get("group")) or any(own)
+
+
+def is_unique(table: Table, column: Column) -> bool:
+    """Return whether all rows of `table` were read and no value of `column` occurs twice."""
+    rows = table.rows
+    present = rows and round(rows * (1 - (column.null_share or 0)))
+    return bool(present) and rows != COUNTED_ROWS and column.distinct == present
+
+
+@dataclass
+class JoinedRows:
+    """The sources of a SELECT, with plain subqueries replaced by the sources that they read."""
+
+    query: ResolvedQuery
+    scope: Scope
+
+    def __post_init__(self) -> None:
+        """Collect sources and equations."""
+        self.sources: dict[Path, Table | Scope] = {}
+        self.is_known = True
+        """Whether each source is a table or a subquery, so that its keys can be known."""
+        self._subqueries: dict[Path, Scope] = {}
+        self._equal: dict[Place, set[Place]] = {}
+        self._constant: set[Place] = set()
+        self._add(self.scope, ())
+
+    def _add(self, scope: Scope, prefix: Path) -> None:
+        for name, (node, source) in scope.selected_sources.items():
+            path = (*prefix, name)
+            if isinstance(node, exp.Lateral | exp.Unnest) or len(self.sources) > _MAX_SOURCES:
+                self.is_known = False
+            elif isinstance(source, Scope):
+                if _is_plain(source.expression):
+                    self._subqueries[path] = source
+                    self._add(source, path)
+                else:
+                    self.sources[path] = source
+            else:
+                table = self.query.table(source)
+                self.is_known = self.is_known and table is not None
+                if table:
+                    self.sources[path] = table
+        for condition in conditions_of(scope):
+            self._add_condition(condition, prefix)
+
+    def _add_condition(self, condition: exp.Expr, prefix: Path) -> None:
+        if not isinstance(condition, exp.EQ):
+            return
+        sides = [(self.place(side, prefix), side) for side in (condition.this, condition.expression)]
+        places = [place for place, _ in sides if place]
+        if len(places) == 2:
+            for one, other in (places, places[::-1]):
+                self._equal.setdefault(one, set()).add(other)
+        elif places:
+            constant = next(side for place, side in sides if place is None)
+            if not self.paths(constant, prefix):
+                self._constant.add(places[0])
+
+    def place(self, node: exp.Expr, prefix: Path = ()) -> Place | None:
+        """Return the place of the column that `node` is, through the subqueries; None for other expressions."""
+        while isinstance(node, _WRAPPERS):
+            node = node.this
+        if not isinstance(node, exp.Column) or not node.table:
+            return None
+        path, name = (*prefix, node.table), node.name.lower()
+        if path in self.sources:
+            return path, name
+        inner = self._output(path, name)
+        return self.place(inner[0], inner[1]) if inner else None
+
+    def _output(self, path: Path, name: str) -> tuple[exp.Expr, Path] | None:
+        """Return the expression of an output of the subquery at `path`, and the prefix of its columns."""
+        scope = self._subqueries.get(path)
+        if scope is None:
+            return None
+        for item in scope.expression.expressions:
+            if item.alias_or_name.lower() == name and not item.is_star:
+                return item, path
+            if item.is_star:
+                owner = item.table if isinstance(item, exp.Column) else ""
+                for alias in [owner] if owner else scope.selected_sources:
+                    inner = (*path, alias)
+                    source = self.sources.get(inner)
+                    has_it = name in _names(source) if source else self._output(inner, name) is not None
+                    if has_it:
+                        return exp.column(name, alias), path
+        return None
+
+    def paths(self, node: exp.Expr, prefix: Path = ()) -> set[Path]:
+        """Return the sources of the columns in `node`."""
+        found: set[Path] = set()
+        for column in node.find_all(exp.Column):
+            path = (*prefix, column.table)
+            if path in self.sources:
+                found.add(path)
+            elif inner := self._output(path, column.name.lower()):
+                found |= self.paths(*inner)
+        return found
+
+    def column(self, place: Place | None) -> ColumnReference | None:
+        """Return the column of the catalog at `place`."""
+        table = self.sources.get(place[0]) if place else None
+        if place is None or not isinstance(table, Table):
+            return None
+        column = next((column for column in table.columns if column.name.lower() == place[1]), None)
+        return ColumnReference(table, column) if column else None
+
+    def determined(self, sources: Collection[Path], places: Collection[Place] = ()) -> set[Path]:
+        """Return the sources with one row at most for each row of `sources` with fixed values at `places`."""
+        done, known = set(sources), {*places, *self._constant}
+
+        def is_known(place: Place) -> bool:
+            pending, seen = [place], {place}
+            while pending:
+                one = pending.pop()
+                if one in known or one[0] in done:
+                    return True
+                new = self._equal.get(one, set()) - seen
+                seen |= new
+                pending += new
+            return False
+
+        while True:
+            added = {
+                path
+                for path in self.sources.keys() - done
+                if any(all(is_known((path, name)) for name in key) for key in self._keys[path])
+            }
+            if not added:
+                return done
+            done |= added
+
+    def joined_columns(self, path: Path) -> set[str]:
+        """Return the names of the columns of a source that equal one of another source."""
+        return {
+            name for (own, name), others in self._equal.items() if own == path and any(o != path for o, _ in others)
+        }
+
+    def may_repeat(self, path: Path) -> bool:
+        """Return whether a source has a key, or a column that is joined has repeated values, as far as is known."""
+        source = self.sources[path]
+        if self._keys[path]:
+            return True
+        return isinstance(source, Table) and any(
+            column.distinct is not None and source.rows is not None and column.distinct < source.rows
+            for column in source.columns
+            if column.name.lower() in self.joined_columns(path)
+        )
+
+    @cached_property
+    def _keys(self) -> dict[Path, list[frozenset[str]]]:
+        return {
+            path: _keys_of_table(source, self.query) if isinstance(source, Table) else keys_of(source, self.query)
+            for path, source in self.sources.items()
+        }
+
+    @property
+    def first(self) -> Path | None:
+        """The source that FROM names first."""
+        return next(iter(self.sources), None)
+
+
+def _is_plain(select: exp.Expr) -> bool:
+    """Return whether a subquery returns its joined rows as they are."""
+    if not isinstance(select, exp.Select) or any(select.args.get(name) for name in _RESHAPED):
+        return False
+    return not is_aggregated(select) and not any(item.find(exp.Window) for item in select.expressions)
+
+
+def _names(source: Table | Scope) -> set[str]:
+    if isinstance(source, Table):
+        return {name.lower() for name in source.column_names}
+    query = source.expression
+    return {name.lower() for name in query.named_selects} if isinstance(query, exp.Query) else set()
+
+
+def _keys_of_table(table: Table, query: ResolvedQuery) -> list[frozenset[str]]:
+    """Return the columns of the primary key, of keys that others refer to, and of columns found to be unique."""
+    keys = [frozenset(name.lower() for name in table.primary_key)] if table.primary_key else []
+    keys += [frozenset([column.name.lower()]) for column in table.columns if is_unique(table, column)]
+    return keys
+
+
+def keys_of(scope: Scope, query: ResolvedQuery) -> list[frozenset[str]]:
+    """Return the sets of outputs of a subquery of which no two rows have the same values; none if none are known."""
+    select = scope.expression
+    if not isinstance(select, exp.Select):
+        is_distinct = isinstance(select, exp.SetOperation) and bool(select.args.get("distinct"))
+        return [frozenset(_names(scope))] if is_distinct else []
+    limit = select.args.get("limit")
+    if limit is not None and limit.expression is not None and limit.expression.name == "1":
+        return [frozenset()]
+    names = {item.unalias(): item.alias_or_name.lower() for item in select.expressions if not item.is_star}
+    if is_aggregated(select):
+        group = select.args.get("group")
+        items = [grouped_expression(item, select) for item in group.expressions] if group else []
+        return [frozenset(names[item] for item in items)] if all(item in names for item in items) else []
+    keys = [frozenset(names.values())] if select.args.get("distinct") and len(names) == len(select.expressions) else []
+    for node, name in names.items():
+        if isinstance(node, exp.Window) and isinstance(node.this, exp.RowNumber):
+            parts = node.args.get("partition_by") or []
+            keys += (
+                [frozenset([name, *(names[part] for part in parts)])] if all(part in names for part in parts) else []
+            )
+    return [*keys, *_keys_of_rows(JoinedRows(query, scope), names)]
+
+
+def _keys_of_rows(rows: JoinedRows, names: dict[exp.Expr, str]) -> Iterator[frozenset[str]]:
+    outputs = {place: name for node, name in names.items() if (place := rows.place(node))}
+    for path in rows.sources if rows.is_known else ():
+        if rows.determined([path]) == rows.sources.keys():
+            for key in rows._keys[path]:
+                if all((path, name) in outputs for name in key):
+                    yield frozenset(outputs[path, name] for name in key)
+
+
+def grouped_expression(item: exp.Expr, select: exp.Select) -> exp.Expr:
+    """Return the expression of a term of GROUP BY, which may be a position or the name of an output."""
+    outputs: list[exp.Expr] = select.expressions
+    if isinstance(item, exp.Literal) and item.is_int and 0 < int(item.name) <= len(outputs):
+        return outputs[int(item.name) - 1].unalias()
+    if isinstance(item, exp.Column) and not item.table:
+        name = item.name.lower()
+        return next((output.unalias() for output in outputs if output.alias_or_name.lower() == name), item)
+    return item

@@ -1,0 +1,591 @@
+"""Checks of meaning: statements that run, and return another figure than they seem to.
+
+They know keys, column types and sampled values, and read only the structure of a statement.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from sqlglot import exp
+from sqlglot.optimizer.scope import Scope
+
+from agent.messages import Message
+from agent.schema.catalog import Column, ColumnKey, Table
+from agent.schema.words import words
+from agent.sql.joined_rows import JoinedRows, Path, conditions_of, conjuncts, grouped_expression, is_aggregated
+from agent.sql.names import ColumnReference, ResolvedQuery
+from agent.sql.remark import Remark
+
+_AGGREGATES = (exp.Sum, exp.Avg, exp.Count, exp.Median, exp.Stddev, exp.StddevPop, exp.StddevSamp)
+"""Functions whose value changes if rows are repeated."""
+_WRAPPERS = (exp.Paren, exp.Alias, exp.Cast, exp.TryCast, exp.Round, exp.Coalesce)
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_TIME = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}.*")
+_MIDNIGHT = re.compile(r"[T ]00:00(:00(\.0+)?)?(Z|[+-]\d{2}(:?\d{2})?)?$")
+_ISO = re.compile(r"\d{4}-\d{2}(-\d{2}.*)?")
+_OTHER_DATE = re.compile(
+    r"\d{1,2}[./-]\d{1,2}[./-]\d{4}\b.*|\d{4}[./]\d{1,2}[./]\d{1,2}\b.*|\d{1,2}[- ]\w{3,9}[- ]\d{2,4}\b.*"
+)
+"""A date in a form whose order as text need not be that of time."""
+_NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
+_EPOCH = re.compile(r"\d{9,19}")
+_RANGES = (exp.GT, exp.GTE, exp.LT, exp.LTE)
+_COMPARISONS = (exp.EQ, exp.NEQ, *_RANGES, exp.Between, exp.In)
+_INTEGER_TYPE = re.compile(r"^(?!.*point|interval).*(int|serial)|^long", re.IGNORECASE)
+_DIVIDES_INTEGERS = {"sqlite", "postgres", "redshift", "trino", "tsql"}
+"""Engines on which `1 / 2` is 0."""
+_DELETED = ("deleted", "removed", "archived", "gelöscht", "archiviert", "удалён", "удален", "已删除")
+"""What a column or a value is called that marks rows as deleted: there is no other sign of it."""
+_DELETION_STEMS = frozenset().union(*map(words, _DELETED))
+_MAX_FLAG_VALUES = 3
+_PERCENT_STEMS = words("percent percentage pct")
+
+
+@dataclass(frozen=True)
+class _Query(ResolvedQuery):
+    """A resolved query with the joined rows of its scopes."""
+
+    @cached_property
+    def _rows(self) -> dict[int, JoinedRows]:
+        return {}
+
+    def rows(self, scope: Scope) -> JoinedRows:
+        """Return the joined rows of a scope, which are computed once."""
+        if id(scope) not in self._rows:
+            self._rows[id(scope)] = JoinedRows(self, scope)
+        return self._rows[id(scope)]
+
+
+def meaning(query: ResolvedQuery) -> Iterator[Remark]:
+    """Report and note what makes the figures of a statement other than they seem to be."""
+    own = _Query(query.catalog, query.scopes)
+    for check in _CHECKS:
+        yield from check(own)
+
+
+# Joins
+
+
+def repeated_values(query: _Query) -> Iterator[Remark]:
+    """Report SUM, AVG and COUNT over values that a join repeats.
+
+    A value is one for each row of its source. It may also be a value of each row of the first source of FROM, if that
+    leads to its source along keys: over plays with the track of each, the length of the track can be added per play.
+    This is not so beside an aggregate over a column of the first source, which has another unit.
+    """
+    for scope, select in query.selects():
+        calls = [call for call in _own_aggregates(select) if isinstance(call, _AGGREGATES)]
+        rows = query.rows(scope) if calls else None
+        if rows is None or not rows.is_known or len(rows.sources) < 2 or rows.first is None:
+            continue
+        everything = rows.sources.keys()
+        group = select.args.get("group")
+        terms = [grouped_expression(term, select) for term in group.expressions] if group else []
+        groups = [place for term in terms if (place := rows.place(term))]
+        of_group = rows.determined([], groups)
+        main = rows.determined([rows.first])
+        details = [call for call in calls if rows.determined(rows.paths(call)) == everything and rows.paths(call)]
+        mixes = any(not isinstance(call, exp.Count) for call in details)
+        for call in calls:
+            sources = set() if _is_distinct(call) else rows.paths(call.this) if call.this else set()
+            if not sources or (sources <= of_group and not isinstance(call, exp.Sum)):
+                continue
+            others = everything - rows.determined(sources, groups)
+            is_looked_up = main == everything and sources <= main and not (mixes and call not in details)
+            if others and not is_looked_up and all(map(rows.may_repeat, others)):
+                text = call.sql(dialect=query.dialect)
+                yield _finding("values_repeated", value=text, by=_names(others, rows), source=_names(sources, rows))
+
+
+def counts_of_missing_rows(query: _Query) -> Iterator[Remark]:
+    """Report COUNT(*) over a LEFT JOIN of several rows, which counts a row that has no match as one."""
+    for scope, select in query.selects():
+        stars = [
+            call
+            for call in _own_aggregates(select)
+            if isinstance(call, exp.Count) and isinstance(call.this, exp.Star | exp.Literal)
+        ]
+        optional = _optional_sources(scope) if stars else set()
+        rows = query.rows(scope) if optional else None
+        if rows is None or not rows.is_known:
+            continue
+        where = select.args.get("where")
+        group = select.args.get("group")
+        mentioned = {
+            column.table
+            for clause in (
+                where,
+                group and exp.Tuple(expressions=[grouped_expression(g, select).copy() for g in group.expressions]),
+            )
+            if clause
+            for column in clause.find_all(exp.Column)
+        }
+        for name in sorted(optional - mentioned):
+            inside = {path for path in rows.sources if path[0] == name}
+            if (
+                inside
+                and not inside <= rows.determined(rows.sources.keys() - inside)
+                and any(map(rows.may_repeat, inside))
+            ):
+                yield _finding("missing_rows_counted", source=_names(inside, rows))
+
+
+def lost_optional_rows(query: _Query) -> Iterator[Remark]:
+    """Note conditions of WHERE that no row without a match of the outer join fulfils."""
+    for scope, select in query.selects():
+        optional = _optional_sources(scope)
+        where = select.args.get("where")
+        for condition in conjuncts(where.this if where else None):
+            tables = {column.table for column in condition.find_all(exp.Column)}
+            if len(tables) == 1 and tables <= optional and _rejects_null(condition):
+                text = condition.sql(dialect=query.dialect)
+                yield Remark(Message("outer_rows_lost", condition=text, source=tables.pop()), "note")
+
+
+def lost_listed_rows(query: _Query) -> Iterator[Remark]:
+    """Note that a list of rows with a looked-up column leaves out those that have no value in the key."""
+    for scope, select in query.selects():
+        reshaped = any(select.args.get(name) for name in ("group", "distinct", "limit", "offset", "qualify"))
+        if scope.parent is not None or reshaped or is_aggregated(select) or _optional_sources(scope):
+            continue
+        rows = query.rows(scope)
+        if not rows.is_known:
+            continue
+        shown = rows.paths(exp.Tuple(expressions=[item.copy() for item in select.expressions]))
+        filtered = set().union(
+            *(
+                rows.paths(each)
+                for each in conditions_of(scope)
+                if len(rows.paths(each)) == 1 or not isinstance(each, exp.EQ)
+            )
+        )
+        for condition in conditions_of(scope):
+            if not isinstance(condition, exp.EQ):
+                continue
+            places = [rows.place(condition.this), rows.place(condition.expression)]
+            for one, other in (places, places[::-1]):
+                key = rows.column(one)
+                if not key or not one or not other or other[0] in filtered or not {one[0], other[0]} <= shown:
+                    continue
+                if key.column.null_share and rows.determined([one[0]]) == rows.sources.keys():
+                    yield Remark(Message("rows_without_key_lost", table=key.table.key, column=key.column.name), "note")
+
+
+def exclusions_with_null(query: _Query) -> Iterator[Remark]:
+    """Report NOT IN over a subquery that may return NULL, with which no row fulfils the condition."""
+    for scope in query.scopes:
+        for node in scope.find_all(exp.In):
+            negated = _is_negated(node)
+            inner = next((each for each in query.scopes if negated and each.expression is _query_of(node)), None)
+            select = inner.expression if inner else None
+            if inner is None or not isinstance(select, exp.Select) or len(select.expressions) != 1:
+                continue
+            rows = query.rows(inner)
+            place = rows.place(select.expressions[0])
+            found = rows.column(place)
+            if not found or not place or not _may_be_null(found):
+                continue
+            required = any(
+                place == rows.place(column)
+                for condition in conditions_of(inner)
+                if _rejects_null(condition, keeps_is_not_null=True)
+                for column in condition.find_all(exp.Column)
+            )
+            if not required:
+                yield _finding("exclusion_with_null", column=str(found))
+
+
+def _may_be_null(found: ColumnReference) -> bool:
+    column = found.column
+    if column.null_share is not None:
+        return column.null_share > 0
+    return column.nullable and column.name not in found.table.primary_key
+
+
+def _query_of(node: exp.In) -> exp.Expr | None:
+    query = node.args.get("query")
+    return query.unnest() if isinstance(query, exp.Subquery) else query
+
+
+def _is_negated(node: exp.Expr) -> bool:
+    parent = node.parent
+    while isinstance(parent, exp.Paren):
+        parent = parent.parent
+    return isinstance(parent, exp.Not)
+
+
+def _optional_sources(scope: Scope) -> set[str]:
+    """Return the names of the sources that an outer join fills with NULL."""
+    names = []
+    optional: set[str] = set()
+    from_ = scope.expression.args.get("from_")
+    names += [from_.this.alias_or_name] if from_ else []
+    for join in scope.expression.args.get("joins") or ():
+        name = join.this.alias_or_name
+        optional |= {name} if join.side in {"LEFT", "FULL"} else set()
+        optional |= set(names) if join.side in {"RIGHT", "FULL"} else set()
+        names.append(name)
+    return optional
+
+
+def _rejects_null(condition: exp.Expr, *, keeps_is_not_null: bool = False) -> bool:
+    """Return whether a condition on one source is not fulfilled where its columns are NULL.
+
+    `x IS NOT NULL`, which says so itself, counts only with `keeps_is_not_null`.
+    """
+    if isinstance(condition, exp.Not) and isinstance(condition.this.unnest(), exp.Is):
+        return keeps_is_not_null
+    if condition.find(exp.Is, exp.Coalesce, exp.Case, exp.If, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Query, exp.Or):
+        return False
+    node = condition.this.unnest() if isinstance(condition, exp.Not) else condition
+    return isinstance(node, (*_COMPARISONS, exp.Like, exp.ILike))
+
+
+# Periods and texts
+
+
+def cut_last_days(query: _Query) -> Iterator[Remark]:
+    """Report upper bounds that are a day, of columns with times: all but the first moment of that day is left out."""
+    for node, found in _compared(query):
+        bound, low = None, None
+        if isinstance(node, exp.Between):
+            bound, low = node.args["high"], _day_of(node.args["low"])
+        elif isinstance(node, exp.LTE | exp.EQ):
+            bound = node.expression
+        elif isinstance(node, exp.In) and len(node.expressions) == 1:
+            bound = node.expressions[0]
+        day = _day_of(bound)
+        if day and has_times(found.column, found.table, query) and not (low and low[8:] == day[8:] and low != day):
+            yield _finding("last_day_cut", column=str(found), day=day)
+
+
+def _day_of(node: exp.Expr | None) -> str | None:
+    """Return the day that is the value of `node`, as text; None for others and for times of a day but the first."""
+    if node is None or node.find(exp.Column):
+        return None
+    if isinstance(node, exp.LastDay):
+        return node.sql()
+    literal = node
+    while isinstance(literal, exp.Cast | exp.TryCast | exp.Paren | exp.Date | exp.TsOrDsToDate | exp.TsOrDsToTimestamp):
+        literal = literal.this
+    text = literal.name if isinstance(literal, exp.Literal) and literal.is_string else ""
+    plain = _MIDNIGHT.sub("", text)
+    return plain if _DAY.fullmatch(plain) else None
+
+
+def has_times(column: Column, table: Table, query: _Query) -> bool:
+    """Return whether a column holds points in time with a time of day, as its type and sampled values tell."""
+    values = _samples(column, table, query)
+    if column.type_class == "datetime":
+        return not values or any(_TIME.fullmatch(value) and not _MIDNIGHT.search(value) for value in values)
+    is_text = column.type_class in {"text", "date"} and query.dialect in {
+        "sqlite",
+        "mysql",
+        "duckdb",
+        "clickhouse",
+        "postgres",
+    }
+    return is_text and any(_TIME.fullmatch(value) and not _MIDNIGHT.search(value) for value in values)
+
+
+def _samples(column: Column, table: Table, query: _Query) -> tuple[str, ...]:
+    ends = tuple(filter(None, (column.minimum, column.maximum)))
+    return (*query.catalog.values.get((table.key, column.name), ()), *column.examples, *ends)
+
+
+def orders_of_text(query: _Query) -> Iterator[Remark]:
+    """Report texts that are compared or sorted as texts, though they are numbers or dates in an order of their own."""
+    for node, found in _ordered(query):
+        column, values = found.column, [value.strip() for value in _samples(found.column, found.table, query)]
+        if column.type_class != "text" or not values:
+            continue
+        if 2 * sum(bool(_NUMBER.fullmatch(value)) for value in values) > len(values):
+            if _differs_for_numbers(node, values, query):
+                yield _finding("numbers_compared_as_text", column=str(found))
+        elif all(_OTHER_DATE.fullmatch(value) for value in values):
+            yield _finding("dates_compared_as_text", column=str(found), value=values[0])
+
+
+def _differs_for_numbers(node: exp.Expr, values: Sequence[str], query: _Query) -> bool:
+    """Return whether the result of a comparison or order of `values`, mostly numbers, is another one for numbers."""
+    numbers = [value for value in values if _NUMBER.fullmatch(value)]
+    literals = [each for each in node.iter_expressions() if isinstance(each, exp.Literal)]
+    if isinstance(node, (*_RANGES, exp.Between)) and literals:
+        if query.dialect != "sqlite" and not all(each.is_string for each in literals):
+            # The engine converts the texts to numbers.
+            return False
+        bounds = [each.name for each in literals if _NUMBER.fullmatch(each.name)]
+        return any((value > bound) != (float(value) > float(bound)) for value in numbers for bound in bounds)
+    in_order, as_text = sorted(numbers, key=float), sorted(values)
+    if isinstance(node, exp.Ordered):
+        select = node.find_ancestor(exp.Select)
+        limit = select.args.get("limit") if select else None
+        count = int(limit.expression.name) if limit and limit.expression and limit.expression.name.isdigit() else None
+        step = -1 if node.args.get("desc") else 1
+        return in_order[::step][:count] != as_text[::step][:count]
+    if isinstance(node, exp.Min | exp.Max):
+        at = -1 if isinstance(node, exp.Max) else 0
+        return in_order[at] != as_text[at]
+    return in_order != sorted(numbers)
+
+
+def other_forms_of_dates(query: _Query) -> Iterator[Remark]:
+    """Report comparisons of dates in a form that the column does not have: seconds since 1970, or other text."""
+    for node, found in _compared(query):
+        literals = [each.name for each in node.find_all(exp.Literal) if each.is_string]
+        dates = [text for text in literals if _ISO.fullmatch(text) or _OTHER_DATE.fullmatch(text)]
+        values = _samples(found.column, found.table, query)
+        if not dates or not values:
+            continue
+        if _holds_epochs(found.column, values) and not node.find(exp.UnixToTime):
+            yield _finding("date_compared_with_number", column=str(found), date=dates[0], value=values[0])
+        elif found.column.type_class == "text":
+            iso = [bool(_ISO.fullmatch(value)) for value in values]
+            others = [bool(_OTHER_DATE.fullmatch(value)) for value in values]
+            differs = (all(iso) and not _ISO.fullmatch(dates[0])) or (all(others) and bool(_ISO.fullmatch(dates[0])))
+            if differs:
+                yield _finding("date_in_another_form", column=str(found), date=dates[0], value=values[0])
+
+
+def dates_of_numbers(query: _Query) -> Iterator[Remark]:
+    """Report date functions of SQLite over seconds since 1970 without the modifier that says so."""
+    if query.dialect != "sqlite":
+        return
+    for scope, _ in query.selects():
+        for call in scope.find_all(exp.Func):
+            name = call.name if isinstance(call, exp.Anonymous) else call.sql_name()
+            is_date = isinstance(call, exp.TimeToStr | exp.Date) or name.lower() in _SQLITE_DATES
+            modifiers = {literal.name.lower() for literal in call.find_all(exp.Literal)}
+            for column in call.find_all(exp.Column) if is_date and not modifiers & {"unixepoch", "auto"} else ():
+                found = query.column_of(column, scope)
+                values = _samples(found.column, found.table, query) if found else ()
+                if found and column.parent_select is scope.expression and _holds_epochs(found.column, values):
+                    yield _finding("date_of_number", column=str(found), value=values[0])
+
+
+_SQLITE_DATES = {"strftime", "date", "datetime", "time", "julianday"}
+
+
+def _holds_epochs(column: Column, values: tuple[str, ...]) -> bool:
+    kinds = {"number", "datetime", "date", "text"}
+    return column.type_class in kinds and bool(values) and all(_EPOCH.fullmatch(value) for value in values)
+
+
+def _compared(query: _Query) -> Iterator[tuple[exp.Expr, ColumnReference]]:
+    """Yield each comparison of a stored column, with the column on its left."""
+    for scope, select in query.selects():
+        nodes = list(scope.find_all(*_COMPARISONS))
+        rows = query.rows(scope) if nodes else None
+        for node in nodes:
+            if rows is None or node.parent_select is not select:
+                continue
+            turned = _turned(node)
+            found = rows.column(rows.place(turned.this))
+            if found:
+                yield turned, found
+
+
+def _turned(node: exp.Expr) -> exp.Expr:
+    """Return a comparison with its column on the left."""
+    mirrored: dict[type[exp.Expr], type[exp.Expr]] = {
+        exp.GT: exp.LT,
+        exp.LT: exp.GT,
+        exp.GTE: exp.LTE,
+        exp.LTE: exp.GTE,
+        exp.EQ: exp.EQ,
+        exp.NEQ: exp.NEQ,
+    }
+    kind = mirrored.get(type(node))
+    if kind and isinstance(node.expression, exp.Column) and not isinstance(node.this, exp.Column):
+        return kind(this=node.expression.copy(), expression=node.this.copy())
+    return node
+
+
+def _ordered(query: _Query) -> Iterator[tuple[exp.Expr, ColumnReference]]:
+    """Yield the nodes whose result depends on the order of a column's values, with the column."""
+    for node, found in _compared(query):
+        values = [each for each in node.iter_expressions() if not isinstance(each, exp.Column)]
+        if isinstance(node, (*_RANGES, exp.Between)) and values:
+            yield node, found
+    for scope, select in query.selects():
+        nodes = [node for node in scope.find_all(exp.Min, exp.Max) if node.parent_select is select]
+        order = select.args.get("order")
+        outputs = {item.alias_or_name.lower(): item.unalias() for item in select.expressions}
+        nodes += order.expressions if order else []
+        rows = query.rows(scope) if nodes else None
+        for node in nodes:
+            operand = node.this
+            if isinstance(operand, exp.Column) and not operand.table:
+                operand = outputs.get(operand.name.lower(), operand)
+            ordered = rows.column(rows.place(operand)) if rows else None
+            if ordered:
+                yield node, ordered
+
+
+# Calculations
+
+
+def cut_fractions(query: _Query) -> Iterator[Remark]:
+    """Report divisions of whole numbers by whole numbers where the engine drops the fraction."""
+    for scope, select in query.selects():
+        for node in scope.find_all(exp.Div, exp.IntDiv):
+            if node.parent_select is not select or not (
+                isinstance(node, exp.IntDiv) or query.dialect in _DIVIDES_INTEGERS
+            ):
+                continue
+            rows = query.rows(scope)
+            is_ratio = all(side.find(exp.AggFunc, exp.Query) for side in (node.this, node.expression))
+            is_ratio = is_ratio or (
+                isinstance(node, exp.Div) and all(side.find(exp.Column) for side in (node.this, node.expression))
+            )
+            if is_ratio and all(_is_integer(side, rows, query) for side in (node.this, node.expression)):
+                yield _finding("fraction_cut", value=node.sql(dialect=query.dialect))
+
+
+def _is_integer(node: exp.Expr, rows: JoinedRows, query: _Query) -> bool:
+    """Return whether `node` is certainly a whole number for the engine."""
+    if isinstance(node, exp.Count):
+        return True
+    if isinstance(node, exp.Literal):
+        return node.is_int
+    if isinstance(node, exp.Column):
+        return _is_integer_column(rows.column(rows.place(node)), query)
+    if isinstance(node, exp.Sum):
+        argument = node.this.expressions[0] if isinstance(node.this, exp.Distinct) else node.this
+        column = rows.column(rows.place(argument))
+        # PostgreSQL adds up BIGINT as NUMERIC.
+        is_numeric = query.dialect in {"postgres", "redshift"} and column and "big" in column.column.type.lower()
+        return not is_numeric and _is_integer(argument, rows, query)
+    if isinstance(node, exp.Case):
+        values = [branch.args["true"] for branch in node.args["ifs"]]
+        default = node.args.get("default")
+        values += [default] if default is not None and not isinstance(default, exp.Null) else []
+        return all(_is_integer(value, rows, query) for value in values)
+    if isinstance(node, exp.Cast):
+        return bool(_INTEGER_TYPE.search(node.to.sql()))
+    if isinstance(node, exp.Coalesce | exp.Nullif):
+        parts = [node.this, *node.expressions, *filter(None, [node.args.get("expression")])]
+        return all(_is_integer(part, rows, query) for part in parts)
+    if isinstance(node, exp.Subquery):
+        inner = next((each for each in query.scopes if each.expression is node.this), None)
+        items = inner.expression.expressions if inner and isinstance(inner.expression, exp.Select) else []
+        return len(items) == 1 and inner is not None and _is_integer(items[0].unalias(), query.rows(inner), query)
+    if isinstance(node, exp.Paren | exp.Max | exp.Min | exp.Window | exp.Filter | exp.Neg | exp.Abs):
+        return _is_integer(node.this, rows, query)
+    is_calculation = isinstance(node, exp.Add | exp.Sub | exp.Mul)
+    return is_calculation and all(_is_integer(side, rows, query) for side in (node.this, node.expression))
+
+
+def _is_integer_column(found: ColumnReference | None, query: _Query) -> bool:
+    if found is None or not _INTEGER_TYPE.search(found.column.type):
+        return False
+    return query.dialect != "sqlite" or all(value.lstrip("-").isdigit() for value in found.column.examples)
+
+
+def averages_of_averages(query: _Query) -> Iterator[Remark]:
+    """Note averages of averages and of percentages, in which groups of different sizes weigh the same."""
+    for scope, select in query.selects():
+        for call in _own_aggregates(select):
+            if not isinstance(call, exp.Avg):
+                continue
+            inner = _inner_output(call.this, scope)
+            if inner is not None and inner.find(exp.Avg):
+                yield Remark(Message("average_of_averages", value=call.sql(dialect=query.dialect)), "note")
+            rows = query.rows(scope)
+            found = rows.column(rows.place(call.this))
+            if found and _is_percentage(found):
+                yield Remark(Message("average_of_percentages", column=str(found)), "note")
+
+
+def _is_percentage(found: ColumnReference) -> bool:
+    """Return whether a column holds percentages of a number that the table has in another column."""
+    column = found.column
+    keys = {name.lower() for name in found.table.key_columns}
+    counts = [
+        other
+        for other in found.table.columns
+        if _INTEGER_TYPE.search(other.type) and other.name.lower() not in keys and other.name != column.name
+    ]
+    return column.type_class == "number" and bool(words(column.name) & _PERCENT_STEMS) and bool(counts)
+
+
+def _inner_output(node: exp.Expr, scope: Scope) -> exp.Expr | None:
+    """Return the output of the subquery that the column `node` is, through subqueries that pass it on."""
+    while isinstance(node, _WRAPPERS):
+        node = node.this
+    source = scope.sources.get(node.table) if isinstance(node, exp.Column) else None
+    if not isinstance(source, Scope) or not isinstance(source.expression, exp.Select):
+        return None
+    item = next(
+        (each for each in source.expression.expressions if each.alias_or_name.lower() == node.name.lower()), None
+    )
+    inner = item.unalias() if item is not None else None
+    return (_inner_output(inner, source) or inner) if inner is not None else None
+
+
+# Marks of deletion
+
+
+def deleted_rows(query: _Query) -> Iterator[Remark]:
+    """Note tables of which rows are marked as deleted in a column that the statement does not use."""
+    for scope, select in query.selects():
+        rows = query.rows(scope)
+        if not rows.is_known:
+            continue
+        used = {column.name.lower() for column in select.root().find_all(exp.Column)}
+        for path, table in rows.sources.items():
+            is_looked_up = any(path in rows.determined([other]) for other in rows.sources.keys() - {path})
+            if is_looked_up or not isinstance(table, Table):
+                continue
+            marks = [mark.name for mark in deletion_marks(table, query.catalog.values)]
+            if marks and not any(mark.lower() in used for mark in marks):
+                yield Remark(Message("deleted_rows_included", table=table.key, column=marks[0]), "note")
+
+
+def deletion_marks(table: Table, values: Mapping[ColumnKey, Sequence[str]]) -> Iterator[Column]:
+    """Yield the columns that mark rows of `table` as deleted, if any row is marked.
+
+    Such a column is a time or a flag with a name, or a state with a value, that means so. `values` are sampled values
+    by table and column.
+    """
+    for column in table.columns:
+        stored = {*values.get((table.key, column.name), ()), *column.examples}
+        is_time, is_state = column.type_class in {"date", "datetime"}, column.type_class == "text"
+        is_flag = 1 < len(stored) <= _MAX_FLAG_VALUES and column.name not in table.key_columns
+        is_partly_empty = bool(stored) and (column.null_share or 0) > 0
+        if words(column.name) & _DELETION_STEMS and (is_flag or ((is_time or is_state) and is_partly_empty)):
+            yield column
+        elif is_state and len(stored) > 1 and not stored.isdisjoint(_DELETED):
+            yield column
+
+
+def _finding(code: str, **facts: str) -> Remark:
+    return Remark(Message(code, **facts), "finding")
+
+
+def _own_aggregates(select: exp.Select) -> list[exp.Expr]:
+    """Return the aggregates of `select` in outputs, HAVING and ORDER BY, except those of windows and subqueries."""
+    clauses = [*select.expressions, *(select.args[name] for name in ("having", "order") if select.args.get(name))]
+    return [
+        call
+        for clause in clauses
+        for call in clause.find_all(exp.AggFunc)
+        if call.find_ancestor(exp.Window, exp.Select) is select
+    ]
+
+
+def _is_distinct(call: exp.Expr) -> bool:
+    return isinstance(call.this, exp.Distinct)
+
+
+def _names(paths: set[Path] | frozenset[Path], rows: JoinedRows) -> str:
+    sources = ((path, rows.sources[path]) for path in sorted(paths))
+    return ", ".join(dict.fromkeys(source.key if isinstance(source, Table) else path[-1] for path, source in sources))
+
+
+_CHECKS: tuple[Callable[[_Query], Iterator[Remark]], ...] = (
+    repeated_values, counts_of_missing_rows, lost_optional_rows, lost_listed_rows, exclusions_with_null, cut_last_days,
+    orders_of_text, other_forms_of_dates, dates_of_numbers, cut_fractions, averages_of_averages, deleted_rows,
+)  # fmt: skip

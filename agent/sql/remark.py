@@ -1,0 +1,32 @@
+"""Remarks of the static checks about a statement."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from agent.messages import Message
+from agent.sql.names import ResolvedQuery
+
+Effect = Literal["problem", "warning", "finding", "note"]
+"""What follows from a remark.
+
+A "problem" is a construct that the database would reject. A "warning" is a likely mistake, told to the model that
+reviews the statement. A "finding" is told to the model as well and, if the statement stays, to the user. A "note" says
+which rows a figure counts or leaves out and is told to the user only.
+"""
+
+
+@dataclass(frozen=True)
+class Remark:
+    """The text of a remark and what follows from it."""
+
+    text: Message
+    effect: Effect = "warning"
+
+    @property
+    def is_problem(self) -> bool:
+        """Whether the database would reject the statement."""
+        return self.effect == "problem"
+
+
+Check = Callable[[ResolvedQuery], Iterator[Remark]]

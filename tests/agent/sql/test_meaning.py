@@ -1,0 +1,84 @@
+"""Checks of meaning, measured on statements over six schemas and four engines that were written without them."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+from sqlalchemy import NullPool, create_engine, make_url
+from sqlalchemy.exc import OperationalError
+
+from agent.settings import SourceSettings
+from agent.sources.source import Source, open_source
+from agent.types import Limits
+from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL
+from tests.fixtures import Pair, read_pairs
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "meaning"
+SCHEMAS = sorted(path.name.partition(".")[0] for path in FIXTURES.glob("*.schema.sql"))
+PAIRS = [(name, pair) for name in SCHEMAS for pair in read_pairs(f"meaning/{name}.sql")]
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Source]]:
+    with ExitStack() as stack:
+        opened = {}
+        for name in SCHEMAS:
+            first, _, script = (FIXTURES / f"{name}.schema.sql").read_text(encoding="utf-8").partition("\n")
+            url = _create(first.split()[-1], name, script, tmp_path_factory.mktemp(name))
+            source = open_source(
+                SourceSettings(url=SecretStr(url), allow_writable_account=True), Limits(timeout_s=20, row_limit=100)
+            )
+            stack.callback(source.close)
+            source.complete_values()
+            opened[name] = source
+        yield opened
+
+
+def _create(engine: str, name: str, script: str, folder: Path) -> str:
+    """Return the URL of a new database with the tables of `script`."""
+    statements = [statement for statement in script.split(";\n") if statement.strip()]
+    if engine in {"sqlite", "duckdb"}:
+        url = f"{engine}:///{folder / name}.db"
+    else:
+        server = POSTGRES_URL if engine == "postgres" else MYSQL_URL
+        _run(server, [f"DROP DATABASE IF EXISTS meaning_{name}", f"CREATE DATABASE meaning_{name}"])
+        url = make_url(server).set(database=f"meaning_{name}").render_as_string(hide_password=False)
+    _run(url, statements)
+    return url
+
+
+def _run(url: str, statements: Sequence[str]) -> None:
+    engine = create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
+    try:
+        with engine.connect() as connection:
+            for statement in statements:
+                connection.exec_driver_sql(statement)
+    except OperationalError as error:
+        pytest.skip(f"no server answers: {error.orig}")
+    finally:
+        engine.dispose()
+
+
+def _rate(kind: str, sources: dict[str, Source]) -> tuple[float, list[tuple[str, Pair, tuple[str, ...]]]]:
+    """Return the share of the statements of a kind about which something is found, and what is found about each."""
+    chosen = [(name, pair) for name, pair in PAIRS if pair.expected.startswith(kind)]
+    told = (sources[name].findings_about(pair.sql) for name, pair in chosen)
+    found = [(name, pair, (*findings, *notes)) for (name, pair), (findings, notes) in zip(chosen, told, strict=True)]
+    return sum(bool(texts) for _, _, texts in found) / len(found), found
+
+
+def test_most_wrong_statements_are_found(sources: dict[str, Source]) -> None:
+    rate, found = _rate("wrong", sources)
+    assert rate >= 0.9, [(name, pair.sql) for name, pair, texts in found if not texts]
+
+
+def test_hardly_any_right_statement_is_doubted(sources: dict[str, Source]) -> None:
+    rate, found = _rate("right", sources)
+    assert rate <= 0.02, [(name, pair.sql, texts) for name, pair, texts in found if texts]
+
+
+def test_all_statements_run(sources: dict[str, Source]) -> None:
+    for name, pair in PAIRS:
+        sources[name].execute(pair.sql)
