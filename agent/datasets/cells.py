@@ -1,8 +1,10 @@
 """SQL for the cells of one column in the staging table, and for converting the column to its type."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+
+from agent.datasets.numbers import ascii_of, literal
 
 STAGING = "cells"
 """The view of raw text: `rowid`, `t0, t1, ...`, and `v0, v1, ...` for workbook cells that are not text."""
@@ -38,79 +40,49 @@ Layer = dict[str, str]
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells of one staging column. `text`, `value` and `original` are columns of its lowest layers."""
+    """The cells of one staging column, which have no surrounding white space and are NULL if blank."""
 
     place: int
     paired: bool
-
-    def __call__(self, name: str) -> str:
-        """Return the name of the layer column `name` for this staging column."""
-        return f"{name}_{self.place}"
-
-    @property
-    def raw(self) -> str:
-        """Cell as text, exactly as in the staging table; NULL if blank."""
-        return f"coalesce(v{self.place}, t{self.place})" if self.paired else f"t{self.place}"
+    foreign: str = ""
+    """Digits and marks of another script that the column has."""
 
     @property
     def text(self) -> str:
-        """Text without surrounding white space; NULL if nothing is left."""
-        return self("text")
+        """Text of a cell; NULL if it is a value of a workbook."""
+        return f"t{self.place}"
 
     @property
     def value(self) -> str:
         """A workbook's number, date or truth value as text; NULL for any other cell."""
-        return self("value")
-
-    @property
-    def original(self) -> str:
-        """Cell as text, exactly as in the file; NULL if blank."""
-        return self("original")
+        return f"v{self.place}" if self.paired else "NULL"
 
     @property
     def trimmed(self) -> str:
-        """Cell as text without surrounding white space; NULL if blank."""
-        return f"coalesce({self.value}, {self.text})"
+        """Cell as text."""
+        return f"coalesce(v{self.place}, t{self.place})" if self.paired else f"t{self.place}"
+
+    @property
+    def ascii_text(self) -> str:
+        """Cell as text with ASCII digits."""
+        if not self.foreign:
+            return self.trimmed
+        return f"translate({self.trimmed}, {literal(self.foreign)}, {literal(''.join(map(ascii_of, self.foreign)))})"
 
     @property
     def words(self) -> str:
-        """The cell in a column of text: without surrounding white space, and with usual spaces only."""
+        """The cell in a column of text: with usual spaces only."""
         return f"replace({self.trimmed}, chr(160), ' ')"
 
     @property
     def base(self) -> tuple[Layer, ...]:
-        """The lowest layers, over the staging table."""
-        raw = f"t{self.place}"
-        value = f"v{self.place}" if self.paired else "NULL::VARCHAR"
-        raw_text = f"CASE WHEN {self.text} IS NOT NULL THEN {raw} END"
-        original = f"coalesce({self.value}, {raw_text})" if self.paired else raw_text
-        is_trimmed = f"{_starts_visible(raw)} AND right({raw}, 1) BETWEEN '!' AND '~'"
-        text = f"CASE WHEN {is_trimmed} THEN {raw} ELSE nullif({_trim_sql(raw)}, '') END"
-        return {self.text: text, self.value: value}, {self.original: original}
+        """The layers that the properties of the cell need."""
+        return ()
 
     @property
     def is_filled(self) -> str:
-        """True if the cell is not blank, else false or NULL; evaluated over the staging table."""
-        raw = f"t{self.place}"
-        cases = f"WHEN {_starts_visible(raw)} THEN true " + (f"WHEN v{self.place} IS NOT NULL THEN true " * self.paired)
-        return f"(CASE {cases}ELSE {_trim_sql(raw)} <> '' END)"
-
-    def distinct(self, rows: str, *, repeats: bool) -> str:
-        """Return a subquery that selects this column's cells from `rows`, each with its count as `n`.
-
-        With `repeats`, equal cells are grouped and keep their first `rowid`, because parsing a cell is slower than
-        grouping.
-        """
-        fields = f"t{self.place}, v{self.place}" if self.paired else f"t{self.place}"
-        if not repeats:
-            return f"(SELECT {fields}, rowid, 1 AS n FROM {rows})"
-        return f"(SELECT {fields}, min(rowid) AS rowid, count(*) AS n FROM {rows} GROUP BY {fields})"
-
-    @property
-    def is_missing_marker(self) -> str:
-        """True for a word that means a missing value, or that labels a totals row."""
-        words = ", ".join(f"'{word}'" for word in MISSING_MARKERS)
-        return f"coalesce(lower({self.text}) IN ({words}) OR coalesce({self.is_total}, false), false)"
+        """True if the cell is not blank, else false."""
+        return f"({self.trimmed} IS NOT NULL)"
 
     @property
     def is_total(self) -> str:
@@ -124,13 +96,18 @@ class Cells:
         return f"(CASE WHEN {self.text} >= 'A' THEN regexp_full_match({self.text}, '{_NAMED_TOTALS}') END)"
 
 
-def _starts_visible(raw: str) -> str:
-    """Return SQL that is true if the text starts with a visible ASCII character, which is faster than trimming it."""
-    return f"{raw} >= '!' AND {raw} < chr(127)"
+def is_missing(text: str) -> bool:
+    """Return whether a text is a word that means a missing value, or the label of a totals row."""
+    return text.lower() in MISSING_MARKERS or (text >= "A" and re.fullmatch(_TOTALS, text) is not None)
 
 
-def _trim_sql(raw: str) -> str:
-    return f"trim({raw}, {_WHITE})"
+def clean_sql(raw: str) -> str:
+    """Return SQL of a cell without surrounding white space; NULL if nothing is left."""
+    # Most cells start and end with a visible ASCII character, and comparing is faster than trimming.
+    return (
+        f"CASE WHEN {raw} >= '!' AND {raw} < chr(127) AND right({raw}, 1) BETWEEN '!' AND '~' THEN {raw} "
+        f"ELSE nullif(trim({raw}, {_WHITE}), '') END"
+    )
 
 
 def select_layers(columns: Sequence[tuple[Layer, ...]], source: str = STAGING) -> str:
@@ -142,22 +119,11 @@ def select_layers(columns: Sequence[tuple[Layer, ...]], source: str = STAGING) -
     return source
 
 
-class PendingWarning(NamedTuple):
-    """A warning without its examples, which are taken from cells that satisfy `where`."""
-
-    code: str
-    facts: Mapping[str, Any]
-    where: str = ""
-    layers: tuple[Layer, ...] = ()
-    """The layers that `where` uses; by default those of the column's conversion."""
-
-
 @dataclass(frozen=True)
 class Plan:
-    """The conversion of a column: SQL over `layers`, the resulting type, the number of cells that fit, and warnings."""
+    """The conversion of a column: SQL, the resulting type, and the number of cells that fit."""
 
-    layers: tuple[Layer, ...]
     sql: str
     type: str
     fits: int
-    pending: tuple[PendingWarning, ...] = ()
+    layers: tuple[Layer, ...] = ()

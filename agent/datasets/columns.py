@@ -1,140 +1,107 @@
-"""Infer the type of each column: candidates from a sample of rows, the decision from all rows."""
+"""Infer the type of each column from the shapes of its cells; DuckDB counts and converts, Python decides.
 
-from collections import ChainMap
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import zip_longest
-from typing import Any, NamedTuple
+A sample of rows tells which columns are plain numbers, plain dates or text. Whether that holds for all rows is counted
+for all columns at once; only of other columns the shapes of all cells are counted.
+"""
 
-from agent.datasets import dates, months, numbers
-from agent.datasets.cells import STAGING, Cells, Layer, PendingWarning, Plan, select_layers
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from agent.datasets import dates, numbers
+from agent.datasets.cells import STAGING, Cells, Plan, is_missing
 from agent.datasets.dataset import Warning
+from agent.datasets.dates import DateForm, Order, read_date
+from agent.datasets.numbers import Mark, NumberForm, literal, read_number
+from agent.datasets.periods import is_period
+from agent.datasets.shapes import (
+    PLAIN_DECIMAL,
+    PLAIN_INTEGER,
+    Shape,
+    count_shapes,
+    examples_of,
+    foreign_characters,
+    shape_sql,
+)
 from agent.datasets.workspace import Workspace
 
 _SAMPLE_ROWS = 10_000
+_SAMPLE_CELLS = 500_000
 _SAMPLE = "scratch.sample"
 _FEW_ROWS = 1000
 _FITTING = 0.9
-"""Minimum share of cells that fit the type; the others become NULL."""
-
+"""Minimum share of cells that fit the type if the others are words; they become NULL."""
+_MARKED = 0.5
+"""Maximum share of cells that are marks of a missing value, such as `:` or `(D)`."""
 _NOTEWORTHY = 0.5
 _SHOWN_CODES = 6
-_GIVEN = {
-    "number_point": "number", "number_comma": "number", "currency": "number", "date_day_first": "date",
-    "date_month_first": "date", "boolean": "simple", "time": "simple",
-}  # fmt: skip
-"""Candidate types of the types in the options, where they differ."""
-
-_MARKS: dict[str, numbers.Mark] = {"number_point": ".", "number_comma": ","}
-_ORDERS: dict[str, dates.Order] = {"date_day_first": "day", "date_month_first": "month"}
+_MARKS: dict[str, Mark] = {"number_point": ".", "number_comma": ","}
+_GIVEN_ORDERS: dict[str, Order] = {"date_day_first": "day", "date_month_first": "month"}
 _TRUTH_WORDS = {
     "true": ("true", "yes", "y", "t", "1", "+", "x", "да", "д", "истина", "是", "有", "对", "真", "✓", "✔"),
     "false": ("false", "no", "n", "f", "0", "-", "нет", "н", "ложь", "否", "无", "没有", "错", "假", "✗", "✘"),
 }
 """Words for a column that the options make a truth value."""
-
+_PLAIN = {"9", "-9", "9.9", "-9.9"}
+_ISO_DATE = "9999-99-99"
+_MARK = re.compile(r"\W+|[(\[]\w{1,3}[)\]]|\W+ ?\w{1,2}|#\S*|err:9+", re.IGNORECASE)
+"""A text that stands for a missing value or an error, rather than for a word: `..`, `(D)`, `: c`, `#BEZUG!`."""
+_HINT = re.compile(r"(?i)\bdate\b|(^|_)date|date$|дата|日期|时间")
+_FIRST_SERIAL, _LAST_SERIAL = 20_000, 80_000
+"""Day numbers from 1954 to 2119; numbers outside are rarely dates."""
+_FIRST_DAY, _LAST_DAY = 19_000_101, 21_001_231
+_MIN_DAYS = 3
+"""Minimum number of cells that make numbers like 20240131 dates whatever the name of the column."""
+_LONGEST_DOUBLE = 1e15
+_MAX_BAD = 300
 _EXAMPLES = 3
 _MAX_EXAMPLE = 40
 
 
 @dataclass(frozen=True)
 class ColumnPlan:
-    """A column of the dataset: its cells, their conversion, and the decimal mark if a cell shows one.
-
-    `source` is the subquery that selects single cells.
-    """
+    """A column of the dataset: its cells, their conversion, warnings, and the decimal mark if a cell shows one."""
 
     cells: Cells
     plan: Plan
     filled: int
-    source: str
-    repeats: bool = False
-    """Whether `source` groups equal cells."""
-    mark: numbers.Mark | None = None
+    warnings: tuple[Warning, ...] = ()
+    mark: Mark | None = None
     code: str | None = None
-    """SQL over the layers of the plan of the currency code, if that becomes a column."""
+    """SQL of the currency code, if that becomes a column."""
+    repeats: bool = False
+    """Whether cells repeat, so that different spellings of a word are noteworthy."""
 
 
-Counts = Mapping[str, int]
-
-
-class _ColumnCounts(NamedTuple):
-    """The counts for a column, its candidate type `kind`, and the subquery that selects its cells.
-
-    `sampled` are the counts in the sample, `given` is the type that the options set.
-    """
+@dataclass
+class _Column:
+    """A column while its type is decided."""
 
     cells: Cells
-    kind: str
-    counts: Counts
-    source: str
-    repeats: bool
-    sampled: Counts
+    name: str
     given: str | None
+    shapes: list[Shape] = field(default_factory=list)
+
+    @property
+    def filled(self) -> int:
+        return sum(shape.number for shape in self.shapes)
+
+    @property
+    def known(self) -> list[Shape]:
+        """The shapes that are no word for a missing value."""
+        return [shape for shape in self.shapes if not (is_missing(shape.text) and not shape.is_value)]
+
+    @property
+    def text(self) -> str:
+        return self.cells.ascii_text
+
+    def warn(self, code: str, facts: Mapping[str, Any], shapes: Sequence[Shape] = ()) -> Warning:
+        return Warning(code, self.name, {**facts, **(examples_of(shapes, _EXAMPLES, _MAX_EXAMPLE) if shapes else {})})
 
 
-class _CountQuery(NamedTuple):
-    """SQL conditions to count for a column, and the layers they use."""
-
-    layers: tuple[Layer, ...]
-    conditions: dict[str, str]
-
-
-def _truth(cells: Cells, given: str | None) -> str:
-    """Return SQL of the truth value of a cell; words such as `yes` count only if the options say so."""
-    words = {"true": ("true",), "false": ("false",)} if given != "boolean" else _TRUTH_WORDS
-    listed = {truth: ", ".join(f"'{word}'" for word in words[truth]) for truth in words}
-    cases = " ".join(f"WHEN lower({cells.trimmed}) IN ({texts}) THEN {truth}" for truth, texts in listed.items())
-    return f"(CASE {cases} END)"
-
-
-def _single_notation(cells: Cells, given: str | None = None) -> dict[str, str]:
-    """Return the conditions for types with only one notation."""
-    clock = rf"regexp_full_match({cells.trimmed}, '\d{{1,2}}:\d{{2}}(:\d{{2}}(\.\d+)?)?')"
-    return {
-        "boolean": f"{_truth(cells, given)} IS NOT NULL",
-        "time": f"{clock} AND TRY_CAST({cells.trimmed} AS TIME) IS NOT NULL",
-        "interval": rf"regexp_full_match({cells.value}, '\d+:\d{{2}}:\d{{2}}')",
-    }
-
-
-def _basic_conditions(cells: Cells) -> dict[str, str]:
-    """Return the conditions that are counted for each type."""
-    return {"filled": f"{cells.original} IS NOT NULL", "missing": cells.is_missing_marker}
-
-
-def _sample_query(cells: Cells) -> _CountQuery:
-    above = len(cells.base)
-    empty: Layer = {}
-    layers_by_type = [kind.layers(cells)[above:] for kind in (numbers, dates, months)]
-    layers = tuple(dict(ChainMap(*level)) for level in zip_longest(*layers_by_type, fillvalue=empty))
-    marks = {"fits_dot": numbers.fits(cells, "."), "fits_comma": numbers.fits(cells, ",")}
-    conditions = {
-        **_basic_conditions(cells),
-        **marks,
-        **dates.sample_conditions(cells),
-        **months.count_conditions(cells),
-        **_single_notation(cells),
-        "units": numbers.has_unit(cells),
-        "spans": dates.is_span(cells),
-        "digits": rf"regexp_matches({cells.text}, '\d')",
-    }
-    return _CountQuery((*cells.base, *layers), conditions)
-
-
-def _full_query(cells: Cells, kind: str, given: str | None) -> _CountQuery:
-    """Return the counts over all rows that the decision on a candidate type needs."""
-    if kind == "text":
-        return _CountQuery(cells.base, _basic_conditions(cells))
-    if kind == "simple":
-        return _CountQuery(cells.base, {**_basic_conditions(cells), **_single_notation(cells, given)})
-    if kind == "number":
-        layers, conditions = numbers.layers(cells, with_units=bool(given)), numbers.count_conditions(cells)
-    elif kind == "date":
-        layers, conditions = dates.layers(cells), dates.count_conditions(cells)
-    else:
-        layers, conditions = months.layers(cells), months.count_conditions(cells)
-    return _CountQuery(layers, {**_basic_conditions(cells), **conditions})
+def _total(shapes: Sequence[Shape]) -> int:
+    return sum(shape.number for shape in shapes)
 
 
 def infer_columns(
@@ -142,7 +109,7 @@ def infer_columns(
     columns: Sequence[Cells],
     names: Sequence[str],
     rows: int,
-    usual: numbers.Mark,
+    usual: Mark,
     kinds: Mapping[int, str],
 ) -> list[ColumnPlan]:
     """Return the type of each column; `usual` is the decimal mark to use if no cell of the file shows one.
@@ -152,116 +119,547 @@ def infer_columns(
     Raises:
         FileTooLarge: The data does not fit into memory.
     """
-    step = max(1, rows // _SAMPLE_ROWS)
-    work.run(f"CREATE OR REPLACE TABLE {_SAMPLE} AS SELECT * FROM {STAGING} WHERE rowid % {step} = 0")
-    counts = []
-    for at, (cells, name) in enumerate(zip(columns, names, strict=True)):
-        sampled = _count(work, _sample_query(cells), cells.distinct(_SAMPLE, repeats=True))
-        given = kinds.get(cells.place)
-        kind = _candidate(sampled, name, given)
-        repeats = 2 * sampled["distinct"] <= sampled["cells"] or rows <= _FEW_ROWS
-        source = cells.distinct(STAGING, repeats=repeats)
-        stage = ("examine", at / len(columns), (at + 1) / len(columns))
-        full = _count(work, _full_query(cells, kind, given), source, stage)
-        counts.append(_ColumnCounts(cells, kind, full, source, repeats, sampled, given))
-    marks = [numbers.decimal_mark(column.counts) for column in counts if column.kind == "number"]
-    dots, commas = marks.count("."), marks.count(",")
-    mark = usual if dots == commas else "." if dots > commas else ","
-    return [_with_code(work, column, _decide(column, name, mark)) for column, name in zip(counts, names, strict=True)]
-
-
-def _with_code(work: Workspace, column: _ColumnCounts, plan: ColumnPlan) -> ColumnPlan:
-    """Return the plan with a warning about the currencies of the column, and their codes as a column if they differ."""
-    if column.kind != "number" or plan.plan.type == "VARCHAR":
-        return plan
-    if not column.counts["currency"] and column.given != "currency":
-        return plan
-    code = numbers.currency_code(column.cells)
-    layers = plan.plan.layers
-    found = work.run(
-        f"SELECT code, sum(n) FROM (SELECT {code} AS code, n FROM {select_layers([layers], plan.source)}) "
-        f"WHERE code IS NOT NULL GROUP BY code ORDER BY sum(n) DESC, code LIMIT {_SHOWN_CODES}"
-    )
-    codes = ", ".join(row[0] for row in found)
-    is_split = len(found) > 1 or column.given == "currency"
-    warning = PendingWarning(
-        "currencies" if is_split else "currency", {"count": column.counts["currency"], "codes": codes}
-    )
-    pending = replace(plan.plan, pending=(*plan.plan.pending, warning))
-    return replace(plan, plan=pending, code=code if is_split else None)
-
-
-def _count(work: Workspace, query: _CountQuery, source: str, stage: tuple[str, float, float] | None = None) -> Counts:
-    sums = [f"coalesce(sum(n) FILTER ({sql}), 0)" for sql in query.conditions.values()]
-    sums += ["count(*)", "coalesce(sum(n), 0)"]
-    row = work.run(f"SELECT {', '.join(sums)} FROM {select_layers([query.layers], source)}", stage=stage)[0]
-    return dict(zip([*query.conditions, "distinct", "cells"], map(int, row), strict=True))
-
-
-def _candidate(counts: Counts, name: str, given: str | None) -> str:
-    """Return the type that most cells of the sample fit; text if fewer than half of them fit any type."""
-    filled = counts["filled"] - counts["missing"]
-    fitting = {
-        "month": months.count_fitting(counts, filled),
-        "date": dates.count_fitting(counts, name, filled),
-        "number": max(counts["fits_dot"], counts["fits_comma"]),
-        "simple": max(counts["boolean"], counts["time"], counts["interval"]),
-    }
-    if given:
-        base = _GIVEN.get(given, "date" if given.startswith("timestamp") else given)
-        return "month" if base == "date" and fitting["month"] > fitting["date"] else base
-    best = max(fitting, key=lambda kind: fitting[kind])
-    return best if fitting[best] and fitting[best] >= _NOTEWORTHY * filled else "text"
-
-
-def _decide(column: _ColumnCounts, name: str, usual: numbers.Mark) -> ColumnPlan:
-    cells, kind, counts, given = column.cells, column.kind, column.counts, column.given
-    filled, mark = counts["filled"], None
-    expected = filled - counts["missing"]
-    if kind == "number":
-        forced = _MARKS.get(given or "")
-        plan, mark = numbers.plan(cells, counts, usual, forced, with_units=bool(given)), numbers.decimal_mark(counts)
-        codes = None if given else numbers.codes(cells, counts)
-        if codes:
-            return _text(column, codes)
-    elif kind == "date":
-        zone = given.removeprefix("timestamp") if given and given.startswith("timestamp") else None
-        plan = dates.plan(cells, counts, f"{name} date" if given else name, expected, _ORDERS.get(given or ""), zone)
-    elif kind == "month":
-        plan = months.plan(cells, counts, expected)
-    elif kind == "simple":
-        fitting = max(("boolean", "time", "interval"), key=lambda name: counts[name])
-        type_name = given if given in ("boolean", "time") else fitting
-        sql = f"TRY_CAST({cells.trimmed} AS {type_name.upper()})"
-        if type_name == "boolean":
-            sql = _truth(cells, given)
-        plan = Plan(cells.base, sql, type_name.upper(), counts[type_name])
+    sampled = min(_SAMPLE_ROWS, max(_FEW_ROWS, _SAMPLE_CELLS // len(columns)))
+    found = [_Column(cells, name, kinds.get(cells.place)) for cells, name in zip(columns, names, strict=True)]
+    if rows <= sampled:
+        _count(work, found, STAGING, ("examine", 0.0, 0.7))
+        filled = {column.cells.place: column.filled for column in found}
+        repeated = set(filled)
     else:
-        return _text(column, *([] if given else _text_warnings(column, name, expected)))
-    if not given and plan.fits < _FITTING * expected:
-        where = f"{cells.original} IS NOT NULL AND NOT {cells.is_missing_marker} AND {plan.sql} IS NULL"
-        facts = {"count": plan.fits, "filled": filled, "type": plan.type}
-        return _text(column, PendingWarning("mixed", facts, where, plan.layers))
-    return ColumnPlan(cells, plan, filled, column.source, column.repeats, mark)
+        step = max(1, rows // sampled)
+        work.run(f"CREATE OR REPLACE TABLE {_SAMPLE} AS SELECT * FROM {STAGING} WHERE rowid % {step} = 0")
+        _count(work, found, _SAMPLE, ("examine", 0.0, 0.2))
+        repeated = _repeated(work, columns, _SAMPLE)
+        filled, partial = _check_all(work, found)
+        _count(work, partial, STAGING, ("examine", 0.4, 0.8))
+    readers = [_Reader(work, column, usual, filled[column.cells.place]) for column in found]
+    has_flags = any(reader.flags for reader in readers)
+    for reader in readers:
+        if has_flags:
+            reader.take_flags()
+        reader.find_candidate()
+    marks = [mark for reader in readers if reader.kind == "number" and (mark := reader.mark)]
+    if marks.count(".") != marks.count(","):
+        usual = "." if marks.count(".") > marks.count(",") else ","
+    orders = {order for reader in readers if reader.kind == "date" and (order := reader.decided_order())}
+    order = orders.pop() if len(orders) == 1 else None
+    plans = [reader.plan(usual, order) for reader in readers]
+    plans = [replace(plan, repeats=plan.cells.place in repeated) for plan in plans]
+    return _with_spellings(work, plans, names)
 
 
-def _text_warnings(column: _ColumnCounts, name: str, expected: int) -> list[PendingWarning]:
-    """Return the warning about a column that stays text although it looks like numbers or dates."""
-    cells, sampled = column.cells, column.sampled
-    known = sampled["filled"] - sampled["missing"]
-    numeric = sampled["units"] + max(sampled["fits_dot"], sampled["fits_comma"])
-    if known and sampled["units"] and numeric >= _FITTING * known:
-        return [PendingWarning("units", {"filled": expected}, f"{numbers.has_unit(cells)}")]
-    is_named = dates.is_named_as_date(name) and sampled["digits"] >= _NOTEWORTHY * known
-    if known and (is_named or sampled["spans"] >= _FITTING * known):
-        return [PendingWarning("not_dates", {"filled": expected}, rf"regexp_matches({cells.text}, '\d')")]
-    return []
+def _count(work: Workspace, columns: Sequence[_Column], source: str, stage: tuple[str, float, float]) -> None:
+    """Set the shapes of columns; digits of other scripts count as ASCII digits."""
+    shapes = count_shapes(work, [column.cells for column in columns], source, stage)
+    again = []
+    for column in columns:
+        column.shapes = shapes[column.cells.place]
+        if foreign := foreign_characters(column.shapes):
+            column.cells = replace(column.cells, foreign=column.cells.foreign + foreign)
+            again.append(column)
+    if again:
+        _count(work, again, source, stage)
 
 
-def _text(column: _ColumnCounts, *pending: PendingWarning) -> ColumnPlan:
-    cells, filled = column.cells, column.counts["filled"]
-    plan = Plan(cells.base, cells.words, "VARCHAR", filled, pending)
-    return ColumnPlan(cells, plan, filled, column.source, column.repeats)
+def _repeated(work: Workspace, columns: Sequence[Cells], source: str) -> set[int]:
+    """Return the places of the columns whose cells repeat, by a sample."""
+    counts = ", ".join(f"approx_count_distinct({cells.trimmed}), count({cells.trimmed})" for cells in columns)
+    row = work.run(f"SELECT {counts} FROM {source}")[0]
+    return {cells.place for at, cells in enumerate(columns) if 2 * row[2 * at] <= row[2 * at + 1]}
+
+
+def _check_all(work: Workspace, columns: Sequence[_Column]) -> tuple[dict[int, int], list[_Column]]:
+    """Return the number of filled cells of each column, and the columns whose shapes the sample does not settle."""
+    expressions = []
+    for column in columns:
+        text = column.cells.trimmed
+        shapes = {shape.text for shape in column.known}
+        if shapes and shapes <= _PLAIN:
+            pattern = PLAIN_INTEGER if shapes <= {"9", "-9"} else f"{PLAIN_INTEGER}|{PLAIN_DECIMAL}"
+            fits = f"regexp_full_match({text}, '{pattern}')"
+        elif shapes == {_ISO_DATE}:
+            fits = f"length({text}) = 10 AND TRY_CAST({text} AS DATE) IS NOT NULL"
+        else:
+            # Text stays text whatever the other rows hold.
+            fits = "true" if not any(map(_is_typed, column.known)) else "false"
+        missing = _total(column.shapes) - _total(column.known)
+        expressions += [f"count({text})", f"count({text}) FILTER ({fits})" if not missing else "0"]
+    row = work.run(f"SELECT {', '.join(expressions)} FROM {STAGING}", stage=("examine", 0.2, 0.4))[0]
+    filled = {column.cells.place: row[2 * at] for at, column in enumerate(columns)}
+    settled = {column.cells.place for at, column in enumerate(columns) if row[2 * at] == row[2 * at + 1]}
+    for column in columns:
+        if column.cells.place in settled and column.shapes and len(column.shapes) == 1:
+            column.shapes = [column.shapes[0]._replace(number=filled[column.cells.place])]
+    return filled, [
+        column
+        for column in columns
+        if column.cells.place not in settled or len(column.shapes) > 1 and _is_any_typed(column)
+    ]
+
+
+def _is_any_typed(column: _Column) -> bool:
+    return any(map(_is_typed, column.known)) and not {shape.text for shape in column.known} <= _PLAIN
+
+
+def _is_typed(shape: Shape) -> bool:
+    """Return whether cells of this shape may be something else than words."""
+    return shape.text in ("true", "false") or (
+        shape.has_digit and (read_number(shape.text) is not None or read_date(shape.text) is not None)
+    )
+
+
+class _Reader:
+    """Decides the type of one column."""
+
+    def __init__(self, work: Workspace, column: _Column, usual: Mark, filled: int) -> None:
+        """Read the shapes; `kind` and `mark` are found by `find_candidate`."""
+        self.work, self.column, self.usual, self.filled = work, column, usual, filled
+        self.known = column.known
+        self.expected = max(_total(self.known), 1)
+        self.numbers = {shape: form for shape in self.known if (form := read_number(shape.text))}
+        self.dates = {shape: date for shape in self.known if (date := read_date(shape.text))}
+        self.serials: list[Shape] = []
+        self.limits: list[tuple[int, int]] = []
+        self._settle_units()
+        self.kind = "text"
+        self.mark: Mark | None = None
+
+    def _settle_units(self) -> None:
+        """Keep numbers with a unit only if the options ask for numbers, or if the units are flags of a few cells."""
+        self.units = {shape: form for shape, form in self.numbers.items() if form.unit}
+        self.flags: list[Shape] = []
+        if self.column.given in (*_MARKS, "number", "currency"):
+            self.units = {}
+        self.numbers = {shape: form for shape, form in self.numbers.items() if shape not in self.units}
+        if _total(list(self.units)) <= _MARKED * self.expected:
+            self.take_flags()
+
+    def take_flags(self) -> None:
+        """Leave out units that are single letters or combine them: they are flags, such as `e` for an estimate."""
+        letters = {form.flag for form in self.units.values() if len(form.flag) == 1}
+        if self.units and all(form.flag and set(form.flag) <= letters for form in self.units.values()):
+            self.flags = list(self.units)
+            self.numbers |= self.units
+            self.units = {}
+
+    def find_candidate(self) -> None:
+        """Set `kind` to the type that most cells fit, and `mark` to the decimal mark that they show."""
+        texts = [(form, shape.number) for shape, form in self.numbers.items() if not shape.is_value]
+        self.mark = numbers.decimal_mark(texts)
+        self.kind = self._candidate()
+
+    def _candidate(self) -> str:
+        given = self.column.given
+        months = [shape for shape, form in self.dates.items() if form.kind == "month"]
+        are_months = bool(months) and len(months) == len(self.known) and self._are_months(months)
+        if given:
+            base = {"boolean": "boolean", "time": "time", "text": "text"}.get(given)
+            base = base or ("number" if given in (*_MARKS, "number", "currency") else "date")
+            if base == "date":
+                self._find_serials(True)
+            return "month" if base == "date" and are_months else base
+        if are_months:
+            return "month"
+        days = [shape for shape, form in self.dates.items() if form.kind == "date"]
+        counts = {
+            "number": _total(list(self.numbers)),
+            "date": _total(days),
+            "time": _total([shape for shape, form in self.dates.items() if form.kind == "time"]),
+            "boolean": _total([shape for shape in self.known if shape.text in ("true", "false")]),
+        }
+        self._find_serials(
+            2 * counts["date"] >= self.expected or (not counts["date"] and bool(_HINT.search(self.column.name)))
+        )
+        if self.serials and not counts["date"] and len(self.serials) == len(self.known):
+            return "date"
+        if self.serials and counts["date"]:
+            counts["date"] += _total(self.serials)
+        best = max(counts, key=lambda kind: counts[kind])
+        return best if counts[best] and counts[best] >= _NOTEWORTHY * self.expected else "text"
+
+    def _are_months(self, shapes: Sequence[Shape]) -> bool:
+        forms = [self.dates[shape] for shape in shapes]
+        if any(form.lengths == (2,) for form in forms):
+            # `Jan-24` may be a day: as years, the numbers are close together.
+            limits = self._number_limits(1)
+            return limits[0][1] - limits[0][0] <= 15 and len({form.word for form in forms}) >= 1
+        fits: int = self.work.run(f"SELECT count({dates.date_sql(self.column.text, forms, 'day')}) FROM {STAGING}")[0][
+            0
+        ]
+        return fits == self.expected
+
+    def _find_serials(self, is_wanted: bool) -> None:
+        """Find the numbers that stand for days: day numbers of Excel, and numbers like 20240131."""
+        integers = [shape for shape in self.known if shape.text in ("9", "9.9", "9.999")]
+        if not integers:
+            return
+        low, high = (
+            pick(value for shape in integers for value in (shape.low, shape.high) if value is not None)
+            for pick in (min, max)
+        )
+        is_serial = _FIRST_SERIAL <= low and high <= _LAST_SERIAL
+        is_compact = _FIRST_DAY <= low and high <= _LAST_DAY and all(shape.text == "9" for shape in integers)
+        if is_compact and (is_wanted or (_total(integers) >= _MIN_DAYS and len(integers) == len(self.known))):
+            days = f"try_strptime({self.column.text}, '%Y%m%d')"
+            fits = self.work.run(f"SELECT count({days}) FROM {STAGING} WHERE length({self.column.text}) = 8")[0][0]
+            self.serials = integers if fits == _total(integers) or (self.column.given and fits) else []
+        elif is_wanted and (is_serial or self.column.given):
+            self.serials = integers
+
+    def _number_limits(self, count: int) -> list[tuple[int, int]]:
+        """Return the least and greatest values of the first groups of digits in the cells with an open order."""
+        runs = f"regexp_extract_all({self.column.text}, '[0-9]+')"
+        pairs = ", ".join(f"min({runs}[{at}]::INT), max({runs}[{at}]::INT)" for at in range(1, count + 1))
+        where = (
+            r"true"
+            if count == 1
+            else rf"regexp_matches({self.column.text}, '^\D*[0-9]{{1,2}}[-/. ]+[0-9]{{1,2}}[-/. ]+[0-9]{{2,4}}')"
+        )
+        where += f" AND len({runs}) >= {count} AND length({runs}[1]) <= 4"
+        row = self.work.run(f"SELECT {pairs} FROM {STAGING} WHERE {where}")[0]
+        return [(row[2 * at] or 0, row[2 * at + 1] or 0) for at in range(count)]
+
+    def _open_dates(self) -> dict[Shape, DateForm]:
+        return {shape: form for shape, form in self.dates.items() if form.is_open}
+
+    def decided_order(self) -> Order | None:
+        """Return the order of day and month if the cells decide it."""
+        orders = self._orders()
+        return orders[0] if len(orders) == 1 and orders[0] != "year" else None
+
+    def _orders(self) -> list[Order]:
+        opened = self._open_dates()
+        if not opened:
+            return []
+        self.limits = self.limits or self._number_limits(3)
+        return dates.open_orders(self.limits, is_long=all(form.lengths[2] == 4 for form in opened.values()))
+
+    def plan(self, usual: Mark, order: Order | None) -> ColumnPlan:
+        """Return the conversion; `usual` mark and `order` are those of other columns, for cells that decide neither."""
+        if not self.filled:
+            return self._text(self.column.warn("no_values", {}))
+        self.usual = usual
+        plan: Callable[[], ColumnPlan] = {
+            "number": self._number_plan,
+            "month": self._month_plan,
+            "time": self._time_plan,
+            "boolean": self._boolean_plan,
+            "date": lambda: self._date_plan(order),
+            "text": lambda: self._text(*([] if self.column.given else self._text_warnings())),
+        }[self.kind]
+        return plan()
+
+    def _text(self, *warnings: Warning) -> ColumnPlan:
+        cells = self.column.cells
+        return ColumnPlan(cells, Plan(cells.words, "VARCHAR", self.filled), self.filled, warnings)
+
+    def _misfits(self, fitting: Sequence[Shape], type_name: str) -> tuple[bool, list[Warning]]:
+        """Return whether the column can have the type although other cells do not fit, and the warnings about those.
+
+        Cells without digits may become NULL if they are rare, or marks of a missing value. Cells with digits keep the
+        column text, since they may be values too.
+        """
+        others = [shape for shape in self.known if shape not in fitting]
+        missing = [shape for shape in self.column.shapes if shape not in self.known]
+        if not others and not missing:
+            return True, []
+        count = _total(others)
+        with_digits = [shape for shape in others if shape.has_digit and not _is_mark(shape)]
+        are_marks = all(map(_is_mark, others)) and count <= _MARKED * self.expected
+        is_fitting = bool(self.column.given) or (
+            not with_digits and (are_marks or _total(fitting) >= _FITTING * self.expected)
+        )
+        if not is_fitting:
+            facts = {"count": _total(fitting), "filled": self.filled, "type": type_name}
+            return False, [self.column.warn("mixed", facts, others)]
+        unfit = [*others, *missing]
+        return True, [self.column.warn("misfits", {"count": _total(unfit), "type": type_name}, unfit)]
+
+    def _guarded(self, sql: str, fitting: Sequence[Shape]) -> str:
+        """Return `sql` for cells of the fitting shapes only."""
+        others = [shape for shape in self.column.shapes if shape not in fitting]
+        text = self.column.text
+        if not others:
+            return sql
+        bad = [shape.text for shape in others if shape.has_digit][:_MAX_BAD]
+        guard = f" AND {shape_sql(text)} NOT IN ({', '.join(map(literal, bad))})" if bad else ""
+        return f"CASE WHEN regexp_matches({text}, '[0-9]'){guard} THEN {sql} END"
+
+    def _number_plan(self) -> ColumnPlan:
+        column, given = self.column, self.column.given
+        forms = self.numbers
+        mark: Mark = _MARKS.get(given or "") or self.mark or self.usual
+        fitting = list(forms)
+        if not given:
+            codes = [
+                shape for shape, form in forms.items() if form.is_code or shape.leading_zero and _is_zero_code(form)
+            ]
+            codes += self._too_long(mark)
+            if codes:
+                return self._text(column.warn("codes", {"count": _total(codes)}, codes))
+        elif given in _MARKS:
+            fitting = [shape for shape, form in forms.items() if mark in form.fits]
+        used = [forms[shape] for shape in fitting if not shape.is_value]
+        values = [forms[shape] for shape in fitting if shape.is_value]
+        types = {numbers.number_type(each, m) for each, m in ((used, mark), (values, ".")) if each}
+        type_name = "BIGINT" if types == {"BIGINT"} else "DOUBLE"
+        is_ok, warnings = self._misfits(fitting, type_name)
+        if not is_ok:
+            return self._text(*warnings)
+        type_name = self._exact_type(used or values, fitting, mark if used else ".", type_name)
+        text = column.text if not values or column.cells.foreign else column.cells.text
+        sql = numbers.number_sql(text, used, mark, type_name) if used else f"TRY_CAST({column.text} AS {type_name})"
+        if values and used:
+            sql = f"coalesce(TRY_CAST({column.cells.value} AS {type_name}), {sql})"
+        sql = self._guarded(sql, fitting)
+        plan = Plan(sql, type_name, _total(fitting))
+        warnings = [*self._number_warnings(fitting, mark), *warnings]
+        code = None
+        currencies = [shape for shape in fitting if forms[shape].currency]
+        if currencies or given == "currency":
+            names = sorted(
+                {forms[shape].currency for shape in currencies},
+                key=lambda name: -_total([s for s in currencies if forms[s].currency == name]),
+            )
+            is_split = len(names) > 1 or given == "currency"
+            facts: dict[str, Any] = {"count": _total(currencies), "codes": ", ".join(names[:_SHOWN_CODES])}
+            if is_split:
+                code = numbers.currency_sql(column.text, [(shape.text, forms[shape]) for shape in currencies])
+                facts["column"] = code_name(column.name)
+            warnings.insert(0, column.warn("currencies" if is_split else "currency", facts))
+        return ColumnPlan(column.cells, plan, self.filled, tuple(warnings), self.mark, code)
+
+    def _too_long(self, mark: Mark) -> list[Shape]:
+        """Return the shapes of whole numbers with more digits than 64 bits hold; they are identifiers."""
+        long = [shape for shape, form in self.numbers.items() if form.digits > 18 and form.is_whole(mark)]
+        if not long:
+            return []
+        text = self.column.text
+        over = self.work.run(
+            f"SELECT count(*) FROM {STAGING} WHERE length({text}) > 18 AND TRY_CAST({text} AS BIGINT) IS NULL "
+            f"AND regexp_full_match({text}, '[-+]?[0-9]{{19,}}')"
+        )[0][0]
+        return long if over else []
+
+    def _exact_type(self, forms: Sequence[NumberForm], shapes: Sequence[Shape], mark: Mark, type_name: str) -> str:
+        """Return a DECIMAL in place of DOUBLE if a double would lose digits and a DECIMAL holds all."""
+        largest = max(
+            (abs(value) for shape in shapes for value in (shape.low, shape.high) if value is not None), default=0
+        )
+        is_suspect = largest >= _LONGEST_DOUBLE or any(form.may_be_lossy(mark) for form in forms)
+        is_simple = type_name == "DOUBLE" and not any(form.percent or form.scale or form.has_exponent for form in forms)
+        if not is_suspect or not is_simple:
+            return type_name
+        digits = numbers.digits_sql(self.column.text, forms, mark)
+        row = self.work.run(
+            f"SELECT max(length(regexp_extract(digits, '^-?([0-9]*)', 1))), "
+            rf"max(length(regexp_extract(digits, '\.([0-9]+)$', 1))) FROM (SELECT {digits} AS digits FROM {STAGING})"
+        )[0]
+        whole, scale = row[0] or 0, row[1] or 0
+        if whole + scale > 38:
+            return type_name
+        exact = f"DECIMAL(38,{scale})"
+        lossy = self.work.run(
+            f"SELECT count(*) FROM (SELECT {digits} AS digits FROM {STAGING}) WHERE length(digits) > 15 AND "
+            f"TRY_CAST(digits AS {exact}) <> TRY_CAST(CAST(TRY_CAST(digits AS DOUBLE) AS VARCHAR) AS {exact})"
+        )[0][0]
+        return exact if lossy else type_name
+
+    def _number_warnings(self, fitting: Sequence[Shape], mark: Mark) -> list[Warning]:
+        column, forms = self.column, self.numbers
+        warnings = []
+        texts = [shape for shape in fitting if not shape.is_value]
+        if column.cells.paired and texts:
+            warnings.append(column.warn("text_converted", {"count": _total(texts)}))
+        percent = [shape for shape in fitting if forms[shape].percent]
+        if percent:
+            bare = [shape for shape in texts if not forms[shape].percent and (shape.low, shape.high) != (0, 0)]
+            if bare:
+                facts = {"count": _total(percent), "without": _total(bare)}
+                warnings.append(column.warn("percent_mixed", facts, bare))
+            else:
+                warnings.append(column.warn("percent", {"count": _total(percent)}))
+        footnotes = [shape for shape in fitting if forms[shape].footnote or shape in self.flags]
+        if footnotes:
+            warnings.append(column.warn("footnotes", {"count": _total(footnotes)}, footnotes))
+        scaled = [shape for shape in fitting if forms[shape].scale]
+        if scaled:
+            warnings.append(column.warn("scaled", {"count": _total(scaled)}, scaled))
+        other = [shape for shape in texts if mark not in forms[shape].fits]
+        ambiguous = [shape for shape in texts if forms[shape].is_ambiguous]
+        separators = " ,'_" if mark == "." else " ,.'_"
+        marked = [shape for shape in texts if any(char in forms[shape].core for char in separators)]
+        if self.mark is None and ambiguous and column.given not in _MARKS:
+            warnings.append(column.warn("marks_ambiguous", {"decimal": mark}, ambiguous))
+        elif marked:
+            warnings.append(column.warn("marks", {"decimal": mark}, marked))
+        if other:
+            warnings.append(column.warn("marks_mixed", {"count": _total(other)}, other))
+        return warnings
+
+    def _month_plan(self) -> ColumnPlan:
+        shapes = [shape for shape in self.known if shape in self.dates]
+        sql = dates.date_sql(self.column.text, [self.dates[shape] for shape in shapes], "day")
+        warning = self.column.warn("months", {"count": _total(shapes)}, shapes)
+        _, others = self._misfits(shapes, "DATE")
+        plan = Plan(f"CAST({self._guarded(sql, shapes)} AS DATE)", "DATE", _total(shapes))
+        return ColumnPlan(self.column.cells, plan, self.filled, (warning, *others))
+
+    def _date_plan(self, usual: Order | None) -> ColumnPlan:
+        column, given = self.column, self.column.given
+        days = {shape: form for shape, form in self.dates.items() if form.kind == "date"}
+        orders, opened = self._orders(), self._open_dates()
+        chosen = _GIVEN_ORDERS.get(given or "") or self._chosen_order(orders, usual)
+        zones = [shape for shape, form in days.items() if form.has_zone]
+        text = dates.without_zone_sql(column.text) if zones else column.text
+        value = self._guarded(dates.date_sql(text, days.values(), chosen), list(days)) if days else "NULL::TIMESTAMP"
+        if self.serials:
+            value = f"coalesce({value}, {_serial_sql(column.text)})"
+        value, zone_warnings = self._in_utc(value, zones, days)
+        row = self.work.run(
+            "SELECT count(value), count(*) FILTER (date_trunc('day', value) <> value) "
+            f"FROM (SELECT {value} AS value FROM {STAGING})"
+        )[0]
+        fits, with_time = int(row[0]), int(row[1])
+        kind = "TIMESTAMP" if with_time or zones or (given or "").startswith("timestamp") else "DATE"
+        typed = [*days, *self.serials]
+        is_ok, warnings = self._misfits(typed, kind)
+        invalid = _total(typed) - fits
+        if invalid and not given and fits < _FITTING * self.expected:
+            is_ok, warnings = (
+                False,
+                [column.warn("mixed", {"count": fits, "filled": self.filled, "type": kind}, self._invalid(value))],
+            )
+        if not is_ok:
+            return self._text(*warnings)
+        if invalid and not warnings:
+            warnings = [column.warn("misfits", {"count": invalid, "type": kind}, self._invalid(value))]
+        plan = Plan(f"CAST({value} AS {kind})", kind, fits)
+        notes = self._date_warnings(orders, opened, chosen, usual)
+        return ColumnPlan(column.cells, plan, self.filled, (*notes, *zone_warnings, *warnings))
+
+    def _invalid(self, value: str) -> list[Shape]:
+        """Return the cells that look like dates and are none, as shapes."""
+        text = self.column.cells.trimmed
+        rows = self.work.run(
+            f"SELECT {text}, min(rowid) FROM {STAGING} WHERE {text} IS NOT NULL AND {value} IS NULL "
+            f"GROUP BY ALL ORDER BY 2 LIMIT {_EXAMPLES}"
+        )
+        return [Shape(text, False, False, 1, first, text, None, None) for text, first in rows]
+
+    def _chosen_order(self, orders: Sequence[Order], usual: Order | None) -> Order:
+        opened = self._open_dates()
+        if len(orders) < 2:
+            return orders[0] if orders else "day"
+        if usual and usual in orders:
+            return usual
+        if any(form.lengths[2] == 2 for form in opened.values()):
+            return orders[0]
+        # Whoever writes slashes without leading zeros mostly writes the month first.
+        is_short = any(form.lengths[0] == 1 or form.lengths[1] == 1 for form in opened.values())
+        has_zeros = any(shape.leading_zero for shape in opened)
+        is_slashed = all(form.separator == "/" for form in opened.values())
+        return "month" if is_short and is_slashed and not has_zeros else "day"
+
+    def _date_warnings(
+        self, orders: Sequence[Order], opened: Mapping[Shape, DateForm], chosen: Order, usual: Order | None
+    ) -> list[Warning]:
+        warnings = []
+        if self.serials:
+            is_compact = any((shape.low or 0) >= _FIRST_DAY for shape in self.serials)
+            facts = {"style": "YYYYMMDD"} if is_compact else {"count": _total(self.serials)}
+            warnings.append(self.column.warn("date_style" if is_compact else "date_serials", facts))
+        if opened and self.column.given not in _GIVEN_ORDERS:
+            is_decided = len(orders) < 2 or usual in orders or self._has_one_span(orders)
+            code = "date_style" if is_decided else "date_ambiguous"
+            warnings.append(self.column.warn(code, {"style": dates.STYLES[chosen]}, () if is_decided else list(opened)))
+        return warnings
+
+    def _has_one_span(self, orders: Sequence[Order]) -> bool:
+        """Return whether only one order of two-digit years gives years that are close together."""
+        places = {"day": 2, "month": 2, "year": 0}
+        spans = sorted(self.limits[places[order]][1] - self.limits[places[order]][0] for order in orders)
+        return {places[order] for order in orders} != {2} and spans[0] <= 1 and spans[1] > 3 and len(orders) == 2
+
+    def _in_utc(self, value: str, zones: Sequence[Shape], days: Mapping[Shape, DateForm]) -> tuple[str, list[Warning]]:
+        """Return the value in UTC, and the warnings about zones."""
+        given = self.column.given or ""
+        zone = given.removeprefix("timestamp") if given.startswith("timestamp") else ""
+        if not zones and not zone:
+            return value, []
+        default = (-1 if zone[0] == "-" else 1) * (int(zone[1:3]) * 60 + int(zone[4:6])) if zone else 0
+        value = f"({value} - to_minutes(coalesce({dates.offset_sql(self.column.text)}, {default})))"
+        without = _total(list(days)) + _total(self.serials) - _total(zones)
+        facts = {"count": _total(zones), "without": without, "zone": zone or "UTC"}
+        return value, [self.column.warn("zones_mixed" if without else "zones", facts, zones)]
+
+    def _time_plan(self) -> ColumnPlan:
+        """Return the conversion to times of day, or to durations if hours exceed a day."""
+        column = self.column
+        times = {shape: form for shape, form in self.dates.items() if form.kind == "time"}
+        runs = f"regexp_extract_all({column.text}, '[0-9]+')"
+        clock = dates.clock_sql(column.text, runs, 0, list(times.values()))
+        guarded = self._guarded(clock, list(times))
+        fits, total = self.work.run(f"SELECT count(TRY_CAST({guarded} AS TIME)), count({guarded}) FROM {STAGING}")[0]
+        is_duration = fits < total or any(shape.is_value and form.hour_digits != 2 for shape, form in times.items())
+        kind = "TIME" if column.given or not is_duration else "INTERVAL"
+        is_ok, warnings = self._misfits(list(times), kind)
+        if not is_ok:
+            return self._text(*warnings)
+        plan = Plan(f"TRY_CAST({guarded} AS {kind})", kind, fits if kind == "TIME" else total)
+        return ColumnPlan(column.cells, plan, self.filled, tuple(warnings))
+
+    def _boolean_plan(self) -> ColumnPlan:
+        column = self.column
+        words = _TRUTH_WORDS if column.given else {"true": ("true",), "false": ("false",)}
+        listed = {word for each in words.values() for word in each}
+        fitting = [shape for shape in column.shapes if shape.text in listed or (shape.text == "9" and column.given)]
+        self.known = [shape for shape in column.shapes if shape in self.known or shape in fitting]
+        cases = " ".join(
+            f"WHEN lower({column.text}) IN ({', '.join(map(literal, each))}) THEN {truth}"
+            for truth, each in words.items()
+        )
+        is_ok, warnings = self._misfits(fitting, "BOOLEAN")
+        plan = Plan(f"(CASE {cases} END)", "BOOLEAN", _total(fitting))
+        return ColumnPlan(column.cells, plan, self.filled, tuple(warnings)) if is_ok else self._text(*warnings)
+
+    def _text_warnings(self) -> list[Warning]:
+        """Return the warning about a column that stays text although most cells look like numbers or dates."""
+        column, facts = self.column, {"filled": self.expected}
+        if self.units and _total([*self.units, *self.numbers]) >= _FITTING * self.expected:
+            return [column.warn("units", facts, list(self.units))]
+        if _total(list(self.dates)) >= _NOTEWORTHY * self.expected:
+            return [column.warn("not_dates", facts, list(self.dates))]
+        with_digits = [shape for shape in self.known if shape.has_digit]
+        spans = [shape for shape in with_digits if is_period(shape.example)]
+        if _HINT.search(column.name) and _total(with_digits) >= _NOTEWORTHY * self.expected:
+            return [column.warn("not_dates", facts, with_digits)]
+        if spans and _total(spans) >= _FITTING * self.expected:
+            return [column.warn("not_dates", facts, spans)]
+        digital = [shape for shape in with_digits if not any(char.isalpha() for char in shape.text)]
+        if digital and _total(digital) >= _FITTING * self.expected:
+            return [column.warn("codes", {"count": _total(digital)}, digital)]
+        return []
+
+
+def _is_mark(shape: Shape) -> bool:
+    return not shape.is_value and _MARK.fullmatch(shape.text) is not None
+
+
+def _is_zero_code(form: NumberForm) -> bool:
+    """Return whether a number with a zero before other digits is an identifier."""
+    return form.core.lstrip("9")[:1] not in ("", *".,") or len(re.match("9*", form.core)[0]) > 1  # type: ignore[index]
+
+
+def _serial_sql(text: str) -> str:
+    """Return SQL of the time that a day number of Excel, or a number like 20240131, stands for."""
+    number = f"TRY_CAST({text} AS DOUBLE)"
+    # Days since 1899-12-30 (ECMA-376, part 1, 18.17.4.1).
+    serial = f"TIMESTAMP '1899-12-30' + to_seconds(round({number} * 86400))"
+    return (
+        f"CASE WHEN {number} BETWEEN {_FIRST_SERIAL} AND {_LAST_SERIAL} THEN {serial} "
+        f"WHEN length({text}) = 8 THEN try_strptime({text}, '%Y%m%d') END"
+    )
 
 
 def code_name(name: str) -> str:
@@ -269,42 +667,30 @@ def code_name(name: str) -> str:
     return f"{name} currency"
 
 
-def warnings_of(work: Workspace, column: ColumnPlan, name: str) -> list[Warning]:
-    """Return the warnings about a column, with some of its cells as examples."""
-    plan, cells = column.plan, column.cells
-    pending = list(plan.pending)
-    if not column.filled:
-        return [Warning("no_values", name)]
-    found = _spellings(work, column, name) if plan.type == "VARCHAR" and column.repeats else []
-    if plan.type != "VARCHAR" and plan.fits < column.filled:
-        facts = {"count": column.filled - plan.fits, "type": plan.type}
-        pending.append(PendingWarning("misfits", facts, f"{cells.original} IS NOT NULL AND {plan.sql} IS NULL"))
-    if column.code:
-        pending = [item._replace(facts={**item.facts, "column": code_name(name)}) for item in pending]
-    return [*(Warning(item.code, name, _facts(work, column, item)) for item in pending), *found]
-
-
-def _spellings(work: Workspace, column: ColumnPlan, name: str) -> list[Warning]:
-    """Return the warning about words that differ only in case or in spaces."""
-    word = column.plan.sql
-    words = f"SELECT DISTINCT {word} AS word FROM {select_layers([column.plan.layers], column.source)}"
-    found = work.run(
-        f"SELECT min(word), max(word), count(*) OVER () FROM ({words}) WHERE word IS NOT NULL "
-        rf"GROUP BY lower(regexp_replace(word, '\s+', ' ', 'g')) HAVING count(*) > 1 ORDER BY 1 LIMIT {_EXAMPLES}"
+def _with_spellings(work: Workspace, plans: Sequence[ColumnPlan], names: Sequence[str]) -> list[ColumnPlan]:
+    """Return the plans with warnings about words that differ only in case or in spaces."""
+    texts = [plan for plan in plans if plan.plan.type == "VARCHAR" and plan.filled and plan.repeats]
+    if not texts:
+        work.run("SELECT 1", stage=("examine", 0.9, 1.0))
+        return list(plans)
+    words = ", ".join(plan.cells.words for plan in texts)
+    places = [plan.cells.place for plan in texts]
+    rows = work.run(
+        f"SELECT place, min(word), max(word), count(*) OVER (PARTITION BY place) FROM (SELECT DISTINCT "
+        f"unnest([{words}]) AS word, unnest({places}) AS place FROM {STAGING}) WHERE word IS NOT NULL "
+        r"GROUP BY place, lower(regexp_replace(word, '\s+', ' ', 'g')) HAVING count(*) > 1 ORDER BY 1, 2",
+        stage=("examine", 0.8, 1.0),
     )
-    if not found:
-        return []
-    examples = "; ".join(f"{first[:_MAX_EXAMPLE]} / {last[:_MAX_EXAMPLE]}" for first, last, _ in found)
-    return [Warning("spellings", name, {"count": found[0][2], "examples": examples})]
-
-
-def _facts(work: Workspace, column: ColumnPlan, pending_warning: PendingWarning) -> dict[str, Any]:
-    if not pending_warning.where:
-        return dict(pending_warning.facts)
-    original, layers = column.cells.original, pending_warning.layers or column.plan.layers
-    sql = (
-        f"SELECT {original} FROM {select_layers([layers], column.source)} WHERE {pending_warning.where} "
-        f"GROUP BY {original} ORDER BY min(rowid) LIMIT {_EXAMPLES}"
-    )
-    examples = [str(row[0])[:_MAX_EXAMPLE] for row in work.run(sql)]
-    return {**pending_warning.facts, "example": examples[0] if examples else "", "examples": "; ".join(examples)}
+    found: dict[int, list[Any]] = {}
+    for row in rows:
+        found.setdefault(row[0], []).append(row)
+    marked = []
+    for plan, name in zip(plans, names, strict=True):
+        if rows_of_column := found.get(plan.cells.place):
+            examples = "; ".join(
+                f"{first[:_MAX_EXAMPLE]} / {last[:_MAX_EXAMPLE]}" for _, first, last, _ in rows_of_column[:_EXAMPLES]
+            )
+            warning = Warning("spellings", name, {"count": rows_of_column[0][3], "examples": examples})
+            plan = replace(plan, warnings=(*plan.warnings, warning))
+        marked.append(plan)
+    return marked

@@ -9,7 +9,8 @@ from agent.messages import Language, render
 _MAX_NOTES = 5
 _MAX_COLUMNS = 4
 _IMPORTANCE = (
-    "currencies", "totals_dropped", "totals", "beside_totals", "sections", "other_tables", "mixed", "not_dates",
+    "currencies", "percent_mixed",
+    "totals_dropped", "totals", "beside_totals", "sections", "other_tables", "mixed", "not_dates",
     "units", "misfits", "spellings", "marks_ambiguous", "date_ambiguous", "no_header", "unlike_sheets", "zones_mixed",
     "split_rows", "unpivoted", "unpivoted_blanks", "replaced_characters", "tables_unknown", "errors", "hidden_rows",
     "long_rows", "other_sheets", "blanks_below", "zones", "marks_mixed", "scaled", "footnotes", "merged_cells",

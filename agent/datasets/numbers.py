@@ -1,216 +1,316 @@
-"""Read numbers written as text, as DuckDB SQL: separators of thousands, percentages, currencies, scales."""
+"""Read numbers written as text: separators of thousands, percentages, currencies, scales, footnotes.
+
+A number is recognised by its shape, the text with each digit as 9, in Python; DuckDB converts the cells.
+"""
 
 import re
-from collections.abc import Mapping
-from typing import Literal
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
 
-from agent.datasets.cells import Cells, Layer, PendingWarning, Plan
-from agent.schema.currencies import CURRENCY_CODES, CURRENCY_SIGNS
+from agent.datasets.locale_words import currency_codes, english_words, locale_words
+from agent.schema.currencies import CURRENCY_CODES
 
 Mark = Literal[".", ","]
 
-_WIDE = "０１２３４５６７８９，．％－−–＋" + "\u00a0\u202f\u2009’"
-_NARROW = "0123456789,.%---+" + "   ''''"
-_CURRENCY = r"(?i)(" + "|".join(CURRENCY_CODES + [re.escape(sign) for sign in CURRENCY_SIGNS]) + ")"
-_CURRENCY_BEFORE, _CURRENCY_AFTER = rf"^([-+(]*)\s*{_CURRENCY}\s*", rf"\s*{_CURRENCY}\s*([-)]*)$"
-_SCALES = {
-    "k": 1e3, "тыс": 1e3, "тыс.": 1e3, "千": 1e3, "万": 1e4, "mn": 1e6, "mln": 1e6, "млн": 1e6, "млн.": 1e6, "亿": 1e8,
-    "bn": 1e9, "млрд": 1e9, "млрд.": 1e9,
-}  # fmt: skip
-_SCALE = r"(?i)\d\s*(" + "|".join(map(re.escape, sorted(_SCALES, key=len, reverse=True))) + r")$|\d\s*(M)$"
-_UNIT = r"[<>≤≥~≈]?\s*[-+]?\d[\d .,]*\s*[^\d\s.,;:/()-][^\d\s;:()]{0,11}"
-"""A number with a unit: `5 kg`, `3шт.`, `12 mg/l`."""
-
-_GRAMMAR: dict[Mark, str] = {
-    ".": r"[-+]?(\d+|[1-9]\d{0,2}([ ,'']\d{3})+)(\.\d*)?([eE][-+]?\d+)?|[-+]?\.\d+",
-    ",": r"[-+]?(\d+|[1-9]\d{0,2}([ .'']\d{3})+)(,\d*)?([eE][-+]?\d+)?|[-+]?,\d+",
+_CORE = re.compile(r"(?:(?:(?<![^\W_])[.,])?\d(?:[\d.,' _]*\d)?[.,]?|[.,]\d+)(?:[eE][-+]?\d+(?!\w))?")
+_CORE_SQL = r"([0-9](?:[0-9.,'' _]*[0-9])?[.,]?(?:[eE][-+]?[0-9]+)?)"
+_LEADING_SQL = r"([.,]?[0-9](?:[0-9.,'' _]*[0-9])?[.,]?(?:[eE][-+]?[0-9]+)?)"
+_GRAMMAR: dict[Mark, re.Pattern[str]] = {
+    ".": re.compile(
+        r"(\d+|\d{1,3}([ ,'_]\d{3})+|\d{1,2}(,\d{2})+,\d{3})?"
+        r"(?:(?<=\d)\.|\.(?=\d))?(?P<fraction>(?<=\.)\d*)?([eE][-+]?\d+)?"
+    ),
+    ",": re.compile(r"(\d+|\d{1,3}([ .'_]\d{3})+)?(?:(?<=\d),|,(?=\d))?(?P<fraction>(?<=,)\d*)?([eE][-+]?\d+)?"),
 }
-_MARKED: dict[Mark, str] = {".": " ,'", ",": " ,.'"}
-_FOOTNOTE = r"([\d%)])\s*(\*+|[＊†‡§¹²³⁴⁵⁶⁷⁸⁹⁰]+|\[[0-9a-z]{1,2}\])+$"
-_CODE = r"'?[-+]?0\d+([.,]\d+)*|\d+[eE]\d+|\+\d{10,}"
-"""Identifiers that look like numbers: with leading zeros, `12E3`, telephone numbers."""
+_FOOTNOTES = re.compile(r"(?:\s*(?:\*+|[†‡§¹²³⁴⁵⁶⁷⁸⁹⁰]+|\[[\da-z]{1,2}\]))+$")
+_FLAG = re.compile(r"[a-z]{1,3}")
+_UNIT = re.compile(r"[^\d\s,;:/()-]\D{0,11}")
+_PHONE = re.compile(r"\+\d{10,}")
+_EXPONENT_CODE = re.compile(r"\d+[eE]\d+")
+_DASHES = {"−", "﹣", "－"}
+_OTHERS = {
+    "٫": ".",
+    "٬": ",",
+    "٪": "%",
+    "，": ",",
+    "．": ".",
+    "％": "%",
+    "＋": "+",
+    "’": "'",
+    "ʼ": "'",
+    "′": "'",
+    "＊": "*",
+}
+_MAX_DOUBLE = 15
+"""Number of digits that a double always keeps."""
 
-_LONG_CODE = r"[-+]?\d{19,}"
-"""As a number such an identifier may lose its final digits."""
+
+def ascii_of(char: str) -> str:
+    """Return the ASCII character that a digit, a space, a dash or a mark of another script stands for; else itself."""
+    if char.isascii():
+        return char
+    category = unicodedata.category(char)
+    if category == "Nd":
+        return str(unicodedata.decimal(char))
+    if category == "Zs":
+        return " "
+    if category == "Pd" or char in _DASHES:
+        return "-"
+    return _OTHERS.get(char, char)
 
 
-_SUFFIX: dict[Mark, str] = {".": "dot", ",": "comma"}
+@dataclass(frozen=True)
+class NumberForm:
+    """What the shape of a number shows, by decimal mark where that matters."""
+
+    core: str
+    fits: frozenset[Mark]
+    fractions: tuple[tuple[Mark, int], ...]
+    """Number of digits behind the mark; marks without one are missing."""
+    grouped: bool = False
+    negative: bool = False
+    percent: bool = False
+    scale: str = ""
+    currency: str = ""
+    footnote: bool = False
+    flag: str = ""
+    unit: str = ""
+    leading_mark: bool = False
+    is_code: bool = False
+    has_exponent: bool = False
+    is_bare: bool = False
+    """Whether nothing but a minus stands beside the digits and marks."""
+
+    @property
+    def digits(self) -> int:
+        """Number of digits."""
+        return sum(char.isdigit() for char in self.core)
+
+    def fraction(self, mark: Mark) -> int:
+        """Return the number of digits behind the decimal mark."""
+        return dict(self.fractions).get(mark, 0)
+
+    def is_whole(self, mark: Mark) -> bool:
+        """Return whether the number has no decimal mark and no exponent."""
+        return mark not in dict(self.fractions) and not self.has_exponent
+
+    def may_be_lossy(self, mark: Mark) -> bool:
+        """Return whether a double may lose digits of the number."""
+        return self.digits > _MAX_DOUBLE and not self.is_whole(mark)
+
+    @property
+    def is_ambiguous(self) -> bool:
+        """Whether it is another number with the other decimal mark."""
+        return len(self.fits) == 2 and self.is_whole(".") != self.is_whole(",")
 
 
-def layers(cells: Cells, *, with_units: bool = False) -> tuple[Layer, ...]:
-    """Return the layers that parse each cell.
-
-    `plain`: whether DuckDB casts it directly, which is much faster than the regular expressions. `scale`: the word of a
-    scale, such as `k`. `bare`: the text without currency, scale, percent sign, and marks of a negative number. `dot`
-    and `comma`: the number in DuckDB's notation, by either decimal mark, before multiplication with the scale and
-    division by 100 for a percentage. With `with_units`, words around the number are left out.
-    """
-    text, plain, narrow, amount, bare = cells.text, cells("plain"), cells("narrow"), cells("amount"), cells("bare")
-    ascii_text = f"translate({text}, '{_WIDE}', '{_NARROW}')"
-    unmarked = rf"ltrim(regexp_replace({ascii_text}, {_literal(_FOOTNOTE)}, '\1'), '''')"
-    without = rf"regexp_replace({narrow}, {_literal(_CURRENCY_BEFORE)}, '\1')"
-    without = rf"trim(regexp_replace({without}, {_literal(_CURRENCY_AFTER)}, '\2'))"
-    # `1'000.-` is the Swiss notation of a whole amount.
-    without = rf"regexp_replace({without}, '\.-+$', '')"
-    scale = f"coalesce(nullif(regexp_extract({amount}, {_literal(_SCALE)}, 1), ''), "
-    scale += f"nullif(regexp_extract({amount}, {_literal(_SCALE)}, 2), ''))"
-    unscaled = f"rtrim(left({amount}, length({amount}) - coalesce(length({cells('scale')}), 0)))"
-    if with_units:
-        unscaled = rf"regexp_replace(regexp_replace({unscaled}, '^[^\d.,()+-]+', ''), '[^\d.,()%-]+$', '')"
-    signed = rf"regexp_replace(regexp_replace({unscaled}, '^\((.*)\)$', '-\1'), '^((?:[^-+].*)?\d)\s*-$', '-\1')"
-    stripped = f"rtrim({signed}, '% ')"
-    return (
-        *cells.base,
-        {plain: f"coalesce(isfinite(TRY_CAST({text} AS DOUBLE)) AND NOT contains({text}, '_'), false)"},
-        {narrow: f"CASE WHEN NOT {plain} AND regexp_matches({text}, '[0-9０-９]') THEN {unmarked} END"},
-        {amount: f"CASE WHEN {narrow} IS NOT NULL THEN {without} END"},
-        {cells("scale"): f"CASE WHEN right({amount}, 1) > '9' OR right({amount}, 1) = '.' THEN {scale} END"},
-        {bare: f"CASE WHEN {plain} THEN {text} WHEN {narrow} IS NOT NULL THEN {stripped} END"},
-        {cells(_SUFFIX[mark]): _digits(cells, mark) for mark in _GRAMMAR},
+@lru_cache(maxsize=20_000)
+def read_number(shape: str) -> NumberForm | None:
+    """Return what the shape of a number shows; None if it is no number. Unknown words become the `unit`."""
+    text = "".join(map(ascii_of, shape)).strip()
+    if not any(char.isdigit() for char in text) or len(text) > 60:
+        return None
+    if _EXPONENT_CODE.fullmatch(text) or _PHONE.fullmatch(text):
+        return NumberForm(text, frozenset((".",)), (), is_code=True)
+    stripped = _FOOTNOTES.sub("", text) if text[-1:] not in ")%" else text
+    if not any(char.isdigit() for char in stripped):
+        stripped = text
+    match = _CORE.search(stripped)
+    if not match:
+        return None
+    prefix, core, suffix = stripped[: match.start()], match[0], stripped[match.end() :]
+    if core[-1:] in ".," and suffix.startswith("-"):
+        # `1'000.-` is the Swiss notation of a whole amount.
+        core, suffix = core[:-1], suffix.lstrip("-–—")
+    marks: tuple[Mark, ...] = (".", ",")
+    grammars = {mark: found for mark in marks if (found := _GRAMMAR[mark].fullmatch(core))}
+    if not grammars:
+        return None
+    parts = _parts(prefix, suffix)
+    if parts is None:
+        return None
+    return NumberForm(
+        core,
+        frozenset(grammars),
+        tuple(
+            (mark, len(found["fraction"] or ""))
+            for mark, found in grammars.items()
+            if mark in core and found["fraction"] is not None
+        ),
+        grouped=any(char in core[1:] for char in " ,.'_"),
+        footnote=stripped != text,
+        leading_mark=core[0] in ".,",
+        has_exponent="e" in core.lower(),
+        is_bare=shape.removeprefix("-") == core and "'" not in shape,
+        **parts,
     )
 
 
-def currency_code(cells: Cells) -> str:
-    """Return SQL over `layers` of the currency's ISO code, or its symbol if that has several; NULL without one."""
-    found = f"lower(nullif(regexp_extract({cells('narrow')}, {_literal(_CURRENCY)}, 1), ''))"
-    symbols = ", ".join(f"{_literal(sign)}: '{code}'" for sign, code in CURRENCY_SIGNS.items())
-    return f"coalesce(MAP {{{symbols}}}[{found}], upper({found}))"
+def _parts(prefix: str, suffix: str) -> dict[str, Any] | None:
+    """Return what stands before and behind the digits, as fields of `NumberForm`; None for anything unknown."""
+    before = prefix.strip().lstrip("'").strip()
+    behind = suffix.strip()
+    negative = False
+    if "(" in (before[:1], before[-1:]) and behind.endswith(")"):
+        before, behind, negative = before.strip("( "), behind[:-1].strip(), True
+    for sign in "-+":
+        if before.startswith(sign) or before.endswith(sign):
+            before, negative = before.strip(sign + " "), negative or sign == "-"
+    if behind.endswith("-") and not prefix.strip():
+        behind, negative = behind[:-1].strip(), True
+    percent = "%" in (before, behind) or behind.endswith("%")
+    before, behind = before.strip("% "), behind.strip("% ") if percent else behind
+    currency = scale = unit = ""
+    if before:
+        currency = currency_of(before)
+        if not currency:
+            return None
+    if behind:
+        scale, behind = _scale_of(behind)
+        found = currency_of(behind)
+        currency, behind = currency or found, "" if found else behind
+    flag = behind if _FLAG.fullmatch(behind) else ""
+    if behind:
+        if not _UNIT.fullmatch(behind):
+            return None
+        unit = behind
+    return {"negative": negative, "percent": percent, "scale": scale, "currency": currency, "flag": flag, "unit": unit}
 
 
-def _digits(cells: Cells, mark: Mark) -> str:
-    bare, plain = cells("bare"), cells("plain")
-    if mark == ",":
-        # Here a plain number with a point is valid only if the point separates thousands.
-        decimal = f"{plain} AND contains({cells.text}, '.') AND right({cells.text}, 4) NOT LIKE '.%'"
-        plain = f"{decimal} THEN NULL WHEN {plain} AND NOT contains({cells.text}, '.')"
-    stripped = f"translate({bare}, ' ,''', '')" if mark == "." else f"translate({bare}, ',. ''', '.')"
-    is_number = f"regexp_full_match({bare}, '{_GRAMMAR[mark]}') AND isfinite(TRY_CAST({stripped} AS DOUBLE))"
-    return (
-        f"CASE WHEN {cells.value} IS NOT NULL THEN CASE WHEN TRY_CAST({cells.value} AS DOUBLE) IS NOT NULL "
-        f"THEN {cells.value} END WHEN {plain} THEN {cells.text} WHEN {is_number} THEN {stripped} END"
-    )
+def currency_of(text: str) -> str:
+    """Return the ISO code of a sign, an abbreviation or a code of a currency; its sign if that has none; else empty."""
+    text = text.strip()
+    signs = english_words().currencies
+    if not text:
+        return ""
+    code = signs.get(text) or signs.get(text.lower() if text.lower() in signs else text.rstrip("."))
+    if code:
+        return code
+    upper = text.upper()
+    if (text.isupper() and upper in currency_codes()) or upper in CURRENCY_CODES:
+        return upper
+    if not text.isascii() or len(text) < 5:
+        code = locale_words().currencies.get(text) or locale_words().currencies.get(text.rstrip("."))
+        if code:
+            return code
+    letters, sign = text[:-1], text[-1:]
+    is_sign = bool(sign) and unicodedata.category(sign) == "Sc" and len(letters) <= 3
+    return text if is_sign and (not letters or (letters.isalpha() and letters.isupper())) else ""
 
 
-def _has_footnote(cells: Cells) -> str:
-    return f"CASE WHEN {cells('narrow')} IS NOT NULL THEN regexp_matches({cells.text}, {_literal(_FOOTNOTE)}) END"
+def _scale_of(text: str) -> tuple[str, str]:
+    """Return the word for a scale with which `text` begins, and what follows."""
+    word = re.match(r"[^\s\d]+", text)
+    if not word:
+        return "", text
+    scales = english_words().scales
+    for end in range(len(word[0]), 0, -1):
+        part = word[0][:end]
+        if factor_of(part, scales) and (end == len(word[0]) or not part[-1].isascii() or currency_of(text[end:])):
+            return part, text[end:].strip()
+    return "", text
 
 
-def _is_percent(cells: Cells) -> str:
-    return f"coalesce(suffix({cells('narrow')}, '%'), false)"
+def factor_of(word: str, scales: dict[str, float] | None = None) -> float | None:
+    """Return the factor of a word for a scale."""
+    for each in (scales or english_words().scales, locale_words().scales):
+        for name in (word, word.rstrip("."), f"{word}."):
+            if name in each:
+                return each[name]
+    return None
 
 
-def _literal(text: str) -> str:
+def literal(text: str) -> str:
+    """Return a text as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
-def _has_any(text: str, characters: str) -> str:
-    conditions = (f"contains({text}, {_literal(character)})" for character in characters)
-    return f"({' OR '.join(conditions)})"
+def decimal_mark(forms: Iterable[tuple[NumberForm, int]]) -> Mark | None:
+    """Return the decimal mark that more cells fit, of forms with their numbers of cells; None if both fit equally."""
+    counts = {mark: sum(count for form, count in forms if mark in form.fits) for mark in (".", ",")}
+    return None if counts["."] == counts[","] else "." if counts["."] > counts[","] else ","
 
 
-def _is_code(cells: Cells) -> str:
-    # Nineteen digits may still fit 64 bits.
-    may_be = (
-        f"left({cells.text}, 1) IN ('0', '+', '''') OR {cells.text} LIKE '_0%' OR contains(lower({cells.text}), 'e')"
-    )
+def number_type(forms: Sequence[NumberForm], mark: Mark) -> str:
+    """Return the DuckDB type of numbers, BIGINT or DOUBLE."""
+    if any(form.percent or form.scale for form in forms):
+        return "DOUBLE"
+    is_whole = all(form.is_whole(mark if mark in form.fits else other_mark(mark)) for form in forms)
+    return "BIGINT" if is_whole else "DOUBLE"
+
+
+def other_mark(mark: Mark) -> Mark:
+    """Return the decimal mark that separates thousands where `mark` is the decimal mark."""
+    return "," if mark == "." else "."
+
+
+def is_plain(forms: Sequence[NumberForm], mark: Mark) -> bool:
+    """Return whether DuckDB casts all numbers directly."""
+    others = " ,'_" if mark == "." else " ,.'_"
+    return all(form.is_bare and not any(char in form.core for char in others) for form in forms)
+
+
+def digits_sql(text: str, forms: Sequence[NumberForm], mark: Mark) -> str:
+    """Return SQL of the number in the cell `text` in DuckDB's notation; without its sign unless all are plain."""
+    if is_plain(forms, mark):
+        return text
+    core = f"regexp_extract({text}, '{_LEADING_SQL if any(form.leading_mark for form in forms) else _CORE_SQL}', 1)"
+    number = _unmarked(core, mark)
+    if any(mark not in form.fits for form in forms):
+        other = other_mark(mark)
+        number = f"CASE WHEN {_is_other(core, other)} THEN {_unmarked(core, other)} ELSE {number} END"
+    return number
+
+
+def number_sql(text: str, forms: Sequence[NumberForm], mark: Mark, type_name: str) -> str:
+    """Return SQL of the number in the cell `text`, for cells of these forms; NULL for those without digits."""
+    sql = f"TRY_CAST({digits_sql(text, forms, mark)} AS {type_name})"
+    if any(form.negative for form in forms) and not is_plain(forms, mark):
+        sql = rf"{sql} * CASE WHEN regexp_matches({text}, '^[^0-9]*[-(]|[0-9] ?-$') THEN -1 ELSE 1 END"
+    if words := sorted({form.scale for form in forms if form.scale}, key=len, reverse=True):
+        cases = " ".join(
+            rf"WHEN regexp_matches({text}, {literal('[0-9] ?' + re.escape(word))}) THEN {factor_of(word):.0f}"
+            for word in words
+        )
+        sql = f"{sql} * CASE {cases} ELSE 1 END"
+    if any(form.percent for form in forms):
+        sql = f"{sql} / CASE WHEN contains({text}, '%') THEN 100 ELSE 1 END"
+    return sql
+
+
+def _unmarked(core: str, mark: Mark) -> str:
+    """Return SQL of the digits in DuckDB's notation."""
+    return f"translate({core}, ' ,''_', '')" if mark == "." else f"translate({core}, ',. ''_', '.')"
+
+
+def _is_other(core: str, other: Mark) -> str:
+    """Return SQL that is true if the number fits only the decimal mark `other`."""
+    mark = "." if other == "," else ","
+    # A group of other than three digits, or the other mark last.
     return (
-        f"(CASE WHEN length({cells.text}) > 18 AND regexp_full_match({cells.text}, '{_LONG_CODE}') "
-        f"THEN TRY_CAST({cells.text} AS BIGINT) IS NULL "
-        f"WHEN {may_be} THEN regexp_full_match({cells.text}, {_literal(_CODE)}) END)"
+        rf"regexp_matches({core}, '\{other}[0-9]*$') AND NOT regexp_full_match({core}, "
+        rf"'[0-9]{{1,3}}([ \{other}''][0-9]{{3}})+(\{mark}[0-9]*)?')"
     )
 
 
-def fits(cells: Cells, mark: Mark) -> str:
-    """Return SQL over `layers` that is true if the cell is a number with this decimal mark."""
-    return f"{cells(_SUFFIX[mark])} IS NOT NULL"
+def currency_sql(text: str, forms: Iterable[tuple[str, NumberForm]]) -> str:
+    """Return SQL of the currency's code in the cell `text`; `forms` are shapes with what they show."""
+    signs: dict[str, str] = {}
+    for shape, form in forms:
+        if form.currency:
+            letters = re.sub(r"[\d.,' _%+()-]*\d[\d.,' _%+()-]*", "\0", "".join(map(ascii_of, shape)))
+            for sign in letters.split("\0"):
+                if sign.strip() and currency_of(_without_scale(sign)) == form.currency:
+                    signs[_without_scale(sign)] = form.currency
+    cases = " ".join(
+        f"WHEN contains({text}, {literal(sign)}) THEN {literal(signs[sign])}"
+        for sign in sorted(signs, key=len, reverse=True)
+    )
+    return f"CASE {cases} END" if cases else "NULL"
 
 
-def count_conditions(cells: Cells) -> dict[str, str]:
-    """Return the conditions over `layers` to count before a column is read as numbers."""
-    conditions = {}
-    for mark, name in _SUFFIX.items():
-        conditions[f"fits_{name}"] = fits(cells, mark)
-        number = cells(name)
-        is_whole = f"TRY_CAST({number} AS BIGINT) IS NOT NULL AND NOT {_has_any(number, '.eE')}"
-        conditions[f"whole_{name}"] = f"({is_whole})"
-        conditions[f"marked_{name}"] = _is_marked(cells, mark)
-    number = f"({fits(cells, '.')} OR {fits(cells, ',')})"
-    return {
-        **conditions,
-        "fits_any": number,
-        "scaled": f"{cells('scale')} IS NOT NULL AND {number}",
-        "text": f"{cells.text} IS NOT NULL AND {number}",
-        "percent": f"{_is_percent(cells)} AND {number}",
-        "currency": f"CASE WHEN {number} THEN regexp_matches({cells('narrow')}, {_literal(_CURRENCY)}) END",
-        "codes": _is_code(cells),
-        "footnotes": f"{_has_footnote(cells)} AND {number}",
-    }
-
-
-def _is_marked(cells: Cells, mark: Mark) -> str:
-    return f"({fits(cells, mark)} AND {_has_any(cells('bare'), _MARKED[mark])})"
-
-
-def decimal_mark(counts: Mapping[str, int]) -> Mark | None:
-    """Return the decimal mark that more cells fit; None if both fit equally."""
-    if counts["fits_dot"] == counts["fits_comma"]:
-        return None
-    return "." if counts["fits_dot"] > counts["fits_comma"] else ","
-
-
-def plan(
-    cells: Cells, counts: Mapping[str, int], usual: Mark, forced: Mark | None = None, *, with_units: bool = False
-) -> Plan:
-    """Return the conversion to numbers, with the `usual` decimal mark if no cell shows one.
-
-    A cell that fits only the other decimal mark is read with that, unless the mark is `forced`.
-    """
-    mark: Mark = forced or decimal_mark(counts) or usual
-    suffix, other = _SUFFIX[mark], _SUFFIX["," if mark == "." else "."]
-    number, fitting = cells(suffix), counts[f"fits_{suffix}"]
-    is_mixed = not forced and counts["fits_any"] > fitting
-    if is_mixed:
-        number, fitting = f"coalesce({number}, {cells(other)})", counts["fits_any"]
-    is_whole = counts[f"whole_{suffix}"] == fitting and not counts["percent"] and not counts["scaled"]
-    sql = f"TRY_CAST({number} AS {'BIGINT' if is_whole else 'DOUBLE'})"
-    if counts["scaled"]:
-        factors = ", ".join(f"{_literal(word)}: {factor:.0f}" for word, factor in {**_SCALES, "m": 1e6}.items())
-        sql = f"{sql} * coalesce(MAP {{{factors}}}[lower({cells('scale')})], 1)"
-    if counts["percent"]:
-        sql = f"{sql} / CASE WHEN {_is_percent(cells)} THEN 100 ELSE 1 END"
-    pending = _warnings(cells, counts, mark, suffix)
-    if is_mixed:
-        where = f"({cells(suffix)} IS NULL AND {cells(other)} IS NOT NULL)"
-        pending.append(PendingWarning("marks_mixed", {"count": fitting - counts[f"fits_{suffix}"]}, where))
-    return Plan(layers(cells, with_units=with_units), sql, "BIGINT" if is_whole else "DOUBLE", fitting, tuple(pending))
-
-
-def _warnings(cells: Cells, counts: Mapping[str, int], mark: Mark, suffix: str) -> list[PendingWarning]:
-    pending = []
-    if cells.paired and counts["text"]:
-        pending.append(PendingWarning("text_converted", {"count": counts["text"]}))
-    if counts["percent"]:
-        pending.append(PendingWarning("percent", {"count": counts["percent"]}))
-    if counts["footnotes"]:
-        pending.append(PendingWarning("footnotes", {"count": counts["footnotes"]}, _has_footnote(cells)))
-    if counts["scaled"]:
-        where = f"({cells('scale')} IS NOT NULL)"
-        pending.append(PendingWarning("scaled", {"count": counts["scaled"]}, where))
-    # `1,234` and `1.234` are ambiguous if no cell decides. Numbers with only spaces are whole either way.
-    differs = counts["whole_dot"] != counts["whole_comma"]
-    if decimal_mark(counts) is None and counts["marked_comma"] and differs:
-        where = f"({fits(cells, '.')} AND {_has_any(cells('bare'), '.,')})"
-        pending.append(PendingWarning("marks_ambiguous", {"decimal": mark}, where))
-    elif counts[f"marked_{suffix}"]:
-        pending.append(PendingWarning("marks", {"decimal": mark}, _is_marked(cells, mark)))
-    return pending
-
-
-def has_unit(cells: Cells) -> str:
-    """Return SQL that is true if the cell is a number with a unit."""
-    return f"CASE WHEN {cells.text} < ':' THEN regexp_full_match({cells.text}, {_literal(_UNIT)}) END"
-
-
-def codes(cells: Cells, counts: Mapping[str, int]) -> PendingWarning | None:
-    """Return the warning about identifiers that must stay text; None if there are none."""
-    return PendingWarning("codes", {"count": counts["codes"]}, _is_code(cells)) if counts["codes"] else None
+def _without_scale(sign: str) -> str:
+    return _scale_of(sign.strip())[1] or sign.strip()

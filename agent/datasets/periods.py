@@ -4,14 +4,8 @@ import re
 from collections.abc import Sequence
 from datetime import date
 
-_MONTH_WORDS = """jan january янв январь января|feb february фев февр февраль февраля|mar march мар март марта|
-apr april апр апрель апреля|may май мая|jun june июн июнь июня|jul july июл июль июля|aug august авг август августа|
-sep sept september сен сент сентябрь сентября|oct october окт октябрь октября|nov november ноя нояб ноябрь ноября|
-dec december дек декабрь декабря""".split("|")
-MONTHS = {word: number for number, words in enumerate(_MONTH_WORDS, 1) for word in words.split()}
-"""Numbers of the months by their names and abbreviations, in lower case."""
+from agent.datasets.locale_words import months_of, plain_word
 
-_CHINESE = {f"{name}月": number for number, name in enumerate("一 二 三 四 五 六 七 八 九 十 十一 十二".split(), 1)}
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
 _MONTH = r"(?P<month>1[0-2]|0?[1-9])"
 _YEAR_NAME = re.compile(rf"(?i)(?:fy ?)?{_YEAR}(?:年|年度| ?г\.?| год[а]?)?")
@@ -25,8 +19,8 @@ _PATTERNS = tuple(
         rf"(?P<day>\d{{1,2}})[-/.](?P<month>\d{{1,2}})[-/.]{_YEAR}",
     )
 )
-_WORD = re.compile(r"(?i)(?P<name>[a-zа-я]{3,9})\.?[ ,'’/-]*(?P<year>(?:19|20)?\d\d)?(?: ?г\.?| год[а]?)?")
-_WORD_LAST = re.compile(r"(?i)(?P<year>(?:19|20)\d\d)[ /-]*(?P<name>[a-zа-я]{3,9})\.?")
+_WORD = re.compile(r"(?i)(?P<name>[^\W\d_]{2,12})\.?[ ,'’/-]*(?P<year>(?:19|20)?\d\d)?(?: ?г\.?| год[а]?)?")
+_WORD_LAST = re.compile(r"(?i)(?P<year>(?:19|20)\d\d)[ /-]*(?P<name>[^\W\d_]{2,12})\.?")
 _MONTH_FIRST = re.compile(r"(\d{1,2})[-/.](\d{1,2})[-/.]((?:19|20)\d\d)")
 _FULL_YEAR = re.compile(r"(?:19|20)\d\d")
 _QUARTER = re.compile(
@@ -75,17 +69,15 @@ def month_of(text: str) -> tuple[int | None, int, int] | None:
     ((None, 1, 1), (2024, 3, 1), (2024, 3, 1), None)
     """
     text = text.strip()
-    if text in _CHINESE:
-        return None, _CHINESE[text], 1
     for pattern in _PATTERNS:
         if match := pattern.fullmatch(text):
             parts = match.groupdict()
             return _checked(parts.get("year"), int(parts["month"]), int(parts.get("day") or 1))
     match = _WORD.fullmatch(text) or _WORD_LAST.fullmatch(text)
-    if match and match["name"].casefold() in MONTHS:
+    if match and (name := plain_word(match["name"])) in (months := months_of({plain_word(match["name"])})):
         year = match["year"]
         full = None if year is None else int(year) if len(year) == 4 else 2000 + int(year)
-        return full, MONTHS[match["name"].casefold()], 1
+        return full, months[name], 1
     return None
 
 

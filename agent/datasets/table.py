@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from agent.datasets.cells import STAGING, Cells, select_layers
-from agent.datasets.columns import ColumnPlan, code_name, infer_columns, warnings_of
+from agent.datasets.cells import STAGING, Cells, clean_sql, select_layers
+from agent.datasets.columns import ColumnPlan, code_name, infer_columns
 from agent.datasets.dataset import ColumnType, Report, Warning
 from agent.datasets.header import Header, column_names
 from agent.datasets.limits import Loading
@@ -158,8 +158,7 @@ def make_table(
     kept = [plan for plan in plans if plan.filled or plan.cells.place in named]
     kept_names = [names[plan.cells.place] for plan in kept]
     warnings = [warning for warning in warnings if not warning.column or warning.column in kept_names]
-    for plan, name in zip(kept, kept_names, strict=True):
-        warnings += warnings_of(work, plan, name)
+    warnings += [warning for plan in kept for warning in plan.warnings]
     warnings += _blanks(plans, layout, rows, fill_places)
     beyond = Cells(_BEYOND, paired).is_filled
     if long_rows := work.run(f"SELECT count(*) FROM {STAGING} WHERE {beyond}")[0][0]:
@@ -200,18 +199,18 @@ def _read(work: Workspace, parts: Sequence[Part], layout: Layout) -> int:
         own_width = len(part.header.names)
         own = [f"{kind}{place}" for place in range(own_width + 1) for kind in kinds]
         columns = ", ".join(f"'{field}': 'VARCHAR'" for field in own)
-        # CASE stops at the first match; OR would evaluate every operand.
-        filled = " ".join(f"WHEN {Cells(place, paired).is_filled} THEN true" for place in range(own_width + 1))
+        filled = f"coalesce({', '.join(own)}) IS NOT NULL"
         sources = {place: at for at, place in enumerate(layout.places[number])} | {_BEYOND: own_width}
         values = [f"{kind}{sources[place]}" if place in sources else "NULL" for place in places for kind in kinds]
         values += ["NULL"] * len(kinds)
         if layout.label:
             values[(width - 1) * len(kinds)] = "?"
+        cleaned = ", ".join(f"{clean_sql(field)} AS {field}" for field in own)
         work.run(
-            f"INSERT INTO {_RAW} SELECT {', '.join(values)}, CASE {filled} ELSE false END, {number} "
-            "FROM read_csv(?, delim = ?, quote = '\"', escape = '\"', header = false, auto_detect = false, "
+            f"INSERT INTO {_RAW} SELECT {', '.join(values)}, {filled}, {number} FROM (SELECT {cleaned} FROM "
+            "read_csv(?, delim = ?, quote = '\"', escape = '\"', header = false, auto_detect = false, "
             "null_padding = true, strict_mode = false, "
-            f"parallel = false, max_line_size = {_MAX_LINE}, columns = {{{columns}}})",
+            f"parallel = false, max_line_size = {_MAX_LINE}, columns = {{{columns}}}))",
             [*([part.label] if layout.label else []), str(part.rest), part.cell_file.delimiter],
             ("read", 0.3 + 0.7 * number / len(parts), 0.3 + 0.7 * (number + 1) / len(parts)),
         )
@@ -229,7 +228,7 @@ def _hide_headers(work: Workspace, layout: Layout, paired: bool) -> list[Warning
     if layout.label or len(layout.names) < _MIN_REPEATED:
         return []
     names = list(layout.header.names)
-    conditions = " AND ".join(f"coalesce(trim({Cells(place, paired).raw}), '') = ?" for place in range(len(names)))
+    conditions = " AND ".join(f"coalesce({Cells(place, paired).trimmed}, '') = ?" for place in range(len(names)))
     repeated = [row[0] for row in work.run(f"SELECT rowid FROM {_RAW} WHERE filled AND {conditions}", names)]
     if not repeated:
         return []

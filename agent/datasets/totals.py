@@ -93,7 +93,7 @@ def find_totals(work: Workspace, plans: Sequence[ColumnPlan], rows: int) -> list
     A row whose label is a word for a total is one, unless such rows are frequent and do not add up. A row whose label
     only contains the word, or a last row without a label, has to add up.
     """
-    summed = [plan for plan in plans if plan.plan.type in ("BIGINT", "DOUBLE")][:_MAX_NUMBERS]
+    summed = [plan for plan in plans if plan.plan.type.startswith(("BIGINT", "DOUBLE", "DECIMAL"))][:_MAX_NUMBERS]
     columns = [plan.cells for plan in plans]
     candidates = _candidates(work, columns, summed, rows)
     if not candidates:

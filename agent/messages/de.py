@@ -282,6 +282,7 @@ TEXTS = {
     "data_mixed": "bleibt Text: {count} von {filled} Zellen waren als {type} lesbar, nicht aber {examples}",
     "data_codes": "bleibt Text, da einige Werte wie Kennungen aussehen: {examples}",
     "data_percent": "Prozentwerte wurden als Anteile gelesen (12,5 % ist 0,125): {count}",
+    "data_percent_mixed": "Prozentwerte wurden als Anteile gelesen (12,5 % ist 0,125): {count}; Zahlen ohne Prozentzeichen blieben, wie sie sind, vielleicht in einem anderen Maßstab: {without}, etwa {examples}",
     "data_currency": "die Währung {codes} wurde aus Zahlen entfernt: {count}",
     "data_marks": "Zahlen wurden mit dem Dezimalzeichen '{decimal}' gelesen; Tausendertrennzeichen wurden entfernt, wie in {example}",
     "data_marks_ambiguous": "keine Zelle unterscheidet Tausender von Dezimalstellen; {example} wurde mit dem Dezimalzeichen '{decimal}' gelesen",

@@ -279,6 +279,7 @@ TEXTS = {
     "data_mixed": "保留为文本：{filled} 个单元格中有 {count} 个可读作 {type}，但不包括 {examples}",
     "data_codes": "保留为文本：有些值像是编号：{examples}",
     "data_percent": "{count} 个百分数已读作小数：12.5 % 为 0.125",
+    "data_percent_mixed": "百分数按比例读取（12.5% 即 0.125）：{count}；没有百分号的数字保持原样，可能是另一种尺度：{without}，例如 {examples}",
     "data_currency": "{count} 个数字去掉了货币 {codes}",
     "data_marks": "数字按小数点“{decimal}”读取，已去掉千位分隔符，例如 {example}",
     "data_marks_ambiguous": "没有单元格能区分千位与小数；{example} 按小数点“{decimal}”读取",

@@ -239,7 +239,7 @@ MESSY = {
         {"days too": "VARCHAR", "words too": "VARCHAR", "a day each": "DATE", "numbers": "DOUBLE"},
         [["2024-01", "Jan 2024", "2024-01-05", 1.2024], ["2024-02-15", "marble 2024", "2024-02-05", 2.2024],
          ["2024-03", "Mar 2024", "2024-03-05", 13.2024]],
-        {("text_converted", "numbers")}, {"decimal_mark": "."},
+        {("text_converted", "numbers"), ("not_dates", "days too"), ("not_dates", "words too")}, {"decimal_mark": "."},
     ),
     "years as names": Messy(
         rows(["region", 2023, 2024], ["North", 1, 2], ["South", 3, 4]),
