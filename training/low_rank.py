@@ -95,7 +95,9 @@ class _LowRank(Function):
 
 def adapt(model: nn.Module, rank: int, scale: float, dtype: torch.dtype) -> None:
     """Freeze `model` in `dtype` and replace each target layer by a `LowRankLinear`, in place."""
-    model.requires_grad_(False).to(dtype)
+    for weight in model.parameters():
+        # Not the buffers: the frequencies of the rotary embedding must not be rounded.
+        weight.requires_grad_(False).data = weight.to(dtype)
     for parent, name, layer in list(_layers(model)):
         if name in TARGETS and isinstance(layer, nn.Linear):
             setattr(parent, name, LowRankLinear(layer, rank, scale))

@@ -146,6 +146,14 @@ def test_an_adapter_changes_nothing_before_it_is_trained(architecture: str) -> N
     assert sum(isinstance(module, LowRankLinear) for module in model.modules()) == 14
 
 
+def test_a_narrower_data_type_leaves_the_positions_exact() -> None:
+    model = tiny_model()
+    before = model.model.rotary_emb.inv_freq.clone()
+    adapt(model, 4, 2.0, torch.bfloat16)
+    assert model.model.layers[0].self_attn.q_proj.weight.dtype == torch.bfloat16
+    assert torch.equal(model.model.rotary_emb.inv_freq, before)
+
+
 def test_training_learns_keeps_the_best_and_writes_down_what_it_sees(tmp_path: Path) -> None:
     packs = list(packs_of(GROUP, encode, 1000))
     plan = replace(PLAN, steps=60, validate_every=20)
