@@ -32,7 +32,8 @@ VALIDATION = frozenset({
 
 _GROUP_SIZE = 14
 _TASKS = ((repairs, 12), (query_specs, 4))
-"""The other tasks of the model, with the number of examples per database, for every fifth database of Spider."""
+"""The other tasks of the model, with the number of examples per database, for every fifth database of Spider; which of
+them depends on the seed."""
 _TASKS_EVERY = 5
 _SYNTHETIC_SPIDER, _SYNTHETIC_BUSINESS = 8, 12
 """Number of synthetic questions per database of Spider, and per business schema."""
@@ -81,7 +82,7 @@ def _groups(
     for number, (database, spider) in enumerate(by_database):
         gold = [GoldQuestion(question.question, question.sql) for question in spider]
         with closing(open_filled(schemas[database], [question.sql for question in gold], folder, seed)) as source:
-            for examples_of, limit in _TASKS if number % _TASKS_EVERY == 0 else ():
+            for examples_of, limit in _TASKS if (number + seed) % _TASKS_EVERY == 0 else ():
                 yield from examples_of(source, database, gold, rng, size=_GROUP_SIZE, limit=limit)
             gold += _synthetic(source, held_out, seed, _SYNTHETIC_SPIDER)
             yield from groups_of(source, database, gold, _GROUP_SIZE, rng)
