@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from typing import Literal
 
 from agent.embedded.tiers import Tier
 from agent.embedded.weights import embedded_weights
@@ -14,6 +15,12 @@ from agent.errors import DriverMissing
 class TrainingPlan:
     """The training parameters. Over the last `decay` share of the training, the learning rate falls to a tenth."""
 
+    device: Literal["cpu", "cuda"] = "cpu"
+    rows: int = 0
+    """Number of rows of a batch, for a GPU; 0 for steps of two packs in two threads, for a CPU."""
+    row_tokens: int = 4096
+    variants: int = 1
+    """Number of variants of each group, in addition to the group as it is."""
     rank: int = 32
     scale: float = 2.0
     learning_rate: float = 1e-3
@@ -24,7 +31,7 @@ class TrainingPlan:
     """Duration of the training over all runs, if it should end before `steps`; the learning rate falls accordingly."""
     validate_every: int = 50
     checkpoint_minutes: float = 5.0
-    """Interval of the checkpoints between validations."""
+    """Interval of the checkpoints; the end of a run saves one, too."""
     minutes: float | None = None
     """Time limit of this run; a stopped run saves a checkpoint and can be resumed."""
     seed: int = 0
@@ -40,9 +47,12 @@ class TrainingPlan:
         return self.learning_rate * min(1.0, (step + 1) / self.warmup_steps) * max(0.1, min(1.0, left))
 
 
-_MAX_TOKENS = 1200
-"""Maximum length of a pack; on a CPU, its gradients need about 5 GB."""
+GPU_ROWS = 4
+"""Rows of a batch on a GPU: 16,384 tokens, whose gradients need about 20 GB with the 0.5 billion weights of `base`."""
+_MAX_TOKENS, _MAX_ROW_TOKENS = 1200, 2048
+"""Maximum length of a pack: on a CPU, where its gradients need about 5 GB, and in a row."""
 _VALIDATION_PACKS = 8
+"""Number of packs whose loss is computed on a CPU; on a GPU, it is that of all."""
 
 
 def train_adapter(
@@ -50,8 +60,8 @@ def train_adapter(
 ) -> dict[str, float]:
     """Train on the set in `out` written by `build_training_set`, export the adapter to `out`, and return the metrics.
 
-    Every group is used twice: unchanged and as a variant (`augmented`). A first run starts from the adapter file
-    `start`, if any. The weights of the base model, that of `tier`, are stored in `cache`.
+    Every group is used unchanged and as `plan.variants` variants (`augmented`). A first run starts from the adapter
+    file `start`, if any. The weights of the base model, that of `tier`, are stored in `cache`.
 
     Raises:
         DriverMissing: torch or transformers is not installed.
@@ -77,15 +87,17 @@ def train_adapter(
         ids: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
         return ids
 
+    max_tokens = _MAX_ROW_TOKENS if plan.rows else _MAX_TOKENS
+
     def packed(groups: Iterable[Group]) -> list[Pack]:
-        return [pack for group in groups for pack in packs_of(group, encode, _MAX_TOKENS)]
+        return [pack for group in groups for pack in packs_of(group, encode, max_tokens)]
 
     rng = Random(plan.seed)
     groups = read_groups(out / "training.jsonl")
-    training = packed(groups) + packed(augmented(group, rng) for group in groups)
+    training = packed(groups) + packed(augmented(group, rng) for _ in range(plan.variants) for group in groups)
     validation = packed(read_groups(out / "validation.jsonl"))
     initial = read_adapter(start, architecture) if start else None
-    sample = validation[:: max(1, len(validation) // _VALIDATION_PACKS)]
+    sample = validation if plan.rows else validation[:: max(1, len(validation) // _VALIDATION_PACKS)]
     metrics = train(model, training, sample, out, plan, initial)
     export_adapter(
         best_adapter(out), out / tier.adapter.name, scale=plan.scale, base=tier.model, architecture=architecture

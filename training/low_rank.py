@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.autograd import Function
+from torch.nn.functional import linear
 
 
 class RootMeanSquareNorm(nn.Module):
@@ -56,19 +57,23 @@ class LowRankLinear(nn.Module):
     """A frozen linear layer, plus `scale` times the product of two trained matrices.
 
     `a` has the shape (rank, inputs), `b` (outputs, rank); `b` starts with zeros, which leaves the output unchanged.
-    The frozen weight and bias have the data type of the matrix multiplication; the trained matrices are fp32.
+    The frozen weight and bias have the data type of the matrix multiplication; the trained matrices are fp32. The
+    gradients are computed by hand (`by_hand`) on a CPU, and by a compiler on a GPU.
     """
 
-    def __init__(self, base: nn.Linear, rank: int, scale: float) -> None:
+    def __init__(self, base: nn.Linear, rank: int, scale: float, *, by_hand: bool = True) -> None:
         super().__init__()
         self.weight, self.bias = base.weight, base.bias
         self.a = nn.Parameter(torch.empty(rank, base.in_features))
         self.b = nn.Parameter(torch.zeros(base.out_features, rank))
-        self.scale = scale
+        self.scale, self.by_hand = scale, by_hand
         nn.init.kaiming_uniform_(self.a, a=math.sqrt(5))
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the output for `x`, which has the shape (..., inputs) and the data type of the weight."""
+        if not self.by_hand:
+            narrow = linear(x, (self.a * self.scale).to(x.dtype))
+            return linear(x, self.weight, self.bias) + linear(narrow, self.b.to(x.dtype))
         flat = x.reshape(-1, x.shape[-1])
         out: Tensor = _LowRank.apply(flat, self.weight, self.a * self.scale, self.b)
         if self.bias is not None:
@@ -93,15 +98,18 @@ class _LowRank(Function):
         return of_x, None, (of_narrow.T @ x).float(), (gradient.T @ narrow).float()
 
 
-def adapt(model: nn.Module, rank: int, scale: float, dtype: torch.dtype) -> None:
-    """Freeze `model` in `dtype` and replace each target layer by a `LowRankLinear`, in place."""
+def adapt(model: nn.Module, rank: int, scale: float, dtype: torch.dtype, *, by_hand: bool = True) -> None:
+    """Freeze `model` in `dtype` and replace each target layer by a `LowRankLinear`, in place.
+
+    With `by_hand`, the norms are replaced too, and the gradients of both are those written here.
+    """
     for weight in model.parameters():
         # Not the buffers: the frequencies of the rotary embedding must not be rounded.
         weight.requires_grad_(False).data = weight.to(dtype)
     for parent, name, layer in list(_layers(model)):
         if name in TARGETS and isinstance(layer, nn.Linear):
-            setattr(parent, name, LowRankLinear(layer, rank, scale))
-        elif hasattr(layer, "variance_epsilon"):
+            setattr(parent, name, LowRankLinear(layer, rank, scale, by_hand=by_hand))
+        elif by_hand and hasattr(layer, "variance_epsilon"):
             setattr(parent, name, RootMeanSquareNorm(layer.weight, layer.variance_epsilon))
 
 

@@ -17,9 +17,11 @@ from typing import Any
 import torch
 from torch.nn.functional import cross_entropy, linear
 
+from training import joined, packing
 from training.adapter import TrainingPlan
+from training.joined import Batch
 from training.low_rank import adapt, adapter_weights
-from training.packing import ATTENTION, IGNORED, Pack
+from training.packing import IGNORED, Pack
 
 _CHECKPOINT = "checkpoint.pt"
 _BEST = "best.pt"
@@ -29,6 +31,9 @@ _PACKS_PER_STEP = 2
 
 _STEPS_SORTED = 8
 """Number of steps whose packs are sorted by length together."""
+
+Step = Sequence[Sequence[Pack]]
+"""The packs of a step by rows; without rows, each pack is one."""
 
 _THREADS = max(1, torch.get_num_threads() // _PACKS_PER_STEP)
 """Threads per operation; computed at import, so that a second run in the process does not halve it again."""
@@ -48,17 +53,15 @@ def load_base(weights: Path) -> tuple[Any, Any]:
     options: dict[str, Any] = {"gguf_file": weights.name}
     tokenizer = AutoTokenizer.from_pretrained(weights.parent, **options)
     model = AutoModelForCausalLM.from_pretrained(
-        weights.parent, dtype=torch.float32, attn_implementation=ATTENTION, **options
+        weights.parent, dtype=torch.float32, attn_implementation=packing.ATTENTION, **options
     )
     return model, tokenizer
 
 
-def device_and_dtype() -> tuple[str, torch.dtype]:
-    """Return device and data type: bf16 on a GPU or a CPU with bf16 instructions, else fp32."""
-    if torch.cuda.is_available():
-        return "cuda", torch.bfloat16
-    has_bf16 = torch.cpu._is_amx_tile_supported() or torch.cpu._is_avx512_bf16_supported()
-    return "cpu", torch.bfloat16 if has_bf16 else torch.float32
+def _dtype(device: str) -> torch.dtype:
+    """Return the data type of the matrix products: bf16 on a GPU or a CPU with bf16 instructions, else fp32."""
+    has_bf16 = device != "cpu" or torch.cpu._is_amx_tile_supported() or torch.cpu._is_avx512_bf16_supported()
+    return torch.bfloat16 if has_bf16 else torch.float32
 
 
 def train(
@@ -74,60 +77,78 @@ def train(
     `progress` among them is the completed share of the training, at least 1 at its end.
 
     Without a checkpoint, the adapter starts from `start` (matrices named as by `adapter_weights`), if given. A step
-    takes two packs. The function writes `checkpoint.pt` (to resume), `best.pt` (the adapter with the lowest loss on
-    `validation`) and `losses.jsonl` (step, losses in nats per token, tokens per second).
+    takes two packs, or a batch of `plan.rows`. The function writes `checkpoint.pt` (to resume), `best.pt` (the adapter
+    with the lowest loss on `validation`) and `losses.jsonl` (step, losses in nats per token, tokens per second).
     """
-    device, dtype = device_and_dtype()
     torch.manual_seed(plan.seed)
     torch.set_num_threads(_THREADS)
-    adapt(model, plan.rank, plan.scale, dtype)
-    model.to(device).train()
+    adapt(model, plan.rank, plan.scale, _dtype(plan.device), by_hand=not plan.rows)
+    model.to(plan.device).train()
+    if plan.rows:
+        model.set_attn_implementation(joined.ATTENTION)
+    if plan.device == "cuda":
+        for layer in model.model.layers:
+            layer.compile(dynamic=False)
     weights = adapter_weights(model)
     optimizer = torch.optim.AdamW(weights.values(), lr=plan.learning_rate, betas=(0.9, 0.99), weight_decay=0.0)
     if start:
         _set(weights, start)
     step, earlier_s, best = _resume(folder, weights, optimizer)
     schedule = _schedule(packs, plan)
-    vocabulary = vocabulary_of([*packs, *validation]).to(device)
+    validated = _steps(validation, plan, Random(plan.seed))
+    vocabulary = vocabulary_of([*packs, *validation]).to(plan.device)
     metrics: dict[str, float] = {"step": step}
     started = saved_at = time.monotonic()
     seconds, losses, tokens, timed_out = earlier_s, [], 0, False
     while plan.progress(step, seconds) < 1 and not timed_out:
-        batch = schedule[step]
         for group in optimizer.param_groups:
             group["lr"] = plan.rate(step, seconds)
-        losses.append(_learn(model, batch, optimizer, vocabulary))
-        step, tokens = step + 1, tokens + sum(len(pack.tokens) for pack in batch)
+        losses.append(_learn(model, schedule[step], optimizer, vocabulary, plan))
+        step, tokens = step + 1, tokens + _size(schedule[step])
         now = time.monotonic()
         seconds = earlier_s + now - started
         timed_out = plan.minutes is not None and now - started > plan.minutes * 60
-        is_validated = step % plan.validate_every == 0 or plan.progress(step, seconds) >= 1 or timed_out
-        if is_validated:
-            metrics = {"step": step, "loss": sum(losses) / len(losses), "tokens_per_s": round(tokens / (now - started))}
-            metrics["validation_loss"] = validation_loss(model, validation, vocabulary)
+        is_last = plan.progress(step, seconds) >= 1 or timed_out
+        if is_last or step % plan.validate_every == 0:
+            metrics = {"step": step, "loss": float(sum(losses)) / len(losses)}
+            metrics["tokens_per_s"] = round(tokens / (time.monotonic() - started))
+            metrics["validation_loss"] = validation_loss(model, validated, vocabulary, plan)
             losses = []
             best = _log(folder, metrics, best, weights)
-        if is_validated or now - saved_at > plan.checkpoint_minutes * 60:
+        if is_last or now - saved_at > plan.checkpoint_minutes * 60:
             state = {"adapter": _copied(weights), "optimizer": optimizer.state_dict()}
             _save(folder / _CHECKPOINT, state | {"step": step, "seconds": seconds, "best": best})
             saved_at = now
     return metrics | {"progress": plan.progress(step, seconds)}
 
 
-def _learn(model: Any, packs: Sequence[Pack], optimizer: Any, vocabulary: torch.Tensor) -> float:
-    """Run one optimiser step on `packs`, one thread per pack, and return their mean loss."""
-
-    def gradients(pack: Pack) -> float:
-        loss = loss_of(model, pack, vocabulary) / len(packs)
-        loss.backward()
-        return loss.item()
-
-    with ThreadPoolExecutor(len(packs)) as threads:
-        loss = sum(threads.map(gradients, packs))
+def _learn(model: Any, step: Step, optimizer: Any, vocabulary: torch.Tensor, plan: TrainingPlan) -> torch.Tensor:
+    """Run one optimiser step on `step` and return its mean loss, which a GPU may still be computing."""
+    loss = _loss(model, step, vocabulary, plan, learns=True)
     torch.nn.utils.clip_grad_norm_(optimizer.param_groups[0]["params"], 1.0)
     optimizer.step()
     optimizer.zero_grad(set_to_none=False)
     return loss
+
+
+def _loss(model: Any, step: Step, vocabulary: torch.Tensor, plan: TrainingPlan, *, learns: bool) -> torch.Tensor:
+    """Return the mean loss of `step`, and add its gradients if `learns`."""
+    if plan.rows:
+        # The layers are compiled once, with gradients.
+        loss = loss_of_batch(model, joined.joined(step, plan.rows, plan.row_tokens).to(plan.device), vocabulary)
+        if learns:
+            loss.backward()
+        return loss.detach()
+
+    def of_row(row: Sequence[Pack]) -> torch.Tensor:
+        with torch.set_grad_enabled(learns):
+            loss = loss_of(model, row[0], vocabulary) / len(step)
+            if learns:
+                loss.backward()
+        return loss.detach()
+
+    with ThreadPoolExecutor(len(step)) as threads:
+        return torch.stack(list(threads.map(of_row, step))).sum()
 
 
 def best_adapter(folder: Path) -> dict[str, Any]:
@@ -164,36 +185,55 @@ def loss_of(model: Any, pack: Pack, vocabulary: torch.Tensor) -> torch.Tensor:
     return cross_entropy(logits.float(), torch.searchsorted(vocabulary, labels[is_answer]))
 
 
-def validation_loss(model: Any, packs: Sequence[Pack], vocabulary: torch.Tensor) -> float:
-    """Return the mean loss over `packs` among the tokens of `vocabulary`, in nats per token."""
+def loss_of_batch(model: Any, batch: Batch, vocabulary: torch.Tensor) -> torch.Tensor:
+    """Return the mean loss of the answer tokens of `batch` among those of `vocabulary`, in nats."""
+    # The first layer is compiled with the others if its input has gradients, too.
+    inputs = model.get_input_embeddings()(batch.tokens).requires_grad_()
+    hidden = model.model(inputs_embeds=inputs, position_ids=batch.positions.long(), use_cache=False, sees=batch.mask())[
+        0
+    ]
+    logits = linear(hidden.flatten(0, 1)[batch.answers], model.lm_head.weight[vocabulary])
+    return cross_entropy(logits.float(), torch.searchsorted(vocabulary, batch.targets))
 
-    def loss(pack: Pack) -> float:
-        with torch.no_grad():
-            return loss_of(model, pack, vocabulary).item()
 
-    with ThreadPoolExecutor(_PACKS_PER_STEP) as threads:
-        return sum(threads.map(loss, packs)) / max(1, len(packs))
+def validation_loss(model: Any, steps: Sequence[Step], vocabulary: torch.Tensor, plan: TrainingPlan) -> float:
+    """Return the mean loss over the packs of `steps` among the tokens of `vocabulary`, in nats per token."""
+    packs = [sum(map(len, step)) for step in steps]
+    losses = [_loss(model, step, vocabulary, plan, learns=False) for step in steps]
+    return sum(loss.item() * count for loss, count in zip(losses, packs, strict=True)) / max(1, sum(packs))
 
 
-def _schedule(packs: Sequence[Pack], plan: TrainingPlan) -> list[list[Pack]]:
-    """Return the packs of each step: shuffled in every epoch, with similar lengths within a step.
+def _schedule(packs: Sequence[Pack], plan: TrainingPlan) -> list[Step]:
+    """Return the steps of the training, in every epoch with another order of `packs`."""
+    if not packs:
+        raise ValueError("the training set has no example, or only examples that are longer than a pack")
+    schedule: list[Step] = []
+    for epoch in count():
+        if len(schedule) >= plan.steps:
+            break
+        schedule += _steps(packs, plan, Random(f"{plan.seed} {epoch}"))
+    return schedule
+
+
+def _steps(packs: Sequence[Pack], plan: TrainingPlan, rng: Random) -> list[Step]:
+    """Return `packs` in random order as steps; without rows, with packs of similar lengths in a step.
 
     Similar lengths avoid that the thread of a short pack waits for that of a long one.
     """
-    if not packs:
-        raise ValueError("the training set has no example, or only examples that are longer than a pack")
+    if plan.rows:
+        return list(joined.batches(packs, plan.rows, plan.row_tokens, rng))
     order: list[Pack] = []
-    for epoch in count():
-        if len(order) >= plan.steps * _PACKS_PER_STEP:
-            break
-        shuffled = Random(f"{plan.seed} {epoch}").sample(packs, len(packs))
-        for part in _chunks(shuffled, _PACKS_PER_STEP * _STEPS_SORTED):
-            order += sorted(part, key=lambda pack: len(pack.tokens))
-    return _chunks(order, _PACKS_PER_STEP)
+    for part in _chunks(rng.sample(packs, len(packs)), _PACKS_PER_STEP * _STEPS_SORTED):
+        order += sorted(part, key=lambda pack: len(pack.tokens))
+    return [[[pack] for pack in step] for step in _chunks(order, _PACKS_PER_STEP)]
 
 
 def _chunks(packs: list[Pack], size: int) -> list[list[Pack]]:
     return [packs[start : start + size] for start in range(0, len(packs), size)]
+
+
+def _size(step: Step) -> int:
+    return sum(len(pack.tokens) for row in step for pack in row)
 
 
 def _resume(folder: Path, weights: dict[str, torch.Tensor], optimizer: Any) -> tuple[int, float, float]:

@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -53,6 +53,10 @@ def train(
     ] = None,
     minutes: Annotated[float | None, typer.Option(help="Stop after this time; the next run continues.")] = None,
     learning_rate: Annotated[float, typer.Option(help="Peak learning rate.")] = 1e-3,
+    device: Annotated[Literal["cpu", "cuda"], typer.Option(help="Where to train: cpu, or cuda for a GPU.")] = "cpu",
+    variants: Annotated[
+        int, typer.Option(min=0, help="Number of variants of each group of questions, besides the group as it is.")
+    ] = 1,
     seed: Annotated[
         int, typer.Option(help="Random seed for rows, questions, their order and the adapter's initial weights.")
     ] = 0,
@@ -66,7 +70,7 @@ def train(
     from agent.settings import Settings
 
     try:
-        from training.adapter import TrainingPlan, train_adapter
+        from training.adapter import GPU_ROWS, TrainingPlan, train_adapter
         from training.build import build_training_set
         from training.spider import read_held_out, read_schemas, read_training
     except ModuleNotFoundError as error:
@@ -79,6 +83,11 @@ def train(
         )
         raise typer.Exit(USAGE) from error
 
+    if device == "cuda" and not _has_gpu():
+        raise typer.BadParameter(
+            "torch finds no GPU: install a build of torch with CUDA and the driver, or train with --device cpu",
+            param_hint="--device",
+        )
     cache = cache or Settings().cache_dir
 
     out.mkdir(parents=True, exist_ok=True)
@@ -95,7 +104,14 @@ def train(
         report["examples"] = asdict(built)
         _write_report(out, report)
     plan = TrainingPlan(
-        steps=steps, total_minutes=total_minutes, minutes=minutes, learning_rate=learning_rate, seed=seed
+        device=device,
+        rows=GPU_ROWS if device == "cuda" else 0,
+        variants=variants,
+        steps=steps,
+        total_minutes=total_minutes,
+        minutes=minutes,
+        learning_rate=learning_rate,
+        seed=seed,
     )
     tier = TIERS[base]
     report |= {"base": base, "plan": asdict(plan)}
@@ -106,6 +122,14 @@ def train(
         TIERS[base] = replace(tier, is_trained=True)
         report["evaluation"] = {str(count): _evaluate(held_out, databases, cache, base, count) for count in _CANDIDATES}
         _write_report(out, report)
+
+
+def _has_gpu() -> bool:
+    try:
+        import torch
+    except ImportError:
+        return True  # `train_adapter` says that torch is not installed.
+    return bool(torch.cuda.is_available())
 
 
 def _read(read: Callable[[Path], Any], path: Path) -> Any:

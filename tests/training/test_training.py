@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="the extra `train` is not installed")
 transformers = pytest.importorskip("transformers", reason="the extra `train` is not installed")
 
+from training import joined  # noqa: E402
 from training.adapter import TrainingPlan  # noqa: E402
 from training.export import Architecture, export_adapter, read_adapter  # noqa: E402
 from training.groups import Example, Group  # noqa: E402
@@ -20,7 +22,7 @@ from training.packing import (  # noqa: E402
     Pack,
     packs_of,
 )
-from training.train import best_adapter, load_base, loss_of, train, vocabulary_of  # noqa: E402
+from training.train import best_adapter, load_base, loss_of, loss_of_batch, train, vocabulary_of  # noqa: E402
 
 PLAN = TrainingPlan(rank=4, learning_rate=1e-2, warmup_steps=1, steps=8, validate_every=4)
 GROUP = Group(
@@ -75,6 +77,20 @@ def test_examples_that_share_a_beginning_count_as_if_each_stood_alone(architectu
     expected = sum(loss_of(model, pack, vocabulary).item() * count for pack, count in zip(alone, learned, strict=True))
     assert loss_of(model, together, vocabulary).item() == pytest.approx(expected / sum(learned), rel=1e-4)
     assert len(together.tokens) < sum(len(pack.tokens) for pack in alone)
+
+
+@architectures
+def test_examples_joined_in_rows_count_as_if_each_stood_alone(architecture: str) -> None:
+    model = tiny_model(architecture=architecture)
+    packs = [pack for group in (GROUP, *one_by_one(GROUP)) for pack in packs_of(group, encode, 1000)]
+    learned = [int((pack.labels != IGNORED).sum()) for pack in packs]
+    vocabulary = vocabulary_of(packs)
+    expected = sum(loss_of(model, pack, vocabulary).item() * count for pack, count in zip(packs, learned, strict=True))
+    model.set_attn_implementation(joined.ATTENTION)
+    (step,) = joined.batches(packs, 4, 256, Random(1))
+    batch = joined.joined(step, 4, 256)
+    assert sum(map(len, step)) == len(packs) > len(step)
+    assert loss_of_batch(model, batch, vocabulary).item() == pytest.approx(expected / sum(learned), rel=1e-4)
 
 
 @architectures
@@ -167,6 +183,18 @@ def test_training_learns_keeps_the_best_and_writes_down_what_it_sees(tmp_path: P
     assert written == {"checkpoint.pt", "best.pt", "losses.jsonl"}, "the training set lies in the same folder"
 
 
+def test_training_in_rows_as_on_a_gpu_learns_too_and_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
+    packs = [pack for group in one_by_one(GROUP) for pack in packs_of(group, encode, 1000)]
+    plan = replace(PLAN, rows=2, row_tokens=128, steps=30, validate_every=10)
+    whole, pieces = tmp_path / "whole", tmp_path / "pieces"
+    figures = train(tiny_model(), packs, packs, whole, plan)
+    assert figures["validation_loss"] < 0.95 * loss_of(tiny_model(), packs[0], vocabulary_of(packs)).item()
+    train(tiny_model(), packs, packs, pieces, replace(plan, minutes=0.0))
+    assert train(tiny_model(), packs, packs, pieces, plan)["validation_loss"] == pytest.approx(
+        figures["validation_loss"]
+    )
+
+
 def test_training_needs_an_example(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="has no example"):
         train(tiny_model(), [], [], tmp_path, PLAN)
@@ -203,7 +231,7 @@ def test_a_run_that_was_killed_goes_on_from_a_checkpoint_between_validations(
         patched.setattr("training.train.loss_of", killed)
         train(tiny_model(), packs, packs, pieces, plan)
     assert not (pieces / "best.pt").exists()
-    assert torch.load(pieces / "checkpoint.pt", weights_only=True)["step"] == 3
+    assert torch.load(pieces / "checkpoint.pt", weights_only=True)["step"] == 4
     train(tiny_model(), packs, packs, pieces, plan)
     one, other = (torch.load(folder / "checkpoint.pt", weights_only=True)["adapter"] for folder in (whole, pieces))
     assert all(torch.equal(one[name], other[name]) for name in one)

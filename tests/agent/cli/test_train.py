@@ -10,13 +10,13 @@ import training
 from agent import cli
 
 
-def run(monkeypatch: pytest.MonkeyPatch, folder: Path) -> int | str | None:
+def run(monkeypatch: pytest.MonkeyPatch, folder: Path, *more: str) -> int | str | None:
     for name in ("schemas.json", "questions.jsonl", "held_out.jsonl"):
         if not (folder / name).exists():
             (folder / name).write_text("")
     arguments = ["--schemas", "schemas.json", "--questions", "questions.jsonl", "--held-out", "held_out.jsonl"]
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(sys, "argv", ["datasphinx", "train", *arguments, "--databases", ".", "--out", "out"])
+    monkeypatch.setattr(sys, "argv", ["datasphinx", "train", *arguments, "--databases", ".", "--out", "out", *more])
     with pytest.raises(SystemExit) as ended:
         cli.main()
     return ended.value.code
@@ -37,6 +37,16 @@ def test_a_folder_with_the_run_of_another_base_is_left_alone(
     (tmp_path / "out" / "report.json").write_text('{"base": "large"}')
     assert run(monkeypatch, tmp_path) == 2
     assert "trains `large`" in capsys.readouterr().err
+
+
+def test_without_a_gpu_it_does_not_begin_to_build_the_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    torch = pytest.importorskip("torch", reason="the extra `train` is not installed")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    (tmp_path / "schemas.json").write_text('{"no": "list"}')
+    assert run(monkeypatch, tmp_path, "--device", "cuda") == 2
+    assert "--device" in capsys.readouterr().err
 
 
 def test_without_the_extra_it_says_how_to_get_it(
