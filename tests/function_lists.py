@@ -74,7 +74,8 @@ SYNTAX = {
         current_date current_time current_timestamp localtime localtimestamp clock_timestamp timeofday random
         random_normal gen_random_uuid any_value array_shuffle array_sample array_agg date_add date_subtract erf erfc
         gamma lgamma trim_array interval now transaction_timestamp to_bin to_oct uuidv7 casefold crc32 crc32c
-        array_sort array_reverse levenshtein similarity word_similarity unaccent date_part age pg_typeof""",
+        array_sort array_reverse levenshtein similarity word_similarity unaccent date_part age pg_typeof
+        xmlattributes""",
     "mysql": """cast if ifnull nullif nvl nvl2 date day dayname dayofmonth dayofweek dayofyear hour minute second
         month year quarter time timestamp week weekday ascii char charset left right insert repeat replace truncate
         mod
@@ -112,8 +113,8 @@ SYNTAX = {
         current_date current_timestamp localtime localtimestamp financialnetpresentvalueextended
         generateuuidv4 generateuuidv7 generatesnowflakeid datetimetouuidv7""",
     "snowflake": "any all some exists lateral rows cube rollup interval top unpivot",
-    "redshift": "any all some exists rows cube rollup interval unnest row",
-    "bigquery": "any all some exists rows cube rollup interval unnest struct unpivot safe_offset offset ordinal",
+    "redshift": "isnull date any all some exists rows cube rollup interval unnest row",
+    "bigquery": "week any all some exists rows cube rollup interval unnest struct unpivot safe_offset offset ordinal",
     "databricks": "any all some exists rows cube rollup interval unpivot",
     "tsql": "any all some exists rows cube rollup top coalesce nullif pivot unpivot",
 }

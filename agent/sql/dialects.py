@@ -1,15 +1,16 @@
 """SQL dialects that parse and print a statement without changing its meaning.
 
-sqlglot normalises functions to translate between engines. Within one engine this can change a result (SQLite's `mod` of
-fractions is not its `%`) or print a function that another version lacks (MariaDB has no REGEXP_LIKE). The classes below
-disable such normalisations; a test runs statements of every dialect in both spellings.
+sqlglot normalises functions, types and literals to translate between engines. Within one engine this can change a
+result (SQLite's `mod` of fractions is not its `%`), drop an argument, or print a function that another version lacks
+(MariaDB has no REGEXP_LIKE). The dialects here print calls, types and numbers as they were written, and `lost_words`
+tells what the printed text lacks nevertheless.
 """
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
-from functools import cache
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cache, partial
+from typing import Any, NamedTuple, TypeAlias
 
 from sqlglot import exp, parser
 from sqlglot.dialects.dialect import Dialect
@@ -21,27 +22,189 @@ from sqlglot.tokenizer_core import Token, TokenType
 from agent.errors import PackageConflict
 from agent.schema.catalog import fold_case
 
-_IN_TYPE = {TokenType.NUMBER, TokenType.COMMA}
+_WORD = re.compile(r"\w+")
+_TIME_UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond", "microsecond")
+_UNITS = {unit + ending for unit in _TIME_UNITS for ending in ("", "s")}
+_NOISE = {
+    "as", "inner", "outer", "asc", "all", "nulls", "first", "last", "row", "rows", "only", "next",
+    "mod", "rlike", "table", "top", "limit", "fetch", "convert", "using", "extract", "from", "qualify", "dow", "some", "dual", "minus",
+    "sample", "isnull", "notnull", "position", "in",
+}  # fmt: skip
+"""Words that may be left out, or that have a synonym which sqlglot prints."""
+_WRITTEN = "written"
+"""Meta key of a call or of a node without children: how it was written, with its dialect."""
 _STRINGS = {
     TokenType.STRING, TokenType.NATIONAL_STRING, TokenType.RAW_STRING, TokenType.HEREDOC_STRING, TokenType.BYTE_STRING,
 }  # fmt: skip
-_INTERVAL = re.compile(r"[-+]?[\d.]+\s*[a-z]+")
-_FORMAT = re.compile(r"(?=.*%[a-z])[\w\s%:/.,-]+")
-_UNITS = {"year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond", "microsecond"}
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _FOLDS_NAMES = {"postgres", "redshift", "trino"}
 """Engines that fold unquoted names to lower case and compare quoted ones as they are, or as lower case."""
+_PLAIN_OR_SPECIAL = {
+    "ARG_MAX", "ARG_MIN", "CEIL", "CHAR", "CHR", "DATEPART", "DECODE", "FLOOR", "GROUP_CONCAT", "INITCAP",
+    "JSON_VALUE", "JSON_QUERY", "LISTAGG", "MAX_BY", "MIN_BY", "NORMALIZE", "OVERLAY", "POSITION", "STRING_AGG",
+    "SUBSTR", "SUBSTRING", "TRANSLATE", "TRIM",
+}  # fmt: skip
+"""Functions with a special syntax, such as TRIM(BOTH ' ' FROM x), that may also be written as ordinary calls."""
+_PLAIN = {"DATE_PART", "MEDIAN"}
+"""Functions that sqlglot parses to another function: EXTRACT, whose result has another type, and a quantile."""
 _FROM_STRING = "from_string"
 """Meta key of an alias written as a string, such as `AS 'Number of orders'`."""
 
 
-def _without(functions: dict[str, Callable[..., Any]], *names: str) -> dict[str, Callable[..., Any]]:
-    """Return `functions` without `names`, so that sqlglot keeps these functions unchanged."""
-    return {name: build for name, build in functions.items() if name not in names}
+_RECURSES_WITHOUT_KEYWORD = {"tsql", "snowflake"}
+"""Engines where a common table expression may refer to itself without RECURSIVE."""
+_HAS_DUAL = {"mysql", "snowflake"}
+"""Engines where FROM DUAL is the same as no FROM."""
+_ENDS_FROM = {
+    TokenType.R_PAREN, TokenType.SEMICOLON, TokenType.UNION, TokenType.WHERE, TokenType.LIMIT, TokenType.ORDER_BY,
+}  # fmt: skip
+_SPECIAL_WORDS = {
+    "distinct", "from", "for", "using", "in", "to", "as", "separator", "placing", "both", "leading", "trailing", "on",
+    "returning", "passing", "with", "without",
+}  # fmt: skip
+"""Words that only the special syntax has between its arguments."""
 
 
-class _StringAliases(Parser):
-    """Parser that marks aliases written as strings (MySQL, SQLite, DuckDB), which are printed as quoted names."""
+class _Written(NamedTuple):
+    """The text of a type or number in `dialect`, as long as the node has this `value`."""
+
+    dialect: str
+    text: str
+    value: Any
+
+
+_Place: TypeAlias = tuple[tuple[str, int], ...]
+"""The way from a call to an argument: keys, and positions in lists. sqlglot may wrap arguments in conversions."""
+
+
+class _Call(NamedTuple):
+    """A call as it was written in `dialect`.
+
+    `arguments` holds the place of each argument in the node, and units and formats, which sqlglot converts, themselves.
+    """
+
+    dialect: str
+    name: str
+    arguments: tuple[_Place | exp.Expr, ...]
+    children: int
+
+
+def _places(node: exp.Expr, wanted: set[int], start: _Place = ()) -> Iterator[tuple[int, _Place]]:
+    for key, value in node.args.items():
+        for index, child in enumerate(value if isinstance(value, list) else [value]):
+            place = (*start, (key, index))
+            if id(child) in wanted:
+                yield id(child), place
+            elif isinstance(child, exp.Expr):
+                yield from _places(child, wanted, place)
+
+
+def _call_of(node: exp.Expr, name: str, arguments: Sequence[exp.Expr], dialect: str) -> _Call | None:
+    """Return how the call `node` was written; None if the node lacks an argument."""
+    places = dict(_places(node, {id(argument) for argument in arguments}))
+    converted = {child.name.casefold() for child in node.iter_expressions() if isinstance(child, exp.Var | exp.Literal)}
+    written: list[_Place | exp.Expr] = []
+    for argument in arguments:
+        is_text = isinstance(argument, exp.Literal) and argument.is_string
+        is_word = isinstance(argument, exp.Column) and isinstance(argument.this, exp.Identifier) and not argument.table
+        if id(argument) in places:
+            written.append(places[id(argument)])
+        elif (is_text or is_word) and argument.name.casefold() in converted:
+            written.append(argument.copy() if is_text else exp.var(argument.name))
+        elif is_text and isinstance(node.args.get("format"), exp.Literal):
+            written.append(argument.copy())
+        else:
+            return None
+    return _Call(dialect, name, tuple(written), sum(1 for _ in node.iter_expressions()))
+
+
+class _Functions(NamedTuple):
+    """The functions of a dialect for a call of `name`, as the parser looks them up."""
+
+    name: str
+    known: Mapping[str, Callable[..., Any]]
+    dialect: Dialect
+
+    def get(self, upper: str) -> Callable[[list[exp.Expr]], exp.Expr] | None:
+        """Return the function that makes the node of a call of `upper`; None if sqlglot does not know it."""
+        return partial(self._build, self.known[upper]) if upper in self.known else None
+
+    def _build(self, build: Callable[..., Any], arguments: list[exp.Expr]) -> exp.Expr:
+        try:
+            node = build(list(arguments))
+        except TypeError:
+            node = build(list(arguments), dialect=self.dialect)
+        call = None
+        if not node.error_messages(arguments):
+            call = _call_of(node, self.name, arguments, name_of(self.dialect))
+        if call is None:
+            kind = exp.AnonymousAggFunc if isinstance(node, exp.AggFunc) else exp.Anonymous
+            return kind(this=self.name, expressions=arguments)
+        node.meta[_WRITTEN] = call
+        return node
+
+
+class _ExactParser(Parser):
+    """Parser that notes how calls, types and numbers are written, and marks aliases that are written as strings."""
+
+    def _parse_function_call(
+        self,
+        functions: Any = None,
+        anonymous: bool = False,
+        optional_parens: bool = True,
+        any_token: bool = False,
+    ) -> exp.Expr | None:
+        if functions is None and self._curr and self._curr.token_type != TokenType.IDENTIFIER:
+            functions = _Functions(self._curr.text, self.FUNCTIONS, self.dialect)
+        return super()._parse_function_call(functions, anonymous, optional_parens, any_token)
+
+    def _parse_if(self) -> exp.Expr | None:
+        name, is_call = self._prev.text, self._curr.token_type == TokenType.L_PAREN
+        node = super()._parse_if()
+        if is_call and isinstance(node, exp.If):
+            places = tuple(((key, 0),) for key in ("this", "true", "false") if node.args.get(key))
+            node.meta[_WRITTEN] = _Call(name_of(self.dialect), name, places, len(places))
+        return node
+
+    def _parse_types(self, *args: Any, **options: Any) -> exp.Expr | None:
+        start = self._index
+        node = super()._parse_types(*args, **options)
+        if isinstance(node, exp.DataType) and self._index > start and self.sql:
+            first, last = self._tokens[start], self._tokens[self._index - 1]
+            text = " ".join(self.sql[first.start : last.end + 1].split())
+            # Spark's 10L has a type that is not written.
+            is_written = text.casefold().startswith(first.text.casefold()) or first.token_type == TokenType.IDENTIFIER
+            if is_written and not any(mark in text for mark in ("/*", "--", "#")):
+                node.meta[_WRITTEN] = _Written(name_of(self.dialect), text, node.this)
+        return node
+
+    def _parse_with(self, skip_with_token: bool = False) -> exp.With | None:
+        node = super()._parse_with(skip_with_token)
+        if node is not None and name_of(self.dialect) in _RECURSES_WITHOUT_KEYWORD:
+            for cte in node.expressions:
+                if any(table.name.casefold() == cte.alias.casefold() for table in cte.this.find_all(exp.Table)):
+                    node.set("recursive", True)
+        return node
+
+    def _parse_from(self, *args: Any, **options: Any) -> exp.From | None:
+        node = super()._parse_from(*args, **options)
+        table = node.this if node is not None and name_of(self.dialect) in _HAS_DUAL else None
+        is_dual = isinstance(table, exp.Table) and len(table.parts) == 1 and not table.this.args.get("quoted")
+        is_alone = not self._curr or self._curr.token_type in _ENDS_FROM
+        return None if is_dual and table.name.lower() == "dual" and is_alone else node
+
+    def _parse_term(self, parse_mod: bool = True) -> exp.Expr | None:
+        # Only DuckDB has LIMIT 10%.
+        return super()._parse_term(parse_mod or name_of(self.dialect) != "duckdb")
+
+    def _parse_hint(self) -> None:
+        # Hints only affect the plan.
+        self._match(TokenType.HINT)
+
+    def _parse_json_column_def(self) -> exp.JSONColumnDef:
+        node = super()._parse_json_column_def()
+        node.set("on_condition", self._parse_on_condition())
+        return node
 
     def _parse_string_as_identifier(self) -> exp.Identifier | None:
         identifier = super()._parse_string_as_identifier()
@@ -55,6 +218,96 @@ class _StringAliases(Parser):
         if is_string and identifier is not None:
             identifier.meta[_FROM_STRING] = True
         return identifier
+
+
+def _number_as_written(parse: Callable[..., Any], self: Any, token: Token) -> exp.Expr:
+    node: exp.Expr = parse(self, token)
+    node.meta[_WRITTEN] = _Written(name_of(self.dialect), self.sql[token.start : token.end + 1], node.this)
+    return node
+
+
+def _plain_or_special(special: Callable[..., Any], self: Any) -> exp.Expr | None:
+    """Parse the arguments of a function with a special syntax, as those of other functions if they are plain."""
+    name = self._tokens[self._index - 2].text
+    build = _Functions(name, self.FUNCTIONS, self.dialect).get(name.upper())
+    if build is None or not _has_plain_arguments(self._tokens[self._index :]):
+        return special(self)  # type: ignore[no-any-return]
+    return build(self._parse_function_args())
+
+
+def _has_plain_arguments(tokens: Sequence[Token]) -> bool:
+    depth = 0
+    for token in tokens:
+        if depth == 0 and token.token_type == TokenType.R_PAREN:
+            return True
+        depth += (token.token_type == TokenType.L_PAREN) - (token.token_type == TokenType.R_PAREN)
+        if depth == 0 and token.text.casefold() in _SPECIAL_WORDS and token.token_type not in _STRINGS:
+            return False
+    return False
+
+
+class _ExactGenerator(Generator):
+    """Generator that prints calls, types and numbers as they were written in the same dialect."""
+
+    def sql(self, expression: Any, key: str | None = None, comment: bool = True) -> str:
+        """Return `expression`, or its part `key`, as SQL."""
+        written = (
+            expression.meta.get(_WRITTEN)
+            if key is None and isinstance(expression, exp.Expr) and expression._meta
+            else None
+        )
+        if written is not None and written.dialect == name_of(self.dialect):
+            if isinstance(written, _Written):
+                if written.value == expression.this:
+                    return written.text
+            elif written.children == sum(1 for _ in expression.iter_expressions()):
+                arguments = [
+                    part if isinstance(part, exp.Expr) else _child(expression, part) for part in written.arguments
+                ]
+                return self.func(written.name, *arguments, normalize=False)
+        return str(super().sql(expression, key, comment))
+
+    def jsoncolumndef_sql(self, expression: exp.JSONColumnDef) -> str:
+        """Return a column of JSON_TABLE with its ON EMPTY and ON ERROR."""
+        condition = self.sql(expression, "on_condition")
+        return f"{super().jsoncolumndef_sql(expression)}{f' {condition}' if condition else ''}"
+
+
+def _child(node: Any, place: _Place) -> Any:
+    for key, index in place:
+        value = node.args[key]
+        node = value[index] if isinstance(value, list) else value
+    return node
+
+
+class _SnowflakeGenerator(Generator):
+    def identifier_sql(self, expression: exp.Identifier) -> str:
+        """Print a quoted name without upper-case letters in upper case.
+
+        SQLAlchemy, and thus the catalog, has names that Snowflake stores in upper case in lower case.
+        """
+        name = expression.name
+        if expression.args.get("quoted") and name == name.lower():
+            expression = exp.Identifier(this=name.upper(), quoted=True)
+        return str(super().identifier_sql(expression))
+
+
+def _at_time_zone(self: Any, node: exp.AtTimeZone) -> str:
+    return f"{self.sql(node, 'this')} AT TIME ZONE {self.sql(node, 'zone')}"
+
+
+def _within_group(self: Any, node: exp.WithinGroup) -> str:
+    return f"{self.sql(node, 'this')} WITHIN GROUP ({self.sql(node, 'expression').strip()})"
+
+
+_TRANSFORMS: dict[str, dict[type[exp.Expr], Callable[..., str]]] = {
+    "bigquery": {exp.AtTimeZone: _at_time_zone},
+    "clickhouse": {exp.IntDiv: lambda self, node: self.binary(node, "DIV")},
+    "trino": {exp.AtTimeZone: _at_time_zone},
+    "mysql": {exp.RegexpLike: lambda self, node: self.binary(node, "REGEXP")},
+    "sqlite": {exp.Cast: lambda self, node: f"CAST({self.sql(node, 'this')} AS {self.sql(node, 'to')})"},
+}
+"""Operators and names that sqlglot prints with another meaning."""
 
 
 _AroundCall = exp.Window | exp.Filter | exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls
@@ -118,150 +371,6 @@ def _call(call: exp.Expr, operand: exp.Expr) -> exp.Expr:
     return call
 
 
-# A process uses one or two dialects, and importing one of sqlglot takes up to 30 ms.
-def _clickhouse() -> type[Dialect]:
-    from sqlglot.dialects.clickhouse import ClickHouse
-    from sqlglot.parsers.clickhouse import ClickHouseParser
-
-    class ExactParser(ClickHouseParser):
-        FUNCTIONS = _without(ClickHouseParser.FUNCTIONS, "RAND", "RANDCANONICAL")
-
-    class ExactClickHouse(ClickHouse):
-        Parser = ExactParser
-
-    return ExactClickHouse
-
-
-def _duckdb() -> type[Dialect]:
-    from sqlglot.dialects.duckdb import DuckDB
-    from sqlglot.parsers.duckdb import DuckDBParser
-
-    class ExactParser(_Methods, _StringAliases, DuckDBParser):
-        FUNCTIONS = _without(DuckDBParser.FUNCTIONS, "TIME_BUCKET", "DATE_BIN")
-
-    class ExactDuckDB(DuckDB):
-        Parser = ExactParser
-
-    return ExactDuckDB
-
-
-def _mysql() -> type[Dialect]:
-    from sqlglot.dialects.mysql import MySQL
-    from sqlglot.generators.mysql import MySQLGenerator
-    from sqlglot.parsers.mysql import MySQLParser
-
-    class ExactParser(_StringAliases, MySQLParser):
-        FUNCTIONS = _without(MySQLParser.FUNCTIONS, "MEDIAN", "TO_DAYS", "MONTHNAME", "TO_CHAR")
-
-    class ExactGenerator(MySQLGenerator):
-        TRANSFORMS = {
-            **MySQLGenerator.TRANSFORMS,
-            exp.RegexpLike: lambda generator, node: generator.binary(node, "REGEXP"),
-        }
-
-    class ExactMySQL(MySQL):
-        Parser = ExactParser
-        Generator = ExactGenerator
-
-    return ExactMySQL
-
-
-def _postgres() -> type[Dialect]:
-    from sqlglot.dialects.postgres import Postgres
-    from sqlglot.generators.postgres import PostgresGenerator
-    from sqlglot.parsers.postgres import PostgresParser
-
-    class ExactParser(PostgresParser):
-        FUNCTIONS = _without(PostgresParser.FUNCTIONS, "DATE_BIN")
-        FUNCTION_PARSERS = _without(PostgresParser.FUNCTION_PARSERS, "DATE_PART")
-
-    class ExactGenerator(PostgresGenerator):
-        TRANSFORMS = {
-            **PostgresGenerator.TRANSFORMS,
-            exp.CurrentTimestamp: lambda self, node: (
-                f"CURRENT_TIMESTAMP{f'({self.sql(node.this)})' if node.this else ''}"
-            ),
-        }
-
-    class ExactPostgres(Postgres):
-        Parser = ExactParser
-        Generator = ExactGenerator
-
-    return ExactPostgres
-
-
-def _sqlite() -> type[Dialect]:
-    from sqlglot.dialects.sqlite import SQLite
-    from sqlglot.generators.sqlite import SQLiteGenerator
-    from sqlglot.parsers.sqlite import SQLiteParser
-
-    class ExactParser(_StringAliases, SQLiteParser):
-        FUNCTIONS = _without(SQLiteParser.FUNCTIONS, "MOD", "LOG10", "LOG2")
-
-    class ExactGenerator(SQLiteGenerator):
-        # In SQLite the type name of a CAST decides its affinity, so NUMERIC and REAL differ.
-        TYPE_MAPPING = {
-            **SQLiteGenerator.TYPE_MAPPING,
-            exp.DataType.Type.DECIMAL: "DECIMAL",
-            exp.DataType.Type.BOOLEAN: "BOOLEAN",
-        }
-        TRANSFORMS = {
-            **SQLiteGenerator.TRANSFORMS,
-            exp.Cast: lambda self, node: f"CAST({self.sql(node, 'this')} AS {self.sql(node, 'to')})",
-        }
-
-    class ExactSQLite(SQLite):
-        Parser = ExactParser
-        Generator = ExactGenerator
-
-    return ExactSQLite
-
-
-def _snowflake() -> type[Dialect]:
-    from sqlglot.dialects.snowflake import Snowflake
-    from sqlglot.generators.snowflake import SnowflakeGenerator
-
-    class ExactGenerator(SnowflakeGenerator):
-        def identifier_sql(self, expression: exp.Identifier) -> str:
-            """Print a quoted name without upper-case letters in upper case.
-
-            SQLAlchemy, and thus the catalog, has names that Snowflake stores in upper case in lower case.
-            """
-            name = expression.name
-            if expression.args.get("quoted") and name == name.lower():
-                expression = exp.Identifier(this=name.upper(), quoted=True)
-            return str(super().identifier_sql(expression))
-
-    class ExactSnowflake(Snowflake):
-        Generator = ExactGenerator
-
-    return ExactSnowflake
-
-
-def _tsql() -> type[Dialect]:
-    from sqlglot.dialects.tsql import TSQL
-    from sqlglot.parsers.tsql import TSQLParser
-
-    class ExactParser(TSQLParser):
-        FUNCTIONS = _without(TSQLParser.FUNCTIONS, "DATENAME", "SYSDATETIME", "SYSDATETIMEOFFSET")
-
-    class ExactTSQL(TSQL):
-        Parser = ExactParser
-
-    return ExactTSQL
-
-
-_EXACT_DIALECTS: dict[str, Callable[[], type[Dialect]]] = {
-    "clickhouse": _clickhouse,
-    "duckdb": _duckdb,
-    "mysql": _mysql,
-    "postgres": _postgres,
-    "snowflake": _snowflake,
-    "sqlite": _sqlite,
-    "tsql": _tsql,
-}
-
-
 @cache
 def exact_dialect(dialect: str) -> Dialect:
     """Return the sqlglot dialect that parses and prints the SQL of `dialect` without changing its meaning.
@@ -270,42 +379,75 @@ def exact_dialect(dialect: str) -> Dialect:
         ValueError: sqlglot does not support this dialect.
         PackageConflict: the compiled sqlglot is installed, whose parsers cannot be extended.
     """
-    if dialect in _EXACT_DIALECTS and str(parser.__file__).endswith((".so", ".pyd")):
+    base: Any = type(Dialect.get_or_raise(dialect))
+    if str(parser.__file__).endswith((".so", ".pyd")):
         raise PackageConflict("sqlglotc")
-    return Dialect.get_or_raise(_EXACT_DIALECTS[dialect]() if dialect in _EXACT_DIALECTS else dialect)
+    special = base.parser_class.FUNCTION_PARSERS
+    numbers = (TokenType.HEX_STRING, TokenType.BIT_STRING)
+
+    parsers = (_Methods, _ExactParser) if dialect == "duckdb" else (_ExactParser,)
+    generators = (_ExactGenerator, _SnowflakeGenerator) if dialect == "snowflake" else (_ExactGenerator,)
+
+    class ExactParser(*parsers, base.parser_class):  # type: ignore[misc]
+        FUNCTIONS = {"STRING_AGG": exp.GroupConcat.from_arg_list, **base.parser_class.FUNCTIONS}
+        FUNCTION_PARSERS = {name: parse for name, parse in special.items() if name not in _PLAIN} | {
+            name: partial(_plain_or_special, special[name]) for name in _PLAIN_OR_SPECIAL & special.keys()
+        }
+        # GROUP BY window(...) is a call on Spark.
+        QUERY_MODIFIER_TOKENS = base.parser_class.QUERY_MODIFIER_TOKENS - (
+            {TokenType.WINDOW} if dialect in {"spark", "databricks"} else set()
+        )
+        PRIMARY_PARSERS = base.parser_class.PRIMARY_PARSERS | {
+            kind: partial(_number_as_written, base.parser_class.PRIMARY_PARSERS[kind]) for kind in numbers
+        }
+
+    class ExactGenerator(*generators, base.generator_class):  # type: ignore[misc]
+        TRANSFORMS = {kind: sql for kind, sql in base.generator_class.TRANSFORMS.items() if kind is not exp.Pivot} | {
+            exp.WithinGroup: _within_group,
+            **_TRANSFORMS.get(dialect, {}),
+        }
+
+    parts = {
+        "Parser": ExactParser,
+        "Generator": ExactGenerator,
+        "exact_name": dialect,
+        # Keys and paths stay as they are written.
+        "to_json_path": lambda self, path: path,
+    }
+    return Dialect.get_or_raise(type(base)(f"Exact{base.__name__}", (base,), parts))
 
 
-def loses_literals(before: Sequence[Token], after: Sequence[Token], tree: exp.Expr, dialect: str) -> bool:
-    """Return whether printing lost a string or number: compare the tokens `before` and `after` printing `tree`.
+def name_of(dialect: Dialect) -> str:
+    """Return the name with which `exact_dialect` made `dialect`; empty for others."""
+    return getattr(dialect, "exact_name", "")
 
-    A string that is printed without its quotes would become SQL. Aliases written as strings, intervals, date formats,
-    keys that become JSON paths, and units of dates on Snowflake (DATEDIFF('day', ...)) may change their spelling.
+
+def lost_words(before: Sequence[Token], after: Sequence[Token], tree: exp.Expr) -> list[str]:
+    """Return the words, numbers and strings of the tokens `before` that those printed from their `tree` lack.
+
+    Words without a meaning of their own and those with a synonym do not count. A string may become the name of an
+    alias, a number with a unit of time, or part of another string; printed without its quotes it would become SQL.
     """
+    lost = _words(before) - _words(after)
+    noise = _NOISE | {"distinct"} if tree.find(exp.NullSafeEQ, exp.NullSafeNEQ) else _NOISE
+    words = [word for word in lost if word not in noise]
     aliases = Counter(node.name.casefold() for node in tree.find_all(exp.Identifier) if _FROM_STRING in node.meta)
-    if dialect == "snowflake":
-        units = (token.text.casefold() for token in before if token.token_type in _STRINGS)
-        printed_units = Counter(node.name.casefold() for node in tree.find_all(exp.Var))
-        aliases += printed_units & Counter(unit for unit in units if unit in _UNITS)
-    if _literals_in(after) + aliases.total() < _literals_in(before):
-        return True
-    printed = Counter(token.text.casefold() for token in after if token.token_type in _STRINGS)
-    lost = Counter(token.text.casefold() for token in before if token.token_type in _STRINGS) - printed - aliases
-    keys = {text for text in lost if re.fullmatch(r"\w+", text) and f"$.{text}" in printed}
-    return not all(_INTERVAL.fullmatch(text) or _FORMAT.fullmatch(text) for text in lost.keys() - keys)
+    strings = _texts(before) - _texts(after) - aliases
+    inside = {word for text in _texts(after) for word in _WORD.findall(text)} | _UNITS
+    texts = [text for text in strings if not text or not all(w.isdecimal() or w in inside for w in _WORD.findall(text))]
+    return words + texts
 
 
-def _literals_in(tokens: Sequence[Token]) -> int:
-    """Return the number of string and number tokens.
+def _words(tokens: Sequence[Token]) -> Counter[str]:
+    # The parts of a number with a type, such as Spark's 10L, begin at the same place.
+    starts = [-1, *(token.start for token in tokens)]
+    written = [token for token, before in zip(tokens, starts, strict=False) if token.start != before]
+    texts = (token.text.casefold() for token in written if token.token_type != TokenType.HINT)
+    return Counter(word for text in texts for word in _WORD.findall(text))
 
-    Type lengths such as CHAR(20) do not count: some engines have none, and nothing is lost there.
-    """
-    count, in_type, before = 0, False, TokenType.BREAK
-    for token in tokens:
-        kind = token.token_type
-        in_type = (before in Parser.TYPE_TOKENS) if kind == TokenType.L_PAREN else in_type and kind in _IN_TYPE
-        count += kind == TokenType.STRING or (kind == TokenType.NUMBER and not in_type)
-        before = kind
-    return count
+
+def _texts(tokens: Sequence[Token]) -> Counter[str]:
+    return Counter(token.text.casefold() for token in tokens if token.token_type in _STRINGS)
 
 
 def print_statement(tree: exp.Expr, dialect: str) -> str:

@@ -17,7 +17,7 @@ from sqlglot.tokenizer_core import Token
 
 from agent.errors import PackageConflict
 from agent.schema.catalog import ReadableNames
-from agent.sql.dialects import exact_dialect, loses_literals, print_statement, with_negations
+from agent.sql.dialects import exact_dialect, lost_words, print_statement, with_negations
 from agent.sql.guard.cost import bounded_joins, bounded_recursion, bounded_rows, bounded_widths
 from agent.sql.guard.finding import Finding, GuardTimeout, Rule, Statement
 from agent.sql.guard.functions import calls_in_text, harmless_functions, harmless_types, no_attribute_calls
@@ -160,11 +160,9 @@ def _sanitize(
         findings, parsed = _check_once(text, dialect, names, values, deadline)
         if findings or parsed is None:
             return "", findings
-        if before and (
-            loses_literals(before.tokens, parsed.tokens, before.trees[0], dialect)
-            or (_has_ties(before) and not _has_ties(parsed))
-        ):
-            return "", (Finding("round_trip", "printing the statement would lose a part of it"),)
+        lost = lost_words(before.tokens, parsed.tokens, before.trees[0]) if before else ()
+        if lost:
+            return "", (Finding("round_trip", f"the part {lost[0]} of the statement is not supported", None, lost[0]),)
         try:
             printed = print_statement(parsed.trees[0], dialect)
         except (SqlglotError, RecursionError, ValueError) as error:
@@ -175,11 +173,6 @@ def _sanitize(
             return "" if findings else text, findings
         text, before = printed, parsed
     return "", (Finding("round_trip", "the statement changes each time it is printed"),)
-
-
-def _has_ties(parsed: _Parsed) -> bool:
-    """Return whether the statement has WITH TIES, which some generators omit."""
-    return any(token.text.upper() == "TIES" for token in parsed.tokens)
 
 
 def stop_words(findings: Collection[Finding]) -> list[str]:

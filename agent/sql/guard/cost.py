@@ -22,7 +22,7 @@ MAX_ARITHMETIC = 1_000_000
 
 _ROW_GENERATORS = {
     "generate_series", "range", "sequence", "numbers", "generateseries", "generate_date_array", "generate_array",
-    "generate_timestamp_array", "array_generate_range",
+    "generate_timestamp_array", "array_generate_range", "generator",
 }  # fmt: skip
 _WIDTH_FUNCTIONS = {
     "repeat", "lpad", "rpad", "space", "zeroblob", "randomblob", "printf", "format", "array_fill", "list_resize",
@@ -151,7 +151,9 @@ def _arguments(node: exp.Expr) -> tuple[exp.Expr | None, exp.Expr | None, exp.Ex
     ):
         arguments = [node.args.get("start"), node.args.get("end"), node.args.get("step")]
     else:
-        arguments = [*node.expressions, None, None, None][:3]
+        # Snowflake's GENERATOR(ROWCOUNT => n) names its argument.
+        values = [part.expression if isinstance(part, exp.Kwarg) else part for part in node.expressions]
+        arguments = [*values, None, None, None][:3]
     return arguments[0], arguments[1], arguments[2]
 
 

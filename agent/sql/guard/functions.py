@@ -24,7 +24,7 @@ _ROW_FUNCTIONS = {
     "duckdb": {"range", "generate_series", "unnest", "json_each", "json_tree"},
     "clickhouse": {"numbers", "values", "generateseries", "generate_series"},
     "mysql": {"json_table"},
-    "snowflake": {"flatten", "split_to_table", "strtok_split_to_table"},
+    "snowflake": {"flatten", "generator", "split_to_table", "strtok_split_to_table"},
     "bigquery": {"unnest"},
     "tsql": {"string_split", "openjson"},
 }
@@ -33,8 +33,13 @@ there.
 """
 
 _SCHEMAS = {"postgres": {"pg_catalog"}, "redshift": {"pg_catalog"}}
-_EXTENSION_TYPES = {"citext", "hstore", "geometry", "geography", "ltree", "vector", "tsvector", "tsquery"}
+_EXTENSION_TYPES = {
+    "cidr", "macaddr", "macaddr8", "varbit", "box", "circle", "line", "lseg", "path", "polygon", "jsonpath",
+    "citext", "hstore", "geometry", "geography", "ltree", "vector", "tsvector", "tsquery",
+}  # fmt: skip
 """Types that sqlglot does not know by name and that only store values."""
+_TEXT_SEARCH_TYPES = {"REGCONFIG", "REGDICTIONARY"}
+"""Types of PostgreSQL that name a configuration of text search, and no object of the database."""
 MAX_TYPE_LENGTH = 1_000_000
 """Maximum length n in CAST(... AS CHAR(n)), which pads its result."""
 
@@ -67,7 +72,7 @@ _WORDS_BEFORE_NON_CALLS = {"AS", "SAMPLE", "TABLESAMPLE", "RECURSIVE", "WITHIN",
 """Words after which a name with a parenthesis is an alias with columns, a type, a method or a clause."""
 _CLAUSES = {
     "filter", "group", "exclude", "except", "replace", "rename", "columns", "materialized", "union", "intersect",
-    "using", "values", "over", "within", "sets", "in", "prewhere", "qualify", "passing", "nested", "partition", "key",
+    "using", "values", "index", "over", "within", "sets", "in", "prewhere", "qualify", "passing", "nested", "partition", "key",
 }  # fmt: skip
 """Words that begin a clause in parentheses and are not a function of any engine."""
 _OPERATORS = {"and", "or", "xor", "like", "ilike", "glob", "regexp", "rlike", "offset"}
@@ -97,7 +102,9 @@ def harmless_functions(statement: Statement) -> Iterator[Finding]:
         name = called_name(node, statement)
         if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Func):
             yield from _foreign_schema_call(node, statement.dialect)
-        in_from = isinstance(node.parent, exp.Table | exp.Lateral) and statement.dialect in _ROW_FUNCTIONS
+        in_from = (
+            isinstance(node.parent, exp.Table | exp.Lateral | exp.TableFromRows) and statement.dialect in _ROW_FUNCTIONS
+        )
         if isinstance(node, exp.TableFromRows) and statement.dialect == "snowflake":
             # TABLE(f(x)) calls f; TABLE('name') reads a table.
             called = called_name(node.this, statement)
@@ -336,6 +343,8 @@ def _is_known_field(node: exp.Dot, statement: Statement) -> bool:
 
 
 def _is_value_type(node: exp.DataType) -> bool:
+    if isinstance(node, exp.ObjectIdentifier):
+        return node.name.upper() in _TEXT_SEARCH_TYPES
     if node.this == exp.DataType.Type.USERDEFINED:
         kind = node.args.get("kind")
         return str(kind.name if isinstance(kind, exp.Identifier) else kind).lower() in _EXTENSION_TYPES

@@ -17,7 +17,7 @@ _STRINGS = {
 }
 _NAMES = {TokenType.IDENTIFIER}
 _READS_SEPARATED_DIGITS = {"duckdb", "clickhouse"}
-_EXECUTABLE = re.compile(r"/\*(?:M?!|\+)")
+_EXECUTABLE = re.compile(r"/\*M?!")
 _ESCAPED = re.compile(r"(?i)(?<![\w$])U&\s*[\"']")
 _GLUED_COMMENT = re.compile(r"--(?=[^\s-])")
 _INVISIBLE = re.compile(

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from agent.sql.guard.finding import Finding, Statement, position_of, sql_excerpt
-from agent.sql.guard.functions import allowed_names
+from agent.sql.guard.functions import allowed_names, called_name
 
 _REUSES_ALIASES = {"duckdb", "clickhouse"}
 """Engines where an output may refer to the alias of another output."""
@@ -22,15 +22,20 @@ _CLAUSES: dict[type[exp.Expr], set[str]] = {
     exp.Select: {
         "with_", "expressions", "distinct", "from_", "exclude", "laterals", "joins", "pivots", "prewhere", "where",
         "group", "having", "qualify", "windows", "distribute", "sort", "cluster", "order", "limit", "offset", "sample",
+        "options", "kind",
     },
     exp.Table: {
         "this", "alias", "db", "catalog", "laterals", "joins", "pivots", "ordinality", "only", "rows_from", "sample",
+        "hints",
     },
     exp.SetOperation: {
         "this", "expression", "with_", "distinct", "by_name", "side", "kind", "on", "order", "limit", "offset",
     },
 }  # fmt: skip
 """Parts of a query that only read. Other parts contain settings, formats, modifiers or hints, which no rule checks."""
+_TABLE_HINTS = {"NOLOCK", "READUNCOMMITTED", "READCOMMITTED", "NOEXPAND", "FORCESEEK", "FORCESCAN", "INDEX"}
+_OPTIONS = {"MAXRECURSION", "RECOMPILE", "MAXDOP", "FAST", "FORCE ORDER", "HASH JOIN", "LOOP JOIN", "MERGE JOIN"}
+"""Hints of SQL Server that change neither the rows nor their locks."""
 _WRITES = (exp.DDL, exp.DML, exp.Command, exp.Into, exp.Lock, exp.Set, exp.Drop, exp.Alter, exp.Merge, exp.Copy)
 """Node types that are reported under their own rule, `no_write`."""
 
@@ -65,14 +70,22 @@ def query_only(statement: Statement) -> Iterator[Finding]:
 
 
 def known_syntax(statement: Statement) -> Iterator[Finding]:
-    """Reject node types that are not known to only read."""
+    """Reject node types that are not known to only read; functions are checked by name instead."""
     allowed = allowed_names("nodes")
     for node in statement.nodes:
-        if type(node).__name__ not in allowed:
+        is_call = isinstance(node, exp.Func) and called_name(node, statement) is not None
+        if type(node).__name__ not in allowed and not is_call and not _is_harmless_hint(node):
             word = _operation(node)
             rule = "no_write" if isinstance(node, _WRITES) else "known_syntax"
             text = f"{word} is not allowed anywhere in a statement"
             yield Finding(rule, text, word, sql_excerpt(node, statement.dialect), position_of(node))
+
+
+def _is_harmless_hint(node: exp.Expr) -> bool:
+    """Return whether `node` is a hint that affects only the plan. Other table hints of SQL Server take locks."""
+    if isinstance(node, exp.WithTableHint):
+        return all(part.name.upper() in _TABLE_HINTS for part in node.expressions)
+    return isinstance(node, exp.QueryOption) and node.name.upper() in _OPTIONS
 
 
 def known_clauses(statement: Statement) -> Iterator[Finding]:
