@@ -41,7 +41,7 @@ def canonical_sql(sql: str, dialect: str) -> str:
     """
     try:
         trees = [normalize_identifiers(tree, dialect=dialect) for tree in parse(sql, dialect)]
-        return "; ".join(print_statement(tree, dialect) for tree in trees)
+        return "; ".join(print_statement(tree, dialect, normalize_functions="upper") for tree in trees)
     except (ValueError, SqlglotError, RecursionError):
         return " ".join(sql.split())
 

@@ -27,8 +27,8 @@ _TIME_UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute", "sec
 _UNITS = {unit + ending for unit in _TIME_UNITS for ending in ("", "s")}
 _NOISE = {
     "as", "inner", "outer", "asc", "all", "nulls", "first", "last", "row", "rows", "only", "next",
-    "mod", "rlike", "table", "top", "limit", "fetch", "convert", "using", "extract", "from", "qualify", "dow", "some", "dual", "minus",
-    "sample", "isnull", "notnull", "position", "in",
+    "mod", "rlike", "table", "top", "limit", "fetch", "convert", "using", "extract", "from", "qualify", "dow",
+    "some", "dual", "minus", "sample", "isnull", "notnull", "position", "in",
 }  # fmt: skip
 """Words that may be left out, or that have a synonym which sqlglot prints."""
 _WRITTEN = "written"
@@ -198,7 +198,7 @@ class _ExactParser(Parser):
         return super()._parse_term(parse_mod or name_of(self.dialect) != "duckdb")
 
     def _parse_hint(self) -> None:
-        # Hints only affect the plan.
+        # Hints affect the plan only; those of other engines are refused in the text.
         self._match(TokenType.HINT)
 
     def _parse_json_column_def(self) -> exp.JSONColumnDef:
@@ -259,12 +259,12 @@ class _ExactGenerator(Generator):
         if written is not None and written.dialect == name_of(self.dialect):
             if isinstance(written, _Written):
                 if written.value == expression.this:
-                    return written.text
+                    return written.text.upper() if self.normalize_functions else written.text
             elif written.children == sum(1 for _ in expression.iter_expressions()):
                 arguments = [
                     part if isinstance(part, exp.Expr) else _child(expression, part) for part in written.arguments
                 ]
-                return self.func(written.name, *arguments, normalize=False)
+                return self.func(written.name, *arguments)
         return str(super().sql(expression, key, comment))
 
     def jsoncolumndef_sql(self, expression: exp.JSONColumnDef) -> str:
@@ -407,6 +407,12 @@ def exact_dialect(dialect: str) -> Dialect:
             **_TRANSFORMS.get(dialect, {}),
         }
 
+    if dialect == "sqlite":
+        # The name of the type in a CAST decides its affinity, so NUMERIC and REAL differ.
+        types = exp.DataType.Type
+        names = {types.DECIMAL: "DECIMAL", types.BOOLEAN: "BOOLEAN"}
+        ExactGenerator.TYPE_MAPPING = base.generator_class.TYPE_MAPPING | names
+
     parts = {
         "Parser": ExactParser,
         "Generator": ExactGenerator,
@@ -450,14 +456,19 @@ def _texts(tokens: Sequence[Token]) -> Counter[str]:
     return Counter(token.text.casefold() for token in tokens if token.token_type in _STRINGS)
 
 
-def print_statement(tree: exp.Expr, dialect: str) -> str:
+def print_statement(tree: exp.Expr, dialect: str, *, normalize_functions: str | bool = False) -> str:
     """Return `tree` as SQL of `dialect`, without comments and with parameters as `:name`.
+
+    `normalize_functions` is the case of functions and types, "upper" or "lower"; False keeps that of the statement.
 
     Raises:
         sqlglot.errors.SqlglotError: `dialect` cannot express a node of the tree.
     """
     generator = _quoting_generator(dialect)(
-        dialect=exact_dialect(dialect), comments=False, unsupported_level=ErrorLevel.RAISE, normalize_functions=False
+        dialect=exact_dialect(dialect),
+        comments=False,
+        unsupported_level=ErrorLevel.RAISE,
+        normalize_functions=normalize_functions,
     )
     return generator.generate(tree.transform(_named_placeholder) if tree.find(exp.Placeholder) else tree)
 

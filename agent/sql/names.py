@@ -17,12 +17,17 @@ from sqlglot.schema import MappingSchema
 from agent.errors import NamesUnknown
 from agent.messages import Message
 from agent.schema.catalog import Catalog, Column, Table
+from agent.sql.dialects import exact_dialect
 from agent.sql.guard import sanitize, shared_trees
 from agent.sql.statement_cache import StatementCache
 
 _ASCII_CASE = str.maketrans(ascii_uppercase, ascii_lowercase)
 _OUTER = {"LEFT", "RIGHT", "FULL"}
 _ROW_IDS = {"rowid", "oid", "_rowid_"}
+_TIME_WINDOWS = {"spark", "databricks"}
+"""Engines where the output of window(time, '1 hour') is called `window`."""
+_HAS_UNITS = {"tsql", "snowflake", "redshift", "databricks"}
+"""Engines whose functions take units of time as words."""
 _CANDIDATES = 200
 _COMPARISONS = (exp.Binary, exp.In, exp.Between)
 
@@ -303,12 +308,8 @@ def _unresolved(scope: Scope, catalog: Catalog) -> Iterator[exp.Column]:
     if not isinstance(scope.expression, exp.Select):
         return
     outside = scope.external_columns if not scope.is_correlated_subquery and not scope.pivots else []
-    # The columns of a subquery with a star are unknown.
-    has_star = any(
-        isinstance(source, Scope) and "*" in columns_of(source, catalog) for source in scope.sources.values()
-    )
     for column in [*scope.unqualified_columns, *outside, *_missing_in_source(scope, catalog)]:
-        if not _is_tolerated(column, catalog.dialect) and not (has_star and not column.table):
+        if not _is_tolerated(column, scope, catalog):
             yield column
 
 
@@ -329,12 +330,48 @@ def columns_of(source: exp.Table | Scope | None, catalog: Catalog) -> set[str]:
     return {column.lower() for column in table.column_names} if table else set()
 
 
-def _is_tolerated(column: exp.Column, dialect: str) -> bool:
-    """Return whether SQLite accepts an unknown `column`: row ids, and compared strings in double quotes."""
-    if dialect != "sqlite":
-        return False
-    as_string = not column.table and bool(column.this.args.get("quoted")) and isinstance(column.parent, _COMPARISONS)
-    return as_string or column.name.lower() in _ROW_IDS
+def _is_tolerated(column: exp.Column, scope: Scope, catalog: Catalog) -> bool:
+    """Return whether the engine may accept an unknown `column`.
+
+    These are unqualified names where a source has unknown columns, names that the engine adds, and on ClickHouse names
+    of values in WITH and members of a value with an alias.
+    """
+    name, qualifier, dialect = column.name.lower(), column.table.lower(), catalog.dialect
+    if not qualifier and (
+        scope.pivots or any(_has_unknown_columns(source, catalog) for source in _visible_sources(scope))
+    ):
+        return True
+    call = column.parent
+    if (
+        isinstance(call, exp.Func)
+        and not qualifier
+        and column.name.upper() in exact_dialect(dialect).VALID_INTERVAL_UNITS
+    ):
+        # A unit of time, as in DATENAME(weekday, x).
+        return dialect in _HAS_UNITS
+    if dialect == "sqlite":
+        is_string = bool(column.this.args.get("quoted")) and isinstance(column.parent, _COMPARISONS)
+        # A full-text table is named like a column of it: docs MATCH 'x'.
+        is_table = isinstance(column.parent, exp.Match) and name in map(str.lower, scope.sources)
+        return name in _ROW_IDS or (not qualifier and (is_string or is_table))
+    if dialect == "clickhouse":
+        values = {cte.alias.lower() for cte in scope.expression.root().find_all(exp.CTE) if cte.args.get("scalar")}
+        return (qualifier or name) in values or qualifier in map(str.lower, scope.expression.named_selects)
+    return (dialect == "duckdb" and name == "rowid") or (dialect in _TIME_WINDOWS and qualifier == "window")
+
+
+def _visible_sources(scope: Scope) -> Iterator[exp.Table | Scope]:
+    visible: Scope | None = scope
+    while visible is not None:
+        yield from (source for _, source in visible.selected_sources.values())
+        visible = visible.parent if visible.is_subquery or visible.is_udtf else None
+
+
+def _has_unknown_columns(source: exp.Table | Scope, catalog: Catalog) -> bool:
+    """Return whether `source` is a function, a PIVOT, or a subquery with a star."""
+    if isinstance(source, Scope):
+        return not isinstance(source.expression, exp.Query) or "*" in source.expression.named_selects
+    return table_of(source, catalog) is None
 
 
 def _explain(column: exp.Column, scope: Scope, catalog: Catalog) -> Message:

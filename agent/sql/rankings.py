@@ -106,7 +106,11 @@ def _is_ranking(order: exp.Order) -> bool:
     owner = order.parent
     if isinstance(owner, exp.Query):
         distinct = owner.args.get("distinct")
-        return bool(owner.args.get("limit") or owner.args.get("offset") or (distinct and distinct.args.get("on")))
+        return bool(
+            owner.args.get("limit")
+            or owner.args.get("offset")
+            or (isinstance(distinct, exp.Distinct) and distinct.args.get("on"))
+        )
     if isinstance(owner, exp.Window):
         # A window with a name is used by functions elsewhere in the statement.
         named = isinstance(owner.this, exp.Identifier)

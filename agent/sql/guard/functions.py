@@ -72,7 +72,8 @@ _WORDS_BEFORE_NON_CALLS = {"AS", "SAMPLE", "TABLESAMPLE", "RECURSIVE", "WITHIN",
 """Words after which a name with a parenthesis is an alias with columns, a type, a method or a clause."""
 _CLAUSES = {
     "filter", "group", "exclude", "except", "replace", "rename", "columns", "materialized", "union", "intersect",
-    "using", "values", "index", "over", "within", "sets", "in", "prewhere", "qualify", "passing", "nested", "partition", "key",
+    "using", "values", "index", "over", "within", "sets", "in", "prewhere", "qualify", "passing", "nested", "partition",
+    "key",
 }  # fmt: skip
 """Words that begin a clause in parentheses and are not a function of any engine."""
 _OPERATORS = {"and", "or", "xor", "like", "ilike", "glob", "regexp", "rlike", "offset"}
@@ -288,8 +289,10 @@ def _named_columns(source: exp.Expr, statement: Statement) -> set[str]:
     columns = {stored_name(alias.this, dialect), "ordinality"}
     for column in alias.columns:
         columns.add(stored_name(column.this if isinstance(column, exp.ColumnDef) else column, dialect))
-    if isinstance(source.args.get("offset"), exp.Identifier):
-        columns.add(stored_name(source.args["offset"], dialect))
+    for part in (source, source.this):
+        # The column of WITH ORDINALITY; LATERAL UNNEST has it inside.
+        offset = part.args.get("offset") if isinstance(part, exp.Expr) else None
+        columns |= {stored_name(offset, dialect)} if isinstance(offset, exp.Identifier) else set()
     for function in _functions_in_from(source):
         columns |= _RECORD_FIELDS.get(called_name(function, statement) or "", set())
         own: Sequence[exp.Expr] = ()

@@ -17,7 +17,9 @@ _STRINGS = {
 }
 _NAMES = {TokenType.IDENTIFIER}
 _READS_SEPARATED_DIGITS = {"duckdb", "clickhouse"}
-_EXECUTABLE = re.compile(r"/\*M?!")
+_HAS_PLAN_HINTS = {"spark", "databricks"}
+"""Engines whose hints only affect the plan; they are not printed."""
+_EXECUTABLE = re.compile(r"/\*(?:M?!|\+)")
 _ESCAPED = re.compile(r"(?i)(?<![\w$])U&\s*[\"']")
 _GLUED_COMMENT = re.compile(r"--(?=[^\s-])")
 _INVISIBLE = re.compile(
@@ -97,6 +99,8 @@ def _backslashes(sql: str, tokens: Sequence[Token]) -> Iterator[Finding]:
 
 def _ambiguous_text(code: str, sql: str, dialect: str) -> Iterator[Finding]:
     for match in _EXECUTABLE.finditer(code):
+        if match[0] == "/*+" and dialect in _HAS_PLAN_HINTS:
+            continue
         text = f"a comment that begins with {match[0]} is run as code by some engines"
         yield _finding("executable_comments", text, sql, match.start(), match[0])
     for match in _ESCAPED.finditer(sql):

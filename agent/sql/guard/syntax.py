@@ -85,7 +85,8 @@ def _is_harmless_hint(node: exp.Expr) -> bool:
     """Return whether `node` is a hint that affects only the plan. Other table hints of SQL Server take locks."""
     if isinstance(node, exp.WithTableHint):
         return all(part.name.upper() in _TABLE_HINTS for part in node.expressions)
-    return isinstance(node, exp.QueryOption) and node.name.upper() in _OPTIONS
+    # MAXRECURSION 0 removes the limit.
+    return isinstance(node, exp.QueryOption) and node.name.upper() in _OPTIONS and node.text("expression") != "0"
 
 
 def known_clauses(statement: Statement) -> Iterator[Finding]:

@@ -42,7 +42,7 @@ verified:
 """
 NET_2023 = (
     "SELECT SUM(total_amount) AS net_sales FROM orders WHERE status <> 'cancelled' "
-    "AND STRFTIME('%Y', ordered_on) = '2023'"
+    "AND strftime('%Y', ordered_on) = '2023'"
 )
 COUNT = {"sql": "SELECT COUNT(*) AS customers FROM customers"}
 
