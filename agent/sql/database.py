@@ -166,7 +166,10 @@ class Database:
 
     def quote(self, name: str) -> str:
         """Return `name` as an identifier of this database, quoted if necessary."""
-        return self.engine.dialect.identifier_preparer.quote(name)
+        preparer = self.engine.dialect.identifier_preparer
+        quoted = preparer.quote(name)
+        # The preparer of some drivers doubles % for statements with parameters.
+        return quoted.replace("%%", "%") if preparer._double_percents else quoted
 
     @contextmanager
     def connect(self) -> Iterator[Connection]:

@@ -131,7 +131,7 @@ class _Functions(NamedTuple):
 
     def _build(self, build: Callable[..., Any], arguments: list[exp.Expr]) -> exp.Expr:
         try:
-            node = build(list(arguments))
+            node: exp.Expr = build(list(arguments))
         except TypeError:
             node = build(list(arguments), dialect=self.dialect)
         call = None
@@ -188,10 +188,11 @@ class _ExactParser(Parser):
 
     def _parse_from(self, *args: Any, **options: Any) -> exp.From | None:
         node = super()._parse_from(*args, **options)
-        table = node.this if node is not None and name_of(self.dialect) in _HAS_DUAL else None
-        is_dual = isinstance(table, exp.Table) and len(table.parts) == 1 and not table.this.args.get("quoted")
-        is_alone = not self._curr or self._curr.token_type in _ENDS_FROM
-        return None if is_dual and table.name.lower() == "dual" and is_alone else node
+        if node is None or name_of(self.dialect) not in _HAS_DUAL or not isinstance(node.this, exp.Table):
+            return node
+        table, is_alone = node.this, not self._curr or self._curr.token_type in _ENDS_FROM
+        is_dual = len(table.parts) == 1 and table.name.lower() == "dual" and not table.this.args.get("quoted")
+        return None if is_dual and is_alone else node
 
     def _parse_term(self, parse_mod: bool = True) -> exp.Expr | None:
         # Only DuckDB has LIMIT 10%.
@@ -402,7 +403,8 @@ def exact_dialect(dialect: str) -> Dialect:
         }
 
     class ExactGenerator(*generators, base.generator_class):  # type: ignore[misc]
-        TRANSFORMS = {kind: sql for kind, sql in base.generator_class.TRANSFORMS.items() if kind is not exp.Pivot} | {
+        TRANSFORMS = {
+            **{kind: sql for kind, sql in base.generator_class.TRANSFORMS.items() if kind is not exp.Pivot},
             exp.WithinGroup: _within_group,
             **_TRANSFORMS.get(dialect, {}),
         }

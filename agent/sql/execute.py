@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -37,8 +38,9 @@ from agent.record.telemetry import current_run, record_statement
 from agent.schema.catalog import Catalog
 from agent.sql.compare import is_ordered
 from agent.sql.database import Database, driver_message
+from agent.sql.dialects import exact_dialect
 from agent.sql.failures import driver_text, kind_of, without_database_text
-from agent.sql.guard import parse
+from agent.sql.guard import parse, shared_trees
 from agent.sql.guard.finding import Finding
 from agent.sql.names import table_of
 from agent.sql.parameters import Value, escape, insert_markers, insert_parameters
@@ -58,6 +60,10 @@ _Parameters = Sequence[Any] | Mapping[str, Any]
 
 _EXPLAIN = {"postgres": "EXPLAIN (FORMAT JSON) ", "mysql": "EXPLAIN "}
 """EXPLAIN prefix of each dialect whose plans are read."""
+
+_UNNAMED = {"", "?column?"}
+"""Names of outputs without a name: of SQL Server, and of PostgreSQL."""
+_MAX_NAME = 60
 
 _SECRET_NAMES = Finding(
     "secret_names",
@@ -124,6 +130,7 @@ def execute(
             raise StatementCancelled()
         cache = database.result_cache or (step.results() if step and step.results else None)
         result, is_reused = _run_cached(sent_sql, bound, database, limits, cancellation, cache)
+        result["columns"] = _distinct_names(result["columns"], checked_sql, database.dialect)
         result = with_quotients_as_numbers(result, checked_sql, database.dialect)
         secret = secret_outputs(checked_sql, catalog, len(result["columns"]))
         if secret:
@@ -162,6 +169,30 @@ def check(sql: str, catalog: Catalog, parameters: Mapping[str, Value] = MappingP
     if names_columns_after_secrets(checked_sql, catalog):
         raise StatementRefused((str(_SECRET_NAMES),))
     return checked_sql
+
+
+def _distinct_names(columns: list[str], sql: str, dialect: str) -> list[str]:
+    """Return `columns` with the expression as the name of outputs without a name, and of those with the same name.
+
+    >>> _distinct_names(["id", "id"], "SELECT a.id, b.id FROM a, b", "sqlite")
+    ['a.id', 'b.id']
+    """
+    counts = Counter(columns)
+    unclear = [name in _UNNAMED or counts[name] > 1 for name in columns]
+    if not any(unclear):
+        return columns
+    tree = shared_trees(sql, dialect)[0]
+    outputs = tree.selects if isinstance(tree, exp.Query) else []
+    names: list[str] = []
+    for index, name in enumerate(columns):
+        output = outputs[index] if unclear[index] and len(outputs) == len(columns) else None
+        if output is not None and not output.is_star and not isinstance(output, exp.Alias):
+            name = output.sql(dialect=exact_dialect(dialect), comments=False)[:_MAX_NAME]
+        number, base = 2, name
+        while name in names or (name != columns[index] and name in columns):
+            name, number = f"{base}_{number}", number + 1
+        names.append(name)
+    return names
 
 
 def _log_database_text(error: DatasphinxError, database: Database) -> None:

@@ -356,7 +356,8 @@ def _is_tolerated(column: exp.Column, scope: Scope, catalog: Catalog) -> bool:
         return name in _ROW_IDS or (not qualifier and (is_string or is_table))
     if dialect == "clickhouse":
         values = {cte.alias.lower() for cte in scope.expression.root().find_all(exp.CTE) if cte.args.get("scalar")}
-        return (qualifier or name) in values or qualifier in map(str.lower, scope.expression.named_selects)
+        aliases = {output.alias.lower() for output in scope.expression.expressions}
+        return (qualifier or name) in values or (bool(qualifier) and qualifier in aliases)
     return (dialect == "duckdb" and name == "rowid") or (dialect in _TIME_WINDOWS and qualifier == "window")
 
 

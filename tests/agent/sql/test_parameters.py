@@ -119,7 +119,7 @@ def test_no_wall_is_lower_for_a_value(dialect: str, sql: str, values: dict[str, 
 def test_a_small_value_passes_where_a_large_one_does_not() -> None:
     text, findings = sanitize("SELECT COUNT(*) FROM range(:n)", "duckdb", None, {"n": 10})
 
-    assert (text, findings) == ("SELECT COUNT(*) FROM RANGE(0, :n)", ())
+    assert (text, findings) == ("SELECT COUNT(*) FROM range(:n)", ())
 
 
 @pytest.mark.parametrize("value", [[1], {"a": 1}, b"x", object()])
