@@ -90,7 +90,7 @@ def read_sheets(path: Path, sheets: Sequence[str] | None, folder: Path, loading:
     limits = loading.limits
     if find_spec("python_calamine") is None:
         raise DriverMissing("python-calamine", "analyst")
-    suffix = Path(loading.file).suffix.lower()
+    suffix = suffix_of(path)
     if suffix != ".xls":
         check_archive(path, loading)
     # The reader needs the suffix, which stored files do not have.
@@ -121,11 +121,21 @@ def read_sheets(path: Path, sheets: Sequence[str] | None, folder: Path, loading:
             left=read["left"],
             hidden_rows=read.get("hidden_rows", 0),
             errors=read.get("errors", 0),
+            formulas=read.get("formulas", 0),
             blocks=tuple(map(Block.from_json, read["blocks"])),
             heads=answer.get("heads", {}),
         )
         for read in answer["read"]
     ]
+
+
+def suffix_of(path: Path) -> str:
+    """Return the suffix of the format that a workbook has, whatever its name."""
+    if not zipfile.is_zipfile(path):
+        return ".xlsx" if path.read_bytes()[:2] == b"PK" else ".xls"
+    with zipfile.ZipFile(path) as archive:
+        names = set(archive.namelist())
+    return ".xlsb" if "xl/workbook.bin" in names else ".ods" if "content.xml" in names else ".xlsx"
 
 
 def _run_reader(request: dict[str, Any], loading: Loading) -> dict[str, Any]:

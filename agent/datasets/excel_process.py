@@ -12,6 +12,7 @@ import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ import python_calamine as calamine
 from agent.datasets.blocks import Block, BlockScanner
 from agent.datasets.large_workbook import CellValue, LargeWorkbook, StreamedSheet, is_large
 
+_OPEN_XML = (".xlsx", ".xlsm")
 _MAX_HEADS = 12
 """Number of other sheets whose first rows are compared with the header."""
 _HEAD_ROWS = 20
@@ -69,6 +71,19 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
     if is_large(path):
         with zipfile.ZipFile(path) as archive:
             return _read_large(LargeWorkbook(archive), request)
+    try:
+        return _read_usual(path, request)
+    except calamine.PasswordError:
+        raise
+    except calamine.CalamineError:
+        if path.suffix not in _OPEN_XML:
+            raise
+        # The usual reader refuses what the standard does not know, such as new error values.
+        with zipfile.ZipFile(path) as archive:
+            return _read_large(LargeWorkbook(archive), request)
+
+
+def _read_usual(path: Path, request: dict[str, Any]) -> dict[str, Any]:
     with calamine.CalamineWorkbook.from_path(path) as workbook:
         names = [sheet.name for sheet in workbook.sheets_metadata if sheet.typ == calamine.SheetTypeEnum.WorkSheet]
         read = []
@@ -81,7 +96,9 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
                 raise SheetError("rows")
             left = sheet.start[1] if sheet.start else 0
             target = Path(request["folder"], f"cells_{number}.csv")
-            blocks = _write(map(_pairs, sheet.iter_rows()), target)
+            padded = {place - left: digits for place, digits in _zero_padded(path, sheet.name).items()}
+            rows_of_pairs = map(_pairs, sheet.iter_rows())
+            blocks = _write(map(partial(_pad, padded), rows_of_pairs) if padded else rows_of_pairs, target)
             merged = [
                 [top, first - left, bottom, last - left]
                 for (top, first), (bottom, last) in sheet.merged_cell_ranges or ()
@@ -90,15 +107,33 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
         return {"sheets": names, "read": read}
 
 
+def _zero_padded(path: Path, sheet: str) -> dict[int, int]:
+    """Return the number of digits of the columns with leading zeros, such as postal codes."""
+    if path.suffix in _OPEN_XML:
+        with zipfile.ZipFile(path) as archive, suppress(KeyError, ValueError, ParseError):
+            return LargeWorkbook(archive).zero_padded(sheet)
+    return {}
+
+
+def _pad(padded: dict[int, int], pairs: list[str]) -> list[str]:
+    for place, digits in padded.items():
+        at = 2 * place + 1
+        if at < len(pairs) and pairs[at].isdigit():
+            pairs[at - 1 : at + 1] = pairs[at].zfill(digits), ""
+    return pairs
+
+
 def _add_marks(path: Path, read: list[dict[str, Any]]) -> None:
     """Add the number of hidden rows and of cells with an error to each sheet of an .xlsx workbook."""
-    if path.suffix not in (".xlsx", ".xlsm"):
+    if path.suffix not in _OPEN_XML:
         return
     # What the other reader accepts and this one does not goes without these facts.
     with zipfile.ZipFile(path) as archive, suppress(KeyError, ValueError, ParseError):
         workbook = LargeWorkbook(archive)
         for sheet in read:
-            sheet["hidden_rows"], sheet["errors"] = workbook.marks(sheet["sheet"])
+            marks = workbook.marks(sheet["sheet"])
+            sheet["hidden_rows"], sheet["errors"] = marks.hidden, marks.errors
+            sheet["formulas"] = marks.without_result + marks.zeros
 
 
 def heads_of_others(path: Path, answer: dict[str, Any]) -> dict[str, list[list[str]]]:
@@ -112,7 +147,7 @@ def heads_of_others(path: Path, answer: dict[str, Any]) -> dict[str, list[list[s
         return {}
     heads: dict[str, list[list[str]]] = {}
     with suppress(MemoryError, KeyError, ValueError, ParseError, calamine.CalamineError):
-        if path.suffix in (".xlsx", ".xlsm"):
+        if path.suffix in _OPEN_XML:
             with zipfile.ZipFile(path) as archive:
                 workbook = LargeWorkbook(archive)
                 for sheet in workbook.sheets:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 from xml.etree.ElementTree import Element, iterparse
 
-from agent.datasets.sheet_xml import NotPlain, XmlCell, count_marks, split_rows
+from agent.datasets.sheet_xml import Marks, NotPlain, XmlCell, count_marks, split_rows, styles_of
 
 LARGE_BYTES = 200_000_000
 """Unpacked size of a worksheet above which this reader is used."""
@@ -59,7 +59,12 @@ class LargeWorkbook:
         }
         self._epoch = datetime(1899, 12, 30)
         self.sheets: list[StreamedSheet] = []
-        for item in self._elements("xl/workbook.xml", "sheet", "workbookPr"):
+        self._zeros: dict[int, int] = {}
+        self._is_calculated_later = False
+        for item in self._elements("xl/workbook.xml", "sheet", "workbookPr", "calcPr"):
+            if _local(item) == "calcPr":
+                self._is_calculated_later = item.get("fullCalcOnLoad") in ("1", "true")
+                continue
             if _local(item) == "workbookPr":
                 if item.get("date1904") in ("1", "true"):
                     self._epoch = datetime(1904, 1, 1)
@@ -83,11 +88,23 @@ class LargeWorkbook:
             sheet.merged.clear()
             yield from islice(self._parsed_rows(sheet, max_rows), done, None)
 
-    def marks(self, name: str) -> tuple[int, int]:
-        """Return the number of hidden rows of a sheet, and of its cells with an error."""
+    def marks(self, name: str) -> Marks:
+        """Return the marks of a sheet; results of 0 count only if the workbook is to be calculated on opening."""
+        with self._archive.open(self._part(name)) as file:
+            found = count_marks(file)
+        return found if self._is_calculated_later else found._replace(zeros=0)
+
+    def zero_padded(self, name: str) -> dict[int, int]:
+        """Return the number of digits of the columns of a sheet, from 0, whose numbers are shown with leading zeros."""
+        self._read_formats()
+        with self._archive.open(self._part(name)) as file:
+            styles = styles_of(file)
+        digits = {letters: self._zeros.get(int(style), 0) for letters, style in styles.items()}
+        return {self._place(letters): count for letters, count in digits.items() if count}
+
+    def _part(self, name: str) -> str:
         (part,) = [sheet.part for sheet in self.sheets if sheet.name == name]
-        with self._archive.open(part) as file:
-            return count_marks(file)
+        return part
 
     def _read_formats(self) -> None:
         """Read the formats and the shared strings, unless they are known."""
@@ -135,7 +152,7 @@ class LargeWorkbook:
             elif kind == "s":
                 values.append(strings[int(text)])
             elif kind and kind != "n":
-                values.append(text == "1" if kind == "b" else text)
+                values.append(text == "1" if kind == "b" else "" if kind == "e" else text)
             elif style and int(style) < len(kinds) and kinds[int(style)]:
                 values.append(self._time(float(text), kinds[int(style)]))
             else:
@@ -181,7 +198,7 @@ class LargeWorkbook:
         if kind == "b":
             return text == "1"
         if kind != "n" or not text:
-            return text
+            return "" if kind == "e" else text
         number = float(text)
         style = int(cell.get("s", "0"))
         return self._time(number, self._kinds[style]) if style < len(self._kinds) and self._kinds[style] else number
@@ -208,6 +225,8 @@ class LargeWorkbook:
                 codes[int(item.get("numFmtId", "0"))] = str(item.get("formatCode", ""))
             else:
                 formats = [int(each.get("numFmtId", "0")) for each in item]
+        padded = {style: codes.get(number, "") for style, number in enumerate(formats)}
+        self._zeros = {style: len(code) for style, code in padded.items() if len(code) > 1 and not code.strip("0")}
         return [_kind(number, codes.get(number, "")) for number in formats]
 
     def _elements(self, part: str, *names: str) -> Iterator[Element]:

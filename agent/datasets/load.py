@@ -26,6 +26,10 @@ _SUFFIXES: dict[str, SourceType] = {
     ".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl",
 }  # fmt: skip
 _ZIP, _OLE, _PARQUET, _PARQUET_ENCRYPTED = b"PK\x03\x04", bytes.fromhex("D0CF11E0A1B11AE1"), b"PAR1", b"PARE"
+_KINDS: dict[str, SourceType] = {
+    "content_zip": "excel", "content_ole": "excel", "content_parquet": "parquet", "content_text": "csv",
+}  # fmt: skip
+_WHITE = b"\xef\xbb\xbf \t\r\n"
 _HEAD = 1 << 16
 _PACKAGE = re.escape("EncryptedPackage".encode("utf-16-le"))
 """Stream of an OLE file that holds an encrypted workbook (MS-OFFCRYPTO, section 2.3.4.4)."""
@@ -46,10 +50,10 @@ _DISK_RATIO = 4
 
 
 def source_type_of(path: Path, name: str) -> SourceType:
-    """Return the kind of the file at `path`, which the user calls `name`.
+    """Return the kind of the file at `path`, which the user calls `name`; the content decides.
 
     Raises:
-        FileUnreadable: The suffix is not supported, or the content does not match it.
+        FileUnreadable: The suffix is not supported, or the content is of no supported kind.
         FileEncrypted: The file is protected by a password.
     """
     suffix = Path(name).suffix.lower()
@@ -66,9 +70,10 @@ def source_type_of(path: Path, name: str) -> SourceType:
     expected = {"excel": "content_ole" if suffix == ".xls" else "content_zip", "parquet": "content_parquet"}.get(
         kind, "content_text"
     )
-    if actual != expected:
+    found = _KINDS.get(actual)
+    if actual != expected and (not found or (found == "csv" and head.lstrip(_WHITE).startswith(b"<"))):
         raise FileUnreadable(name, Message("content_differs", expected=Message(expected), actual=Message(actual)))
-    return kind
+    return kind if actual == expected else found or kind
 
 
 def _content(head: bytes) -> str:
@@ -199,8 +204,8 @@ def _load_cells(job: Job, kind: SourceType, files: list[CellFile], options: Load
         return stored
     if not first.header.rows:
         warnings.append(Warning("no_header"))
-    warnings += _other_sheets(parts)
-    for code in ("hidden_rows", "errors"):
+    warnings += [*_renamed(job.upload, kind), *_other_sheets(parts)]
+    for code in ("hidden_rows", "errors", "formulas"):
         if count := sum(getattr(cell_file, code) for cell_file in {part.cell_file.whole for part in parts}):
             warnings.append(Warning(code, "", {"count": count}))
     sources = []
@@ -226,6 +231,11 @@ def _locate(cell_file: CellFile, label: str, loading: Loading, options: LoadOpti
         raise loading.too_large("columns")
     header = find_header(head, cell_file.merged, options.header_row, loading.file, options.header_rows, cell_file.left)
     return _Located(cell_file, label, head, header)
+
+
+def _renamed(upload: Upload, kind: SourceType) -> list[Warning]:
+    is_renamed = _SUFFIXES.get(Path(upload.name).suffix.lower()) != kind
+    return [Warning("renamed_type")] if is_renamed else []
 
 
 def _other_sheets(parts: Sequence[_Located]) -> list[Warning]:

@@ -6,8 +6,9 @@ an XML parser. It runs in the process of `agent.datasets.excel_process` and need
 
 import codecs
 import re
+from collections import Counter
 from collections.abc import Generator, Iterator
-from typing import IO
+from typing import IO, NamedTuple
 
 _CHUNK = 1 << 20
 _MAX_PROLOGUE = 1 << 20
@@ -26,6 +27,9 @@ _MERGED = re.compile(r'<mergeCell ref="([A-Z]+\d+(?::[A-Z]+\d+)?)"\s?/>')
 
 _HIDDEN = re.compile(rb'<row [^<>]*\bhidden="(?:1|true)"')
 _ERROR = re.compile(rb'<c [^<>]*\bt="e"')
+_NO_RESULT = re.compile(rb"<f(?: [^<>]*)?(?:/>|>[^<]*</f>)(?:<v ?/>|<v></v>)?</c>")
+_ZERO_RESULT = re.compile(rb"</f><v>0</v></c>")
+_STYLED = re.compile(rb'<c r="([A-Z]+)\d+" s="(\d+)"(?: t="n")?><')
 
 XmlCell = tuple[str, str, str, str, str, str]
 """The whole cell, the letters of its column, its format, type, value, and inline text; empty if it has none."""
@@ -72,17 +76,38 @@ def split_rows(file: IO[bytes]) -> Generator[tuple[int | None, list[XmlCell]], N
         at = end if row[2] else end + len(_ROW_END)
 
 
-def count_marks(file: IO[bytes]) -> tuple[int, int]:
-    """Return the number of hidden rows of a worksheet and of cells with an error, such as `#DIV/0!`."""
-    hidden, errors, rest = 0, 0, b""
+class Marks(NamedTuple):
+    """The number of hidden rows of a worksheet, of cells with an error, and of formulas without a result or with 0."""
+
+    hidden: int = 0
+    errors: int = 0
+    without_result: int = 0
+    zeros: int = 0
+
+
+def count_marks(file: IO[bytes]) -> Marks:
+    """Return the marks of a worksheet."""
+    marks, rest = Marks(), b""
     while data := file.read(_CHUNK):
         data = rest + data
-        # A tag may continue in the next part.
-        end = data.rfind(b"<")
-        data, rest = data[: max(0, end)], data[max(0, end) :]
-        hidden += len(_HIDDEN.findall(data))
-        errors += len(_ERROR.findall(data))
-    return hidden, errors
+        # A cell may continue in the next part.
+        end = max(0, data.rfind(b"<c "), data.rfind(b"<row "))
+        data, rest = data[:end], data[end:]
+        marks = _added(marks, data)
+    return _added(marks, rest)
+
+
+def _added(marks: Marks, data: bytes) -> Marks:
+    patterns = (_HIDDEN, _ERROR, _NO_RESULT, _ZERO_RESULT)
+    return Marks(*(count + len(pattern.findall(data)) for count, pattern in zip(marks, patterns, strict=True)))
+
+
+def styles_of(file: IO[bytes]) -> dict[str, str]:
+    """Return the most frequent format of the numbers of each column near the start of a worksheet, by its letters."""
+    counts: dict[str, Counter[str]] = {}
+    for letters, style in _STYLED.findall(file.read(_CHUNK)):
+        counts.setdefault(letters.decode(), Counter())[style.decode()] += 1
+    return {letters: count.most_common(1)[0][0] for letters, count in counts.items()}
 
 
 def _texts(file: IO[bytes]) -> Iterator[str]:

@@ -123,6 +123,8 @@ class CellFile:
     hidden_rows: int = 0
     errors: int = 0
     """Number of cells with an error, such as `#DIV/0!`."""
+    formulas: int = 0
+    """Number of formulas without a stored result."""
     blocks: tuple[Block, ...] = ()
     """Parts of the sheet between blank rows; empty if they are unknown."""
     heads: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict, hash=False)

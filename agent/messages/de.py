@@ -305,6 +305,8 @@ TEXTS = {
     "data_notes_below": "Anmerkungen unter der Tabelle wurden ausgelassen: {count} ({example})",
     "data_beside_totals": "Zeilen neben Summen, etwa Steuer oder Versand, wurden ausgelassen: {count} ({example})",
     "data_hidden_rows": "auch ausgeblendete Zeilen wurden gelesen: {count}",
+    "data_formulas": "Formeln ohne gespeichertes Ergebnis: {count}; sie sind hier leer oder 0; die Datei in Excel oder LibreOffice öffnen, speichern und neu laden",
+    "data_renamed_type": "die Datei wurde nach ihrem Inhalt gelesen, zu dem ihr Name nicht passt",
     "data_errors": "Zellen mit einem Fehler wie #DIV/0! haben keinen Wert: {count}",
     "data_tables_unknown": "zu groß, um nach mehreren Tabellen zu suchen; als eine gelesen, ohne leere Zeilen",
     "data_scaled": "Zahlen mit Wörtern für Tausend oder Millionen wurden multipliziert: {count}, zum Beispiel {example}",

@@ -301,6 +301,8 @@ TEXTS = {
     "data_notes_below": "notes below the table were left out: {count} ({example})",
     "data_beside_totals": "rows beside totals, such as tax or shipping, were left out: {count} ({example})",
     "data_hidden_rows": "hidden rows were read too: {count}",
+    "data_formulas": "formulas without a stored result: {count}; they are empty or 0 here; open the file in Excel or LibreOffice, save it and load it again",
+    "data_renamed_type": "the file was read by its content, which its name does not suggest",
     "data_errors": "cells with an error such as #DIV/0! have no value: {count}",
     "data_tables_unknown": "too large to look for several tables; it was read as one, without its blank rows",
     "data_scaled": "numbers with words for thousands or millions were multiplied: {count}, such as {example}",

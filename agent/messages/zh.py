@@ -302,6 +302,8 @@ TEXTS = {
     "data_notes_below": "表格下方的说明未读入：{count} 行（{example}）",
     "data_beside_totals": "合计旁的行（如税额、运费）未读入：{count} 行（{example}）",
     "data_hidden_rows": "隐藏的行也已读入：{count} 行",
+    "data_formulas": "没有保存结果的公式：{count}；在这里为空或 0；请在 Excel 或 LibreOffice 中打开并保存该文件后重新载入",
+    "data_renamed_type": "已按文件内容读取，文件名与内容不符",
     "data_errors": "{count} 个单元格是错误值（如 #DIV/0!），视为没有值",
     "data_tables_unknown": "数据太大，未查找多个表格；已作为一个表格读入，跳过空行",
     "data_scaled": "{count} 个带千、万、亿等单位的数字已换算，例如 {example}",

@@ -122,9 +122,7 @@ XOR, RC4 = (struct.pack("<HHHHH", 0x2F, 6, kind, 0x1234, 0x5678) for kind in (0,
 
 
 REFUSED = {
-    "text named as a workbook": ("a.xlsx", b"a,b\n1,2\n", FileUnreadable),
-    "workbook named as text": ("a.csv", PLAIN, FileUnreadable),
-    "workbook named as old one": ("a.xls", PLAIN, FileUnreadable),
+    "a page named as a workbook": ("a.xls", b"<html><table><tr><td>1</td></tr></table></html>", FileUnreadable),
     "binary named as text": ("a.csv", bytes(100) + b"abc", FileUnreadable),
     "another kind": ("a.pdf", b"%PDF-1.7", FileUnreadable),
     "nothing at all": ("a.csv", b"", FileUnreadable),

@@ -2,6 +2,8 @@
 
 import csv
 import io
+import re
+import zipfile
 from typing import Any, NamedTuple
 
 import pytest
@@ -143,3 +145,65 @@ def test_a_late_cell_of_another_kind_keeps_the_column_text(load: Any) -> None:
     loaded = load("a.csv", f"zip,n,day\n{lines}007,12.75,2024-01-05 13:45:00\n".encode())
 
     assert loaded.schema == {"zip": "VARCHAR", "n": "DOUBLE", "day": "TIMESTAMP"}
+
+
+def sheet_of(cells: str, *, number_format: str = "") -> bytes:
+    """A workbook with the columns `id` and `x`; `cells` are the ends of the cells of `x` as XML, split by blanks."""
+    import openpyxl
+
+    made, stream = openpyxl.Workbook(), io.BytesIO()
+    page = made.active
+    page.append(["id", "x"])
+    parts = cells.split()
+    for at in range(len(parts)):
+        page.append([at + 1, 77_000 + at])
+        page.cell(at + 2, 2).number_format = number_format or "General"
+    made.save(stream)
+    changed = io.BytesIO()
+    with zipfile.ZipFile(stream) as source, zipfile.ZipFile(changed, "w") as target:
+        for name in source.namelist():
+            content = source.read(name)
+            if name.endswith("sheet1.xml"):
+                for at, part in enumerate(parts):
+                    stored = re.compile(rf'<c r="B{at + 2}"([^>]*?)( t="n")?><v>{77_000 + at}</v></c>'.encode())
+                    cell = part.replace("_", " ").encode()
+                    content = stored.sub(rb'<c r="B%d"\1%s</c>' % (at + 2, cell), content)
+            target.writestr(name, content)
+    return changed.getvalue()
+
+
+def test_error_values_of_later_versions_are_empty_and_noted(load: Any) -> None:
+    loaded = load("a.xlsx", sheet_of('_t="e"><v>#BLOCKED!</v> ><v>5</v> _t="e"><v>#UNKNOWN!</v> ><v>7</v>'))
+
+    assert loaded.rows == [[1, None], [2, 5], [3, None], [4, 7]]
+    assert ("errors", "") in loaded.warnings
+
+
+def test_formulas_without_results_are_noted(load: Any) -> None:
+    loaded = load("a.xlsx", sheet_of("><f>A2+1</f><v></v> ><f>A3+1</f><v/> ><v>5</v>"))
+    zeros = load("b.xlsx", sheet_of("><f>A2+1</f><v>0</v> ><f>A3+1</f><v>0</v> ><v>5</v>"))
+    stored = load("c.xlsx", sheet_of("><f>A2+1</f><v>2</v> ><f>A3+1</f><v>3</v> ><v>5</v>"))
+
+    assert [("formulas", "") in each.warnings for each in (loaded, zeros, stored)] == [True, True, False]
+
+
+def test_numbers_shown_with_leading_zeros_are_identifiers(load: Any) -> None:
+    loaded = load("a.xlsx", sheet_of("><v>501</v> ><v>98765</v> ><v>1234</v>", number_format="00000"))
+
+    assert [row[1] for row in loaded.rows] == ["00501", "98765", "01234"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.xls", b"id\tx\n1\t5\n2\t6\n"),
+        ("a.xlsx", b"id,x\n1,5\n2,6\n"),
+        ("a.csv", sheet_of("><v>5</v> ><v>6</v>")),
+        ("a.xls", sheet_of("><v>5</v> ><v>6</v>")),
+    ],
+)
+def test_the_content_tells_the_format_of_a_file_with_another_name(name: str, content: bytes, load: Any) -> None:
+    loaded = load(name, content)
+
+    assert loaded.rows == [[1, 5], [2, 6]]
+    assert (("renamed_type", "") in loaded.warnings) == (name != "a.xls" or content[:2] != b"PK")
