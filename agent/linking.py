@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from math import inf
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
@@ -17,7 +17,7 @@ from agent.llm.schemas import ColumnSelection, TableSelection
 from agent.messages import Message
 from agent.record.step import note
 from agent.retrieval.index import SchemaIndex
-from agent.retrieval.query import sum_frequencies
+from agent.retrieval.query import parse_question, sum_frequencies
 from agent.retrieval.selection import select_columns, select_tables
 from agent.schema.catalog import Catalog, ColumnKey
 from agent.schema.describe import compact_lines, describe, estimate_tokens, one_line
@@ -39,29 +39,61 @@ _COLUMN_LIST = re.compile(r"\s*\([^()]*\)\s*$")
 _MIN_SIMILARITY = 60.0
 
 
-def link_source(question: str, names: Sequence[str], open_source: Callable[[str, str], Source]) -> str:
+class SourceChoice(NamedTuple):
+    """The source that is asked, and the other ones that the question may be about."""
+
+    name: str
+    others: dict[str, list[str]]
+    """For each, the words of the question that only its tables have; empty if it fits as well as the chosen one."""
+
+
+def link_source(question: str, names: Sequence[str], open_source: Callable[[str, str], Source]) -> SourceChoice:
     """Return the one of `names` whose source fits `question` best; a choice among several is noted in the audit.
 
+    A source that the question names comes before the others, unless only these have something that it mentions.
     `open_source` returns the source with a name, for a question. One that cannot be opened is skipped, with a note.
 
     Raises:
         Terminal: no source can be opened; the error is that of the first.
     """
     if len(names) == 1:
-        return names[0]
-    indexes, expanded, errors = {}, {}, []
+        return SourceChoice(names[0], {})
+    sources: dict[str, Source] = {}
+    errors = []
     for name in names:
         try:
-            source = open_source(name, question)
-            indexes[name], expanded[name] = source.index, source.knowledge.expanded(question)
+            sources[name] = open_source(name, question)
         except Terminal as error:
             errors.append(error)
             note(f"the source {name} was left out: {str(error).partition('. ')[0]}")
-    if not indexes:
+    if not sources:
         raise errors[0]
+    asked = content_words(question)
+    named = [name for name in sources if words(name) and words(name) <= words(question)]
+    spellings = parse_question(question).spellings
+    known = {name: asked & _schema_words(source) - words(" ".join(named)) for name, source in sources.items()}
+    candidates = [name for name in named if known[name]] or list(sources)
+    indexes = {name: sources[name].index for name in candidates}
+    expanded = {name: sources[name].knowledge.expanded(question) for name in candidates}
     best = choose_source(question, indexes, expanded)
-    note(f"asked the source {best}, chosen among {', '.join(indexes)}")
-    return best
+    others = {}
+    for name in sources:
+        only_there = known[name] - known[best]
+        fits_as_well = name in named or (best not in named and known[name] == known[best] and bool(known[name]))
+        if name != best and (only_there or fits_as_well):
+            others[name] = sorted(spellings.get(word, word) for word in only_there)
+    note(f"asked the source {best}, chosen among {', '.join(sources)}")
+    return SourceChoice(best, others)
+
+
+def _schema_words(source: Source) -> frozenset[str]:
+    """Return the stems of the words in the names of the shown tables and columns."""
+
+    def read() -> frozenset[str]:
+        selection = source.shown_catalog.selection()
+        return words(" ".join(chain(selection, chain.from_iterable(selection.values()))))
+
+    return source.memoized("schema words", read)
 
 
 def choose_source(

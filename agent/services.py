@@ -408,9 +408,11 @@ class Services:
         return source_settings(name, self.settings, any_source=self.any_source)
 
     def today_of(self, source: Source) -> date:
-        """Return the current date for questions on `source`: the reference date of its business knowledge, if any."""
+        """Return the current date for `source`: the reference date of its business knowledge, or in its time zone."""
         calendar = source.knowledge.knowledge.calendar
-        return (calendar and calendar.reference_date) or self.today()
+        if calendar and calendar.reference_date:
+            return calendar.reference_date
+        return source.today() if self.today == date.today else self.today()
 
     def instructions(self, name: str | None) -> str:
         """Return the operator's text for prompts about this source; without a name, that for all sources.

@@ -173,6 +173,8 @@ class State(Input, total=False):
     """The reason why no table was found (text), until `answer` sets the `ErrorInfo` of the output."""
     failure: dict[str, Any] | None
     """The error that ends the question: its code and attributes."""
+    other_sources: dict[str, list[str]]
+    """Sources besides the chosen one that the question may be about, with the words that only their tables have."""
     relevant_tables: dict[str, list[str]]
     """The retrieved tables, with all their columns."""
     table_counter: int
@@ -213,6 +215,10 @@ class State(Input, total=False):
     """Number of attempts to generate a statement."""
     sql_retry_count: int
     """Number of those attempts that followed an error, including an objection of validation."""
+    not_answered: list[str]
+    """The parts of the question that the statement leaves out, in the words of its writer."""
+    objection: str
+    """Why the validation rejected the statement, or the last one before it, if it is executed all the same."""
     assumptions: list[str]
     """Assumptions of generation about the question."""
     proposed_output_type: OutputType | None
@@ -282,6 +288,7 @@ def new_run(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "readings": {},
         "chosen_sql": "",
         "ambiguities": [],
+        "other_sources": {},
         "relevant_tables": {},
         "table_counter": 0,
         "relevant_tables_with_rel_columns": {},
@@ -294,6 +301,8 @@ def new_run(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "sql_generate_count": 0,
         "sql_retry_count": 0,
         "assumptions": [],
+        "not_answered": [],
+        "objection": "",
         "proposed_output_type": None,
         "tried_sql": [],
         "sql_was_repaired": False,

@@ -14,11 +14,13 @@ from agent.errors import SqlNotGenerated
 from agent.generation.definitions import applied_definitions, defined_conditions, unused_definitions
 from agent.generation.effort import effort_of
 from agent.generation.verified import verification_text
-from agent.messages import CONVENTIONS, Message, language_of, render
+from agent.messages import CONVENTIONS, Language, Message, language_of, render
 from agent.record.step import assume, note
 from agent.run_events import LOGGED_ANSWER
 from agent.services import Services
+from agent.sources.source import Source
 from agent.sql.summary import summarize_query
+from agent.sql.time_zones import depends_on_zone
 from agent.state import State
 from agent.types import Turn
 
@@ -74,13 +76,10 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         state.get("assumptions") or (), ambiguities, clarifications, sql, source.catalog, language
     )
     findings, notes = source.findings_about(sql)
-    assumptions = [*assumptions, *(one.in_language(language) for one in notes)]
+    reservations = _reservations(state, source, sql, language)
+    assumptions = [*assumptions, *reservations, *(one.in_language(language) for one in notes)]
     for assumption in assumptions:
         assume(assumption)
-    departed = [] if verified else unused_definitions(state, source, sql)
-    if departed:
-        assume(render("definition_departed", language, names=", ".join(departed)))
-        assumptions = [*assumptions, render("definition_departed", language, names=", ".join(departed))]
     if assumptions:
         _append(output, render("assumed", language, assumptions=assumptions))
     if findings:
@@ -88,6 +87,7 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         _append(output, render("findings_remain", language, findings=told))
         note(render("findings_remain", language, findings=told))
     _append(output, verification_text(verified, language) if verified else "")
+    _append(output, _about_sources(state))
     output = with_confidence(output, confidence, threshold)
     turns = list(state.get("turns") or ())
     if forms or state.get("feedback") is not None:
@@ -121,10 +121,40 @@ def _append(output: dict[str, Any], paragraph: str) -> None:
     output[LOGGED_ANSWER] += text
 
 
+def _reservations(state: State, source: Source, sql: str, language: Language) -> list[str]:
+    """Return what limits the answer: definitions not followed, parts left out, the time zone, a failed validation."""
+    departed = [] if state.get("verified") else unused_definitions(state, source, sql)
+    texts = [render("definition_departed", language, names=", ".join(departed))] if departed else []
+    if not_answered := "; ".join(state.get("not_answered") or ()):
+        texts.append(render("parts_not_answered", language, parts=not_answered))
+    if source.time_zone and depends_on_zone(sql, source.catalog):
+        texts.append(render("times_in_zone", language, zone=source.time_zone))
+    if objection := state.get("objection"):
+        texts.append(render("rejected_by_validation", language, reason=objection))
+    return texts
+
+
+def _about_sources(state: State) -> str:
+    """Return a paragraph about the sources that the question may also be about; "" if there are none."""
+    others, language = state.get("other_sources") or {}, language_of(str(state.get("question") or ""))
+    if not others:
+        return ""
+    texts = [
+        render("source_has_words", language, source=name, words=", ".join(found))
+        if found
+        else render("source_fits", language, source=name)
+        for name, found in others.items()
+    ]
+    listed = CONVENTIONS[language].semicolon.join(texts)
+    return render("sources_not_asked", language, source=state.get("source") or "", others=listed)
+
+
 def _output_without_rows(state: State) -> dict[str, Any]:
     failure, clarification = state.get("failure"), state.get("clarification")
     if clarification and not failure:
         return clarification_output(clarification)
     if state.get("sql_only") and not failure:
         return statement_output(state["sql_request"], language_of(state["question"]))
-    return failure_output(failure or failure_of(SqlNotGenerated(Message("no_result"))), state)
+    output = failure_output(failure or failure_of(SqlNotGenerated(Message("no_result"))), state)
+    about_sources = _about_sources(state)
+    return {**output, "answer": f"{output['answer']}\n\n{about_sources}"} if about_sources else output

@@ -28,7 +28,8 @@ def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
     """
     settings = services.settings
     question = clean_question(state.get("question"), settings.max_question_chars)
-    name = state.get("source") or link_source(question, services.choices, services.source)
+    choice = None if state.get("source") else link_source(question, services.choices, services.source)
+    name = choice.name if choice else str(state["source"])
     source = services.source_with_tables(name, question)
     if not source.shown_catalog.tables:
         raise NotPermitted(next(iter(source.catalog.tables)))
@@ -39,6 +40,8 @@ def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
     is_configured_url = name == settings.source and "://" in name
     inputs = {**(state.get("given") or state), "source": None if is_configured_url else name}
     update: dict[str, Any] = {"question": question, "table_counter": attempt, "given": inputs}
+    if choice:
+        update["other_sources"] = choice.others
     is_plain = state.get("output_type") not in ("number", "plot") and not state.get("rejected_sql")
     description = description_statement(question, source.shown_catalog) if is_plain and attempt == 1 else None
     if description:

@@ -38,7 +38,7 @@ def validate_sql(state: State, services: Services) -> dict[str, Any]:
     count = state.get("sql_validation_count", 0) + 1
     may_check = mode != "never" and services.roles.checks_sql and count <= settings.sql_validation_max_retries + 1
     if not may_check or find_problem(state["sql_request"], source.catalog):
-        return {"validation": None, "doubts": []}
+        return {"validation": None, "doubts": [], "evidence": _evidence_without_check(state)}
     compared = _compare_candidates(state, source) if state.get("candidates") and not state.get("validation") else {}
     state = cast(State, {**state, **compared})
     sql, doubts = state["sql_request"], _doubts(state, source)
@@ -58,6 +58,8 @@ def validate_sql(state: State, services: Services) -> dict[str, Any]:
     # A correction is a statement of its own, about which nothing is known.
     evidence = Evidence() if verdict["corrected_sql"] else Evidence({**evidence, "is_confirmed": is_valid})
     update = {**unchecked, "validation": verdict, "sql_validation_count": count, "evidence": evidence}
+    # The correction of a single objection settles it; after several, it has to be confirmed.
+    update["objection"] = "" if is_valid or (verdict["corrected_sql"] and count == 1) else reason
     if is_valid:
         return update
     judged = [*state.get("judged_sql", ()), sql]
@@ -66,14 +68,15 @@ def validate_sql(state: State, services: Services) -> dict[str, Any]:
     dialect = source.catalog.dialect
     if correction and _is_among(correction, judged, dialect):
         note("the corrections alternate, so the generated statement is kept")
-        return {**update, "validation": None, "sql_request": judged[0], "sql_request_is_valid": False}
+        kept = {"sql_request": judged[0], "sql_request_is_valid": False, "objection": reason}
+        return {**update, **kept, "validation": None}
     if correction and _is_among(correction, state.get("rejected_sql") or (), dialect):
         note("the correction is a statement that the user rejected")
         correction = None
         update["validation"] = {**verdict, "corrected_sql": None}
     if correction and not _keeps_rows(state, services, source, correction):
         note(f"a correction was not used, since it returns nothing: {one_line(correction, _MAX_LINE_CHARS)}")
-        return {**update, "validation": None}
+        return {**update, "validation": None, "objection": reason}
     if correction:
         logger.info("[SQL_VALIDATION] correction=%s trace_id=%s", one_line(correction, _MAX_LINE_CHARS), trace_id)
         note(f"corrected: {verdict['reason']}")
@@ -82,6 +85,11 @@ def validate_sql(state: State, services: Services) -> dict[str, Any]:
         return update
     objection = "; ".join([verdict["reason"], *verdict["issues"]])
     return {**update, "sql_error_info": objection, "sql_request_is_valid": False, "result": None}
+
+
+def _evidence_without_check(state: State) -> Evidence:
+    """Return the evidence about a statement after the last check: as doubtful as those that were rejected."""
+    return Evidence({**state["evidence"], "is_confirmed": False}) if state.get("objection") else state["evidence"]
 
 
 def _compare_candidates(state: State, source: Source) -> dict[str, Any]:

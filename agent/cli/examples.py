@@ -135,7 +135,7 @@ def _keep(examples: "Sequence[Example]", services: "Services") -> None:
 def _source(services: "Services", question: str, name: str | None) -> "Source":
     from agent.linking import link_source
 
-    return services.source(name or link_source(question, services.choices, services.source))
+    return services.source(name or link_source(question, services.choices, services.source).name)
 
 
 def _print(output: str | dict[str, Any]) -> None:

@@ -128,7 +128,12 @@ class StandardSqlWriter:
             repaired.sql if repaired else sql,
             repaired.description if repaired else "",
             alternatives=answer if answer.alternatives else None,
-            changes={**changes, "assumptions": answer.assumptions, "proposed_output_type": answer.output_type},
+            changes={
+                **changes,
+                "assumptions": answer.assumptions,
+                "not_answered": answer.not_answered,
+                "proposed_output_type": answer.output_type,
+            },
         )
 
 

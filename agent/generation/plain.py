@@ -17,7 +17,7 @@ import prompts
 from agent.errors import ModelAnswerUnreadable, ModelRejected, ModelUnreachable
 from agent.examples.selection import ShownExample, examples_in_prompt
 from agent.generation.attempt import WrittenSql, attempt_context, shown_examples
-from agent.generation.prompt import question_context
+from agent.generation.prompt import question_context, today_text
 from agent.llm.client import ModelClient
 from agent.llm.parse import clean_sql, holds_statement
 from agent.llm.reasoning import without_reasoning
@@ -109,7 +109,7 @@ def _messages(
         "generate_sql",
         "plain",
         dialect=source.database.product,
-        today=today.isoformat(),
+        today=today_text(today, source),
         schema=create_statements(source.shown_catalog, selection, source.database.quote),
         examples=examples_in_prompt(examples),
         context="".join(f"{paragraph}\n\n" for paragraph in context),

@@ -41,11 +41,17 @@ def question_messages(
         instructions=source.instructions,
         dialect=source.database.product,
         schema=_schema(state, source),
-        today=today.isoformat(),
+        today=today_text(today, source),
         question=state["question"],
         context="".join(f"\n\n{paragraph}" for paragraph in paragraphs),
         **variables,
     )
+
+
+def today_text(today: date, source: Source) -> str:
+    """Return the date for a prompt, with the time zone of the sessions if they have one."""
+    zone = source.time_zone if source.catalog.dialect != "sqlite" else ""
+    return f"{today.isoformat()} (time zone {zone})" if zone else today.isoformat()
 
 
 def _schema(state: State, source: Source) -> str:

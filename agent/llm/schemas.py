@@ -114,6 +114,9 @@ class GeneratedSQL(Lenient):
     assumptions: list[str] = Field(
         default_factory=list, description="what was assumed where the question leaves it open"
     )
+    not_answered: list[str] = Field(
+        default_factory=list, description="parts or further questions that the statement does not answer; mostly empty"
+    )
     output_type: ProposedOutputType = None
     off_topic: bool = Field(False, description="true when the tables cannot answer the question at all")
     reason: str = Field("", description="when off_topic: what the tables lack, one sentence in the question's language")

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import cached_property, partial
 from pathlib import Path
 from time import time
@@ -42,6 +43,7 @@ from agent.sql.parameters import Value
 from agent.sql.rankings import ending_with_nulls
 from agent.sql.remark import Remark
 from agent.sql.row_rules import restrict
+from agent.sql.time_zones import session_zone, today_in
 from agent.sql.validation import inferred_joins, remarks_of
 from agent.types import Limits, Result
 
@@ -113,6 +115,15 @@ class Source:
         if self.access:
             restrict(checked_sql, self.access.rules, self.access.parameters)
         return checked_sql
+
+    @cached_property
+    def time_zone(self) -> str:
+        """Time zone of the sessions; "" if it is not known."""
+        return session_zone(self.database)
+
+    def today(self) -> date:
+        """Return the current date in the time zone of the sessions."""
+        return today_in(self.time_zone)
 
     @property
     def instructions(self) -> str:

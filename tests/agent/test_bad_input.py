@@ -680,7 +680,7 @@ def test_values_of_any_type_come_out_as_json_can_hold_them(scripted: Scripted, t
     agent = scripted({"GeneratedSQL": [{"sql": "SELECT a, b, c, d FROM things"}]})
     output = agent.ask("List a of things", source=url(path))
 
-    assert output["tables"][0]["rows"] == [[str(2**62), None, "00ff", None], [-1, 0.1, "", "é\U0001f600"]]
+    assert output["tables"][0]["rows"] == [[str(2**62), "Infinity", "00ff", None], [-1, 0.1, "", "é\U0001f600"]]
     assert json.loads(json.dumps(output, allow_nan=False))["tables"] == output["tables"]
 
 

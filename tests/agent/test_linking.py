@@ -1,10 +1,12 @@
 """Linking a question to tables of a schema that is larger than the prompt."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 import pytest
 
-from agent.linking import choose_source, fits_budget
+from agent.graph import build_graph
+from agent.linking import choose_source, fits_budget, link_source
 from agent.llm.scripted import ScriptedModel
 from agent.retrieval.index import SchemaIndex
 from agent.schema.catalog import Catalog, Column, Table
@@ -12,7 +14,7 @@ from agent.schema.describe import estimate_tokens
 from agent.services import Services
 from agent.settings import load_settings
 from agent.sources.source import Source
-from tests.databases import students_among_machines
+from tests.databases import make_database, open_url, students_among_machines, url
 
 
 @pytest.fixture(scope="module")
@@ -169,3 +171,48 @@ def test_a_word_that_is_rare_in_one_source_only_does_not_win_for_it() -> None:
     second = index("parcels status", "letters status", "shipments status weight")
 
     assert choose_source("status of the parcels", {"first": first, "second": second}) == "second"
+
+
+@pytest.fixture
+def open_named(tmp_path: Path) -> Callable[[str, str], Source]:
+    """Return a function that opens one of four databases by name."""
+    schemas = {
+        "crm": "CREATE TABLE customer (id INTEGER, name TEXT, segment TEXT)",
+        "shop": "CREATE TABLE purchase (id INTEGER, customer_id INTEGER, revenue REAL)",
+        "north": "CREATE TABLE visit (id INTEGER, day TEXT)",
+        "south": "CREATE TABLE visit (id INTEGER, day TEXT)",
+    }
+    opened = {name: open_url(url(make_database(tmp_path, sql, name=f"{name}.sqlite"))) for name, sql in schemas.items()}
+    return lambda name, question: opened[name]
+
+
+@pytest.mark.parametrize(
+    ("question", "names", "choice"),
+    [
+        ("How many visits in south?", ("north", "south"), ("south", {})),
+        ("visits", ("north", "south"), ("north", {"south": []})),
+        ("Compare the visits of north and south", ("north", "south"), ("north", {"south": []})),
+        ("segment of each customer", ("crm", "shop"), ("crm", {})),
+        ("revenue by customer segment", ("crm", "shop"), ("crm", {"shop": ["revenue"]})),
+        ("revenue by segment in shop", ("crm", "shop"), ("shop", {"crm": ["segment"]})),
+        ("visits in the shop", ("crm", "shop", "north"), ("north", {"shop": []})),
+        ("How many visits?", ("south",), ("south", {})),
+    ],
+)
+def test_a_named_source_is_asked_and_other_candidates_are_reported(
+    question: str, names: tuple[str, ...], choice: tuple[str, dict[str, list[str]]], open_named: Callable[..., Source]
+) -> None:
+    assert tuple(link_source(question, names, open_named)) == choice
+
+
+def test_the_answer_and_the_error_name_the_other_source(tmp_path: Path) -> None:
+    sources = {
+        "crm": "CREATE TABLE customer (id INTEGER, segment TEXT)",
+        "shop": "CREATE TABLE purchase (id INTEGER, customer_id INTEGER, revenue REAL)",
+    }
+    urls = {name: {"url": url(make_database(tmp_path, sql, name=f"{name}.sqlite"))} for name, sql in sources.items()}
+    for statement in ({"sql": "SELECT segment FROM customer"}, {"sql": "", "off_topic": True, "reason": "no revenue"}):
+        model = ScriptedModel({"GeneratedSQL": [statement] * 4})
+        settings = load_settings(sources=urls, enable_sql_validation=False)
+        output = build_graph(Services(settings, model=model)).invoke({"question": "revenue by customer segment"})
+        assert "the source crm" in output["answer"] and "shop, which has revenue" in output["answer"]

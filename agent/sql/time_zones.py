@@ -1,0 +1,84 @@
+"""Time zone of a session: the one in which today, days of moments and times without a zone are meant."""
+
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from sqlglot import exp
+
+from agent.errors import DatasphinxError
+from agent.record.step import not_recorded
+from agent.schema.catalog import Catalog, Column, Table
+from agent.sql.database import Database
+from agent.sql.execute import execute
+from agent.sql.names import resolved_query
+from agent.types import Limits
+
+_SETTINGS = Table("pg_settings", (Column("name", "TEXT"), Column("setting", "TEXT")), schema="pg_catalog")
+_STATEMENTS = {
+    "postgres": "SELECT setting FROM pg_catalog.pg_settings WHERE name = 'TimeZone'",
+    "mysql": "SELECT TIMESTAMPDIFF(MINUTE, UTC_TIMESTAMP(), NOW()) AS zone",
+    "duckdb": "SELECT STRFTIME(CURRENT_TIMESTAMP, '%Z') AS zone",
+    "clickhouse": "SELECT timezone() AS zone",
+}
+"""Query for the zone by dialect: its name, or the minutes east of UTC."""
+_TIMEOUT_S = 3.0
+_NOW = (exp.CurrentDate, exp.CurrentTime, exp.CurrentTimestamp, exp.CurrentDatetime, exp.Localtime, exp.Localtimestamp)
+_ZONED = {"mysql": "timestamp", "clickhouse": "datetime"}
+"""Types whose values are moments although their name does not say so."""
+_PLAIN = (exp.Select, exp.Alias, exp.Count, exp.Distinct)
+
+
+def session_zone(database: Database) -> str:
+    """Return the time zone of sessions: a name of the IANA database or an offset such as UTC+02:00; "" if unknown.
+
+    SQLite's functions of the current time are in UTC.
+    """
+    dialect = database.dialect
+    if dialect == "sqlite":
+        return "UTC"
+    if dialect not in _STATEMENTS:
+        return ""
+    catalog = Catalog(dialect, {_SETTINGS.key: _SETTINGS})
+    try:
+        with not_recorded():
+            rows = execute(_STATEMENTS[dialect], database, catalog, Limits(_TIMEOUT_S, 1))["rows"]
+    except DatasphinxError:
+        return ""
+    zone = rows[0][0] if rows else ""
+    return timezone(timedelta(minutes=zone)).tzname(None) if isinstance(zone, int) else str(zone or "")
+
+
+def today_in(zone: str) -> date:
+    """Return the current date in `zone`, as returned by `session_zone`; that of this machine if it is not known."""
+    return datetime.now(_tzinfo(zone)).date() if zone else date.today()
+
+
+def _tzinfo(zone: str) -> tzinfo | None:
+    try:
+        return ZoneInfo(zone)
+    except (ZoneInfoNotFoundError, ValueError):
+        pass
+    try:
+        return datetime.strptime(zone, "UTC%z").tzinfo
+    except ValueError:
+        return UTC
+
+
+def depends_on_zone(sql: str, catalog: Catalog) -> bool:
+    """Return whether `sql` uses the current time, or takes the day or hour of a moment, or compares it."""
+    query = resolved_query(sql, catalog)
+    if query is None:
+        return False
+    if any(next(iter(scope.find_all(*_NOW)), None) for scope in query.scopes):
+        return True
+    columns = ((column, scope) for scope, _ in query.selects() for column in scope.find_all(exp.Column))
+    used = (query.column_of(column, scope) for column, scope in columns if not isinstance(column.parent, _PLAIN))
+    return any(reference is not None and _is_moment(reference.column, query.dialect) for reference in used)
+
+
+def _is_moment(column: Column, dialect: str) -> bool:
+    """Return whether values of `column` are moments, whose day depends on the time zone of the session."""
+    name = column.type.lower()
+    if column.type_class != "datetime":
+        return False
+    return "with time zone" in name or "timestamptz" in name or name.startswith(_ZONED.get(dialect, " "))

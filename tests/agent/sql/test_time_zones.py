@@ -1,0 +1,74 @@
+"""Today, and the days of moments, are those of one time zone: that of the session, which the answer states."""
+
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from sqlalchemy import make_url
+
+from agent.graph import build_graph
+from agent.llm.scripted import ScriptedModel
+from agent.schema.catalog import Catalog, Column, Table
+from agent.services import Services
+from agent.settings import load_settings
+from agent.sources.source import Source
+from agent.sql.time_zones import depends_on_zone, today_in
+from tests.agent.sql.engines import POSTGRES_URL, QUICK, over
+from tests.cases import all_cases
+
+RUNS = Table("runs", (Column("id", "INTEGER"), Column("began", "TIMESTAMP WITH TIME ZONE"), Column("due", "TIMESTAMP")))
+
+
+def far_zone() -> str:
+    """Return a zone where it is another day now than in UTC."""
+    return "Pacific/Kiritimati" if datetime.now(UTC).hour >= 10 else "Etc/GMT+12"
+
+
+@over([name for name in QUICK if name not in {"redshift", "snowflake"}])
+def test_today_is_that_of_the_engine(source: Source) -> None:
+    if source.catalog.dialect == "sqlite":
+        assert source.time_zone == "UTC"
+    assert source.time_zone
+    today = "CURRENT_DATE" if source.catalog.dialect != "clickhouse" else "today()"
+    assert source.execute(f"SELECT {today} AS d")["rows"][0][0] == source.today().isoformat()
+
+
+def test_a_zone_may_be_a_name_or_an_offset() -> None:
+    now = datetime.now(UTC)
+    assert today_in("Pacific/Kiritimati") == now.astimezone(ZoneInfo("Pacific/Kiritimati")).date()
+    assert today_in("UTC+14:00") == (now + timedelta(hours=14)).date()
+    assert today_in("UTC-12:00") == (now - timedelta(hours=12)).date()
+    assert today_in("") == date.today()
+
+
+@all_cases(
+    "sql, expected",
+    [
+        ("SELECT COUNT(*) FROM runs WHERE began >= '2026-03-01'", True),
+        ("SELECT DATE_TRUNC('day', began) AS d, COUNT(*) FROM runs GROUP BY 1", True),
+        ("SELECT id FROM (SELECT id, CAST(began AS DATE) AS d FROM runs) AS t WHERE d = '2026-03-31'", True),
+        ("SELECT COUNT(*) FROM runs WHERE due < CURRENT_DATE", True),
+        ("SELECT id, began FROM runs", False),
+        ("SELECT COUNT(began) FROM runs", False),
+        ("SELECT COUNT(*) FROM runs WHERE due >= '2026-03-01'", False),
+    ],
+)
+def test_statements_that_depend_on_the_zone(sql: str, expected: bool) -> None:
+    assert depends_on_zone(sql, Catalog("postgres", {"runs": RUNS})) is expected
+
+
+@pytest.mark.postgres
+@over(["postgres"])
+def test_the_prompt_and_the_answer_name_the_zone(source: Source) -> None:
+    zone = far_zone()
+    url = make_url(POSTGRES_URL).update_query_dict({"options": f"-c timezone={zone}"})
+    model = ScriptedModel(
+        {"GeneratedSQL": [{"sql": "SELECT COUNT(*) FROM sphinx_orders WHERE created = CURRENT_DATE"}]}
+    )
+    settings = load_settings(allow_writable_account=True, enable_sql_validation=False)
+    output = build_graph(Services(settings, model=model)).invoke(
+        {"question": "How many orders today?", "source": url.render_as_string(hide_password=False)}
+    )
+    (prompt,) = (call.prompt for call in model.calls)
+    assert f"Today is {today_in(zone).isoformat()} (time zone {zone})" in prompt
+    assert f"time zone {zone}" in output["answer"]
