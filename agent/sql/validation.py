@@ -432,7 +432,7 @@ def _compared_texts(query: ResolvedQuery, *, excluded: bool) -> list[tuple[str, 
 def rankings_of_nulls(query: ResolvedQuery) -> Iterator[Remark]:
     """Report rankings that begin with the rows without a value."""
     for term in null_terms(query):
-        yield Remark(Message("ranking_begins_with_null", column=one_line(term.this.sql(query.dialect))))
+        yield Remark(Message("ranking_begins_with_null", column=one_line(term.this.sql(query.dialect))), "finding")
 
 
 CHECKS: tuple[Check, ...] = (
