@@ -6,7 +6,7 @@ from datetime import date
 from typing import Any, Protocol
 
 import prompts
-from agent.errors import ModelAnswerUnreadable, NamesUnknown, StatementError, StatementFailed, StatementRefused
+from agent.errors import ModelAnswerUnreadable, NamesUnknown, StatementError, StatementRefused
 from agent.examples.selection import ShownExample, examples_in_prompt
 from agent.generation.prompt import question_messages, table_list
 from agent.llm.client import ModelClient
@@ -26,8 +26,6 @@ APPROACHES = (
     "query that has exactly these.",
 )
 """Paragraphs of the prompts for further statements for the same question, one each."""
-_REPAIRABLE = {"unknown name", "syntax", "type"}
-"""Kinds of database errors that a repair may fix."""
 
 
 @dataclass(frozen=True)
@@ -217,8 +215,7 @@ def execute_with_repair(
             source = new_source
             result, error = _execute(source, sql, is_checked_only)
     if error and may_repair and not state.get("sql_was_repaired"):
-        is_repairable = isinstance(error, StatementFailed) and error.kind in _REPAIRABLE
-        repaired = repair(sql, source.catalog, was_refused=is_repairable)
+        repaired = repair(sql, source.catalog)
         remaining = _execute(source, repaired.sql, is_checked_only) if repaired else (None, error)
         if repaired and remaining[1] is None:
             result = remaining[0]

@@ -243,8 +243,8 @@ class Catalog:
         return self._keys_by_name.get(name.lower(), ())
 
     def key_of(self, key: str) -> str | None:
-        """Return the first key that equals `key` ignoring case; None if there is none."""
-        return self._keys_by_lower.get(key.lower())
+        """Return `key` if it is one, else the first that equals it ignoring case; None if there is none."""
+        return key if key in self.tables else self._keys_by_lower.get(key.lower())
 
     def selection(self) -> dict[str, list[str]]:
         """Return every table with all its columns."""

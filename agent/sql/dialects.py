@@ -430,6 +430,21 @@ def name_of(dialect: Dialect) -> str:
     return getattr(dialect, "exact_name", "")
 
 
+def build_call(name: str, arguments: list[exp.Expr], dialect: Dialect) -> exp.Expr | None:
+    """Return a call of a function of `dialect`, as a node that other dialects can print; None if there is none."""
+    build = _Functions(name, dialect.parser_class.FUNCTIONS, dialect).get(name.upper())
+    call = build(arguments) if build else None
+    return None if isinstance(call, exp.Anonymous | exp.AnonymousAggFunc) else call
+
+
+def arguments_of(call: exp.Expr) -> list[exp.Expr] | None:
+    """Return the arguments of a parsed call as they were written; None if they are unknown."""
+    written = call.meta.get(_WRITTEN)
+    if isinstance(written, _Call):
+        return [part if isinstance(part, exp.Expr) else _child(call, part) for part in written.arguments]
+    return list(call.expressions) if isinstance(call, exp.Anonymous | exp.AnonymousAggFunc) else None
+
+
 def lost_words(before: Sequence[Token], after: Sequence[Token], tree: exp.Expr) -> list[str]:
     """Return the words, numbers and strings of the tokens `before` that those printed from their `tree` lack.
 

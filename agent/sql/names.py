@@ -19,6 +19,7 @@ from agent.messages import Message
 from agent.schema.catalog import Catalog, Column, Table
 from agent.sql.dialects import exact_dialect
 from agent.sql.guard import sanitize, shared_trees
+from agent.sql.guard.tables import stored_name
 from agent.sql.statement_cache import StatementCache
 
 _ASCII_CASE = str.maketrans(ascii_uppercase, ascii_lowercase)
@@ -26,6 +27,8 @@ _OUTER = {"LEFT", "RIGHT", "FULL"}
 _ROW_IDS = {"rowid", "oid", "_rowid_"}
 _TIME_WINDOWS = {"spark", "databricks"}
 """Engines where the output of window(time, '1 hour') is called `window`."""
+_EXACT_COLUMNS = {"postgres", "clickhouse"}
+"""Engines where columns may differ in case alone; PostgreSQL folds unquoted names, which `qualify` does too."""
 _HAS_UNITS = {"tsql", "snowflake", "redshift", "databricks"}
 """Engines whose functions take units of time as words."""
 _CANDIDATES = 200
@@ -150,9 +153,11 @@ def table_of(source: exp.Table, catalog: Catalog) -> Table | None:
 
 
 def key_of(source: exp.Table, catalog: Catalog) -> str | None:
-    """Return the key of the catalog table that `source` names, ignoring case."""
-    name, schema = source.name.lower(), source.db.lower()
-    return catalog.key_of(name if schema in {"", (catalog.default_schema or "").lower()} else f"{schema}.{name}")
+    """Return the key of the catalog table that `source` names: that of the engine, else one that differs in case."""
+    if not isinstance(source.this, exp.Identifier):
+        return None
+    name, schema = stored_name(source.this, catalog.dialect), source.db.lower()
+    return catalog.key_of(name if schema in {"", (catalog.default_schema or "").lower()} else f"{source.db}.{name}")
 
 
 def _mapping(names: Iterable[str], catalog: Catalog) -> MappingSchema:
@@ -316,9 +321,14 @@ def _unresolved(scope: Scope, catalog: Catalog) -> Iterator[exp.Column]:
 def _missing_in_source(scope: Scope, catalog: Catalog) -> Iterator[exp.Column]:
     """Yield the columns qualified with a table that has no such column."""
     for column in scope.columns:
-        names = columns_of(scope.sources.get(column.table), catalog)
+        source = scope.sources.get(column.table)
+        names = columns_of(source, catalog)
         if names and "*" not in names and column.name.lower() not in names:
             yield column
+        elif names and catalog.dialect in _EXACT_COLUMNS and isinstance(source, exp.Table):
+            table = table_of(source, catalog)
+            if table and column.name not in table.column_names:
+                yield column
 
 
 def columns_of(source: exp.Table | Scope | None, catalog: Catalog) -> set[str]:

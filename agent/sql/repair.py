@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import sqlglot
@@ -12,10 +12,12 @@ from sqlglot.errors import ErrorLevel, SqlglotError
 from sqlglot.optimizer.scope import Scope
 from sqlglot.tokenizer_core import TokenType
 
-from agent.schema.catalog import IGNORES_CASE, Catalog, Table
+from agent.schema.catalog import IGNORES_CASE, Catalog, ReadableNames, Table
 from agent.sql.compare import canonical_sql
-from agent.sql.dialects import exact_dialect, print_statement
+from agent.sql.dialects import arguments_of, build_call, exact_dialect, print_statement
 from agent.sql.guard import parse, sanitize
+from agent.sql.guard.finding import Statement
+from agent.sql.guard.functions import allowed_names, called_name
 from agent.sql.guard.tables import names_cte, system_names
 from agent.sql.names import connected_groups, inner_join_equalities, qualify_names, table_of, unresolved_columns
 from agent.sql.rankings import with_null_order
@@ -33,6 +35,10 @@ _LITERAL_NODES = (exp.Literal, exp.Var, exp.Interval)
 _FORMATS = {"YEAR": "%Y", "MONTH": "%m", "DAY": "%d", "HOUR": "%H", "MINUTE": "%M", "SECOND": "%S", "DOW": "%w"}
 _STARTS = {"YEAR": "%Y-01-01", "MONTH": "%Y-%m-01", "DAY": "%Y-%m-%d"}
 
+_HAS_TIES = {"postgres", "tsql", "trino", "clickhouse"}
+"""Engines that have WITH TIES."""
+_RANK = "rank_with_ties"
+
 _INDEX = "index"
 _REPAIRABLE = {"parsable", "round_trip", "harmless_functions", "known_syntax", "catalog_tables"}
 """Guard rules that a statement with foreign syntax or a misspelt name may violate."""
@@ -46,19 +52,19 @@ class Repair:
     description: str
 
 
-def repair(sql: str, catalog: Catalog, *, was_refused: bool = False) -> Repair | None:
+def repair(sql: str, catalog: Catalog) -> Repair | None:
     """Return a repair of `sql` that passes validation; None if there is none.
 
-    `sql` is parsed in its own dialect and then in others, and each result is also tried with corrected names. A valid
-    `sql` is not repaired, unless `was_refused` states that the database has rejected it.
+    A `sql` that its own dialect parses is repaired by functions of the engine in place of others and by corrected
+    names. Otherwise it is read as another dialect. A valid `sql` is not repaired.
     """
     try:
         text, findings = sanitize(sql, catalog.dialect, catalog.readable)
         if findings:
             if any(finding.rule not in _REPAIRABLE for finding in findings) or system_names(findings):
                 return None
-        elif not (was_refused or _is_foreign(sql, catalog.dialect) or find_problem(sql, catalog)):
-            return None
+        elif not (_is_foreign(sql, catalog.dialect) or find_problem(sql, catalog)):
+            return _with_twins(sql, catalog)
         before = canonical_sql(text or sql, catalog.dialect)
         for candidate in _candidates(sql, catalog):
             changed = canonical_sql(candidate.sql, catalog.dialect) != before
@@ -70,13 +76,43 @@ def repair(sql: str, catalog: Catalog, *, was_refused: bool = False) -> Repair |
     return None
 
 
+def _with_twins(sql: str, catalog: Catalog) -> Repair | None:
+    """Return `sql` with quotes around the tables whose names PostgreSQL folds, if there is a table in that case too."""
+    tree = _parse_one(sql, catalog.dialect) if catalog.dialect == "postgres" else None
+    changes = []
+    for node in tree.find_all(exp.Table) if tree is not None else ():
+        table, keys = table_of(node, catalog), catalog.keys_named(node.name)
+        names = {catalog.full_names[key].name for key in keys}
+        if table and node.name in names and not node.this.args.get("quoted") and table.name != node.name:
+            changes.append(f"took {node.name} as the table {table.name}, although {node.name} exists")
+            node.set("this", exp.to_identifier(table.name, quoted=True))
+    return Repair(print_statement(tree, catalog.dialect), "; ".join(changes)) if tree is not None and changes else None
+
+
 def _candidates(sql: str, catalog: Catalog) -> Iterator[Repair]:
+    own = None if _is_foreign(sql, catalog.dialect) else _parse_one(sql, catalog.dialect)
+    if own is not None:
+        # A statement that its own dialect parses is not read as another: it would mean something else there.
+        changes = _translate_calls(own, catalog.dialect)
+        yield from _ranked_and_named(own, changes, catalog, print_statement)
+        return
     for dialect, tree in _parse_in_dialects(sql, catalog.dialect):
-        text = _to_sql(tree, catalog.dialect)
-        changes_so_far = [] if dialect == catalog.dialect else [f"read as {dialect}"]
-        if text:
-            yield Repair(text, "; ".join(changes_so_far) or "rewritten")
-            yield from _with_names(text, changes_so_far, catalog)
+        yield from _ranked_and_named(tree, [f"read as {dialect}"], catalog, _to_sql)
+
+
+def _ranked_and_named(
+    tree: exp.Expr, changes: list[str], catalog: Catalog, to_sql: Callable[[exp.Expr, str], str | None]
+) -> Iterator[Repair]:
+    if catalog.dialect not in _HAS_TIES or changes:
+        ranked = _with_ranks(tree)
+        if ranked is None:
+            return
+        changes = changes if ranked is tree else [*changes, "took WITH TIES as RANK"]
+        tree = ranked
+    text = to_sql(tree, catalog.dialect)
+    if text:
+        yield Repair(text, "; ".join(changes) or "rewritten")
+        yield from _with_names(text, changes, catalog)
 
 
 def _with_names(sql: str, changes_so_far: list[str], catalog: Catalog) -> Iterator[Repair]:
@@ -89,6 +125,73 @@ def _with_names(sql: str, changes_so_far: list[str], catalog: Catalog) -> Iterat
         )
 
 
+def _translate_calls(tree: exp.Expr, dialect: str) -> list[str]:
+    """Replace calls of functions that the engine lacks by calls with the same meaning; return the changes.
+
+    A function of another engine is taken as the one of the first dialect whose function the engine can express.
+    """
+    if dialect == "sqlite":
+        for node in list(tree.find_all(exp.Func)):
+            rewritten = _for_sqlite(node)
+            if rewritten is not node:
+                node.replace(rewritten)
+    statement = Statement((tree,), ReadableNames(None), dialect)
+    changes = []
+    for node in list(tree.find_all(exp.Func)):
+        name, arguments = called_name(node, statement), arguments_of(node)
+        if name is None or arguments is None or name in allowed_names(dialect):
+            continue
+        for other in (each for each in _DIALECTS if name in allowed_names(each)):
+            call = build_call(name, [argument.copy() for argument in arguments], Dialect.get_or_raise(other))
+            translated = _to_sql(call, dialect) if call else None
+            if call is not None and translated and not translated.lower().startswith(f"{name}("):
+                node.replace(call)
+                changes.append(f"took {name} from {other}")
+                break
+    return changes
+
+
+def _with_ranks(tree: exp.Expr) -> exp.Expr | None:
+    """Return `tree` with LIMIT ... WITH TIES as a condition on RANK; None if that is not possible."""
+    for select in list(tree.find_all(exp.Select)):
+        limit = select.args.get("limit")
+        options = limit.args.get("limit_options") if limit else None
+        if limit is None or options is None or not options.args.get("with_ties"):
+            continue
+        names = select.named_selects
+        order, count = select.args.get("order"), limit.args.get("count") or limit.args.get("expression")
+        is_plain = not (select.args.get("distinct") or select.args.get("offset") or options.args.get("percent"))
+        if not (
+            is_plain and order and count and select.is_star is False and len(set(names)) == len(names) and all(names)
+        ):
+            return None
+        keys = [_unaliased(term, select) for term in order.expressions]
+        inner = select.copy()
+        for part in ("order", "limit", "with_"):
+            inner.set(part, None)
+        rank = exp.Window(this=exp.Rank(), order=exp.Order(expressions=keys))
+        inner.select(exp.alias_(rank, _RANK, quoted=True), copy=False)
+        outer = exp.select(*(exp.column(name, quoted=True) for name in names)).from_(inner.subquery("ranked"))
+        outer = outer.where(exp.column(_RANK, quoted=True) <= count.copy()).order_by(exp.column(_RANK, quoted=True))
+        outer.set("with_", select.args.get("with_"))
+        if select is tree:
+            return outer
+        select.replace(outer)
+    return tree
+
+
+def _unaliased(term: exp.Expr, select: exp.Select) -> exp.Expr:
+    """Return a term of ORDER BY with the expression of the output that it names by alias or position."""
+    key, copy = term.this, term.copy()
+    outputs = select.expressions
+    if isinstance(key, exp.Literal) and key.is_int and 0 < int(key.name) <= len(outputs):
+        copy.set("this", outputs[int(key.name) - 1].unalias().copy())
+    elif isinstance(key, exp.Column) and not key.table:
+        named = [output for output in outputs if isinstance(output, exp.Alias) and output.alias == key.name]
+        copy.set("this", named[0].this.copy() if named else key.copy())
+    return copy
+
+
 def _parse_one(sql: str, dialect: str) -> exp.Expr | None:
     try:
         (tree,) = parse(sql, dialect)
@@ -98,13 +201,12 @@ def _parse_one(sql: str, dialect: str) -> exp.Expr | None:
 
 
 def _parse_in_dialects(sql: str, dialect: str) -> Iterator[tuple[str, exp.Expr]]:
-    """Yield the dialects in which `sql` can be parsed, each with its tree adapted to `dialect`.
+    """Yield the other dialects in which `sql` can be parsed, each with its tree adapted to `dialect`.
 
-    `dialect` itself comes first, unless table names in double quotes show that another one was meant. sqlglot
-    translates the functions; for SQLite, date parts and LEFT and RIGHT are rewritten here. Dialects in which a literal
-    would be lost are skipped.
+    sqlglot translates the functions; for SQLite, date parts and LEFT and RIGHT are rewritten here. Dialects in which a
+    literal would be lost are skipped.
     """
-    names = list(dict.fromkeys((dialect, *_DIALECTS)))
+    names = [name for name in _DIALECTS if name != dialect]
     if _is_foreign(sql, dialect):
         names = [name for name in names if name not in _DOUBLE_QUOTED_STRINGS]
     for name in names:
@@ -140,9 +242,7 @@ def _parse_as(sql: str, name: str, dialect: str) -> exp.Expr | None:
     if len(trees) != 1 or not isinstance(trees[0], exp.Query):
         return None
     literal_nodes = sum(1 for _ in trees[0].find_all(*_LITERAL_NODES))
-    return (
-        trees[0] if literals <= literal_nodes and (name == dialect or _quotes_are_values(sql, trees[0], name)) else None
-    )
+    return trees[0] if literals <= literal_nodes and _quotes_are_values(sql, trees[0], name) else None
 
 
 def _quotes_are_values(sql: str, tree: exp.Expr, name: str) -> bool:
@@ -251,22 +351,30 @@ def _repair_columns(tree: exp.Expr, catalog: Catalog) -> list[str] | None:
     for number, column in enumerate(columns):
         column.meta[_INDEX] = number
     query = qualify_names(tree, catalog)
-    changes: dict[int, tuple[str, str]] = {}
+    changes: dict[int, tuple[exp.Expr, str]] = {}
+    aliases = {node.alias.lower() for node in tree.find_all(exp.Alias, exp.TableAlias, exp.CTE)}
     for scope, column in unresolved_columns(query) if query else ():
-        intended = _intended_column(column, scope, catalog)
-        if _INDEX not in column.meta or intended is None:
+        if _INDEX not in column.meta:
             return None
-        changes[column.meta[_INDEX]] = intended
-    descriptions = [
-        f"{columns[number].sql(comments=False)} as {source}.{name}" for number, (source, name) in changes.items()
-    ]
-    for number, (source, name) in changes.items():
-        columns[number].set("table", exp.to_identifier(source, quoted=True))
-        columns[number].set("this", exp.to_identifier(name, quoted=True))
-    return None if any(_compares_with_itself(columns[number]) for number in changes) else descriptions
+        original = columns[column.meta[_INDEX]]
+        is_alias = not original.table and original.name.lower() in aliases
+        intended = None if is_alias else _intended_column(column, scope, catalog)
+        if intended is not None:
+            source, name = intended
+            is_clear = not original.table and len(scope.selected_sources) == 1
+            new = exp.column(name, None if is_clear else source, quoted=True)
+            changes[column.meta[_INDEX]] = new, f"{source}.{name}"
+        elif original.this.args.get("quoted") and not original.table and isinstance(original.parent, _COMPARED):
+            changes[column.meta[_INDEX]] = exp.Literal.string(original.name), "a text"
+        else:
+            return None
+    descriptions = [f"{columns[number].sql(comments=False)} as {text}" for number, (_, text) in changes.items()]
+    for number, (replacement, _) in changes.items():
+        columns[number].replace(replacement)
+    return None if any(_compares_with_itself(each) for each, _ in changes.values()) else descriptions
 
 
-def _compares_with_itself(column: exp.Column) -> bool:
+def _compares_with_itself(column: exp.Expr) -> bool:
     """Return whether `column` is compared with the same column, as in a join whose other table lacks it."""
     comparison = column.parent
     if not isinstance(comparison, exp.Binary) or not isinstance(comparison.left, exp.Column):

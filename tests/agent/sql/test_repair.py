@@ -2,6 +2,7 @@
 
 import pytest
 
+from agent.schema.catalog import Catalog, Column, Table
 from agent.sql.compare import canonical_sql
 from agent.sql.repair import repair
 from agent.sql.validation import find_problem
@@ -35,12 +36,15 @@ def test_what_was_done_is_said() -> None:
     assert found.description == "read as tsql; took customer as customers; took Names as customers.name"
 
 
-def test_a_statement_that_the_database_refused_is_mended_even_where_no_check_finds_anything() -> None:
-    known = catalog("mysql")
-    assert repair("SELECT name || state FROM customers", known) is None
-    found = repair("SELECT name || state FROM customers", known, was_refused=True)
+def test_a_table_beside_one_that_differs_in_case_is_named() -> None:
+    tables = (Table("Events", (Column("Day", "DATE"),)), Table("events", (Column("day", "DATE"),)))
+    known = Catalog("postgres", {table.key: table for table in tables}, default_schema="public")
+    found = repair("SELECT day FROM Events", known)
     assert found is not None
-    assert found.sql == "SELECT CONCAT(name, state) FROM customers"
+    assert found.sql == 'SELECT day FROM "events"'
+    assert "although Events exists" in found.description
+    assert repair("SELECT day FROM events", known) is None
+    assert repair('SELECT "Day" FROM "Events"', known) is None
 
 
 def test_a_table_in_another_case_is_mended_where_case_matters_before_the_database_is_asked() -> None:
