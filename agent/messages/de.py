@@ -459,6 +459,7 @@ TEXTS = {
     "rule_table_unknown": "die Tabelle {name} ist nicht im Katalog",
     "rule_table_case": "die Tabelle {name} ist nicht im Katalog; er enthält {candidates}, und die Großschreibung zählt",
     "pivot_values_missing": "mit Parametern in einer Regel muss PIVOT seine Werte nennen: ON Spalte IN (Wert, ...)",
+    "parameter_type": "der Parameter :{parameter} hat nicht den Typ der Spalte {column} ({type}); Zahlen werden mit Zahlen verglichen, Daten in ISO-Form mit Daten, Text mit Text",
     "reference_modified": "sie wird mit {modifiers} gelesen",
     "reference_ambiguous": "{name} kann jede von {candidates} bedeuten",
     "reference_not_filtered": "ein Bezug ist nicht gefiltert",

@@ -464,6 +464,7 @@ TEXTS = {
     "rule_table_unknown": "the table {name} is not in the catalog",
     "rule_table_case": "the table {name} is not in the catalog; it has {candidates}, and case matters",
     "pivot_values_missing": "with parameters in a rule, PIVOT must list its values: ON column IN (value, ...)",
+    "parameter_type": "the parameter :{parameter} does not have the type of the column {column} ({type}); numbers are compared with numbers, dates in ISO form with dates, text with text",
     "reference_modified": "it is read with {modifiers}",
     "reference_ambiguous": "{name} may mean any of {candidates}",
     "reference_not_filtered": "a reference is not filtered",

@@ -459,6 +459,7 @@ TEXTS = {
     "rule_table_unknown": "таблицы {name} нет в каталоге",
     "rule_table_case": "таблицы {name} нет в каталоге; есть {candidates}, и регистр важен",
     "pivot_values_missing": "если в правиле есть параметры, PIVOT должен перечислять значения: `ON column IN (value, ...)`",
+    "parameter_type": "тип параметра :{parameter} отличается от типа столбца {column} ({type}); числа сравниваются с числами, даты в формате ISO с датами, текст с текстом",
     "reference_modified": "она читается с {modifiers}",
     "reference_ambiguous": "имени {name} соответствуют {candidates}",
     "reference_not_filtered": "одно из обращений не отфильтровано",

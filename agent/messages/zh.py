@@ -465,6 +465,7 @@ TEXTS = {
     "rule_table_unknown": "目录中没有表 {name}",
     "rule_table_case": "目录中没有表 {name}；有 {candidates}，且区分大小写",
     "pivot_values_missing": "规则含有参数时，PIVOT 必须列出其值：`ON column IN (value, ...)`",
+    "parameter_type": "参数 :{parameter} 的类型与列 {column}（{type}）不符；数字与数字比较，ISO 格式的日期与日期比较，文本与文本比较",
     "reference_modified": "读取时带有 {modifiers}",
     "reference_ambiguous": "{name} 可能指 {candidates}",
     "reference_not_filtered": "有一处引用未被过滤",

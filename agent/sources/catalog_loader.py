@@ -57,7 +57,7 @@ class CatalogLoader:
         """Return the row rules for `catalog`; None if the source has none.
 
         Raises:
-            ConfigurationError: a rule does not match the catalog.
+            ConfigurationError: a rule does not match the catalog, or the value of a parameter not its column.
             RowRuleParameterMissing: a parameter of a rule has no value.
         """
         settings = self._settings
@@ -67,6 +67,7 @@ class CatalogLoader:
         for name, table in rules.parameters.items():
             if name not in settings.row_parameters:
                 raise RowRuleParameterMissing(table, name)
+        rules.check_parameters(settings.row_parameters)
         return RowAccess(rules, settings.row_parameters, settings.log_database_errors)
 
     @property

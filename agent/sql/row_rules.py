@@ -22,6 +22,7 @@ from agent.sql.guard import check, parse
 from agent.sql.guard.tables import names_cte
 from agent.sql.parameters import escape, insert_parameters, without_markers
 from agent.sql.row_barrier import WITH_BARRIER, cte_name, filtered_table, is_leakproof, permitted_rows
+from agent.sql.row_parameters import compared_columns, compared_exactly, has_type_of
 
 _SETTING = "row_rules"
 """The setting that errors about row rules name."""
@@ -160,6 +161,22 @@ class RowRules:
         """The parameters of all rules, each with a table that needs it."""
         return {name: rule.key for rule in self._rules.values() for name in rule.parameters}
 
+    def check_parameters(self, values: Mapping[str, Any], keys: Collection[str] | None = None) -> None:
+        """Check that the values of parameters have the types of the columns with which rules compare them.
+
+        Only the rules of the tables `keys` are checked, if given.
+
+        Raises:
+            ConfigurationError: a value has another type than its column.
+        """
+        for rule in self._rules.values():
+            if rule.predicate is None or (keys is not None and rule.key not in keys):
+                continue
+            for name, column in compared_columns(rule.predicate, self._catalog.tables[rule.key], self._catalog):
+                if name in values and not has_type_of(values[name], column):
+                    reason = Message("parameter_type", parameter=name, column=column.name, type=column.type)
+                    raise _invalid(self._catalog.tables[rule.key], reason)
+
     def denies(self, key: str) -> bool:
         """Return whether the rules permit no row of the table `key`."""
         rule = self._rules.get(key)
@@ -213,11 +230,16 @@ class RowRules:
         """Return the parameters needed by the rules of the tables in `tree`, each with the table."""
         return {name: rule.key for _, rule in self._references(tree) for name in rule.parameters}
 
-    def with_markers(self, markers: Mapping[str, str]) -> "RowRules":
-        """Return a copy of the rules with parameters replaced by columns, whose names `markers` holds."""
+    def with_markers(self, markers: Mapping[str, str], values: Mapping[str, Any]) -> "RowRules":
+        """Return a copy of the rules with parameters replaced by columns, whose names `markers` holds.
+
+        Text in `values` is compared with columns exactly.
+        """
         other = object.__new__(RowRules)
         other.dialect, other._catalog, other._keys = self.dialect, self._catalog, self._keys
-        other._rules = {key: _mark_parameters(rule, markers) for key, rule in self._rules.items()}
+        other._rules = {
+            key: _mark_parameters(rule, markers, values, self._catalog) for key, rule in self._rules.items()
+        }
         return other
 
     def _references(self, tree: exp.Expr) -> Iterator[tuple[exp.Table, _Rule]]:
@@ -329,6 +351,7 @@ def restrict(sql: str, rules: RowRules, parameters: Mapping[str, Any]) -> tuple[
     Raises:
         NotPermitted, RowRuleNotApplied: see `RowRules.apply`.
         RowRuleParameterMissing: a rule of a table in `sql` needs a parameter that `parameters` lacks.
+        ConfigurationError: see `RowRules.check_parameters`.
     """
     (tree,) = parse(sql, rules.dialect)
     needed = rules.parameters_of(tree)
@@ -339,7 +362,8 @@ def restrict(sql: str, rules: RowRules, parameters: Mapping[str, Any]) -> tuple[
         table = next(iter(needed.values()))
         raise RowRuleNotApplied(table, Message("pivot_values_missing"))
     markers = {name: f"row_rule_{token_hex(8)}_{index}" for index, name in enumerate(needed)}
-    with_markers = rules.with_markers(markers)
+    rules.check_parameters(parameters, set(needed.values()))
+    with_markers = rules.with_markers(markers, parameters)
     needs_barrier = rules.needs_barrier(tree, parameters)
     text = _checked_text(
         with_markers.apply(tree, needs_barrier=needs_barrier), with_markers, needs_barrier=needs_barrier
@@ -410,14 +434,15 @@ def _ancestors(table: Table, catalog: Catalog) -> set[str]:
     return ancestors
 
 
-def _mark_parameters(rule: _Rule, markers: Mapping[str, str]) -> _Rule:
-    if rule.predicate is None:
+def _mark_parameters(rule: _Rule, markers: Mapping[str, str], values: Mapping[str, Any], catalog: Catalog) -> _Rule:
+    if rule.predicate is None or not markers.keys() & set(rule.parameters):
         return rule
+    exact = compared_exactly(rule.predicate, catalog.tables[rule.key], catalog, values)
 
     def mark(node: exp.Expr) -> exp.Expr:
         return exp.column(markers.get(node.name, node.name)) if isinstance(node, exp.Placeholder) else node
 
-    return replace(rule, predicate=rule.predicate.transform(mark))
+    return replace(rule, predicate=exact.transform(mark))
 
 
 def _unqualify(tree: exp.Expr, table: exp.Table) -> None:
