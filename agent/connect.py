@@ -112,12 +112,13 @@ def roles_of(model_of: Callable[[ModelRole], ModelClient], settings: Settings) -
 
 
 def connect_model(
-    settings: Settings, embedded: EmbeddedOptions | None = None, *, logprobs: bool = False
+    settings: Settings, embedded: EmbeddedOptions | None = None, *, logprobs: bool = False, probe: bool = True
 ) -> ModelClient:
     """Return a client for the configured endpoint, or for the embedded model if no endpoint is configured.
 
     `embedded` configures the decoding of the embedded model; by default, all its parts are enabled, with as many
     candidates as the settings say. With `logprobs`, the likelihood of answers is measured if the endpoint supports it.
+    Without `probe`, no request is sent.
 
     Raises:
         ConfigurationError: an endpoint is configured without the name of a model, or a provider is not available.
@@ -144,13 +145,11 @@ def connect_model(
     if not settings.llm_model:
         raise ConfigurationError("DATASPHINX_LLM_MODEL", Message("model_not_named"))
     if settings.provider:
-        from agent.connect import provider_chat
-
         return ModelClient(provider_chat(settings, _MAX_RETRIES), settings, name=settings.llm_model, is_provider=True)
     url = settings.llm_base_url or OPENAI_URL
     chat = _chat(settings, settings.llm_model, url, temperature=settings.llm_temperature)
     client = ModelClient(chat, settings, name=settings.llm_model, endpoint=url, logprobs=logprobs)
-    if settings.llm_profile == "auto":
+    if probe and settings.llm_profile == "auto":
         from agent.llm.probe import probe_on_first_use
 
         probe_on_first_use(client, settings.cache_dir)

@@ -148,6 +148,7 @@ class Services:
         self._logprobs = logprobs
         self._model_lock = threading.RLock()
         self._role_models: dict[ModelRole, ModelClient] = {}
+        self._is_model_open = False
         self._with_models: dict[str, Services] = {}
 
     @cached_property
@@ -225,6 +226,16 @@ class Services:
             name = self._model_override._llm_type
             return ModelClient(self._model_override, self.settings, name=name, embedded=self._embedded)
         return connect_model(self.settings, self.embedded, logprobs=self._logprobs)
+
+    def open_model(self) -> None:
+        """Build the client of the model that writes statements, without a request; the embedded model is loaded.
+
+        Raises:
+            DatasphinxError: as for `model`.
+        """
+        if self._model_override is None and not self._is_model_open:
+            connect_model(self.settings.for_role("generate"), probe=False)
+            self._is_model_open = True
 
     def with_model(self, name: str) -> "Services":
         """Return these services with the model `name` for all roles; they share sources and event log.

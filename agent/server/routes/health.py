@@ -1,10 +1,10 @@
 """Routes: liveness and readiness, the availability of the model, the databases and the stores."""
 
 import asyncio
+import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from importlib.util import find_spec
 from typing import Any
 
 from fastapi import APIRouter
@@ -17,6 +17,7 @@ from agent.errors import (
     ConfigurationError,
     DatasphinxError,
     EmbeddedModelUnavailable,
+    InternalError,
     ModelUnreachable,
     RecordUnavailable,
     RowRuleParameterMissing,
@@ -38,13 +39,44 @@ _TIMEOUT_S = 5
 _QUERY = "SELECT 1"
 _KNOWLEDGE_BUDGET_S = 0.5
 _MAX_PROBLEMS = 20
+_TRACE_ID = "readyz"
 _UNAVAILABLE_STATUSES = (500, 502, 503, 504)
 
+logger = logging.getLogger(__name__)
 
-def readiness(services: Services, threads: Threads, sources: Mapping[str, Iterable[Services]]) -> dict[str, Any]:
+
+class _Opening:
+    """The opening of a model in a thread of its own, since weights may have to be downloaded; each check waits a while.
+
+    An opening that fails is repeated by the next check.
+    """
+
+    def __init__(self) -> None:
+        self._task: asyncio.Task[None] | None = None
+
+    async def check(self, services: Services) -> dict[str, Any]:
+        """Return the check of the model: whether its client can be built, its endpoint responds, its server runs."""
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(run_in_thread(partial(_open_model, services)))
+        await asyncio.wait({self._task}, timeout=_TIMEOUT_S)
+        return _check(self._task.result if self._task.done() else _fail_as_loading, services.settings)
+
+
+def _fail_as_loading() -> None:
+    raise EmbeddedModelUnavailable(Message("model_is_loading"))
+
+
+def _open_model(services: Services) -> None:
+    _reach_model(services.settings.for_role("generate"))
+    services.open_model()
+
+
+def readiness(
+    services: Services, threads: Threads, sources: Mapping[str, Iterable[Services]], model: dict[str, Any]
+) -> dict[str, Any]:
     """Return `status`, "ready" or "unavailable", and each check as `{"ok": bool, "error": None or code and message}`.
 
-    The model is not called. `sources` maps the name of each source to the services that may query it. A source is
+    `model` is the check of the model. `sources` maps the name of each source to the services that may query it. A source is
     checked through the first of them with a value for each parameter of its row rules, since parameters can be set per
     tenant.
     """
@@ -54,7 +86,7 @@ def readiness(services: Services, threads: Threads, sources: Mapping[str, Iterab
         for name, services_of_source in sources.items()
     }
     report: dict[str, Any] = {
-        "model": _check(partial(_reach_model, settings), settings),
+        "model": model,
         "sources": checked,
         "stores": {
             "record": _check(services.store.head if services.store else lambda: None, settings),
@@ -70,8 +102,14 @@ def _check(work: Callable[[], object], settings: Settings) -> dict[str, Any]:
     try:
         work()
     except DatasphinxError as error:
-        return {"ok": False, "error": error_info(client_failure(error, settings), "en")}
-    return {"ok": True, "error": None}
+        failure = client_failure(error, settings)
+    except Exception as error:
+        # Such as an ImportError of a package in a version that does not fit.
+        logger.exception("A check failed trace_id=%s", _TRACE_ID)
+        failure = client_failure(InternalError(f"{type(error).__name__}: {error}", _TRACE_ID), settings)
+    else:
+        return {"ok": True, "error": None}
+    return {"ok": False, "error": error_info(failure, "en")}
 
 
 def _check_source(name: str, services_of_source: Iterable[Services], settings: Settings) -> dict[str, Any]:
@@ -124,13 +162,8 @@ def _needs_token(source: SourceSettings, settings: Settings) -> bool:
 
 
 def _reach_model(settings: Settings) -> None:
-    """Raise an error if the embedded model is not installed, or the endpoint does not respond or has server errors.
-
-    Providers with their own package are not checked.
-    """
+    """Raise an error if the endpoint does not respond or has server errors; providers are not asked."""
     if settings.uses_embedded_model:
-        if find_spec("xllamacpp") is None:
-            raise EmbeddedModelUnavailable(Message("embedded_model_not_installed"))
         return
     if not settings.llm_model:
         raise ConfigurationError("DATASPHINX_LLM_MODEL", Message("setting_missing"))
@@ -170,7 +203,7 @@ def _open_files(services: Services) -> None:
 
 def health_routes(server: Tenant, tenants: Tenants | None) -> APIRouter:
     """Return the health routes; `tenants` is None on a server without keys."""
-    router, one_at_a_time = APIRouter(tags=["server"]), asyncio.Lock()
+    router, one_at_a_time, opening = APIRouter(tags=["server"]), asyncio.Lock(), _Opening()
 
     @router.get("/healthz")
     async def healthz() -> dict[str, str]:
@@ -179,20 +212,21 @@ def health_routes(server: Tenant, tenants: Tenants | None) -> APIRouter:
 
     @router.get("/readyz", response_model=None, responses={503: {"description": "A check fails."}})
     async def readyz() -> JSONResponse:
-        """Whether the model, the databases and the stores are available; the model is not called.
+        """Whether the model, the databases and the stores are available. The model is loaded but not called.
 
         On a server with keys or tokens, only a request with the role `operate` gets each check, for the sources of its
         tenant; others get the status, for all sources of all tenants.
         """
         async with one_at_a_time:
+            model = await opening.check(server.services)
             if has_role("operate"):
                 tenant = current_tenant()
                 services = tenant.services
                 sources = {name: [services] for name in services.choices}
-                report = await run_in_thread(lambda: readiness(services, tenant.threads, sources))
+                report = await run_in_thread(lambda: readiness(services, tenant.threads, sources, model))
             else:
                 all_sources = tenants.by_source() if tenants else {}
-                report = await run_in_thread(lambda: readiness(server.services, server.threads, all_sources))
+                report = await run_in_thread(lambda: readiness(server.services, server.threads, all_sources, model))
                 report = {"status": report["status"]}
         return JSONResponse(report, 200 if report["status"] == "ready" else 503)
 

@@ -34,9 +34,6 @@ _UNUSED = {
     # Servers, the embedded model, and threads of servers.
     "fastapi", "uvicorn", "langserve", "mcp", "prometheus_client", "xllamacpp", "agent.embedded", "agent.server",
     "langgraph.checkpoint.postgres",
-    # Packages that import all their modules, see `agent.cli.lazy_packages`.
-    "langchain_openai.embeddings", "langgraph_sdk.client", "langsmith.types.run", "openai.types.batch",
-    "openai.types.responses.response",
     # The analyst.
     "agent.analyst", "agent.tools", "agent.queryspec", "agent.analysis",
 }  # fmt: skip

@@ -1,13 +1,22 @@
 """/healthz: alive. /readyz: whether the model, the databases and the stores answer."""
 
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
+from agent.server.app import create_app
 from agent.server.keys import hash_of, new_key
-from tests.agent.server.serving import Served, serving
+from agent.services import Services
+from agent.settings import load_settings
+from tests.agent.server.serving import Served, running, serving
 from tests.databases import make_table, url
+from tests.eventually import eventually
 from tests.fake_openai import FakeOpenAI
 
 WELL: dict[str, Any] = {"ok": True, "error": None}
@@ -51,10 +60,49 @@ def test_not_ready_where_no_model_is_named(cache_dir: Path) -> None:
         assert server.http.get("/readyz").json()["model"]["error"]["code"] == "configuration"
 
 
+@contextmanager
+def serving_a_real_client(cache_dir: Path, **settings: Any) -> Iterator[httpx.Client]:
+    """Yield a client of a server that builds its model's client from `settings`."""
+    services = Services(load_settings(cache_dir=cache_dir, **settings), any_source=False)
+    with running(create_app(services)) as base, httpx.Client(base_url=base, timeout=30, verify=False) as http:
+        yield http
+
+
 def test_not_ready_without_the_embedded_model(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agent.server.routes.health.find_spec", lambda name: None)
-    with serving(cache_dir) as server:
-        assert server.http.get("/readyz").json()["model"]["error"]["code"] == "embedded_model_unavailable"
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)
+    monkeypatch.setattr("agent.embedded.server._servers", {})
+    with serving_a_real_client(cache_dir) as http:
+        eventually(lambda: "datasphinx[local]" in http.get("/readyz").json()["model"]["error"]["message"])
+
+
+def test_not_ready_where_a_module_of_the_client_cannot_be_imported(
+    cache_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with FakeOpenAI() as endpoint:
+        settings = {"llm_base_url": endpoint.base_url, "llm_model": "any"}
+        with serving_a_real_client(cache_dir, **settings) as http:
+            with monkeypatch.context() as broken:
+                broken.setitem(sys.modules, "agent.llm.endpoint", None)
+                response = http.get("/readyz")
+            assert response.status_code == 503
+            assert "import of agent.llm.endpoint" in response.json()["model"]["error"]["message"]
+            assert http.get("/readyz").status_code == 200
+        assert not endpoint.requests, "the model was called"
+
+
+def test_not_ready_while_the_model_loads(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded = threading.Event()
+
+    def load(*_: object, **__: object) -> None:
+        assert loaded.wait(30)
+
+    monkeypatch.setattr("agent.services.connect_model", load)
+    monkeypatch.setattr("agent.server.routes.health._TIMEOUT_S", 0.05)
+    with serving_a_real_client(cache_dir) as http:
+        loading = http.get("/readyz")
+        loaded.set()
+        eventually(lambda: http.get("/readyz").status_code == 200)
+    assert loading.status_code == 503 and "loading" in loading.json()["model"]["error"]["message"]
 
 
 def test_each_database_is_looked_at(cache_dir: Path, tmp_path: Path) -> None:
