@@ -57,4 +57,4 @@ class EmbedTokens:
             raise TokenNotPermitted(Message("token_without_tenant"))
         if not _PERMITTED.fullmatch(path):
             raise TokenNotPermitted(Message("token_for_questions"))
-        return Identity(tenant, frozenset({"ask"}))
+        return Identity(tenant, frozenset({"ask"}), is_visitor=True)

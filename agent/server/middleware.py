@@ -223,7 +223,8 @@ class Authentication:
                 await problem(error, scope)(scope, receive, send)
                 return
         else:
-            set_tenant(await run_in_threadpool(self._tenants.open, identity), identity.roles, identity.user)
+            tenant = await run_in_threadpool(self._tenants.open, identity)
+            set_tenant(tenant, identity.roles, identity.user, visitor=identity.is_visitor)
         await self._app(scope, receive, send)
 
     async def _identify(self, headers: Headers, path: str) -> Identity:

@@ -9,6 +9,7 @@ import jwt
 import pytest
 
 from agent.errors import ConfigurationError
+from agent.examples.store import ExampleStore
 from agent.server.app import create_app
 from agent.server.keys import hash_of
 from agent.services import Services
@@ -59,6 +60,23 @@ def test_token_asks_for_its_tenant(site: Served) -> None:
     assert request(site, token, f"/threads/{output['thread_id']}/runs/{output['run_id']}/questions").json()["questions"]
     assert request(site, issued(site, "beta"), history).status_code == 404
     assert request(site, token, "/sources").json()["may_review"] is False
+
+
+def test_visitors_accept_answers_without_giving_examples(cache_dir: Path, tmp_path: Path) -> None:
+    given = {"api_keys": {"acme": hash_of(KEYS["acme"])}, "embed": EMBED, "keep_accepted_examples": True}
+    with serving(cache_dir, data_dir=tmp_path, **given) as server:
+
+        def examples_after(token: str, *, by_input: bool) -> int:
+            thread = request(server, token, "/agent/invoke", {"input": ASKED}).json()["output"]["thread_id"]
+            path, body = f"/threads/{thread}/feedback", {"accepted": True}
+            if by_input:
+                path, body = "/agent/invoke", {"input": {"thread_id": thread, "feedback": body}}
+            assert request(server, token, path, body).json().get("output", {}).get("status", "ok") == "ok"
+            return len(ExampleStore(tmp_path / "tenants" / "acme").examples())
+
+        token = issued(server)
+        assert examples_after(token, by_input=False) == examples_after(token, by_input=True) == 0
+        assert examples_after(KEYS["acme"], by_input=False) == 1
 
 
 @pytest.mark.parametrize(
