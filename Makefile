@@ -13,7 +13,7 @@ PYTEST := $(BIN)/pytest -n auto --maxprocesses 4
 export PYTHONDONTWRITEBYTECODE :=
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test test-all test-fast lint bench train docs clean
+.PHONY: demo test test-all test-fast versions lint bench train docs clean
 
 demo: $(INSTALLED)
 	$(BIN)/datasphinx demo
@@ -28,6 +28,10 @@ test-all:
 
 test-fast: $(INSTALLED)
 	$(PYTEST) -m "$(FAST)"
+
+# The product in new environments: with uv.lock, and with the lowest and the newest versions of its dependencies.
+versions: $(INSTALLED)
+	$(BIN)/python -m tests.versions
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

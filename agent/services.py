@@ -258,7 +258,7 @@ class Services:
                 # Opened before the copy, so that both have the same.
                 _ = self.recorder
                 services = copy(self)
-                for cached in ("settings", "roles", "_client"):
+                for cached in ("settings", "_roles", "_client"):
                     services.__dict__.pop(cached, None)
                 services._settings_override = known[name]
                 services._model_lock, services._role_models = threading.RLock(), {}
@@ -266,9 +266,14 @@ class Services:
                 self._with_models[name] = services
             return self._with_models[name]
 
-    @cached_property
+    @property
     def roles(self) -> ModelRoles:
         """The implementations of the model's tasks."""
+        with self._model_lock:
+            return self._roles
+
+    @cached_property
+    def _roles(self) -> ModelRoles:
         return roles_of(self.model_of, self.settings)
 
     @property

@@ -50,7 +50,9 @@ def main(names: list[str]) -> None:
             except (AssertionError, subprocess.CalledProcessError, httpx.HTTPError) as error:
                 failed.append(name)
                 print(f"{name}: {error}", file=sys.stderr)
-            print(f"{name}: {'failed' if name in failed else 'passed'} in {time.monotonic() - started:.0f} s", flush=True)
+            print(
+                f"{name}: {'failed' if name in failed else 'passed'} in {time.monotonic() - started:.0f} s", flush=True
+            )
     raise SystemExit(1 if failed else 0)
 
 
@@ -61,7 +63,17 @@ def check(name: str, folder: Path) -> None:
     if name != "lock":
         # Old versions of packages use what the newest ones of others deprecate.
         warnings = ["-W", "default"] if name == "lowest" else []
-        arguments = ["-n", "auto", "--maxprocesses", "4", "-q", "-p", "no:cacheprovider", "-m", "not (heavy or embedded)"]
+        arguments = [
+            "-n",
+            "auto",
+            "--maxprocesses",
+            "4",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-m",
+            "not (heavy or embedded)",
+        ]
         run(str(binaries / "python"), "-m", "pytest", *arguments, *warnings, *TESTED)
 
 
@@ -72,7 +84,16 @@ def install(name: str, environment: Path) -> Path:
     run(uv, "venv", "--quiet", "--python", sys.executable, str(environment))
     if name == "lock":
         extras = [f"--extra={extra}" for extra in IMAGE]
-        run(uv, "sync", "--quiet", "--compile-bytecode", "--locked", "--no-editable", *extras, UV_PROJECT_ENVIRONMENT=str(environment))
+        run(
+            uv,
+            "sync",
+            "--quiet",
+            "--compile-bytecode",
+            "--locked",
+            "--no-editable",
+            *extras,
+            UV_PROJECT_ENVIRONMENT=str(environment),
+        )
         return binaries
     resolution = "lowest-direct" if name == "lowest" else "highest"
     options = ["--quiet", "--compile-bytecode", "--python", str(binaries / "python"), "--resolution", resolution]

@@ -77,7 +77,7 @@ def feedback_of(state: Mapping[str, Any]) -> Feedback:
 def keep_as_example(turn: Turn, source: Source, store: ExampleStore) -> None:
     """Store the question, statement and clarifications of `turn` in `store`, as a few-shot example.
 
-    A turn that shows a secret or is too long is not stored, nor one of a visitor; a note of the audit states the reason.
+    A turn that shows a secret, is too long or is a visitor's is not stored; a note of the audit states the reason.
     """
     if is_visitor.get():
         note("the question was not kept as an example: visitors of a site give none")

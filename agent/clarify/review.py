@@ -29,7 +29,7 @@ from agent.llm.client import ModelClient
 from agent.llm.schemas import AmbiguityReview, ReadingOption
 from agent.messages import language_of, render
 from agent.record.step import note
-from agent.schema.describe import one_line
+from agent.schema.describe import one_line, prompt_line
 from agent.sources.source import Source
 from agent.sql.compare import canonical_sql, comparison_key, is_ordered
 from agent.sql.names import referenced_names
@@ -99,7 +99,7 @@ class StandardAmbiguityReviewer:
     def review(self, state: State, ambiguities: Sequence[Ambiguity], source: Source, today: date) -> AmbiguityReview:
         """Return the readings that the model finds. See `AmbiguityReviewer.review`."""
         context = [
-            f"It may be open what {ambiguity['phrase']!r} means: {'; '.join(ambiguity['candidates'])}"
+            f"It may be open what {ambiguity['phrase']!r} means: {prompt_line('; '.join(ambiguity['candidates']))}"
             for ambiguity in ambiguities
         ]
         messages = question_messages("review_ambiguity", state, source, today, context=context)

@@ -14,7 +14,7 @@ from agent.embedded.compact import column_of, join_condition, keys_of, quoted, t
 from agent.retrieval.linked_values import LinkedValue
 from agent.schema.catalog import Catalog, Column, Table
 from agent.schema.ddl import create_statements
-from agent.schema.describe import one_line
+from agent.schema.describe import one_line, prompt_line
 
 _VALUE_CHARS = 16
 _MAX_VALUES = 2
@@ -44,7 +44,7 @@ def describe_briefly(catalog: Catalog, selection: Mapping[str, Sequence[str]]) -
     """
     tables = [catalog.tables[key] for key in selection if key in catalog.tables]
     lines = [f"{table_name(table)}({', '.join(_columns(table, set(selection[table.key])))})" for table in tables]
-    return "\n".join([*lines, *dict.fromkeys(_keys(catalog, tables))])
+    return "\n".join(map(prompt_line, [*lines, *dict.fromkeys(_keys(catalog, tables))]))
 
 
 def _columns(table: Table, names: set[str]) -> Iterator[str]:
@@ -121,7 +121,7 @@ def _condition(catalog: Catalog, link: LinkedValue) -> str:
     column = next((column for column in catalog.tables[link.table].columns if column.name == link.column), None)
     is_number = column is not None and column.type_class == "number"
     value = exp.Literal.number(link.value) if is_number else exp.Literal.string(" ".join(link.value.split()))
-    return exp.EQ(this=column_of(catalog, link.table, link.column, qualified=True), expression=value).sql()
+    return prompt_line(exp.EQ(this=column_of(catalog, link.table, link.column, qualified=True), expression=value).sql())
 
 
 def query_spec_messages(

@@ -103,7 +103,8 @@ def _measure(model: ModelClient, limits: Limits) -> tuple[bool, bool | None]:
 
 
 def _state(question: str, source: Source) -> State:
-    return State(question=question, relevant_tables_with_rel_columns=source.catalog.selection(), examples=[])
+    tables = source.catalog.selection()
+    return State(question=question, relevant_tables=tables, relevant_tables_with_rel_columns=tables, examples=[])
 
 
 def _answers(question: str, writer: SqlWriter, source: Source) -> bool:

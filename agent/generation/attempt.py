@@ -13,6 +13,7 @@ from agent.llm.client import ModelClient
 from agent.llm.schemas import GeneratedSQL
 from agent.record.step import note
 from agent.schema.catalog import Catalog
+from agent.schema.describe import prompt_line
 from agent.sources.source import Source
 from agent.sql.repair import repair
 from agent.sql.validation import names_similar_value
@@ -159,7 +160,7 @@ def attempt_context(state: State, task: str) -> list[str]:
 def _alternatives_task(state: State) -> str:
     """Return the paragraph of the prompt that allows alternatives, with the ambiguities that a word list indicates."""
     hints = "".join(
-        f"\n- {ambiguity['phrase']!r}: {'; '.join(ambiguity['candidates'])}"
+        f"\n- {ambiguity['phrase']!r}: {prompt_line('; '.join(ambiguity['candidates']))}"
         for ambiguity in state.get("ambiguities") or ()
     )
     found = f"\nA word list finds these ambiguities, of which any may be clear all the same:{hints}" if hints else ""

@@ -12,7 +12,7 @@ from langchain_core.messages import BaseMessage
 
 import prompts
 from agent.generation.definitions import definitions_of
-from agent.schema.describe import describe, literal, quoted_key
+from agent.schema.describe import describe, literal, prompt_line, quoted_key
 from agent.schema.personal import personal_kind
 from agent.schema.words import normal_form
 from agent.sources.source import Source
@@ -103,7 +103,7 @@ def _stored_values(state: State, source: Source) -> list[str]:
         is_exact = normal_form(link.phrase) == normal_form(link.value)
         if is_exact or not personal_kind(table.name, link.column, samples):
             conditions.append(f"{quoted_key(table, quote)}.{quote(link.column)} = {literal(link.value)}")
-    return [f"Stored values that the question mentions: {'; '.join(conditions)}"] if conditions else []
+    return [f"Stored values that the question mentions: {prompt_line('; '.join(conditions))}"] if conditions else []
 
 
 def question_context(state: State, source: Source) -> list[str]:

@@ -4,8 +4,6 @@ from functools import lru_cache
 
 import snowballstemmer
 
-_STEMMERS = {"en": snowballstemmer.stemmer("english"), "ru": snowballstemmer.stemmer("russian")}
-
 
 @lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
@@ -15,6 +13,8 @@ def stem(word: str) -> str:
     ('citi', 'город')
     """
     lower = word.lower().replace("ё", "е")
-    if "а" <= lower[0] <= "я":
-        return _STEMMERS["ru"].stemWord(lower)  # type: ignore[no-any-return]
-    return _STEMMERS["en"].stemWord(lower) if lower.isascii() else lower
+    is_russian = "а" <= lower[0] <= "я"
+    if not is_russian and not lower.isascii():
+        return lower
+    # A stemmer keeps the word in itself, so threads cannot share one.
+    return snowballstemmer.stemmer("russian" if is_russian else "english").stemWord(lower)  # type: ignore[no-any-return]

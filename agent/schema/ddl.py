@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from agent.schema.catalog import Catalog, Column, ForeignKey, Table
-from agent.schema.describe import Selection, literal, one_line, quoted_key
+from agent.schema.describe import Selection, literal, one_line, prompt_line, quoted_key
 from agent.schema.personal import personal_kind
 
 _MAX_VALUES = 8
@@ -25,9 +25,9 @@ def _create_statement(table: Table, names: set[str], catalog: Catalog, quote: Ca
     lines = [_column(catalog, table, column, quote) for column in columns]
     lines += _constraints(table, names, catalog, quote)
     ends = [","] * (len(lines) - 1) + [""]
-    body = "\n".join(f"  {text}{end}{remark}" for (text, remark), end in zip(lines, ends, strict=True))
-    comment = f"-- {one_line(table.comment, 200)}\n" if table.comment else ""
-    return f"{comment}CREATE TABLE {quoted_key(table, quote)} (\n{body}\n);"
+    body = [f"  {text}{end}{remark}" for (text, remark), end in zip(lines, ends, strict=True)]
+    comment = [f"-- {one_line(table.comment, 200)}"] if table.comment else []
+    return "\n".join(map(prompt_line, [*comment, f"CREATE TABLE {quoted_key(table, quote)} (", *body, ");"]))
 
 
 def _column(catalog: Catalog, table: Table, column: Column, quote: Callable[[str], str]) -> tuple[str, str]:

@@ -76,9 +76,9 @@ def readiness(
 ) -> dict[str, Any]:
     """Return `status`, "ready" or "unavailable", and each check as `{"ok": bool, "error": None or code and message}`.
 
-    `model` is the check of the model. `sources` maps the name of each source to the services that may query it. A source is
-    checked through the first of them with a value for each parameter of its row rules, since parameters can be set per
-    tenant.
+    `model` is the check of the model. `sources` maps the name of each source to the services that may query it. A
+    source is checked through the first of them with a value for each parameter of its row rules, since parameters can
+    be set per tenant.
     """
     settings = services.settings
     checked = {

@@ -121,6 +121,22 @@ def test_answers_without_json_select_the_plain_profile(server: FakeOpenAI, servi
     assert profile(services()) == ("plain", False)
 
 
+def test_an_answer_that_a_question_is_off_topic_is_wrong_and_breaks_no_question(
+    server: FakeOpenAI, services: Callable[..., Services]
+) -> None:
+    behaviour = model()
+
+    def answer(request: dict[str, Any]) -> Any:
+        answered = behaviour(request)
+        is_measured = QUESTION not in request["messages"][-1]["content"]
+        return {**answered, "sql": "", "off_topic": True} if "sql" in answered and is_measured else answered
+
+    server.default = answer
+    connected = services()
+    assert profile(connected) == ("plain", False)
+    assert build_graph(connected).invoke({"question": QUESTION})["value"] == 1184
+
+
 @pytest.mark.heavy
 @pytest.mark.parametrize("verdict", [True, False])
 def test_a_model_that_misjudges_does_not_validate(
