@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 _CONNECT_S = 5
 _ANSWER_S = 10
 _CONNECTIONS = 8
-_LIMITS = f"-c statement_timeout={_ANSWER_S}s -c lock_timeout={_ANSWER_S}s"
+_LIMITS = f"SET statement_timeout = '{_ANSWER_S}s'; SET lock_timeout = '{_ANSWER_S}s'"
+"""Statements for each new session. Poolers refuse them as options of the connection."""
 _SETUP_KEY = "tables"
 """The key that is locked while tables are created."""
 
@@ -194,7 +195,9 @@ def _connect(conninfo: str) -> "Connection[DictRow]":
     import psycopg
     from psycopg.rows import dict_row
 
-    return psycopg.connect(conninfo, autocommit=True, prepare_threshold=0, row_factory=dict_row)
+    connection = psycopg.connect(conninfo, autocommit=True, prepare_threshold=None, row_factory=dict_row)
+    connection.execute(_LIMITS)
+    return connection
 
 
 def _conninfo(text: str) -> str:
@@ -207,7 +210,7 @@ def _conninfo(text: str) -> str:
     if url is None or url.drivername.partition("+")[0] not in ("postgres", "postgresql"):
         raise ConfigurationError("DATASPHINX_THREADS_URL", Message("not_a_postgres_url")) from None
     query = {name: value if isinstance(value, str) else ",".join(value) for name, value in url.query.items()}
-    limits = {"connect_timeout": _CONNECT_S, "options": _LIMITS, "tcp_user_timeout": _ANSWER_S * 1000}
+    limits = {"connect_timeout": _CONNECT_S, "tcp_user_timeout": _ANSWER_S * 1000}
     parameters: dict[str, Any] = {**limits, **query}
     attributes = {
         "host": url.host,

@@ -253,19 +253,23 @@ def create_store_engine(text: str, **pool: Any) -> Engine:
         return _sqlite(url)
     arguments: dict[str, Any] = {}
     if name == "postgresql":
-        limits = f"-c statement_timeout={_RESPONSE_TIMEOUT_S}s -c lock_timeout={_RESPONSE_TIMEOUT_S}s"
-        arguments = {
-            "connect_timeout": _CONNECT_TIMEOUT_S,
-            "options": limits,
-            "tcp_user_timeout": _RESPONSE_TIMEOUT_S * 1000,
-        }
+        arguments = {"connect_timeout": _CONNECT_TIMEOUT_S, "tcp_user_timeout": _RESPONSE_TIMEOUT_S * 1000}
     elif name in ("mysql", "mariadb"):
         arguments = {
             "connect_timeout": _CONNECT_TIMEOUT_S,
             "read_timeout": _RESPONSE_TIMEOUT_S,
             "write_timeout": _RESPONSE_TIMEOUT_S,
         }
-    return create_engine(url, connect_args=arguments, pool_pre_ping=True, **pool)
+    engine = create_engine(url, connect_args=arguments, pool_pre_ping=True, **pool)
+    if name == "postgresql":
+        event.listen(engine, "begin", _limit_transaction)
+    return engine
+
+
+def _limit_transaction(connection: Connection) -> None:
+    # Poolers refuse these settings as options of a connection, and share sessions between clients.
+    limit = f"{_RESPONSE_TIMEOUT_S}s"
+    connection.exec_driver_sql(f"SET LOCAL statement_timeout = '{limit}'; SET LOCAL lock_timeout = '{limit}'")
 
 
 def _sqlite(url: URL) -> Engine:

@@ -157,7 +157,9 @@ def storage_error(path: str, error: Exception) -> DatasphinxError:
     if "NoSuchBucket" in text:
         return SourceNotFound(path, Message("bucket_missing"))
     if any(mark in text for mark in _UNREACHABLE):
-        return SourceUnreachable(path, reason)
+        return SourceUnreachable(
+            path, Message("cause_and_quotation", cause=Message("database_silent"), quotation=reason)
+        )
     return SourceFilesUnreadable(path, reason)
 
 

@@ -20,7 +20,8 @@ from agent.core.result_cache import ResultCache
 from agent.errors import ConfigurationError, SourceBusy, SourceFilesUnreadable, SourceNotFound, SourceUnreachable
 from agent.messages import Message
 from agent.sql.engines import EngineKind, parse_url
-from agent.sql.read_only import LOCKED_CONFIG, connect_read_only
+from agent.sql.failures import connection_failure
+from agent.sql.read_only import connect_duckdb_read_only, connect_read_only
 from agent.sql.sessions import SNOWFLAKE_SESSION, reset_on_checkin, set_parser_defaults
 from agent.sql.workers import DatabaseFile
 
@@ -81,6 +82,8 @@ class Database:
         self.url, self.kind = parse_url(url)
         self.name = files.name if files else without_secrets(self.url.render_as_string(hide_password=True))
         self._files = files
+        secrets = (self.url.password, *(value for value in connect_args.values() if isinstance(value, str)))
+        self._secrets = tuple(str(secret) for secret in secrets if secret)
         if connect_args and self.kind.in_worker:
             raise ConfigurationError("DATASPHINX_SOURCES", Message("connect_args_need_server"))
         self.list_files()
@@ -176,15 +179,15 @@ class Database:
         """Yield a connection.
 
         Raises:
-            SourceUnreachable: the database does not answer.
+            SourceUnreachable: the database cannot be opened.
             SourceBusy: no pooled connection became free in time.
         """
         try:
             connection = self.engine.connect()
         except PoolExhausted as error:
             raise SourceBusy(self.name, _POOL_SIZE + _POOL_OVERFLOW) from error
-        except (SQLAlchemyError, sqlite3.Error, RuntimeError) as error:
-            raise SourceUnreachable(self.name, driver_message(error)) from error
+        except (SQLAlchemyError, sqlite3.Error, OSError, RuntimeError) as error:
+            raise self.unreachable(error) from error
         with connection:
             yield connection
 
@@ -199,7 +202,16 @@ class Database:
             try:
                 yield inspect(connection)
             except (SQLAlchemyError, RuntimeError) as error:
-                raise SourceUnreachable(self.name, driver_message(error)) from error
+                raise self.unreachable(error) from error
+
+    def unreachable(self, error: Exception) -> SourceUnreachable:
+        """Return the error for a connection that fails, or is lost, with the driver's `error`."""
+        path = self.file.path if self.kind.in_worker and not self._files else ""
+        return connection_failure(self.name, error, self.message_of(error), path)
+
+    def message_of(self, error: Exception) -> str:
+        """Return the first line of the driver's message, without local directories and secrets of the connection."""
+        return without_secrets(driver_message(error), self._secrets)
 
 
 def _file_engine(url: URL) -> Engine:
@@ -208,8 +220,7 @@ def _file_engine(url: URL) -> Engine:
         raise SourceNotFound(str(url), Message("source_file_missing"))
     if url.drivername == "sqlite":
         return create_engine("sqlite://", creator=lambda: connect_read_only(str(path)), poolclass=NullPool)
-    options = {"read_only": True, "config": LOCKED_CONFIG}
-    return create_engine(URL.create("duckdb", database=str(path)), connect_args=options, poolclass=NullPool)
+    return create_engine("duckdb://", creator=lambda: connect_duckdb_read_only(str(path)), poolclass=NullPool)
 
 
 def _server_engine(url: URL, kind: EngineKind, connect_args: Mapping[str, Any]) -> Engine:
@@ -232,7 +243,8 @@ def _server_engine(url: URL, kind: EngineKind, connect_args: Mapping[str, Any]) 
         # Some dialects read files with credentials and check parameters of the URL here.
         if kind.dialect not in _CHECKS_URL:
             raise
-        raise ConfigurationError("DATASPHINX_SOURCES", without_secrets(driver_message(error))) from error
+        secrets = [value for value in (url.password, *connect_args.values()) if isinstance(value, str)]
+        raise ConfigurationError("DATASPHINX_SOURCES", without_secrets(driver_message(error), secrets)) from error
     if engine.dialect.driver == "psycopg":
         from agent.sql.postgres_values import register
 

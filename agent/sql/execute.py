@@ -25,7 +25,6 @@ from agent.errors import (
     NotPermitted,
     PermissionDenied,
     SourceFilesUnreadable,
-    SourceUnreachable,
     StatementCancelled,
     StatementFailed,
     StatementRefused,
@@ -37,7 +36,7 @@ from agent.record.step import StatementRun, current_step
 from agent.record.telemetry import current_run, record_statement
 from agent.schema.catalog import Catalog
 from agent.sql.compare import is_ordered
-from agent.sql.database import Database, driver_message
+from agent.sql.database import Database
 from agent.sql.dialects import exact_dialect
 from agent.sql.failures import driver_text, kind_of, without_database_text
 from agent.sql.guard import parse, shared_trees
@@ -399,7 +398,9 @@ def _failure(
         return StatementTimeout(limits.timeout_s)
     kind = kind_of(error)
     if kind == "connection" or (isinstance(error, DBAPIError) and error.connection_invalidated):
-        return SourceUnreachable(database.name, driver_message(error))
+        return database.unreachable(error)
     if kind == "permission":
-        return PermissionDenied(database.name, driver_message(error))
-    return StatementTimeout(limits.timeout_s) if kind == "timeout" else StatementFailed(driver_message(error), kind)
+        return PermissionDenied(database.name, database.message_of(error))
+    return (
+        StatementTimeout(limits.timeout_s) if kind == "timeout" else StatementFailed(database.message_of(error), kind)
+    )

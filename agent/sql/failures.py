@@ -7,6 +7,7 @@ references of MySQL and MariaDB. Errors without codes are classified by keywords
 import re
 from difflib import SequenceMatcher
 from os.path import commonprefix
+from pathlib import Path
 from typing import Literal
 
 from agent.errors import DatasphinxError, PermissionDenied, SourceUnreachable, StatementFailed, StatementTooCostly
@@ -65,6 +66,47 @@ _WORDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("syntax", re.compile(r"syntax|parser error|unrecognized token|incomplete input|misuse of|not_an_aggregate")),
 )  # fmt: skip
 """Patterns of messages, in the order in which they are tried."""
+
+
+_CONNECTION_CAUSES: tuple[tuple[str, frozenset[object], re.Pattern[str]], ...] = tuple(
+    (cause, frozenset(codes), re.compile(words))
+    for cause, codes, words in (
+        ("database_in_use", ("SQLITE_BUSY", "SQLITE_LOCKED"), r"could not set lock on file|database is locked"),
+        ("connection_option_refused", ("08P01",), r"unsupported startup parameter|unsupported configuration parameter"),
+        (
+            "tls_required",
+            (3159, 4151),
+            r"no encryption|ssl off|insecure transport|(requires?|without) (ssl|tls|encrypt)",
+        ),
+        (
+            "account_refused",
+            ("28P01", "28000", 1044, 1045, 1129, 1130, 1698),
+            r"authentication failed|password supplied|no pg_hba|access denied|role .* does not exist|not allowed to",
+        ),
+        (
+            "connections_exhausted",
+            ("53300", 1040, 1203, 1226),
+            r"too many (clients|connections)|remaining connection slots|max_client_conn",
+        ),
+        ("database_unknown", ("3D000", 1049), r"database .* does not exist|unknown database|no such database"),
+        ("database_starting", ("57P03",), r"starting up|shutting down|recovery mode"),
+        (
+            "not_a_database",
+            ("SQLITE_NOTADB", "SQLITE_CORRUPT"),
+            r"not a valid duckdb|not a database|malformed|serialization error",
+        ),
+        ("wal_not_readable", ("SQLITE_READONLY_CANTINIT", "SQLITE_READONLY_DIRECTORY", "SQLITE_READONLY"), r"(?!)"),
+        (
+            "database_file_not_readable",
+            ("SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_IOERR", "PermissionError"),
+            r"unable to open database file|cannot open file|permission denied",
+        ),
+    )
+)
+"""Why a connection fails: a message, the codes of the engines, and words for errors without a code.
+
+libpq returns no SQLSTATE for a connection that fails; DuckDB has no codes.
+"""
 
 
 _TYPES: dict[str, Kind] = {
@@ -130,6 +172,27 @@ _TOKEN = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|\w+|\S")
 _CARET = re.compile(r"(LINE \d+: )(.*)\n( *)\^")
 
 
+def connection_reason(text: str, code: object = "", path: str = "") -> Message:
+    """Return why a database cannot be opened, with `text`, the message of its driver.
+
+    `code` is the driver's code of the error, and `path` that of a database file.
+    """
+    if path and not Path(path).exists():
+        return Message("source_file_missing")
+    message = text.lower()
+    causes = (cause for cause, codes, words in _CONNECTION_CAUSES if code in codes or words.search(message))
+    return Message("cause_and_quotation", cause=Message(next(causes, "database_silent")), quotation=text)
+
+
+def connection_failure(source: str, error: Exception, text: str, path: str = "") -> SourceUnreachable:
+    """Return the error for a connection that fails, or is lost, with `error`; `text` is the message shown."""
+    original = getattr(error, "orig", None) or error
+    first = original.args[0] if original.args else None
+    names = (getattr(original, "sqlstate", None), getattr(original, "sqlite_errorname", None))
+    code = first if isinstance(first, int) else next(filter(None, names), type(original).__name__)
+    return SourceUnreachable(source, connection_reason(text, code, path))
+
+
 def kind_of(error: Exception) -> Kind:
     """Return the class of a driver's error, by its code if it has one, otherwise by its message."""
     original = getattr(error, "orig", None) or error
@@ -179,7 +242,9 @@ def without_database_text(error: DatasphinxError, sql: str, sent: str) -> Datasp
     if isinstance(error, PermissionDenied):
         return PermissionDenied(error.source, Message(_KIND_CAUSES["permission"]))
     if isinstance(error, SourceUnreachable):
-        return SourceUnreachable(error.source, Message(_KIND_CAUSES["connection"]))
+        reason = error.reason
+        cause = reason.facts.get("cause") if isinstance(reason, Message) else None
+        return SourceUnreachable(error.source, cause or Message(_KIND_CAUSES["connection"]))
     return error
 
 

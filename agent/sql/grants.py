@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
-from agent.errors import SourceUnreachable
-from agent.sql.database import Database, driver_message
+from agent.sql.database import Database
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ def grants_of(database: Database) -> Grants:
         try:
             return readers[database.dialect](connection)
         except SQLAlchemyError as error:
-            raise SourceUnreachable(database.name, driver_message(error)) from error
+            raise database.unreachable(error) from error
 
 
 def _column(connection: Connection, sql: str) -> list[str]:

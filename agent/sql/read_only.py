@@ -1,9 +1,12 @@
 """Read-only connections to SQLite and DuckDB files."""
 
+import os
 import sqlite3
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote
 
@@ -20,6 +23,7 @@ settings.
 """
 
 _THREADS = 2
+_LOCK_WAIT_S, _LOCK_POLL_S = 3.0, 0.05
 
 
 _READS = {
@@ -35,18 +39,53 @@ _PROGRESS_INSTRUCTIONS = 10_000
 
 def open_duckdb_read_only(path: str, memory_mb: int) -> Any:
     """Return a read-only connection to the DuckDB file at `path`, limited to `memory_mb` megabytes."""
+    return connect_duckdb_read_only(path, {"memory_limit": f"{memory_mb}MB", "threads": _THREADS})
+
+
+def connect_duckdb_read_only(path: str, config: Mapping[str, str | int] = MappingProxyType({})) -> Any:
+    """Return a read-only connection to the DuckDB file at `path`; waits a while for a process that writes to it.
+
+    Raises:
+        duckdb.IOException: another process keeps the file open, or it cannot be read.
+    """
     import duckdb
 
-    config = {**LOCKED_CONFIG, "memory_limit": f"{memory_mb}MB", "threads": _THREADS}
-    return duckdb.connect(path, read_only=True, config=config)
+    deadline = time.monotonic() + _LOCK_WAIT_S
+    while True:
+        try:
+            return duckdb.connect(path, read_only=True, config={**LOCKED_CONFIG, **config})
+        except duckdb.IOException as error:
+            # DuckDB has no code for this error, and no setting that waits.
+            if "set lock" not in str(error) or time.monotonic() > deadline:
+                raise
+        time.sleep(_LOCK_POLL_S)
 
 
 def connect_read_only(path: str) -> sqlite3.Connection:
-    """Return a read-only connection to the SQLite file at `path`; invalid UTF-8 is replaced when decoded."""
-    uri = f"file:{quote(str(Path(path).absolute()))}?mode=ro"
+    """Return a read-only connection to the SQLite file at `path`; invalid UTF-8 is replaced when decoded.
+
+    SQLite writes beside a file with a write-ahead log. In a folder where it cannot, such a file is opened as one that
+    does not change, unless it has changes in a log.
+    """
+    file = Path(path).absolute()
+    is_fixed = _has_wal(file) and not os.access(file.parent, os.W_OK) and not _size(f"{file}-wal")
+    uri = f"file:{quote(str(file))}?mode=ro{'&immutable=1' if is_fixed else ''}"
     connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
     connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
     return connection
+
+
+def _has_wal(file: Path) -> bool:
+    """Return whether the header of a SQLite file names a write-ahead log."""
+    try:
+        with file.open("rb") as content:
+            return content.read(20)[18:] == b"\x02\x02"
+    except OSError:
+        return False
+
+
+def _size(path: str) -> int:
+    return os.path.getsize(path) if os.path.exists(path) else 0
 
 
 def open_sqlite_read_only(path: str, timeout_s: float) -> sqlite3.Connection:

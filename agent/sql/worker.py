@@ -18,7 +18,7 @@ from agent.core.text import valid_text
 from agent.sql.read_only import open_sqlite_read_only
 from agent.sql.rows import RowReader, conversions_of
 
-_IDLE_S = 1.0
+_IDLE_S = 0.2
 """Idle seconds after which the DuckDB file is closed, so that other processes can write to it."""
 
 
@@ -30,6 +30,7 @@ _UNREADABLE = {
     sqlite3.SQLITE_IOERR,
     sqlite3.SQLITE_CORRUPT,
     sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_READONLY,
     sqlite3.SQLITE_NOTADB,
 }
 

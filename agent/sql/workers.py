@@ -28,7 +28,7 @@ from agent.errors import (
     StatementTimeout,
 )
 from agent.messages import Message
-from agent.sql.failures import kind_of_text
+from agent.sql.failures import connection_reason, kind_of_text
 from agent.types import Limits, Result
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class Workers:
         if message["error"] == "unreachable" and file.view_files:
             return SourceFilesUnreadable(file.name, reason)
         if message["error"] == "unreachable":
-            return SourceUnreachable(file.name, reason)
+            return SourceUnreachable(file.name, connection_reason(reason, message["code"], file.path))
         kind = kind_of_text(reason, message["code"])
         return PermissionDenied(file.name, reason) if kind == "permission" else StatementFailed(reason, kind)
 
