@@ -242,8 +242,7 @@ def without_database_text(error: DatasphinxError, sql: str, sent: str) -> Datasp
     if isinstance(error, PermissionDenied):
         return PermissionDenied(error.source, Message(_KIND_CAUSES["permission"]))
     if isinstance(error, SourceUnreachable):
-        reason = error.reason
-        cause = reason.facts.get("cause") if isinstance(reason, Message) else None
+        cause = error.reason.facts.get("cause") if isinstance(error.reason, Message) else None
         return SourceUnreachable(error.source, cause or Message(_KIND_CAUSES["connection"]))
     return error
 

@@ -1,0 +1,243 @@
+"""Connections that fail say why, and those that a moment helps are waited for."""
+
+import os
+import socket
+import sqlite3
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+import duckdb
+import pytest
+from sqlalchemy import URL, make_url, text
+
+from agent.conversation.postgres_threads import PostgresThreads
+from agent.errors import SourceUnreachable
+from agent.messages import Message
+from agent.record.store import Store
+from agent.sql.database import Database
+from agent.sql.workers import Workers
+from agent.types import Limits
+from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL
+
+
+def reason(database: Database) -> str:
+    """Return the code of the reason why the database cannot be opened."""
+    with pytest.raises(SourceUnreachable) as raised, database.connect():
+        pass
+    found = raised.value.reason
+    assert isinstance(found, Message)
+    return str(found.facts.get("cause", found).code)
+
+
+@contextmanager
+def writer(path: Path) -> Iterator[None]:
+    """Another process that has opened a DuckDB file for writing."""
+    code = f"import duckdb; c = duckdb.connect({str(path)!r}); print('open', flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout and process.stdout.readline()
+        try:
+            yield
+        finally:
+            process.kill()
+
+
+@pytest.fixture
+def duckdb_file(tmp_path: Path) -> Path:
+    path = tmp_path / "shop.duckdb"
+    with closing(duckdb.connect(str(path))) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 1 AS a")
+    return path
+
+
+@pytest.mark.process
+def test_a_writer_of_a_duckdb_file_is_waited_for_and_then_named(
+    duckdb_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agent.sql.read_only._LOCK_WAIT_S", 0.1)
+    database = Database(f"duckdb:///{duckdb_file}")
+    with writer(duckdb_file):
+        assert reason(database) == "database_in_use"
+        with pytest.raises(SourceUnreachable, match=r"in use.*PID \d+"), database.connect():
+            pass
+        monkeypatch.setattr("agent.sql.read_only._LOCK_WAIT_S", 60)
+        opened: list[int] = []
+
+        def read() -> None:
+            with database.connect() as connection:
+                opened.append(connection.execute(text("SELECT a FROM t")).scalar_one())
+
+        waiting = threading.Thread(target=read)
+        waiting.start()
+    waiting.join()
+    assert opened == [1]
+
+
+@pytest.mark.process
+def test_an_idle_worker_lets_others_write_to_a_duckdb_file(duckdb_file: Path) -> None:
+    workers, database = Workers(500), Database(f"duckdb:///{duckdb_file}")
+    assert workers.run(database.file, "SELECT a FROM t", (), Limits(30, 10))["rows"] == [[1]]
+    until = threading.Event()
+    for _ in range(100):
+        try:
+            duckdb.connect(str(duckdb_file)).close()
+            return
+        except duckdb.IOException:
+            until.wait(0.1)
+    raise AssertionError("the file stays locked")
+
+
+def test_a_sqlite_file_with_a_log_is_read_in_a_folder_that_cannot_be_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "log.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("CREATE TABLE t AS SELECT 1 AS a")
+        connection.commit()
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with Database(f"sqlite:///{path}").connect() as connection:
+        assert connection.execute(text("SELECT a FROM t")).scalar_one() == 1
+        assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_a_file_that_is_gone_or_no_database_says_so(tmp_path: Path, engine: str) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"no database at all" * 900)
+    database = Database(f"{engine}:///{path}")
+    worker = Workers(500)
+
+    def of_worker() -> str:
+        with pytest.raises(SourceUnreachable) as raised:
+            worker.run(database.file, "SELECT 1 FROM sqlite_master", (), Limits(30, 10))
+        found = raised.value.reason
+        assert isinstance(found, Message)
+        return str(found.facts.get("cause", found).code)
+
+    assert of_worker() == "not_a_database"
+    path.unlink()
+    assert of_worker() == "source_file_missing"
+
+
+_SERVER_SAYS = {
+    'password authentication failed for user "ann"': "account_refused",
+    'no pg_hba.conf entry for host "::1", user "ann", database "shop", no encryption': "tls_required",
+    "sorry, too many clients already": "connections_exhausted",
+    "remaining connection slots are reserved for roles with the SUPERUSER attribute": "connections_exhausted",
+    'database "shop" does not exist': "database_unknown",
+    'role "ann" does not exist': "account_refused",
+    "the database system is starting up": "database_starting",
+    "unsupported startup parameter: search_path": "connection_option_refused",
+}
+
+
+@contextmanager
+def answering(message: str) -> Iterator[int]:
+    """The port of a PostgreSQL server that refuses each connection with this message."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            while True:
+                try:
+                    client, _ = listener.accept()
+                except OSError:
+                    return
+                with client:
+                    _refuse(client, message)
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield listener.getsockname()[1]
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+def _refuse(client: socket.socket, message: str) -> None:
+    _startup(client)
+    body = b"SFATAL\0C08P01\0M" + message.encode() + b"\0\0"
+    client.sendall(b"E" + struct.pack("!I", len(body) + 4) + body)
+
+
+def _startup(client: socket.socket) -> bytes:
+    """Return the message with which a client begins, after refusing encryption."""
+    while True:
+        head = client.recv(4, socket.MSG_WAITALL)
+        body = client.recv(struct.unpack("!I", head)[0] - 4, socket.MSG_WAITALL)
+        if struct.unpack("!I", body[:4])[0] not in (80877103, 80877104):
+            return head + body
+        client.sendall(b"N")
+
+
+@pytest.mark.parametrize("message", _SERVER_SAYS)
+def test_postgres_says_why_it_refuses_a_connection(message: str) -> None:
+    with answering(message) as port:
+        assert reason(Database(f"postgresql+psycopg://ann:pw@127.0.0.1:{port}/shop")) == _SERVER_SAYS[message]
+
+
+def test_a_server_that_is_not_there_does_not_respond() -> None:
+    assert reason(Database("postgresql+psycopg://ann@127.0.0.1:9/shop")) == "database_silent"
+    assert reason(Database("mysql+pymysql://ann@127.0.0.1:9/shop")) == "database_silent"
+
+
+@pytest.mark.mysql
+def test_mysql_says_why_it_refuses_a_connection() -> None:
+    url = make_url(MYSQL_URL)
+    assert reason(Database(url.set(database="nowhere_at_all").render_as_string(False))) == "database_unknown"
+    other = url.set(username="nobody_at_all", password="wrong")
+    assert reason(Database(other.render_as_string(False))) == "account_refused"
+
+
+@contextmanager
+def pooler(url: str) -> Iterator[str]:
+    """A URL of a pooler that refuses the startup parameter `options`, as poolers do by default."""
+    target = make_url(url)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def accept() -> None:
+            while True:
+                try:
+                    client, _ = listener.accept()
+                except OSError:
+                    return
+                threading.Thread(target=_forward, args=(client, target), daemon=True).start()
+
+        threading.Thread(target=accept, daemon=True).start()
+        port = listener.getsockname()[1]
+        yield target.set(host="127.0.0.1", port=port).render_as_string(False)
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+def _forward(client: socket.socket, target: URL) -> None:
+    start = _startup(client)
+    if b"\0options\0" in start:
+        body = b"SFATAL\0C08P01\0Munsupported startup parameter: options\0\0"
+        client.sendall(b"E" + struct.pack("!I", len(body) + 4) + body)
+        client.close()
+        return
+    with client, socket.create_connection((target.host or "127.0.0.1", target.port or 5432)) as server:
+        server.sendall(start)
+        back = threading.Thread(target=_pump, args=(client, server), daemon=True)
+        back.start()
+        _pump(server, client)
+        back.join()
+
+
+def _pump(source: socket.socket, target: socket.socket) -> None:
+    with suppress(OSError):
+        while data := source.recv(65536):
+            target.sendall(data)
+    with suppress(OSError):
+        target.shutdown(socket.SHUT_WR)
+
+
+@pytest.mark.postgres
+def test_stores_and_sources_are_opened_through_a_pooler_that_refuses_options() -> None:
+    with pooler(POSTGRES_URL) as url:
+        assert Store(url).head()[0] >= 0
+        with PostgresThreads(url).saver() as saver:
+            assert saver.get_tuple({"configurable": {"thread_id": "none", "checkpoint_ns": ""}}) is None
+        with Database(url).connect() as connection:
+            assert connection.execute(text("SELECT 1")).scalar_one() == 1
