@@ -516,6 +516,7 @@ TEXTS = {
     "ranking_begins_with_null": "die Sortierung nach {column} beginnt mit Zeilen, in denen es keinen Wert hat",
     "tables_not_connected": "keine Bedingung verbindet {names}: jede Zeile wird mit jeder kombiniert",
     "values_repeated": "{value} zählt Werte von {source} mehrfach, weil jede Zeile mit mehreren Zeilen von {by} verbunden ist",
+    "equal_values_added_once": "{value} addiert gleiche Werte von {source} nur einmal",
     "missing_rows_counted": "COUNT(*) zählt 1, wo es keine Zeile von {source} gibt",
     "outer_rows_lost": "Zeilen ohne eine Zeile von {source} fallen durch die Bedingung {condition} weg",
     "rows_without_key_lost": "Zeilen von {table}, die in {column} keinen Wert haben, fehlen",

@@ -521,6 +521,7 @@ TEXTS = {
     "ranking_begins_with_null": "the order by {column} begins with rows in which it has no value",
     "tables_not_connected": "no condition connects {names}: every row is paired with every row",
     "values_repeated": "{value} counts values of {source} several times, because each row is joined with several rows of {by}",
+    "equal_values_added_once": "{value} adds equal values of {source} only once",
     "missing_rows_counted": "COUNT(*) counts 1 where there is no row of {source}",
     "outer_rows_lost": "rows without a row of {source} are left out by the condition {condition}",
     "rows_without_key_lost": "rows of {table} that have no value in {column} are left out",

@@ -516,6 +516,7 @@ TEXTS = {
     "ranking_begins_with_null": "сортировка по {column} начинается со строк, где значения нет",
     "tables_not_connected": "таблицы не связаны условием ({names}): каждая строка сочетается с каждой",
     "values_repeated": "{value} учитывает значения из {source} несколько раз, потому что каждая строка соединена с несколькими строками {by}",
+    "equal_values_added_once": "{value} складывает равные значения из {source} только один раз",
     "missing_rows_counted": "COUNT(*) даёт 1 там, где в {source} нет ни одной строки",
     "outer_rows_lost": "строки без строки в {source} отброшены условием {condition}",
     "rows_without_key_lost": "строки {table} без значения в {column} не вошли",

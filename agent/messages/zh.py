@@ -522,6 +522,7 @@ TEXTS = {
     "ranking_begins_with_null": "按 {column} 排序时，没有值的行排在最前",
     "tables_not_connected": "没有条件连接 {names}：每一行都与每一行组合",
     "values_repeated": "{value} 把 {source} 的值重复计算了，因为每一行都与 {by} 的多行连接",
+    "equal_values_added_once": "{value} 把 {source} 中相等的值只计算一次",
     "missing_rows_counted": "{source} 中没有对应行时，COUNT(*) 也计为 1",
     "outer_rows_lost": "条件 {condition} 排除了在 {source} 中没有对应行的行",
     "rows_without_key_lost": "{table} 中 {column} 没有值的行未包含在内",

@@ -1,7 +1,7 @@
 """A data source: a database with its catalog and indexes."""
 
 import threading
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property, partial
@@ -11,10 +11,9 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from cachetools import LRUCache
-from sqlglot import exp
 
 from agent.core.cancellation import Cancellation
-from agent.errors import AccountCanWrite, ConfigurationError
+from agent.errors import AccountCanWrite, ConfigurationError, StatementError
 from agent.knowledge.draft import draft
 from agent.knowledge.imports import Imported, ImportReport, import_entries
 from agent.knowledge.knowledge import NO_KNOWLEDGE, Knowledge, Problem
@@ -194,7 +193,7 @@ class Source:
 
     def _remarks(self, sql: str) -> tuple[Remark, ...]:
         return self.memoized(
-            ("remarks", sql), lambda: remarks_of(sql, self.catalog, lambda: self.values, partial(_unmatched, self))
+            ("remarks", sql), lambda: remarks_of(sql, self.catalog, lambda: self.values, partial(_has_rows, self))
         )
 
     def table_list(self, max_tokens: int) -> str:
@@ -333,13 +332,12 @@ class _Values:
                 index.close()
 
 
-def _unmatched(source: Source, table: str, column: str, text: str, others: Sequence[str]) -> list[str]:
-    """Return those of the stored values `others` that the engine, with its collation, tells from `text`."""
-    name, full = exp.column(column, quoted=True), source.catalog.full_names[table]
-    differs = exp.NEQ(this=name.copy(), expression=exp.Literal.string(text))
-    query = exp.select(name).distinct().from_(exp.table_(full.name, db=full.schema, quoted=True))
-    result = source.execute(query.where(name.isin(*others), differs).sql(source.catalog.dialect))
-    return [str(row[0]) for row in result["rows"]]
+def _has_rows(source: Source, sql: str) -> bool:
+    """Return whether the probe of a remark has rows; also True if it cannot be run."""
+    try:
+        return bool(source.execute(sql)["rows"])
+    except StatementError:
+        return True
 
 
 def check_knowledge(source: Source) -> list[Problem]:

@@ -68,7 +68,9 @@ class JoinedRows:
         """Whether each source is a table or a subquery, so that its keys can be known."""
         self._subqueries: dict[Path, Scope] = {}
         self._equal: dict[Place, set[Place]] = {}
+        self._computed: dict[Place, list[set[Place]]] = {}
         self._constant: set[Place] = set()
+        self._conditions: list[tuple[exp.Expr, Path]] = []
         self._add(self.scope, ())
 
     def _add(self, scope: Scope, prefix: Path) -> None:
@@ -88,19 +90,22 @@ class JoinedRows:
                 if table:
                     self.sources[path] = table
         for condition in conditions_of(scope):
-            self._add_condition(condition, prefix)
+            self._conditions.append((condition, prefix))
+            if isinstance(condition, exp.EQ):
+                self._add_equation(condition, prefix)
 
-    def _add_condition(self, condition: exp.Expr, prefix: Path) -> None:
-        if not isinstance(condition, exp.EQ):
-            return
+    def _add_equation(self, condition: exp.EQ, prefix: Path) -> None:
         sides = [(self.place(side, prefix), side) for side in (condition.this, condition.expression)]
         places = [place for place, _ in sides if place]
         if len(places) == 2:
             for one, other in (places, places[::-1]):
                 self._equal.setdefault(one, set()).add(other)
         elif places:
-            constant = next(side for place, side in sides if place is None)
-            if not self.paths(constant, prefix):
+            computed = next(side for place, side in sides if place is None)
+            inputs = {self.place(column, prefix) for column in computed.find_all(exp.Column)} - {None}
+            if self.paths(computed, prefix):
+                self._computed.setdefault(places[0], []).append({place for place in inputs if place})
+            else:
                 self._constant.add(places[0])
 
     def place(self, node: exp.Expr, prefix: Path = ()) -> Place | None:
@@ -160,7 +165,12 @@ class JoinedRows:
             pending, seen = [place], {place}
             while pending:
                 one = pending.pop()
-                if one in known or one[0] in done:
+                computed = self._computed.get(one, ())
+                if (
+                    one in known
+                    or one[0] in done
+                    or any(all(each[0] in done for each in inputs) for inputs in computed)
+                ):
                     return True
                 new = self._equal.get(one, set()) - seen
                 seen |= new
@@ -177,22 +187,46 @@ class JoinedRows:
                 return done
             done |= added
 
-    def joined_columns(self, path: Path) -> set[str]:
-        """Return the names of the columns of a source that equal one of another source."""
-        return {
-            name for (own, name), others in self._equal.items() if own == path and any(o != path for o, _ in others)
-        }
-
     def may_repeat(self, path: Path) -> bool:
-        """Return whether a source has a key, or a column that is joined has repeated values, as far as is known."""
+        """Return whether a source is joined by equations only, with columns of which values may occur twice."""
         source = self.sources[path]
+        for condition, prefix in self._conditions:
+            paths = self.paths(condition, prefix)
+            if path in paths and len(paths) > 1 and not isinstance(condition, exp.EQ):
+                return False
         if self._keys[path]:
             return True
         return isinstance(source, Table) and any(
             column.distinct is not None and source.rows is not None and column.distinct < source.rows
             for column in source.columns
-            if column.name.lower() in self.joined_columns(path)
+            if column.name.lower() in self._joined_columns(path)
         )
+
+    def _joined_columns(self, path: Path) -> set[str]:
+        """Return the names of the columns of a source that equal a value of another source."""
+        equal = {
+            name for (own, name), others in self._equal.items() if own == path and any(o != path for o, _ in others)
+        }
+        return equal | {name for own, name in self._computed if own == path}
+
+    def own_rows(self, path: Path) -> exp.Select | None:
+        """Return a query for the rows of a table with the conditions on it alone; None for large tables and others."""
+        table = self.sources[path]
+        if not isinstance(table, Table) or table.rows is None or table.rows >= COUNTED_ROWS:
+            return None
+        alias, rows = path[-1], exp.select("1").limit(1)
+        rows = rows.from_(exp.table_(table.name, db=table.schema, quoted=True, alias=alias))
+        for condition, prefix in self._conditions:
+            names = {column.table for column in condition.find_all(exp.Column)}
+            if (*prefix, alias) == path and names == {alias} and not condition.find(exp.Query):
+                rows = rows.where(condition.copy())
+        return rows
+
+    def repetition(self, path: Path) -> exp.Select | None:
+        """Return a query that has a row if values of the joined columns occur twice; None if it would be expensive."""
+        rows, columns = self.own_rows(path), sorted(self._joined_columns(path))
+        names = [exp.column(name, path[-1]) for name in columns]
+        return rows.group_by(*names).having("COUNT(*) > 1") if rows and names else None
 
     @cached_property
     def _keys(self) -> dict[Path, list[frozenset[str]]]:

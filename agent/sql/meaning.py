@@ -14,7 +14,15 @@ from sqlglot.optimizer.scope import Scope
 from agent.messages import Message
 from agent.schema.catalog import Column, ColumnKey, Table
 from agent.schema.words import words
-from agent.sql.joined_rows import JoinedRows, Path, conditions_of, conjuncts, grouped_expression, is_aggregated
+from agent.sql.joined_rows import (
+    JoinedRows,
+    Path,
+    conditions_of,
+    conjuncts,
+    grouped_expression,
+    is_aggregated,
+    is_unique,
+)
 from agent.sql.names import ColumnReference, ResolvedQuery
 from agent.sql.remark import Remark
 
@@ -73,7 +81,8 @@ def repeated_values(query: _Query) -> Iterator[Remark]:
 
     A value is one for each row of its source. It may also be a value of each row of the first source of FROM, if that
     leads to its source along keys: over plays with the track of each, the length of the track can be added per play.
-    This is not so beside an aggregate over a column of the first source, which has another unit.
+    This is not so for events, such as orders, whose values are amounts of their own, and beside an aggregate over a
+    column of the first source, which has another unit.
     """
     for scope, select in query.selects():
         calls = [call for call in _own_aggregates(select) if isinstance(call, _AGGREGATES)]
@@ -84,19 +93,40 @@ def repeated_values(query: _Query) -> Iterator[Remark]:
         group = select.args.get("group")
         terms = [grouped_expression(term, select) for term in group.expressions] if group else []
         groups = [place for term in terms if (place := rows.place(term))]
-        of_group = rows.determined([], groups)
-        main = rows.determined([rows.first])
-        details = [call for call in calls if rows.determined(rows.paths(call)) == everything and rows.paths(call)]
+        of_group, main = rows.determined([], groups), rows.determined([rows.first])
+        details = [call for call in calls if rows.paths(call) and rows.determined(rows.paths(call)) == everything]
         mixes = any(not isinstance(call, exp.Count) for call in details)
         for call in calls:
-            sources = set() if _is_distinct(call) else rows.paths(call.this) if call.this else set()
+            sources = rows.paths(call.this) if call.this and not _is_harmless_distinct(call, rows) else set()
             if not sources or (sources <= of_group and not isinstance(call, exp.Sum)):
                 continue
             others = everything - rows.determined(sources, groups)
-            is_looked_up = main == everything and sources <= main and not (mixes and call not in details)
+            is_looked_up = main == everything and not (mixes and call not in details)
+            is_looked_up = is_looked_up and not any(_is_event(rows.sources[path], query) for path in sources)
             if others and not is_looked_up and all(map(rows.may_repeat, others)):
                 text = call.sql(dialect=query.dialect)
-                yield _finding("values_repeated", value=text, by=_names(others, rows), source=_names(sources, rows))
+                code = "equal_values_added_once" if _is_distinct(call) else "values_repeated"
+                message = Message(code, value=text, by=_names(others, rows), source=_names(sources, rows))
+                probes = [rows.repetition(path) for path in others]
+                yield Remark(message, "finding", _sql(probes[0] if len(probes) == 1 else None, query))
+
+
+def _is_harmless_distinct(call: exp.Expr, rows: JoinedRows) -> bool:
+    """Return whether repeated rows do not change an aggregate with DISTINCT: a count, or one of unique values."""
+    if not _is_distinct(call):
+        return False
+    found = rows.column(rows.place(call.this.expressions[0]))
+    return isinstance(call, exp.Count) or (found is not None and is_unique(found.table, found.column))
+
+
+def _is_event(source: Table | Scope, query: _Query) -> bool:
+    """Return whether a table has a point in time and refers to another one, as orders do and products do not."""
+    if not isinstance(source, Table) or not source.foreign_keys:
+        return False
+    return any(
+        column.type_class in {"date", "datetime"} or any(map(_TIME.fullmatch, _samples(column, source, query)))
+        for column in source.columns
+    )
 
 
 def counts_of_missing_rows(query: _Query) -> Iterator[Remark]:
@@ -169,8 +199,13 @@ def lost_listed_rows(query: _Query) -> Iterator[Remark]:
                 key = rows.column(one)
                 if not key or not one or not other or other[0] in filtered or not {one[0], other[0]} <= shown:
                     continue
-                if key.column.null_share and rows.determined([one[0]]) == rows.sources.keys():
-                    yield Remark(Message("rows_without_key_lost", table=key.table.key, column=key.column.name), "note")
+                if rows.determined([one[0]]) != rows.sources.keys():
+                    continue
+                listed = rows.own_rows(one[0])
+                is_missing = exp.Is(this=exp.column(one[1], one[0][-1]), expression=exp.Null())
+                if key.column.null_share:
+                    message = Message("rows_without_key_lost", table=key.table.key, column=key.column.name)
+                    yield Remark(message, "note", _sql(listed.where(is_missing) if listed else None, query))
 
 
 def exclusions_with_null(query: _Query) -> Iterator[Remark]:
@@ -559,6 +594,10 @@ def deletion_marks(table: Table, values: Mapping[ColumnKey, Sequence[str]]) -> I
             yield column
         elif is_state and len(stored) > 1 and not stored.isdisjoint(_DELETED):
             yield column
+
+
+def _sql(query: exp.Select | None, own: _Query) -> str:
+    return query.sql(dialect=own.dialect) if query is not None else ""
 
 
 def _finding(code: str, **facts: str) -> Remark:

@@ -22,6 +22,8 @@ class Remark:
 
     text: Message
     effect: Effect = "warning"
+    probe: str = ""
+    """A query that has a row if the remark is true of the data; empty if that is certain or expensive to find out."""
 
     @property
     def is_problem(self) -> bool:

@@ -6,7 +6,7 @@ reject; a warning is a likely mistake, reported to the reviewer of the statement
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Protocol
 
@@ -379,8 +379,8 @@ class ValueLookup(Protocol):
         """Return the values of the column that differ from `literal` in case, blanks and accents at most."""
 
 
-Unmatched = Callable[[str, str, str, Sequence[str]], Sequence[str]]
-"""Function of the key of a table, a column, a text and other values: those of them that do not equal the text."""
+HasRows = Callable[[str], bool]
+"""Function that runs a query and returns whether it has rows."""
 _NEAREST = "; nearest: "
 
 
@@ -400,20 +400,23 @@ def missing_literals(
             yield Remark(Message(code, table=table, value=repr(one_line(literal)), column=column, nearest=nearest))
 
 
-def other_spellings(
-    query: ResolvedQuery, values: Callable[[], ValueLookup], unmatched: Unmatched | None
-) -> Iterator[Remark]:
-    """Report literals compared by `=`, `<>` or IN, of which the column has further spellings that do not match."""
+def other_spellings(query: ResolvedQuery, values: Callable[[], ValueLookup]) -> Iterator[Remark]:
+    """Report literals compared by `=`, `<>` or IN, of which the column has further spellings.
+
+    The engine's collation decides whether these match as well.
+    """
     compared = _compared_texts(query, excluded=True)
     for table, column, literal in compared[:_MAX_LOOKUPS]:
         named = {text for *place, text in compared if place == [table, column]}
         others = [value for value in values().spellings(table, column, literal) if value not in named]
-        if others and unmatched:
-            others = list(unmatched(table, column, literal, others))
         if others:
             shown = ", ".join(map(repr, others[:_MAX_SPELLINGS]))
             text = Message("other_spellings", column=f"{table}.{column}", values=shown, value=repr(literal))
-            yield Remark(text, "finding")
+            full, name = query.catalog.full_names[table], exp.column(column, quoted=True)
+            differs = exp.NEQ(this=name.copy(), expression=exp.Literal.string(literal))
+            probe = exp.select("1").from_(exp.table_(full.name, db=full.schema, quoted=True))
+            probe = probe.where(name.isin(*others), differs).limit(1)
+            yield Remark(text, "finding", probe.sql(dialect=query.dialect))
 
 
 def _compared_texts(query: ResolvedQuery, *, excluded: bool) -> list[tuple[str, str, str]]:
@@ -445,12 +448,12 @@ def remarks_of(
     sql: str,
     catalog: Catalog,
     values: Callable[[], ValueLookup] | None = None,
-    unmatched: Unmatched | None = None,
+    has_rows: HasRows | None = None,
 ) -> tuple[Remark, ...]:
     """Return the remarks about a query, of which rankings end with NULL; none if its names cannot be resolved.
 
     `values` returns the index of stored values; it is called only if the query compares text columns with literals.
-    `unmatched` asks the database for those of several spellings that a literal does not match; without it, all differ.
+    `has_rows` runs the probes of remarks; without it, all are taken for true.
     """
     sql = ending_with_nulls(sql, catalog)
     query = resolved_query(sql, catalog)
@@ -458,7 +461,8 @@ def remarks_of(
         return ()
     text, _ = sanitize(sql, catalog.dialect, catalog.readable)
     remarks = [remark for remark in _remarks(text or sql, query) if not remark.is_problem]
-    return tuple(dict.fromkeys([*remarks, *_about_literals(query, values, unmatched)]))
+    found = dict.fromkeys([*remarks, *_about_literals(query, values)])
+    return tuple(remark for remark in found if not (remark.probe and has_rows) or has_rows(remark.probe))
 
 
 def warnings_of(sql: str, catalog: Catalog, values: Callable[[], ValueLookup] | None = None) -> tuple[str, ...]:
@@ -485,13 +489,11 @@ def _remarks(sql: str, query: ResolvedQuery) -> tuple[Remark, ...]:
     return _statement_remarks.value(sql, query.catalog, check)
 
 
-def _about_literals(
-    query: ResolvedQuery, values: Callable[[], ValueLookup] | None, unmatched: Unmatched | None
-) -> list[Remark]:
+def _about_literals(query: ResolvedQuery, values: Callable[[], ValueLookup] | None) -> list[Remark]:
     if values is None:
         return []
     try:
-        return [*missing_literals(query, values), *other_spellings(query, values, unmatched)]
+        return [*missing_literals(query, values), *other_spellings(query, values)]
     except Exception:
         # Reading the index may require a database that is currently unavailable.
         _log.exception("the literals of a statement could not be looked up")

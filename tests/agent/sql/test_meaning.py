@@ -1,5 +1,6 @@
 """Checks of meaning, measured on statements over six schemas and four engines that were written without them."""
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,6 +14,8 @@ from agent.settings import SourceSettings
 from agent.sources.source import Source, open_source
 from agent.types import Limits
 from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL
+from tests.benchmarks.spider import DEV
+from tests.cases import all_cases
 from tests.fixtures import Pair, read_pairs
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "meaning"
@@ -82,3 +85,44 @@ def test_hardly_any_right_statement_is_doubted(sources: dict[str, Source]) -> No
 def test_all_statements_run(sources: dict[str, Source]) -> None:
     for name, pair in PAIRS:
         sources[name].execute(pair.sql)
+
+
+@all_cases("pair", read_pairs("checks/meaning.sql"))
+def test_the_meaning_of_a_statement(sources: dict[str, Source], pair: Pair) -> None:
+    name, code = pair.expected.split()
+    sources[name].execute(pair.sql)
+    told = {one.code for texts in sources[name].findings_about(pair.sql) for one in texts}
+    assert told == (set() if code == "fine" else {code})
+
+
+def test_spellings_are_compared_by_the_collation_of_the_column(tmp_path: Path) -> None:
+    script = (
+        "CREATE TABLE sale (city TEXT COLLATE NOCASE, town TEXT);\n"
+        "INSERT INTO sale VALUES ('Paris', 'Lyon'), ('paris', 'lyon')"
+    )
+    url = _create("sqlite", "sales", script, tmp_path)
+    source = open_source(SourceSettings(url=SecretStr(url)), Limits(timeout_s=20, row_limit=100))
+    source.complete_values()
+    assert source.findings_about("SELECT COUNT(*) FROM sale WHERE city = 'Paris'") == ((), ())
+    assert source.findings_about("SELECT COUNT(*) FROM sale WHERE town = 'Lyon'")[0]
+    source.close()
+
+
+@pytest.mark.benchdata
+@pytest.mark.heavy
+@pytest.mark.skipif(not DEV.is_dir(), reason="shared/benchmarks is not beside the project")
+def test_references_of_spider_have_findings_only_where_numbers_are_stored_as_text() -> None:
+    opened: dict[str, Source] = {}
+    codes = []
+    for line in (DEV / "questions.jsonl").read_text(encoding="utf-8").splitlines():
+        question = json.loads(line)
+        name = question["db_id"]
+        if name not in opened:
+            url = f"sqlite:///{DEV / 'databases' / name}.sqlite"
+            opened[name] = open_source(SourceSettings(url=SecretStr(url)), Limits(timeout_s=20, row_limit=100))
+            opened[name].complete_values()
+        findings, notes = opened[name].findings_about(question["sql"].strip().rstrip(";"))
+        codes += [one.code for one in (*findings, *notes)]
+    for source in opened.values():
+        source.close()
+    assert codes == ["numbers_compared_as_text"] * 18
