@@ -12,7 +12,7 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 from agent.messages import Message
-from agent.schema.catalog import Column, ColumnKey, Table
+from agent.schema.catalog import Catalog, Column, ColumnKey, Table
 from agent.schema.words import words
 from agent.sql.joined_rows import (
     JoinedRows,
@@ -124,7 +124,7 @@ def _is_event(source: Table | Scope, query: _Query) -> bool:
     if not isinstance(source, Table) or not source.foreign_keys:
         return False
     return any(
-        column.type_class in {"date", "datetime"} or any(map(_TIME.fullmatch, _samples(column, source, query)))
+        column.type_class in {"date", "datetime"} or any(map(_TIME.fullmatch, _samples(column, source, query.catalog)))
         for column in source.columns
     )
 
@@ -292,7 +292,11 @@ def cut_last_days(query: _Query) -> Iterator[Remark]:
         elif isinstance(node, exp.In) and len(node.expressions) == 1:
             bound = node.expressions[0]
         day = _day_of(bound)
-        if day and has_times(found.column, found.table, query) and not (low and low[8:] == day[8:] and low != day):
+        if (
+            day
+            and has_times(found.column, found.table, query.catalog)
+            and not (low and low[8:] == day[8:] and low != day)
+        ):
             yield _finding("last_day_cut", column=str(found), day=day)
 
 
@@ -310,30 +314,25 @@ def _day_of(node: exp.Expr | None) -> str | None:
     return plain if _DAY.fullmatch(plain) else None
 
 
-def has_times(column: Column, table: Table, query: _Query) -> bool:
+def has_times(column: Column, table: Table, catalog: Catalog) -> bool:
     """Return whether a column holds points in time with a time of day, as its type and sampled values tell."""
-    values = _samples(column, table, query)
-    if column.type_class == "datetime":
-        return not values or any(_TIME.fullmatch(value) and not _MIDNIGHT.search(value) for value in values)
-    is_text = column.type_class in {"text", "date"} and query.dialect in {
-        "sqlite",
-        "mysql",
-        "duckdb",
-        "clickhouse",
-        "postgres",
-    }
-    return is_text and any(_TIME.fullmatch(value) and not _MIDNIGHT.search(value) for value in values)
+    values = _samples(column, table, catalog)
+    if column.type_class == "datetime" and not values:
+        return True
+    return column.type_class in {"datetime", "date", "text"} and any(
+        _TIME.fullmatch(value) and not _MIDNIGHT.search(value) for value in values
+    )
 
 
-def _samples(column: Column, table: Table, query: _Query) -> tuple[str, ...]:
+def _samples(column: Column, table: Table, catalog: Catalog) -> tuple[str, ...]:
     ends = tuple(filter(None, (column.minimum, column.maximum)))
-    return (*query.catalog.values.get((table.key, column.name), ()), *column.examples, *ends)
+    return (*catalog.values.get((table.key, column.name), ()), *column.examples, *ends)
 
 
 def orders_of_text(query: _Query) -> Iterator[Remark]:
     """Report texts that are compared or sorted as texts, though they are numbers or dates in an order of their own."""
     for node, found in _ordered(query):
-        column, values = found.column, [value.strip() for value in _samples(found.column, found.table, query)]
+        column, values = found.column, [value.strip() for value in _samples(found.column, found.table, query.catalog)]
         if column.type_class != "text" or not values:
             continue
         if 2 * sum(bool(_NUMBER.fullmatch(value)) for value in values) > len(values):
@@ -371,7 +370,7 @@ def other_forms_of_dates(query: _Query) -> Iterator[Remark]:
     for node, found in _compared(query):
         literals = [each.name for each in node.find_all(exp.Literal) if each.is_string]
         dates = [text for text in literals if _ISO.fullmatch(text) or _OTHER_DATE.fullmatch(text)]
-        values = _samples(found.column, found.table, query)
+        values = _samples(found.column, found.table, query.catalog)
         if not dates or not values:
             continue
         if _holds_epochs(found.column, values) and not node.find(exp.UnixToTime):
@@ -395,7 +394,7 @@ def dates_of_numbers(query: _Query) -> Iterator[Remark]:
             modifiers = {literal.name.lower() for literal in call.find_all(exp.Literal)}
             for column in call.find_all(exp.Column) if is_date and not modifiers & {"unixepoch", "auto"} else ():
                 found = query.column_of(column, scope)
-                values = _samples(found.column, found.table, query) if found else ()
+                values = _samples(found.column, found.table, query.catalog) if found else ()
                 if found and column.parent_select is scope.expression and _holds_epochs(found.column, values):
                     yield _finding("date_of_number", column=str(found), value=values[0])
 

@@ -12,6 +12,7 @@ from sqlglot import exp
 from agent.grounding.facts import readable
 from agent.schema.catalog import Catalog, Table
 from agent.sql.guard import shared_trees
+from agent.sql.meaning import has_times as holds_times
 from agent.types import QueryCondition, QuerySummary
 
 EMPTY_SUMMARY = QuerySummary(
@@ -229,15 +230,30 @@ class QueryReader:
             if not values:
                 return None
             node, operator = next(node.find_all(exp.Column)), "during"
+        has_times = self._has_times(node.unnest(), select)
         while isinstance(node, _WRAPPERS):
             node = node.this
         name = self.name(node, select)
         if name is None:
             return None
+        if has_times and operator in {"between", "≤", "="} and _is_date(values[-1]):
+            # All of the last day but its first moment is left out.
+            values = [*values[:-1], f"{values[-1][:10]}, 00:00"]
         if operator == "between" and all(_is_date(value) for value in values):
             operator = "during"
         values = [value[:10] if _is_date(value) else value for value in values]
         return QueryCondition(column=name, operator=operator, values=values)
+
+    def _has_times(self, node: exp.Expr, select: exp.Select) -> bool:
+        """Return whether `node` is a column of points in time with a time of day."""
+        origin = self.origin(node, select) if isinstance(node, exp.Column) else None
+        keys = self.catalog.keys_named(origin.table) if origin else ()
+        return any(
+            holds_times(column, self.catalog.tables[key], self.catalog)
+            for key in keys
+            for column in self.catalog.tables[key].columns
+            if origin and column.name.lower() == origin.column.lower()
+        )
 
     def is_secret(self, node: exp.Expr) -> bool:
         """Return whether `node` contains a column that has the name of a secret one."""

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.answers.filters import condition_words
-from agent.schema.catalog import Column
+from agent.schema.catalog import Catalog, Column, Table
 from agent.sql.engines import ENGINES
 from agent.sql.summary import summarize_query
 from tests.agent.sql.catalogs import catalog
@@ -54,6 +54,22 @@ def test_negations_have_words_on_every_dialect() -> None:
 def test_a_flag_is_told_as_yes_or_no() -> None:
     assert _words("active", "sqlite")[0] == ["active = yes"]
     assert _words("NOT active", "sqlite")[0] == ["active = no"]
+
+
+def test_a_period_that_ends_with_the_first_moment_of_a_day_is_not_told_as_whole() -> None:
+    for kind, words in (
+        ("TIMESTAMP", "created = 2026-04-01 – 2026-04-30, 00:00"),
+        ("DATE", "created = April 2026"),
+    ):
+        table = Table("visits", (Column("created", kind),))
+        known = Catalog("sqlite", {"visits": table})
+        for condition in (
+            "created BETWEEN '2026-04-01' AND '2026-04-30'",
+            "created < '2026-05-01' AND created >= '2026-04-01'",
+        ):
+            summary = summarize_query(f"SELECT 1 FROM visits WHERE {condition}", known)
+            told = condition_words(summary["conditions"], "en")
+            assert told == ([words] if condition.startswith("created BETWEEN") else ["created = April 2026"])
 
 
 def _words(condition: str, dialect: str) -> tuple[list[str], bool]:
