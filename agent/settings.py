@@ -601,6 +601,7 @@ class Settings(ServiceSettings):
     worker_memory_mb: int = Field(
         1024, ge=128, description="Memory limit of a statement on a SQLite or DuckDB file in megabytes."
     )
+    max_workbook_s: int = Field(60, ge=1, description="Limit of the CPU time for reading a workbook, in seconds.")
     max_steps: int = Field(8, ge=1, le=8, description="Maximum number of tool calls of the analyst per question.")
     tool_timeout_s: float = Field(30, gt=0, allow_inf_nan=False, description="Time limit of a tool call in seconds.")
     data_dir: Path = Field(

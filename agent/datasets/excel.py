@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import zipfile
@@ -102,6 +103,7 @@ def read_sheets(path: Path, sheets: Sequence[str] | None, folder: Path, loading:
             "sheets": sheets,
             "folder": str(folder),
             "memory_mb": limits.memory_mb + _BASE_ADDRESS_SPACE_MB,
+            "cpu_s": limits.cpu_s,
             "max_rows": limits.max_rows,
             "max_columns": limits.max_columns,
         },
@@ -149,6 +151,8 @@ def _run_reader(request: dict[str, Any], loading: Loading) -> dict[str, Any]:
         finally:
             reader.kill()
     loading.cancellation.check()
+    if reader.returncode == -getattr(signal, "SIGXCPU", 0):
+        return {"error": "seconds", "facts": []}
     if reader.returncode < 0 or b"MemoryError" in errors:
         return {"error": "memory", "facts": []}
     if reader.returncode:
@@ -187,5 +191,10 @@ def _failure(answer: dict[str, Any], loading: Loading, book: Path) -> Datasphinx
         return loading.unreadable(Message("workbook_reader_crashed"))
     if kind == "unreadable":
         return loading.unreadable(facts[0], book)
-    limits: dict[str, LimitName] = {"rows": "rows", "columns": "columns", "memory": "megabytes in memory"}
+    limits: dict[str, LimitName] = {
+        "rows": "rows",
+        "columns": "columns",
+        "memory": "megabytes in memory",
+        "seconds": "seconds",
+    }
     return loading.too_large(limits[kind])

@@ -1,7 +1,7 @@
-"""Read sheets of a workbook in a separate process with a memory limit.
+"""Read sheets of a workbook in a separate process with limits of memory and CPU time.
 
 A workbook of a few kilobytes may have a cell in the last row and column, and the reader then allocates memory for all
-cells between. The limit ends only this process. `agent.datasets.excel` starts it as
+cells between. The limits end only this process. `agent.datasets.excel` starts it as
 `python -m agent.datasets.excel_process REQUEST`; it writes the cells as CSV and prints its result as one line of JSON.
 """
 
@@ -37,7 +37,8 @@ class SheetError(Exception):
 def main() -> None:
     """Read the sheet described by the JSON in the only argument."""
     request = json.loads(sys.argv[1])
-    _limit_memory(request["memory_mb"])
+    _limit("RLIMIT_AS", request["memory_mb"] << 20)
+    _limit("RLIMIT_CPU", request["cpu_s"])
     try:
         answer = read(request)
         _add_marks(Path(request["path"]), answer["read"])
@@ -52,12 +53,14 @@ def main() -> None:
     sys.stdout.write(json.dumps(answer))
 
 
-def _limit_memory(megabytes: int) -> None:
-    with suppress(ImportError, ValueError, OSError):
+def _limit(name: str, value: int) -> None:
+    """Limit a resource of this process, if the system can. Beyond its CPU time the process ends with SIGXCPU."""
+    with suppress(ImportError, AttributeError, ValueError, OSError):
         import resource
 
-        _, hard = resource.getrlimit(resource.RLIMIT_AS)
-        resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, hard))
+        limit = getattr(resource, name)
+        _, hard = resource.getrlimit(limit)
+        resource.setrlimit(limit, (value, hard))
 
 
 def read(request: dict[str, Any]) -> dict[str, Any]:

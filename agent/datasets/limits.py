@@ -19,13 +19,14 @@ LoadProgress = Callable[[str, float], None]
 READER_SHARE = 0.2
 """Share of the stage `read` after which a workbook's cells are written as text."""
 
-LimitName = Literal["bytes", "rows", "columns", "megabytes in memory"]
+LimitName = Literal["bytes", "rows", "columns", "megabytes in memory", "seconds"]
 
 _SETTINGS: dict[LimitName, tuple[str, str, str]] = {
     "bytes": ("max_bytes", "MAX_FILE_BYTES", "unit_bytes"),
     "rows": ("max_rows", "MAX_DATASET_ROWS", "unit_rows"),
     "columns": ("max_columns", "MAX_DATASET_COLUMNS", "unit_columns"),
     "megabytes in memory": ("memory_mb", "WORKER_MEMORY_MB", "unit_memory"),
+    "seconds": ("cpu_s", "MAX_WORKBOOK_S", "unit_cpu_seconds"),
 }
 
 _READ_WHOLE = (".xls", ".xlsb", ".ods")
@@ -34,13 +35,14 @@ _READ_WHOLE = (".xls", ".xlsb", ".ods")
 
 @dataclass(frozen=True)
 class LoadLimits:
-    """Limits on file size and unpacked size in bytes, rows, columns, and memory in megabytes while loading."""
+    """Limits on bytes, unpacked bytes, rows and columns of a file, and on memory and CPU time while it is loaded."""
 
     max_bytes: int = 2_000_000_000
     max_unpacked_bytes: int = 2_000_000_000
     max_rows: int = 50_000_000
     max_columns: int = 2000
     memory_mb: int = 1024
+    cpu_s: int = 60
 
     def too_large(self, file: str, limit: LimitName) -> FileTooLarge:
         """Return the error for a file that exceeds `limit`; it names the setting to change."""
@@ -58,6 +60,7 @@ class LoadLimits:
             settings.max_dataset_rows,
             settings.max_dataset_columns,
             settings.worker_memory_mb,
+            settings.max_workbook_s,
         )
 
 

@@ -564,6 +564,7 @@ TEXTS = {
     "unit_rows": "Zeilen",
     "unit_columns": "Spalten",
     "unit_memory": "Megabyte im Speicher",
+    "unit_cpu_seconds": "Sekunden Rechenzeit beim Lesen",
     "convert_workbook": " Arbeitsmappen dieses Formats werden im Ganzen gelesen: Als .xlsx oder .csv gespeichert lassen sich größere laden.",
     # Reasons: files
     "files": "Dateien",

@@ -198,6 +198,16 @@ def test_limits_hold(limits, name, content, what, tmp_path) -> None:
     assert not any((tmp_path / "data" / "work").iterdir())
 
 
+@pytest.mark.heavy
+def test_a_workbook_that_takes_long_to_read_is_refused_after_its_cpu_time(tmp_path) -> None:
+    registry = Registry(tmp_path, LoadLimits(cpu_s=1))
+    content = workbook(rows(*([f"text {at}" for at in range(200)] for _ in range(4000))))
+    with pytest.raises(FileTooLarge) as raised:
+        registry.create(registry.add_stream(io.BytesIO(content), "long.xlsx"))
+
+    assert (raised.value.what, raised.value.setting) == ("seconds of CPU time to read", "DATASPHINX_MAX_WORKBOOK_S")
+
+
 @all_cases("name, content", [("a.xls", xls()), ("a.xlsb", xlsb([["a"], ["x"]])), ("A.ODS", ods(table([["a"], ["x"]])))])
 def test_a_format_that_is_read_whole_may_be_converted_to_load_more(name, content) -> None:
     with TemporaryDirectory() as folder:

@@ -86,7 +86,7 @@ def test_a_worker_serves_one_file_after_another(workers: Workers, sqlite: Databa
 
 def test_a_file_that_is_gone(workers: Workers, sqlite: DatabaseFile) -> None:
     Path(sqlite.path).unlink()
-    with pytest.raises(SourceUnreachable, match="unable to open"):
+    with pytest.raises(SourceUnreachable, match="does not exist"):
         workers.run(sqlite, "SELECT 1", (), Limits(5, 10))
 
 
