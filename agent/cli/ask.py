@@ -329,6 +329,8 @@ def ask(
         list[str] | None,
         typer.Option("--type", metavar="COLUMN=TYPE", help=f"Type of a column: {', '.join(COLUMN_KINDS)}."),
     ] = None,
+    encoding: Annotated[str | None, typer.Option(help="Encoding of a text file, such as cp1252.")] = None,
+    delimiter: Annotated[str | None, typer.Option(help="Character between the cells of a text file.")] = None,
     fill_down: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN", help="Column whose empty cells take the value above.")
     ] = None,
@@ -402,6 +404,8 @@ def ask(
             "header_rows": header_rows,
             "tables": table or None,
             "types": dict(_pair(text, "--type") for text in column_type) if column_type else None,
+            "encoding": encoding,
+            "delimiter": delimiter,
             "fill_down": fill_down or None,
             "drop_totals": drop_totals,
             "sections": sections,

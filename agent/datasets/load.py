@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agent.datasets.dataset import Dataset, Report, SourceType, Warning
+from agent.datasets.encoding import is_text
 from agent.datasets.excel import read_sheets
 from agent.datasets.header import Header, find_header
 from agent.datasets.limits import Loading
@@ -45,6 +46,7 @@ _VERSION = 6
 """Increase when the same file would load into a different table."""
 _DIGITS = 16
 _SHOWN_SHEETS = 12
+_SHOWN_TEXT = 60
 _DISK_RATIO = 4
 """Allowed disk space per byte of the file, in addition to its unpacked size: cells, table, and spilled data."""
 
@@ -81,8 +83,7 @@ def _content(head: bytes) -> str:
     for magic, code in ((_ZIP, "content_zip"), (_OLE, "content_ole"), (_PARQUET, "content_parquet")):
         if head.startswith(magic):
             return code
-    # UTF-16 has zeros in every second byte at most; text of no encoding has two in a row.
-    return "content_text" if b"\0\0" not in head else "content_binary"
+    return "content_text" if is_text(head) else "content_binary"
 
 
 def _is_encrypted(path: Path) -> bool:
@@ -137,11 +138,13 @@ def load(job: Job, options: LoadOptions = DETECT) -> Dataset:
     kind = source_type_of(path, name)
     if kind == "excel":
         sheets = options.sheets or (options.sheet and (options.sheet,))
-        return _load_cells(job, kind, read_sheets(path, sheets, job.folder, job.loading), options)
+        _refuse(options, ("encoding", "delimiter"), "option_needs_text")
+        return _load_cells(job, kind, read_sheets(path, sheets, job.folder, job.loading), options, [])
     if options.sheet or options.sheets:
         raise LoadOptionInvalid("sheet" if options.sheet else "sheets", Message("option_needs_workbook"))
     if kind == "csv":
-        return _load_cells(job, kind, [detect_text_file(path, name)], options)
+        text, warnings = detect_text_file(path, name, job.folder, options)
+        return _load_cells(job, kind, [text], options, warnings)
     return _load_typed(job, kind, options)
 
 
@@ -163,16 +166,35 @@ class _Located:
         return self.head.ends[last], self.head.numbers[last] + 1
 
     @property
+    def header_texts(self) -> list[tuple[str, ...]]:
+        """The texts of the header rows."""
+        rows = self.head.rows[self.header.first : self.header.first + self.header.rows]
+        return [tuple(cell.text for cell in row) for row in rows]
+
+    def rows_above(self) -> Warning | None:
+        """Return the warning about the rows above the header."""
+        texts = [" ".join(cell.text.strip() for cell in row).strip() for row in self.head.rows[: self.header.first]]
+        texts = list(filter(None, texts))
+        return Warning("rows_above", "", {"count": len(texts), "example": texts[0][:_SHOWN_TEXT]}) if texts else None
+
+    @property
     def row(self) -> int:
         """Row of the header on the sheet, from 1; 0 without a header."""
         return self.cell_file.first_row + self.head.numbers[self.header.first] + 1 if self.header.rows else 0
 
 
-def _load_cells(job: Job, kind: SourceType, files: list[CellFile], options: LoadOptions) -> Dataset:
+def _refuse(options: LoadOptions, names: Sequence[str], code: str) -> None:
+    for name in names:
+        if getattr(options, name) is not None:
+            raise LoadOptionInvalid(name, Message(code))
+
+
+def _load_cells(
+    job: Job, kind: SourceType, files: list[CellFile], options: LoadOptions, warnings: list[Warning]
+) -> Dataset:
     is_union = bool(options.sheets)
     found = find_tables(files[0].blocks) if not is_union and options.header_row is None else []
     chosen = _choose(found, options)
-    warnings: list[Warning] = []
     titles = tuple(f"{number} ({table.label})" for number, table in enumerate(found, 1)) if len(found) > 1 else ()
     if chosen:
         labels = [found[at].title or str(at + 1) for at in chosen]
@@ -205,6 +227,7 @@ def _load_cells(job: Job, kind: SourceType, files: list[CellFile], options: Load
     if not first.header.rows:
         warnings.append(Warning("no_header"))
     warnings += [*_renamed(job.upload, kind), *_other_sheets(parts)]
+    warnings += [warning for part in parts if (warning := part.rows_above())]
     for code in ("hidden_rows", "errors", "formulas"):
         if count := sum(getattr(cell_file, code) for cell_file in {part.cell_file.whole for part in parts}):
             warnings.append(Warning(code, "", {"count": count}))
@@ -214,9 +237,9 @@ def _load_cells(job: Job, kind: SourceType, files: list[CellFile], options: Load
         characters, row = part.end
         replaced, has_blank_lines = write_rest(part.cell_file, characters, rest, job.loading)
         if replaced:
-            facts = {"count": replaced, "encoding": part.cell_file.encoding}
+            facts = {"count": replaced, "encoding": part.cell_file.whole.encoding}
             warnings.append(Warning("replaced_characters", "", facts))
-        sources.append(Part(rest, part.cell_file, part.header, row, part.label, has_blank_lines))
+        sources.append(Part(rest, part.cell_file, part.header, row, part.label, has_blank_lines, part.header_texts))
     layout = Layout.of(sources, "sheet" if is_union else "table" if len(parts) > 1 else "")
     report = replace(report, warnings=tuple(warnings))
     with _workspace(job) as work:
@@ -290,9 +313,8 @@ def _listed(names: Sequence[str]) -> str:
 
 def _load_typed(job: Job, kind: SourceType, options: LoadOptions) -> Dataset:
     upload = job.upload
-    for name in ("header_row", "header_rows", "tables", "types", "fill_down", "sections"):
-        if getattr(options, name) is not None:
-            raise LoadOptionInvalid(name, Message("option_needs_cells"))
+    _refuse(options, ("header_row", "header_rows", "tables", "types", "fill_down", "sections"), "option_needs_cells")
+    _refuse(options, ("encoding", "delimiter"), "option_needs_text")
     dataset_id = _dataset_id(upload.file_id, kind, None, None, options)
     if stored := job.find_dataset(dataset_id):
         return stored

@@ -9,15 +9,14 @@ from agent.messages import Language, render
 _MAX_NOTES = 5
 _MAX_COLUMNS = 4
 _IMPORTANCE = (
-    "currencies", "percent_mixed",
-    "totals_dropped", "totals", "beside_totals", "sections", "other_tables", "mixed", "not_dates",
-    "units", "misfits", "spellings", "marks_ambiguous", "date_ambiguous", "no_header", "unlike_sheets", "zones_mixed",
-    "split_rows", "unpivoted", "unpivoted_blanks", "replaced_characters", "tables_unknown",
-    "formulas", "renamed_type", "errors", "hidden_rows",
-    "long_rows", "other_sheets", "blanks_below", "zones", "marks_mixed", "scaled", "footnotes", "merged_cells",
-    "header_repeated",
-    "notes_below", "codes", "date_serials", "months", "currency", "percent", "marks", "date_style", "period_columns",
-    "text_converted", "merged_header", "renamed", "unnamed", "no_values",
+    "currencies", "percent_mixed", "totals_dropped", "totals", "beside_totals", "sections", "other_tables", "mixed", "not_dates",
+    "units", "misfits", "spellings", "marks_ambiguous", "date_ambiguous", "no_header", "unlike_sheets",
+    "zones_mixed", "split_rows", "unpivoted", "unpivoted_blanks", "replaced_characters", "encoding_guessed",
+    "stray_quotes", "tables_unknown",
+    "formulas", "renamed_type", "errors", "hidden_rows", "long_rows", "rows_above", "other_sheets",
+    "blanks_below", "zones", "marks_mixed", "scaled", "footnotes", "merged_cells", "header_repeated",
+    "notes_below", "codes", "date_serials", "months", "currency", "percent", "marks", "date_style",
+    "period_columns", "text_converted", "merged_header", "renamed", "unnamed", "no_values",
 )  # fmt: skip
 """Codes of warnings, those that can change an answer first."""
 
@@ -57,6 +56,7 @@ def option_for(warning: Warning) -> dict[str, Any] | None:
         "totals": {"drop_totals": True},
         "beside_totals": {"drop_totals": False},
         "sections": {"sections": False},
+        "encoding_guessed": {"encoding": "cp1250" if warning.facts.get("encoding") == "cp1252" else "cp1252"},
         "notes_below": {"sections": False},
         "other_tables": {"tables": [2]},
         "mixed": {"types": {column: "date" if warning.facts.get("type") in ("DATE", "TIMESTAMP") else "number"}},
@@ -80,6 +80,7 @@ def option_for(warning: Warning) -> dict[str, Any] | None:
         "zones": {"types": {column: "text"}},
         "zones_mixed": {"types": {column: "timestamp+02:00"}},
         "no_header": {"header_row": 1},
+        "rows_above": {"header_row": 1},
         "merged_header": {"header_rows": 1},
         "other_sheets": {"sheets": ["*"]} if warning.facts.get("alike") else {"sheet": warning.facts.get("next")},
         "unlike_sheets": {"sheet": str(warning.facts.get("sheets", "")).split(", ")[0]},

@@ -2,8 +2,9 @@
 
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
+from agent.datasets.encoding import check_encoding
 from agent.datasets.kinds import COLUMN_KINDS
 
 _MAX_COLUMNS = 2000
@@ -66,6 +67,12 @@ class LoadOptions(BaseModel):
         None,
         description="Whether rows with only a label above a group of rows become the values of a new column `section`, "
         "and notes below the table are left out; default: true.",
+    )
+    encoding: Annotated[_Name, AfterValidator(check_encoding)] | None = Field(
+        None, description="Encoding of a text file, such as cp1252 or shift_jis; default: detected."
+    )
+    delimiter: Annotated[str, StringConstraints(pattern=r"^[^\w\s\"'\\]$|^[\t ]$")] | None = Field(
+        None, description="Character between the cells of a text file; default: detected."
     )
     unpivot: Unpivot | None = Field(None, description="Columns to turn into rows, such as one column per month.")
     split: Annotated[dict[_Name, Annotated[str, Field(max_length=10)]], Field(max_length=20)] | None = Field(

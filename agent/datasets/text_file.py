@@ -1,97 +1,27 @@
 """Read the first rows of a text file with cells, and convert the rest to UTF-8 for DuckDB."""
 
-import codecs
 import csv
 import io
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from agent.datasets.blocks import Block, BlockScanner, Region
+from agent.datasets.dataset import Warning
+from agent.datasets.dialect import Dialect, detect_dialect, has_stray_quotes, read_tolerantly, usual_width
+from agent.datasets.encoding import encoding_of
 from agent.datasets.limits import READER_SHARE, Loading
-from agent.errors import DriverMissing, FileUnreadable
+from agent.datasets.options import LoadOptions
+from agent.errors import FileUnreadable
 from agent.messages import Message
-
-_BOMS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
-_EIGHT_BIT = ("gb18030", "cp1251", "cp1252", "latin_1")
-_SAMPLE = 1 << 16
-
 
 _HEAD_CHARS = 1 << 20
 _HEAD_ROWS = 200
-_DELIMITERS = ",;\t|"
 _CHUNK = 1 << 22
 _MAX_SCANNED_BYTES = 10_000_000
 """Larger text files are taken as one table."""
-
-
-def encoding_of(path: Path) -> str:
-    """Return Python's name for the encoding of the text at `path`.
-
-    Checked in this order: the byte order mark, zeros in every second byte, valid UTF-8, the letter frequencies of
-    eight-bit encodings. The fallback is latin-1, which decodes any bytes.
-
-    Raises:
-        DriverMissing: charset-normalizer is needed but not installed.
-    """
-    with path.open("rb") as file:
-        head = file.read(_SAMPLE)
-    for bom, encoding in _BOMS:
-        if head.startswith(bom):
-            return encoding
-    if b"\0" in head:
-        return "utf-16-le" if head[1::2].count(0) >= head[::2].count(0) else "utf-16-be"
-    if _decodes(path, "utf-8"):
-        return "utf-8"
-    guess = _guess_eight_bit(path)
-    return guess if _decodes(path, guess) else "latin-1"
-
-
-def _guess_eight_bit(path: Path) -> str:
-    """Return the likeliest eight-bit encoding of the first lines that are not plain ASCII."""
-    try:
-        from charset_normalizer import from_bytes
-    except ImportError:
-        raise DriverMissing("charset-normalizer", "analyst") from None
-    non_ascii = bytearray()
-    with path.open("rb") as file:
-        while len(non_ascii) < _SAMPLE and (lines := file.readlines(_CHUNK)):
-            non_ascii += b"".join(line for line in lines if not line.isascii())
-    sample = bytes(non_ascii[: _SAMPLE * 4])
-    best = from_bytes(sample, cp_isolation=list(_EIGHT_BIT)).best()
-    if best and best.encoding == "gb18030" and not _is_common_chinese(sample):
-        best = from_bytes(sample, cp_isolation=list(_EIGHT_BIT[1:])).best()
-    return best.encoding if best else "latin-1"
-
-
-def _is_common_chinese(sample: bytes) -> bool:
-    """Return whether most characters are punctuation or common; their first GB 2312 bytes are below D8.
-
-    Pairs of lower-case Cyrillic letters decode to rare characters.
-    """
-    codes = [char.encode("gb18030") for char in sample.decode("gb18030", "ignore") if not char.isascii()]
-    return 2 * sum(len(code) == 2 and code[0] < 0xD8 for code in codes) > len(codes)
-
-
-def _decodes(path: Path, encoding: str) -> bool:
-    decoder = codecs.getincrementaldecoder(encoding)()
-    with path.open("rb") as file:
-        try:
-            while chunk := file.read(_CHUNK):
-                decoder.decode(chunk)
-            decoder.decode(b"", final=True)
-        except UnicodeDecodeError:
-            return False
-    return True
 
 
 Merged = tuple[int, int, int, int]
@@ -153,24 +83,57 @@ class Head:
         return max((len(row) for row in self.rows), default=0)
 
 
-def detect_text_file(path: Path, name: str) -> CellFile:
-    """Return the text file at `path` with its encoding and delimiter.
+def detect_text_file(path: Path, name: str, folder: Path, options: LoadOptions) -> tuple[CellFile, list[Warning]]:
+    """Return the text file at `path` with its encoding and delimiter, and warnings about what was guessed.
+
+    A file with other quotation marks than doubled double ones is written anew into `folder`.
 
     Raises:
-        FileUnreadable: The file is not text in a supported encoding.
-        DriverMissing: charset-normalizer is needed but not installed.
+        FileUnreadable: The file is not text.
     """
-    encoding = encoding_of(path)
-    delimiter = _delimiter(_lines(path, encoding, name))
-    blocks = _blocks(path, encoding, delimiter) if path.stat().st_size <= _MAX_SCANNED_BYTES else ()
-    return CellFile(path, encoding, delimiter, blocks=blocks)
-
-
-def _blocks(path: Path, encoding: str, delimiter: str) -> tuple[Block, ...]:
-    scanner = BlockScanner(1)
+    encoding, is_guessed = (options.encoding, False) if options.encoding else encoding_of(path)
+    lines = _lines(path, encoding, name)
+    dialect = detect_dialect(lines, options.delimiter)
+    warnings = [Warning("encoding_guessed", "", {"encoding": encoding})] if is_guessed else []
+    found = CellFile(path, encoding, dialect.delimiter)
+    width = usual_width(lines, dialect)
     with path.open(encoding=encoding, errors="replace", newline="") as file:
+        is_stray = dialect.is_standard and has_stray_quotes(file, dialect, width)
+    if is_stray or not dialect.is_standard:
+        target = folder / "text.csv"
+        stray = _write_standard(found, dialect, width, target)
+        if stray:
+            warnings.append(Warning("stray_quotes", "", {"count": stray}))
+        found = replace(found, path=target, encoding="utf-8", delimiter=",", cropped_from=found)
+    if found.path.stat().st_size <= _MAX_SCANNED_BYTES:
+        blocks = _blocks(found)
+        whole = found.cropped_from and replace(found.cropped_from, blocks=blocks)
+        found = replace(found, blocks=blocks, cropped_from=whole)
+    return found, warnings
+
+
+def _write_standard(cell_file: CellFile, dialect: Dialect, width: int, target: Path) -> int:
+    """Write the rows of a file with commas and doubled quotes; return the number of rows with stray quotes."""
+    stray = 0
+    with (
+        cell_file.path.open(encoding=cell_file.encoding, errors="replace", newline="") as source,
+        target.open("w", encoding="utf-8", newline="") as file,
+    ):
+        writer = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
+        if not dialect.is_standard:
+            writer.writerows(csv.reader(source, **dialect.arguments))
+            return 0
+        for row, is_odd in read_tolerantly(source, dialect, width):
+            writer.writerow(row)
+            stray += is_odd
+    return stray
+
+
+def _blocks(cell_file: CellFile) -> tuple[Block, ...]:
+    scanner = BlockScanner(1)
+    with cell_file.path.open(encoding=cell_file.encoding, errors="replace", newline="") as file:
         try:
-            for row in csv.reader(file, delimiter=delimiter):
+            for row in csv.reader(file, delimiter=cell_file.delimiter):
                 scanner.add(row)
         except csv.Error:
             return ()
@@ -180,7 +143,7 @@ def _blocks(path: Path, encoding: str, delimiter: str) -> tuple[Block, ...]:
 def _lines(path: Path, encoding: str, name: str) -> list[str]:
     """Return the first lines with their line ends, without an incomplete last one."""
     try:
-        with path.open(encoding=encoding, newline="") as file:
+        with path.open(encoding=encoding, errors="replace", newline="") as file:
             text = file.read(_HEAD_CHARS)
     except UnicodeError as error:
         raise FileUnreadable(name, Message("not_text_in_encoding", encoding=encoding)) from error
@@ -190,25 +153,6 @@ def _lines(path: Path, encoding: str, name: str) -> list[str]:
         if not lines:
             raise FileUnreadable(name, Message("first_line_too_long", limit=_HEAD_CHARS))
     return lines
-
-
-def _delimiter(lines: list[str]) -> str:
-    """Return the delimiter by which most rows have the same number of cells, and more than one."""
-
-    def score(delimiter: str) -> tuple[float, int]:
-        widths = Counter(len(row) for row in _records(lines, delimiter) if row)
-        width, rows = max(widths.items(), key=lambda item: (item[1] * (item[0] > 1), item[0]), default=(1, 0))
-        return (rows / max(1, widths.total()), width) if width > 1 else (0.0, 0)
-
-    return max(_DELIMITERS, key=score)
-
-
-def _records(lines: list[str], delimiter: str) -> Iterator[list[str]]:
-    reader = csv.reader(lines, delimiter=delimiter)
-    # A stray quotation mark may turn the rest of the file into one cell.
-    with suppress(csv.Error):
-        for _, row in zip(range(_HEAD_ROWS), reader, strict=False):
-            yield row
 
 
 def read_head(cell_file: CellFile, name: str) -> Head:

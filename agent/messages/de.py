@@ -303,6 +303,9 @@ TEXTS = {
     "data_totals": "Zeilen, die wie Summen aussehen, sind noch in den Daten: {count}, in {rows} ({example})",
     "data_long_rows": "Zeilen mit mehr Zellen, als die Tabelle Spalten hat: {count}; die überzähligen Zellen wurden nicht gelesen",
     "data_replaced_characters": "in der Kodierung {encoding} nicht lesbare Zeichen: {count}",
+    "data_encoding_guessed": "die Kodierung ist nicht angegeben und wurde als {encoding} erraten",
+    "data_stray_quotes": "Anführungszeichen ohne Gegenstück, als Teil des Textes gelesen: {count} Zeilen",
+    "data_rows_above": "Zeilen über der Kopfzeile, die weggelassen wurden: {count}; die erste lautet: {example}",
     "data_units": "bleibt Text, da die Zahlen Einheiten haben: {examples}",
     "data_not_dates": "bleibt Text, da die Datumsangaben nicht lesbar waren: {examples}",
     "data_spellings": "Wörter unterscheiden sich nur in Großschreibung oder Leerzeichen: {count}, zum Beispiel {examples}; eine Gruppierung zählt sie getrennt",
@@ -589,6 +592,7 @@ TEXTS = {
     "option_table_unknown": "es gibt keine Tabelle {number}; die Anzahl der Tabellen ist {count}",
     "option_needs_workbook": "nur Arbeitsmappen haben Blätter",
     "load_without_files": "es beschreibt, wie Dateien zu lesen sind, und es gibt keine",
+    "option_needs_text": "die Option gilt für Textdateien",
     "option_needs_cells": "die Datei gibt ihre Spalten und Typen schon selbst an",
     "file_damaged": "{file} ist beschädigt",
     # Reasons: the run record and stores

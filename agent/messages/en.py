@@ -299,6 +299,9 @@ TEXTS = {
     "data_totals": "rows that look like totals are still in the data: {count}, at {rows} ({example})",
     "data_long_rows": "rows with more cells than the table has columns: {count}; the extra cells were not read",
     "data_replaced_characters": "characters that could not be read in the encoding {encoding}: {count}",
+    "data_encoding_guessed": "the encoding is not stated and was guessed as {encoding}",
+    "data_stray_quotes": "quotation marks without a partner, read as part of the text: {count} rows",
+    "data_rows_above": "rows above the header that were left out: {count}, the first says: {example}",
     "data_units": "it stays text, since its numbers have units: {examples}",
     "data_not_dates": "it stays text, since its dates could not be read: {examples}",
     "data_spellings": "words differ only in case or spaces: {count}, such as {examples}; a grouping counts them apart",
@@ -594,6 +597,7 @@ TEXTS = {
     "option_table_unknown": "there is no table {number}; the number of tables is {count}",
     "option_needs_workbook": "only workbooks have sheets",
     "load_without_files": "it says how to read files, and there are none",
+    "option_needs_text": "it is an option for text files",
     "option_needs_cells": "the file already says which columns and types it has",
     "file_damaged": "{file} is damaged",
     # Reasons: the run record and stores

@@ -294,6 +294,9 @@ TEXTS = {
     "data_totals": "строк, похожих на итоги, осталось в данных: {count}; это {rows} ({example})",
     "data_long_rows": "строк длиннее таблицы: {count}; лишние ячейки не прочитаны",
     "data_replaced_characters": "символов, не читаемых в кодировке {encoding}: {count}",
+    "data_encoding_guessed": "кодировка не указана и определена предположительно: {encoding}",
+    "data_stray_quotes": "кавычки без пары прочитаны как часть текста, строк: {count}",
+    "data_rows_above": "строк над заголовком пропущено: {count}; первая: {example}",
     "data_units": "оставлен текстом: у чисел есть единицы: {examples}",
     "data_not_dates": "оставлен текстом: даты не удалось прочитать: {examples}",
     "data_spellings": "значений, которые различаются только регистром или пробелами: {count}, например {examples}; при группировке они считаются разными",
@@ -589,6 +592,7 @@ TEXTS = {
     "option_table_unknown": "нет таблицы {number}; всего таблиц: {count}",
     "option_needs_workbook": "листы есть только в книгах",
     "load_without_files": "он задаёт, как читать файлы, а файлов нет",
+    "option_needs_text": "эта настройка относится к текстовым файлам",
     "option_needs_cells": "столбцы и типы уже заданы в файле",
     "file_damaged": "{file} повреждён",
     # Reasons: the run record and stores

@@ -300,6 +300,9 @@ TEXTS = {
     "data_totals": "{count} 行看起来是合计，仍保留在数据中：{rows}（{example}）",
     "data_long_rows": "{count} 行的单元格多于表的列数，多出的单元格未读取",
     "data_replaced_characters": "{count} 个字符无法按编码 {encoding} 读取",
+    "data_encoding_guessed": "文件没有标明编码，推测为 {encoding}",
+    "data_stray_quotes": "有 {count} 行的引号不成对，按文本读取",
+    "data_rows_above": "表头上方有 {count} 行未读入，第一行：{example}",
     "data_units": "保留为文本：数字带有单位：{examples}",
     "data_not_dates": "保留为文本：日期无法读取：{examples}",
     "data_spellings": "{count} 组值只在大小写或空格上不同，例如 {examples}；分组时会分开计算",
@@ -595,6 +598,7 @@ TEXTS = {
     "option_table_unknown": "没有表 {number}；共有 {count} 个表",
     "option_needs_workbook": "只有工作簿才有工作表",
     "load_without_files": "它用于规定如何读取文件，但没有文件",
+    "option_needs_text": "该选项用于文本文件",
     "option_needs_cells": "文件本身已规定列和类型",
     "file_damaged": "{file} 已损坏",
     # Reasons: the run record and stores

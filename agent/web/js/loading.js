@@ -81,6 +81,10 @@ function fieldsOf({ report = {}, schema = [], source_type: type }) {
       const input = make("input", { type: "number", min: least, value: set[name], placeholder: report[name] });
       found.push({ element: labelled(`load_${name}`, input), read: () => (input.value ? { [name]: Number(input.value) } : {}) });
     }
+    for (const name of report.encoding ? ["encoding", "delimiter"] : []) {
+      const input = make("input", { value: set[name], placeholder: report[name] });
+      found.push({ element: labelled(`load_${name}`, input), read: () => (input.value ? { [name]: input.value } : {}) });
+    }
     for (const name of ["drop_totals", "sections"]) {
       const input = make("input", { type: "checkbox", checked: set[name] !== false });
       const element = make("label", { class: "check" }, input, say(make("span"), `load_${name}`));

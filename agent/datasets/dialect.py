@@ -1,0 +1,190 @@
+"""Find how a text file separates and quotes its cells, and read the rows of files that break the rules of quotes."""
+
+import csv
+import re
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
+from typing import Any, NamedTuple
+
+_DELIMITERS = ",;\t|"
+_ROWS = 200
+_MAX_SPAN = 1000
+"""Maximum number of lines of a record."""
+
+_BETWEEN_WORDS = re.compile(r"\S[,;\t|](?=\S)")
+_NUMBER = re.compile(r"[^\w\s]{0,2}\d[\d.,'\s]*\D{0,2}")
+
+
+class Dialect(NamedTuple):
+    """The delimiter, the quotation mark, empty for none, and whether a backslash makes the next character a letter."""
+
+    delimiter: str
+    quote: str = '"'
+    has_escapes: bool = False
+
+    @property
+    def is_standard(self) -> bool:
+        """Whether quotes are double, and doubled inside of cells."""
+        return self.quote == '"' and not self.has_escapes
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Arguments for `csv.reader`."""
+        return {
+            "delimiter": self.delimiter,
+            "quotechar": self.quote,
+            "escapechar": "\\" if self.has_escapes else None,
+            "doublequote": True,
+        }
+
+
+def detect_dialect(lines: Sequence[str], delimiter: str | None = None) -> Dialect:
+    """Return the dialect by which rows are most alike: the same number of cells, and none with delimiters inside.
+
+    Double quotes without escapes are the rule; another dialect has to be better.
+    """
+    delimiters = delimiter or _DELIMITERS
+    best = max((Dialect(each) for each in delimiters), key=lambda dialect: _score(lines, dialect))
+    others = [best._replace(has_escapes=True)] if any("\\" in line for line in lines) else []
+    if any("'" in line for line in lines):
+        others.append(best._replace(quote="'"))
+    for other in others:
+        if (_score(lines, other), _is_strict(lines, other)) > (_score(lines, best), _is_strict(lines, best)):
+            best = other
+    return best
+
+
+def usual_width(lines: Sequence[str], dialect: Dialect) -> int:
+    """Return the number of cells that most rows have."""
+    widths = Counter(len(row) for row in _rows(lines, dialect) if row)
+    return max(widths, key=lambda width: widths[width], default=1)
+
+
+def _score(lines: Sequence[str], dialect: Dialect) -> tuple[float, int]:
+    rows = [_trimmed(row) for row in _rows(lines, dialect)]
+    widths = Counter(len(row) for row in rows if row)
+    width, count = max(widths.items(), key=lambda item: (item[1] * (item[0] > 1), item[0]), default=(1, 0))
+    if width == 1:
+        return 0.0, 0
+    cells = [cell for row in rows for cell in row if cell]
+    whole = sum(not _BETWEEN_WORDS.search(cell) or _NUMBER.fullmatch(cell) is not None for cell in cells)
+    return round(count / widths.total() * whole / max(1, len(cells)), 3), width
+
+
+def _rows(lines: Sequence[str], dialect: Dialect) -> Iterator[list[str]]:
+    # A quotation mark without a partner may turn the rest of the file into one cell.
+    with suppress(csv.Error):
+        yield from islice(csv.reader(lines, **dialect.arguments), _ROWS)
+
+
+def _trimmed(row: list[str]) -> list[str]:
+    """Return a row without the blank cells at its end."""
+    count = len(row)
+    while count and not row[count - 1].strip():
+        count -= 1
+    return row[:count]
+
+
+def _is_strict(lines: Sequence[str], dialect: Dialect) -> bool:
+    try:
+        for _ in islice(csv.reader(lines, strict=True, **dialect.arguments), _ROWS):
+            pass
+    except csv.Error:
+        return False
+    return True
+
+
+def has_stray_quotes(lines: Iterable[str], dialect: Dialect, width: int) -> bool:
+    """Return whether a quotation mark has no partner, or one that makes whole rows of `width` cells part of a cell."""
+    read: list[str] = []
+
+    def noted() -> Iterator[str]:
+        for line in lines:
+            read.append(line)
+            yield line
+
+    try:
+        for _ in csv.reader(noted(), strict=True, **dialect.arguments):
+            if len(read) > 1 and _are_rows(read, dialect, width):
+                return True
+            read.clear()
+    except csv.Error:
+        return True
+    return False
+
+
+def read_tolerantly(lines: Iterable[str], dialect: Dialect, width: int) -> Iterator[tuple[list[str], bool]]:
+    """Yield the rows, and whether a quotation mark in one was read as a letter.
+
+    A cell ends at a quotation mark that a delimiter or the end of the line follows. A mark that has no such partner, or
+    only one beyond lines that are rows themselves, is a letter.
+    """
+    source, waiting = iter(lines), deque[str]()
+    while True:
+        line = waiting.popleft() if waiting else next(source, None)
+        if line is None:
+            return
+        record = [line]
+        cells, is_open, is_odd = _split(line, dialect)
+        while is_open and len(record) < _MAX_SPAN:
+            below = waiting[len(record) - 1] if len(record) <= len(waiting) else next(source, None)
+            if below is None:
+                break
+            if len(record) > len(waiting):
+                waiting.append(below)
+            record.append(below)
+            if dialect.quote in below:
+                cells, is_open, is_odd = _split("".join(record), dialect)
+        if is_open or (len(record) > 1 and _are_rows(record, dialect, width)):
+            cells, is_odd = _split_plainly(line, dialect), True
+        else:
+            for _ in record[1:]:
+                waiting.popleft()
+        yield cells, is_odd
+
+
+def _are_rows(lines: Sequence[str], dialect: Dialect, width: int) -> bool:
+    """Return whether each line is a row of its own if quotation marks are letters."""
+    return width > 1 and all(len(_split_plainly(line, dialect)) == width for line in lines)
+
+
+def _split_plainly(line: str, dialect: Dialect) -> list[str]:
+    return line.rstrip("\r\n").split(dialect.delimiter)
+
+
+def _split(record: str, dialect: Dialect) -> tuple[list[str], bool, bool]:
+    """Return the cells of a record, whether a quotation mark is open at its end, and whether one is a letter."""
+    delimiter, quote = dialect.delimiter, dialect.quote
+    text = record.rstrip("\r\n")
+    cells: list[str] = []
+    is_odd = False
+    place = 0
+    while True:
+        if text.startswith(quote, place):
+            cell, place, closed, odd = _quoted(text, place + 1, dialect)
+            is_odd = is_odd or odd
+            if not closed:
+                return cells, True, is_odd
+        else:
+            end = text.find(delimiter, place)
+            end = len(text) if end < 0 else end
+            cell, place = text[place:end], end
+        cells.append(cell)
+        if place >= len(text):
+            return cells, False, is_odd
+        place += 1
+
+
+def _quoted(text: str, start: int, dialect: Dialect) -> tuple[str, int, bool, bool]:
+    """Return a cell in quotation marks, the place after it, whether it is closed, and whether a mark is a letter."""
+    quote, place, is_odd = dialect.quote, start, False
+    while (end := text.find(quote, place)) >= 0:
+        if text.startswith(quote, end + 1):
+            place = end + 2
+        elif end + 1 == len(text) or text[end + 1] in (dialect.delimiter, "\r", "\n"):
+            return text[start:end].replace(quote * 2, quote), end + 1, True, is_odd
+        else:
+            place, is_odd = end + 1, True
+    return "", len(text), False, is_odd
