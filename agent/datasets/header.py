@@ -1,6 +1,7 @@
 """Find the header rows of a sheet, and build the column names from them."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -23,19 +24,15 @@ _MAX_VALUE_ROWS = 3
 """The search for a header ends after this number of rows of values that fill most columns."""
 
 _MAX_DEPTH = 5
-"""Maximum number of detected header rows, units not counted."""
+"""Maximum number of detected header rows."""
 
 _PREAMBLE_ROWS = 6
 """Number of rows below a row of words in which a fuller header may follow."""
 
-_MAX_UNIT = 15
 _MIN_NUMBERED = 4
-_LETTERS = "АБВГABCDабв"
-"""Letters that number the first columns of official forms."""
-
 _MIN_SEQUENCE = 5
-_MAX_WORDS = 0.2
-"""Maximum share of words in a column of values."""
+_MAX_ALIKE = 2
+"""A header names at least this number of columns for each whose cells are like its name."""
 
 Row = Sequence[Cell]
 
@@ -100,40 +97,46 @@ def column_letters(place: int) -> str:
 
 
 class HeaderFinder:
-    """Finds the header among the first rows of a table."""
+    """Finds the header among the first rows of a table, by the kinds of the cells below each row."""
 
     def __init__(self, head: Head, merged: Sequence[Merged]) -> None:
         """Use the rows of `head`; `merged` are the merged ranges of the sheet."""
         self._head = head
         self._rows: list[Row] = [[*row, *[Cell("")] * (head.width - len(row))] for row in head.rows]
-        self._spans = [(top, left, right) for top, left, _, right in merged if right > left]
-        self._max_filled = max((self._count_filled(index) for index in range(len(self._rows))), default=0)
+        self._kinds = [[_kind(cell) for cell in row] for row in self._rows]
+        self._used = [place for place in range(head.width) if any(row[place].text.strip() for row in self._rows)]
+        self._merged = [span for span in merged if span[1] < head.width]
+        self._spans = [(top, left, right) for top, left, _, right in self._merged if right > left]
+        self._max_filled = max(map(len, map(_filled_cells, self._rows)), default=0)
+        self._found: dict[int, float | None] = {}
 
     def search(self) -> int | None:
-        """Return the index of the first row that can be a header, or of the row of groups above it."""
-        rows_of_values = 0
-        for index, row in enumerate(self._rows):
+        """Return the index of the first header row; None if the rows have values only, or the first ones do."""
+        values = 0
+        for index in range(len(self._rows)):
             if self._count_filled(index) < _DENSE * self._max_filled:
                 continue
-            if self._is_header(index):
-                last = self._after_preamble(index)
-                # A row above may begin the header to which this row belongs.
-                tops = (top for top in range(max(0, last - _MAX_DEPTH + 1), last) if top + self._depth(top) > last)
-                return next(tops, last)
-            rows_of_values += not all(map(_is_label, _filled_cells(row)))
-            if rows_of_values == _MAX_VALUE_ROWS:
+            worth = self._worth(index)
+            if worth is not None and not any(self._is_data(above, index) for above in range(self._top(index))):
+                return self._top(self._best_from(index, worth))
+            values += worth is None and not self._is_preamble(index)
+            if values == _MAX_VALUE_ROWS:
                 return None
         return None
 
-    def _after_preamble(self, index: int) -> int:
-        """Return the row of names below a row of words that names no values; `index` if there is none."""
-        if self._count_filled(index) == self._max_filled or self._is_above_values(index) or self._depth(index) > 1:
-            return index
-        for below in range(index + 1, min(index + _PREAMBLE_ROWS, len(self._rows))):
-            is_fuller = self._count_filled(below) > self._count_filled(index)
-            if is_fuller and self._is_header(below) and self._is_above_values(below):
-                return below
-        return index
+    def _best_from(self, first: int, worth: float) -> int:
+        """Return the row of names: the row `first`, or one below that names the values better and continues it.
+
+        A row that names no values is passed over if it is not full: it belongs to the lines above the table.
+        """
+        best = first
+        is_full = len(_filled_cells(self._rows[first])) == self._max_filled
+        is_line = not is_full or any(map(_is_typed, self._kinds[first]))
+        for index in range(first + 1, min(first + _PREAMBLE_ROWS, len(self._rows))):
+            found = self._worth(index) if self._count_filled(index) >= _DENSE * self._max_filled else None
+            if found is not None and (self._continues(index, best, found - worth) or (is_line and found > 2 * worth)):
+                best, worth = index, found
+        return best
 
     def index_of(self, row_number: int) -> int | None:
         """Return the index of the row with this number in the file; None if it has no cells."""
@@ -143,12 +146,10 @@ class HeaderFinder:
 
     def header(self, first: int, rows: int | None = None) -> Header:
         """Return the header that begins in the row `first`."""
-        count = min(rows or self._depth(first), len(self._rows) - first)
-        last = first + count - 1
+        last = min(first + rows, len(self._rows)) - 1 if rows else self._last(first)
+        if not rows and last == first:
+            self._shift(first)
         parts = [self._groups(index, first, last) for index in range(first, last)] + [self._texts(last)]
-        if rows is None and self._has_units(last + 1):
-            last += 1
-            parts.append(self._texts(last))
         names = [_name(" ".join(dict.fromkeys(filter(None, texts)))) for texts in zip(*parts, strict=True)]
         places = tuple(place for place in range(len(names)) if sum(bool(texts[place]) for texts in parts) > 1)
         if last == first:
@@ -159,131 +160,205 @@ class HeaderFinder:
             last += 1
         return Header(tuple(names), first, last - first + 1, places)
 
+    def _last(self, first: int) -> int:
+        """Return the row of names of the header that begins in the row `first`."""
+        last, worth = first, self._worth(first) or 0.0
+        for index in range(first + 1, min(first + _MAX_DEPTH, len(self._rows))):
+            found = self._worth(index)
+            if found is not None and self._continues(index, last, found - worth):
+                last, worth = index, found
+        return last
+
+    def _continues(self, index: int, first: int, gain: float) -> bool:
+        """Return whether a row continues the header in the row `first` and names the values as well, or alone apart."""
+        names = [_plain(cell) for cell in _filled_cells(self._rows[first])]
+        return self._top(index) <= first and (gain >= 0 or len(set(names)) < len(names))
+
+    def _shift(self, first: int) -> None:
+        """Move the names one column to the right if they are one too few and name the values better so.
+
+        R writes the names of rows as a column without a name.
+        """
+        row, width = self._head.rows[first], self._head.width
+        below = self._head.rows[first + 1 :]
+        if len(row) != width - 1 or not below or any(len(each) != width for each in below):
+            return
+        before = self._worth(first) or 0.0
+        kept = self._rows[first], self._kinds[first]
+        self._rows[first], self._kinds[first] = [Cell(""), *row], ["", *kept[1][:-1]]
+        self._found.pop(first, None)
+        if (self._worth(first) or 0.0) <= before:
+            self._rows[first], self._kinds[first] = kept
+
     def replaces(self, other: "HeaderFinder") -> bool:
         """Return whether the first row is a header that cannot be a row of values of the table of `other`.
 
-        Each column that has values in the other table has a word here.
+        Each column that has values in the other table has another kind of cell here.
         """
-        if not self._is_header(0) and not (self._depth(0) > 1 and self._is_header(1)):
+        if self._worth(0) is None and not (len(self._rows) > 1 and self._top(1) == 0 and self._worth(1) is not None):
             return False
-        places = [place for place in range(other._head.width) if other._has_values(place)]
-        if not places:
-            return self._is_above_values(0) or self._is_above_values(1)
-        row = self._rows[0]
-        return all(place < len(row) and row[place].text.strip() and _is_label(row[place]) for place in places)
+        typed = [(place, kind) for place in range(other._head.width) if _is_typed(kind := other._usual(place, -1)[0])]
+        if not typed:
+            return bool(self._worth(0)) or (len(self._rows) > 1 and bool(self._worth(1)))
+        kinds = self._kinds[0]
+        return all(place < len(kinds) and kinds[place] and not _are_alike(kinds[place], kind) for place, kind in typed)
 
-    def _has_values(self, place: int) -> bool:
-        """Return whether most filled cells of a column are not words."""
-        cells = [row[place] for row in self._rows if row[place].text.strip()]
-        return 2 * sum(not _is_word(cell) for cell in cells) > len(cells)
+    def _worth(self, index: int) -> float | None:
+        """Return how well the row names the values below: the columns that it names, as far as their cells are alike.
 
-    def _is_header(self, index: int) -> bool:
-        """Return whether the row holds only words, periods or a sequence of numbers, and can name the rows below."""
-        row = self._rows[index]
-        cells = _filled_cells(row)
-        if len(cells) < min(2, self._max_filled):
-            return False
-        if not (_is_word(cells[0]) or (len(cells) > 1 and not row[0].text.strip())):
-            return False
-        if not (_is_sequence(cells) or all(map(_is_label, cells))):
-            return False
-        places = [place for place, cell in enumerate(row) if cell.text.strip() and not _is_word(cell)]
-        if not places:
-            return True
-        is_one_date = len(places) == 1 and not is_year(row[places[0]].text)
-        # A number below a year may look like a year.
-        dates = [place for place in places if not is_year(row[place].text)]
-        are_values = bool(dates) and all(self._is_above_periods(index, place) for place in dates)
-        return index + 1 < len(self._rows) and not is_one_date and not are_values
-
-    def _is_above_periods(self, index: int, place: int) -> bool:
-        """Return whether all filled cells below the row in a column are periods."""
-        below = [row[place] for row in self._rows[index + 1 :] if row[place].text.strip()]
-        return bool(below) and all(is_period(_plain(cell)) for cell in below)
-
-    def _depth(self, first: int) -> int:
-        """Return the number of header rows from the row `first` on: rows of groups, and the names above the values."""
-        for depth in range(min(_MAX_DEPTH, len(self._rows) - first - 1), 1, -1):
-            last = first + depth - 1
-            if self._is_above_values(last) and all(map(self._has_groups, range(first, last))):
-                return depth
-        return 1
-
-    def _has_groups(self, first: int) -> bool:
-        """Return whether the row `first` holds names of groups of the columns that the next row names.
-
-        Without merged cells, the names must depend on the groups: they repeat, each column without one has a group name
-        above it, or the groups are periods.
+        None if it cannot be a header: it has one cell or none below, or is like the cells below it.
         """
-        above, below = self._rows[first], self._rows[first + 1]
-        groups = _filled_cells(above)
+        if index not in self._found:
+            self._found[index] = self._measure(index)
+        return self._found[index]
+
+    def _measure(self, index: int) -> float | None:
+        cells = _filled_cells(self._rows[index])
+        if len(cells) < min(2, self._max_filled) or index + 1 >= len(self._rows):
+            return None
+        named, alike, numbers, above_words = 0.0, 0, list[int](), list[int]()
+        for place in self._used:
+            kind, (usual, share) = self._kinds[index][place], self._usual(place, index)
+            if not kind or not usual:
+                continue
+            if not _are_alike(kind, usual) and _is_typed(usual):
+                named += share
+            elif not _are_alike(kind, usual):
+                above_words.append(place)
+            elif not _is_typed(kind):
+                named += self._shape_share(place, index)
+                alike += self._recurs(place, index)
+            elif kind in _NUMBERS:
+                numbers.append(place)
+            else:
+                alike += 1
+        if any(not is_period(_plain(self._rows[index][place])) for place in above_words) or named:
+            named -= len(above_words)
+        if numbers and not self._are_names(index, numbers, named):
+            alike += len(numbers)
+        return None if named < 0 or _MAX_ALIKE * alike > named else named
+
+    def _usual(self, place: int, index: int) -> tuple[str, float]:
+        """Return the kind of most cells of a column below a row, and their share; empty if there is none."""
+        kinds = Counter(row[place] for row in self._below(index) if row[place])
+        kind, count = max(kinds.items(), key=lambda item: item[1], default=("", 0))
+        share = count / max(1, kinds.total())
+        if kind in _NUMBERS and kinds["n"] and kinds["N"]:
+            return "*", sum(kinds[each] for each in _NUMBERS) / kinds.total()
+        return (kind, share) if share > 0.5 else ("w" if kinds else "", share)
+
+    def _below(self, index: int) -> list[list[str]]:
+        """Return the kinds of the rows below a row that do not repeat it."""
+        if index < 0:
+            return self._kinds
+        texts = [_plain(cell).casefold() for cell in self._rows[index]]
+        below = zip(self._rows[index + 1 :], self._kinds[index + 1 :], strict=True)
+        return [kinds for row, kinds in below if [_plain(cell).casefold() for cell in row] != texts]
+
+    def _shape_share(self, place: int, index: int) -> float:
+        """Return 0.5 if all words below have one form, such as a letter and digits, and the word of the row another."""
+        shapes = {_shape(row[place]) for row in self._rows[index + 1 :] if row[place].text.strip()}
+        has_form = len(shapes) == 1 and any("9" in shape for shape in shapes) and index + 2 < len(self._rows)
+        return 0.5 if has_form and _shape(self._rows[index][place]) not in shapes else 0.0
+
+    def _recurs(self, place: int, index: int) -> bool:
+        """Return whether the word of a row is a value of its column below."""
+        text = self._rows[index][place].text.strip()
+        below = zip(self._rows[index + 1 :], self._kinds[index + 1 :], strict=True)
+        return any(row[place].text.strip() == text for row, kinds in below if kinds in self._below(index))
+
+    def _are_names(self, index: int, places: Sequence[int], named: float) -> bool:
+        """Return whether numbers above numbers are names: years, or numbers that rise as in no row below."""
+        numbers = [_number(self._rows[index][place]) for place in places]
+        if any(number is None for number in numbers):
+            return False
+        rows = [[_number(row[place]) for place in places] for row in self._rows[index + 1 :]]
+        columns = [[number for number in column if number is not None] for column in zip(*rows, strict=True)]
+        is_outside = all(
+            column and not min(column) <= number <= max(column)
+            for number, column in zip(numbers, columns, strict=True)
+            if number is not None
+        )
+        steps = _steps(numbers)
+        is_series = len(numbers) > 2 and len(steps) == 1 and 0 not in steps
+        alike = [len(_steps(row)) == 1 for row in rows]
+        if is_series and 2 * sum(_steps(row) == steps for row in rows) <= len(rows):
+            return is_outside or named > 0 or not any(alike) or len(numbers) >= _MIN_SEQUENCE
+        is_rising = all(step is not None and step > 0 for step in steps)
+        are_years = all(is_year(_plain(self._rows[index][place])) for place in places)
+        return is_rising and (named >= 2 or (is_outside and (named > 0 or are_years)))
+
+    def _is_data(self, index: int, header: int) -> bool:
+        """Return whether a row above a header is like the rows below it."""
+        filled = [place for place in self._used if self._kinds[index][place]]
+        usual = [(self._kinds[index][place], self._usual(place, header)[0]) for place in filled]
+        known = [(kind, below) for kind, below in usual if below]
+        is_full = 2 * len(filled) > self._max_filled or len(filled) == len(_filled_cells(self._rows[header]))
+        return bool(known) and is_full and all(_are_alike(kind, below) for kind, below in known)
+
+    def _is_preamble(self, index: int) -> bool:
+        """Return whether a row that is no header differs in kind from the rows below, as a line above a table."""
+        return not self._is_data(index, index) and any(kind == "w" for kind in self._kinds[index])
+
+    def _top(self, last: int) -> int:
+        """Return the first row of the header whose names are in the row `last`: rows of groups may be above it."""
+        top = last
+        while top > 0 and last - top < _MAX_DEPTH - 1 and self._has_groups(top - 1):
+            top -= 1
+        return top
+
+    def _has_groups(self, index: int) -> bool:
+        """Return whether a row holds names of groups of the columns that the next row names, or completes its names.
+
+        Names repeat in one of the two rows, the row fills blanks of the next one, its cells are merged or periods.
+        """
+        above, below = self._rows[index], self._rows[index + 1]
+        groups, names = _filled_cells(above), [_plain(cell) for cell in _filled_cells(below)]
+        if self._head.numbers[index] + 1 != self._head.numbers[index + 1]:
+            return False
+        named = {place for place, cell in enumerate(below) if cell.text.strip()}
+        spans = [named & set(range(left, right + 1)) for left, right in self._spans_of(index)]
+        is_merged = any(len(span) > 1 and (len(groups) > 1 or span < named) for span in spans)
         are_periods = bool(groups) and all(is_period(_plain(cell)) for cell in groups)
-        are_labels = (len(groups) >= 2 or are_periods) and all(map(_is_label, groups + _filled_cells(below)))
-        blank = [place for place, cell in enumerate(above) if not cell.text.strip()]
-        named = [place for place in blank if below[place].text.strip()]
-        if not are_labels or not named:
+        if (len(groups) < 2 and not are_periods and not is_merged) or len(names) < 2:
             return False
-        names = [cell.text.strip() for cell in _filled_cells(below)]
-        missing = [place for place, cell in enumerate(below) if not cell.text.strip()]
-        completed = bool(missing) and all(above[place].text.strip() for place in missing)
-        is_merged = any(
-            sum(bool(cell.text.strip()) for cell in below[left : right + 1]) > 1
-            for left, right in self._spans_of(first)
-        )
-        return is_merged or len(set(names)) < len(names) or completed or are_periods
-
-    def _has_units(self, index: int) -> bool:
-        """Return whether the row holds the units of the columns of values below it."""
-        if index + 2 >= len(self._rows):
+        if not all(map(_is_label, groups)):
             return False
-        units = [place for place, cell in enumerate(self._rows[index]) if cell.text.strip()]
-        below = self._rows[index + 1 :]
-        values = [place for place in range(self._head.width) if _are_values(below, place)]
-        is_short = all(
-            _is_word(self._rows[index][place]) and len(self._rows[index][place].text.strip()) <= _MAX_UNIT
-            for place in units
+        blank = {place for place in self._used if not above[place].text.strip()}
+        missing = [place for place in self._used if place not in named]
+        is_completed = bool(missing) and not blank & set(missing)
+        repeats = len(set(names)) < len(names) or any(
+            _plain(left) == _plain(right) != "" for left, right in pairwise(above)
         )
-        are_missing = any(self._rows[index][place].text.strip().lower() in MISSING_MARKERS for place in units)
-        return (
-            bool(units) and is_short and not are_missing and set(units) <= set(values) and 2 * len(units) > len(values)
-        )
+        return is_merged or is_completed or repeats or (are_periods and bool(blank & named))
 
     def _has_numbering(self, index: int) -> bool:
         """Return whether the row below the header numbers the columns, as official forms do: А, Б, 1, 2, 3."""
         if index + 1 >= len(self._rows):
             return False
         texts = [cell.text.strip() for cell in self._rows[index]]
-        numbers = [place for place, text in enumerate(texts) if text.isdigit()]
+        numbers = [text for text in texts if text.isdigit()]
         letters = [place for place, text in enumerate(texts) if text and not text.isdigit()]
-        is_sequence = [texts[place] for place in numbers] == [str(number) for number in range(1, len(numbers) + 1)]
-        if (
-            len(numbers) + len(letters) < _MIN_NUMBERED
-            or len(numbers) < 2
-            or not is_sequence
-            or any(texts[place] not in _LETTERS for place in letters)
-        ):
-            return False
         below = self._rows[index + 1]
-        if any(len(below[place].text.strip()) < 2 for place in letters):
-            return False
-        return bool(letters) or any(below[place].text.strip() and _is_word(below[place]) for place in numbers)
-
-    def _is_above_values(self, index: int) -> bool:
-        """Return whether a column has a word or a period in this row and mostly values below it."""
-        below = self._rows[index + 1 + self._has_units(index + 1) :]
-        return any(
-            cell.text.strip() and _is_label(cell) and _are_values(below, place)
-            for place, cell in enumerate(self._rows[index])
+        return (
+            len(numbers) + len(letters) >= _MIN_NUMBERED
+            and len(numbers) > 1
+            and numbers == [str(number) for number in range(1, len(numbers) + 1)]
+            and all(len(texts[place]) == 1 and len(below[place].text.strip()) > 1 for place in letters)
+            and (
+                bool(letters)
+                or any(text and not _is_typed(_kind(cell)) for text, cell in zip(texts, below, strict=True))
+            )
         )
 
     def _texts(self, index: int) -> list[str]:
-        """Return the texts of a row; dates are shown as months if each is the first day of one."""
+        """Return the texts of a row; dates are shown as years or months if each is the first day of one."""
         cells = self._rows[index]
         dates = [month_of(_plain(cell)) for cell in cells if cell.is_value and "-" in cell.text]
-        are_months = bool(dates) and all(date and date[2] == 1 for date in dates)
-        return [
-            _plain(cell)[:7] if are_months and cell.is_value and "-" in cell.text else _plain(cell) for cell in cells
-        ]
+        firsts = [date[1:] for date in dates if date]
+        is_each = bool(firsts) and len(firsts) == len(dates) and all(day == 1 for _, day in firsts)
+        shown = 10 if not is_each else 4 if len(firsts) > 1 and all(month == 1 for month, _ in firsts) else 7
+        return [_plain(cell)[:shown] if cell.is_value and "-" in cell.text else _plain(cell) for cell in cells]
 
     def _groups(self, index: int, first: int, last: int) -> list[str]:
         """Return the group of each column: from a merged cell, else the nearest one to the left in the group above."""
@@ -302,10 +377,15 @@ class HeaderFinder:
         return [(left, right) for top, left, right in self._spans if top == number]
 
     def _count_filled(self, index: int) -> int:
-        """Return the number of columns with a cell in the row, merged cells counted in full."""
+        """Return the number of used columns with a cell in the row, a merged cell, or a group above."""
         filled = {place for place, cell in enumerate(self._rows[index]) if cell.text.strip()}
-        filled.update(place for left, right in self._spans_of(index) for place in range(left, right + 1))
-        return len(filled)
+        number = self._head.numbers[index]
+        for top, left, bottom, right in self._merged:
+            if top <= number <= bottom:
+                filled.update(range(left, right + 1))
+        if index and self._has_groups(index - 1):
+            filled.update(place for place, cell in enumerate(self._rows[index - 1]) if cell.text.strip())
+        return len(filled & set(self._used))
 
 
 def column_names(header: Header, kept: Sequence[int]) -> tuple[list[str], list[Warning]]:
@@ -339,29 +419,60 @@ def _filled_cells(row: Row) -> list[Cell]:
     return [cell for cell in row if cell.text.strip()]
 
 
-def _is_word(cell: Cell) -> bool:
-    """Return whether a cell is text other than a number, an amount or a date."""
-    return not cell.is_value and not _VALUE.fullmatch(cell.text.strip())
+def _kind(cell: Cell) -> str:
+    """Return the kind of a cell: `w` for words, `n` and `N` for numbers as text and of a workbook, `d` for dates.
+
+    Other values have their form as kind, such as `9-9` or `9%`; a missing value has none.
+    """
+    text = _plain(cell)
+    if text.lower() in MISSING_MARKERS:
+        return ""
+    if cell.is_value:
+        return "d" if _DATE.match(text) else "N" if _number(cell) is not None else _FORM.sub("9", text)
+    if not _VALUE.fullmatch(text):
+        return "w"
+    form = _FORM.sub("9", text.rstrip("*†‡¹²³"))
+    if form != "9" and is_period(text):
+        return "d"
+    return "n" if form.strip("()$€£¥₽ ").lstrip("+-−–$€£¥₽ ").rstrip("- ") == "9" else form
+
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_FORM = re.compile(r"\d(?:[\d.,'’\s]*\d)?")
+_NUMBERS = ("n", "N", "*")
+"""Kinds of numbers; `*` stands for both in a column."""
+
+
+def _are_alike(kind: str, usual: str) -> bool:
+    return kind == usual or (usual == "*" and kind in _NUMBERS)
+
+
+def _is_typed(kind: str) -> bool:
+    return kind not in ("", "w")
+
+
+def _shape(cell: Cell) -> str:
+    """Return the form of a text: letters as `a`, numbers as `9`."""
+    return re.sub(r"\d+", "9", re.sub(r"[^\W\d_]+", "a", cell.text.strip()))
+
+
+def _number(cell: Cell) -> float | None:
+    try:
+        return float(_plain(cell).rstrip("*").replace(",", ""))
+    except ValueError:
+        return None
+
+
+def _steps(numbers: Sequence[float | None]) -> set[float | None]:
+    """Return the differences between neighbours; None where one is missing."""
+    return {None if left is None or right is None else right - left for left, right in pairwise(numbers)}
 
 
 def _is_label(cell: Cell) -> bool:
-    """Return whether a cell can name a column: a word or a period."""
-    return _is_word(cell) or is_period(_plain(cell))
+    """Return whether a cell can name a group of columns: a word or a period."""
+    return not _is_typed(_kind(cell)) or is_period(_plain(cell))
 
 
 def _plain(cell: Cell) -> str:
-    """Return the text of a cell; of a date without the time 00:00:00."""
-    return cell.text.strip().removesuffix(" 00:00:00")
-
-
-def _is_sequence(cells: Sequence[Cell]) -> bool:
-    """Return whether the cells after the first one count days, weeks or hours: 1, 2, 3, ..."""
-    texts = [cell.text.strip() for cell in cells if not _is_word(cell)]
-    return len(texts) >= _MIN_SEQUENCE and texts in ([str(first + at) for at in range(len(texts))] for first in (0, 1))
-
-
-def _are_values(rows: Sequence[Row], place: int) -> bool:
-    """Return whether most filled cells of a column are values."""
-    cells = [row[place] for row in rows if row[place].text.strip()]
-    known = [cell for cell in cells if cell.text.strip().lower() not in MISSING_MARKERS]
-    return bool(known) and sum(map(_is_word, known)) <= _MAX_WORDS * len(known)
+    """Return the text of a cell with single spaces; of a date without the time 00:00:00."""
+    return " ".join(cell.text.replace("\ufeff", "").split()).removesuffix(" 00:00:00")

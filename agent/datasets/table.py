@@ -28,6 +28,9 @@ _SHOWN_NAMES = 30
 _MAX_LABELS = 60
 _MIN_REPEATED = 2
 """A table with fewer columns may have a row like its header."""
+_MAX_MARKS = 8
+"""Number of white space characters that a repeated name may have more."""
+
 _MIN_BLANK_ROWS = 4
 _RAW = "scratch.raw"
 _BEYOND = 1_000_000
@@ -67,6 +70,7 @@ class Part:
     start: int
     label: str = ""
     has_blank_lines: bool = False
+    header_texts: Sequence[Sequence[str]] = ()
 
 
 @dataclass(frozen=True)
@@ -132,7 +136,7 @@ def make_table(
     blank = _read(work, parts, layout)
     if not first.whole.blocks and (blank or any(part.has_blank_lines for part in parts)):
         warnings.append(Warning("tables_unknown"))
-    warnings += _hide_headers(work, layout, paired)
+    warnings += _hide_headers(work, parts, layout)
     filled_down = _fill_merged(work, parts, layout) if any(part.cell_file.merged for part in parts) else 0
     if filled_down:
         warnings.append(Warning("merged_cells", "", {"count": filled_down}))
@@ -223,17 +227,38 @@ def _hide(work: Workspace, rowids: Sequence[int]) -> None:
     work.run(f"UPDATE {_RAW} SET filled = false WHERE rowid IN (SELECT unnest(?::BIGINT[]))", [list(rowids)])
 
 
-def _hide_headers(work: Workspace, layout: Layout, paired: bool) -> list[Warning]:
-    """Leave out the rows that repeat the header, as on each printed page; return the warning about them."""
-    if layout.label or len(layout.names) < _MIN_REPEATED:
-        return []
-    names = list(layout.header.names)
-    conditions = " AND ".join(f"coalesce({Cells(place, paired).trimmed}, '') = ?" for place in range(len(names)))
-    repeated = [row[0] for row in work.run(f"SELECT rowid FROM {_RAW} WHERE filled AND {conditions}", names)]
+def _hide_headers(work: Workspace, parts: Sequence[Part], layout: Layout) -> list[Warning]:
+    """Leave out the rows that repeat a header row, as on each printed page; return the warning about them.
+
+    Case, white space and byte order marks do not matter.
+    """
+    repeated: list[int] = []
+    for number, part in enumerate(parts):
+        columns = [Cells(place, part.cell_file.paired) for place in layout.places[number]]
+        if len(columns) < _MIN_REPEATED:
+            continue
+        texts = [[_plain(text) for text in row] for row in part.header_texts]
+        texts = [[*row, *[""] * (len(columns) - len(row))][: len(columns)] for row in texts]
+        texts = [row for row in texts if sum(map(bool, row)) >= _MIN_REPEATED]
+        fields = ", ".join(
+            rf"coalesce(trim(lower(regexp_replace({each.trimmed}, '[\s\x{{FEFF}}]+', ' ', 'g'))), '')" for each in columns
+        )
+        for row in texts:
+            first = next(place for place, text in enumerate(row) if text)
+            is_near = f"length({columns[first].trimmed}) BETWEEN ? AND ?"
+            found = work.run(
+                f"SELECT rowid FROM {_RAW} WHERE filled AND part = ? AND {is_near} AND [{fields}] = ?::VARCHAR[]",
+                [number, len(row[first]), 2 * len(row[first]) + _MAX_MARKS, row],
+            )
+            repeated += [each[0] for each in found]
     if not repeated:
         return []
     _hide(work, repeated)
     return [Warning("header_repeated", "", {"count": len(repeated)})]
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.replace("\ufeff", " ").split()).lower()
 
 
 def _fill_merged(work: Workspace, parts: Sequence[Part], layout: Layout) -> int:

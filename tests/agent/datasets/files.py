@@ -527,6 +527,76 @@ AUTOMATIC |= {
     ),
 }  # fmt: skip
 
+AREAS: Cells = [["North", 10, 20, 31], ["South", 11, 21, 5], ["West", 12, 22, 40], ["East", 9, 2, 7]]
+
+
+def named(*names: object, rows: Cells = AREAS, make: Callable[..., bytes] = text) -> Case:
+    """A table whose columns have these names, which look like values."""
+    name = "a.csv" if make is text else "a.xlsx"
+    return Case(make(list(names), *rows), list(map(str, names)), rows, name=name)
+
+
+AUTOMATIC |= {
+    "ranges as names": named("area", "0-9", "10-19", "20-29"),
+    "open ranges as names": named("area", "<18", "18-64", "65+"),
+    "seasons as names": named("area", "2021/22", "2022/23", "2023/24"),
+    "hours as names": named("area", "06:00", "12:00", "18:00"),
+    "percentiles as names": named("area", "10 %", "50 %", "90 %"),
+    "sizes as names": named("area", "36", "38", "40"),
+    "numbers as text above numbers": named("area", "5", "7", "9", make=sheet),
+    "years alone as names": named(
+        "2021", "2022", "2023", rows=[[10, 12, 15], [20, 22, 25], [5, 6, 7]], make=lambda *rows: sheet(
+            [2021, 2022, 2023], *rows[1:])
+    ),
+    "a word and a percentage as names": named("area", "sold", "back", "50%"),
+    "names with a value in each of two words": named("size 36", "size 38", rows=[[1, 2], [3, 4]]),
+    "a header one name short": Case(
+        text(["price", "qty"], ["a", 5, 2], ["b", 6, 3], ["c", 7, 4]), ["column_1", "price", "qty"],
+        [["a", 5, 2], ["b", 6, 3], ["c", 7, 4]], {"unnamed"}, name="a.csv",
+    ),
+    "a line of dates above the header": Case(
+        sheet(["From", date(2024, 1, 1), date(2024, 3, 31)], [None], ["day", "text", "sum"],
+              [date(2024, 1, 5), "rent", -500], [date(2024, 2, 5), "pay", 900]),
+        ["day", "text", "sum"], [["2024-01-05", "rent", -500], ["2024-02-05", "pay", 900]], {"rows_above"},
+    ),
+    "words in a later row are no header": Case(
+        text([1, 2, 3], [4, 5, 6], ["red", "green", "blue"], [7, 8, 9], [1, 0, 2]), ["A", "B", "C"],
+        [["1", "2", "3"], ["4", "5", "6"], ["red", "green", "blue"], ["7", "8", "9"], ["1", "0", "2"]], {"no_header"},
+        name="a.csv",
+    ),
+    "a row that is filled late is no header": Case(
+        text(["A1", "", ""], ["A2", "", ""], ["B1", "x", "y"], ["B2", "x", "y"]), ["A", "B", "C"],
+        [["A1", None, None], ["A2", None, None], ["B1", "x", "y"], ["B2", "x", "y"]], {"no_header"}, name="a.csv",
+    ),
+    "repeated groups above ranges": Case(
+        sheet(["area", "Male", "Male", "Female", "Female"], [None, "0-17", "18+", "0-17", "18+"], ["N", 1, 2, 3, 4],
+              ["S", 5, 6, 7, 8]),
+        ["area", "Male 0-17", "Male 18+", "Female 0-17", "Female 18+"], [["N", 1, 2, 3, 4], ["S", 5, 6, 7, 8]],
+    ),
+    "repeated groups above numbers": Case(
+        sheet(["year", "cases", "part", "part"], ["month", "filed", 7, 11], [202401, 100, 60, 10],
+              [202402, 110, 66, 11]),
+        ["year month", "cases filed", "part 7", "part 11"], [[202401, 100, 60, 10], [202402, 110, 66, 11]],
+    ),
+    "a title merged beyond the table": Case(
+        sheet(["Sales 2024"], ["shop", "sold"], ["Oslo", 1], ["Riga", 2], merge=("A1:H1",)), ["shop", "sold"],
+        [["Oslo", 1], ["Riga", 2]], {"rows_above"},
+    ),
+    "dates that stand for years": Case(
+        sheet(["area", date(2021, 1, 1), date(2022, 1, 1)], ["N", 1, 2], ["S", 3, 4]), ["area", "2021", "2022"],
+        [["N", 1, 2], ["S", 3, 4]],
+    ),
+    "a header on each page in other letters": Case(
+        text(["Id", "Net\nprice"], [1, 2], [3, 4], ["ID", "NET  PRICE"], [5, 6], ["\ufeffid", "net price"], [7, 8]),
+        ["Id", "Net price"], [[1, 2], [3, 4], [5, 6], [7, 8]], {"header_repeated"}, name="a.csv",
+    ),
+    "two header rows on each page": Case(
+        sheet(["area", 2024, None], [None, "sold", "back"], ["N", 1, 2], ["area", 2024, None], [None, "sold", "back"],
+              ["S", 3, 4]),
+        ["area", "2024 sold", "2024 back"], [["N", 1, 2], ["S", 3, 4]], {"header_repeated"},
+    ),
+}  # fmt: skip
+
 WITH_OPTIONS |= {
     "headings kept": Case(
         sheet(*GROUPED), GROUPED[0], [[*row, None, None][:3] for row in GROUPED[1:]], options={"sections": False},

@@ -81,12 +81,13 @@ MESSY = {
         rows(["Sales report"], [None], ["for", "2024"], [None], ["region", "city", "units", "price"],
              ["North", "Tver", 3, 1.5], ["South", "Sochi", 4, 2.5]),
         {"region": "VARCHAR", "city": "VARCHAR", "units": "BIGINT", "price": "DOUBLE"},
-        [["North", "Tver", 3, 1.5], ["South", "Sochi", 4, 2.5]],
-        report={"header_row": 5, "header_rows": 1},
+        [["North", "Tver", 3, 1.5], ["South", "Sochi", 4, 2.5]], {("rows_above", "")},
+        {"header_row": 5, "header_rows": 1},
     ),
     "merged title": Messy(
         rows(["Report", None, None], ["a", "b", "c"], [1, 2, 3], [4, 5, 6], merge=("A1:C1",)),
-        {"a": "BIGINT", "b": "BIGINT", "c": "BIGINT"}, [[1, 2, 3], [4, 5, 6]], report={"header_row": 2},
+        {"a": "BIGINT", "b": "BIGINT", "c": "BIGINT"}, [[1, 2, 3], [4, 5, 6]],
+        {("rows_above", "")}, {"header_row": 2},
     ),
     "two rows of headers": Messy(
         rows(["region", "sales", None, "returns", None], [None, "Q1", "Q2", "Q1", "Q2"],
@@ -219,7 +220,7 @@ MESSY = {
         {"账号": "VARCHAR", "月份": "DATE", "退货数量": "BIGINT", "产品质量": "DOUBLE", "物流异常": "BIGINT",
          "购买风险": "VARCHAR"},
         [["A001", "2024-01-01", 3, 0.125, 12, "低"], ["A002", "2024-02-01", 1200, 0.07, 5, "高"]],
-        {("months", "月份"), ("text_converted", "退货数量"), ("marks_ambiguous", "退货数量"),
+        {("rows_above", ""), ("months", "月份"), ("text_converted", "退货数量"), ("marks_ambiguous", "退货数量"),
          ("text_converted", "产品质量"), ("percent", "产品质量"), ("text_converted", "物流异常")},
         {"header_row": 2},
     ),
@@ -264,6 +265,6 @@ MESSY = {
     ),
     "header by its row": Messy(
         rows(["first", "second"], ["a", "b"], [1, 2]), {"a": "BIGINT", "b": "BIGINT"}, [[1, 2]],
-        report={"header_row": 2}, given={"header_row": 2},
+        {("rows_above", "")}, {"header_row": 2}, {"header_row": 2},
     ),
 }  # fmt: skip
