@@ -241,7 +241,8 @@ def _hide_headers(work: Workspace, parts: Sequence[Part], layout: Layout) -> lis
         texts = [[*row, *[""] * (len(columns) - len(row))][: len(columns)] for row in texts]
         texts = [row for row in texts if sum(map(bool, row)) >= _MIN_REPEATED]
         fields = ", ".join(
-            rf"coalesce(trim(lower(regexp_replace({each.trimmed}, '[\s\x{{FEFF}}]+', ' ', 'g'))), '')" for each in columns
+            rf"coalesce(trim(lower(regexp_replace({each.trimmed}, '[\s\x{{FEFF}}]+', ' ', 'g'))), '')"
+            for each in columns
         )
         for row in texts:
             first = next(place for place, text in enumerate(row) if text)
