@@ -48,6 +48,7 @@ class Rows(BaseModel):
     rows: list[list[Any]] = Field(description="The first rows. `***` replaces secret values.")
     row_count: int = Field(description="The number of rows that were read.")
     more_rows: bool = Field(description="Whether the result has more rows than `rows`.")
+    findings: list[str] = Field(description="What to know about the figures, such as rows that a join repeats.")
     trace_id: str = Field(description="The id of the run on the record.")
 
 
@@ -76,14 +77,17 @@ async def run_sql(arguments: Statement, call: Call) -> Rows:
     Raises:
         DatasphinxError: as for `open_source`, `Tenant.admit` and `run_recorded`.
     """
-    services = call.services
+    services, language = call.services, call.language
     name = resolve_source(services, arguments.source)
     await current_tenant().admit(1)
 
-    def work(stop: Cancellation) -> tuple[Result, str]:
-        return run_recorded(arguments.sql, services.source(name), name, services, stop)
+    def work(stop: Cancellation) -> tuple[Result, str, list[str]]:
+        source = services.source(name)
+        result, trace_id = run_recorded(arguments.sql, source, name, services, stop)
+        told = [one.in_language(language) for texts in source.findings_about(arguments.sql) for one in texts]
+        return result, trace_id, told
 
-    result, trace_id = await cancellable(work)
+    result, trace_id, told = await cancellable(work)
     rows = limited_rows(result["rows"], result.get("secret", ()))
     return Rows(
         columns=result["columns"],
@@ -91,5 +95,6 @@ async def run_sql(arguments: Statement, call: Call) -> Rows:
         rows=rows,
         row_count=len(result["rows"]),
         more_rows=result["truncated"] or len(result["rows"]) > len(rows),
+        findings=told,
         trace_id=trace_id,
     )

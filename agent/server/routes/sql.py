@@ -2,12 +2,13 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from agent.core.cancellation import Cancellation
 from agent.proposals import propose_statement
 from agent.server.background import cancellable, run_in_thread
+from agent.server.errors import accepted_language
 from agent.server.runnable import PlainJSON
 from agent.server.statements import MAX_SQL_CHARS, open_source, resolve_source, run_recorded
 from agent.server.tenants import current_tenant
@@ -38,21 +39,26 @@ class EditedQuery(EditedStatement):
 
 
 @router.post("")
-async def run(statement: EditedStatement) -> dict[str, Any]:
+async def run(statement: EditedStatement, request: Request) -> dict[str, Any]:
     """Run a statement by the guard, the row rules and the limits of answers, with a record of its own.
 
-    The result contains the rows, `truncated` (whether there are more), and `edited_by_hand`, which is always true.
+    The result contains the rows, `truncated` (whether there are more), `findings` (what to know about its figures, in
+    the language of Accept-Language), and `edited_by_hand`, which is always true.
     """
-    services = current_tenant().services
+    services, language = current_tenant().services, accepted_language(request.scope)
     name = resolve_source(services, statement.source)
     await current_tenant().admit(1)
     origin = {"origin": "edited_by_hand", **({"edited_trace": statement.trace_id} if statement.trace_id else {})}
 
-    def work(stop: Cancellation) -> tuple[Result, str]:
-        return run_recorded(statement.sql, services.source(name), name, services, stop, origin)
+    def work(stop: Cancellation) -> tuple[Result, str, list[str]]:
+        source = services.source(name)
+        result, trace_id = run_recorded(statement.sql, source, name, services, stop, origin)
+        told = [one.in_language(language) for texts in source.findings_about(statement.sql) for one in texts]
+        return result, trace_id, told
 
-    result, trace_id = await cancellable(work)
-    body = {"sql": statement.sql, "table": answer_table("result", result), "truncated": result["truncated"]}
+    result, trace_id, told = await cancellable(work)
+    table = answer_table("result", result)
+    body = {"sql": statement.sql, "table": table, "truncated": result["truncated"], "findings": told}
     plain: dict[str, Any] = PlainJSON().dumpd({**body, "edited_by_hand": True, "trace_id": trace_id})
     return plain
 

@@ -160,11 +160,12 @@ function runStatement(state, result, run, stop) {
   return true;
 }
 
-function show(result, { sql, table, truncated, trace_id }, state, sent) {
+function show(result, { sql, table, truncated, findings, trace_id }, state, sent) {
   const badge = say(make("p", { class: "badge focus", tabindex: "-1" }), "edited_by_hand");
   const more = truncated ? say(make("p", { class: "hint" }), "rows_cut", { count: table.rows.length }) : null;
+  const notes = (findings ?? []).map((finding) => make("p", { class: "hint" }, finding));
   const trace = say(make("p", { class: "hint" }), "trace", { id: trace_id });
-  result.replaceChildren(...[badge, tableView(table, sql), more, sqlView(sql), mayPropose ? proposal({ ...sent, trace_id }, state.said) : null, trace].filter(Boolean));
+  result.replaceChildren(...[badge, ...notes, tableView(table, sql), more, sqlView(sql), mayPropose ? proposal({ ...sent, trace_id }, state.said) : null, trace].filter(Boolean));
   announce(`${text("edited_by_hand")}. ${text("row_count", { count: table.rows.length })}`);
   badge.focus({ preventScroll: true });
   result.scrollIntoView({ block: "nearest" });

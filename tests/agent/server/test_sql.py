@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from agent.messages import Message
 from agent.server.keys import hash_of
 from tests.agent.server.serving import Served, serving
 from tests.databases import make_table, url
@@ -59,6 +60,13 @@ def test_statement_runs_with_row_rules_and_is_marked_on_the_record(site: Served)
     assert begin["input"] == {"sql": NORTH, "source": "shop", "origin": "edited_by_hand", "edited_trace": trace}
     assert output["sql"] == NORTH
     assert request(site, OTHER, f"/traces/{result['trace_id']}")[0] == 404
+
+
+def test_the_result_says_what_to_know_about_its_figures(site: Served) -> None:
+    sql = "SELECT COUNT(email) / COUNT(*) FROM things"
+    _, result = request(site, USER, "/sql", {"sql": sql, "source": "shop"})
+    assert result["findings"] == [Message("fraction_cut", value="COUNT(things.email) / COUNT(*)")]
+    assert request(site, USER, "/sql", {"sql": NORTH, "source": "shop"})[1]["findings"] == []
 
 
 @pytest.mark.parametrize(
