@@ -21,6 +21,7 @@ from agent.state import State
 
 _LIST_HEADING = "All tables with the names of their columns (-> references, ~> probably references):"
 _DETAILS_HEADING = "The tables that the question is probably about, in detail:"
+_MAX_SPELLINGS = 5
 _OUTPUT_TYPE_HINTS = {
     "number": "The answer has to be one number: one row with one column.",
     "plot": "The answer will be a chart: first the column for the x axis, then a column that splits it into series, if "
@@ -102,7 +103,9 @@ def _stored_values(state: State, source: Source) -> list[str]:
         table, samples = source.catalog.tables[link.table], source.catalog.values.get((link.table, link.column), ())
         is_exact = normal_form(link.phrase) == normal_form(link.value)
         if is_exact or not personal_kind(table.name, link.column, samples):
-            conditions.append(f"{quoted_key(table, quote)}.{quote(link.column)} = {literal(link.value)}")
+            others = source.values.spellings(link.table, link.column, link.value)[:_MAX_SPELLINGS]
+            spelt = f" (also spelt {', '.join(map(literal, others))})" if others else ""
+            conditions.append(f"{quoted_key(table, quote)}.{quote(link.column)} = {literal(link.value)}{spelt}")
     return [f"Stored values that the question mentions: {prompt_line('; '.join(conditions))}"] if conditions else []
 
 

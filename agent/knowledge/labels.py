@@ -56,6 +56,10 @@ class LabelledValues(ValueIndex):
         """Return whether the column contains `literal`. See `ValueIndex.contains`."""
         return self._values.contains(table, column, literal)
 
+    def is_complete(self, table: str, column: str) -> bool:
+        """Return whether the index has all values of the column."""
+        return self._values.is_complete(table, column)
+
     def nearest(self, table: str, column: str, literal: str, limit: int = 3) -> list[str]:
         """Return the codes that `literal` names, then the most similar values. See `ValueIndex.nearest`."""
         codes = [match.value for match in self._labels.get(_key(literal), ())

@@ -193,6 +193,16 @@ class ValueIndex:
             return True
         return False if column_entry[1] and len(literal) <= MAX_VALUE_LENGTH and len(rows) < _CANDIDATES else None
 
+    def is_complete(self, table: str, column: str) -> bool:
+        """Return whether the index has all values of the column."""
+        with self._lock:
+            try:
+                entry = store.column_id(self._connection, table, column)
+            except store.StoreError:
+                self._discard()
+                return False
+        return entry is not None and entry[1]
+
     def nearest(self, table: str, column: str, literal: str, limit: int = 3) -> list[str]:
         """Return up to `limit` values of the column that `literal` may refer to, best first."""
         matches = self.find(literal, _CANDIDATES)
@@ -203,13 +213,9 @@ class ValueIndex:
 
     def spellings(self, table: str, column: str, literal: str) -> list[str]:
         """Return the values of the column, other than `literal`, that differ from it in case, blanks and accents."""
-        words = literal.split()
-        return [
-            match.value
-            for match in self.lookup([literal]).get(literal, ())
-            if (match.table, match.column) == (table, column) and match.value != literal
-            if list(map(normal_form, match.value.split())) == list(map(normal_form, words))
-        ]
+        matches = self.lookup([literal]).get(literal, ())
+        values = [match.value for match in matches if (match.table, match.column) == (table, column)]
+        return [value for value in values if value != literal and is_spelling(value, literal)]
 
     def close(self) -> None:
         """Close the file or free the memory."""
@@ -277,3 +283,8 @@ def _score_name(text: str, value: str, is_own_form: bool) -> tuple[float, Kind]:
 
 def _sort_key(match: ValueMatch) -> tuple[float, str, str, str]:
     return -match.score, match.table, match.column, match.value
+
+
+def is_spelling(value: str, text: str) -> bool:
+    """Return whether `value` differs from `text` in case, blanks and accents at most."""
+    return list(map(normal_form, value.split())) == list(map(normal_form, text.split()))

@@ -11,9 +11,10 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from cachetools import LRUCache
+from sqlglot import exp
 
 from agent.core.cancellation import Cancellation
-from agent.errors import AccountCanWrite, ConfigurationError, StatementError
+from agent.errors import AccountCanWrite, ConfigurationError, DatasphinxError, StatementError
 from agent.knowledge.draft import draft
 from agent.knowledge.imports import Imported, ImportReport, import_entries
 from agent.knowledge.knowledge import NO_KNOWLEDGE, Knowledge, Problem
@@ -23,7 +24,7 @@ from agent.messages import Message
 from agent.retrieval.index import SchemaIndex
 from agent.retrieval.linked_values import LinkedValue, linked_values
 from agent.retrieval.semantic import Embedder
-from agent.retrieval.value_index import ValueIndex
+from agent.retrieval.value_index import ValueIndex, is_spelling
 from agent.schema.catalog import Catalog
 from agent.schema.describe import Selection, compact_lines, estimate_tokens
 from agent.schema.secret import unmatched_patterns
@@ -47,6 +48,10 @@ from agent.sql.validation import inferred_joins, remarks_of
 from agent.types import Limits, Result
 
 _REFRESH_AFTER_S = 300.0
+_SEARCH_S, _SEARCHED_ROWS = 2.0, 500
+"""Limits of a search for a text in a column of which not all values are indexed."""
+_ACCENTED = frozenset("acdegilnorstuyz%\\")
+"""Letters that may have an accent, and characters with a meaning in a pattern."""
 _MAX_SHOWN_RIGHTS = 3
 _MAX_MEMOIZED = 1024
 """Four values for each of the 256 questions that run at once; with fewer, their model calls compute them again."""
@@ -193,7 +198,10 @@ class Source:
 
     def _remarks(self, sql: str) -> tuple[Remark, ...]:
         return self.memoized(
-            ("remarks", sql), lambda: remarks_of(sql, self.catalog, lambda: self.values, partial(_has_rows, self))
+            ("remarks", sql),
+            lambda: remarks_of(
+                sql, self.catalog, lambda: self.values, partial(_has_rows, self), partial(_stored_spellings, self)
+            ),
         )
 
     def table_list(self, max_tokens: int) -> str:
@@ -338,6 +346,26 @@ def _has_rows(source: Source, sql: str) -> bool:
         return bool(source.execute(sql)["rows"])
     except StatementError:
         return True
+
+
+def _stored_spellings(source: Source, table: str, column: str, text: str) -> list[str] | None:
+    """Return the stored values that differ from `text` in case, blanks at the ends and accents at most.
+
+    None if the engine cannot tell within two seconds.
+    """
+    name, full = exp.column(column, quoted=True), source.catalog.full_names[table]
+    # A letter that may have an accent stands for any character; the values are compared below.
+    pattern = "".join("_" if char in _ACCENTED or not char.isascii() else char for char in text.strip().lower())
+    spelled = exp.Like(this=exp.Lower(this=exp.Trim(this=name.copy())), expression=exp.Literal.string(pattern))
+    query = exp.select(name).distinct().from_(exp.table_(full.name, db=full.schema, quoted=True)).where(spelled)
+    limits = replace(source.limits, timeout_s=min(_SEARCH_S, source.limits.timeout_s), row_limit=_SEARCHED_ROWS)
+    sql = query.limit(_SEARCHED_ROWS).sql(source.catalog.dialect)
+    try:
+        result = execute(sql, source.database, source.catalog, limits, access=source.access)
+    except DatasphinxError:
+        return None
+    found = [value for (value, *_) in result["rows"] if isinstance(value, str) and is_spelling(value, text)]
+    return found if found or len(result["rows"]) < _SEARCHED_ROWS else None
 
 
 def check_knowledge(source: Source) -> list[Problem]:

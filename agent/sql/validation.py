@@ -372,6 +372,9 @@ class ValueLookup(Protocol):
     def contains(self, table: str, column: str, literal: str) -> bool | None:
         """Return whether the column contains `literal`; None if unknown."""
 
+    def is_complete(self, table: str, column: str) -> bool:
+        """Return whether all values of the column are known."""
+
     def nearest(self, table: str, column: str, literal: str, limit: int = 3) -> list[str]:
         """Return up to `limit` values of the column that are most similar to `literal`."""
 
@@ -381,6 +384,10 @@ class ValueLookup(Protocol):
 
 HasRows = Callable[[str], bool]
 """Function that runs a query and returns whether it has rows."""
+Search = Callable[[str, str, str], Sequence[str] | None]
+"""Function of the key of a table, a column and a text: the stored values that differ from it in spelling at most; None
+if that cannot be told.
+"""
 _NEAREST = "; nearest: "
 
 
@@ -397,18 +404,29 @@ def missing_literals(
         if index.contains(table, column, literal) is False:
             nearest = ", ".join(repr(one_line(value)) for value in index.nearest(table, column, literal))
             code = "value_not_stored_nearest" if nearest else "value_not_stored"
-            yield Remark(Message(code, table=table, value=repr(one_line(literal)), column=column, nearest=nearest))
+            text = Message(code, table=table, value=repr(one_line(literal)), column=column, nearest=nearest)
+            yield Remark(text, "finding")
 
 
-def other_spellings(query: ResolvedQuery, values: Callable[[], ValueLookup]) -> Iterator[Remark]:
+def other_spellings(
+    query: ResolvedQuery, values: Callable[[], ValueLookup], search: Search | None = None
+) -> Iterator[Remark]:
     """Report literals compared by `=`, `<>` or IN, of which the column has further spellings.
 
-    The engine's collation decides whether these match as well.
+    The engine's collation decides whether these match as well. A column of which not all values are known is searched;
+    a literal that it does not have is reported.
     """
     compared = _compared_texts(query, excluded=True)
     for table, column, literal in compared[:_MAX_LOOKUPS]:
         named = {text for *place, text in compared if place == [table, column]}
-        others = [value for value in values().spellings(table, column, literal) if value not in named]
+        index = values()
+        found: Sequence[str] | None = index.spellings(table, column, literal)
+        if search and not index.is_complete(table, column):
+            found = search(table, column, literal)
+            if found is not None and not found:
+                text = Message("value_not_stored", table=table, value=repr(one_line(literal)), column=column)
+                yield Remark(text, "finding")
+        others = [value for value in found or () if value not in named]
         if others:
             shown = ", ".join(map(repr, others[:_MAX_SPELLINGS]))
             text = Message("other_spellings", column=f"{table}.{column}", values=shown, value=repr(literal))
@@ -449,11 +467,13 @@ def remarks_of(
     catalog: Catalog,
     values: Callable[[], ValueLookup] | None = None,
     has_rows: HasRows | None = None,
+    search: Search | None = None,
 ) -> tuple[Remark, ...]:
     """Return the remarks about a query, of which rankings end with NULL; none if its names cannot be resolved.
 
     `values` returns the index of stored values; it is called only if the query compares text columns with literals.
-    `has_rows` runs the probes of remarks; without it, all are taken for true.
+    `has_rows` runs the probes of remarks; without it, all are taken for true. `search` looks for a literal in columns of
+    which not all values are known.
     """
     sql = ending_with_nulls(sql, catalog)
     query = resolved_query(sql, catalog)
@@ -461,7 +481,7 @@ def remarks_of(
         return ()
     text, _ = sanitize(sql, catalog.dialect, catalog.readable)
     remarks = [remark for remark in _remarks(text or sql, query) if not remark.is_problem]
-    found = dict.fromkeys([*remarks, *_about_literals(query, values)])
+    found = dict.fromkeys([*remarks, *_about_literals(query, values, search)])
     return tuple(remark for remark in found if not (remark.probe and has_rows) or has_rows(remark.probe))
 
 
@@ -489,11 +509,13 @@ def _remarks(sql: str, query: ResolvedQuery) -> tuple[Remark, ...]:
     return _statement_remarks.value(sql, query.catalog, check)
 
 
-def _about_literals(query: ResolvedQuery, values: Callable[[], ValueLookup] | None) -> list[Remark]:
+def _about_literals(
+    query: ResolvedQuery, values: Callable[[], ValueLookup] | None, search: Search | None
+) -> list[Remark]:
     if values is None:
         return []
     try:
-        return [*missing_literals(query, values), *other_spellings(query, values)]
+        return [*missing_literals(query, values), *other_spellings(query, values, search)]
     except Exception:
         # Reading the index may require a database that is currently unavailable.
         _log.exception("the literals of a statement could not be looked up")
