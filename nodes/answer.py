@@ -11,6 +11,7 @@ from agent.clarify.ambiguity import assumptions_of
 from agent.core.failure import failure_of
 from agent.core.redact import without_password
 from agent.errors import SqlNotGenerated
+from agent.generation.attempt import is_blank
 from agent.generation.definitions import applied_definitions, defined_conditions, unused_definitions
 from agent.generation.effort import effort_of
 from agent.generation.verified import verification_text
@@ -21,6 +22,7 @@ from agent.services import Services
 from agent.sources.source import Source
 from agent.sql.summary import summarize_query
 from agent.sql.time_zones import depends_on_zone
+from agent.sql.validation import names_missing_value
 from agent.state import State
 from agent.types import Turn
 
@@ -75,7 +77,8 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     assumptions = assumptions_of(
         state.get("assumptions") or (), ambiguities, clarifications, sql, source.catalog, language
     )
-    findings, notes = source.findings_about(sql)
+    found, notes = source.findings_about(sql)
+    findings = [*found, *_doubts(state, source, sql)]
     reservations = _reservations(state, source, sql, language)
     assumptions = [*assumptions, *reservations, *(one.in_language(language) for one in notes)]
     for assumption in assumptions:
@@ -122,16 +125,22 @@ def _append(output: dict[str, Any], paragraph: str) -> None:
 
 
 def _reservations(state: State, source: Source, sql: str, language: Language) -> list[str]:
-    """Return what limits the answer: definitions not followed, parts left out, the time zone, a failed validation."""
+    """Return what limits the answer: definitions not followed, parts left out, the time zone."""
     departed = [] if state.get("verified") else unused_definitions(state, source, sql)
     texts = [render("definition_departed", language, names=", ".join(departed))] if departed else []
     if not_answered := "; ".join(state.get("not_answered") or ()):
         texts.append(render("parts_not_answered", language, parts=not_answered))
     if source.time_zone and depends_on_zone(sql, source.catalog):
         texts.append(render("times_in_zone", language, zone=source.time_zone))
-    if objection := state.get("objection"):
-        texts.append(render("rejected_by_validation", language, reason=objection))
     return texts
+
+
+def _doubts(state: State, source: Source, sql: str) -> list[Message]:
+    """Return the texts in conditions that no row has, if the result is blank, and why the validation objected."""
+    result, objection = state.get("result"), state.get("objection")
+    warnings = source.warnings_about(sql) if result and is_blank(result) else ()
+    doubts = [one for one in warnings if isinstance(one, Message) and names_missing_value(one)]
+    return [*doubts, Message("rejected_by_validation", reason=objection)] if objection else doubts
 
 
 def _about_sources(state: State) -> str:

@@ -6,7 +6,7 @@ reject; a warning is a likely mistake, reported to the reviewer of the statement
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Protocol
 
@@ -404,8 +404,7 @@ def missing_literals(
         if index.contains(table, column, literal) is False:
             nearest = ", ".join(repr(one_line(value)) for value in index.nearest(table, column, literal))
             code = "value_not_stored_nearest" if nearest else "value_not_stored"
-            text = Message(code, table=table, value=repr(one_line(literal)), column=column, nearest=nearest)
-            yield Remark(text, "finding")
+            yield Remark(Message(code, table=table, value=repr(one_line(literal)), column=column, nearest=nearest))
 
 
 def other_spellings(
@@ -424,8 +423,7 @@ def other_spellings(
         if search and not index.is_complete(table, column):
             found = search(table, column, literal)
             if found is not None and not found:
-                text = Message("value_not_stored", table=table, value=repr(one_line(literal)), column=column)
-                yield Remark(text, "finding")
+                yield Remark(Message("value_not_stored", table=table, value=repr(one_line(literal)), column=column))
         others = [value for value in found or () if value not in named]
         if others:
             shown = ", ".join(map(repr, others[:_MAX_SPELLINGS]))
@@ -472,8 +470,8 @@ def remarks_of(
     """Return the remarks about a query, of which rankings end with NULL; none if its names cannot be resolved.
 
     `values` returns the index of stored values; it is called only if the query compares text columns with literals.
-    `has_rows` runs the probes of remarks; without it, all are taken for true. `search` looks for a literal in columns of
-    which not all values are known.
+    `has_rows` runs the probes of remarks; without it, all are taken for true. `search` looks for a literal in columns
+    of which not all values are known.
     """
     sql = ending_with_nulls(sql, catalog)
     query = resolved_query(sql, catalog)
@@ -493,6 +491,11 @@ def warnings_of(sql: str, catalog: Catalog, values: Callable[[], ValueLookup] | 
 def names_similar_value(warning: str) -> bool:
     """Return whether a warning of `warnings_of` is about a text that no row has, while similar values are stored."""
     return _NEAREST in warning
+
+
+def names_missing_value(warning: str) -> bool:
+    """Return whether a warning of `warnings_of` is about a text that no row has."""
+    return isinstance(warning, Message) and warning.code.startswith("value_not_stored")
 
 
 def _remarks(sql: str, query: ResolvedQuery) -> tuple[Remark, ...]:

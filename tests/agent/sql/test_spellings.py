@@ -29,8 +29,7 @@ def sales(engine: EngineUnderTest, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 
 
 def told(source: Source, city: str) -> str:
-    findings, _ = source.findings_about(f"SELECT COUNT(*) FROM sphinx_sales WHERE city = '{city}'")
-    return "; ".join(findings)
+    return "; ".join(source.warnings_about(f"SELECT COUNT(*) FROM sphinx_sales WHERE city = '{city}'"))
 
 
 @over(ENGINES)
