@@ -154,6 +154,8 @@ def serve(host: str = "127.0.0.1", port: int = 8000, settings: Settings | None =
     try:
         import uvicorn
         from uvicorn.config import LOGGING_CONFIG
+
+        from agent.server.connections import LimitedProtocol
     except ImportError as error:
         raise DriverMissing("uvicorn", "serve") from error
     # Without its own configuration uvicorn uses the logging of the process, which is JSON with `log_json`.
@@ -164,7 +166,7 @@ def serve(host: str = "127.0.0.1", port: int = 8000, settings: Settings | None =
     gc.set_threshold(50_000, 20, 100)
     # After its shutdown uvicorn raises the signal again; without this handler the exit status would be that of a kill.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
-    uvicorn.run(app, host=host, port=port, log_level="info", log_config=logs, server_header=False)
+    uvicorn.run(app, host=host, port=port, log_level="info", log_config=logs, server_header=False, http=LimitedProtocol)
 
 
 def served_graphs(services: Services, metrics: "Metrics") -> "list[ServedGraph]":

@@ -15,6 +15,7 @@ from langserve import RemoteRunnable
 
 from agent.llm.scripted import Scripted, ScriptedModel
 from agent.server.app import create_app
+from agent.server.connections import LimitedProtocol
 from agent.services import Services
 from agent.settings import load_settings
 from tests.conftest import VALID
@@ -84,7 +85,7 @@ class _Server(uvicorn.Server):
 @contextmanager
 def running(app: Any) -> Iterator[str]:
     """Yield the URL of a server for `app`."""
-    server = _Server(uvicorn.Config(app, port=0, log_config=None, ws="none"))
+    server = _Server(uvicorn.Config(app, port=0, log_config=None, ws="none", http=LimitedProtocol))
     thread = threading.Thread(target=server.run, name="server")
     thread.start()
     try:
