@@ -36,7 +36,7 @@ def list_sources(as_json: AsJson = False) -> None:
 
     Exit codes: 0 the list is printed, 2 a setting is wrong.
     """
-    from agent.core.redact import without_password
+    from agent.core.redact import without_password, without_secrets
     from agent.sources.config_file import ConfigFile
 
     services = services_of()
@@ -46,7 +46,7 @@ def list_sources(as_json: AsJson = False) -> None:
     for name, settings in services.settings.sources.items():
         place = str(file.path) if name in in_file else "environment"
         url = ", ".join(each.path for each in settings.files.values()) or settings.url.get_secret_value()
-        sources.append({"name": name, "url": without_password(url), "place": place})
+        sources.append({"name": name, "url": without_secrets(without_password(url)), "place": place})
     if as_json:
         echo(json_text({"sources": sources}))
         return

@@ -28,8 +28,9 @@ _BELOW = r"""(?![\w.-])(?:/[^\s'"`/:;,()<>]*)*"""
 _PATH_FACTS = ("file", "first", "place", "second", "source", "store", "url")
 """Facts of errors that consist of one path or URL, which may contain spaces."""
 
-SHORTEST_SECRET = 6
-"""The minimum length in characters; shorter texts occur in ordinary words."""
+_SHORTEST_PART = 6
+"""The minimum length in characters of a secret that is replaced within words; a shorter one is replaced as a word."""
+_SHORTEST_WORD = 3
 
 _remembered: tuple[str, ...] = ()
 
@@ -56,8 +57,10 @@ def without_secrets(text: str, secrets: Iterable[str] = ()) -> str:
     'GET https://host/a?api_key=*** with Bearer ***'
     """
     for secret in (*secrets, *_remembered):
-        if len(secret) >= SHORTEST_SECRET:
+        if len(secret) >= _SHORTEST_PART:
             text = text.replace(secret, "***")
+        elif len(secret) >= _SHORTEST_WORD and secret in text:
+            text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", text)
     # All recorded texts are redacted, and few contain a match; a substring test is faster than the pattern.
     lower = text.lower()
     for mark, pattern in _PATTERNS.items():

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import SecretStr
 
-from agent.core.redact import SHORTEST_SECRET
+from agent.core.redact import without_secrets
 from agent.core.text import valid_text
 from agent.errors import ModelRejected, ModelUnreachable
 from agent.llm.rejections import ErrorReply, UnexpectedReply, error_text
@@ -72,7 +72,7 @@ class EndpointFailures:
 
     def redact(self, text: str) -> str:
         """Return `text` without the key."""
-        return text.replace(self._key, "***") if len(self._key) >= SHORTEST_SECRET else text
+        return without_secrets(text, (self._key,))
 
 
 def _statuses(error: Exception) -> Iterator[Any]:

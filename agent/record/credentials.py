@@ -1,7 +1,9 @@
 """Credentials in the settings, to be redacted from the record and the log."""
 
+from collections.abc import Iterator, Mapping
 from urllib.parse import unquote
 
+from pydantic import BaseModel, SecretStr
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
@@ -9,17 +11,25 @@ from agent.settings import Settings
 
 
 def secrets_of(settings: Settings) -> tuple[str, ...]:
-    """Return all keys and passwords in `settings`, longest first: of models, of storages, and in database URLs."""
-    urls = [source.url.get_secret_value() for source in settings.sources.values()]
-    stores = [url.get_secret_value() for url in (settings.record_url, settings.threads_url) if url]
-    urls += [settings.source, *stores]
-    keys = [settings.llm_api_key, *(model.api_key for model in settings.llm_models.values())]
-    for source in settings.sources.values():
-        keys += [source.storage.secret_access_key, source.storage.session_token]
-    secrets = {key.get_secret_value() for key in keys if key}
-    for url in urls:
-        secrets |= _passwords(url)
+    """Return the values of all secret fields in `settings`, longest first; of database URLs, their passwords."""
+    secrets: set[str] = set()
+    for value in (settings.source, *_secret_values(settings)):
+        # A URL is no secret as a whole: its host and database are named in messages.
+        secrets |= _passwords(value) if "://" in value else {value}
     return tuple(sorted(secrets - {""}, key=len, reverse=True))
+
+
+def _secret_values(value: object) -> Iterator[str]:
+    """Yield the values of all `SecretStr` in a model, a mapping or a sequence."""
+    if isinstance(value, SecretStr):
+        yield value.get_secret_value()
+    elif isinstance(value, BaseModel):
+        yield from _secret_values(value.__dict__)
+    elif isinstance(value, Mapping):
+        yield from _secret_values(tuple(value.values()))
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _secret_values(item)
 
 
 def _passwords(url: str) -> set[str]:

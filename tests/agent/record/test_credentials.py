@@ -1,0 +1,53 @@
+"""All secrets of the settings are known, whatever field holds them, and short ones are replaced as words."""
+
+import pytest
+
+from agent.core.redact import without_secrets
+from agent.errors import SourceUnreachable
+from agent.record.credentials import secrets_of
+from agent.settings import load_settings
+from agent.sql.database import Database
+
+SETTINGS = {
+    "llm_api_key": "key-of-the-model",
+    "llm_models": {"validate": {"model": "v", "api_key": "key-of-a-role"}},
+    "embed": {"origins": ["https://a.example"], "secret": "secret-of-the-tokens-of-an-embedded-chat"},
+    "record_url": "postgresql://ann:pw-of-record@host/record",
+    "sources": {
+        "here": {
+            "url": "postgresql://ann:s3c@host/shop",
+            "connect_args": {"private_key_file_pwd": "pw-of-key", "port": 5},
+        },
+        "there": "mysql://ann:p%40ss-word@host/shop",
+    },
+}
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "key-of-the-model", "key-of-a-role", "secret-of-the-tokens-of-an-embedded-chat", "pw-of-record", "s3c",
+        "pw-of-key", "p@ss-word", "p%40ss-word",
+    ],
+)  # fmt: skip
+def test_no_secret_of_the_settings_is_in_a_redacted_text(secret: str) -> None:
+    secrets = secrets_of(load_settings(**SETTINGS))
+    assert without_secrets(f"it failed with ({secret}), at port 5 of host", secrets) == (
+        "it failed with (***), at port 5 of host"
+    )
+
+
+def test_a_short_secret_is_no_part_of_a_word() -> None:
+    assert without_secrets("the s3cond is 's3c'", ("s3c",)) == "the s3cond is '***'"
+
+
+def test_a_message_of_a_driver_has_no_secret_of_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    database = Database("postgresql+psycopg://ann:s3c@127.0.0.1:9/shop", connect_args={"passfile": "/a/file-of-pw"})
+
+    def fail() -> None:
+        raise OSError("refused: password=s3c passfile=file-of-pw host=127.0.0.1")
+
+    monkeypatch.setattr(database.engine, "connect", fail)
+    with pytest.raises(SourceUnreachable) as raised, database.connect():
+        pass
+    assert "s3c" not in str(raised.value) and "127.0.0.1" in str(raised.value)
