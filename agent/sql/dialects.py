@@ -9,12 +9,13 @@ tells what the printed text lacks nevertheless.
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, partial
 from typing import Any, NamedTuple, TypeAlias
 
 from sqlglot import exp, parser
 from sqlglot.dialects.dialect import Dialect
-from sqlglot.errors import ErrorLevel
+from sqlglot.errors import ErrorLevel, SqlglotError
 from sqlglot.generator import Generator
 from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import Token, TokenType
@@ -28,9 +29,12 @@ _UNITS = {unit + ending for unit in _TIME_UNITS for ending in ("", "s")}
 _NOISE = {
     "as", "inner", "outer", "asc", "all", "nulls", "first", "last", "row", "rows", "only", "next",
     "mod", "rlike", "table", "top", "limit", "fetch", "convert", "using", "extract", "from", "qualify", "dow",
-    "some", "dual", "minus", "sample", "isnull", "notnull", "position", "in",
+    "some", "dual", "minus", "sample", "position", "in", "for",
+    "both", "array", "argmax", "argmin", "string_agg", "group_concat", "listagg",
 }  # fmt: skip
 """Words that may be left out, or that have a synonym which sqlglot prints."""
+_HAS_ISNULL = {"postgres", "redshift", "sqlite", "duckdb"}
+"""Engines where x ISNULL is x IS NULL; on others ISNULL is an alias."""
 _WRITTEN = "written"
 """Meta key of a call or of a node without children: how it was written, with its dialect."""
 _STRINGS = {
@@ -130,14 +134,17 @@ class _Functions(NamedTuple):
         return partial(self._build, self.known[upper]) if upper in self.known else None
 
     def _build(self, build: Callable[..., Any], arguments: list[exp.Expr]) -> exp.Expr:
-        try:
-            node: exp.Expr = build(list(arguments))
-        except TypeError:
-            node = build(list(arguments), dialect=self.dialect)
+        node: exp.Expr | None = None
+        # A function that fails on these arguments does not know this call.
+        with suppress(AttributeError, IndexError, SqlglotError, TypeError, ValueError):
+            try:
+                node = build(list(arguments))
+            except TypeError:
+                node = build(list(arguments), dialect=self.dialect)
         call = None
-        if not node.error_messages(arguments):
+        if node is not None and not node.error_messages(arguments):
             call = _call_of(node, self.name, arguments, name_of(self.dialect))
-        if call is None:
+        if node is None or call is None:
             kind = exp.AnonymousAggFunc if isinstance(node, exp.AggFunc) else exp.Anonymous
             return kind(this=self.name, expressions=arguments)
         node.meta[_WRITTEN] = call
@@ -197,6 +204,28 @@ class _ExactParser(Parser):
     def _parse_term(self, parse_mod: bool = True) -> exp.Expr | None:
         # Only DuckDB has LIMIT 10%.
         return super()._parse_term(parse_mod or name_of(self.dialect) != "duckdb")
+
+    def _parse_primary(self) -> exp.Expr | None:
+        is_text = self._curr and self._curr.token_type == TokenType.STRING == self._next.token_type
+        if is_text and name_of(self.dialect) == "sqlite":
+            # The second string is an alias; sqlglot joins both.
+            self._advance()
+            return exp.Literal.string(self._prev.text)
+        begins_with_dot = self._curr and self._curr.token_type == TokenType.DOT
+        node = super()._parse_primary()
+        if begins_with_dot and isinstance(node, exp.Literal):
+            node.meta[_WRITTEN] = _Written(name_of(self.dialect), f".{self._prev.text}", node.this)
+        return node
+
+    def _parse_interval(self, require_interval: bool = True, parse_function_unit: bool = True) -> Any:
+        index = self._index
+        if name_of(self.dialect) == "mysql" and self._match_pair(TokenType.INTERVAL, TokenType.L_PAREN):
+            # INTERVAL(n, 1, 10) is a function.
+            arguments = self._parse_csv(self._parse_disjunction)
+            if len(arguments) > 1 and self._match(TokenType.R_PAREN):
+                return exp.Anonymous(this="INTERVAL", expressions=arguments)
+            self._retreat(index)
+        return super()._parse_interval(require_interval, parse_function_unit)
 
     def _parse_hint(self) -> None:
         # Hints affect the plan only; those of other engines are refused in the text.
@@ -293,6 +322,23 @@ class _SnowflakeGenerator(Generator):
         return str(super().identifier_sql(expression))
 
 
+def _cast_as_written(self: Any, node: exp.Cast) -> str:
+    written = node.to.meta.get(_WRITTEN)
+    if written is None or written.value != node.to.this or node.to.this not in self.CAST_MAPPING:
+        return str(self.cast_sql(node))
+    return f"CAST({self.sql(node, 'this')} AS {self.sql(node, 'to')})"
+
+
+def _values_of_clickhouse(self: Any, node: exp.Values) -> str:
+    """Print rows of values; sqlglot parses each value of a row as a row with one value."""
+    rows = []
+    for row in node.expressions:
+        cells = [cell.expressions[0] if isinstance(cell, exp.Tuple) else cell for cell in row.expressions]
+        rows.append(f"({', '.join(self.sql(cell) for cell in cells)})")
+    alias = self.sql(node, "alias")
+    return f"(VALUES {', '.join(rows)}){f' AS {alias}' if alias else ''}"
+
+
 def _at_time_zone(self: Any, node: exp.AtTimeZone) -> str:
     return f"{self.sql(node, 'this')} AT TIME ZONE {self.sql(node, 'zone')}"
 
@@ -303,9 +349,13 @@ def _within_group(self: Any, node: exp.WithinGroup) -> str:
 
 _TRANSFORMS: dict[str, dict[type[exp.Expr], Callable[..., str]]] = {
     "bigquery": {exp.AtTimeZone: _at_time_zone},
-    "clickhouse": {exp.IntDiv: lambda self, node: self.binary(node, "DIV")},
+    "clickhouse": {
+        exp.IntDiv: lambda self, node: self.binary(node, "DIV"),
+        exp.NullSafeEQ: lambda self, node: self.binary(node, "<=>"),
+        exp.Values: _values_of_clickhouse,
+    },
     "trino": {exp.AtTimeZone: _at_time_zone},
-    "mysql": {exp.RegexpLike: lambda self, node: self.binary(node, "REGEXP")},
+    "mysql": {exp.RegexpLike: lambda self, node: self.binary(node, "REGEXP"), exp.Cast: _cast_as_written},
     "sqlite": {exp.Cast: lambda self, node: f"CAST({self.sql(node, 'this')} AS {self.sql(node, 'to')})"},
 }
 """Operators and names that sqlglot prints with another meaning."""
@@ -403,6 +453,7 @@ def exact_dialect(dialect: str) -> Dialect:
         }
 
     class ExactGenerator(*generators, base.generator_class):  # type: ignore[misc]
+        MULTI_ARG_DISTINCT = True
         TRANSFORMS = {
             **{kind: sql for kind, sql in base.generator_class.TRANSFORMS.items() if kind is not exp.Pivot},
             exp.WithinGroup: _within_group,
@@ -445,14 +496,16 @@ def arguments_of(call: exp.Expr) -> list[exp.Expr] | None:
     return list(call.expressions) if isinstance(call, exp.Anonymous | exp.AnonymousAggFunc) else None
 
 
-def lost_words(before: Sequence[Token], after: Sequence[Token], tree: exp.Expr) -> list[str]:
+def lost_words(before: Sequence[Token], after: Sequence[Token], tree: exp.Expr, dialect: str) -> list[str]:
     """Return the words, numbers and strings of the tokens `before` that those printed from their `tree` lack.
 
     Words without a meaning of their own and those with a synonym do not count. A string may become the name of an
     alias, a number with a unit of time, or part of another string; printed without its quotes it would become SQL.
     """
     lost = _words(before) - _words(after)
-    noise = _NOISE | {"distinct"} if tree.find(exp.NullSafeEQ, exp.NullSafeNEQ) else _NOISE
+    noise = _NOISE | {"distinct", "not"} if tree.find(exp.NullSafeEQ, exp.NullSafeNEQ) else _NOISE
+    if dialect in _HAS_ISNULL:
+        noise = noise | {"isnull", "notnull"}
     words = [word for word in lost if word not in noise]
     aliases = Counter(node.name.casefold() for node in tree.find_all(exp.Identifier) if _FROM_STRING in node.meta)
     strings = _texts(before) - _texts(after) - aliases

@@ -160,7 +160,7 @@ def _sanitize(
         findings, parsed = _check_once(text, dialect, names, values, deadline)
         if findings or parsed is None:
             return "", findings
-        lost = lost_words(before.tokens, parsed.tokens, before.trees[0]) if before else ()
+        lost = lost_words(before.tokens, parsed.tokens, before.trees[0], dialect) if before else ()
         if lost:
             return "", (Finding("round_trip", f"the part {lost[0]} of the statement is not supported", None, lost[0]),)
         try:
