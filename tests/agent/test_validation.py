@@ -42,6 +42,7 @@ def test_right_statement_passes_unchanged(scripted: Scripted) -> None:
             "sql_validation_count": 1,
             "doubts": [],
             "evidence": {"findings": 0, "is_confirmed": True},
+            "objection": "",
             "audit": steps[5][1]["audit"],
         }
     ]
