@@ -26,7 +26,7 @@ from agent.queryspec.columns import (
     time_groups,
 )
 from agent.queryspec.corrections import with_corrections
-from agent.queryspec.dates import read_date, read_span
+from agent.queryspec.dates import read_clock, read_date, read_span
 from agent.queryspec.expression_types import type_of
 from agent.queryspec.expressions import ORDERED, Call, Node, names_in, parse, walk, windows_in
 from agent.queryspec.keys import can_be_compared
@@ -84,7 +84,7 @@ def check_pattern(pattern: str) -> None:
         raise ValueError(f"the regular expression is invalid: {error}") from None
 
 
-_COMPARED: tuple[TypeClass, ...] = ("number", "text", "date", "datetime")
+_COMPARED: tuple[TypeClass, ...] = ("number", "text", "date", "datetime", "time")
 
 
 MAX_COLUMNS = 500
@@ -93,10 +93,8 @@ _NAME_BYTES = 63
 """Length up to which PostgreSQL distinguishes names."""
 _GROUPED: tuple[TypeClass, ...] = ("number", "text", "date", "datetime", "boolean", "time")
 _TAKES: dict[str, tuple[TypeClass, ...]] = {
-    "sum": ("number",),
-    "avg": ("number",),
-    "min": ("number", "text", *TIMES),
-    "max": ("number", "text", *TIMES),
+    **dict.fromkeys(("sum", "avg"), ("number", "time")),
+    **dict.fromkeys(("min", "max"), ("number", "text", "time", *TIMES)),
     "nunique": _GROUPED,
     **dict.fromkeys(("median", "percentile", "stddev", "variance", "corr"), ("number",)),
     **dict.fromkeys(("mode", "first", "last"), ("number", "text", *TIMES)),
@@ -156,7 +154,7 @@ def _value_problem(value: str | int | float | bool, kind: TypeClass) -> str | No
         return "a text is expected" if kind == "text" else "a date as text, such as 2024-03-31, is expected"
     try:
         if kind != "text":
-            read_date(value) if kind == "date" else read_span(value)
+            {"date": read_date, "time": read_clock}.get(kind, read_span)(value)
     except ValueError as error:
         return str(error)
     return None
@@ -168,6 +166,8 @@ def _is_reversed(condition: Between, kind: TypeClass) -> bool:
         return False
     if kind == "number":
         return low > high  # type: ignore[operator]
+    if kind == "time":
+        return read_clock(str(low)) > read_clock(str(high))
     return read_span(str(low)).start > read_span(str(high)).start
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from agent.queryspec.dates import read_date, read_span
+from agent.queryspec.dates import read_clock, read_date, read_span
 from agent.queryspec.dialect import (
     SpecDialect,
     as_comparable,
@@ -161,6 +161,8 @@ def compare(op: str, node: exp.Expr, value: Scalar, kind: TypeClass, bound: Boun
 def _place(value: Scalar, kind: TypeClass, bound: BoundValues) -> exp.Expr:
     if kind == "date":
         return bound.date(str(value))
+    if kind == "time":
+        return bound.number(read_clock(str(value)))
     return bound.bind(bool(value) if kind == "boolean" else value)
 
 

@@ -223,8 +223,10 @@ def base_outputs(spec: QuerySpec, scope: Scope) -> list[Output]:
     ]
     for each in spec.aggregations:
         name = each.cols[0]
-        is_value = each.agg in {"min", "max", "mode", "first", "last"} and (name in types or scope.find_columns(name))
-        columns.append(Output(each.name, _class_of(name, types, scope) if is_value else "number"))
+        is_known = name in types or scope.find_columns(name)
+        kind = _class_of(name, types, scope) if is_known else "number"
+        keeps = {"min", "max", "mode", "first", "last", *({"sum", "avg"} if kind == "time" else ())}
+        columns.append(Output(each.name, kind if each.agg in keeps else "number"))
     return columns
 
 

@@ -35,9 +35,11 @@ from agent.queryspec.dialect import (
     as_comparable,
     as_text,
     cast,
+    duration,
     nullable,
     period,
     period_key,
+    seconds,
     spec_dialect,
 )
 from agent.queryspec.expression_sql import ExpressionWriter, WindowOrder
@@ -122,6 +124,7 @@ class _Compiler:
         self.query = exp.Select()
         self.layers = 0
         self.numbers: set[str] = set()
+        self.durations: set[str] = set()
         """Columns that are already floating-point."""
         self.numbers_rows = False
         """Whether each dataset has a further column with the number of its row."""
@@ -323,7 +326,10 @@ class _Compiler:
             output_name(group): period(key.copy(), group.by, self.dialect) if isinstance(group, Bucket) else key.copy()
             for group, key in zip(groups, keys, strict=True)
         }
-        self.columns |= {each.name: node for each, node in zip(aggregations, aggregates, strict=True)}
+        self.columns |= {
+            each.name: duration(node, self.dialect) if each.name in self.durations else node
+            for each, node in zip(aggregations, aggregates, strict=True)
+        }
         self.query.group_by(*keys, copy=False)
         if filled:
             ((day,),) = columns[len(aggregations) :]
@@ -406,9 +412,12 @@ class _Compiler:
             place = self._resolve(name)
             node, kind = self._column(place), place.column.type_class
             # Engines differ in the precision of an average of integers.
-            node = as_number(node, self.bound) if is_float else node
+            node = as_number(node, self.bound) if is_float and kind != "time" else node
             if kind == "text" and aggregation.agg not in {"count", "nunique"}:
                 node = as_text(node, place.column, self.dialect)
+        if kind == "time" and aggregation.agg in {"sum", "avg"}:
+            self.durations.add(aggregation.name)
+            return seconds(node, kind, self.dialect)
         self.numbers |= {aggregation.name} if is_float else set()
         keeps = is_float or aggregation.agg in {"count", "nunique"} or name in self.row_types and kind == "number"
         return node if keeps else nullable(node, kind, self.dialect)

@@ -1,16 +1,17 @@
 """Corrected forms of the wrong parts of a spec, for the model that wrote it.
 
-Candidates are made from the wrong part: similar names, converted values, and examples with columns of the dataset. The
-first one that is valid in place of the part is shown.
+Candidates are made from the wrong part: similar names and converted values. The first one that is valid in place of
+the part is shown; none if the query would be about something else.
 """
 
 import json
 import re
 from calendar import monthrange
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from datetime import date
+from difflib import SequenceMatcher
 from typing import Any
 
 from agent.errors import SpecProblem
@@ -23,6 +24,7 @@ FindProblems = Callable[[Json], Sequence[SpecProblem]]
 
 UNKNOWN_FIELD = "there is no such field"
 """The reason of a problem whose path is a field that does not exist."""
+_MIN_SIMILARITY = 0.6
 _MAX_PROBLEMS = 5
 _MAX_CANDIDATES = 12
 _MAX_LENGTH = 600
@@ -32,10 +34,7 @@ _DAY_FIRST = re.compile(r"(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})")
 _YEAR = re.compile(r"\d{4}")
 _PERIOD = re.compile(r"([12]\d{3})(?:[-/.年](\d{1,2})月?)?")
 _MONTHS = 12
-_EXAMPLE_DATE = "2024-03-31"
 _MAX_EXAMPLE = 1e15
-_COLUMN = "column"
-"""Stands for a column in examples where the columns are unknown."""
 _TRUE = {"true", "yes", "y", "1", "да", "是"}
 
 
@@ -68,6 +67,9 @@ def _corrected(problem: SpecProblem, spec: Json, find: FindProblems, columns: Ma
         text = json.dumps(rest, ensure_ascii=False, default=str)
         return text if len(text) <= _MAX_LENGTH and not find(rest) else ""
     place = path[:2] if len(path) > 1 and isinstance(path[1], int) else path[:1]
+    said = [str(path[-1]), *re.findall(r"[^\W\d][\w. ]*", str(_get(spec, path)))]
+    near = tuple(name for name in problem.nearest if any(_are_similar(name, each) for each in said))
+    problem = replace(problem, nearest=near)
     tried: list[str] = []
     for candidate in _candidates(problem, path, place, spec, columns):
         try:
@@ -85,6 +87,11 @@ def _corrected(problem: SpecProblem, spec: Json, find: FindProblems, columns: Ma
         if len(tried) == _MAX_CANDIDATES:
             break
     return ""
+
+
+def _are_similar(name: str, said: str) -> bool:
+    name, said = name.casefold(), said.strip().casefold()
+    return said in name or name in said or SequenceMatcher(None, name, said).ratio() >= _MIN_SIMILARITY
 
 
 def _candidates(
@@ -120,7 +127,7 @@ def _renamed_expressions(text: str, name: str, reason: str) -> Iterator[str]:
 
 def _filter_examples(part: Json, problem: SpecProblem, columns: Mapping[str, TypeClass]) -> Iterator[Any]:
     op, value = part.get("op"), part.get("value", 1)
-    for col in (part.get("col"), *problem.nearest, *(columns or [_COLUMN])):
+    for col in (part.get("col"), *problem.nearest):
         if not isinstance(col, str) or columns and col not in columns:
             continue
         for fitting in (op, "=") if isinstance(op, str) else ("=",):
@@ -131,27 +138,26 @@ def _filter_examples(part: Json, problem: SpecProblem, columns: Mapping[str, Typ
                 yield {"col": col, "op": fitting, "value": span[fitting in {">", "<="}]}
             converted = _converted(value, columns.get(col, "other"))
             values = list(converted) if isinstance(converted, list) else [converted]
+            if not values or None in values:
+                continue
             values = sorted(values, key=str) if fitting == "between" and len(values) > 1 else values
             if fitting == "between" and len(values) != 2:
-                values = [values[0], values[0]] if values else [1, 1]
+                values = [values[0], values[0]]
             if fitting in {"in", "not_in", "between"}:
                 yield {"col": col, "op": fitting, "value": values}
-            yield {
-                "col": col,
-                "op": fitting,
-                "value": values[0] if values else _converted(1, columns.get(col, "other")),
-            }
-        yield {"col": col, "op": "is_null", "value": False}
+            yield {"col": col, "op": fitting, "value": values[0]}
 
 
 def _converted(value: Any, kind: TypeClass) -> Any:
-    """Return a value, or each of several, as one of type `kind`."""
+    """Return a value, or each of several, as one of type `kind`; None for one that is none."""
     if isinstance(value, list):
         return [_converted(each, kind) for each in value]
     text = str(value).strip()
     if kind == "number":
         found = re.search(r"-?\d+(\.\d+)?", text.replace(",", ""))
-        number = float(found[0]) if found and len(found[0]) < 18 else 1.0
+        if not found or len(found[0]) >= 18:
+            return None
+        number = float(found[0])
         return int(number) if number.is_integer() else number
     if kind == "boolean":
         return text.lower() in _TRUE
@@ -160,8 +166,8 @@ def _converted(value: Any, kind: TypeClass) -> Any:
     if kind == "other" and isinstance(value, int | float) and abs(value) < _MAX_EXAMPLE:
         return value
     if kind == "other" and not isinstance(value, str):
-        return 1
-    return "".join(character for character in text if character.isprintable())[:100] or "text"
+        return None
+    return "".join(character for character in text if character.isprintable())[:100] or None
 
 
 def _span(text: str) -> tuple[str, str] | None:
@@ -173,7 +179,7 @@ def _span(text: str) -> tuple[str, str] | None:
     return date(year, int(match[2] or 1), 1).isoformat(), date(year, month, monthrange(year, month)[1]).isoformat()
 
 
-def _date(text: str) -> str:
+def _date(text: str) -> str | None:
     if match := _ISO_DATE.search(text):
         numbers = int(match[1]), int(match[2]), int(match[3] or 1)
     elif match := _DAY_FIRST.search(text):
@@ -181,15 +187,15 @@ def _date(text: str) -> str:
     elif match := _YEAR.search(text):
         numbers = int(match[0]), 1, 1
     else:
-        return _EXAMPLE_DATE
+        return None
     try:
         return date(*numbers).isoformat()
     except ValueError:
-        return _EXAMPLE_DATE
+        return None
 
 
 def _group_examples(part: Json, problem: SpecProblem, columns: Mapping[str, TypeClass]) -> Iterator[Any]:
-    names = [name for name in (part.get("col"), *problem.nearest, *(columns or [_COLUMN])) if isinstance(name, str)]
+    names = [name for name in (part.get("col"), *problem.nearest) if isinstance(name, str)]
     for name in names:
         yield {"col": name, "by": part["by"]} if isinstance(part.get("by"), str) else name
         yield {"col": name, "by": "month"} if part else name
@@ -204,25 +210,17 @@ def _aggregation_examples(part: Json, problem: SpecProblem, columns: Mapping[str
         yield {**part, "order_by": min(columns, key=lambda name: columns[name] not in {"date", "datetime"})}
     if part.get("agg") == "percentile":
         yield {**part, "p": 0.5}
-    for agg in (part.get("agg"), "sum", "nunique", "count"):
-        for col in (part.get("col"), *problem.nearest, *_of_type(columns, "number")):
-            yield {**part, "as": name, "agg": agg, "col": col}
-    yield {"as": name, "agg": "count", "col": "*"}
+    for col in (part.get("col"), *problem.nearest):
+        yield {**part, "as": name, "col": col}
 
 
 def _derived_examples(part: Json, problem: SpecProblem, columns: Mapping[str, TypeClass]) -> Iterator[Any]:
-    name = str(part.get("as", ""))[:50] or "d"
-    yield {"as": f"{name}_2", "expr": part.get("expr")}
-    for column in (*problem.nearest, *_of_type(columns, "number")):
-        quoted = '"' + column.replace('"', '""') + '"'
-        yield {"as": name, "expr": f"round({quoted}, 2)"}
-        yield {"as": f"{name}_2", "expr": f"round({quoted}, 2)"}
-    yield {"as": name, "expr": "round(1.5, 0)"}
+    yield {"as": f"{str(part.get('as', ''))[:50] or 'd'}_2", "expr": part.get("expr")}
 
 
 def _sort_examples(part: Json, problem: SpecProblem, columns: Mapping[str, TypeClass]) -> Iterator[Any]:
     is_descending = part.get("desc") is True
-    for name in (part.get("by"), *problem.nearest, *(columns or [_COLUMN])):
+    for name in (part.get("by"), *problem.nearest):
         yield {"by": name, "desc": is_descending}
         # For a missing sort, the whole list is the part.
         yield [{"by": name, "desc": True}]
@@ -238,12 +236,11 @@ def _join_examples(part: Json, problem: SpecProblem, columns: Mapping[str, TypeC
             yield {**part, "on": {**rest, left: name}}
         yield {**part, "dataset": name}
     yield {**part, "cast": {}}
-    yield {"dataset": part.get("dataset", "dataset"), "on": keys or {"left column": "right column"}}
 
 
 def _per_group_examples(part: Json, problem: SpecProblem, columns: Mapping[str, TypeClass]) -> Iterator[Any]:
     numbers = part.get("n"), 3
-    for by in (part.get("by"), *([name] for name in (*problem.nearest, *columns)), [_COLUMN]):
+    for by in (part.get("by"), *([name] for name in problem.nearest)):
         for n in numbers:
             yield {"n": n, "by": by}
 
@@ -272,10 +269,6 @@ _EXAMPLES: dict[str, Callable[[Json, SpecProblem, Mapping[str, TypeClass]], Iter
 
 _FIELDS = {*_EXAMPLES, "limit"}
 """The fields of a spec."""
-
-
-def _of_type(columns: Mapping[str, TypeClass], kind: TypeClass) -> Iterable[str]:
-    return [name for name, each in columns.items() if each == kind][:3]
 
 
 def _path(text: str) -> Path:

@@ -8,6 +8,21 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _DATETIME = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?")
 
 
+_CLOCK = re.compile(r"(\d{1,4}):([0-5]\d)(?::([0-5]\d(?:\.\d{1,6})?))?")
+
+
+def read_clock(text: str) -> float:
+    """Return a time of day or a duration in seconds.
+
+    Raises:
+        ValueError: `text` is not a time.
+    """
+    match = _CLOCK.fullmatch(text)
+    if not match:
+        raise ValueError("a time such as 13:30 or a duration such as 37:30:00 is expected")
+    return int(match[1]) * 3600 + int(match[2]) * 60 + float(match[3] or 0)
+
+
 class Span(NamedTuple):
     """A period from `start` up to but excluding `end`; a single point in time if `end` is None."""
 

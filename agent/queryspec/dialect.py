@@ -50,7 +50,7 @@ _INTEGERS = {
 }  # fmt: skip
 _CLICKHOUSE_PARTS = {
     "year": "toYear", "quarter": "toQuarter", "month": "toMonth", "iso_week": "toISOWeek", "day": "toDayOfMonth",
-    "weekday": "toDayOfWeek", "hour": "toHour",
+    "weekday": "toDayOfWeek", "hour": "toHour", "minute": "toMinute",
 }  # fmt: skip
 _EXACT = {"duckdb": "DECIMAL(38, 10)", "postgres": "DECIMAL", "mysql": "DECIMAL(38, 10)"}
 _EXACT_CLICKHOUSE = "Nullable(Decimal(38, 10))"
@@ -102,7 +102,45 @@ def cast(node: exp.Expr, kind: TypeClass, dialect: SpecDialect) -> exp.Expr:
 
 def as_comparable(node: exp.Expr, kind: TypeClass, dialect: SpecDialect) -> exp.Expr:
     """Return `node` in a form that can be compared with a bound value."""
+    if kind == "time":
+        return seconds(node, kind, dialect)
     return sqlite.as_comparable(node, kind) if dialect == "sqlite" else node
+
+
+def seconds(node: exp.Expr, kind: TypeClass, dialect: SpecDialect) -> exp.Expr:
+    """Return the seconds of a time of day or a duration, or those of a date and time since a fixed day."""
+    if dialect in {"duckdb", "postgres"}:
+        return cast(exp.Extract(this=exp.Var(this="EPOCH"), expression=node), "number", dialect)
+    if dialect == "mysql":
+        return function_call("TIME_TO_SEC" if kind == "time" else "TO_SECONDS", node)
+    if dialect == "clickhouse":
+        return exp.Div(
+            this=function_call("toUnixTimestamp64Micro", cast(node, "datetime", dialect)),
+            expression=exp.Literal.number(1_000_000),
+        )
+    return sqlite.seconds(node, is_clock=kind == "time")
+
+
+def duration(node: exp.Expr, dialect: SpecDialect) -> exp.Expr:
+    """Return a number of seconds as a duration, for which SQLite and ClickHouse have text, such as `37:45:00`."""
+    if dialect == "duckdb":
+        return function_call("TO_SECONDS", node)
+    if dialect == "postgres":
+        return exp.Mul(this=exp.Paren(this=node), expression=exp.Interval(this=exp.Literal.string("1 second")))
+    return function_call("SEC_TO_TIME", node) if dialect == "mysql" else sqlite.clock_text(node)
+
+
+def text_length(node: exp.Expr, dialect: SpecDialect) -> exp.Expr:
+    """Return the number of characters of a text."""
+    names = {"mysql": "CHAR_LENGTH", "clickhouse": "lengthUTF8"}
+    return function_call(names.get(dialect, "LENGTH"), node)
+
+
+def first_characters(node: exp.Expr, count: int, dialect: SpecDialect) -> exp.Expr:
+    """Return the first characters of a text."""
+    names = {"sqlite": "SUBSTR", "clickhouse": "substringUTF8"}
+    one, number = exp.Literal.number(1), exp.Literal.number(count)
+    return function_call(names.get(dialect, "SUBSTRING"), node, one, number)
 
 
 def datetime_text(time: datetime, dialect: SpecDialect) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from sqlglot import exp
 
@@ -15,6 +16,7 @@ from agent.queryspec.dialect import (
     contains_pattern,
     date_part,
     days_between,
+    first_characters,
     fiscal_quarter,
     fiscal_year,
     initcap,
@@ -24,10 +26,13 @@ from agent.queryspec.dialect import (
     number_text,
     replace_text,
     round_number,
+    seconds,
+    text_length,
     weekday_name,
 )
 from agent.queryspec.expression_types import Finder, compared_type, type_of
 from agent.queryspec.expressions import (
+    BETWEEN,
     DATE_PARTS,
     FISCAL,
     MATCHES,
@@ -51,12 +56,12 @@ from agent.schema.catalog import TypeClass
 
 _OPERATORS: dict[str, type[exp.Binary]] = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul}
 _SWAPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_WHOLE = (*DATE_PARTS, *FISCAL, "days_between", "rank")
+_WHOLE = (*DATE_PARTS, *FISCAL, "days_between", "length", "rank")
 """Functions that give whole numbers."""
 _BLANKS = ("\t", "\n", "\r", "\N{NO-BREAK SPACE}")
 """Characters that `normalize_space` treats as a space."""
 _MARK = "\x01"
-_OF_NUMBERS = ("abs", "round", "sqrt", "log")
+_OF_NUMBERS = ("abs", "round", "sqrt", "log", "floor", "ceil", "mod")
 
 
 @dataclass(frozen=True)
@@ -107,10 +112,7 @@ class ExpressionWriter:
         if isinstance(node, Case):
             return self._case(node)
         if isinstance(node, Binary):
-            left, right = self._operand(node.left), self._operand(node.right)
-            return (
-                divide(left, right) if node.operator == "/" else _OPERATORS[node.operator](this=left, expression=right)
-            )
+            return _binary(node.operator, self._operand(node.left), self._operand(node.right))
         if isinstance(node, Call) and node.function not in MATCHES:
             return self._call(node)
         return self._truth(node)
@@ -152,9 +154,9 @@ class ExpressionWriter:
     def _comparison(self, node: Compare) -> exp.Expr:
         operator, left, right = node.operator, node.left, node.right
         kind = compared_type(node, self.find)
-        if kind in ("date", "datetime") and isinstance(left, Text):
+        if kind in ("date", "datetime", "time") and isinstance(left, Text):
             operator, left, right = _SWAPPED[operator], right, left
-        if kind in ("date", "datetime") and isinstance(right, Text):
+        if kind in ("date", "datetime", "time") and isinstance(right, Text):
             plain = as_comparable(self.to_sql(left), kind, self.bound.dialect)
             made = compare(operator, plain, right.value, kind, self.bound)
             return either(made, exp.Is(this=plain.copy(), expression=exp.Null())) if operator == "!=" else made
@@ -170,6 +172,11 @@ class ExpressionWriter:
         function, dialect = node.function, self.bound.dialect
         if function in _WHOLE:
             return cast(self._whole(node), "number", dialect)
+        if function == "today":
+            return self.bound.date(datetime.now(UTC).date().isoformat())
+        if function in BETWEEN:
+            start, end = (self._seconds(argument) for argument in node.arguments)
+            return divide(exp.Paren(this=exp.Sub(this=end, expression=start)), self.bound.number(BETWEEN[function]))
         if function == "concat":
             return join_texts([self._text(argument) for argument in node.arguments], dialect)
         first = self.to_sql(node.arguments[0])
@@ -185,7 +192,18 @@ class ExpressionWriter:
             )
         return self._number_call(node, first) if function in _OF_NUMBERS else self._text_call(node, first)
 
+    def _seconds(self, node: Node) -> exp.Expr:
+        kind, dialect = self._type(node), self.bound.dialect
+        made = self.to_sql(node)
+        if kind != "time":
+            made, kind = cast(made, "datetime", dialect), "datetime"
+        return seconds(made, kind, dialect)
+
     def _number_call(self, node: Call, first: exp.Expr) -> exp.Expr:
+        if node.function == "mod":
+            return _binary("%", _parenthesize(first), self._operand(node.arguments[1]))
+        if node.function in {"floor", "ceil"}:
+            return (exp.Floor if node.function == "floor" else exp.Ceil)(this=first)
         if node.function == "abs":
             return exp.Abs(this=first)
         if node.function == "round":
@@ -204,6 +222,8 @@ class ExpressionWriter:
             return replace_text(first, old, new, dialect)
         if function == "normalize_space":
             return self._normalized(first)
+        if function == "left":
+            return first_characters(first, _literal(node, 1), dialect)
         if function == "weekday_name":
             return weekday_name(first, dialect)
         if function == "initcap":
@@ -247,6 +267,8 @@ class ExpressionWriter:
             start, end = map(self._date, node.arguments)
             return days_between(start, end, dialect)
         of = self.to_sql(node.arguments[0])
+        if node.function == "length":
+            return text_length(of, dialect)
         if node.function in FISCAL:
             make = fiscal_year if node.function == "fiscal_year" else fiscal_quarter
             return make(of, _literal(node, 1), dialect)
@@ -278,6 +300,15 @@ class ExpressionWriter:
         if node.function == "lag":
             return before
         return exp.Paren(this=exp.Sub(this=_parenthesize(of), expression=before))
+
+
+def _binary(operator: str, left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    if operator == "/":
+        return divide(left, right)
+    if operator == "%":
+        whole = exp.Floor(this=divide(left.copy(), right.copy()))
+        return exp.Paren(this=exp.Sub(this=left, expression=exp.Mul(this=right, expression=whole)))
+    return _OPERATORS[operator](this=left, expression=right)
 
 
 def is_ordered(node: Node) -> bool:

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Iterable
 
-from agent.queryspec.dates import read_span
+from agent.queryspec.dates import read_clock, read_span
 from agent.queryspec.expressions import (
+    BETWEEN,
     CASES,
+    CLOCK_PARTS,
     DATE_PARTS,
     FISCAL,
     MATCHES,
@@ -29,7 +31,11 @@ _TAKES: dict[str, tuple[tuple[TypeClass, ...], TypeClass]] = {
     **dict.fromkeys((*CASES, "trim", "normalize_space", "replace"), (("text",), "text")),
     **dict.fromkeys(MATCHES, (("text",), "boolean")),
     **dict.fromkeys((*DATE_PARTS, *FISCAL, "days_between"), (_TIMES, "number")),
-    "hour": (("datetime",), "number"),
+    **dict.fromkeys(CLOCK_PARTS, (("datetime", "time"), "number")),
+    **dict.fromkeys(BETWEEN, ((*_TIMES, "time"), "number")),
+    "left": (("text",), "text"),
+    "length": (("text",), "number"),
+    "today": ((), "date"),
     "weekday_name": (_TIMES, "text"),
     "concat": (("text", "number", "date"), "text"),
 }
@@ -93,7 +99,10 @@ def compared_type(node: Compare, find: Finder) -> TypeClass | None:
         raise ValueError("a comparison with null is never true: write 'is null' or 'is not null'")
     kinds = type_of(node.left, find), type_of(node.right, find)
     for part, kind, other in ((node.left, kinds[0], kinds[1]), (node.right, kinds[1], kinds[0])):
-        if kind not in {"number", "text", "boolean", *_TIMES, None}:
+        if isinstance(part, Text) and other == "time":
+            read_clock(part.value)
+            return other
+        if kind not in {"number", "text", "boolean", "time", *_TIMES, None}:
             raise ValueError(f"{_words(part)} holds {kind}, which cannot be compared")
         if isinstance(part, Text) and other in _TIMES:
             _check_time(part, other)
@@ -120,7 +129,7 @@ def _type_of_call(node: Call, find: Finder) -> TypeClass | None:
     if function == "lag":
         return type_of(arguments[0], find)
     takes, gives = _TAKES.get(function, (("number",), "number"))
-    literals = arguments[1:] if function in FISCAL else ()
+    literals = arguments[1:] if function in FISCAL or function == "left" else ()
     for argument in arguments[: len(arguments) - len(literals)]:
         if function == "days_between" and isinstance(argument, Text):
             _check_time(argument, "datetime")
@@ -132,7 +141,7 @@ def _type_of_call(node: Call, find: Finder) -> TypeClass | None:
 def _taken(what: str, node: Node, takes: tuple[TypeClass, ...], find: Finder) -> TypeClass | None:
     kind = type_of(node, find)
     if kind is not None and kind not in takes:
-        hint = ", and this column has only dates" if what == "hour" and kind == "date" else ""
+        hint = ", and this column has only dates" if what in CLOCK_PARTS and kind == "date" else ""
         raise ValueError(f"{_words(node)} holds {kind}, but {what} takes {' or '.join(takes)}{hint}")
     return kind
 

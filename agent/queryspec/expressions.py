@@ -6,10 +6,10 @@
     comparison = sum [("=" | "!=" | "<" | "<=" | ">" | ">=") sum
                      | ["not"] "in" "(" sum {"," sum} ")" | ["not"] "between" sum "and" sum | "is" ["not"] "null"]
     sum        = product {("+" | "-") product}
-    product    = factor {("*" | "/") factor}
+    product    = factor {("*" | "/" | "%") factor}
     factor     = "-" factor | number | text | "null" | "true" | "false" | name | call | case | "(" expression ")"
     case       = "case" {"when" expression "then" expression} ["else" expression] "end"
-    call       = function "(" expression {"," expression} {"," option} ")"
+    call       = function "(" [expression {"," expression} {"," option}] ")"
     option     = "within" ":" name {"," name} | "order_by" ":" name ["asc" | "desc"]
 
 A name is written bare, as letters, digits and underscores of any script with dots between, or in double quotes, where
@@ -25,17 +25,20 @@ day.
 
 - `if(condition, x, y)`, or without `y` NULL; `case(condition, x, condition, y, ..., z)`.
 - `nullif(x, y)`, `coalesce(x, y, ...)`.
+- `x % y` or `mod(x, y)`: the rest of a division, with the sign of y; `floor(x)`, `ceil(x)`.
 - `abs(x)`, `sqrt(x)`, `log(x)` (natural), `log(x, base)`, `round(x)`, `round(x, digits)`, with 0 to 10 digits.
 - `lower(x)`, `upper(x)`, `initcap(x)` (on SQLite of A to Z only): `initcap` has the first letter of each word between
   spaces in upper case, the others in lower case.
 - `trim(x)` (spaces), `normalize_space(x)`, `replace(x, 'old', 'new')`; `concat(x, y, ...)` of texts, numbers and dates,
   where NULL is empty. `normalize_space` replaces tabs, line breaks and no-break spaces by spaces, repeated spaces by
   one, and trims.
+- `length(x)`: number of characters; `left(x, n)`: the first n characters.
 - `contains(x, 'text')`, `starts_with(x, 'text')`, `ends_with(x, 'text')`: conditions that ignore case.
-- `year(x)`, `quarter(x)`, `month(x)`, `iso_week(x)`, `day(x)`, `weekday(x)` from 1 for Monday to 7; `hour(x)` of a
-  time. `weekday_name(x)`: `Monday` to `Sunday`.
+- `year(x)`, `quarter(x)`, `month(x)`, `iso_week(x)`, `day(x)`, `weekday(x)` from 1 for Monday to 7;
+  `hour(x)` and `minute(x)` of a time. `weekday_name(x)`: `Monday` to `Sunday`. `today()`: the date, in UTC.
 - `fiscal_year(x, start_month)`: the year in which the fiscal year ends; `fiscal_quarter(x, start_month)`.
-- `days_between(x, y)`: calendar days from x to y, negative if y is before x.
+- `days_between(x, y)`: calendar days from x to y, negative if y is before x. `hours_between(x, y)`,
+  `minutes_between(x, y)`: with fractions.
 
 Functions of the rows of the result, before its limit:
 
@@ -69,15 +72,20 @@ ORDERED = ("lag", "moving_avg", "cumulative", "change_from_previous")
 WINDOWS = ("share_of_total", "share", "rank", *ORDERED)
 MATCHES = ("contains", "starts_with", "ends_with")
 CASES = ("lower", "upper", "initcap")
-DATE_PARTS = ("year", "quarter", "month", "iso_week", "day", "weekday", "hour")
+CLOCK_PARTS = ("hour", "minute")
+DATE_PARTS = ("year", "quarter", "month", "iso_week", "day", "weekday", *CLOCK_PARTS)
+BETWEEN = {"hours_between": 3600, "minutes_between": 60}
+"""Functions of the time between two times, with the seconds of their unit."""
 FISCAL = ("fiscal_year", "fiscal_quarter")
 _MANY = 30
 _ARGUMENTS = {
     "if": (2, 3), "case": (2, 2 * _MANY), "nullif": (2, 2), "coalesce": (2, _MANY),
     "round": (1, 2), "abs": (1, 1), "sqrt": (1, 1), "log": (1, 2),
+    "floor": (1, 1), "ceil": (1, 1), "mod": (2, 2), "length": (1, 1), "left": (2, 2), "today": (0, 0),
     **dict.fromkeys((*CASES, "trim", "normalize_space"), (1, 1)), "replace": (3, 3), "concat": (2, _MANY),
     **dict.fromkeys(MATCHES, (2, 2)),
-    **dict.fromkeys((*DATE_PARTS, "weekday_name"), (1, 1)), **dict.fromkeys(FISCAL, (2, 2)), "days_between": (2, 2),
+    **dict.fromkeys((*DATE_PARTS, "weekday_name"), (1, 1)), **dict.fromkeys(FISCAL, (2, 2)),
+    **dict.fromkeys(("days_between", *BETWEEN), (2, 2)),
     **dict.fromkeys(WINDOWS, (1, 1)), "lag": (1, 2), "moving_avg": (2, 2),
 }  # fmt: skip
 FUNCTIONS = tuple(_ARGUMENTS)
@@ -90,7 +98,7 @@ _TOKEN = re.compile(
     r"|(?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*)*)"
     r'|"(?P<quoted>(?:[^"]|"")+)"'
     r"|'(?P<text>(?:[^']|'')*)'"
-    r"|(?P<sign>==|!=|<>|<=|>=|[-+*/(),=<>:]))",
+    r"|(?P<sign>==|!=|<>|<=|>=|[-+*/%(),=<>:]))",
 )
 
 
@@ -117,7 +125,7 @@ class Negative:
 
 @dataclass(frozen=True)
 class Binary:
-    """`+`, `-`, `*` or `/` with two operands."""
+    """`+`, `-`, `*`, `/` or `%` with two operands."""
 
     operator: str
     left: "Node"
@@ -380,7 +388,7 @@ class _Parser:
 
     def _product(self) -> Node:
         node = self._factor()
-        while self._is("*", "/"):
+        while self._is("*", "/", "%"):
             node = Binary(self._next(), node, self._factor())
         return node
 
@@ -433,7 +441,7 @@ class _Parser:
         if function not in _ARGUMENTS:
             raise ValueError(f"there is no function {name}, only {', '.join(FUNCTIONS)}")
         self._expect("(")
-        arguments = [self._expression()]
+        arguments = [] if self._is(")") else [self._expression()]
         options: dict[str, Any] = {}
         while self._is(","):
             self._at += 1
@@ -529,6 +537,8 @@ def _check_literals(function: str, arguments: tuple[Node, ...]) -> None:
         _check_whole(arguments[1], f"the rows of {function}", 1, MAX_ROWS)
     if function in FISCAL:
         _check_whole(arguments[1], f"the start month of {function}", 1, 12)
+    if function == "left":
+        _check_whole(arguments[1], "the characters of left", 1, MAX_ROWS)
     if function == "log" and len(arguments) == 2:
         base = arguments[1]
         if not isinstance(base, Number) or base.value <= 0 or base.value == 1:

@@ -317,13 +317,14 @@ class Derived(_Part):
     It is computed for each row of the data if an aggregation or a group has its name: `{"as": "day", "expr":
     "weekday(date)"}` with group_by `["day"]`. Names with blanks stand in double quotes, text and dates in single ones.
 
-    - Numbers: `+ - * /`, abs, sqrt, log(x, base), round(x, digits), nullif, coalesce.
+    - Numbers: `+ - * / %`, abs, sqrt, log(x, base), round(x, digits), floor, ceil, nullif, coalesce.
     - Conditions: `= != < <= > >=`, and, or, not, `x in ('a', 'b')`, `x between 1 and 2`, `x is null`,
       contains(x, 'a'), starts_with, ends_with; if(condition, a, b), case when condition then a else b end.
     - Text: lower, upper, initcap (title case), trim, normalize_space (also collapses repeated blanks),
-      replace(x, 'a', 'b'), concat(a, b, ...).
+      replace(x, 'a', 'b'), concat(a, b, ...), left(x, n), length.
     - Dates: year, quarter, month, iso_week, day, weekday (1 is Monday), weekday_name ('Monday'), hour,
-      fiscal_year(date, start_month), fiscal_quarter(date, start_month), days_between(from, to).
+      minute, today(), fiscal_year(date, start_month), fiscal_quarter(date, start_month), days_between(from, to),
+      hours_between(from, to), minutes_between(from, to).
     - Over the rows of the result, in the order of its periods or else of the sort: share(x), rank(x), lag(x, n),
       cumulative(x), moving_avg(x, n), change_from_previous(x). Within groups and in another order:
       `rank(x, within: region)`, `cumulative(x, within: region, order_by: date desc)`.

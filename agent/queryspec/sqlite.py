@@ -9,7 +9,7 @@ from agent.queryspec.spec import Period
 from agent.schema.catalog import TypeClass
 
 _DATETIME_FORMAT = "%Y-%m-%d %H:%M:%f"
-_PARTS = {"year": "%Y", "month": "%m", "day": "%d", "hour": "%H"}
+_PARTS = {"year": "%Y", "month": "%m", "day": "%d", "hour": "%H", "minute": "%M"}
 _FORMATS: dict[Period, str] = {"day": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y"}
 
 
@@ -59,6 +59,26 @@ def days_between(start: exp.Expr, end: exp.Expr) -> exp.Expr:
     """Return the days from one date to another as an integer."""
     days = exp.Sub(this=function_call("JULIANDAY", end), expression=function_call("JULIANDAY", start))
     return exp.cast(days, "INTEGER", copy=False)
+
+
+def seconds(node: exp.Expr, *, is_clock: bool) -> exp.Expr:
+    """Return the seconds of a time of day, or those of a date and time since 1970."""
+    made = _integer("%s", node)
+    start = exp.cast(function_call("STRFTIME", "%s", "00:00"), "INTEGER", copy=False)
+    return exp.Paren(this=exp.Sub(this=made, expression=start)) if is_clock else made
+
+
+def clock_text(node: exp.Expr) -> exp.Expr:
+    """Return a number of seconds as text, such as `37:45:00`."""
+    parts: list[exp.Expr] = [
+        exp.cast(
+            exp.Div(this=exp.Paren(this=node.copy()), expression=_literal(size), typed=True), "INTEGER", copy=False
+        )
+        for size in (3600, 60, 1)
+    ]
+    parts[1:] = [exp.Mod(this=part, expression=_literal(60)) for part in parts[1:]]
+    missing = exp.Is(this=exp.Paren(this=node), expression=exp.Null())
+    return exp.Case().when(exp.Not(this=missing), function_call("PRINTF", "%d:%02d:%02d", *parts))
 
 
 def _thursday(node: exp.Expr) -> exp.Expr:

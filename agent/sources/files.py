@@ -100,6 +100,9 @@ def _view(name: str, settings: FilesSettings, storage: Mapping[str, str]) -> tup
             raise ConfigurationError("DATASPHINX_SOURCES", Message("columns_need_csv", format=format))
         columns = ", ".join(f"{literal(column)}: {literal(kind)}" for column, kind in settings.columns.items())
         options.append(f"columns = {{{columns}}}")
+    elif format == "csv":
+        # A sample would fix types that later values do not have, and those would be rounded or cut.
+        options.append("sample_size = -1")
     if settings.hive_partitioning is not None:
         options.append(f"hive_partitioning = {str(settings.hive_partitioning).lower()}")
     arguments = ", ".join([literal(view_url(name, "**")), *options])

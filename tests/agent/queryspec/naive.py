@@ -516,6 +516,8 @@ def calculated(node: Any, parts: list[Any]) -> Any:
     left, right = parts
     if node.operator == "/":
         return left / right if right else None
+    if node.operator == "%":
+        return left - right * math.floor(left / right) if right else None
     return {"+": left + right, "-": left - right, "*": left * right}[node.operator]
 
 
@@ -557,6 +559,12 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "weekday": lambda day: day.isoweekday(),
     "weekday_name": lambda day: calendar.day_name[day.weekday()],
     "hour": lambda time: time.hour,
+    "minute": lambda time: time.minute,
+    "floor": lambda value: float(math.floor(value)),
+    "ceil": lambda value: float(math.ceil(value)),
+    "mod": lambda value, by: value - by * math.floor(value / by) if by else None,
+    "length": len,
+    "left": lambda text, count: text[: int(count)],
     "fiscal_year": lambda day, start: day.year + (start > 1 and day.month >= start),
     "fiscal_quarter": lambda day, start: int((day.month - start) % 12 // 3) + 1,
     "days_between": lambda first, last: (day_of(last) - day_of(first)).days,

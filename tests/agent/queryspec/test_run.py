@@ -193,3 +193,57 @@ def test_mariadb_compares_text_by_its_collation(tmp_path: Path) -> None:
             source.close()
         finally:
             admin("DROP TABLE qs_cases")
+
+
+CLOCKS = [("09:30:00", "2024-01-05 09:00:00"), ("23:15:30", "2024-01-06 12:30:00"), (None, None)]
+
+
+@pytest.mark.parametrize("dialect", ["postgres", "mysql", "sqlite"])
+def test_times_of_day_are_measures_on_every_engine(dialect: str, tmp_path: Path) -> None:
+    with engine(dialect, tmp_path) as (place, admin):
+        admin(f"CREATE TABLE qs_clocks (n INT, t TIME, moment {'TIMESTAMP' if dialect != 'mysql' else 'DATETIME'})")
+        for at, (clock, moment) in enumerate(CLOCKS):
+            admin(f"INSERT INTO qs_clocks VALUES ({at}, {_quoted(clock)}, {_quoted(moment)})")
+        source = open_url(place, Limits(20, 100))
+        try:
+            key = next(name for name in source.catalog.tables if name.endswith("qs_clocks"))
+            found = one(source, key)
+            derived = [
+                {"as": "a", "expr": "minute(t)"},
+                {"as": "b", "expr": "minutes_between(moment, moment)"},
+                {"as": "c", "expr": "t > '09:30'"},
+            ]
+            rows = run(read_spec({"sort": [{"by": "n"}], "derived": derived}), found, source)["rows"]
+            total = run(read_spec({"aggregations": [{"as": "s", "agg": "sum", "col": "t"}]}), found, source)["rows"]
+            late = {"filters": [{"col": "t", "op": ">=", "value": "23:15:30"}], "sort": [{"by": "n"}]}
+            names = [row[0] for row in run(read_spec(late), found, source)["rows"]]
+        finally:
+            source.close()
+            admin("DROP TABLE qs_clocks")
+
+    assert [row[3:] for row in rows] == [[30, 0.0, False], [15, 0.0, True], [None, None, False]]
+    assert total[0][0] in ("P1DT8H45M30S", "PT32H45M30S", "32:45:30")
+    assert names == [1]
+
+
+def _quoted(text: str | None) -> str:
+    return "NULL" if text is None else f"'{text}'"
+
+
+def test_rests_and_parts_of_text_are_the_same_on_every_engine(spec_source: Source) -> None:
+    expressions = [
+        "floor(id / 2)", "ceil(id / 2)", "id % 3", "-id % 3", "id % 0", "left(status, 2)", "length(status)",
+        "minute(created)", "hours_between(日期, created)", "days_between(today(), today())",
+    ]  # fmt: skip
+    derived = [{"as": f"d{at}", "expr": expression} for at, expression in enumerate(expressions)]
+    spec = {"filters": [{"col": "id", "op": "=", "value": 4}], "derived": derived}
+
+    (row,) = run(read_spec(spec), datasets(tables=spec_source.catalog.tables), spec_source)["rows"]
+
+    assert row[-10:] == [2.0, 2.0, 1.0, 2.0, None, "la", 4, 30, 12.5, 0]
+
+
+@pytest.fixture(params=["duckdb", "postgres", "mysql", "sqlite", "clickhouse"])
+def spec_source(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Source]:
+    with loaded(request.param, tmp_path) as source:
+        yield source

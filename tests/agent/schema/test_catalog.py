@@ -13,7 +13,7 @@ NAMES: dict[TypeClass, str] = {
     "binary": "BLOB|BYTEA|VARBINARY(16)|LONGBLOB",
     "json": "JSON|JSONB",
     "array": "INTEGER[]|ARRAY(String)|VARCHAR(3)[2]|STRUCT(a INTEGER)",
-    "other": "|INTERVAL|POINT|GEOMETRY|int4range|tsvector2",
+    "other": "|POINT|GEOMETRY|int4range|tsvector2",
 }
 
 
