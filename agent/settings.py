@@ -599,7 +599,7 @@ class Settings(ServiceSettings):
         description="Maximum number of bytes that BigQuery bills for a statement; it refuses one that needs more.",
     )
     worker_memory_mb: int = Field(
-        1024, ge=128, description="Memory limit of a statement on a SQLite or DuckDB file in megabytes."
+        1024, ge=128, description="Memory limit of a statement on SQLite, DuckDB, chDB or ClickHouse in megabytes."
     )
     max_workbook_s: int = Field(60, ge=1, description="Limit of the CPU time for reading a workbook, in seconds.")
     max_steps: int = Field(8, ge=1, le=8, description="Maximum number of tool calls of the analyst per question.")

@@ -3,7 +3,7 @@
 import sqlite3
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -182,14 +182,16 @@ class Database:
             SourceUnreachable: the database cannot be opened.
             SourceBusy: no pooled connection became free in time.
         """
+        with self.file.in_use(_POOL_WAIT_S) if self.kind.in_worker else nullcontext(), self._open() as connection:
+            yield connection
+
+    def _open(self) -> Connection:
         try:
-            connection = self.engine.connect()
+            return self.engine.connect()
         except PoolExhausted as error:
             raise SourceBusy(self.name, _POOL_SIZE + _POOL_OVERFLOW) from error
         except (SQLAlchemyError, sqlite3.Error, OSError, RuntimeError) as error:
             raise self.unreachable(error) from error
-        with connection:
-            yield connection
 
     @contextmanager
     def inspector(self) -> Iterator[Inspector]:
@@ -214,10 +216,17 @@ class Database:
         return without_secrets(driver_message(error), self._secrets)
 
 
+def chdb_engine(path: str) -> Engine:
+    """Return an engine over the chDB folder `path`, which is open while a connection is."""
+    return create_engine(URL.create("chdb", database=path), poolclass=NullPool)
+
+
 def _file_engine(url: URL) -> Engine:
     path = Path(url.database or "")
-    if not path.is_file():
+    if not (path.is_dir() if url.drivername == "chdb" else path.is_file()):
         raise SourceNotFound(str(url), Message("source_file_missing"))
+    if url.drivername == "chdb":
+        return chdb_engine(str(path))
     if url.drivername == "sqlite":
         return create_engine("sqlite://", creator=lambda: connect_read_only(str(path)), poolclass=NullPool)
     return create_engine("duckdb://", creator=lambda: connect_duckdb_read_only(str(path)), poolclass=NullPool)
@@ -234,11 +243,9 @@ def _server_engine(url: URL, kind: EngineKind, connect_args: Mapping[str, Any]) 
         options["execution_options"] = {"postgresql_readonly": True}
     if kind.dialect == "postgres":
         options["pool_reset_on_return"] = None
-    if url.drivername == "chdb":
-        options = {"poolclass": NullPool}
     arguments = {**connect_args, **_ARGUMENTS.get(kind.dialect, {})}
     try:
-        engine = create_engine(url, pool_pre_ping=url.drivername != "chdb", connect_args=arguments, **options)
+        engine = create_engine(url, pool_pre_ping=True, connect_args=arguments, **options)
     except Exception as error:
         # Some dialects read files with credentials and check parameters of the URL here.
         if kind.dialect not in _CHECKS_URL:

@@ -37,7 +37,7 @@ ENGINES = {
     "mysql": EngineKind(("pymysql",), "mysql", "mysql+pymysql", "mysql", "emulated"),
     "mariadb": EngineKind(("pymysql",), "mysql", "mariadb+pymysql", "mysql"),
     "clickhouse": EngineKind(("clickhouse_connect",), "clickhouse", "clickhousedb", "clickhouse", "emulated"),
-    "chdb": EngineKind(("chdb", "chdb_sqlalchemy"), "clickhouse", "chdb", "clickhouse"),
+    "chdb": EngineKind(("chdb", "chdb_sqlalchemy"), "clickhouse", "chdb", "clickhouse", in_worker=True),
     "trino": EngineKind(("trino",), "trino", "trino", "trino", "untested"),
     "spark": EngineKind(("pyhive", "thrift_sasl"), "spark", "spark", "spark"),
     "redshift": EngineKind(("psycopg",), "redshift", "redshift", "redshift", "emulated"),

@@ -60,7 +60,7 @@ def grants_of(database: Database) -> Grants:
         SourceUnreachable, SourceBusy: the database does not answer.
     """
     readers = {"postgres": _postgres_grants, "mysql": _show_grants, "clickhouse": _show_grants}
-    if database.kind.in_worker or database.kind.scheme == "chdb":
+    if database.kind.in_worker:
         return Grants()
     if database.dialect not in readers:
         return Grants(known=False)

@@ -67,6 +67,9 @@ session, and the driver sends no telemetry.
 
 _TSQL_PARSER_SETTINGS = "SET QUOTED_IDENTIFIER, ANSI_NULLS, ANSI_PADDING, ANSI_WARNINGS, CONCAT_NULL_YIELDS_NULL ON"
 
+_CLICKHOUSE_THREADS = 4
+"""Threads of one statement on ClickHouse; each needs memory of its own."""
+
 _STOP_S = 2.0
 """Time for a cancelled statement to end before its connection is closed."""
 
@@ -101,7 +104,9 @@ def setup_statements(connection: Connection, dialect: str, limits: Limits) -> tu
         # Level 1 forbids all changes of settings, including those that the HTTP client sends with a statement.
         level = 1 if connection.dialect.name == "chdb" else 2
         rows = f"SET max_result_rows = {limits.row_limit + 1}, result_overflow_mode = 'break'"
-        return ("SET dialect = 'clickhouse'", rows, f"SET max_execution_time = {timeout_s}", f"SET readonly = {level}")
+        memory = f"SET max_memory_usage = {limits.memory_mb << 20}, max_threads = {_CLICKHOUSE_THREADS}"
+        time = f"SET max_execution_time = {timeout_s}, timeout_overflow_mode = 'throw'"
+        return ("SET dialect = 'clickhouse'", rows, memory, time, f"SET readonly = {level}")
     if dialect == "trino":
         return (f"SET SESSION query_max_run_time = '{timeout_s}s'",)
     if dialect == "spark":

@@ -1,4 +1,4 @@
-"""Worker process that runs statements on SQLite and DuckDB files, and can be killed.
+"""Worker process that runs statements on SQLite and DuckDB files and chDB folders, and can be killed.
 
 `agent.sql.workers` starts it as `python -m agent.sql.worker FD MEGABYTES`, with an empty environment, and exchanges
 JSON over that pipe. It imports few modules. Its answers are data, so it cannot run code in the parent process.
@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
@@ -24,6 +24,9 @@ _IDLE_S = 0.2
 
 _BASE_ADDRESS_SPACE_MB = 1024
 """Address space of the interpreter, the driver and thread stacks, in megabytes."""
+
+_CHDB_ADDRESS_SPACE_MB = 4096
+"""Additional address space of chDB's library and threads, in megabytes."""
 
 _UNREADABLE = {
     sqlite3.SQLITE_BUSY,
@@ -134,6 +137,23 @@ def sqlite_cursor(request: dict[str, Any]) -> Iterator[Cursor]:
         yield cursor
 
 
+@contextmanager
+def chdb_cursor(request: dict[str, Any], memory_mb: int) -> Iterator[Cursor]:
+    """Yield a cursor of a chDB folder within the limits of `request`; others can open the folder afterwards."""
+    from agent.sql.database import chdb_engine
+    from agent.sql.sessions import setup_statements
+    from agent.types import Limits
+
+    limit_memory(memory_mb + _BASE_ADDRESS_SPACE_MB + _CHDB_ADDRESS_SPACE_MB)
+    limits = Limits(request["timeout_s"], request["row_limit"], memory_mb=memory_mb)
+    with chdb_engine(request["path"]).connect() as connection:
+        for statement in setup_statements(connection, "clickhouse", limits):
+            connection.exec_driver_sql(statement)
+        driver: Any = connection.connection
+        with closing(driver.cursor()) as cursor:
+            yield cursor
+
+
 def main() -> None:
     """Serve statements until the pipe is closed. Arguments: pipe file descriptor, memory limit in megabytes."""
     pipe = Connection(int(sys.argv[1]))
@@ -145,7 +165,7 @@ def main() -> None:
         while True:
             if not pipe.poll(_IDLE_S):
                 duckdb_file.close_if_writable()
-            serve(pipe, json.loads(pipe.recv_bytes()), duckdb_file)
+            serve(pipe, json.loads(pipe.recv_bytes()), duckdb_file, memory_mb)
 
 
 def limit_memory(megabytes: int) -> None:
@@ -157,13 +177,19 @@ def limit_memory(megabytes: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, hard))
 
 
-def serve(pipe: Connection, request: dict[str, Any], duckdb_file: DuckDBFile) -> None:
+def serve(pipe: Connection, request: dict[str, Any], duckdb_file: DuckDBFile, memory_mb: int) -> None:
     """Run one statement; send its rows in chunks, then a final message or an error."""
     started = time.monotonic()
-    open_cursor = sqlite_cursor if request["engine"] == "sqlite" else duckdb_file.cursor
     try:
-        with open_cursor(request) as cursor:
-            cursor.execute(request["sql"], request["parameters"])
+        with _cursor(request, duckdb_file, memory_mb) as cursor:
+            # The time for opening does not count.
+            started = time.monotonic()
+            _send(pipe, {"rows": [], "opened": True})
+            if request["engine"] == "chdb" and not request["parameters"]:
+                # Its driver would read %% as % in a statement with parameters.
+                cursor.execute(request["sql"])
+            else:
+                cursor.execute(request["sql"], request["parameters"])
             columns = [valid_text(str(column[0])) for column in cursor.description or ()]
             conversions = conversions_of(request["engine"], cursor.description or ())
             reader = RowReader(len(columns), request["row_limit"], request["byte_limit"], conversions=conversions)
@@ -177,6 +203,12 @@ def serve(pipe: Connection, request: dict[str, Any], duckdb_file: DuckDBFile) ->
         text = str(error).strip() or type(error).__name__
         code = getattr(error, "sqlite_errorname", "") or type(error).__name__
         _send(pipe, {"error": "timeout" if timed_out else _kind_of(error), "reason": text, "code": code})
+
+
+def _cursor(request: dict[str, Any], duckdb_file: DuckDBFile, memory_mb: int) -> AbstractContextManager[Any]:
+    if request["engine"] == "chdb":
+        return chdb_cursor(request, memory_mb)
+    return sqlite_cursor(request) if request["engine"] == "sqlite" else duckdb_file.cursor(request)
 
 
 def _send(pipe: Connection, message: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Pool of worker processes for SQLite and DuckDB files; a worker that exceeds its limits is killed."""
+"""Pool of worker processes for SQLite, DuckDB and chDB; a worker that exceeds its limits is killed."""
 
 import json
 import os
@@ -8,9 +8,10 @@ import sys
 import threading
 import time
 import weakref
-from contextlib import nullcontext, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from multiprocessing import Pipe
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,20 +39,46 @@ _GRACE_S = 0.25
 """Seconds beyond the time limit that a worker has to report its timeout."""
 
 _START_S = 30.0
-_OPEN_VIEWS_S = 20.0
-"""Seconds that a worker has to open views over files, in addition to the limit of the first statement on them."""
+_OPEN_S = 20.0
+"""Seconds that a worker has to open views over files or a chDB folder, in addition to the limit of the statement."""
+_MAX_CHDB_OPENINGS = 20
+"""Number of statements on chDB after which a worker is replaced: each opening of a folder leaves five idle threads."""
 _POOL_SIZE = 4
 _PACKAGE_ROOT = str(Path(__file__).resolve().parents[2])
 
 
 @dataclass(frozen=True)
 class DatabaseFile:
-    """A database file, or views over files with a digest as `path`. `engine` is sqlite or duckdb; users see `name`."""
+    """A database file, or views over files with a digest as `path`. Users see `name`.
+
+    `engine` is sqlite, duckdb or chdb, whose database is a folder.
+    """
 
     engine: str
     path: str
     name: str
     view_files: "ViewFiles | None" = None
+
+    @contextmanager
+    def in_use(self, wait_s: float) -> Iterator[None]:
+        """Wait until nothing else uses the database, if the engine lets one process open it at a time: chDB.
+
+        Raises:
+            SourceBusy: it did not become free in time.
+        """
+        lock = _folder_lock(self.path) if self.engine == "chdb" else None
+        if lock and not lock.acquire(timeout=wait_s):
+            raise SourceBusy(self.name, 1)
+        try:
+            yield
+        finally:
+            if lock:
+                lock.release()
+
+
+@cache
+def _folder_lock(path: str) -> threading.Lock:
+    return threading.Lock()
 
 
 @lru_cache
@@ -86,13 +113,14 @@ class Workers:
         if not self._slots.acquire(timeout=limits.timeout_s):
             raise SourceBusy(file.name, _POOL_SIZE)
         try:
-            worker = self._acquire()
-            try:
-                request = {"sql": sql, "parameters": parameters or [], **worker.place(file), **asdict(limits)}
-                with cancellation.calling(worker.stop) if cancellation else nullcontext():
-                    return self._exchange(worker, file, request, cancellation)
-            finally:
-                self._release(worker)
+            with file.in_use(limits.timeout_s):
+                worker = self._acquire()
+                try:
+                    request = {"sql": sql, "parameters": parameters or [], **worker.place(file), **asdict(limits)}
+                    with cancellation.calling(worker.stop) if cancellation else nullcontext():
+                        return self._exchange(worker, file, request, cancellation)
+                finally:
+                    self._release(worker)
         finally:
             self._slots.release()
 
@@ -106,7 +134,7 @@ class Workers:
         return Worker(self._memory_mb)
 
     def _release(self, worker: "Worker") -> None:
-        if worker.is_ready and worker.is_alive:
+        if worker.is_ready and worker.is_alive and worker.chdb_openings < _MAX_CHDB_OPENINGS:
             self._idle.put(worker)
         else:
             worker.end()
@@ -161,10 +189,11 @@ class Worker:
             command, env=environment, pass_fds=[worker_end.fileno()], stdin=subprocess.DEVNULL, cwd=os.sep
         )
         worker_end.close()
-        self._deadline = time.monotonic() + _START_S
+        self._deadline, self._limit_s = time.monotonic() + _START_S, 0.0
         self._has_started = False
         self._path = ""
         self.is_ready = True
+        self.chdb_openings = 0
 
     @property
     def is_alive(self) -> bool:
@@ -182,8 +211,10 @@ class Worker:
         if not self._has_started:
             self._has_started = bool(self.receive())
         self.is_ready = False
-        opening_s = _OPEN_VIEWS_S if request["view_files"] else 0.0
-        self._deadline = time.monotonic() + request["timeout_s"] + opening_s + _GRACE_S
+        self.chdb_openings += request["engine"] == "chdb"
+        opening_s = _OPEN_S if request["view_files"] or request["engine"] == "chdb" else 0.0
+        self._limit_s = request["timeout_s"] + _GRACE_S
+        self._deadline = time.monotonic() + self._limit_s + opening_s
         self._pipe.send_bytes(json.dumps(request).encode())
 
     def receive(self) -> dict[str, Any]:
@@ -196,6 +227,8 @@ class Worker:
         if not self._pipe.poll(max(0.0, self._deadline - time.monotonic())):
             raise TimeoutError
         message: dict[str, Any] = json.loads(self._pipe.recv_bytes())
+        if "opened" in message:
+            self._deadline = time.monotonic() + self._limit_s
         self.is_ready = "rows" not in message
         return message
 

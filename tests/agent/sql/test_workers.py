@@ -7,14 +7,17 @@ import sys
 import textwrap
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from sqlalchemy import create_engine
+from sqlalchemy.pool import NullPool
 
 from agent.errors import DatasphinxError, SourceUnreachable, StatementFailed, StatementTimeout
 from agent.sql.workers import DatabaseFile, Workers
 from agent.types import Limits
-from tests.databases import make_database
+from tests.databases import make_database, open_url
 
 pytestmark = pytest.mark.process
 
@@ -63,6 +66,41 @@ def test_memory_is_bounded(workers: Workers, duckdb: DatabaseFile) -> None:
     with pytest.raises(StatementFailed, match="512 MB"):
         workers.run(duckdb, "SELECT length(repeat('a', 2000000000)) FROM t", (), Limits(20, 10))
     assert workers.run(duckdb, "SELECT COUNT(*) FROM t", (), Limits(5, 10))["rows"] == [[2]]
+
+
+@pytest.mark.clickhouse
+def test_chdb_has_limits_and_only_reads(tmp_path: Path) -> None:
+    pytest.importorskip("chdb_sqlalchemy", reason="the extra clickhouse is not installed")
+    folder = tmp_path / "chdb"
+    engine = create_engine(f"chdb:///{folder}", poolclass=NullPool)
+    with engine.connect() as connection:
+        connection.exec_driver_sql("CREATE TABLE t (a Int64) ENGINE = MergeTree ORDER BY a")
+        connection.exec_driver_sql("INSERT INTO t VALUES (1), (2)")
+    pool, database = Workers(memory_mb=300), DatabaseFile("chdb", str(folder), "shop")
+
+    rows = "SELECT length(groupArray(toString(number) || repeat('x', 1000))) FROM numbers(5000000)"
+    with pytest.raises(StatementFailed) as failed:
+        pool.run(database, rows, (), Limits(30, 10))
+    assert failed.value.kind == "resource"
+    started = time.monotonic()
+    with pytest.raises(StatementTimeout):
+        pool.run(database, "SELECT count() FROM numbers(1000000000000) WHERE cityHash64(number) = 1", (), Limits(1, 10))
+    assert time.monotonic() - started < 10
+    for sql in ("INSERT INTO t VALUES (3)", "SELECT * FROM file('/etc/hostname', 'LineAsString')", "SET readonly = 0"):
+        with pytest.raises(StatementFailed):
+            pool.run(database, sql, (), Limits(5, 10))
+    assert pool.run(database, "SELECT count(), '%s%%' FROM t", (), Limits(5, 10))["rows"] == [[2, "%s%%"]]
+
+
+@pytest.mark.clickhouse
+def test_statements_on_one_chdb_folder_wait_for_each_other(tmp_path: Path) -> None:
+    pytest.importorskip("chdb_sqlalchemy", reason="the extra clickhouse is not installed")
+    (tmp_path / "chdb").mkdir()
+    source = open_url(f"chdb:///{tmp_path / 'chdb'}", Limits(30, 10))
+    with ThreadPoolExecutor(4) as threads:
+        answers = list(threads.map(lambda number: source.execute(f"SELECT {number}")["rows"], range(4)))
+    source.close()
+    assert answers == [[[number]] for number in range(4)]
 
 
 def test_a_sort_that_does_not_fit_spills_nowhere(duckdb: DatabaseFile, tmp_path: Path) -> None:
