@@ -7,9 +7,9 @@ MiniCPM), so that a run can be continued with more data and steps.
 import json
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -80,6 +80,8 @@ def train(
     takes two packs, or a batch of `plan.rows`. The function writes `checkpoint.pt` (to resume), `best.pt` (the adapter
     with the lowest loss on `validation`) and `losses.jsonl` (step, losses in nats per token, tokens per second).
     """
+    if not packs:
+        raise ValueError("the training set has no example, or only examples that are longer than a pack")
     torch.manual_seed(plan.seed)
     torch.set_num_threads(_THREADS)
     adapt(model, plan.rank, plan.scale, _dtype(plan.device), by_hand=not plan.rows)
@@ -94,7 +96,7 @@ def train(
     if start:
         _set(weights, start)
     step, earlier_s, best = _resume(folder, weights, optimizer)
-    schedule = _schedule(packs, plan)
+    schedule = islice(_schedule(packs, plan), step, None)
     validated = _steps(validation, plan, Random(plan.seed))
     vocabulary = vocabulary_of([*packs, *validation]).to(plan.device)
     metrics: dict[str, float] = {"step": step}
@@ -103,8 +105,9 @@ def train(
     while plan.progress(step, seconds) < 1 and not timed_out:
         for group in optimizer.param_groups:
             group["lr"] = plan.rate(step, seconds)
-        losses.append(_learn(model, schedule[step], optimizer, vocabulary, plan))
-        step, tokens = step + 1, tokens + _size(schedule[step])
+        batch = next(schedule)
+        losses.append(_learn(model, batch, optimizer, vocabulary, plan))
+        step, tokens = step + 1, tokens + _size(batch)
         now = time.monotonic()
         seconds = earlier_s + now - started
         timed_out = plan.minutes is not None and now - started > plan.minutes * 60
@@ -203,16 +206,10 @@ def validation_loss(model: Any, steps: Sequence[Step], vocabulary: torch.Tensor,
     return sum(loss.item() * count for loss, count in zip(losses, packs, strict=True)) / max(1, sum(packs))
 
 
-def _schedule(packs: Sequence[Pack], plan: TrainingPlan) -> list[Step]:
-    """Return the steps of the training, in every epoch with another order of `packs`."""
-    if not packs:
-        raise ValueError("the training set has no example, or only examples that are longer than a pack")
-    schedule: list[Step] = []
+def _schedule(packs: Sequence[Pack], plan: TrainingPlan) -> Iterator[Step]:
+    """Yield the steps of the training without end, in every epoch with another order of `packs`."""
     for epoch in count():
-        if len(schedule) >= plan.steps:
-            break
-        schedule += _steps(packs, plan, Random(f"{plan.seed} {epoch}"))
-    return schedule
+        yield from _steps(packs, plan, Random(f"{plan.seed} {epoch}"))
 
 
 def _steps(packs: Sequence[Pack], plan: TrainingPlan, rng: Random) -> list[Step]:
