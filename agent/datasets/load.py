@@ -12,10 +12,11 @@ from agent.datasets.dataset import Dataset, Report, SourceType, Warning
 from agent.datasets.encoding import is_text
 from agent.datasets.excel import read_sheets
 from agent.datasets.header import Header, find_header
+from agent.datasets.json_file import JsonRows, read_json
 from agent.datasets.limits import Loading
 from agent.datasets.options import ALL_SHEETS, DETECT, LoadOptions
 from agent.datasets.reshape import period_columns, reshape
-from agent.datasets.table import Layout, Part, WrittenTable, copy_json_lines, copy_parquet, make_table, schema_of
+from agent.datasets.table import Layout, Part, WrittenTable, copy_json, copy_parquet, make_table, schema_of
 from agent.datasets.tables import FoundTable, find_tables
 from agent.datasets.text_file import CellFile, Head, check_size, crop, detect_text_file, read_head, write_rest
 from agent.datasets.workspace import Workspace, workspace
@@ -24,7 +25,8 @@ from agent.messages import Message
 
 _SUFFIXES: dict[str, SourceType] = {
     ".xlsx": "excel", ".xlsm": "excel", ".xls": "excel", ".xlsb": "excel", ".ods": "excel",
-    ".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl",
+    ".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".json": "jsonl",
+    ".jsonl": "jsonl", ".ndjson": "jsonl",
 }  # fmt: skip
 _ZIP, _OLE, _PARQUET, _PARQUET_ENCRYPTED = b"PK\x03\x04", bytes.fromhex("D0CF11E0A1B11AE1"), b"PAR1", b"PARE"
 _KINDS: dict[str, SourceType] = {
@@ -42,7 +44,7 @@ _ENCRYPTED = re.compile(_PACKAGE + b"|" + _FILE_PASS, re.DOTALL)
 _MAX_MATCH_BYTES = 40
 """Maximum length in bytes of a match of `_ENCRYPTED`."""
 
-_VERSION = 6
+_VERSION = 7
 """Increase when the same file would load into a different table."""
 _DIGITS = 16
 _SHOWN_SHEETS = 12
@@ -145,6 +147,11 @@ def load(job: Job, options: LoadOptions = DETECT) -> Dataset:
     if kind == "csv":
         text, warnings = detect_text_file(path, name, job.folder, options)
         return _load_cells(job, kind, [text], options, warnings)
+    if kind == "jsonl":
+        rows = read_json(path, job.folder, job.loading, is_document=name.lower().endswith(".json"))
+        if rows.is_cells:
+            return _load_cells(job, kind, [CellFile(rows.path, "utf-8", ",")], options, rows.warnings)
+        return _load_typed(job, kind, options, rows)
     return _load_typed(job, kind, options)
 
 
@@ -311,16 +318,18 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:_SHOWN_SHEETS]) + (", ..." if len(names) > _SHOWN_SHEETS else "")
 
 
-def _load_typed(job: Job, kind: SourceType, options: LoadOptions) -> Dataset:
+def _load_typed(job: Job, kind: SourceType, options: LoadOptions, json_rows: JsonRows | None = None) -> Dataset:
     upload = job.upload
     _refuse(options, ("header_row", "header_rows", "tables", "types", "fill_down", "sections"), "option_needs_cells")
     _refuse(options, ("encoding", "delimiter"), "option_needs_text")
     dataset_id = _dataset_id(upload.file_id, kind, None, None, options)
     if stored := job.find_dataset(dataset_id):
         return stored
-    copy = copy_parquet if kind == "parquet" else copy_json_lines
     with _workspace(job, upload.path) as work:
-        written = copy(work, dataset_id, upload.path, job.loading)
+        if json_rows:
+            written = copy_json(work, dataset_id, json_rows, job.loading)
+        else:
+            written = copy_parquet(work, dataset_id, upload.path, job.loading)
         written = replace(written, report=replace(written.report, options=options.content()))
         written = _reshaped(work, dataset_id, written, options)
     return _dataset(job, dataset_id, upload.source_type or kind, written)

@@ -11,7 +11,7 @@ _MAX_COLUMNS = 4
 _IMPORTANCE = (
     "currencies", "percent_mixed", "totals_dropped", "totals", "beside_totals", "sections", "other_tables",
     "mixed", "not_dates", "units", "misfits", "spellings", "marks_ambiguous", "date_ambiguous", "no_header",
-    "unlike_sheets",
+    "unlike_sheets", "json_array",
     "zones_mixed", "split_rows", "unpivoted", "unpivoted_blanks", "replaced_characters", "encoding_guessed",
     "stray_quotes", "tables_unknown",
     "formulas", "renamed_type", "errors", "hidden_rows", "long_rows", "rows_above", "other_sheets",

@@ -1,15 +1,14 @@
-"""Write the table of a dataset: from cells read as text, or from Parquet and JSON lines, whose columns are typed."""
+"""Write the table of a dataset: from cells read as text, or from Parquet and JSON, whose columns are typed."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from agent.datasets.cells import STAGING, Cells, clean_sql, select_layers
 from agent.datasets.columns import ColumnPlan, code_name, infer_columns
 from agent.datasets.dataset import ColumnType, Report, Warning
 from agent.datasets.header import Header, column_names
+from agent.datasets.json_file import JsonRows
 from agent.datasets.limits import Loading
 from agent.datasets.numbers import Mark
 from agent.datasets.options import LoadOptions
@@ -17,7 +16,7 @@ from agent.datasets.sections import fill_sections, find_sections
 from agent.datasets.text_file import CellFile
 from agent.datasets.totals import TotalRow, find_beside_totals, find_totals
 from agent.datasets.workspace import Workspace, quote_identifier
-from agent.errors import FileEmpty, FileUnreadable, LoadOptionInvalid
+from agent.errors import FileEmpty, LoadOptionInvalid
 from agent.messages import Message
 
 _MAX_LINE = 1_000_000
@@ -41,10 +40,6 @@ _SECTION = "section"
 
 _MAX_JSON_LINE = 16 << 20
 """In bytes; the longest JSON object that DuckDB reads."""
-_HARMLESS_MARKS = 256
-"""A line with fewer brackets and colons needs no check."""
-_MAX_DEPTH = 3
-"""Values nested deeper stay JSON, since nothing can be computed from them."""
 
 
 @dataclass(frozen=True)
@@ -394,15 +389,15 @@ def _labels(rows: Sequence[TotalRow]) -> str:
 
 
 def copy_parquet(work: Workspace, table: str, path: Path, loading: Loading) -> WrittenTable:
-    """Write `table` from a Parquet file; raises the same errors as `copy_json_lines`."""
+    """Write `table` from a Parquet file; raises the same errors as `copy_json`."""
     rows = work.run("SELECT sum(num_rows) FROM parquet_file_metadata(?)", [str(path)])[0][0]
     if rows > loading.limits.max_rows:
         raise loading.too_large("rows")
     return _copy(work, table, "read_parquet(?)", path, loading)
 
 
-def copy_json_lines(work: Workspace, table: str, path: Path, loading: Loading) -> WrittenTable:
-    """Write `table` from a file with one JSON object per line.
+def copy_json(work: Workspace, table: str, rows: JsonRows, loading: Loading) -> WrittenTable:
+    """Write `table` from the rows of a JSON file.
 
     Raises:
         FileEmpty: There are no rows.
@@ -411,20 +406,22 @@ def copy_json_lines(work: Workspace, table: str, path: Path, loading: Loading) -
         FileUnreadable: DuckDB cannot read the file.
         StatementCancelled: Loading was cancelled.
     """
-    _check_nesting(path, loading)
-    keys = "SELECT count(DISTINCT key) FROM (SELECT unnest(json_keys(json)) AS key FROM read_ndjson_objects(?))"
-    if work.run(keys, [str(path)], ("read", 0.0, 0.2))[0][0] > loading.limits.max_columns:
-        raise loading.too_large("columns")
     # Sample all rows for types, or a key that occurs only later would be dropped.
     reader = (
         "read_json(?, format = 'newline_delimited', sample_size = -1, map_inference_threshold = -1, "
-        f"maximum_depth = {_MAX_DEPTH}, maximum_object_size = {_MAX_JSON_LINE})"
+        f"maximum_object_size = {_MAX_JSON_LINE}%s)"
     )
-    return _copy(work, table, reader, path, loading)
+    detected = work.columns(reader % "", [str(rows.path)])
+    # JSON is the type of a column with values of several types.
+    types = {name: "VARCHAR" if kind in ("JSON", '"NULL"') else kind for name, kind in detected}
+    types |= {name: kind for name, kind in rows.decimals.items() if types[name] == "DOUBLE"}
+    columns = ", ".join(f"{quote_identifier(name)}: '{kind}'" for name, kind in types.items())
+    written = _copy(work, table, reader % f", columns = {{{columns}}}", rows.path, loading)
+    return replace(written, report=Report(warnings=tuple(rows.warnings)))
 
 
 def _copy(work: Workspace, table: str, reader: str, path: Path, loading: Loading) -> WrittenTable:
-    columns = len(work.run(f"DESCRIBE SELECT * FROM {reader}", [str(path)]))
+    columns = len(work.columns(reader, [str(path)]))
     if columns > loading.limits.max_columns:
         raise loading.too_large("columns")
     # One row above the limit suffices to reject the file.
@@ -436,23 +433,3 @@ def _copy(work: Workspace, table: str, reader: str, path: Path, loading: Loading
     if not rows:
         raise FileEmpty(loading.file, "")
     return WrittenTable(schema_of(work, table), rows, Report())
-
-
-def _check_nesting(path: Path, loading: Loading) -> None:
-    """Reject deeply nested lines, which would crash this process inside DuckDB."""
-
-    def check_width(pairs: list[tuple[str, Any]]) -> None:
-        if len(pairs) > loading.limits.max_columns:
-            raise loading.too_large("columns")
-
-    with path.open("rb") as file:
-        while line := file.readline(_MAX_JSON_LINE):
-            if line.count(b"[") + line.count(b"{") + line.count(b":") < _HARMLESS_MARKS:
-                continue
-            loading.cancellation.check()
-            try:
-                json.loads(line, object_pairs_hook=check_width)
-            except RecursionError:
-                raise FileUnreadable(loading.file, Message("nested_too_deeply")) from None
-            except ValueError as error:
-                raise FileUnreadable(loading.file, Message("line_not_json", error=str(error))) from error

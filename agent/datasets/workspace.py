@@ -81,9 +81,9 @@ class Workspace:
         if written > self._disk_bytes:
             raise self._loading.suspicious(written, int(self._disk_bytes))
 
-    def columns(self, sql: str) -> list[tuple[str, str]]:
+    def columns(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[str, str]]:
         """Return the names and types of the columns of a table or of a subquery in parentheses."""
-        return [(name, kind) for name, kind, *_ in self.run(f"DESCRIBE SELECT * FROM {sql}")]
+        return [(name, kind) for name, kind, *_ in self.run(f"DESCRIBE SELECT * FROM {sql}", parameters)]
 
     @contextmanager
     def frame(self, name: str, frame: Any) -> Iterator[None]:
