@@ -80,7 +80,7 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
     update |= _question_if_unsure(state, attempt, source, services)
     if update.get("clarification"):
         return update
-    sql = update["sql_request"]
+    sql = update["sql_request"] = source.ending_with_nulls(update["sql_request"])
     if not state.get("sql_request") and effort_of(state, services.settings) == "high" and not state.get("sql_only"):
         update["candidates"] = _candidates(cast(State, {**state, **attempt.changes}), write)
     if attempt.repair:

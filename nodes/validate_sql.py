@@ -64,7 +64,7 @@ def validate_sql(state: State, services: Services) -> dict[str, Any]:
         return update
     judged = [*state.get("judged_sql", ()), sql]
     update["judged_sql"] = judged
-    correction = verdict["corrected_sql"]
+    correction = verdict["corrected_sql"] and source.ending_with_nulls(verdict["corrected_sql"])
     dialect = source.catalog.dialect
     if correction and _is_among(correction, judged, dialect):
         note("the corrections alternate, so the generated statement is kept")

@@ -8,7 +8,6 @@ from sys import intern
 from typing import Any, TypeVar
 
 from sqlalchemy import ARRAY, Connection, Enum, Inspector
-from sqlalchemy.dialects.postgresql import DOMAIN
 from sqlalchemy.engine.default import StrCompileDialect
 from sqlalchemy.engine.reflection import ObjectKind, ObjectScope
 from sqlalchemy.exc import DBAPIError, SAWarning, SQLAlchemyError
@@ -323,7 +322,7 @@ def _display_name(schema: str | None, name: str) -> str:
 
 def _column(column: Any) -> Column:
     kind, comment = column["type"], column.get("comment")
-    if isinstance(kind, DOMAIN):
+    if kind.__visit_name__ == "DOMAIN":
         comment = f"{comment} (domain {kind.name})" if comment else f"domain {kind.name}"
     return Column(intern(str(column["name"])), intern(_type_name(kind)), column["nullable"], comment)
 
@@ -339,7 +338,7 @@ def _expressions(columns: Sequence[Any]) -> dict[str, str]:
 
 def _type_name(kind: Any) -> str:
     """Return the name of a type: of a domain that of its values, of an array that of its elements with brackets."""
-    if isinstance(kind, DOMAIN):
+    if kind.__visit_name__ == "DOMAIN":
         return _type_name(kind.data_type)
     if isinstance(kind, ARRAY):
         return f"{_type_name(kind.item_type)}{'[]' * (kind.dimensions or 1)}"

@@ -14,7 +14,7 @@ from sqlglot.optimizer.scope import Scope
 
 from agent.schema.catalog import Catalog
 from agent.sql.dialects import exact_dialect, print_statement
-from agent.sql.guard import parse
+from agent.sql.guard import parse, shared_trees
 from agent.sql.names import ResolvedQuery, qualify_names
 from agent.sql.statement_cache import StatementCache
 
@@ -62,6 +62,9 @@ def ending_with_nulls(sql: str, catalog: Catalog) -> str:
 
 def _ending_with_nulls(sql: str, catalog: Catalog) -> str:
     dialect = catalog.dialect
+    (shared,) = shared_trees(sql, dialect)
+    if not any(term.args.get("nulls_first") for term in shared.find_all(exp.Ordered)):
+        return sql
     (tree,) = parse(sql, dialect)
     # With this rule, NULL comes first only where the statement says so.
     (other,) = (each for each in with_null_order(type(exact_dialect(dialect)), _LAST).parse(sql) if each)

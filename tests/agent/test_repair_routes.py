@@ -29,7 +29,7 @@ def notes(agent: ScriptedAgent, question: str = HOW_MANY, **given: Any) -> list[
     ("sql", "runs"),
     [
         ("SELECT TOP 1 status FROM orders", "SELECT status FROM orders LIMIT 1"),
-        ("SELECT MAX(TotalAmount) AS m FROM orders", 'SELECT MAX("orders"."total_amount") AS m FROM orders'),
+        ("SELECT MAX(TotalAmount) AS m FROM orders", 'SELECT MAX("total_amount") AS m FROM orders'),
         ("SELECT COUNT(*) AS n FROM Order_", 'SELECT COUNT(*) AS n FROM "orders"'),
         ("SELECT COUNT(DISTINCT YEAR(ordered_on)) AS n FROM orders",
          "SELECT COUNT(DISTINCT CAST(STRFTIME('%Y', ordered_on) AS INTEGER)) AS n FROM orders"),

@@ -106,7 +106,7 @@ def _check(work: Callable[[], object], settings: Settings) -> dict[str, Any]:
     except Exception as error:
         # Such as an ImportError of a package in a version that does not fit.
         logger.exception("A check failed trace_id=%s", _TRACE_ID)
-        failure = client_failure(InternalError(f"{type(error).__name__}: {error}", _TRACE_ID), settings)
+        failure = client_failure(InternalError(str(error) or type(error).__name__, _TRACE_ID), settings)
     else:
         return {"ok": True, "error": None}
     return {"ok": False, "error": error_info(failure, "en")}

@@ -1,5 +1,6 @@
 """The model client through the real ChatOpenAI, against a server that answers well and badly."""
 
+import importlib
 import json
 import ssl
 import threading
@@ -53,6 +54,7 @@ def refusing(*types: str, status: int = 400, message: str = "response_format is 
 def test_certificates_are_read_unless_the_endpoint_is_plain_http_on_this_machine(
     url: str, reads: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    importlib.import_module("langchain_openai")  # It reads the certificates when it is imported.
     read = []
     monkeypatch.setattr(ssl.SSLContext, "load_verify_locations", lambda *given, **named: read.append(given))
     connect_model(load_settings(llm_base_url=url, llm_model="gpt-4o"))
@@ -95,6 +97,11 @@ def test_the_request_is_the_contract(server: FakeOpenAI, connect: Connect) -> No
                         "type": "array",
                         "items": {"type": "string"},
                         "description": "what was assumed where the question leaves it open",
+                    },
+                    "not_answered": {
+                        "type": "array",
+                        "items": {"type": "string"},
+                        "description": "parts or further questions that the statement does not answer; mostly empty",
                     },
                     "output_type": {
                         "anyOf": [
@@ -150,6 +157,7 @@ def test_the_request_is_the_contract(server: FakeOpenAI, connect: Connect) -> No
                     "plan",
                     "sql",
                     "assumptions",
+                    "not_answered",
                     "output_type",
                     "off_topic",
                     "reason",

@@ -24,9 +24,9 @@ TEXT_FACTS = ("reason", "problems", "findings", "unknown", "rights", "limit", "w
 
 PROPER_NAMES = {
     "Delta", "Iceberg",
-    "Authorization", "Bearer", "DataFrame", "Excel", "Parquet", "PostgreSQL", "SHA", "SQLAlchemy", "Unicode", "csv",
-    "datasphinx", "datasphinx.toml", "env", "false", "install", "jsonl", "llama.cpp", "localhost", "parquet",
-    "pip", "true", "uninstall", "wheel", "xllamacpp", "xlsx",
+    "Authorization", "Bearer", "DataFrame", "Excel", "LibreOffice", "Parquet", "PostgreSQL", "SHA", "SQLAlchemy",
+    "Unicode", "csv", "datasphinx", "datasphinx.toml", "env", "false", "install", "jsonl", "llama.cpp", "localhost",
+    "parquet", "pip", "true", "uninstall", "wheel", "xllamacpp", "xlsx",
 }  # fmt: skip
 SQL_WORDS = re.compile(r"[A-Z][A-Z_*-]+$")
 QUOTATION = re.compile(r"«[^»]*»|“[^”]*”|`[^`]*`|'[^']*'|\{[^{}]*\}")

@@ -137,8 +137,10 @@ def test_names_are_found_in_any_case_and_schema(cache: CatalogCache, catalog: Ca
     assert not catalog.keys_named("t99") and catalog.key_of("t99") is None
 
 
-def test_of_keys_that_differ_by_case_the_first_is_found() -> None:
-    assert Catalog("postgres", {key: Table(key, ()) for key in ("T", "t")}).key_of("t") == "T"
+def test_of_keys_that_differ_by_case_an_equal_one_is_found_else_the_first() -> None:
+    catalog = Catalog("postgres", {key: Table(key, ()) for key in ("Ta", "tA")})
+
+    assert [catalog.key_of(key) for key in ("tA", "ta", "tb")] == ["tA", "Ta", None]
 
 
 def test_a_table_that_cannot_be_read_has_the_database_read_once(damaged: CatalogCache) -> None:
