@@ -214,7 +214,7 @@ class Agent:
         inputs = {"question": question, "enable_sql_validation": validate}
         config = RunnableConfig(configurable={"thread_id": uuid.uuid4().hex})
         try:
-            output = await graph.ainvoke(self._inputs(inputs, output_type), config, durability="exit")
+            output = await graph.ainvoke(self._inputs(inputs, output_type), config)
             return self._response(output, config)
         finally:
             self._checkpointer.delete_thread(config["configurable"]["thread_id"])
@@ -298,7 +298,7 @@ class Agent:
 
     def _ask(self, inputs: dict[str, Any], output_type: OutputType | None) -> Response:
         graph, config = self._prepare(), RunnableConfig(configurable={"thread_id": self._thread})
-        self._output = graph.invoke(self._inputs(inputs, output_type), config, durability="exit")
+        self._output = graph.invoke(self._inputs(inputs, output_type), config)
         response = self._response(self._output, config, self.clarify)
         self._has_started = True
         return response

@@ -173,8 +173,10 @@ def run_as_node(node: Node, shared: Services, flow: Flow = SQL_AGENT) -> GraphNo
         services = context.services
         if is_first:
             state = _with_defaults(state, context, flow)
-        initial = {**flow.new_run(state), "given": {**state}} if is_first else {}
-        state = {**state.get("given", {}), **state}
+        # The rows of the last answer are already a key of the working state.
+        given = {name: value for name, value in state.get("given", state).items() if name != "result"}
+        initial = {**flow.new_run(state), "given": given} if is_first else {}
+        state = {**given, **state, "given": given}
         previous_audit = new_audit(uuid.uuid4().hex) if is_first else state["audit"]
         config = var_child_runnable_config.get() or {}
         step = Step(node.__name__, previous_audit, cancellation=config.get("configurable", {}).get(CANCELLATION))

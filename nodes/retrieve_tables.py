@@ -38,7 +38,7 @@ def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
     attempt = state.get("table_counter", 0) + 1
     # Clients may read the state, so the configured URL, with its password or path, is not kept in it.
     is_configured_url = name == settings.source and "://" in name
-    inputs = {**(state.get("given") or state), "source": None if is_configured_url else name}
+    inputs = {**state["given"], "source": None if is_configured_url else name}
     update: dict[str, Any] = {"question": question, "table_counter": attempt, "given": inputs}
     if choice:
         update["other_sources"] = choice.others

@@ -50,7 +50,7 @@ def _reformat_last_result(question: str, last: Turn, state: State, services: Ser
             return None
         if result["columns"] != shown["columns"]:
             return None
-    inputs = {**(state.get("given") or state)}
+    inputs = {**state["given"]}
     inputs["output_type"] = inputs.get("output_type") or change.output_type
     return {
         "question": last["question"],

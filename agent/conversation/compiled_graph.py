@@ -21,6 +21,7 @@ from agent.record.telemetry import Run, traced_run
 from agent.services import Services
 
 _END = object()
+_DURABILITY = "__pregel_durability"
 
 
 class CompiledGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT], Generic[StateT, ContextT, InputT, OutputT]):
@@ -138,10 +139,13 @@ def compile_graph(
     checkpointer: BaseCheckpointSaver[Any] | None,
     recursion_limit: int,
 ) -> CompiledGraph[StateT, ContextT, InputT, OutputT]:
-    """Return the compiled graph over `services`; a run has at most `recursion_limit` steps."""
+    """Return the compiled graph over `services`; a run has at most `recursion_limit` steps.
+
+    By default a checkpointer gets the state when a run ends or waits for the user: each checkpoint contains all rows.
+    """
     compiled = vars(builder.compile(checkpointer=checkpointer, name=name))
     attributes = {key: value for key, value in compiled.items() if key != "__orig_class__"}
-    config = RunnableConfig(recursion_limit=recursion_limit)
+    config = RunnableConfig(recursion_limit=recursion_limit, configurable={_DURABILITY: "exit"})
     return CompiledGraph(services=services, **{**attributes, "config": config})
 
 

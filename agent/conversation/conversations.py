@@ -137,7 +137,7 @@ class Conversations:
         with closing(run):
             run.open()
             graph = self._graph.copy({"checkpointer": run.memory})
-            for mode, chunk in graph.stream(dict(inputs), run.config(config), stream_mode=[*modes], durability="exit"):
+            for mode, chunk in graph.stream(dict(inputs), run.config(config), stream_mode=[*modes]):
                 run.check()
                 if mode == "messages":
                     yield from (("text", piece) for piece in drafts.read(chunk[0]))
