@@ -565,6 +565,13 @@ class Settings(ServiceSettings):
         description="URL of a PostgreSQL database (postgresql://...) for conversations and, on a server, for uploaded "
         "files, datasets and the usage of tenants; by default, files in the data directory.",
     )
+    thread_days: int | None = Field(
+        None,
+        ge=1,
+        le=36_500,
+        description="Days after its last run when a server, or `datasphinx threads prune`, deletes a conversation; "
+        "by default, conversations are kept.",
+    )
     max_llm_calls: int = Field(20, ge=1, description="Maximum number of model calls per question.")
     max_llm_tokens: int = Field(
         200_000, ge=1, description="Maximum number of prompt and completion tokens per question."

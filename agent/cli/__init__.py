@@ -17,6 +17,7 @@ from agent.cli.model import model_app
 from agent.cli.options import LogJson, services_of, settings_of
 from agent.cli.source import init, source_app
 from agent.cli.text import PrintableFormatter, echo, json_text
+from agent.cli.threads import threads_app
 from agent.cli.trace import trace_app
 from agent.cli.train import train as train_command
 from agent.errors import ANSWERED, DOMAIN, USAGE, DatasphinxError
@@ -29,6 +30,7 @@ app.add_typer(knowledge_app, name="knowledge")
 app.add_typer(model_app, name="model")
 app.add_typer(trace_app, name="trace")
 app.add_typer(source_app, name="source")
+app.add_typer(threads_app, name="threads")
 
 
 def _print_version(is_set: bool) -> None:

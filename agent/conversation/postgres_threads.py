@@ -14,7 +14,7 @@ from sqlalchemy.exc import ArgumentError
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 from sqlalchemy.pool import QueuePool
 
-from agent.conversation.threads import LIST_TABLE, PLAIN_VALUES, Threads
+from agent.conversation.threads import LIST_TABLE, SERIALIZER, Threads
 from agent.core.redact import without_password, without_secrets
 from agent.errors import ConfigurationError, DriverMissing, ThreadsUnavailable
 from agent.messages import Message, message_of
@@ -145,7 +145,7 @@ class PostgresThreads(Threads):
         from langgraph.checkpoint.postgres import PostgresSaver
 
         with self._convert_errors(), self._pooled_connection() as connection:
-            saver = PostgresSaver(connection, serde=PLAIN_VALUES)
+            saver = PostgresSaver(connection, serde=SERIALIZER)
             with self._mutex:
                 if not self._is_set_up:
                     _set_up(saver, connection)

@@ -8,7 +8,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.conversation.threads import LIST_TABLE, PLAIN_VALUES, Threads
+from agent.conversation.threads import LIST_TABLE, SERIALIZER, Threads
 from agent.errors import DriverMissing, ThreadsUnavailable
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ _WAIT_S = 10
 
 class SqliteThreads(Threads):
     """Threads in a SQLite file, which any number of processes on one machine may share."""
+
+    FILE_NAME = "threads.sqlite"
 
     def __init__(self, data_dir: Path) -> None:
         """Set the path; the file is created on first use.
@@ -31,7 +33,7 @@ class SqliteThreads(Threads):
             import langgraph.checkpoint.sqlite  # noqa: F401
         except ImportError as error:
             raise DriverMissing("langgraph-checkpoint-sqlite", "threads") from error
-        self.path = data_dir / "threads.sqlite"
+        self.path = data_dir / self.FILE_NAME
         self._locks = data_dir / "threads"
         self._mutex = threading.Lock()
         self._resources = ExitStack()
@@ -106,7 +108,7 @@ class SqliteThreads(Threads):
         self.path.touch(mode=0o600, exist_ok=True)
         connection = sqlite3.connect(self.path, timeout=_WAIT_S, check_same_thread=False)
         resources.enter_context(closing(connection))
-        saver = SqliteSaver(connection, serde=PLAIN_VALUES)
+        saver = SqliteSaver(connection, serde=SERIALIZER)
         with FileLock(self._locks / "tables.lock", timeout=_WAIT_S, mode=0o600):
             saver.setup()
             connection.execute(LIST_TABLE)

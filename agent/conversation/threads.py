@@ -1,6 +1,7 @@
 """Thread stores: SQLite by default, PostgreSQL if a URL is set, memory if the packages for SQLite are missing."""
 
 import re
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -10,6 +11,8 @@ from typing import Any, NamedTuple, Self
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple, empty_checkpoint
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.serde.base import CipherProtocol
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from agent.errors import DriverMissing
@@ -18,11 +21,29 @@ from agent.settings import Settings
 THREAD_ID = r"^[0-9a-f]{32}$"
 """Pattern of a thread id."""
 
-PLAIN_VALUES = JsonPlusSerializer(allowed_msgpack_modules=None)
-"""Deserializes plain types only, so that write access to the store does not allow code execution in its readers."""
+
+class _Compression(CipherProtocol):
+    """LangGraph's only step between a serializer and the store is meant for ciphers."""
+
+    def encrypt(self, plaintext: bytes) -> tuple[str, bytes]:
+        """Return the method and the compressed bytes."""
+        return "zlib", zlib.compress(plaintext, 1)
+
+    def decrypt(self, ciphername: str, ciphertext: bytes) -> bytes:
+        """Return the bytes."""
+        return zlib.decompress(ciphertext)
 
 
-_LINK = "link"
+SERIALIZER = EncryptedSerializer(_Compression(), JsonPlusSerializer(allowed_msgpack_modules=None))
+"""Deserializes plain types only, so that write access to the store does not allow code execution in its readers.
+
+It compresses: the state contains rows up to three times, as result, value and table. Values of earlier versions, which
+are not compressed, can be read.
+"""
+
+
+LINK = "link"
+"""The id of the only checkpoint of a link, and the graph in its key."""
 
 LIST_TABLE = """CREATE TABLE IF NOT EXISTS conversations (
     owner TEXT NOT NULL, user_id TEXT NOT NULL, thread_id TEXT NOT NULL, graph TEXT NOT NULL, title TEXT NOT NULL,
@@ -96,11 +117,15 @@ class Threads(ABC):
 
     def link(self, name: str, link: Link) -> None:
         """Store `link` under `name`; it replaces an earlier one."""
-        self._put(config_of(self.key(_LINK, name)), _LINK, {"thread_id": link.thread_id, "run_id": link.run_id})
+        self._put(config_of(self.key(LINK, name)), LINK, {"thread_id": link.thread_id, "run_id": link.run_id})
 
     def linked(self, name: str) -> Link | None:
         """Return the link stored under `name`, if any."""
-        stored = self.last(self.key(_LINK, name))
+        return self.link_of(self.key(LINK, name))
+
+    def link_of(self, key: str) -> Link | None:
+        """Return the link stored under `key`, if any."""
+        stored = self.last(key)
         return Link(**stored.checkpoint["channel_values"]) if stored else None
 
     def save_chart(self, key: str, run_id: str, spec: str) -> None:

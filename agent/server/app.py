@@ -3,10 +3,12 @@
 import gc
 import signal
 import sys
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, cast
 
+from agent.conversation.retention import DAY_S, prune_threads
 from agent.conversation.threads import open_threads
 from agent.errors import ConfigurationError, DriverMissing
 from agent.messages import Message
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     from agent.server.metrics import Metrics
     from agent.server.routes.mcp import McpRoute
     from agent.server.runnable import ServedGraph
+
+PRUNE_S = 3600
+"""Time between two deletions of old threads, in seconds."""
 
 
 def create_app(services: Services | None = None) -> "FastAPI":
@@ -85,7 +90,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
         description="Questions to databases and datasets.",
         docs_url=None,
         redoc_url=None,
-        lifespan=lambda _: _running(mcp, refreshes),
+        lifespan=lambda _: _running(mcp, refreshes, services.settings),
         responses=DOCUMENTED,
         # Spans of requests would have their query, and logs the texts of errors.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
@@ -124,8 +129,15 @@ def create_app(services: Services | None = None) -> "FastAPI":
 
 
 @asynccontextmanager
-async def _running(mcp: "McpRoute", refreshes: "ScheduledRefreshes") -> AsyncIterator[None]:
-    async with mcp.running(), refreshes.running():
+async def _running(mcp: "McpRoute", refreshes: "ScheduledRefreshes", settings: Settings) -> AsyncIterator[None]:
+    from agent.server.background import repeated, run_in_thread
+
+    async def prune() -> None:
+        days = settings.thread_days
+        if days:
+            await run_in_thread(lambda: prune_threads(settings, time.time() - days * DAY_S))
+
+    async with mcp.running(), refreshes.running(), repeated(prune, PRUNE_S, "[THREADS] old threads were not deleted"):
         yield
 
 

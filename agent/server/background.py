@@ -1,8 +1,9 @@
 """Work of requests: blocking work in threads separate from those of questions, and time limits."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from typing import TypeVar
 
 import anyio.to_thread
@@ -11,6 +12,7 @@ from agent.core.cancellation import Cancellation
 from agent.errors import RequestTimeout
 
 T = TypeVar("T")
+logger = logging.getLogger("datasphinx")
 
 
 async def run_in_thread(work: Callable[[], T]) -> T:
@@ -25,6 +27,27 @@ async def cancellable(work: Callable[[Cancellation], T]) -> T:
         return await run_in_thread(lambda: work(stop))
     finally:
         stop.cancel()
+
+
+@asynccontextmanager
+async def repeated(work: Callable[[], Awaitable[object]], every_s: float, failed: str) -> AsyncIterator[None]:
+    """Repeat `work` during the block, first after `every_s` seconds; an error is logged with the text `failed`."""
+
+    async def repeat() -> None:
+        while True:
+            await asyncio.sleep(every_s)
+            try:
+                await work()
+            except Exception as error:
+                logger.warning("%s: %s", failed, type(error).__name__)
+
+    task = asyncio.create_task(repeat())
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
 
 
 @asynccontextmanager

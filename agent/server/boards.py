@@ -1,6 +1,5 @@
 """Boards: pinning of stored answers, execution of their statements, and scheduled refreshes."""
 
-import asyncio
 import json
 import logging
 import time
@@ -26,7 +25,7 @@ from agent.errors import (
 )
 from agent.messages import Message, language_of
 from agent.proposals import user_of
-from agent.server.background import cancellable, run_in_thread
+from agent.server.background import cancellable, repeated, run_in_thread
 from agent.server.statements import run_recorded
 from agent.server.tenants import Identity, Tenant, Tenants
 from agent.services import Services
@@ -187,13 +186,8 @@ class ScheduledRefreshes:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Check for due boards during the block; a statement that runs at its end is cancelled."""
-        task = asyncio.create_task(self._check_often())
-        try:
+        async with repeated(self.refresh_due, self._check_s, "[BOARDS] the due boards were not refreshed"):
             yield
-        finally:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
 
     async def refresh_due(self) -> None:
         """Refresh the boards that are due now.
@@ -212,14 +206,6 @@ class ScheduledRefreshes:
                 await self._refresh(tenant, board)
             except DatasphinxError as error:
                 logger.warning("[BOARDS] board=%s was not refreshed: %s", board.id, error.code)
-
-    async def _check_often(self) -> None:
-        while True:
-            await asyncio.sleep(self._check_s)
-            try:
-                await self.refresh_due()
-            except Exception as error:
-                logger.warning("[BOARDS] the due boards were not refreshed: %s", type(error).__name__)
 
     async def _refresh(self, tenant: Tenant, board: Board) -> None:
         for pin in await run_in_thread(lambda: tenant.boards.pins(board.id)):

@@ -12,7 +12,7 @@ from sqlglot.parser import Parser
 
 from agent.conversation.conversations import Conversations
 from agent.conversation.sqlite_threads import SqliteThreads
-from agent.conversation.threads import PLAIN_VALUES
+from agent.conversation.threads import SERIALIZER
 from agent.sources import source
 from agent.sql import names
 from tests.conftest import ScriptedAgent
@@ -57,7 +57,7 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
     count("copies", exp.Select, "copy")
 
     count("value searches", source, "linked_values")
-    count("serializations", PLAIN_VALUES, "dumps_typed")
+    count("serializations", SERIALIZER, "dumps_typed")
 
     def committed(connection: Connection) -> None:
         counted["transactions"] += bool(connection.get_execution_options().get("writes"))

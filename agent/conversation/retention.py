@@ -1,0 +1,71 @@
+"""Deletion of threads that have not been used for a time."""
+
+from agent.conversation.sqlite_threads import SqliteThreads
+from agent.conversation.threads import LINK, Threads, open_threads
+from agent.settings import Settings
+
+DAY_S = 86_400
+_UUID_EPOCH = 0x01B21DD213814000
+"""The start of the Unix epoch in the time of a UUID: units of 100 ns since 15 October 1582."""
+_OLD = "SELECT thread_id FROM checkpoints {} GROUP BY thread_id HAVING max(checkpoint_id) < ?"
+
+
+def prune_threads(settings: Settings, before: float) -> int:
+    """Delete the threads of all tenants whose last run ended before `before`, in seconds since 1970; return how many.
+
+    Threads with a run in progress are kept.
+
+    Raises:
+        ConfigurationError: `threads_url` is not a PostgreSQL URL.
+        DriverMissing: the extra `threads` or `postgres` is not installed.
+        ThreadsUnavailable: a store cannot be used.
+    """
+    if settings.threads_url:
+        return _prune(open_threads(settings), before)
+    # Each tenant has a file of its own.
+    files = sorted(settings.data_dir.rglob(SqliteThreads.FILE_NAME))
+    return sum(_prune(SqliteThreads(file.parent), before) for file in files)
+
+
+def _prune(threads: Threads, before: float) -> int:
+    limit = _first_id(before)
+    found = [key for (key,) in threads.rows(_OLD.format(""), (limit,))]
+    deleted = sum(_delete(threads, key, limit) for key in found)
+    if deleted:
+        _prune_links(threads)
+    return deleted
+
+
+def _delete(threads: Threads, key: str, limit: str) -> bool:
+    """Delete a thread with its entries in the lists of users, unless it is in use; return whether it was deleted."""
+    with threads.lock(key) as is_locked:
+        # A run may have ended since the search.
+        if not is_locked or not threads.rows(_OLD.format("WHERE thread_id = ?"), (key, limit)):
+            return False
+        with threads.saver() as saver:
+            saver.delete_thread(key)
+        threads.rows("DELETE FROM conversations WHERE thread_id = ?", (_id_of(key),))
+    return True
+
+
+def _prune_links(threads: Threads) -> None:
+    """Delete the links of chat clients to threads that do not exist."""
+    keys = [key for (key,) in threads.rows("SELECT thread_id FROM checkpoints WHERE checkpoint_id = ?", (LINK,))]
+    links = [(key, threads.link_of(key)) for key in keys]
+    # A thread is stored before its first link, so this finds the threads of all these links.
+    existing = {_id_of(key) for (key,) in threads.rows("SELECT DISTINCT thread_id FROM checkpoints", ())}
+    for key, link in links:
+        if link and link.thread_id not in existing:
+            with threads.saver() as saver:
+                saver.delete_thread(key)
+
+
+def _id_of(key: str) -> str:
+    """Return the thread id in the key of a thread."""
+    return key.rpartition("-")[2]
+
+
+def _first_id(time: float) -> str:
+    """Return the lower limit of the ids of checkpoints, UUIDs of version 6, at `time`, in seconds since 1970."""
+    digits = f"{int(time * 10_000_000) + _UUID_EPOCH:015x}"
+    return f"{digits[:8]}-{digits[8:12]}-6{digits[12:]}"
