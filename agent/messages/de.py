@@ -236,6 +236,9 @@ TEXTS = {
     "spec_place_wrong_nearest": "{place} ist falsch (am ähnlichsten: {nearest})",
     "keys_compared_as_number": "{left} und {right} haben verschiedene Typen und wurden als Zahlen verglichen; Text, der keine Zahl ist, passt zu nichts",
     "keys_compared_as_date": "{left} und {right} haben verschiedene Typen und wurden als Tage verglichen; Text, der kein Tag ist, passt zu nichts",
+    "union_part_lacks": "{part} hat keine Spalte {columns}: sie ist in diesen Zeilen leer",
+    "union_as_text": "{columns} hat in den vereinigten Teilen verschiedene Typen und wurde als Text gelesen",
+    "union_leaves_out": "Diese Dateien gehören nicht zur Vereinigung: {names}",
     # Charts
     "plot_spec_invalid": "Dieses Diagramm lässt sich aus dem Ergebnis nicht zeichnen. Korrigieren Sie Folgendes und fragen Sie erneut: {problems}.",
     "chart_link": "Diagramm",

@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 from agent.errors import SpecProblem
-from agent.queryspec.columns import Datasets, main_name, sources_of
+from agent.messages import Message
+from agent.queryspec.columns import Datasets, main_name, sources_of, united_columns
 from agent.queryspec.spec import QuerySpec, Union, nearest
 
 MAX_RESULTS = 12
 """Maximum number of earlier results that a spec reads."""
-_SHOWN_REASONS = 5
 _SHOWN_NAMES = 12
 
 
@@ -49,26 +49,26 @@ def _union(union: Union, datasets: Datasets) -> Iterator[SpecProblem]:
             yield SpecProblem(f"from.union[{index}].as", text)
     if any(part.source not in datasets.names for part in union.parts):
         return
-    first, *others = [(part.source, _types_of(part.source, datasets)) for part in union.parts]
-    if union.label in first[1]:
+    names = {name.casefold() for part in union.parts for name in datasets.relation(part.source).column_names}
+    if union.label.casefold() in names:
         yield SpecProblem("from.label", f"the parts have a column {union.label}: choose another label")
-    for index, (name, types) in enumerate(others, 1):
-        reasons = [
-            *(f"{name} has no column {column}" for column in first[1] if column not in types),
-            *(f"{first[0]} has no column {column}" for column in types if column not in first[1]),
-            *(
-                f"{column} holds {kind} in {first[0]} and {types[column]} in {name}"
-                for column, kind in first[1].items()
-                if types.get(column, kind) != kind
-            ),
-        ]
-        if reasons:
-            text = "the parts of a union have the same columns, but " + ", ".join(reasons[:_SHOWN_REASONS])
-            yield SpecProblem(f"from.union[{index}].from", text)
 
 
-def _types_of(name: str, datasets: Datasets) -> dict[str, str]:
-    return {column.name: column.type_class for column in datasets.relation(name).columns}
+def union_notes(spec: QuerySpec, datasets: Datasets) -> list[Message]:
+    """Return a note for each part of a union that lacks columns, and one for columns that become text."""
+    if not isinstance(spec.source, Union):
+        return []
+    columns, notes = united_columns(spec.source, datasets), []
+    for at, part in enumerate(spec.source.parts):
+        if missing := [united.column.name for united in columns if united.parts[at] is None]:
+            name = part.name or part.source
+            notes.append(Message("union_part_lacks", part=name, columns=", ".join(missing[:_SHOWN_NAMES])))
+    texts = [
+        united.column.name
+        for united in columns
+        if united.column.type_class == "text" and len({part.type_class for part in united.parts if part}) > 1
+    ]
+    return [*notes, Message("union_as_text", columns=", ".join(texts[:_SHOWN_NAMES]))] if texts else notes
 
 
 def results_of_results(name: str, datasets: Datasets) -> set[str]:

@@ -1,5 +1,6 @@
 """The columns that the names of a spec refer to: those of its datasets, and those of its result."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -17,6 +18,8 @@ _TYPES: dict[TypeClass, str] = {
     "number": "DOUBLE", "text": "TEXT", "date": "DATE", "datetime": "TIMESTAMP", "boolean": "BOOLEAN", "time": "TIME",
 }  # fmt: skip
 """The types of computed columns of a result."""
+
+_TIMES: frozenset[TypeClass] = frozenset(("date", "datetime"))
 
 
 @dataclass(frozen=True)
@@ -112,15 +115,53 @@ def main_relation(spec: QuerySpec, datasets: Datasets) -> Table:
     """
     if not isinstance(spec.source, Union):
         return datasets.relation(main_name(spec, datasets))
-    first, *others = [datasets.relation(part.source) for part in spec.source.parts]
-    types = {column.name: column.type for table in others for column in table.columns}
-    columns = [
-        # Of columns whose types differ, the class decides; see `agent.queryspec.compile`.
-        column if types[column.name] == column.type else Column(column.name, _TYPES.get(column.type_class, column.type))
-        for column in first.columns
-        if column.name in types
-    ]
+    columns = [united.column for united in united_columns(spec.source, datasets)]
     return Table(UNION, (Column(spec.source.label, _TYPES["text"]), *columns))
+
+
+class UnitedColumn(NamedTuple):
+    """A column of a union, and the column that each part has for it, in order; None where a part lacks it."""
+
+    column: Column
+    parts: tuple[Column | None, ...]
+
+    @property
+    def is_converted(self) -> bool:
+        """Whether the parts have different types for it."""
+        return len({part.type for part in self.parts if part}) > 1
+
+    @property
+    def first_type(self) -> str:
+        """The type in the first part that has it."""
+        return next(part.type for part in self.parts if part)
+
+
+def united_columns(union: Union, datasets: Datasets) -> list[UnitedColumn]:
+    """Return the columns of a union, matched by name without case, in the spelling of the first part that has each.
+
+    Columns of one type keep it. Numbers of different types become floating-point numbers, days and times become times,
+    and other types text. Names that only differ in case within a part are matched with case.
+
+    Raises:
+        KeyError: A part does not exist.
+    """
+    tables = [datasets.relation(part.source) for part in union.parts]
+    counts = [Counter(name.casefold() for name in table.column_names) for table in tables]
+    ambiguous = {name for count in counts for name, number in count.items() if number > 1}
+    found: dict[str, list[Column | None]] = {}
+    for at, table in enumerate(tables):
+        for column in table.columns:
+            key = column.name if column.name.casefold() in ambiguous else column.name.casefold()
+            found.setdefault(key, [None] * len(tables))[at] = column
+    return [UnitedColumn(_common([part for part in parts if part]), tuple(parts)) for parts in found.values()]
+
+
+def _common(columns: Sequence[Column]) -> Column:
+    first, kinds = columns[0], {column.type_class for column in columns}
+    if len({column.type for column in columns}) == 1:
+        return first
+    kind: TypeClass = first.type_class if len(kinds) == 1 else "datetime" if kinds == _TIMES else "text"
+    return Column(first.name, _TYPES.get(kind, _TYPES["text"]))
 
 
 def scope_of(spec: QuerySpec, datasets: Datasets) -> Scope:

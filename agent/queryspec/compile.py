@@ -29,6 +29,7 @@ from agent.queryspec.columns import (
     row_types,
     scope_of,
     time_groups,
+    united_columns,
 )
 from agent.queryspec.dialect import (
     SpecDialect,
@@ -41,6 +42,7 @@ from agent.queryspec.dialect import (
     period_key,
     seconds,
     spec_dialect,
+    typed_null,
 )
 from agent.queryspec.expression_sql import ExpressionWriter, WindowOrder
 from agent.queryspec.expressions import ORDERED, Call, names_in, windows_in
@@ -191,22 +193,18 @@ class _Compiler:
         return self.parts.results[name].copy()
 
     def _union(self, union: Union) -> exp.Query:
-        """Return the rows of all parts of a union; columns of different types are converted to a common one."""
-        columns = self.scope.tables[self.scope.main].columns[1:]
-        relations = {part.source: self.datasets.relation(part.source) for part in union.parts}
-        kept_types = [
-            column
-            for column in columns
-            if len({other.type for table in relations.values() for other in table.columns if other.name == column.name})
-            == 1
-        ]
+        """Return the rows of all parts of a union; see `united_columns`. A column that a part lacks is NULL."""
+        columns = united_columns(union, self.datasets)
         selects: list[exp.Query] = []
-        for part in union.parts:
+        for at, part in enumerate(union.parts):
             label = cast(self.bound.bind(part.name or part.source), "text", self.dialect)
             nodes = [exp.alias_(label, union.label, quoted=True)]
-            for column in columns:
-                node: exp.Expr = exp.column(column.name, quoted=True)
-                node = node if column in kept_types else cast(node, column.type_class, self.dialect)
+            for united in columns:
+                own, column = united.parts[at], united.column
+                node = exp.column(own.name, quoted=True) if own else typed_null(united.first_type, self.dialect)
+                # Engines widen numbers exactly, except ClickHouse, which has no type for some of them.
+                if united.is_converted and (column.type_class != "number" or self.dialect == "clickhouse"):
+                    node = cast(node, column.type_class, self.dialect)
                 nodes.append(exp.alias_(node, column.name, quoted=True))
             selects.append(exp.select(*nodes).from_(self._named_relation(part.source), copy=False))
         return reduce(lambda head, select: exp.union(head, select, distinct=False, copy=False), selects)

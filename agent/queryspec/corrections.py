@@ -1,7 +1,7 @@
 """Corrected forms of the wrong parts of a spec, for the model that wrote it.
 
 Candidates are made from the wrong part: similar names and converted values. The first one that is valid in place of
-the part is shown; none if the query would be about something else.
+the part is shown; none if the query would be about something else, or would read other data.
 """
 
 import json
@@ -81,12 +81,24 @@ def _corrected(problem: SpecProblem, spec: Json, find: FindProblems, columns: Ma
             continue
         tried.append(text)
         prefix = _text(place)
-        others = find(_replaced(spec, place, candidate))
+        corrected = _replaced(spec, place, candidate)
+        if _data_read(corrected) != _data_read(spec):
+            continue
+        others = find(corrected)
         if not any(other.path == prefix or re.match(rf"{re.escape(prefix)}[.\[]", other.path) for other in others):
             return text
         if len(tried) == _MAX_CANDIDATES:
             break
     return ""
+
+
+def _data_read(spec: Json) -> list[str]:
+    """Return the names of datasets and results in a spec as JSON, in order."""
+    source, joins = spec.get("from"), spec.get("joins")
+    parts = source.get("union") if isinstance(source, dict) else [{"from": source}]
+    named = [(part, "from") for part in parts or ()] if isinstance(parts, list) else []
+    named += [(join, "dataset") for join in joins] if isinstance(joins, list) else []
+    return [str(part.get(field)) for part, field in named if isinstance(part, dict)]
 
 
 def _are_similar(name: str, said: str) -> bool:
@@ -234,7 +246,6 @@ def _join_examples(part: Json, problem: SpecProblem, columns: Mapping[str, TypeC
             rest = {other: value for other, value in keys.items() if other != left}
             yield {**part, "on": {**rest, name: right}}
             yield {**part, "on": {**rest, left: name}}
-        yield {**part, "dataset": name}
     yield {**part, "cast": {}}
 
 
@@ -250,8 +261,6 @@ def _source_examples(part: Json, problem: SpecProblem, columns: Mapping[str, Typ
         parts = [each for each in part["union"] if isinstance(each, dict)] if isinstance(part["union"], list) else []
         yield {"union": [{**each, "as": str(at)} for at, each in enumerate(parts, 1)]}
         yield {**part, "label": "part_2"}
-        yield from (each.get("from") for each in parts[:1])
-    yield from problem.nearest
 
 
 _EXAMPLES: dict[str, Callable[[Json, SpecProblem, Mapping[str, TypeClass]], Iterator[Any]]] = {

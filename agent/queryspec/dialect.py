@@ -100,6 +100,13 @@ def cast(node: exp.Expr, kind: TypeClass, dialect: SpecDialect) -> exp.Expr:
     return exp.cast(node, exp.DataType.build(name, dialect=dialect), copy=False) if name else node
 
 
+def typed_null(kind: str, dialect: SpecDialect) -> exp.Expr:
+    """Return NULL in place of a column of the type `kind` in a union; PostgreSQL takes NULL without a type as text."""
+    if dialect != "postgres":
+        return exp.null()
+    return exp.cast(exp.null(), exp.DataType.build(kind, dialect=dialect, udt=True), copy=False)
+
+
 def as_comparable(node: exp.Expr, kind: TypeClass, dialect: SpecDialect) -> exp.Expr:
     """Return `node` in a form that can be compared with a bound value."""
     if kind == "time":

@@ -9,7 +9,7 @@ import json
 from collections.abc import Collection, Iterator
 
 from agent.errors import SpecProblem
-from agent.queryspec.columns import Datasets, parse_derived, row_level_names, scope_of
+from agent.queryspec.columns import Datasets, parse_derived, row_level_names, scope_of, united_columns
 from agent.queryspec.expressions import names_in
 from agent.queryspec.spec import Aggregation, Join, QuerySpec, Union, output_name
 
@@ -74,9 +74,15 @@ class FanOut:
     def _repeated_before(self, dataset: str) -> frozenset[str]:
         """Return the columns of a dataset that repeat already, as those of a result of joined rows may."""
         source = self._spec.source
-        is_union = isinstance(source, Union) and dataset == self._scope.main
-        names = [part.source for part in source.parts] if isinstance(source, Union) and is_union else [dataset]
-        return frozenset().union(*(self._datasets.repeated.get(name, frozenset()) for name in names))
+        repeated = self._datasets.repeated
+        if not isinstance(source, Union) or dataset != self._scope.main:
+            return repeated.get(dataset, frozenset())
+        return frozenset(
+            united.column.name
+            for united in united_columns(source, self._datasets)
+            for part, own in zip(source.parts, united.parts, strict=True)
+            if own and own.name in repeated.get(part.source, ())
+        )
 
     def _problem(self, path: str, aggregation: Aggregation, name: str) -> SpecProblem:
         lookups = self.joins_to_look_up()

@@ -369,7 +369,7 @@ class UnionPart(_Part):
 
 
 class Union(_Part):
-    """The rows of several datasets or results with the same columns, and a first column that names the part."""
+    """The rows of several datasets or results, and a first column that names the part; columns are matched by name."""
 
     parts: Annotated[list[UnionPart], Field(min_length=2, max_length=12)] = Field(alias="union")
     label: NewName = "part"

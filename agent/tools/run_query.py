@@ -8,12 +8,13 @@ from pydantic import Field, field_validator
 
 from agent.core.cancellation import Cancellation
 from agent.errors import QuerySpecInvalid, SpecProblem, ToolCallInvalid
-from agent.queryspec.check_sources import results_read, unknown_sources
+from agent.messages import Message
+from agent.queryspec.check_sources import results_read, union_notes, unknown_sources
 from agent.queryspec.columns import Datasets, main_name, sources_of
 from agent.queryspec.compile import compile_spec, find_fan_out, run
 from agent.queryspec.dialect import spec_dialect
 from agent.queryspec.keys import converted_keys
-from agent.queryspec.spec import QuerySpec, read_spec
+from agent.queryspec.spec import QuerySpec, Union, read_spec
 from agent.schema.catalog import Catalog, Table
 from agent.sql.summary import summarize_query
 from agent.tools.tool import Arguments, Outcome, Tool, Workbench, check_known
@@ -71,13 +72,30 @@ def run_query(arguments: RunQuery, bench: Workbench, cancellation: Cancellation)
         repeated=repeated_columns,
     )
     content = result_content(result_id, result)
-    notes = [note.in_language(bench.language) for note in converted_keys(spec, datasets)]
+    left_out = _left_out(spec, results, bench)
+    messages = [*converted_keys(spec, datasets), *union_notes(spec, datasets)]
+    if left_out and isinstance(spec.source, Union):
+        messages.append(Message("union_leaves_out", names=", ".join(left_out[:_SHOWN_NAMES])))
+    notes = [message.in_language(bench.language) for message in messages]
     warnings = [*notes]
     if repeated_columns:
         names = ", ".join(repeated_columns[:_SHOWN_NAMES])
         warnings.append(f"the join repeats rows: the values of {names} occur several times and cannot be aggregated")
     content |= {"notes": warnings} if warnings else {}
+    content |= {"not_read": left_out[:_SHOWN_NAMES]} if left_out else {}
     return Outcome(content, len(result["rows"]), kept=kept, notes=tuple(notes))
+
+
+def _left_out(spec: QuerySpec, results: Mapping[str, QuerySpec], bench: Workbench) -> list[str]:
+    """Return the names of the files of the question that neither this query nor an earlier one of it reads."""
+    if bench.asks_database:
+        return []
+    read = {
+        name
+        for each in (spec, *(results[name] for name in bench.results if name in results))
+        for name in _datasets_read(each, results, bench)
+    }
+    return [bench.registry.dataset(name).name for name in bench.dataset_ids if name not in read]
 
 
 def result_content(result_id: str, result: Result) -> dict[str, Any]:

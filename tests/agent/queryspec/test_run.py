@@ -247,3 +247,18 @@ def test_rests_and_parts_of_text_are_the_same_on_every_engine(spec_source: Sourc
 def spec_source(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Source]:
     with loaded(request.param, tmp_path) as source:
         yield source
+
+
+def test_columns_that_a_part_of_a_union_lacks_are_null(spec_source: Source) -> None:
+    parts = [{"from": "customers", "as": "a"}, {"from": "customers", "as": "b"}, {"from": "orders", "as": "c"}]
+    known = datasets(tables=spec_source.catalog.tables)
+    names = {name: set(known.relation(name).column_names) for name in ("customers", "orders")}
+
+    result = run(read_spec({"from": {"union": parts}}), known, spec_source)
+
+    assert set(result["columns"]) == {"part", *names["customers"], *names["orders"]}
+    rows = [dict(zip(result["columns"], row, strict=True)) for row in result["rows"]]
+    assert {row["part"] for row in rows} == {"a", "b", "c"}
+    for own, other, part in (("customers", "orders", "ab"), ("orders", "customers", "c")):
+        lacking = {row[name] for row in rows if row["part"] in part for name in names[other] - names[own]}
+        assert lacking == {None}

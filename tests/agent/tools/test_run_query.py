@@ -189,3 +189,51 @@ def test_the_filters_of_every_operator_are_told(bench: Bench, ids: Ids) -> None:
     union = {"union": [{"from": f"r{number + 1}"}, {"from": f"r{number + 2}"}]}
     for query in ({"from": ids["orders"], "aggregations": [amount]}, {"from": union}):
         assert bench.call("run_query", query=query).kept["summary"]["more_conditions"], query
+
+
+def test_files_are_united_by_name_and_what_a_part_lacks_is_told(bench: Bench, add: Callable[[str, str], str]) -> None:
+    ids = [
+        add("jan.csv", "day,shop,amount\n2026-01-01,A,1\n2026-01-02,B,2\n"),
+        add("feb.csv", "Amount,day,SHOP,channel\n30,2026-02-01,A,web\n40,2026-02-02,B,web\n"),
+        add("mar.csv", "day,shop,amount\n2026-03-01,A,500\n2026-03-02,B,600\n"),
+    ]
+    bench.bench = replace(bench.bench, dataset_ids=tuple(ids))
+    source = {"union": [{"from": ids[0], "as": "jan"}, {"from": ids[1], "as": "feb"}]}
+    groups = ["part", "channel"]
+
+    found = ask(bench, {"from": source, "group_by": groups, "aggregations": [TOTAL], "sort": [{"by": "part"}]})
+
+    assert found["rows"] == [["feb", "web", 70], ["jan", None, 3]]
+    assert any("jan has no column channel" in note for note in found["notes"])
+    assert any("mar.csv" in note for note in found["notes"])
+    assert found["not_read"] == ["mar.csv"]
+    rest = ask(bench, {"from": ids[2], "aggregations": [TOTAL]})
+    assert (rest["rows"], "not_read" in rest) == ([[1100]], False)
+
+
+def test_columns_of_other_types_become_text_with_a_note(bench: Bench, add: Callable[[str, str], str]) -> None:
+    ids = [add("a.csv", "code,n\n7,1\n8,2\n"), add("b.csv", "code,n\nx7,1.5\ny8,2.5\n")]
+    bench.bench = replace(bench.bench, dataset_ids=tuple(ids))
+
+    query = {"from": {"union": ids}, "group_by": ["code"], "aggregations": [{"as": "n", "agg": "sum", "col": "n"}]}
+    found = ask(bench, query)
+
+    assert sorted(found["rows"]) == [["7", 1], ["8", 2], ["x7", 1.5], ["y8", 2.5]]
+    assert any("code" in note and "text" in note for note in found["notes"])
+
+
+def test_a_correction_reads_the_same_data(bench: Bench, add: Callable[[str, str], str]) -> None:
+    ids = [add(f"{name}.csv", f"day,amount\n2026-01-0{at},{at}\n2026-01-05,5\n") for at, name in enumerate("ab", 1)]
+    bench.bench = replace(bench.bench, dataset_ids=tuple(ids))
+
+    for source in (
+        {"union": [{"from": ids[0]}, {"from": ids[1][:-1] + "x"}]},
+        {"union": [{"from": ids[0]}, {"from": ids[1]}], "label": "amount"},
+        {"union": [{"from": ids[0], "as": "same"}, {"from": ids[1], "as": "same"}]},
+        {"union": [{"from": ids[0]}]},
+    ):
+        told = bench.fail("run_query", query={"from": source, "aggregations": [TOTAL]})
+        for problem in told["problems"]:
+            corrected = problem.get("corrected")
+            parts = corrected["union"] if isinstance(corrected, dict) else []
+            assert corrected is None or [part["from"] for part in parts] == [part["from"] for part in source["union"]]
