@@ -38,6 +38,8 @@ _CHUNK = 1 << 22
 _MAX_PLACES = 2000
 _MAX_ZEROS = 0.02
 """Maximum share of zeros in a file of one byte a character."""
+_MAX_STRAY = 0.25
+"""Maximum share of zeros in UTF-8; text with the letters of one language in UTF-16 has more."""
 
 _SYMBOL = 0.7
 _ALONE = 0.4
@@ -58,7 +60,7 @@ def encoding_of(path: Path) -> tuple[str, bool]:
     for bom, encoding in _BOMS:
         if head.startswith(bom):
             return encoding, False
-    if head.count(0) > _MAX_ZEROS * len(head):
+    if head.count(0) > _MAX_ZEROS * len(head) and not _is_narrow(head):
         return _wide(head), False
     sample = _not_ascii(path)
     if not sample:
@@ -72,9 +74,23 @@ def encoding_of(path: Path) -> tuple[str, bool]:
 
 def is_text(head: bytes) -> bool:
     """Return whether a file that begins with `head` may be text; only in UTF-32 two zeros follow each other."""
-    if b"\0\0" not in head or any(head.startswith(bom) for bom, _ in _BOMS):
+    if b"\0\0" not in head or any(head.startswith(bom) for bom, _ in _BOMS) or _is_narrow(head):
         return True
-    return _wide(head).startswith("utf-32") and "\ufffd" not in head[: len(head) & ~3].decode(_wide(head), "replace")
+    encoding = _wide(head)
+    return encoding.startswith("utf-32") and _is_written(head[: len(head) & ~3].decode(encoding, "replace"))
+
+
+def _is_narrow(head: bytes) -> bool:
+    """Return whether text in UTF-8 has some zeros that do not belong to it."""
+    try:
+        text = codecs.getincrementaldecoder("utf-8")().decode(head.replace(b"\0", b""))
+    except UnicodeDecodeError:
+        return False
+    return head.count(0) < _MAX_STRAY * len(head) and _is_written(text)
+
+
+def _is_written(text: str) -> bool:
+    return all(char in "\r\n\t\f" or unicodedata.category(char) not in ("Cc", "Cn", "Co") for char in text)
 
 
 def _wide(head: bytes) -> str:

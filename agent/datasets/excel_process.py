@@ -7,6 +7,7 @@ cells between. The limits end only this process. `agent.datasets.excel` starts i
 
 import csv
 import json
+import re
 import sys
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,6 +24,7 @@ import python_calamine as calamine
 from agent.datasets.blocks import Block, BlockScanner
 from agent.datasets.large_workbook import CellValue, LargeWorkbook, StreamedSheet, is_large
 
+_INDENT = re.compile(rb"\s+(?=</?table:)|(</?table:[^<>]*>)\s+")
 _OPEN_XML = (".xlsx", ".xlsm")
 _MAX_HEADS = 12
 """Number of other sheets whose first rows are compared with the header."""
@@ -79,11 +81,23 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
     except calamine.PasswordError:
         raise
     except calamine.CalamineError:
+        if path.suffix == ".ods":
+            return _read_usual(_without_indents(path, Path(request["folder"], "plain.ods")), request)
         if path.suffix not in _OPEN_XML:
             raise
         # The usual reader refuses what the standard does not know, such as new error values.
         with zipfile.ZipFile(path) as archive:
             return _read_large(LargeWorkbook(archive), request)
+
+
+def _without_indents(path: Path, target: Path) -> Path:
+    """Write an OpenDocument spreadsheet without the white space around elements of tables; the usual reader fails."""
+    with zipfile.ZipFile(path) as source, zipfile.ZipFile(target, "w") as archive:
+        for name in source.namelist():
+            archive.writestr(
+                name, _INDENT.sub(rb"\1", source.read(name)) if name == "content.xml" else source.read(name)
+            )
+    return target
 
 
 def _read_usual(path: Path, request: dict[str, Any]) -> dict[str, Any]:

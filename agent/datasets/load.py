@@ -32,6 +32,9 @@ _ZIP, _OLE, _PARQUET, _PARQUET_ENCRYPTED = b"PK\x03\x04", bytes.fromhex("D0CF11E
 _KINDS: dict[str, SourceType] = {
     "content_zip": "excel", "content_ole": "excel", "content_parquet": "parquet", "content_text": "csv",
 }  # fmt: skip
+_OLD_WORKBOOK = re.compile(rb"\x09[\x00\x02\x04\x08][\x04-\x10]\x00", re.DOTALL)
+"""The first record of a workbook of Excel 2 to 5 that is no OLE file (MS-XLS, section 2.4.21)."""
+_PAGE = re.compile(rb"(?i)<(!doctype|html|\?xml|head|meta|table)[\s>]|mime-version:")
 _WHITE = b"\xef\xbb\xbf \t\r\n"
 _HEAD = 1 << 16
 _PACKAGE = re.escape("EncryptedPackage".encode("utf-16-le"))
@@ -75,7 +78,7 @@ def source_type_of(path: Path, name: str) -> SourceType:
         kind, "content_text"
     )
     found = _KINDS.get(actual)
-    if actual != expected and (not found or (found == "csv" and head.lstrip(_WHITE).startswith(b"<"))):
+    if actual != expected and not found:
         raise FileUnreadable(name, Message("content_differs", expected=Message(expected), actual=Message(actual)))
     return kind if actual == expected else found or kind
 
@@ -85,6 +88,10 @@ def _content(head: bytes) -> str:
     for magic, code in ((_ZIP, "content_zip"), (_OLE, "content_ole"), (_PARQUET, "content_parquet")):
         if head.startswith(magic):
             return code
+    if _OLD_WORKBOOK.match(head):
+        return "content_biff"
+    if _PAGE.match(head.lstrip(_WHITE)):
+        return "content_page"
     return "content_text" if is_text(head) else "content_binary"
 
 

@@ -581,6 +581,8 @@ TEXTS = {
     "content_zip": "ein Zip-Archiv",
     "content_parquet": "Parquet",
     "content_text": "Text",
+    "content_biff": "eine Arbeitsmappe von Excel 2 bis 5, die ein heutiges Tabellenprogramm umwandelt",
+    "content_page": "eine Webseite oder XML, die ein Tabellenprogramm öffnet und umwandelt",
     "content_binary": "Binärdaten",
     "damaged": "sie ist beschädigt ({error})",
     "workbook_reader_crashed": "das Leseprogramm für Arbeitsmappen ist abgestürzt",

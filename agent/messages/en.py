@@ -586,6 +586,8 @@ TEXTS = {
     "content_zip": "a zip archive",
     "content_parquet": "Parquet",
     "content_text": "text",
+    "content_biff": "a workbook of Excel 2 to 5, which a current spreadsheet program converts",
+    "content_page": "a web page or XML, which a spreadsheet program opens and converts",
     "content_binary": "binary data",
     "damaged": "it is damaged ({error})",
     "workbook_reader_crashed": "the workbook reader crashed",

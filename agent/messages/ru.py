@@ -581,6 +581,8 @@ TEXTS = {
     "content_zip": "архив ZIP",
     "content_parquet": "Parquet",
     "content_text": "текст",
+    "content_biff": "книга Excel 2–5, которую преобразует современная программа таблиц",
+    "content_page": "веб-страница или XML; их открывает и преобразует программа таблиц",
     "content_binary": "двоичные данные",
     "damaged": "он повреждён ({error})",
     "workbook_reader_crashed": "чтение книги завершилось аварийно",

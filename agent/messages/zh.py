@@ -587,6 +587,8 @@ TEXTS = {
     "content_zip": "ZIP 压缩包",
     "content_parquet": "Parquet",
     "content_text": "文本",
+    "content_biff": "Excel 2 至 5 的工作簿，可用当前的电子表格程序转换",
+    "content_page": "网页或 XML，可用电子表格程序打开并转换",
     "content_binary": "二进制数据",
     "damaged": "文件已损坏（{error}）",
     "workbook_reader_crashed": "工作簿读取程序崩溃",

@@ -1,6 +1,8 @@
 """The same table in every format of workbooks is the same dataset."""
 
 import io
+import re
+import zipfile
 from datetime import date
 
 import pytest
@@ -59,3 +61,23 @@ PACKED = ("a.xlsx", "a.xlsb", "a.ods")
 @pytest.mark.parametrize(("name", "said"), [(name, said) for name in PACKED for said in PACKED if name != said])
 def test_a_packed_workbook_under_the_name_of_another_is_read(name, said, registry) -> None:
     assert registry.create(registry.add_stream(io.BytesIO(FORMATS[name]), said)).row_count == 3
+
+
+def test_an_indented_open_document_is_read(load) -> None:
+    content = table([["shop", "sold"], ["Oslo", 1], ["Riga", 2]]).replace("><", ">\n  <")
+
+    assert load("a.ods", ods(content)).rows == [["Oslo", 1], ["Riga", 2]]
+
+
+@pytest.mark.parametrize("reference", ["A1", "A1:B2", "C5:D9", "A1:XFD1048576", ""])
+def test_a_wrong_dimension_of_a_sheet_hides_no_cells(reference, load) -> None:
+    stream = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(workbook(rows(["shop", "sold"], ["Oslo", 1], ["Riga", 2])))) as source,
+        zipfile.ZipFile(stream, "w") as target,
+    ):
+        for name in source.namelist():
+            content = re.sub(rb'dimension ref="[^"]*"', b'dimension ref="%s"' % reference.encode(), source.read(name))
+            target.writestr(name, content)
+
+    assert load("a.xlsx", stream.getvalue()).rows == [["Oslo", 1], ["Riga", 2]]

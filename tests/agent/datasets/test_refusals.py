@@ -123,6 +123,10 @@ XOR, RC4 = (struct.pack("<HHHHH", 0x2F, 6, kind, 0x1234, 0x5678) for kind in (0,
 
 REFUSED = {
     "a page named as a workbook": ("a.xls", b"<html><table><tr><td>1</td></tr></table></html>", FileUnreadable),
+    "a page named as text": ("a.csv", b"\n<!DOCTYPE html>\n<p>Sign in, please</p>", FileUnreadable),
+    "an archive of a page": ("a.xls", b"MIME-Version: 1.0\nX-Document-Type: Workbook\n", FileUnreadable),
+    "Excel 4": ("a.xls", bytes.fromhex("090406000000040010000A00") + bytes(9), FileUnreadable),
+    "Excel 5": ("a.xls", bytes.fromhex("0908080000050500BB0DCC070A00"), FileUnreadable),
     "binary named as text": ("a.csv", bytes(100) + b"abc", FileUnreadable),
     "another kind": ("a.pdf", b"%PDF-1.7", FileUnreadable),
     "nothing at all": ("a.csv", b"", FileUnreadable),

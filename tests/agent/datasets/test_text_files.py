@@ -101,3 +101,14 @@ def test_decimal_commas_are_no_delimiters(load) -> None:
 
     assert loaded.dataset.report.delimiter == ";"
     assert [row[2] for row in loaded.rows] == [-day - 0.98 for day in range(1, 9)]
+
+
+@pytest.mark.parametrize("content", [b"who,n\nA\0nn,1\nBo,2\n", b"who,n\nAnn,1\0\0\nBo,2\n", b"who,n\nAnn,1\nBo,2\n\0"])
+def test_some_zeros_in_a_text_do_not_make_it_utf_16(content, load) -> None:
+    assert load("a.csv", content).rows == [["Ann", 1], ["Bo", 2]]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le"])
+@pytest.mark.parametrize("text", ["who,n\nAnn,1\nBo,2\n", "名前,n\n山田さん,1\n鈴木さん,2\n"])
+def test_wide_text_without_a_mark_is_read(encoding, text, load) -> None:
+    assert [row[1] for row in load("a.csv", text.encode(encoding)).rows] == [1, 2]
