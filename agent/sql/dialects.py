@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial
+from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 from sqlglot import exp, parser
@@ -29,7 +30,7 @@ _UNITS = {unit + ending for unit in _TIME_UNITS for ending in ("", "s")}
 _NOISE = {
     "as", "inner", "outer", "asc", "all", "nulls", "first", "last", "row", "rows", "only", "next",
     "mod", "rlike", "table", "top", "limit", "fetch", "convert", "using", "extract", "from", "qualify", "dow",
-    "some", "dual", "minus", "sample", "position", "in", "for",
+    "some", "dual", "minus", "sample", "position", "in", "for", "unknown", "regexp",
     "both", "array", "argmax", "argmin", "string_agg", "group_concat", "listagg",
 }  # fmt: skip
 """Words that may be left out, or that have a synonym which sqlglot prints."""
@@ -57,11 +58,14 @@ _FROM_STRING = "from_string"
 
 _RECURSES_WITHOUT_KEYWORD = {"tsql", "snowflake"}
 """Engines where a common table expression may refer to itself without RECURSIVE."""
+_HAS_TRIM_FROM = {"postgres", "mysql", "duckdb", "trino", "redshift", "spark", "databricks"}
+"""Engines that have TRIM(LEADING FROM x)."""
 _HAS_DUAL = {"mysql", "snowflake"}
 """Engines where FROM DUAL is the same as no FROM."""
 _ENDS_FROM = {
     TokenType.R_PAREN, TokenType.SEMICOLON, TokenType.UNION, TokenType.WHERE, TokenType.LIMIT, TokenType.ORDER_BY,
 }  # fmt: skip
+_SET_OPERATIONS = {TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT}
 _SPECIAL_WORDS = {
     "distinct", "from", "for", "using", "in", "to", "as", "separator", "placing", "both", "leading", "trailing", "on",
     "returning", "passing", "with", "without",
@@ -343,6 +347,14 @@ def _at_time_zone(self: Any, node: exp.AtTimeZone) -> str:
     return f"{self.sql(node, 'this')} AT TIME ZONE {self.sql(node, 'zone')}"
 
 
+def _trim(self: Any, node: exp.Trim) -> str:
+    """Print TRIM(LEADING FROM x), where sqlglot prints LTRIM(x)."""
+    if not node.args.get("position"):
+        return str(self.trim_sql(node))
+    words = (self.sql(node, "position"), self.sql(node, "expression"), "FROM", self.sql(node, "this"))
+    return f"TRIM({' '.join(word for word in words if word)})"
+
+
 def _within_group(self: Any, node: exp.WithinGroup) -> str:
     return f"{self.sql(node, 'this')} WITHIN GROUP ({self.sql(node, 'expression').strip()})"
 
@@ -457,6 +469,7 @@ def exact_dialect(dialect: str) -> Dialect:
         TRANSFORMS = {
             **{kind: sql for kind, sql in base.generator_class.TRANSFORMS.items() if kind is not exp.Pivot},
             exp.WithinGroup: _within_group,
+            **({exp.Trim: _trim} if dialect in _HAS_TRIM_FROM else {}),
             **_TRANSFORMS.get(dialect, {}),
         }
 
@@ -502,8 +515,8 @@ def lost_words(before: Sequence[Token], after: Sequence[Token], tree: exp.Expr, 
     Words without a meaning of their own and those with a synonym do not count. A string may become the name of an
     alias, a number with a unit of time, or part of another string; printed without its quotes it would become SQL.
     """
-    lost = _words(before) - _words(after)
-    noise = _NOISE | {"distinct", "not"} if tree.find(exp.NullSafeEQ, exp.NullSafeNEQ) else _NOISE
+    lost = _words(before) - _words(after) - (_unneeded(before) - _unneeded(after))
+    noise = _NOISE | {"is", "distinct", "not"} if tree.find(exp.NullSafeEQ, exp.NullSafeNEQ) else _NOISE
     if dialect in _HAS_ISNULL:
         noise = noise | {"isnull", "notnull"}
     words = [word for word in lost if word not in noise]
@@ -520,6 +533,16 @@ def _words(tokens: Sequence[Token]) -> Counter[str]:
     written = [token for token, before in zip(tokens, starts, strict=False) if token.start != before]
     texts = (token.text.casefold() for token in written if token.token_type != TokenType.HINT)
     return Counter(word for text in texts for word in _WORD.findall(text))
+
+
+def _unneeded(tokens: Sequence[Token]) -> Counter[str]:
+    """Return the DISTINCT of set operations, and the EXCEPT after a star, which DuckDB calls EXCLUDE."""
+    return Counter(
+        token.text.casefold()
+        for before, token in pairwise(tokens)
+        if (token.token_type == TokenType.DISTINCT and before.token_type in _SET_OPERATIONS)
+        or (token.token_type == TokenType.EXCEPT and before.token_type == TokenType.STAR)
+    )
 
 
 def _texts(tokens: Sequence[Token]) -> Counter[str]:

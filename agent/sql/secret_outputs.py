@@ -5,7 +5,7 @@ operations. A condition that mixes a secret column with another column makes eve
 may make the other column equal to the secret one. Undecidable cases count as secret.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import chain
 from typing import NamedTuple
@@ -132,6 +132,8 @@ def secret_outputs(sql: str, catalog: Catalog, width: int) -> list[int]:
 
 
 def _outputs_of(tree: exp.Expr, catalog: Catalog) -> Sequence[_Output] | None:
+    if catalog.dialect == "clickhouse" and _hides_columns(tree, catalog):
+        return None
     query = qualify_names(tree, catalog, expand_stars=True)
     if query is None or not query.scopes or tree.find(exp.Pivot):
         return None
@@ -139,6 +141,33 @@ def _outputs_of(tree: exp.Expr, catalog: Catalog) -> Sequence[_Output] | None:
         return _Lineage(catalog).outputs(query.scopes[-1])
     except RecursionError:
         return None
+
+
+def _hides_columns(tree: exp.Expr, catalog: Catalog) -> bool:
+    """Return whether an alias of a secret value may hide another column, as aliases of ClickHouse do."""
+    values: dict[str, list[exp.Expr]] = {}
+    for node in tree.find_all(exp.Alias, exp.CTE):
+        if isinstance(node, exp.Alias) or node.args.get("scalar"):
+            values.setdefault(node.alias.lower(), []).append(node.this)
+    secret, found = set(catalog.secret_names), {""}
+    while found:
+        found = {name for name in values.keys() - secret if any(_names_any(value, secret) for value in values[name])}
+        secret |= found
+    tables = {table.key: table for node in tree.find_all(exp.Table) for table in _tables(node, catalog)}
+    columns = {name.lower() for table in tables.values() for name in table.column_names}
+    hiding = {name for name in values.keys() & secret if name in columns or len(values[name]) > 1}
+    return any(
+        name in hiding and not any(column is node for value in values[name] for node in value.walk())
+        for column in tree.find_all(exp.Column)
+        for name in [column.parts[0].name.lower()]
+    )
+
+
+def _names_any(value: exp.Expr, names: Container[str]) -> bool:
+    """Return whether `value` has a column or qualifier in `names`, or a star."""
+    if value.find(exp.Star, exp.Columns):
+        return True
+    return any(part.name.lower() in names for column in value.find_all(exp.Column) for part in column.parts)
 
 
 def _tables(node: exp.Table, catalog: Catalog) -> list[Table]:

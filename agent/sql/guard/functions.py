@@ -73,7 +73,7 @@ _WORDS_BEFORE_NON_CALLS = {"AS", "SAMPLE", "TABLESAMPLE", "RECURSIVE", "WITHIN",
 _CLAUSES = {
     "filter", "group", "exclude", "except", "replace", "rename", "columns", "materialized", "union", "intersect",
     "using", "values", "index", "over", "within", "sets", "in", "prewhere", "qualify", "passing", "nested", "partition",
-    "key",
+    "key", "repeatable",
 }  # fmt: skip
 """Words that begin a clause in parentheses and are not a function of any engine."""
 _OPERATORS = {"and", "or", "xor", "like", "ilike", "glob", "regexp", "rlike", "offset"}

@@ -52,6 +52,8 @@ _SESSION = {
 """Session functions that are written like a column."""
 _BARE_SESSION = {name: {"user"} for name in ("postgres", "duckdb", "redshift", "tsql", "databricks")}
 """Session functions that a table may also have as a column, if quoted."""
+_FOLDS_WITH = {"mysql", "bigquery"}
+"""Engines that ignore the case of the names in WITH, but not of tables."""
 _QUOTES_MAKE_COLUMNS = {"postgres", "mysql", "sqlite", "trino", "snowflake", "redshift", "bigquery", "tsql"}
 """Engines where a quoted name is never a session function."""
 
@@ -60,8 +62,11 @@ def catalog_tables(statement: Statement) -> Iterator[Finding]:
     """Reject tables that are neither in the catalog nor common table expressions in scope."""
     for node in statement.nodes:
         if isinstance(node, exp.Table) and not isinstance(node.this, exp.Func) and node.this is not None:
-            if not _is_readable(node, statement) and not names_cte(node, statement.dialect):
-                name = ".".join(part.name for part in node.parts).lower() or node.sql()
+            name = ".".join(part.name for part in node.parts).lower() or node.sql()
+            if _may_name_cte(node, statement.dialect):
+                text = f"{name} may be a WITH or a table; give the WITH another name, and define it where it is used"
+                yield Finding("catalog_tables", text, None, name, position_of(node))
+            elif not _is_readable(node, statement) and not names_cte(node, statement.dialect):
                 text = f"the table {name} is not in the catalog"
                 yield Finding("catalog_tables", text, None, name, position_of(node))
 
@@ -144,6 +149,9 @@ def names_cte(table: exp.Table, dialect: str) -> bool:
         clause = ancestor.args.get("with_")
         if clause is not None:
             if any(_defines_name(cte, table, dialect) for cte in clause.expressions):
+                if dialect == "mysql" and any(isinstance(node, exp.With) and node is not clause for node in path):
+                    # MariaDB does not see the outer WITH in the definitions of an inner one.
+                    return False
                 return _refers_to_cte(clause, table, path if clause is child else [], dialect)
             if dialect == "clickhouse" and isinstance(ancestor.parent, exp.SetOperation):
                 # An arm with its own WITH does not see the WITH of the first arm.
@@ -151,6 +159,12 @@ def names_cte(table: exp.Table, dialect: str) -> bool:
         child, ancestor = ancestor, ancestor.parent
         path.append(child)
     return False
+
+
+def _may_name_cte(table: exp.Table, dialect: str) -> bool:
+    """Return whether versions of the engine differ on whether `table` refers to a WITH in scope."""
+    # The WITH of Redshift ignores case, and is visible wherever the standard says so.
+    return dialect in _FOLDS_WITH and names_cte(table, dialect) != names_cte(table, "redshift")
 
 
 def system_names(findings: Iterable[Finding]) -> list[str]:
