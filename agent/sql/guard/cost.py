@@ -133,6 +133,10 @@ def _number(text: str) -> float | None:
 
 def _rows_of(node: exp.Expr) -> float | None:
     """Return the number of rows of a generator; None if its arguments are not literals."""
+    named = {part.name.lower(): part.expression for part in node.expressions if isinstance(part, exp.Kwarg)}
+    if named:
+        # Snowflake's GENERATOR(ROWCOUNT => n, TIMELIMIT => s).
+        return constant(named["rowcount"]) if "rowcount" in named else float("inf")
     start, end, step = _arguments(node)
     first, last, by = constant(start), constant(end), constant(step) if step is not None else 1.0
     if first is not None and end is None:
@@ -151,9 +155,7 @@ def _arguments(node: exp.Expr) -> tuple[exp.Expr | None, exp.Expr | None, exp.Ex
     ):
         arguments = [node.args.get("start"), node.args.get("end"), node.args.get("step")]
     else:
-        # Snowflake's GENERATOR(ROWCOUNT => n) names its argument.
-        values = [part.expression if isinstance(part, exp.Kwarg) else part for part in node.expressions]
-        arguments = [*values, None, None, None][:3]
+        arguments = [*node.expressions, None, None, None][:3]
     return arguments[0], arguments[1], arguments[2]
 
 

@@ -77,7 +77,8 @@ Rule = Callable[[Statement], Iterator[Finding]]
 
 def position_of(node: exp.Expr) -> Position | None:
     """Return the position of the first name in `node`; None if unknown, as for keywords."""
-    metas = [part.meta for part in node.walk() if "line" in part.meta]
+    # Parts of a quoted name of BigQuery may have no end.
+    metas = [part.meta for part in node.walk() if part.meta.get("end") is not None]
     if not metas:
         return None
     first = min(metas, key=lambda meta: int(meta["start"]))

@@ -42,6 +42,8 @@ ESCAPES = {
         "SELECT * FROM IDENTIFIER('secrets')",
         "SELECT * FROM IDENTIFIER($name)",
         "SELECT * FROM TABLE(GENERATOR(ROWCOUNT => 100000000000))",
+        "SELECT * FROM TABLE(GENERATOR(ROWCOUNT => 100000000000, TIMELIMIT => 99999999999))",
+        "SELECT * FROM TABLE(GENERATOR(TIMELIMIT => 5))",
         "SELECT * FROM TABLE(INFER_SCHEMA(LOCATION => '@stage'))",
         "SELECT * FROM DIRECTORY(@stage)",
         "SELECT * FROM TABLE(my_function(1))",
@@ -437,3 +439,9 @@ def test_no_function_of_a_marked_chapter_is_allowed(dialect: str) -> None:
 def test_a_limit_becomes_top_on_sql_server() -> None:
     text, _ = sanitize("SELECT id FROM orders ORDER BY id LIMIT 5", "tsql", TABLES)
     assert text == "SELECT TOP 5 id FROM orders ORDER BY id"
+
+
+def test_the_tables_of_a_schema_of_bigquery_are_refused_by_name() -> None:
+    (finding,) = sanitize("SELECT * FROM `p.d.INFORMATION_SCHEMA.TABLES`", "bigquery", {"orders"})[1]
+
+    assert (finding.rule, finding.token) == ("catalog_tables", "p.d.information_schema.tables")
