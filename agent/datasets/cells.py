@@ -44,6 +44,8 @@ class Cells:
 
     place: int
     paired: bool
+    epoch: str = "1899-12-30"
+    """The day with the number 0 (ECMA-376, part 1, 18.17.4.1)."""
     foreign: str = ""
     """Digits and marks of another script that the column has."""
 

@@ -514,7 +514,7 @@ class _Reader:
         text = dates.without_zone_sql(column.text) if zones else column.text
         value = self._guarded(dates.date_sql(text, days.values(), chosen), list(days)) if days else "NULL::TIMESTAMP"
         if self.serials:
-            value = f"coalesce({value}, {_serial_sql(column.text)})"
+            value = f"coalesce({value}, {_serial_sql(column.text, column.cells.epoch)})"
         value, zone_warnings = self._in_utc(value, zones, days)
         row = self.work.run(
             "SELECT count(value), count(*) FILTER (date_trunc('day', value) <> value) "
@@ -651,11 +651,10 @@ def _is_zero_code(form: NumberForm) -> bool:
     return form.core.lstrip("9")[:1] not in ("", *".,") or len(re.match("9*", form.core)[0]) > 1  # type: ignore[index]
 
 
-def _serial_sql(text: str) -> str:
+def _serial_sql(text: str, epoch: str) -> str:
     """Return SQL of the time that a day number of Excel, or a number like 20240131, stands for."""
     number = f"TRY_CAST({text} AS DOUBLE)"
-    # Days since 1899-12-30 (ECMA-376, part 1, 18.17.4.1).
-    serial = f"TIMESTAMP '1899-12-30' + to_seconds(round({number} * 86400))"
+    serial = f"TIMESTAMP '{epoch}' + to_seconds(round({number} * 86400))"
     return (
         f"CASE WHEN {number} BETWEEN {_FIRST_SERIAL} AND {_LAST_SERIAL} THEN {serial} "
         f"WHEN length({text}) = 8 THEN try_strptime({text}, '%Y%m%d') END"

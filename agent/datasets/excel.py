@@ -121,6 +121,7 @@ def read_sheets(path: Path, sheets: Sequence[str] | None, folder: Path, loading:
             sheet=read["sheet"],
             sheets=tuple(answer["sheets"]),
             left=read["left"],
+            epoch=read.get("epoch", CellFile.epoch),
             hidden_rows=read.get("hidden_rows", 0),
             errors=read.get("errors", 0),
             formulas=read.get("formulas", 0),

@@ -148,6 +148,7 @@ def _add_marks(path: Path, read: list[dict[str, Any]]) -> None:
     with zipfile.ZipFile(path) as archive, suppress(KeyError, ValueError, ParseError):
         workbook = LargeWorkbook(archive)
         for sheet in read:
+            sheet["epoch"] = workbook.epoch.date().isoformat()
             marks = workbook.marks(sheet["sheet"])
             sheet["hidden_rows"], sheet["errors"] = marks.hidden, marks.errors
             sheet["formulas"] = marks.without_result + marks.zeros

@@ -57,7 +57,7 @@ class LargeWorkbook:
             item.get("Id"): str(item.get("Target"))
             for item in self._elements("xl/_rels/workbook.xml.rels", "Relationship")
         }
-        self._epoch = datetime(1899, 12, 30)
+        self.epoch = datetime(1899, 12, 30)
         self.sheets: list[StreamedSheet] = []
         self._zeros: dict[int, int] = {}
         self._is_calculated_later = False
@@ -67,7 +67,7 @@ class LargeWorkbook:
                 continue
             if _local(item) == "workbookPr":
                 if item.get("date1904") in ("1", "true"):
-                    self._epoch = datetime(1904, 1, 1)
+                    self.epoch = datetime(1904, 1, 1)
                 continue
             target = targets[item.get(_RELATION) or item.get(_STRICT_RELATION)]
             part = target.lstrip("/") if target.startswith("/") else posixpath.normpath(f"xl/{target}")
@@ -209,7 +209,7 @@ class LargeWorkbook:
             elapsed = timedelta(seconds=round(days * 86_400, 3))
             if kind == "elapsed":
                 return elapsed
-            moment = self._epoch + elapsed
+            moment = self.epoch + elapsed
         except OverflowError:
             return days
         if kind == "time" and days < 1:

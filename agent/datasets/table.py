@@ -126,7 +126,7 @@ def make_table(
     first = parts[0].cell_file
     width, paired = len(layout.names), first.paired
     names = list(layout.names)
-    columns = [Cells(place, paired) for place in range(width)]
+    columns = [Cells(place, paired, first.epoch) for place in range(width)]
     warnings = list(layout.warnings)
     blank = _read(work, parts, layout)
     if not first.whole.blocks and (blank or any(part.has_blank_lines for part in parts)):

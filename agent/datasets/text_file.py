@@ -50,6 +50,8 @@ class CellFile:
     """Row of the sheet, from 0, in which the cells begin."""
     left: int = 0
     """Column of the sheet, from 0, in which the cells begin."""
+    epoch: str = "1899-12-30"
+    """The day with the number 0."""
     hidden_rows: int = 0
     errors: int = 0
     """Number of cells with an error, such as `#DIV/0!`."""

@@ -5,8 +5,10 @@ import re
 import zipfile
 from datetime import date
 
+import openpyxl
 import pytest
 import xlwt
+from openpyxl.utils.datetime import CALENDAR_MAC_1904
 
 from tests.agent.datasets.binary_workbooks import xlsb
 from tests.agent.datasets.messy import rows, workbook
@@ -81,3 +83,13 @@ def test_a_wrong_dimension_of_a_sheet_hides_no_cells(reference, load) -> None:
             target.writestr(name, content)
 
     assert load("a.xlsx", stream.getvalue()).rows == [["Oslo", 1], ["Riga", 2]]
+
+
+def test_day_numbers_count_from_the_first_day_of_the_workbook(load) -> None:
+    book, stream = openpyxl.Workbook(), io.BytesIO()
+    book.epoch = CALENDAR_MAC_1904
+    for row in (["Date", "n"], [40000, 1], [40010, 2]):
+        book.active.append(row)
+    book.save(stream)
+
+    assert load("a.xlsx", stream.getvalue()).rows == [["2013-07-07", 1], ["2013-07-17", 2]]
