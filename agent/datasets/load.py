@@ -17,10 +17,10 @@ from agent.datasets.limits import Loading
 from agent.datasets.options import ALL_SHEETS, DETECT, LoadOptions
 from agent.datasets.reshape import period_columns, reshape
 from agent.datasets.table import Layout, Part, WrittenTable, copy_json, copy_parquet, make_table, schema_of
-from agent.datasets.tables import FoundTable, find_tables
+from agent.datasets.tables import FoundTable, find_tables, holds_table
 from agent.datasets.text_file import CellFile, Head, check_size, crop, detect_text_file, read_head, write_rest
 from agent.datasets.workspace import Workspace, workspace
-from agent.errors import FileEncrypted, FileUnreadable, LoadOptionInvalid
+from agent.errors import FileEncrypted, FileTooLarge, FileUnreadable, LoadOptionInvalid
 from agent.messages import Message
 
 _SUFFIXES: dict[str, SourceType] = {
@@ -148,7 +148,8 @@ def load(job: Job, options: LoadOptions = DETECT) -> Dataset:
     if kind == "excel":
         sheets = options.sheets or (options.sheet and (options.sheet,))
         _refuse(options, ("encoding", "delimiter"), "option_needs_text")
-        return _load_cells(job, kind, read_sheets(path, sheets, job.folder, job.loading), options, [])
+        files = read_sheets(path, sheets, job.folder, job.loading)
+        return _load_cells(job, kind, files if sheets else _with_table(job, files), options, [])
     if options.sheet or options.sheets:
         raise LoadOptionInvalid("sheet" if options.sheet else "sheets", Message("option_needs_workbook"))
     if kind == "csv":
@@ -160,6 +161,27 @@ def load(job: Job, options: LoadOptions = DETECT) -> Dataset:
             return _load_cells(job, kind, [CellFile(rows.path, "utf-8", ",")], options, rows.warnings)
         return _load_typed(job, kind, options, rows)
     return _load_typed(job, kind, options)
+
+
+def _with_table(job: Job, first: list[CellFile]) -> list[CellFile]:
+    """Return the first sheet with a table, if `first` is a cover or a page of notes; otherwise `first`."""
+    if len(first[0].sheets) == 1 or holds_table(first[0].blocks):
+        return first
+    folder = job.folder / "sheets"
+    folder.mkdir()
+    try:
+        others = read_sheets(job.upload.path, (ALL_SHEETS,), folder, job.loading)
+    except FileTooLarge:
+        return first
+    found = next((sheet for sheet in others if holds_table(sheet.blocks)), None)
+    if found is None:
+        return first
+    heads = {
+        other.sheet or "": [[text.strip().casefold() for text, _ in row] for row in other.blocks[0].rows]
+        for other in others
+        if other is not found and other.blocks
+    }
+    return [replace(found, heads=heads)]
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 from agent.datasets.blocks import Block, CellPair, Region
 from agent.datasets.header import HeaderFinder
@@ -9,6 +10,8 @@ from agent.datasets.text_file import Cell, Head
 
 _MAX_TITLE = 80
 _SHOWN_NAMES = 3
+_MIN_TABLE = 3
+"""Rows of a table with its header; as many columns make a table of texts."""
 _MIN_NOTED_COLUMNS = 3
 """A line of text below a table with fewer columns may be one of its rows."""
 
@@ -87,6 +90,29 @@ def find_tables(blocks: Sequence[Block]) -> list[FoundTable]:
         found[at] = (replace(above[0], region=wider), above[1])
         titles = []
     return [table for table, _ in found] if len(found) > 1 or (found and titles) else []
+
+
+def holds_table(blocks: Sequence[Block]) -> bool:
+    """Return whether a sheet has a table: three rows of three columns, or a name above two values of one kind.
+
+    A cover or a page of notes has neither. A sheet whose blocks are unknown is large, and counts as a table.
+    """
+    return not blocks or any(_is_table(block.rows) for block in blocks)
+
+
+def _is_table(rows: Sequence[Sequence[CellPair]]) -> bool:
+    filled = [[place for place, (text, _) in enumerate(row) if text.strip()] for row in rows]
+    if sum(len(places) >= _MIN_TABLE for places in filled) >= _MIN_TABLE:
+        return True
+    return any(
+        above[0].strip() and not above[1] and first[1] and second[1] and _is_number(first) == _is_number(second)
+        for column in zip_longest(*rows, fillvalue=("", False))
+        for above, first, second in zip(column, column[1:], column[2:], strict=False)
+    )
+
+
+def _is_number(cell: CellPair) -> bool:
+    return cell[0].lstrip("-").replace(".", "", 1).isdigit()
 
 
 def _start_of(finder: HeaderFinder, head: Head, above: tuple[FoundTable, HeaderFinder] | None) -> int | None:

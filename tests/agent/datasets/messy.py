@@ -56,6 +56,17 @@ def several_sheets(sheet: Worksheet) -> None:
     rows(["c", "d"], [3, 4])(sheet.parent.create_sheet("more"))
 
 
+def after(*first: list[object]) -> Callable[[Worksheet], None]:
+    """A sheet of `first`, then two sheets with the same columns."""
+
+    def fill(sheet: Worksheet) -> None:
+        rows(*first)(sheet)
+        for number, name in enumerate(("may", "june")):
+            rows(["shop", "sold"], ["A", 1 + number], ["B", 3 + number])(sheet.parent.create_sheet(name))
+
+    return fill
+
+
 def hidden_first(sheet: Worksheet) -> None:
     sheet.title, sheet.sheet_state = "hidden", "hidden"
     rows(["x", "y"], [1, 2])(sheet)
@@ -122,6 +133,24 @@ MESSY = {
     "several sheets": Messy(
         several_sheets, {"a": "BIGINT", "b": "BIGINT"}, [[1, 2]],
         {("other_sheets", "")}, {"sheet": "data", "sheets": ("empty", "data", "more")},
+    ),
+    "a cover before the table": Messy(
+        after(["Sales of 2026"], [None], ["Prepared by", "Ann"], ["On", date(2026, 1, 5)], ["Version", 3]),
+        {"shop": "VARCHAR", "sold": "BIGINT"}, [["A", 1], ["B", 3]],
+        {("other_sheets", "")}, {"sheet": "may", "sheets": ("Sheet", "may", "june")},
+    ),
+    "a page of notes before the table": Messy(
+        after(["Field", "Meaning"], ["shop", "where it was sold"], ["sold", "pieces"], ["Ask Ann before use."]),
+        {"shop": "VARCHAR", "sold": "BIGINT"}, [["A", 1], ["B", 3]], {("other_sheets", "")}, {"sheet": "may"},
+    ),
+    "a table of texts first": Messy(
+        after(["name", "city", "team"], ["Ann", "Riga", "red"], ["Bob", "Oslo", "blue"]),
+        {"name": "VARCHAR", "city": "VARCHAR", "team": "VARCHAR"}, [["Ann", "Riga", "red"], ["Bob", "Oslo", "blue"]],
+        {("other_sheets", "")}, {"sheet": "Sheet"},
+    ),
+    "a cover alone": Messy(
+        rows(["Sales of 2026"], ["Prepared by Ann"]), {"Sales of 2026": "VARCHAR"}, [["Prepared by Ann"]],
+        report={"sheet": "Sheet"},
     ),
     "a sheet by its name": Messy(
         several_sheets, {"c": "BIGINT", "d": "BIGINT"}, [[3, 4]], {("other_sheets", "")}, {"sheet": "more"},
