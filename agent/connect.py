@@ -58,8 +58,6 @@ class ModelRoles:
     """Estimates the confidence in a query of the analyst."""
     calls_tools: bool = True
     """Whether the planner can choose the tools of an analysis; otherwise it only writes query specs."""
-    is_trained: bool = False
-    """Whether the planner is trained to write query specs."""
     caveat: str = ""
     """A note for every answer of the SQL agent."""
 
@@ -95,16 +93,14 @@ def roles_of(model_of: Callable[[ModelRole], ModelClient], settings: Settings) -
     from agent.embedded.tiers import TIERS
 
     options, tier = generator.embedded or EmbeddedOptions(), TIERS[settings.embedded_model]
-    is_trained = options.adapter and tier.is_trained
     roles = replace(
         standard,
         linker=IndexLinker(),
-        sql_writer=EmbeddedSqlWriter(generator, options, is_trained),
-        ambiguity_reviewer=EmbeddedAmbiguityReviewer(generator, options, is_trained),
+        sql_writer=EmbeddedSqlWriter(generator, options),
+        ambiguity_reviewer=EmbeddedAmbiguityReviewer(generator, options),
         calls_tools=False,
-        is_trained=is_trained,
     )
-    if is_trained != tier.is_trained:
+    if not options.adapter:
         # The calibrations are those of the model with its adapter.
         return roles
     statement, spec = (shipped_calibration(tier.name, task) for task in ("statement", "query_spec"))

@@ -27,15 +27,13 @@ from agent.tools.tool import Workbench
 from agent.types import Evidence
 
 
-def embedded_step(
-    state: AnalystState, bench: Workbench, model: ModelClient, today: date, *, is_trained: bool
-) -> dict[str, Any]:
+def embedded_step(state: AnalystState, bench: Workbench, model: ModelClient, today: date) -> dict[str, Any]:
     """Return the next state update: a query over one dataset, then the conclusion with its result.
 
     The dataset is the one that shares the most column words with the question. The output of the model is constrained
     to query specs over the columns of that dataset, with the groups, figures and ranking that rules derive from the
     question. Of several generated queries the most likely one is selected. If it fails, the analysis fails: a second
-    attempt would generate the same queries. A model that is not trained for query specs gets a prompt with examples.
+    attempt would generate the same queries.
 
     Raises:
         ModelAnswerUnreadable: the only generated query was cut off.
@@ -51,7 +49,7 @@ def embedded_step(
         ((bench.open_source([name]), name) for name in state["dataset_ids"]),
         key=lambda pair: len(question_words & words(" ".join(pair[0].catalog.tables[pair[1]].column_names))),
     )
-    query, evidence = _generate_query(dataset_id, source, state["question"], model, today, is_trained)
+    query, evidence = _generate_query(dataset_id, source, state["question"], model, today)
     arguments = json.dumps({"dataset_id": dataset_id, "query": query}, ensure_ascii=False)
     call = ToolCall(tool="run_query", arguments=arguments, is_given=False)
     return {"call": call, "step_count": 1, "evidence": evidence}
@@ -66,7 +64,7 @@ def _reasons(error: dict[str, Any], language: Language) -> str:
 
 
 def _generate_query(
-    dataset_id: str, source: Source, question: str, model: ModelClient, today: date, is_trained: bool
+    dataset_id: str, source: Source, question: str, model: ModelClient, today: date
 ) -> tuple[str, Evidence]:
     """Return the most likely of the generated queries, and what is known about it."""
     table = source.catalog.tables[dataset_id]
@@ -74,9 +72,7 @@ def _generate_query(
     dates = date_range_of(question, today) if has_dates else None
     values = linked_values(question, source.values, {table.key: table.column_names})
     question = dates.question if dates else question
-    messages = query_spec_messages(
-        source.catalog, table.key, question, values, today=today.isoformat(), is_trained=is_trained
-    )
+    messages = query_spec_messages(source.catalog, table.key, question, values, today=today.isoformat())
     shape, constraints = shape_of(question, table), constraints_of(without_rounding(question), values)
     figures = [figure for figure in constraints.figures if figure != str(shape.limit)]
     narrowed = narrowed_schema(table, shape, filters=bool(values or figures), values=bool(values))

@@ -131,7 +131,6 @@ def list_tiers(as_json: AsJson = False) -> None:
                 "model": tier.title,
                 "bytes": tier.weights.size,
                 "memory_mb": tier.memory_mb,
-                "trained": tier.is_trained,
                 "shop_right": tier.shop_right,
                 "downloaded": downloaded[name],
                 "in_use": name == used,
@@ -140,14 +139,14 @@ def list_tiers(as_json: AsJson = False) -> None:
         ]
         echo(json_text({"models": models}))
         return
-    rows = [("", "NAME", "MODEL", "DOWNLOAD", "MEMORY", "TRAINED", "RIGHT", "DOWNLOADED")]
+    rows = [("", "NAME", "MODEL", "DOWNLOAD", "MEMORY", "RIGHT", "DOWNLOADED")]
     for name, tier in TIERS.items():
         size, memory = _megabytes(tier.weights.size), f"{tier.memory_mb} MB"
-        words = _WORDS[tier.is_trained], f"{tier.shop_right} of 60", _WORDS[downloaded[name]]
+        words = f"{tier.shop_right} of 60", _WORDS[downloaded[name]]
         rows.append(("*" if name == used else "", name, tier.title, size, memory, *words))
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     echo("\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows))
-    echo("RIGHT: questions on the sample shop that are answered correctly. `base` is the most accurate size.")
+    echo("RIGHT: questions on the sample shop that are answered correctly with three candidates.")
     if not settings.uses_embedded_model:
         echo("An endpoint is configured, so none of them is used.")
 

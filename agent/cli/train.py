@@ -3,7 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -119,7 +119,6 @@ def train(
     _write_report(out, report)
     if report["training"]["progress"] >= 1:
         shutil.copy(out / tier.adapter.name, tier.adapter)
-        TIERS[base] = replace(tier, is_trained=True)
         report["evaluation"] = {str(count): _evaluate(held_out, databases, cache, base, count) for count in _CANDIDATES}
         _write_report(out, report)
 

@@ -25,8 +25,6 @@ class EmbeddedAmbiguityReviewer:
 
     model: ModelClient
     options: EmbeddedOptions
-    is_trained: bool = True
-    """See `EmbeddedSqlWriter`."""
 
     def review(self, state: State, ambiguities: Sequence[Ambiguity], source: Source, today: date) -> AmbiguityReview:
         """Return a review of the first ambiguous value or column of a type that was not settled.
@@ -63,7 +61,7 @@ class EmbeddedAmbiguityReviewer:
         reading_state = cast(State, {**state, "question": question, "clarifications": []})
         try:
             options = replace(self.options, candidates=1)
-            written = write_statement(reading_state, source, self.model, options, today, is_trained=self.is_trained)
+            written = write_statement(reading_state, source, self.model, options, today)
         except ModelAnswerUnreadable:
             return None
         statement = written.candidate

@@ -242,11 +242,8 @@ class Branch:
 def from_branches(tokens: Sequence[Token], grammar: StatementGrammar) -> list[Branch]:
     """Return the other beginnings of a statement in its first FROM clause, the most probable first.
 
-    `tokens` are those of the generated statement, of which `grammar` allows all. Statements that begin with SELECT have
-    no branches.
+    `tokens` are those of the generated statement, of which `grammar` allows all.
     """
-    if grammar.joins is None:
-        return []
     statement = "".join(token.text for token in tokens)
     roots: dict[str, tuple[float, str]] = {}
     before, logprob = "", 0.0

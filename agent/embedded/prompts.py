@@ -13,7 +13,6 @@ import prompts
 from agent.embedded.compact import column_of, join_condition, keys_of, quoted, table_name
 from agent.retrieval.linked_values import LinkedValue
 from agent.schema.catalog import Catalog, Column, Table
-from agent.schema.ddl import create_statements
 from agent.schema.describe import one_line, prompt_line
 
 _VALUE_CHARS = 16
@@ -77,9 +76,8 @@ def statement_messages(
     *,
     today: str | None = None,
     failed: tuple[str, str] | None = None,
-    is_trained: bool = True,
 ) -> list[BaseMessage]:
-    """Return the messages that ask the embedded model for a compact statement, or for SQL without `is_trained`.
+    """Return the messages that ask the embedded model for a compact statement.
 
     Args:
         catalog: the source.
@@ -88,15 +86,13 @@ def statement_messages(
         values: stored values that the question refers to.
         today: the date (ISO 8601), shown if the question depends on it.
         failed: the previous statement of the model and its error.
-        is_trained: whether the model is trained for these prompts, in contrast to a published model.
     """
     date = today if depends_on_date(question) else None
     links = [_condition(catalog, link) for link in values if link.table in catalog.tables]
-    schema = describe_briefly(catalog, selection) if is_trained else create_statements(catalog, selection, quoted)
     return prompts.render(
         "generate_sql",
-        "embedded" if is_trained else "untrained",
-        schema=schema,
+        "embedded",
+        schema=describe_briefly(catalog, selection),
         question=" ".join(question.split()),
         context="".join(f"\n{line}" for line in _context(links, date, failed)),
     )
@@ -131,7 +127,6 @@ def query_spec_messages(
     values: Sequence[LinkedValue],
     *,
     today: str | None = None,
-    is_trained: bool = True,
 ) -> list[BaseMessage]:
     """Return the messages that ask for a query spec over the table with the key `table`.
 
@@ -141,13 +136,12 @@ def query_spec_messages(
         question: the question of the user.
         values: stored values of the table that the question refers to.
         today: the date (ISO 8601), shown if the question depends on it.
-        is_trained: whether the model is trained for these prompts, in contrast to a published model.
     """
     links = [_condition(catalog, link) for link in values]
     context = _context(links, today if depends_on_date(question) else None, None)
     return prompts.render(
         "query_spec",
-        "embedded" if is_trained else "untrained",
+        "embedded",
         schema=describe_briefly(catalog, {table: catalog.tables[table].column_names}),
         question=" ".join(question.split()),
         context="".join(f"\n{line}" for line in context),

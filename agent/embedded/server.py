@@ -62,28 +62,26 @@ def embedded_endpoint(
 ) -> Endpoint:
     """Return the server of the embedded model, which the first call starts.
 
-    With `adapter`, the server runs the model trained for this project if there is one, otherwise the published base
-    model. By default, it has the number of `threads` that suits the machine now. A process has at most one server of
-    each tier, kind and number of threads; those of a tier share the memory of the weights. Later values of `cache_dir`
-    are ignored.
+    With `adapter`, the server runs the model trained for this project, otherwise the published base model. By default,
+    it has the number of `threads` that suits the machine now. A process has at most one server of each tier, kind and
+    number of threads; those of a tier share the memory of the weights. Later values of `cache_dir` are ignored.
 
     Raises:
         DriverMissing: xllamacpp is not installed.
         EmbeddedModelUnavailable: weights or adapter are missing, or the server does not start.
     """
     tier, threads = TIERS[tier_name], threads or suitable_threads()
-    with_adapter = adapter and tier.is_trained
     with _lock:
-        if (tier_name, with_adapter, threads) not in _servers:
+        if (tier_name, adapter, threads) not in _servers:
             library = _library()
-            if with_adapter and not tier.adapter.is_file():
+            if adapter and not tier.adapter.is_file():
                 raise EmbeddedModelUnavailable(Message("adapter_missing", file=str(tier.adapter)))
             report_waiting("loading_model")
             note = OTHER_TIERS if tier_name == "small" else ""
             weights = embedded_weights(cache_dir, tier.weights, note=note)
-            file = tier.adapter if with_adapter else None
-            _servers[tier_name, with_adapter, threads] = _start(library, cache_dir, tier, weights, file, threads)
-        return _servers[tier_name, with_adapter, threads]
+            file = tier.adapter if adapter else None
+            _servers[tier_name, adapter, threads] = _start(library, cache_dir, tier, weights, file, threads)
+        return _servers[tier_name, adapter, threads]
 
 
 def suitable_threads() -> int:

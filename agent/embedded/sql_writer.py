@@ -34,8 +34,6 @@ class EmbeddedSqlWriter:
 
     model: ModelClient
     options: EmbeddedOptions
-    is_trained: bool = True
-    """Whether the model has an adapter that makes it write compact statements; otherwise it writes SQL."""
 
     @property
     def may_repair(self) -> bool:
@@ -61,7 +59,7 @@ class EmbeddedSqlWriter:
 
         A second text that cannot be parsed either and equals the first is final.
         """
-        written = write_statement(state, source, self.model, self.options, today, is_trained=self.is_trained)
+        written = write_statement(state, source, self.model, self.options, today)
         candidate = written.candidate
         is_repeated = state.get("compact_sql") == candidate.compact and state.get("sql_generate_count", 0) > 0
         return WrittenSql(
@@ -86,17 +84,9 @@ class WrittenStatement:
 
 
 def write_statement(
-    state: State,
-    source: Source,
-    model: ModelClient,
-    options: EmbeddedOptions,
-    today: date,
-    *,
-    is_trained: bool = True,
+    state: State, source: Source, model: ModelClient, options: EmbeddedOptions, today: date
 ) -> WrittenStatement:
     """Return the statement that the embedded model writes; its `sql` is empty if no text can be parsed.
-
-    A model that `is_trained` writes compact statements, another one SQL.
 
     Raises:
         ModelUnreachable, ModelRejected, BudgetExceeded: see `ModelClient.write`.
@@ -119,17 +109,9 @@ def write_statement(
         values,
         today=today.isoformat(),
         failed=_failed_attempt(state, source),
-        is_trained=is_trained,
     )
     grammar = (
-        statement_grammar(
-            defined.catalog,
-            defined.selection,
-            defined.question,
-            values,
-            defined.metric_kinds,
-            select_first=not is_trained,
-        )
+        statement_grammar(defined.catalog, defined.selection, defined.question, values, defined.metric_kinds)
         if options.grammar
         else None
     )

@@ -42,8 +42,7 @@ def plan(state: AnalystState, services: Services) -> dict[str, Any]:
     if description := description_step(state, bench):
         return description
     if not services.roles.calls_tools:
-        roles = services.roles
-        return embedded_step(state, bench, roles.planner, services.today(), is_trained=roles.is_trained)
+        return embedded_step(state, bench, services.roles.planner, services.today())
     tools = [*Toolbox(bench, None).schemas(), *control_schemas(state, settings)]
     messages = step_messages(state, settings, services.instructions(state.get("source")), services.today())
     try:

@@ -95,13 +95,13 @@ def main() -> None:
 
 def _print_tiers(settings: Settings) -> None:
     """Print the tiers, with an asterisk at the one that answers."""
-    print("  tier   model                        download     memory  adapter  downloaded")
+    print("  tier   model                        download     memory  downloaded")
     for tier in TIERS.values():
         mark = "*" if tier.name == settings.embedded_model else " "
         is_downloaded = weights_path(settings.cache_dir, tier.weights).is_file()
         print(
             f"{mark} {tier.name:<6} {tier.title:<28} {tier.weights.size / 1e6:5.0f} MB {tier.memory_mb:7} MB  "
-            f"{'yes' if tier.is_trained else 'no':<7}  {'yes' if is_downloaded else 'no'}"
+            f"{'yes' if is_downloaded else 'no'}"
         )
 
 

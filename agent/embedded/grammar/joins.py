@@ -1,19 +1,17 @@
 """Rules of FROM clauses: the tables that may be joined, and the scope of each combination.
 
-In compact statements, the continuation of a FROM clause depends on the set of its tables, not on their order, so these
-sets are the states of the grammar. Sets beyond the limit share one scope, `z`, in which any column of any table is
-allowed. In the order of SQL, every join has this scope.
+The continuation of a FROM clause depends on the set of its tables, not on their order, so these sets are the states of
+the grammar. Sets beyond the limit share one scope, `z`, in which any column of any table is allowed.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, islice, permutations
 
-from agent.embedded.compact import KeyPair, conditions_between, join_condition, keys_of, quoted
+from agent.embedded.compact import KeyPair, conditions_between, join_condition, keys_of
 from agent.embedded.grammar.columns import METRIC_KINDS, NULLABLE, OWN
 from agent.embedded.grammar.gbnf import choice, literal
-from agent.embedded.grammar.scope import KEY_KIND, SELECT_FIRST_DEPTH, SUBQUERY_DEPTH
+from agent.embedded.grammar.scope import KEY_KIND, SUBQUERY_DEPTH
 from agent.schema.catalog import Catalog
-from agent.schema.words import spelt_words
 
 Tables = frozenset[int]
 """The numbers of the tables in one FROM clause."""
@@ -255,81 +253,3 @@ def _on(left: int | None, new: int) -> str:
 
 def _join(after: Mapping[str, str]) -> str:
     return f' | " " "LEFT "? "JOIN " ({choice(after)})' if after else ""
-
-
-def select_first_rules(
-    catalog: Catalog, keys: Sequence[str], names: Sequence[str], kinds: Sequence[frozenset[str]], *, chains: bool
-) -> Iterator[str]:
-    """Yield the rules of queries in the order of SQL over the tables `keys`, see `Joins` for the parameters.
-
-    A query is over one table, or joins several by columns that are keys. There, the tables are unknown when the columns
-    are written: each has a table or an alias before it, and the database rejects those that do not fit.
-    """
-    scopes = [scope for scope, _ in select_first_scopes(kinds)]
-    queries = _QUERIES | (_CHAINED if chains else {})
-    for query, body in queries.items():
-        bodies = " | ".join(f"{scope}{body}" for scope in scopes)
-        yield f'{query} ::= "SELECT " ({bodies})' + (' ";"?' if query == "root" else "")
-    for kind in filter(KEY_KIND.fullmatch, sorted(frozenset[str]().union(*kinds))):
-        owners = [scope for scope, rules in select_first_scopes(kinds) if kind in rules]
-        for depth in range(1, SELECT_FIRST_DEPTH + 1):
-            bodies = " | ".join(f"{scope}body{kind}at{depth}" for scope in owners)
-            yield f'sub{kind}at{depth} ::= "SELECT " ({bodies})'
-    abbreviations = sorted({text for key in keys for text in _abbreviations(catalog.tables[key].name)})
-    yield f"short ::= ([a-zA-Z]{f' | {choice(abbreviations)}' if abbreviations else ''}) [0-9]?"
-    yield 'alias ::= " AS"? " " short'
-    for at, name in enumerate(names):
-        yield f'{scopes[at]}owner ::= (short | {literal(name)}) "."'
-        yield f"{scopes[at]}from ::= {literal(f' FROM {name}')} alias?"
-    if len(keys) > 1:
-        yield f'owner ::= (short | {choice(names)}) "."'
-        joins = {name: f'alias? " ON " on{at}' for at, name in enumerate(names)}
-        yield f'join ::= " " ("LEFT " | "INNER ")? "JOIN " ({choice(joins)})'
-        yield f'{ANY_TABLE}from ::= " FROM " ({choice(names)}) alias? join{{1,{_MAX_JOINS}}}'
-    for at, key in enumerate(keys if len(keys) > 1 else ()):
-        pairs = conditions_between(catalog, key, keys)
-        conditions = [_unqualified(pair) for pair in pairs] or [
-            f'{ANY_TABLE}{a} " = " {ANY_TABLE}{b}'
-            for group in _COMPARABLE
-            for a in group
-            for b in group
-            if a in kinds[at] and any(b in other for other in kinds)
-        ]
-        yield f"on{at} ::= {' | '.join(dict.fromkeys(conditions))}"
-
-
-def _abbreviations(name: str) -> Iterator[str]:
-    """Yield aliases of several letters that models give to a table: its initials, and the beginning of its name."""
-    name_words = spelt_words(name)
-    for text in ("".join(word[:1] for word in name_words), "".join(name_words)[:2], "".join(name_words)[:3]):
-        # A reserved word would need quotes.
-        if len(text) > 1 and text.isascii() and quoted(text) == text:
-            yield text
-
-
-def select_first_scopes(kinds: Sequence[frozenset[str]]) -> list[tuple[str, dict[str, str]]]:
-    """Return the scopes of statements in the order of SQL: the prefix of their rules, and those of columns by kind."""
-    scopes = [(f"s{at}-", {kind: f"s{at}-owner? k{at}-{kind}" for kind in sorted(own)}) for at, own in enumerate(kinds)]
-    if len(kinds) > 1:
-        owners = {
-            kind: " | ".join(f"k{at}-{kind}" for at, own in enumerate(kinds) if kind in own)
-            for kind in sorted(frozenset[str]().union(*kinds))
-        }
-        scopes.append((ANY_TABLE, {kind: f"owner ({rule})" for kind, rule in owners.items()}))
-    return scopes
-
-
-def _unqualified(pair: KeyPair) -> str:
-    """Return a rule for the condition of `pair`, in either direction."""
-
-    def conjunction(left: Sequence[str], right: Sequence[str]) -> str:
-        return ' " AND " '.join(
-            f"owner {literal(f'{quoted(one)} = ')} owner {literal(quoted(other))}"
-            for one, other in zip(left, right, strict=True)
-        )
-
-    forward, backward = (
-        conjunction(pair.left_columns, pair.right_columns),
-        conjunction(pair.right_columns, pair.left_columns),
-    )
-    return forward if forward == backward else f"{forward} | {backward}"

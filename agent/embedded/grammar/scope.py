@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
-SUBQUERY_DEPTH, SELECT_FIRST_DEPTH = 2, 1
-"""Maximum nesting depth of subqueries in compact statements and in the order of SQL."""
+SUBQUERY_DEPTH = 2
+"""Maximum nesting depth of subqueries."""
 
 KEY_KIND = re.compile(r"k\d+")
 """The names of the kinds of key columns."""
@@ -128,32 +128,6 @@ _KEY_RULES = r"""
 """
 """The rules for one kind of key columns, `~`."""
 
-_SELECT_FIRST_GLOBAL = r"""
-compare ::= ("=" | "!=" | "<" [=>]? | ">" "="?) " "
-count ::= "COUNT" | "count"
-total ::= "SUM" | "sum" | "AVG" | "avg"
-extreme ::= "MIN" | "min" | "MAX" | "max"
-"""
-_SELECT_FIRST_SCOPE = r"""
-@p2 ::= @p0 | "(" @p0 (op @p0){1,2} ")"
-@amount ::= @g (op @g)?
-@agg ::= count "(" ("*" | ("DISTINCT " | "distinct ")? @any) ")" | total "(" "DISTINCT "? @amount ")" | extreme "(" @any ")"
-@a2 ::= @a0 | "(" @a0 (op @a0){1,2} ")"
-@i2 ::= @i0 | "(" @i0 (op @i0){1,2} ")"
-@inum ::= @i2 (op @i2){0,2}
-@part ::= ("YEAR(" | "MONTH(") @moment ")"
-@date ::= @quarter | "strftime('" format "', " @moment ")" | @part
-@within ::= @quarter | "strftime('" formats "', " @moment ")" | @part
-@core ::= "DISTINCT "? @item (", " @item){0,7} @from (" WHERE " @where0)? (@groups (" HAVING " @having0)?)?
-@sort ::= @item (" DESC" | " ASC")?
-@order ::= " ORDER BY " @sort (", " @sort){0,2}
-@inner# ::= "DISTINCT "? @aval @from (" WHERE " @where#)? (@groups (" HAVING " @having#)?)?
-"""  # noqa: E501 - a rule is one line
-_SELECT_FIRST_KEY = r"""
-@body~at# ::= "DISTINCT "? @~ @from (" WHERE " @where#)? (@groups (" HAVING " @having#)?)? (" " @sorted)? limit?
-"""
-"""Rules that statements in the order of SQL have instead, or in addition: their forms are those of published models."""
-
 _WINDOW_RULES = ("@over", "@window")
 _CHAIN_RULES = ("@chained", "@bodyl")
 
@@ -162,41 +136,35 @@ _NAME = re.compile(r'"(?:\\.|[^"\\])*"|\[[^\]]*\]|(@?[a-z][a-z0-9]*)')
 _EXTERNAL_NAMES = frozenset({
     "op", "limit", "number", "year", "string", "strings", "numbers", "literal", "literals", "pattern",
     "right", "subright", "last",
-    *re.findall(r"^([a-z]+) ::=", _GLOBAL + _SELECT_FIRST_GLOBAL, re.M),
+    *re.findall(r"^([a-z]+) ::=", _GLOBAL, re.M),
 })  # fmt: skip
 
 
-def scope_rules(
-    scope: str, columns: Mapping[str, str], *, windows: bool, chains: bool, select_first: bool = False
-) -> str:
+def scope_rules(scope: str, columns: Mapping[str, str], *, windows: bool, chains: bool) -> str:
     """Return the rules of one scope, with `scope` as the prefix of their names.
 
     `columns` contains the rules of its columns by kind. Without `windows`, window functions are excluded, and without
     `chains`, set operations of three queries. The bodies of queries are `body0`, `bodyr` for the right side of a set
-    operation, `bodyl` for the third query of a chain, and `body1`, `body2` by depth. With `select_first`, they contain
-    the FROM clause, for which a rule `from` is needed.
+    operation, `bodyl` for the third query of a chain, and `body1`, `body2` by depth.
     """
     column_rules = "\n".join(f"{scope}{kind} ::= {rule}" for kind, rule in columns.items())
-    template = _template(frozenset(columns), windows, chains, select_first)
+    template = _template(frozenset(columns), windows, chains)
     return f"{column_rules}\n{template.replace('@', scope)}"
 
 
-def global_rules(*, select_first: bool = False) -> str:
+def global_rules() -> str:
     """Return the rules that all scopes share."""
-    rules = _read(line for line in (_GLOBAL + (_SELECT_FIRST_GLOBAL if select_first else "")).splitlines() if line)
-    return _written(rules)
+    return _GLOBAL.strip()
 
 
 @cache
-def _template(kinds: frozenset[str], windows: bool, chains: bool, select_first: bool) -> str:
+def _template(kinds: frozenset[str], windows: bool, chains: bool) -> str:
     """Return the rules without the alternatives that need a column kind outside `kinds`, or what is excluded."""
     keys = sorted(kind for kind in kinds if KEY_KIND.fullmatch(kind))
     key_predicates = " | ".join(f'@{kind} " " @{kind}rest#' for kind in keys)
     key_rules = (f"@keyed# ::= {key_predicates}\n" if keys else "") + "".join(
         _KEY_RULES.replace("~", kind) for kind in keys
     )
-    if select_first:
-        key_rules += _SELECT_FIRST_SCOPE + "".join(_SELECT_FIRST_KEY.replace("~", kind) for kind in keys)
     excluded = (() if windows else _WINDOW_RULES) + (() if chains else _CHAIN_RULES)
     rules = {name: parts for name, parts in _ALTERNATIVES.items() if name not in excluded}
     for kind, function in (("m", "total "), ("c", '"COUNT(')):
@@ -204,8 +172,8 @@ def _template(kinds: frozenset[str], windows: bool, chains: bool, select_first: 
             # The question names a metric; its own columns are not summed, or other things counted, instead.
             rules["@agg"] = [part for part in rules["@agg"] if not part.startswith(function)]
     rules |= _read(line for line in _depths(key_rules).splitlines() if line)
-    depths = range(1, (SELECT_FIRST_DEPTH if select_first else SUBQUERY_DEPTH) + 1)
-    external = {*_EXTERNAL_NAMES, *(f"@{kind}" for kind in kinds), *(["@from"] if select_first else [])}
+    depths = range(1, SUBQUERY_DEPTH + 1)
+    external = {*_EXTERNAL_NAMES, *(f"@{kind}" for kind in kinds)}
     external |= {f"sub{part}" for depth in depths for part in (depth, *(f"{kind}at{depth}" for kind in keys))}
     while True:
         defined = external.union(rules)

@@ -2,9 +2,8 @@
 
 A context-free grammar cannot resolve names, so each scope has its own rules: one scope for every table, and one for
 every set of tables linked by foreign keys. In compact statements FROM comes first, so the scope is known before the
-first column. A model that is not trained on those writes the order of SQL, in which all joins share one scope: their
-columns are not restricted to the tables that they join. Every repetition is bounded, so decoding always ends. The
-grammar helps a small model; it is not a security check, and the guard checks the statement like any other.
+first column. Every repetition is bounded, so decoding always ends. The grammar helps a small model; it is not a
+security check, and the guard checks the statement like any other.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +11,7 @@ from dataclasses import dataclass
 
 from agent.embedded.compact import table_name
 from agent.embedded.grammar.columns import Kind, example_rules, table_rules
-from agent.embedded.grammar.joins import Joins, select_first_rules, select_first_scopes
+from agent.embedded.grammar.joins import Joins
 from agent.embedded.grammar.literals import asks_for_units, may_need_chains, may_need_windows, string_rules
 from agent.embedded.grammar.scope import global_rules, scope_rules
 from agent.retrieval.linked_values import LinkedValue
@@ -47,8 +46,8 @@ class StatementGrammar:
     """A GBNF grammar of statements."""
 
     text: str
-    joins: Joins | None
-    """The FROM clauses that compact statements begin with; None for statements in the order of SQL."""
+    joins: Joins
+    """The FROM clauses that statements begin with."""
 
     def with_root(self, root: str) -> str:
         """Return the grammar with another root rule, see `Joins.root`."""
@@ -61,8 +60,6 @@ def statement_grammar(
     question: str,
     values: Sequence[LinkedValue],
     metrics: Mapping[ColumnKey, Kind] | None = None,
-    *,
-    select_first: bool = False,
 ) -> StatementGrammar:
     """Return the grammar of the statements over the tables and columns of `selection`.
 
@@ -74,7 +71,6 @@ def statement_grammar(
         question: the question of the user.
         values: stored values that the question refers to.
         metrics: the kinds of columns that stand for metrics.
-        select_first: whether statements have the order of SQL instead of the compact form.
 
     Raises:
         ValueError: there is no table with a column.
@@ -103,26 +99,17 @@ def statement_grammar(
     kinds = [frozenset(rules) for rules in columns]
     chains, windows = may_need_chains(question), may_need_windows(question)
     scopes: list[tuple[str, Mapping[str, str]]] = [(f"k{number}-", rules) for number, rules in enumerate(columns)]
-    if select_first:
-        joins = None
-        queries = list(select_first_rules(catalog, list(tables), names, kinds, chains=chains))
-        queries += [f"{scope}{kind} ::= {rule}" for scope, rules in scopes for kind, rule in rules.items()]
-        scopes = list(select_first_scopes(kinds))
-    else:
-        joins = Joins(catalog, list(tables), names, kinds, chains=chains)
-        queries = list(joins.rules())
-        scopes += joins.scopes()
+    joins = Joins(catalog, list(tables), names, kinds, chains=chains)
+    scopes += joins.scopes()
     # Units times price is money, so multiplication is excluded if the question asks for units.
     operators = f'op ::= " " {"[-+/]" if asks_for_units(question) else "[-+*/]"} " "'
     literals = string_rules(question, values, _words(tables, selection))
-    parts: list[Iterable[str]] = [queries, (operators, global_rules(select_first=select_first), literals)]
+    parts: list[Iterable[str]] = [joins.rules(), (operators, global_rules(), literals)]
     parts += [
         example_rules(f"k{number}-", catalog, table, selection[key], question)
         for number, (key, table) in enumerate(tables.items())
     ]
-    parts.append(
-        scope_rules(scope, rules, windows=windows, chains=chains, select_first=select_first) for scope, rules in scopes
-    )
+    parts.append(scope_rules(scope, rules, windows=windows, chains=chains) for scope, rules in scopes)
     lines = (line for part in parts for text in part for line in text.splitlines() if line)
     return StatementGrammar("\n".join(lines) + "\n", joins)
 

@@ -10,8 +10,8 @@ import pytest
 from agent.analyst import build_analyst
 from agent.llm.scripted import ScriptedModel
 from agent.services import Services
-from agent.settings import Settings, load_settings
-from agent.types import EmbeddedModel, EmbeddedOptions
+from agent.settings import load_settings
+from agent.types import EmbeddedOptions
 from tests.agent.analysis.conftest import BY_ACCOUNT, TOTAL, calls, tools
 from tests.likely import likely
 
@@ -40,18 +40,6 @@ def test_one_query_is_the_answer(ask: Ask, returns: str) -> None:
     assert 0 < output["confidence"]["value"] < 1
     assert any(output["confidence"]["word"] in note for note in output["audit"]["notes"])
     assert all("退货数量" in call.prompt for call in model.calls) and len(model.calls) == 1
-
-
-@pytest.mark.parametrize(("size", "has_examples"), [("small", False), ("large", True)])
-def test_a_size_without_an_adapter_is_shown_examples(
-    size: EmbeddedModel, has_examples: bool, settings: Settings, returns: str
-) -> None:
-    model = ScriptedModel({"QuerySpec": [likely(json.dumps(BY_ACCOUNT), 0.6)]})
-    services = Services(settings.model_copy(update={"embedded_model": size}), model=model, embedded=EmbeddedOptions())
-    output = build_analyst(services).invoke({"question": "每个账号的退货数量", "files": [returns]})
-
-    assert output["tables"][0]["rows"] == [["alpha", 30], ["beta", 70]]
-    assert ("Which two cities have the most visits?" in model.calls[0].prompt) is has_examples
 
 
 @pytest.mark.heavy

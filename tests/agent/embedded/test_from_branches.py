@@ -113,8 +113,3 @@ def test_one_candidate_needs_no_alternatives(grammar: StatementGrammar) -> None:
     model = Model(WrittenText("FROM customers SELECT name", -3.0))
     assert next(sample_texts(model, 1, grammar)).text == "FROM customers SELECT name"
     assert "alternatives" not in model.calls[0]
-
-
-def test_statements_that_begin_with_select_have_none() -> None:
-    grammar = statement_grammar(SHOP, SHOP.selection(), "How many?", (), select_first=True)
-    assert from_branches([Token("SELECT", -0.1, {"FROM": -0.5})], grammar) == []

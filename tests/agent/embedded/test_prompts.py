@@ -1,17 +1,9 @@
-import re
-
 import pytest
 from langchain_core.messages import HumanMessage, SystemMessage
 
-from agent.embedded.prompts import depends_on_date, describe_briefly, query_spec_messages, statement_messages
-from agent.graph import build_graph
-from agent.llm.scripted import ScriptedModel
-from agent.queryspec.spec import read_spec
+from agent.embedded.prompts import depends_on_date, describe_briefly, statement_messages
 from agent.retrieval.linked_values import LinkedValue
 from agent.schema.catalog import Catalog, Column, ForeignKey, Table
-from agent.services import Services
-from agent.settings import Settings
-from agent.types import EmbeddedOptions
 
 CATALOG = Catalog(
     "postgres",
@@ -92,39 +84,3 @@ def test_the_date_is_shown_where_the_question_depends_on_date(question: str) -> 
 )  # fmt: skip
 def test_other_questions_have_no_date(question: str) -> None:
     assert "today: 2" not in user_part(question, today="2026-11-21")
-
-
-def test_a_model_without_an_adapter_is_asked_for_sql_with_create_statements() -> None:
-    system, user = statement_messages(CATALOG, SELECTION, "How many singers?", LINKS[:1], is_trained=False)
-
-    assert "one SQLite SELECT statement" in str(system.content)
-    assert str(user.content).startswith("CREATE TABLE singer (")
-    question = "Question: How many singers?\nvalues: singer.\"full name\" = 'Ann O''Neil'"
-    assert str(user.content).endswith(f"\n\n{question}")
-
-
-def test_a_model_without_an_adapter_is_shown_query_specs_that_are_valid() -> None:
-    table = Table("visits", (Column("visit_id", "int"), Column("price", "numeric")), primary_key=("visit_id",))
-    catalog = Catalog("duckdb", {"visits": table})
-    system, user = query_spec_messages(catalog, "visits", "What do visits cost?", [], is_trained=False)
-
-    specs = re.findall(r"^.*[?.] (\{.*\})$", str(system.content), re.MULTILINE)
-    assert len(specs) == 4 and all(read_spec(spec) for spec in specs)
-    assert user.content == "Table: visits(visit_id key, price number)\n\nQuestion: What do visits cost?"
-    (trained, _) = query_spec_messages(catalog, "visits", "What do visits cost?", [])
-    assert trained.content == "QuerySpec"
-
-
-@pytest.mark.parametrize(
-    ("size", "text", "is_shown"),
-    [("small", "FROM orders SELECT COUNT(*)", False), ("large", "SELECT COUNT(*) AS n FROM orders AS o;", True)],
-)
-def test_the_size_of_the_model_selects_the_prompt(size: str, text: str, is_shown: bool, settings: Settings) -> None:
-    model = ScriptedModel({"text": [text]})
-    own = settings.model_copy(update={"embedded_model": size})
-    services = Services(own, model=model, embedded=EmbeddedOptions(candidates=1))
-    output = build_graph(services).invoke({"question": "How many orders are there?", "clarify": "never"})
-
-    assert ("CREATE TABLE" in model.calls[0].prompt) is is_shown
-    assert output["status"] != "error"
-    assert output["value"] > 1000

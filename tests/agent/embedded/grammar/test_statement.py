@@ -356,51 +356,6 @@ def test_a_value_is_written_as_it_is_stored() -> None:
     assert not grammar.accepts("FROM customer SELECT name WHERE city = 'Oslo'")
 
 
-SELECT_FIRST_ADMITTED = r"""
-SELECT name FROM customer
-SELECT COUNT(*) FROM customer;
-SELECT count(DISTINCT city) FROM customer WHERE name LIKE '%York%'
-SELECT c.name, SUM(o.total) FROM customer AS c JOIN "order" o ON c.id = o.customer_id GROUP BY c.name LIMIT 3
-SELECT city, COUNT(*) FROM customer GROUP BY city ORDER BY COUNT(*) DESC
-SELECT T1.name FROM customer AS T1 INNER JOIN "order" AS T2 ON T2.customer_id = T1.id WHERE T2.total <> 10
-SELECT customer.name FROM transfer JOIN customer ON transfer.from_id = customer.id ORDER BY customer.name ASC
-SELECT name FROM customer WHERE id NOT IN (SELECT customer_id FROM "order" WHERE YEAR(ordered) = 2021)
-SELECT id FROM "order" WHERE total > (SELECT AVG(total) FROM "order") AND strftime('%Y', paid) = '2021'
-SELECT name FROM customer WHERE city = 'Bergen' UNION SELECT title FROM product
-"""
-SELECT_FIRST_REFUSED = r"""
-FROM customer SELECT name
-SELECT password FROM customer
-SELECT name FROM secret
-SELECT name FROM customer WHERE city = 'Paris'
-SELECT name FROM customer c JOIN item i
-SELECT name FROM customer c JOIN item i ON c.name = i.product_id
-SELECT SUM(name) FROM customer
-SELECT load_extension('oslo') FROM customer
-SELECT name FROM customer; DELETE FROM customer
-SELECT name FROM customer -- oslo
-SELECT name FROM product
-SELECT name FROM customer WHERE total > 10
-SELECT name AS title FROM customer ORDER BY title
-SELECT name FROM customer JOIN "order" ON customer.id = "order".customer_id
-SELECT name FROM customer WHERE id IN (SELECT id FROM customer WHERE id IN (SELECT id FROM customer))
-"""
-
-
-@pytest.mark.parametrize("given", [SHOP, catalog(CUSTOMER)])
-def test_statements_in_the_order_of_sql(given: Catalog) -> None:
-    grammar = Gbnf(statement_grammar(given, given.selection(), FREE, VALUES, select_first=True).text)
-    grammar.check()
-    for text in SELECT_FIRST_ADMITTED.strip().splitlines() if given is SHOP else ["SELECT name FROM customer c"]:
-        assert grammar.accepts(text), f"read up to {text[: grammar.reads_up_to(text)]}"
-    assert not [text for text in SELECT_FIRST_REFUSED.strip().splitlines() if grammar.accepts(text)]
-    for text in draws(grammar, 60):
-        tree = sqlglot.parse_one(text, read="sqlite")
-        assert {table.name for table in tree.find_all(exp.Table)} <= set(given.tables), text
-        columns = {name for table in given.tables.values() for name in table.column_names}
-        assert {column.name for column in tree.find_all(exp.Column)} <= columns, text
-
-
 def draws(grammar: Gbnf, count: int, seed: int = 0) -> list[str]:
     rng = random.Random(seed)
     return [grammar.draw(rng) for _ in range(count)]
@@ -546,7 +501,6 @@ GIVEN = {"shop": SHOP, "one": catalog(CUSTOMER), "odd": ODD, "30 tables": chain(
 )
 def test_llama_cpp_reads_the_grammar_and_keeps_to_it(endpoint, name):
     assert_kept(endpoint, GIVEN[name])
-    assert_kept(endpoint, GIVEN[name], select_first=True)
 
 
 @pytest.mark.heavy
@@ -557,11 +511,11 @@ def test_llama_cpp_keeps_to_the_grammar_of_the_sample_shop(endpoint, settings):
     assert_kept(endpoint, given)
 
 
-def assert_kept(endpoint: Endpoint, given: Catalog, *, select_first: bool = False) -> None:
-    text = statement_grammar(given, given.selection(), QUESTION, VALUES, select_first=select_first).text
+def assert_kept(endpoint: Endpoint, given: Catalog) -> None:
+    text = statement_grammar(given, given.selection(), QUESTION, VALUES).text
     model = ChatOpenAI(model="embedded", base_url=endpoint.url, api_key=endpoint.key, timeout=120, max_tokens=120)
     answer = model.invoke("Count the rows.\nSQL:", extra_body={"grammar": text})
     finished = answer.response_metadata["finish_reason"] == "stop"
     said = answer.content if finished else answer.content.rstrip("\N{REPLACEMENT CHARACTER}")
-    assert said.startswith("SELECT " if select_first else "FROM ")
+    assert said.startswith("FROM ")
     assert Gbnf(text).accepts(said) if finished else Gbnf(text).reads_up_to(said) == len(said)
