@@ -47,8 +47,11 @@ def said(endpoint: Endpoint) -> str:
 
 
 @pytest.fixture(scope="module")
-def base_text(base_endpoint: Endpoint) -> str:
-    return said(base_endpoint)
+def base_text(base_endpoint: Endpoint, user_cache: Path) -> str:
+    """Text of a new server: the prompts that a server has read change the last digits of its probabilities."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local, "_servers", {})
+        return said(embedded_endpoint(user_cache, adapter=False))
 
 
 @pytest.mark.heavy
