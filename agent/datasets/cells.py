@@ -60,6 +60,11 @@ class Cells:
         return f"v{self.place}" if self.paired else "NULL"
 
     @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields of a cell in the staging table."""
+        return (self.text, self.value) if self.paired else (self.text,)
+
+    @property
     def trimmed(self) -> str:
         """Cell as text."""
         return f"coalesce(v{self.place}, t{self.place})" if self.paired else f"t{self.place}"

@@ -131,7 +131,9 @@ def infer_columns(
         _count(work, found, _SAMPLE, ("examine", 0.0, 0.2))
         repeated = _repeated(work, columns, _SAMPLE)
         filled, partial = _check_all(work, found)
-        _count(work, partial, STAGING, ("examine", 0.4, 0.8))
+        for are_repeated, first in ((True, 0.4), (False, 0.6)):
+            group = [column for column in partial if (column.cells.place in repeated) == are_repeated]
+            _count(work, group, STAGING, ("examine", first, first + 0.2), are_repeated=are_repeated)
     readers = [_Reader(work, column, usual, filled[column.cells.place]) for column in found]
     has_flags = any(reader.flags for reader in readers)
     for reader in readers:
@@ -148,9 +150,17 @@ def infer_columns(
     return _with_spellings(work, plans, names)
 
 
-def _count(work: Workspace, columns: Sequence[_Column], source: str, stage: tuple[str, float, float]) -> None:
+def _count(
+    work: Workspace,
+    columns: Sequence[_Column],
+    source: str,
+    stage: tuple[str, float, float],
+    *,
+    are_repeated: bool = False,
+) -> None:
     """Set the shapes of columns; digits of other scripts count as ASCII digits."""
-    shapes = count_shapes(work, [column.cells for column in columns], source, stage)
+    cells = [column.cells for column in columns]
+    shapes = count_shapes(work, cells, source, stage, are_repeated=are_repeated)
     again = []
     for column in columns:
         column.shapes = shapes[column.cells.place]
@@ -158,7 +168,7 @@ def _count(work: Workspace, columns: Sequence[_Column], source: str, stage: tupl
             column.cells = replace(column.cells, foreign=column.cells.foreign + foreign)
             again.append(column)
     if again:
-        _count(work, again, source, stage)
+        _count(work, again, source, stage, are_repeated=are_repeated)
 
 
 def _repeated(work: Workspace, columns: Sequence[Cells], source: str) -> set[int]:
@@ -316,7 +326,9 @@ class _Reader:
             else rf"regexp_matches({self.column.text}, '^\D*[0-9]{{1,2}}[-/. ]+[0-9]{{1,2}}[-/. ]+[0-9]{{2,4}}')"
         )
         where += f" AND len({runs}) >= {count} AND length({runs}[1]) <= 4"
-        row = self.work.run(f"SELECT {pairs} FROM {STAGING} WHERE {where}")[0]
+        # Dates repeat, and distinct ones are found faster than they are divided.
+        cells = f"(SELECT DISTINCT {', '.join(self.column.cells.fields)} FROM {STAGING})"
+        row = self.work.run(f"SELECT {pairs} FROM {cells} WHERE {where}")[0]
         return [(row[2 * at] or 0, row[2 * at + 1] or 0) for at in range(count)]
 
     def _open_dates(self) -> dict[Shape, DateForm]:

@@ -109,6 +109,7 @@ class HeaderFinder:
         self._spans = [(top, left, right) for top, left, _, right in self._merged if right > left]
         self._max_filled = max(map(len, map(_filled_cells, self._rows)), default=0)
         self._found: dict[int, float | None] = {}
+        self._rows_below: dict[int, list[int]] = {}
 
     def search(self) -> int | None:
         """Return the index of the first header row; None if the rows have values only, or the first ones do."""
@@ -187,8 +188,10 @@ class HeaderFinder:
         kept = self._rows[first], self._kinds[first]
         self._rows[first], self._kinds[first] = [Cell(""), *row], ["", *kept[1][:-1]]
         self._found.pop(first, None)
+        self._rows_below.pop(first, None)
         if (self._worth(first) or 0.0) <= before:
             self._rows[first], self._kinds[first] = kept
+            self._rows_below.pop(first, None)
 
     def replaces(self, other: "HeaderFinder") -> bool:
         """Return whether the first row is a header that cannot be a row of values of the table of `other`.
@@ -209,12 +212,17 @@ class HeaderFinder:
         None if it cannot be a header: it has one cell or none below, or is like the cells below it.
         """
         if index not in self._found:
-            self._found[index] = self._measure(index)
+            is_last = index + 1 >= len(self._rows)
+            self._found[index] = self._worth_alone(index) if is_last else self._measure(index)
         return self._found[index]
+
+    def _worth_alone(self, index: int) -> float | None:
+        """Return the worth of a row with none below: words in the only row of a file are names."""
+        return None if index or any(map(_is_typed, self._kinds[index])) else 0.0
 
     def _measure(self, index: int) -> float | None:
         cells = _filled_cells(self._rows[index])
-        if len(cells) < min(2, self._max_filled) or index + 1 >= len(self._rows):
+        if len(cells) < min(2, self._max_filled):
             return None
         named, alike, numbers, above_words = 0.0, 0, list[int](), list[int]()
         for place in self._used:
@@ -240,20 +248,20 @@ class HeaderFinder:
 
     def _usual(self, place: int, index: int) -> tuple[str, float]:
         """Return the kind of most cells of a column below a row, and their share; empty if there is none."""
-        kinds = Counter(row[place] for row in self._below(index) if row[place])
+        kinds = Counter(kind for row in self._below(index) if (kind := self._kinds[row][place]))
         kind, count = max(kinds.items(), key=lambda item: item[1], default=("", 0))
         share = count / max(1, kinds.total())
         if kind in _NUMBERS and kinds["n"] and kinds["N"]:
             return "*", sum(kinds[each] for each in _NUMBERS) / kinds.total()
         return (kind, share) if share > 0.5 else ("w" if kinds else "", share)
 
-    def _below(self, index: int) -> list[list[str]]:
-        """Return the kinds of the rows below a row that do not repeat it."""
-        if index < 0:
-            return self._kinds
-        texts = [_plain(cell).casefold() for cell in self._rows[index]]
-        below = zip(self._rows[index + 1 :], self._kinds[index + 1 :], strict=True)
-        return [kinds for row, kinds in below if [_plain(cell).casefold() for cell in row] != texts]
+    def _below(self, index: int) -> list[int]:
+        """Return the indices of the rows below a row that do not repeat it."""
+        if index not in self._rows_below:
+            texts = _folded(self._rows[index]) if index >= 0 else []
+            below = range(index + 1, len(self._rows))
+            self._rows_below[index] = [row for row in below if index < 0 or _folded(self._rows[row]) != texts]
+        return self._rows_below[index]
 
     def _shape_share(self, place: int, index: int) -> float:
         """Return 0.5 if all words below have one form, such as a letter and digits, and the word of the row another."""
@@ -264,8 +272,7 @@ class HeaderFinder:
     def _recurs(self, place: int, index: int) -> bool:
         """Return whether the word of a row is a value of its column below."""
         text = self._rows[index][place].text.strip()
-        below = zip(self._rows[index + 1 :], self._kinds[index + 1 :], strict=True)
-        return any(row[place].text.strip() == text for row, kinds in below if kinds in self._below(index))
+        return any(self._rows[row][place].text.strip() == text for row in self._below(index))
 
     def _are_names(self, index: int, places: Sequence[int], named: float) -> bool:
         """Return whether numbers above numbers are names: years, or numbers that rise as in no row below."""
@@ -413,6 +420,10 @@ def column_names(header: Header, kept: Sequence[int]) -> tuple[list[str], list[W
 def _name(text: str) -> str:
     printable = "".join(char if char.isprintable() else " " for char in text)
     return " ".join(printable.split())[:_MAX_NAME]
+
+
+def _folded(row: Row) -> list[str]:
+    return [_plain(cell).casefold() for cell in row]
 
 
 def _filled_cells(row: Row) -> list[Cell]:

@@ -54,6 +54,8 @@ _SHOWN_SHEETS = 12
 _SHOWN_TEXT = 60
 _DISK_RATIO = 4
 """Allowed disk space per byte of the file, in addition to its unpacked size: cells, table, and spilled data."""
+_MEMORY_RATIO = 32
+"""Memory per byte of the cells, with a margin: a cell takes sixteen bytes, and at least one in the file."""
 
 
 def source_type_of(path: Path, name: str) -> SourceType:
@@ -278,7 +280,8 @@ def _load_cells(
         sources.append(Part(rest, part.cell_file, part.header, row, part.label, has_blank_lines, part.header_texts))
     layout = Layout.of(sources, "sheet" if is_union else "table" if len(parts) > 1 else "")
     report = replace(report, warnings=tuple(warnings))
-    with _workspace(job) as work:
+    is_small = sum(part.rest.stat().st_size for part in sources) * _MEMORY_RATIO <= job.loading.limits.memory_mb << 20
+    with _workspace(job, is_small=is_small) as work:
         written = make_table(work, dataset_id, sources, layout, report, options, job.loading)
         written = _reshaped(work, dataset_id, written, options)
     return _dataset(job, dataset_id, kind, written)
@@ -381,9 +384,9 @@ def _dataset(job: Job, dataset_id: str, kind: SourceType, written: WrittenTable)
     return Dataset(dataset_id, kind, written.schema, written.row_count, upload.name, upload.file_id, written.report)
 
 
-def _workspace(job: Job, *readable: Path) -> AbstractContextManager[Workspace]:
+def _workspace(job: Job, *readable: Path, is_small: bool = False) -> AbstractContextManager[Workspace]:
     disk_bytes = job.loading.limits.max_unpacked_bytes + _DISK_RATIO * job.upload.path.stat().st_size
-    return workspace(job.target, readable, job.loading, disk_bytes)
+    return workspace(job.target, readable, job.loading, disk_bytes, is_small=is_small)
 
 
 def _dataset_id(file_id: str, kind: SourceType, sheet: str | None, header_row: int | None, options: LoadOptions) -> str:

@@ -235,16 +235,18 @@ def _hide_headers(work: Workspace, parts: Sequence[Part], layout: Layout) -> lis
         texts = [[_plain(text) for text in row] for row in part.header_texts]
         texts = [[*row, *[""] * (len(columns) - len(row))][: len(columns)] for row in texts]
         texts = [row for row in texts if sum(map(bool, row)) >= _MIN_REPEATED]
-        fields = ", ".join(
+        fields = [
             rf"coalesce(trim(lower(regexp_replace({each.trimmed}, '[\s\x{{FEFF}}]+', ' ', 'g'))), '')"
             for each in columns
-        )
+        ]
         for row in texts:
             first = next(place for place, text in enumerate(row) if text)
-            is_near = f"length({columns[first].trimmed}) BETWEEN ? AND ?"
+            # A CASE compares the other cells only where the first one is equal.
+            is_first = f"length({columns[first].trimmed}) BETWEEN ? AND ? AND {fields[first]} = ?"
             found = work.run(
-                f"SELECT rowid FROM {_RAW} WHERE filled AND part = ? AND {is_near} AND [{fields}] = ?::VARCHAR[]",
-                [number, len(row[first]), 2 * len(row[first]) + _MAX_MARKS, row],
+                f"SELECT rowid FROM {_RAW} WHERE filled AND part = ? AND "
+                f"CASE WHEN {is_first} THEN [{', '.join(fields)}] = ?::VARCHAR[] END",
+                [number, len(row[first]), 2 * len(row[first]) + _MAX_MARKS, row[first], row],
             )
             repeated += [each[0] for each in found]
     if not repeated:

@@ -4,6 +4,7 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -100,7 +101,9 @@ def detect_text_file(path: Path, name: str, folder: Path, options: LoadOptions) 
     found = CellFile(path, encoding, dialect.delimiter)
     width = usual_width(lines, dialect)
     with path.open(encoding=encoding, errors="replace", newline="") as file:
-        is_stray = dialect.is_standard and has_stray_quotes(file, dialect, width)
+        has_quotes = any(dialect.quote in text for text in iter(partial(file.read, _CHUNK), ""))
+        file.seek(0)
+        is_stray = has_quotes and dialect.is_standard and has_stray_quotes(file, dialect, width)
     if is_stray or not dialect.is_standard:
         target = folder / "text.csv"
         stray = _write_standard(found, dialect, width, target)

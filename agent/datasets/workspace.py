@@ -128,12 +128,12 @@ def _reason(error: Exception) -> str:
 
 @contextmanager
 def workspace(
-    target: Path, readable: Sequence[Path], loading: Loading, disk_bytes: float = math.inf
+    target: Path, readable: Sequence[Path], loading: Loading, disk_bytes: float = math.inf, *, is_small: bool = False
 ) -> Iterator[Workspace]:
     """Open a workspace that writes the DuckDB file `target`, in its own folder, and reads the files `readable`.
 
-    Its database `scratch`, a file next to `target`, is for intermediate tables. Unlike temporary tables they are
-    compressed, which saves memory. DuckDB may write at most `disk_bytes`.
+    Its database `scratch` is for intermediate tables: a file next to `target`, whose tables are compressed, which saves
+    memory; in memory if `is_small`, which saves time. DuckDB may write at most `disk_bytes`.
 
     Raises:
         DriverMissing: duckdb is not installed.
@@ -159,7 +159,7 @@ def workspace(
         connection.execute("SET allowed_directories = ?", [[str(target.parent)]])
         connection.execute("SET python_enable_replacements = false")
         connection.execute("SET enable_external_access = false")
-        place = "'" + str(scratch).replace("'", "''") + "'"
+        place = "':memory:'" if is_small else "'" + str(scratch).replace("'", "''") + "'"
         connection.execute(f"ATTACH {place} AS scratch")
         yield Workspace(connection, loading, readable, written, disk_bytes)
 

@@ -135,7 +135,7 @@ def test_a_file_is_read_with_options(served: Served) -> None:
     [
         ("a.csv", b"", 415, "file_unreadable"),
         ("a.exe", b"MZ", 415, "file_unreadable"),
-        ("a.xlsx", b"not a zip archive", 415, "file_unreadable"),
+        ("a.xlsx", b"not a zip archive", 422, "file_empty"),
         ("a.csv", b"\0\0\0\0", 415, "file_unreadable"),
         ("a.csv", b"only,a,header\n", 422, "file_empty"),
         ("a.csv", b"x" * 50_001, 413, "file_too_large"),

@@ -227,6 +227,7 @@ def test_a_query_gives_rows_and_a_result_to_draw(bench: Bench, returns: str) -> 
     assert found.content == {
         "result_id": "r1", "columns": ["账号", "returns"], "types": ["string", "integer"],
         "row_count": 2, "truncated": False, "rows": [["alpha", 30], ["beta", 70]],
+        "not_read": ["sales.csv"],
     }  # fmt: skip
     assert found.kept and found.kept["sql"].startswith("SELECT")
     assert bench.call("run_query", dataset_id=returns, query={}).content["result_id"] == "r2"
