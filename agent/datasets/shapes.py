@@ -17,6 +17,8 @@ _MAX_WORD = 32
 PLAIN_INTEGER = "-?(0|[1-9][0-9]{0,17})"
 PLAIN_DECIMAL = r"-?(0|[1-9][0-9]{0,14})\.([0-9]{1,2}|[0-9]{4,15})"
 """Numbers that DuckDB casts and no other reading fits; three decimals may be thousands. Each is one shape."""
+LATE_MONTH = r"1[0-2]\.[12][0-9]{3}"
+"""October to December with a year, which are numbers too. The shape is that of the earlier months."""
 
 
 class Shape(NamedTuple):
@@ -44,7 +46,8 @@ def shape_sql(cell: str) -> str:
     return (
         f"CASE WHEN NOT regexp_matches({cell}, '[0-9]') THEN lower(left({cell}, {_MAX_WORD})) "
         f"WHEN regexp_full_match({cell}, '{PLAIN_INTEGER}') THEN {sign} || '9' "
-        f"WHEN length({cell}) <= 17 AND regexp_full_match({cell}, '{PLAIN_DECIMAL}') THEN {sign} || '9.9' "
+        f"WHEN length({cell}) <= 17 AND regexp_full_match({cell}, '{PLAIN_DECIMAL}') "
+        f"AND NOT regexp_full_match({cell}, '{LATE_MONTH}') THEN {sign} || '9.9' "
         f"WHEN length({cell}) > {_MAX_LENGTH} THEN left({cell}, {_MAX_WORD}) "
         f"ELSE translate({cell}, '012345678', '999999999') END"
     )
