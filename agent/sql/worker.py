@@ -182,8 +182,9 @@ def serve(pipe: Connection, request: dict[str, Any], duckdb_file: DuckDBFile, me
     started = time.monotonic()
     try:
         with _cursor(request, duckdb_file, memory_mb) as cursor:
-            # The time for opening does not count.
-            started = time.monotonic()
+            if request["engine"] == "chdb":
+                # The time for opening its folder does not count.
+                started = time.monotonic()
             _send(pipe, {"rows": [], "opened": True})
             if request["engine"] == "chdb" and not request["parameters"]:
                 # Its driver would read %% as % in a statement with parameters.
