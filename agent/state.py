@@ -11,6 +11,7 @@ from agent.record.step import Audit, merge_audit
 from agent.types import (
     Ambiguity,
     AnswerChart,
+    AnswerForm,
     AnswerTable,
     AppliedDefinition,
     Clarification,
@@ -221,6 +222,8 @@ class State(Input, total=False):
     """Why the validation rejected the statement, or the last one before it, if it is executed all the same."""
     assumptions: list[str]
     """Assumptions of generation about the question."""
+    form: AnswerForm
+    """How the answer of the current statement is worded and shown; empty for another statement than the model's."""
     proposed_output_type: OutputType | None
     """The output type that generation proposes; it is used if the rows allow it and the user requested none."""
     tried_sql: list[str]
@@ -303,6 +306,7 @@ def new_run(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "assumptions": [],
         "not_answered": [],
         "objection": "",
+        "form": {},
         "proposed_output_type": None,
         "tried_sql": [],
         "sql_was_repaired": False,

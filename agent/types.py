@@ -112,6 +112,32 @@ class Limits:
 OutputType = Literal["number", "string", "dataframe", "plot"]
 
 
+class ChartForm(TypedDict, total=False):
+    """A chart as a model asks for it: columns of the result by name."""
+
+    type: str
+    x: str
+    y: list[str]
+    series: str | None
+
+
+class AnswerForm(TypedDict, total=False):
+    """How the answer of one statement is worded and shown, as the model that wrote the statement proposes it.
+
+    Its texts refer to values of the rows, which did not exist yet; see `agent.answers.references`.
+    """
+
+    answer: list[str]
+    """One or two sentences with references; the second one only adds."""
+    empty_answer: str
+    """The sentence for no rows, only NULL, or a count of 0."""
+    formats: dict[str, str]
+    """Formats of output columns that their types do not say; see `agent.answers.formats`."""
+    chart: ChartForm | None
+    follow_ups: list[str]
+    """Further questions that the tables can answer."""
+
+
 class Validation(TypedDict):
     """A validation of a statement against the question."""
 
