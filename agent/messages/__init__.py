@@ -29,6 +29,9 @@ class Conventions:
     """The marks of a quotation, with `{}` for its text. An English text quotes English messages as they are."""
     month: str
     """A month with its year, as a pattern of Unicode's locale data."""
+    date: str
+    long_date: str
+    """A day in a table and in a sentence, in the same way."""
     words: frozenset[str]
     """Frequent words, in lower case, which tell the language from others of the same script."""
     letters: str = "[A-Za-z\u00c0-\u024f]"

@@ -8,6 +8,8 @@ CONVENTIONS = Conventions(
     decimal=",",
     quotation="„{}“",
     month="LLLL y",
+    date="dd.MM.y",
+    long_date="d. MMMM y",
     words=frozenset(
         "der das des dem den ein eine einen einem einer eines und oder im vom zum zur ohne nach für bei aus auf "
         "über unter zwischen gegen durch seit pro je wie viel viele wieviel wieviele welche welcher welches welchen "

@@ -8,6 +8,8 @@ CONVENTIONS = Conventions(
     decimal=".",
     quotation="{}",
     month="LLLL y",
+    date="MMM d, y",
+    long_date="MMMM d, y",
     words=frozenset(
         "the a an of and or by per each every for from to with without how many much what which who whose where when "
         "why is are was were has have had do does did not no only all any our my your their its this that these those "

@@ -1,0 +1,124 @@
+"""Formats of columns that a model proposes, checked, and those that the catalog and the statement give."""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from babel.numbers import get_currency_name, list_currencies
+from sqlglot import exp
+
+from agent.answers.formats import DURATION_UNITS, number_of
+from agent.messages import LANGUAGES
+from agent.schema.catalog import Catalog, Table
+from agent.schema.currencies import CURRENCY_SIGNS
+from agent.sql.names import resolved_query
+from agent.sql.output_columns import OutputColumn, output_columns
+from agent.sql.summary import period_unit
+
+_YEARS = range(1500, 2101)
+_NO_LETTER = r"[^\W\d_])"
+
+
+def checked_formats(
+    formats: Mapping[str, str], columns: Sequence[str], sql: str, catalog: Catalog, said: Iterable[str] = ()
+) -> dict[str, str]:
+    """Return the formats of `columns`, the output columns of `sql`: those of a model that hold, and what is known.
+
+    `percent` on a computed column needs a factor of 100 in its expression, and `fraction` must not have one. A currency
+    has to occur in the tables of the statement, in their comments, or in `said`: the question and its knowledge. Keys
+    are codes, and the years and months of a date are known from the expression.
+    """
+    outputs = output_columns(sql, catalog)
+    given = {name.lower(): spec.strip() for name, spec in formats.items()}
+    checked = dict[str, str]()
+    for at, name in enumerate(columns):
+        output = outputs[at] if len(outputs) == len(columns) else None
+        spec = formats.get(name, given.get(name.lower(), "")).strip()
+        if _is_format(spec) and _holds(spec, output, sql, catalog, said):
+            checked[name] = spec
+        elif output and (known := _known_format(output)):
+            checked[name] = known
+    return checked
+
+
+def _is_format(spec: str) -> bool:
+    match spec.split():
+        case ["percent" | "fraction" | "integer" | "year" | "month" | "date" | "code"]:
+            return True
+        case ["decimal", digits]:
+            return digits in {"0", "1", "2", "3", "4", "5", "6"}
+        case ["currency", code]:
+            return code in list_currencies()
+        case ["duration", unit]:
+            return unit in DURATION_UNITS
+    return False
+
+
+def _holds(spec: str, output: OutputColumn | None, sql: str, catalog: Catalog, said: Iterable[str]) -> bool:
+    kind, *unit = spec.split()
+    if kind == "currency":
+        return _is_named(unit[0], [*said, *_schema_texts(sql, catalog)])
+    if kind == "percent":
+        return output is not None and (output.stored is not None or _has_factor(output.expression))
+    if kind == "fraction":
+        return output is not None and not _has_factor(output.expression)
+    return True
+
+
+def _has_factor(expression: exp.Expr) -> bool:
+    """Return whether `expression` multiplies by 100, or counts 100 for each row of a case."""
+    for literal in expression.find_all(exp.Literal):
+        parent = literal.parent
+        while isinstance(parent, exp.Paren | exp.Cast):
+            parent = parent.parent
+        is_hundred = not literal.is_string and number_of(literal.name) == 100
+        if is_hundred and isinstance(parent, exp.Mul | exp.If | exp.Case):
+            return True
+    return False
+
+
+def _known_format(output: OutputColumn) -> str:
+    """Return the format that the catalog or the expression gives an output; empty if they give none."""
+    unit = period_unit(output.expression)
+    if unit:
+        return unit
+    if output.stored is None:
+        return ""
+    table, column = output.stored
+    if column.type_class == "boolean":
+        return "boolean"
+    if column.name in table.key_columns:
+        return "code"
+    bounds = [number_of(bound or "") for bound in (column.minimum, column.maximum)]
+    return "year" if all(bound in _YEARS for bound in bounds) else ""
+
+
+def _schema_texts(sql: str, catalog: Catalog) -> list[str]:
+    """Return the names and comments of the tables that `sql` reads, and of their columns."""
+    query = resolved_query(sql, catalog)
+    scopes = query.scopes if query else ()
+    found = (query.table(source) for scope in scopes for source in scope.sources.values()) if query else ()
+    tables = {table.key: table for table in found if table}
+    return [text for table in tables.values() for text in _texts_of(table)]
+
+
+def _texts_of(table: Table) -> list[str]:
+    own = [table.name, table.comment]
+    return [
+        text for text in [*own, *(text for column in table.columns for text in (column.name, column.comment))] if text
+    ]
+
+
+def _is_named(code: str, texts: Collection[str]) -> bool:
+    """Return whether a currency occurs in `texts`: its code, a sign, its name in any language, or its English noun."""
+    names = {code, *(sign for sign, meant in CURRENCY_SIGNS.items() if meant == code)}
+    for language in LANGUAGES:
+        names |= {get_currency_name(code, count, language) for count in (1, 2, 5)}
+    names |= {get_currency_name(code, count, "en").split()[-1] for count in (1, 2)}
+    pattern = re.compile("|".join(map(_as_word, names)), re.IGNORECASE)
+    return any(map(pattern.search, texts))
+
+
+def _as_word(name: str) -> str:
+    """Return a pattern of `name` that no letter precedes or follows, in scripts that separate words."""
+    before, after = ("" if char.lower() == char.upper() else _NO_LETTER for char in (name[0], name[-1]))
+    return f"{before and '(?<!' + before}{re.escape(name)}{after and '(?!' + after}"

@@ -1,0 +1,284 @@
+"""Values as text: the one formatter of the values of a result, for every output and in every language.
+
+The web page applies the same rules to the formats that the server sends with each table; see `agent/web/js/numbers.js`.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import ROUND_HALF_UP, Decimal, localcontext
+from functools import lru_cache
+from typing import Any
+
+from babel import Locale
+from babel.dates import format_date, get_month_names
+from babel.numbers import NumberPattern, get_currency_precision
+from babel.units import format_unit
+
+from agent.messages import CONVENTIONS, Language, render
+from agent.schema.describe import one_line
+from agent.types import Result
+
+_TEXT_CHARS = 80
+_NUMERIC = {"integer", "float", "decimal"}
+_CALENDAR = {"year", "month", "date", "datetime"}
+DURATION_UNITS = ("days", "hours", "minutes", "seconds")
+_SURE_DIGITS = 15
+"""Decimal digits that a double holds for sure; those after them come from computing."""
+_EXACT_DECIMALS = 4
+"""Most decimals of a column that are all shown; values with more were computed."""
+_MOST_DECIMALS = 9
+_NO_CENTS_FROM = 10_000
+_DATE = re.compile(
+    r"(\d{4})-(\d{2})(?:-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?)?)?"
+)
+_DURATION = re.compile(
+    r"(-?)P(?:(-?\d+)Y)?(?:(-?\d+)M)?(?:(-?\d+)W)?(?:(-?\d+)D)?(?:T(?:(-?\d+)H)?(?:(-?\d+)M)?(?:(-?\d+(?:\.\d+)?)S)?)?"
+)
+_INTERVAL_UNITS = ("year", "month", "week", "day", "hour", "minute", "second")
+
+
+@dataclass(frozen=True)
+class ColumnFormat:
+    """The format of all values of a column.
+
+    `kind` is `number`, `currency`, `percent` (12.5 is 12.5 %), `fraction` (0.125 is 12.5 %), `scientific`, `duration`,
+    `interval` (ISO 8601), `year`, `month`, `date`, `datetime`, `code`, `boolean` or `text`.
+    """
+
+    kind: str = "text"
+    decimals: int = 0
+    unit: str = ""
+    """The code of a currency, or `days`, `hours`, `minutes` or `seconds`."""
+
+
+def column_formats(result: Result, formats: Mapping[str, str]) -> list[ColumnFormat]:
+    """Return the format of each column: that of `formats` by its name if its values have it, else that of its type.
+
+    `formats` are checked; see `agent.answers.format_checks`.
+    """
+    return [
+        _column_format(formats.get(name, ""), kind, [row[at] for row in result["rows"] if row[at] is not None])
+        for at, (name, kind) in enumerate(zip(result["columns"], result["types"], strict=True))
+    ]
+
+
+def _column_format(spec: str, kind: str, cells: Sequence[Any]) -> ColumnFormat:
+    if not cells:
+        return ColumnFormat()
+    numbers = [number_of(cell) for cell in cells] if kind in _NUMERIC else []
+    exact = [number for number in numbers if number is not None]
+    if exact and len(exact) == len(cells):
+        return _number_format(spec, exact)
+    if kind == "boolean":
+        return ColumnFormat("boolean")
+    if kind == "interval":
+        return ColumnFormat("interval")
+    return ColumnFormat("text" if spec == "code" else _calendar_kind(spec, cells))
+
+
+def _calendar_kind(spec: str, cells: Sequence[Any]) -> str:
+    """Return `year`, `month`, `date` or `datetime` for texts in ISO 8601, otherwise `text`."""
+    if spec == "year" and all(isinstance(cell, str) and len(cell) == 4 and cell.isdecimal() for cell in cells):
+        return "year"
+    parts = [_moment(cell) for cell in cells]
+    known = [part for part in parts if part]
+    if len(known) < len(parts):
+        return "text"
+    precision = max(len(part) for part in known)
+    if precision == 2:
+        return "month"
+    if spec in {"year", "month", "date"}:
+        return spec
+    return "date" if all(not any(part[3:]) for part in known) else "datetime"
+
+
+def _moment(cell: Any) -> tuple[int, ...]:
+    """Return the parts of an ISO 8601 month, date or time that exists; empty for other cells."""
+    match = _DATE.fullmatch(cell) if isinstance(cell, str) else None
+    if match is None:
+        return ()
+    parts = tuple(int(part) for part in match.groups() if part is not None)
+    try:
+        datetime(*(parts if len(parts) > 2 else (*parts, 1)))  # type: ignore[arg-type]
+    except ValueError:
+        return ()
+    return parts
+
+
+def number_of(value: Any) -> Decimal | None:
+    """Return a number, or a text of its digits, exactly; a double with the digits that it holds for sure."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = Decimal(f"{value:.{_SURE_DIGITS}g}" if isinstance(value, float) else value)
+    except ArithmeticError:
+        return None
+    return number if number.is_finite() else None
+
+
+def _number_format(spec: str, numbers: Sequence[Decimal]) -> ColumnFormat:
+    largest = max(map(abs, numbers))
+    if label := _label_kind(spec, numbers):
+        return ColumnFormat(label)
+    match spec.split():
+        case ["integer"]:
+            return ColumnFormat("number", 0)
+        case ["decimal", digits]:
+            return ColumnFormat("number", int(digits))
+        case ["currency", code]:
+            return ColumnFormat("currency", _cents(code, max(map(_decimals, numbers))), code)
+        case ["fraction"]:
+            return ColumnFormat("fraction", _precision([100 * number for number in numbers]))
+        case ["percent"]:
+            return ColumnFormat("percent", _precision(numbers))
+        case ["duration", unit]:
+            return ColumnFormat("duration", _precision(numbers), unit)
+    if 0 < largest < Decimal(10) ** -_MOST_DECIMALS:
+        return ColumnFormat("scientific", 3)
+    return ColumnFormat("number", _precision(numbers))
+
+
+def _label_kind(spec: str, numbers: Sequence[Decimal]) -> str:
+    """Return `spec` if it is the format of numbers that name something and all of `numbers` are such; else nothing."""
+    allowed = {"boolean": range(2), "month": range(1, 13), "year": range(10_000), "code": None}
+    if spec not in allowed or any(map(_decimals, numbers)):
+        return ""
+    values = allowed[spec]
+    return spec if values is None or all(number in values for number in numbers) else ""
+
+
+def _cents(code: str, needed: int) -> int:
+    """Return the decimals of amounts of a currency that need `needed` ones: none, its own, or those of unit prices."""
+    usual = get_currency_precision(code)
+    return needed if not needed or usual < needed <= _EXACT_DECIMALS and usual else usual
+
+
+def _decimals(number: Decimal) -> int:
+    return len(f"{number:f}".partition(".")[2].rstrip("0"))
+
+
+def _precision(numbers: Sequence[Decimal]) -> int:
+    """Return the decimals of a column: those of its values, or of computed values as many as tell them apart."""
+    needed = max(map(_decimals, numbers))
+    if needed <= _EXACT_DECIMALS:
+        return needed
+    sizes = [abs(number) for number in numbers if number]
+    if max(sizes) >= 1:
+        return 2 if min(sizes) >= Decimal("0.1") else _EXACT_DECIMALS
+    return min(3 - max(sizes).adjusted(), needed, _MOST_DECIMALS + 3)
+
+
+def format_value(value: Any, fmt: ColumnFormat, language: Language, *, in_sentence: bool = False) -> str:
+    r"""Return `value`, of a column with the format `fmt`, as text in `language`; NULL is a dash.
+
+    In a sentence, a number has no decimals from 10,000 up, at most four significant ones and no zeros at its end, and
+    a date is written out.
+
+    >>> format_value(1234.5, ColumnFormat("currency", 2, "EUR"), "de"), format_value(None, ColumnFormat(), "de")
+    ('1.234,50\xa0€', '–')
+    """
+    if value is None:
+        return "–"
+    if isinstance(value, bool) or (fmt.kind == "boolean" and value in (0, 1)):
+        return render("answer_yes" if value else "answer_no", language).lower()
+    if fmt.kind in _CALENDAR:
+        return _calendar_text(value, fmt.kind, language, in_sentence)
+    if fmt.kind == "interval":
+        return _interval_text(str(value), language)
+    number = number_of(value) if fmt.kind not in {"text", "code"} else None
+    if number is not None:
+        return _number_text(number, fmt, language, in_sentence)
+    return _plain(value)
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return one_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), _TEXT_CHARS)
+
+
+def _number_text(number: Decimal, fmt: ColumnFormat, language: Language, in_sentence: bool) -> str:
+    # More digits than any value has: nothing is rounded but to the decimals of the format.
+    with localcontext(prec=400, rounding=ROUND_HALF_UP):
+        if fmt.kind == "fraction":
+            number *= 100
+        decimals = _decimals_in_sentence(number, fmt) if in_sentence else fmt.decimals
+        if fmt.kind == "scientific":
+            return _digits(number, "scientific", decimals, language)
+        number = number.quantize(Decimal(1).scaleb(-decimals))
+        if fmt.kind == "duration":
+            return _in_units(number, fmt.unit[:-1], decimals, language)
+        if fmt.kind == "currency":
+            return _digits(number, "currency", decimals, language, fmt.unit)
+        if fmt.kind in {"percent", "fraction"}:
+            return _digits(number / 100, "percent", decimals, language)
+        return _digits(number, "number", decimals, language)
+
+
+def _digits(number: Decimal, kind: str, decimals: int, language: Language, currency: str | None = None) -> str:
+    pattern = _pattern(language, kind, decimals)
+    return str(pattern.apply(number, language, currency=currency, currency_digits=False))
+
+
+def _in_units(number: Decimal, unit: str, decimals: int, language: Language) -> str:
+    pattern: Any = _pattern(language, "number", decimals)
+    return str(format_unit(number, f"duration-{unit}", format=pattern, locale=language))
+
+
+def _decimals_in_sentence(number: Decimal, fmt: ColumnFormat) -> int:
+    if abs(number) >= _NO_CENTS_FROM:
+        return 0
+    significant = _EXACT_DECIMALS if abs(number) >= 1 or not number else _EXACT_DECIMALS - 1 - number.adjusted()
+    shown = min(fmt.decimals, significant)
+    needed = _decimals(number.quantize(Decimal(1).scaleb(-shown)))
+    return shown if fmt.kind == "currency" and needed else needed
+
+
+@lru_cache(maxsize=256)
+def _pattern(language: Language, kind: str, decimals: int) -> NumberPattern:
+    locale = Locale.parse(language)
+    patterns = {
+        "number": locale.decimal_formats[None],
+        "percent": locale.percent_formats[None],
+        "currency": locale.currency_formats["standard"],
+        "scientific": locale.scientific_formats[None],
+    }
+    pattern: NumberPattern = copy(patterns[kind])
+    pattern.frac_prec = (0 if kind == "scientific" else decimals, decimals)
+    return pattern
+
+
+def _calendar_text(value: Any, kind: str, language: Language, in_sentence: bool) -> str:
+    if kind == "month" and isinstance(value, int) and 1 <= value <= 12:
+        return str(get_month_names("wide", "stand-alone", language)[value])
+    parts = _moment(value)
+    if not parts:
+        return _plain(value)
+    if kind == "year":
+        return str(parts[0])
+    day = date(*(*parts, 1)[:3]) if len(parts) == 2 else date(*parts[:3])
+    conventions = CONVENTIONS[language]
+    if kind == "month":
+        return format_date(day, conventions.month, language)
+    text = format_date(day, conventions.long_date if in_sentence else conventions.date, language)
+    if kind == "date":
+        return text
+    hour, minute, second = (*parts[3:], 0, 0, 0)[:3]
+    return f"{text}, {hour:02}:{minute:02}" + (f":{second:02}" if second else "")
+
+
+def _interval_text(value: str, language: Language) -> str:
+    match = _DURATION.fullmatch(value)
+    if match is None:
+        return one_line(value, _TEXT_CHARS)
+    sign = -1 if match[1] else 1
+    amounts = [
+        (sign * Decimal(part), unit) for part, unit in zip(match.groups()[1:], _INTERVAL_UNITS, strict=True) if part
+    ]
+    shown = [(amount, unit) for amount, unit in amounts if amount] or amounts[:1]
+    words = [_in_units(amount, unit, _decimals(amount), language) for amount, unit in shown]
+    return CONVENTIONS[language].space.join(words)

@@ -1,0 +1,153 @@
+"""The formats of columns and the text of values in every language."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.answers.format_checks import checked_formats
+from agent.answers.formats import ColumnFormat, column_formats, format_value
+from agent.messages import LANGUAGES
+from agent.schema.catalog import Catalog, Column, ForeignKey, Table
+from agent.types import Result
+
+
+def result(kind: str, *cells: Any) -> Result:
+    return Result(columns=["c"], types=[kind], rows=[[cell] for cell in cells], truncated=False)
+
+
+def texts(kind: str, *cells: Any, spec: str = "", language: str = "en", in_sentence: bool = False) -> list[str]:
+    (fmt,) = column_formats(result(kind, *cells), {"c": spec} if spec else {})
+    return [format_value(cell, fmt, language, in_sentence=in_sentence) for cell in cells]
+
+
+@pytest.mark.parametrize(
+    ("kind", "cells", "spec", "expected"),
+    [
+        ("decimal", [828200, 87557.5, None], "", ["828,200.0", "87,557.5", "–"]),
+        ("float", [0.1 + 0.2, 1.0], "", ["0.3", "1.0"]),
+        ("decimal", [57.272637503703, 42.727362496297], "percent", ["57.27%", "42.73%"]),
+        ("float", [0.0605, 0.9395], "fraction", ["6.05%", "93.95%"]),
+        ("decimal", [44976.190476190476], "", ["44,976.19"]),
+        ("float", [0.57272637], "", ["0.5727"]),
+        ("float", [1.2e-11], "", ["1.2E-11"]),
+        ("decimal", ["12345678901234567890.12"], "", ["12,345,678,901,234,567,890.12"]),
+        ("decimal", [1234.5, 1000], "currency EUR", ["€1,234.50", "€1,000.00"]),
+        ("integer", [1234, 1000], "currency EUR", ["€1,234", "€1,000"]),
+        ("float", [1.4590, 1.5], "currency EUR", ["€1.459", "€1.500"]),
+        ("float", [1234.5678], "currency JPY", ["¥1,235"]),
+        ("integer", [2024, 1999], "year", ["2024", "1999"]),
+        ("string", ["2024-01-01", "1999-01-01"], "year", ["2024", "1999"]),
+        ("integer", [12345], "code", ["12345"]),
+        ("float", [1.8, 2.25], "duration days", ["1.80 days", "2.25 days"]),
+        ("interval", ["P2985D", "P1Y2M3DT4H"], "", ["2,985 days", "1 year 2 months 3 days 4 hours"]),
+        ("string", ["2024-03", "2023-12"], "", ["March 2024", "December 2023"]),
+        ("datetime", ["2024-03-01T00:00:00", "2024-04-01T00:00:00"], "month", ["March 2024", "April 2024"]),
+        ("datetime", ["2024-03-01T00:00:00"], "", ["Mar 1, 2024"]),
+        ("datetime", ["2024-03-01T00:00:00", "2024-03-01T10:20:30Z"], "", ["Mar 1, 2024, 00:00", "Mar 1, 2024, 10:20:30"]),  # noqa: E501
+        ("integer", [3, 12], "month", ["March", "December"]),
+        ("string", ["2024-13", "2024-02"], "", ["2024-13", "2024-02"]),
+        ("string", ["007", "1e5"], "", ["007", "1e5"]),
+        ("boolean", [True, False], "", ["yes", "no"]),
+        ("json", [{"a": 1}], "", ['{"a": 1}']),
+        ("decimal", ["NaN", 1.5], "percent", ["NaN", "1.5"]),
+    ],
+)  # fmt: skip
+def test_a_column_has_one_format(kind: str, cells: list[Any], spec: str, expected: list[str]) -> None:
+    assert texts(kind, *cells, spec=spec) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "cell", "spec", "expected"),
+    [
+        ("float", 53209.92, "currency USD", ["$53,210", "53.210\xa0$", "53\xa0210\xa0$", "US$53,210"]),
+        ("float", 3.77491, "", ["3.77", "3,77", "3,77", "3.77"]),
+        ("float", 9999.5, "currency EUR", ["€9,999.50", "9.999,50\xa0€", "9\xa0999,50\xa0€", "€9,999.50"]),
+        ("float", 1.8, "duration days", ["1.8 days", "1,8 Tage", "1,8 дня", "1.8天"]),
+        ("string", "2025-01", "", ["January 2025", "Januar 2025", "январь 2025", "2025年1月"]),
+        ("date", "2025-01-05", "", ["January 5, 2025", "5. Januar 2025", "5 января 2025 года", "2025年1月5日"]),
+        ("float", 12.0, "percent", ["12%", "12\xa0%", "12\xa0%", "12%"]),
+    ],
+)
+def test_a_value_in_a_sentence(kind: str, cell: Any, spec: str, expected: list[str]) -> None:
+    found = [texts(kind, cell, spec=spec, language=code, in_sentence=True)[0] for code in ("en", "de", "ru", "zh")]
+    assert found == expected
+
+
+@given(st.decimals(allow_nan=False, allow_infinity=False, places=4, min_value=-(10**30), max_value=10**30))
+def test_no_digit_of_an_exact_decimal_is_lost_in_any_language(number: Decimal) -> None:
+    for language in LANGUAGES:
+        (text,) = texts("decimal", str(number), language=language)
+        marks = {
+            "." if language in {"de", "ru"} else ",": "",
+            "\xa0": "",
+            "," if language in {"de", "ru"} else ".": ".",
+        }
+        assert Decimal(text.translate(str.maketrans(marks))) == number
+
+
+# The checks of formats
+
+SALES = Table(
+    "sales",
+    (
+        Column("id", "INTEGER"),
+        Column("shop_id", "INTEGER"),
+        Column("price", "NUMERIC", comment="Gross price in EUR"),
+        Column("rate", "NUMERIC"),
+        Column("opened", "INTEGER", minimum="1987", maximum="2021"),
+        Column("sold_on", "DATE"),
+    ),
+    primary_key=("id",),
+    foreign_keys=(ForeignKey(("shop_id",), "shops", ("id",)),),
+)  # fmt: skip
+CATALOG = Catalog("sqlite", {"sales": SALES})
+
+
+@pytest.mark.parametrize(
+    ("output", "spec", "said", "expected"),
+    [
+        ("100.0 * SUM(rate) / SUM(price)", "percent", "", "percent"),
+        ("SUM(rate) / SUM(price)", "percent", "", None),
+        ("SUM(rate) / SUM(price)", "fraction", "", "fraction"),
+        ("ROUND(SUM(rate) / SUM(price) * 100, 1)", "fraction", "", None),
+        ("AVG(CASE WHEN rate > 1 THEN 100.0 ELSE 0 END)", "percent", "", "percent"),
+        ("rate", "percent", "", "percent"),
+        ("AVG(rate)", "percent", "", "percent"),
+        ("SUM(price)", "currency EUR", "", "currency EUR"),
+        ("SUM(price)", "currency USD", "", None),
+        ("SUM(price)", "currency USD", "Revenue in dollars?", "currency USD"),
+        ("SUM(price)", "currency USD", "Выручка в $", "currency USD"),
+        ("SUM(price)", "currency XYZ", "XYZ", None),
+        ("SUM(price)", "bananas", "", None),
+        ("COUNT(*)", "duration weeks", "", None),
+        ("COUNT(*)", "decimal 2", "", "decimal 2"),
+        ("id", "", "", "code"),
+        ("MAX(shop_id)", "", "", "code"),
+        ("COUNT(DISTINCT shop_id)", "", "", None),
+        ("opened", "", "", "year"),
+        ("CAST(strftime('%Y', sold_on) AS INTEGER)", "", "", "year"),
+        ("strftime('%Y-%m', sold_on)", "", "", "month"),
+    ],
+)
+def test_a_format_holds_only_if_statement_and_schema_agree(
+    output: str, spec: str, said: str, expected: str | None
+) -> None:
+    formats = {"value": spec} if spec else {}
+    for sql in (
+        f"SELECT {output} AS value FROM sales",
+        f"WITH part AS (SELECT {output} AS inner_value FROM sales) SELECT inner_value AS value FROM part",
+        f"SELECT {output} AS value FROM sales UNION ALL SELECT {output} FROM sales",
+    ):
+        assert checked_formats(formats, ["value"], sql, CATALOG, [said]).get("value") == expected
+
+
+def test_a_format_of_an_unresolved_statement_is_not_trusted() -> None:
+    assert checked_formats({"value": "percent"}, ["value"], "not sql (", CATALOG) == {}
+
+
+def test_columns_of_all_null_are_dashes() -> None:
+    assert column_formats(result("null", None), {"c": "percent"}) == [ColumnFormat()]
+    assert texts("null", None) == ["–"]
