@@ -64,7 +64,7 @@ def summarize_query(sql: str, catalog: Catalog, *, names_tables: bool = True) ->
         has_more = tree.find(exp.Where, exp.Having) is not None
         return {**EMPTY_SUMMARY, "more_conditions": has_more}
     reader.read(tree)
-    single = _single(tree)
+    single, order = _single(tree), sort_key(tree)
     for query in tree.expressions[0].find_all(exp.Select) if single == "condition" else ():
         reader.read(query)
     return QuerySummary(
@@ -73,7 +73,7 @@ def summarize_query(sql: str, catalog: Catalog, *, names_tables: bool = True) ->
         aggregated=reader.is_aggregated(tree),
         keys=_keys(tree),
         single=single,
-        order=_order(tree),
+        order=(order[0], order[1]) if order and order[0] is not None else None,
         conditions=_merged(reader.conditions),
         constants=[literal.name for literal in tree.find_all(exp.Literal)],
         more_conditions=reader.has_more,
@@ -292,6 +292,11 @@ class QueryReader:
                         return self.origin(inner, source, depth + 1) if isinstance(inner, exp.Column) else None
         return None
 
+    def table(self, source: exp.Expr | str) -> Table | None:
+        """Return the stored table that has the name `source`, if there is exactly one."""
+        keys = self.catalog.keys_named(source) if isinstance(source, str) else ()
+        return self.catalog.tables[keys[0]] if len(keys) == 1 else None
+
     def _has_column(self, table: str, column: str) -> bool:
         return any(
             stored.name.lower() == column.lower()
@@ -459,19 +464,22 @@ def _range(one: QueryCondition, two: QueryCondition) -> QueryCondition | None:
     return {**low, "operator": "between", "values": [first, last]} if numeric and high["operator"] == "≤" else None
 
 
-def _order(select: exp.Select) -> tuple[int, bool] | None:
-    """Return the index of the output by which the rows are sorted first, and whether it descends."""
-    order = select.args.get("order")
+def sort_key(query: exp.Query) -> tuple[int | None, bool] | None:
+    """Return the index of the output by which the rows are sorted first, or None, and whether it descends.
+
+    Returns None for rows that are not sorted.
+    """
+    order = query.args.get("order")
     if not order or not order.expressions:
         return None
     ordered = order.expressions[0]
-    key = ordered.this
-    for at, item in enumerate(select.expressions):
+    key, descends = ordered.this, bool(ordered.args.get("desc"))
+    for at, item in enumerate(query.selects):
         is_named = isinstance(key, exp.Column) and not key.table and key.name.lower() == item.alias_or_name.lower()
         is_position = isinstance(key, exp.Literal) and key.name == str(at + 1)
         if is_named or is_position or key == item.unalias():
-            return at, bool(ordered.args.get("desc"))
-    return None
+            return at, descends
+    return None, descends
 
 
 def unwrapped(node: exp.Expr) -> exp.Expr:

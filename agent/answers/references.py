@@ -1,0 +1,356 @@
+"""References in a text: `{max.sales:region}` stands for a value of the rows, which code fills in.
+
+A text is shown only if each of its references has a value, and nothing that it types itself is a figure or a name that
+nobody said. A column with exactly the text of a reference always wins; names may be quoted, as in `{"net sales"}`, and
+have the prefix of a table.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from functools import partial
+from typing import Any, NamedTuple
+
+from babel import Locale
+
+from agent.answers.formats import ColumnFormat, format_value
+from agent.answers.reference_syntax import Problem, Reference, Template, parse, path_of, typed_parts
+from agent.answers.result_facts import ColumnFacts, ResultFacts, facts_of
+from agent.answers.text import joined
+from agent.answers.typed_text import Said, typed_problems, unsupported
+
+__all__ = ["Filled", "ResultFacts", "Said", "facts_of", "fill", "unsupported"]
+
+_MAX_TEXTS, _MAX_LISTED, _MAX_TIED = 5, 7, 3
+_COUNT, _PER_CENT = ColumnFormat("number", 0), ColumnFormat("percent", 1)
+_ROW = re.compile(r"-?[1-9]\d*")
+_EXTREMES: dict[str, Callable[[Sequence[Any]], Any]] = {"max": max, "min": min}
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A text with values in place of its references; it may be shown only if there are no problems."""
+
+    text: str
+    problems: tuple[str, ...] = ()
+    """Why it may not be shown, as English sentences for the model that wrote it."""
+
+
+def fill(text: str, facts: ResultFacts, said: Said, *, needs_reference: bool = True) -> Filled:
+    """Return `text` with the values of its references, or the reasons why it may not be shown."""
+    said = replace(said, literals=[*said.literals, *facts.literals])
+    try:
+        template = parse(text)
+    except Problem as problem:
+        return Filled("", (str(problem),))
+    resolver = _Resolver(facts)
+    filled = resolver.text_of(template)
+    names = facts.names.union(*(other.names for other in facts.others.values()))
+    problems = [
+        *resolver.problems,
+        *typed_problems(typed_parts(template), said, names),
+        *_problems_together(resolver.used),
+    ]
+    if needs_reference and facts.rows and not any(isinstance(part, Reference) for part in template):
+        problems.append("it does not refer to any value of the rows")
+    return Filled("" if problems else filled.strip(), tuple(dict.fromkeys(problems)))
+
+
+class _Value(NamedTuple):
+    """The value of a reference as text, and as a number with its sign if it is one."""
+
+    text: str
+    number: Decimal | None = None
+
+
+class _Use(NamedTuple):
+    """A reference that was used: what it selects, of which column, and the rows that its value comes from."""
+
+    facts: ResultFacts
+    kind: str
+    column: int
+    shown: int
+    rows: tuple[int, ...] = ()
+
+
+@dataclass
+class _Resolver:
+    """The values of references in the rows of a result."""
+
+    facts: ResultFacts
+    problems: list[str] = field(default_factory=list)
+    used: list[_Use] = field(default_factory=list)
+
+    def text_of(self, template: Template) -> str:
+        return "".join(part if isinstance(part, str) else self._filled(part) for part in template)
+
+    def _filled(self, reference: Reference) -> str:
+        try:
+            return self._text(reference)
+        except Problem as problem:
+            self.problems.append(f"{{{reference.text}}}: {problem}")
+            return ""
+
+    def _text(self, reference: Reference) -> str:
+        if reference.text in self.facts.result["columns"]:
+            return self._only(self.facts, self._column(self.facts, reference.text)).text
+        value = self._value(self.facts, reference.selection, is_sign=reference.chooses_by == "sign")
+        if not reference.chooses_by:
+            return value.text
+        if value.number is None or not reference.words:
+            raise Problem("only a number has a sign or a plural, and words for them have to follow it")
+        if reference.chooses_by == "sign":
+            return self.text_of(_by_sign(value.number, reference.words))
+        noun = self.text_of(_by_number(value.number, reference.words, self.facts.language))
+        return f"{value.text}{'' if self.facts.language == 'zh' else ' '}{noun.strip()}"
+
+    def _value(self, facts: ResultFacts, selection: str, *, is_sign: bool = False) -> _Value:
+        if selection in facts.result["columns"]:
+            return self._only(facts, self._column(facts, selection))
+        path, by = path_of(selection)
+        first, rest = path[0], path[1:]
+        if selection == "rows":
+            return self._count(facts)
+        if fact := facts.computed.get(selection):
+            return _Value(fact.value, fact.number)
+        if rest and first in facts.others:
+            return self._value(facts.others[first], selection.partition(".")[2], is_sign=is_sign)
+        if rest and (selected := self._selected(facts, first, rest, by, is_sign)):
+            return selected
+        return self._only(facts, self._column(facts, *path))
+
+    def _selected(self, facts: ResultFacts, first: str, rest: list[str], by: list[str], is_sign: bool) -> _Value | None:
+        """Return the value of a column that a first word selects; None if it is no such word, but a table."""
+        if first == "share" and len(rest) > 1:
+            return self._share(facts, rest[0], self._column(facts, *rest[1:]))
+        at = partial(self._column, facts, *rest)
+        shown = self._column(facts, *by) if by else None
+        if first in _EXTREMES:
+            return self._extreme(facts, first, at(), shown)
+        if first in {"sum", "avg"}:
+            return self._aggregate(facts, first, at())
+        if first == "list":
+            return self._list(facts, at(), shown)
+        if first in {"change", "change%"}:
+            return self._change(facts, first, at(), is_sign=is_sign)
+        return self._cell_of_row(facts, int(first), at()) if _ROW.fullmatch(first) else None
+
+    def _column(self, facts: ResultFacts, *path: str) -> int:
+        """Return the index of the column that a path names, with or without its table."""
+        names = facts.result["columns"]
+        for wanted in (".".join(path), path[-1]):
+            for found in (
+                [at for at, name in enumerate(names) if name == wanted],
+                [at for at, name in enumerate(names) if name.casefold() == wanted.casefold()],
+            ):
+                if len(found) == 1:
+                    return found[0]
+        raise Problem(f"there is no such column; there are {', '.join(names)}")
+
+    def _only(self, facts: ResultFacts, at: int) -> _Value:
+        column = facts.columns[at]
+        cells = list(dict.fromkeys(map(_hashable, column.cells)))
+        if len(cells) == 1:
+            self.used.append(_Use(facts, "only", at, at, tuple(range(len(facts.rows)))))
+            return self._cell(facts, at, 0)
+        if not cells or not column.is_text or len(cells) > _MAX_TEXTS:
+            raise Problem("it has several values, so the text has to say which one")
+        self._require_listable(facts)
+        rows = [next(row for row, cell in enumerate(column.cells) if _hashable(cell) == one) for one in cells]
+        return _Value(joined([self._cell(facts, at, row).text for row in rows], facts.language))
+
+    def _count(self, facts: ResultFacts) -> _Value:
+        if facts.is_cut:
+            raise Problem("the rows are cut, so their number is not known")
+        self.used.append(_Use(facts, "rows", -1, -1))
+        return _number(Decimal(len(facts.rows)), _COUNT, facts)
+
+    def _cell_of_row(self, facts: ResultFacts, number: int, at: int) -> _Value:
+        count = len(facts.rows)
+        row = number - 1 if number > 0 else count + number
+        if number not in (1, -1) or not count:
+            raise Problem("only the first and the last row can be referred to")
+        if count > 1:
+            self._require_place(facts, row)
+        self.used.append(_Use(facts, str(number), at, at, (row,)))
+        return self._cell(facts, at, row)
+
+    def _require_place(self, facts: ResultFacts, row: int) -> None:
+        """Require that the order of the rows says that `row` is the first or last."""
+        if facts.order is None or (row and facts.is_cut):
+            raise Problem("the rows are not sorted, or cut before the last one")
+        if facts.order[0] is None:
+            return
+        cells = facts.columns[facts.order[0]].cells
+        if facts.columns[facts.order[0]].ranks is not None and facts.sorted_by is None:
+            raise Problem("the rows are not in the order of their first key")
+        if cells[row] == cells[1 if row == 0 else row - 1]:
+            raise Problem("another row shares its place")
+
+    def _extreme(self, facts: ResultFacts, kind: str, at: int, shown: int | None) -> _Value:
+        row, *tied = rows = self._extreme_rows(facts, kind, at)
+        by = at if shown is None else shown
+        texts = list(dict.fromkeys(self._cell(facts, by, one).text for one in rows))
+        if shown is not None and len(rows) > _MAX_TIED:
+            raise Problem("too many rows are tied")
+        self.used.append(_Use(facts, kind, at, by, (row, *tied)))
+        return self._cell(facts, by, row) if len(texts) == 1 else _Value(joined(texts, facts.language))
+
+    def _extreme_rows(self, facts: ResultFacts, kind: str, at: int) -> list[int]:
+        ranks = facts.columns[at].ranks
+        is_sorted = facts.sorted_by == (at, kind == "max") and not facts.is_shifted
+        if not ranks:
+            raise Problem("it has no values that can be compared")
+        if facts.is_cut and not is_sorted:
+            raise Problem("the rows are cut, so that their extremes are not known")
+        if min(ranks) == max(ranks) and not (len(ranks) == 1 and facts.limit == 1):
+            raise Problem("all values are equal")
+        wanted = _EXTREMES[kind](ranks)
+        rows = [row for row, rank in enumerate(ranks) if rank == wanted]
+        if facts.is_cut and len(rows) == len(ranks) > 1:
+            raise Problem("rows with the same value may be cut")
+        return rows
+
+    def _aggregate(self, facts: ResultFacts, kind: str, at: int) -> _Value:
+        column, numbers = self._addends(facts, at)
+        total = sum(numbers, Decimal())
+        self.used.append(_Use(facts, kind, at, at))
+        if kind == "sum":
+            return _number(total, column.format, facts)
+        more = column.format.decimals if column.format.kind == "currency" else column.format.decimals + 2
+        return _number(total / len(numbers), replace(column.format, decimals=more), facts)
+
+    def _addends(self, facts: ResultFacts, at: int) -> tuple[ColumnFacts, list[Decimal]]:
+        column = facts.columns[at]
+        if not column.is_additive or not column.numbers:
+            raise Problem("a sum of its values has no meaning, or a value is missing")
+        if facts.is_cut:
+            raise Problem("the rows are cut, so that their sum is not known")
+        return column, column.numbers
+
+    def _share(self, facts: ResultFacts, which: str, at: int) -> _Value:
+        _, numbers = self._addends(facts, at)
+        whole = sum(numbers, Decimal())
+        if min(numbers) < 0 or not whole:
+            raise Problem("there are no shares of negative values or of nothing")
+        if which in _EXTREMES:
+            row = self._extreme_rows(facts, which, at)[0]
+            self.used.append(_Use(facts, which, at, at, (row,)))
+        elif _ROW.fullmatch(which):
+            self._cell_of_row(facts, int(which), at)
+            row = 0 if which == "1" else len(facts.rows) - 1
+        else:
+            raise Problem("a share is that of max, min, or the first or last row")
+        share = 100 * numbers[row] / whole
+        is_near = 0 < share < Decimal("0.1") or Decimal("99.9") < share < 100
+        return _number(share, replace(_PER_CENT, decimals=3) if is_near else _PER_CENT, facts)
+
+    def _change(self, facts: ResultFacts, kind: str, at: int, *, is_sign: bool) -> _Value:
+        periods = [(index, one.ranks) for index, one in enumerate(facts.columns) if one.is_period]
+        column, numbers = facts.columns[at], facts.columns[at].numbers
+        if len(periods) != 1 or not numbers or len(numbers) < 2:
+            raise Problem("a change needs one column of periods and a value for each of them")
+        index, ranks = periods[0]
+        if ranks is None or len(set(ranks)) < len(ranks) or index == at:
+            raise Problem("a change needs periods that occur once")
+        if facts.is_cut and (facts.sorted_by != (index, True) or facts.is_shifted or facts.result["truncated"]):
+            raise Problem("the rows are cut before the last period")
+        first, last = (numbers[ranks.index(pick(ranks))] for pick in (min, max))
+        self.used.append(_Use(facts, "sign" if is_sign else kind, at, index))
+        change = last - first
+        if kind == "change":
+            shown = replace(_COUNT, decimals=column.format.decimals) if column.is_share else column.format
+            return _number(change, shown, facts, shown=abs(change))
+        if first <= 0 or column.is_share:
+            raise Problem("a change in per cent needs a positive start and no column of percentages")
+        return _number(100 * change / first, _PER_CENT, facts, shown=abs(100 * change / first))
+
+    def _list(self, facts: ResultFacts, name: int, at: int | None) -> _Value:
+        rows = range(len(facts.rows))
+        if not 0 < len(rows) <= _MAX_LISTED:
+            raise Problem(f"only one to {_MAX_LISTED} rows can be listed")
+        self._require_listable(facts)
+        names = [self._cell(facts, name, row).text for row in rows]
+        if len(set(names)) < len(names) and at is not None:
+            raise Problem("its names repeat")
+        self.used.append(_Use(facts, "list", name if at is None else at, name, tuple(rows)))
+        if at is not None:
+            names = [f"{one} ({self._cell(facts, at, row).text})" for one, row in zip(names, rows, strict=True)]
+        return _Value(joined(list(dict.fromkeys(names)), facts.language))
+
+    def _require_listable(self, facts: ResultFacts) -> None:
+        if facts.result["truncated"] or (facts.is_cut and facts.order is None):
+            raise Problem("the rows are cut, so that a list of them is not complete")
+
+    def _cell(self, facts: ResultFacts, at: int, row: int) -> _Value:
+        column = facts.columns[at]
+        cell = column.cells[row]
+        if cell is None or (isinstance(cell, str) and not cell.strip()):
+            raise Problem("it has no value")
+        text = format_value(cell, column.format, facts.language, in_sentence=True)
+        if isinstance(cell, bool):
+            return _Value(text, Decimal(cell))
+        return _Value(text, column.numbers[row] if column.numbers else None)
+
+
+def _number(number: Decimal, fmt: ColumnFormat, facts: ResultFacts, *, shown: Decimal | None = None) -> _Value:
+    value = number if shown is None else shown
+    plain = int(value) if value == value.to_integral_value() else float(value)
+    return _Value(format_value(plain, fmt, facts.language, in_sentence=True), number)
+
+
+def _hashable(cell: Any) -> Any:
+    return cell if isinstance(cell, str | int | float | bool | None) else str(cell)
+
+
+def _by_sign(number: Decimal, words: Sequence[Template]) -> Template:
+    at = 0 if number > 0 else 1 if number < 0 else 2
+    if at >= len(words):
+        raise Problem("there are no words for the sign of the value")
+    return words[at]
+
+
+def _by_number(number: Decimal, words: Sequence[Template], language: str) -> Template:
+    """Return the plural form for `number`; fractions have that of a few where the language has one for many."""
+    rule = Locale.parse(language).plural_form
+    forms = [tag for tag in ("zero", "one", "two", "few", "many", "other") if tag in {*rule.tags, "other"}]
+    forms = forms[:-1] if "many" in forms else forms
+    tag = rule(int(number) if number == number.to_integral_value() else float(number))
+    return words[min(forms.index(tag if tag in forms else "few"), len(words) - 1)]
+
+
+# Checks of references with each other
+
+
+def _problems_together(used: Sequence[_Use]) -> Iterator[str]:
+    kinds = {(one.kind, one.column) for one in used}
+    for facts in {id(one.facts): one.facts for one in used}.values():
+        own = [one for one in used if one.facts is facts]
+        for row in ("1", "-1"):
+            of_row = [one.shown for one in own if one.kind == row]
+            names = [at for at in of_row if facts.columns[at].is_name or facts.columns[at].is_period]
+            is_named = len(facts.rows) == 1 or facts.identifies(names, 0 if row == "1" else -1)
+            if of_row and not is_named:
+                yield f"{{{row}...}} needs the names or period of its row beside it"
+        for kind in _EXTREMES:
+            yield from _problems_of_extremes(facts, [one for one in own if one.kind == kind])
+        measured = {one.column for one in own if one.kind == "1"} & {one.column for one in own if one.kind == "-1"}
+        for at in measured | {one.column for one in own if one.kind.startswith("change")}:
+            column = facts.columns[at]
+            if not column.is_name and not column.is_period and ("sign", at) not in kinds:
+                yield f"{{?change.{column.name}|...|...|...}} has to say the direction"
+        if {"1", "-1"} & {one.kind for one in own} and (periods := [one.shown for one in own if one.kind == "sign"]):
+            if facts.sorted_by != (periods[0], False):
+                yield "the rows need ascending periods"
+
+
+def _problems_of_extremes(facts: ResultFacts, used: Sequence[_Use]) -> Iterator[str]:
+    for at in {one.column for one in used}:
+        own = [one for one in used if one.column == at]
+        shown = {one.shown for one in own} - {at}
+        rows = own[0].rows
+        if shown and len(rows) > 1 and len(shown) > 1:
+            yield "rows are tied, so that only one column of them can be named"
+        elif shown and not all(facts.identifies(shown, row) for row in rows):
+            yield f"the references beside {facts.columns[at].name} do not tell which row is meant"

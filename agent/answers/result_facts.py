@@ -1,0 +1,238 @@
+"""What the rows of a statement are, as far as a text may say: the cut, the order, sums, names and periods."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+from sqlglot import exp
+
+from agent.answers.format_checks import checked_formats
+from agent.answers.formats import ColumnFormat, column_formats, number_of
+from agent.answers.typed_text import Said
+from agent.messages import Language
+from agent.schema.catalog import Catalog
+from agent.sql.guard import shared_trees
+from agent.sql.joined_rows import is_aggregated
+from agent.sql.output_columns import output_columns
+from agent.sql.summary import QueryReader, constant, main_table, sort_key, unwrapped
+from agent.types import Result
+
+_MEASURES = {"number", "currency", "percent", "fraction", "scientific", "duration"}
+_PER_CENT = {"percent", "fraction"}
+_AMOUNTS = _MEASURES - _PER_CENT
+_CALENDAR = {"year", "month", "date", "datetime"}
+_PARTS_OF_DATES = (
+    exp.Extract, exp.Year, exp.Quarter, exp.Month, exp.Week, exp.TimeToStr, exp.TimestampTrunc, exp.DateTrunc,
+)  # fmt: skip
+_PERIOD = re.compile(r"\d{4}(?:-?[QW]?\d{1,2}(?:-\d{2}.*)?)?")
+"""A period as text that sorts in time."""
+_RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank, exp.Ntile)
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like, exp.ILike)
+_MAX_DEPTH = 20
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """A column of a result."""
+
+    name: str
+    format: ColumnFormat
+    cells: Sequence[Any]
+    is_additive: bool
+    """Whether the sum of its values means something."""
+    is_name: bool
+    """Whether it tells rows apart, rather than being measured of them."""
+    is_period: bool
+
+    @cached_property
+    def numbers(self) -> list[Decimal] | None:
+        """The values as numbers; None if one of them is NULL or no number."""
+        found = [number_of(cell) for cell in self.cells]
+        is_measure = self.format.kind in _MEASURES or self.format.kind in {"year", "month", "code", "boolean"}
+        return [one for one in found if one is not None] if is_measure and None not in found else None
+
+    @cached_property
+    def ranks(self) -> list[Any] | None:
+        """The values in a form that can be compared: numbers or dates; None if there is no order of all of them."""
+        if self.numbers is not None:
+            return list(self.numbers)
+        is_sorted = all(isinstance(cell, str) and _PERIOD.fullmatch(cell) for cell in self.cells)
+        lengths = {len(str(cell)) for cell in self.cells}
+        return list(self.cells) if is_sorted and len(lengths) == 1 else None
+
+    @property
+    def is_share(self) -> bool:
+        """Whether its values are percentages."""
+        return self.format.kind in _PER_CENT
+
+    @property
+    def is_text(self) -> bool:
+        """Whether its values name something, rather than being amounts."""
+        return self.format.kind not in _MEASURES
+
+
+@dataclass(frozen=True)
+class ResultFacts:
+    """The rows of a statement, and what its parse tree says about them."""
+
+    result: Result
+    columns: Sequence[ColumnFacts]
+    language: Language
+    limit: int | None = None
+    """The number of rows at which the statement cuts them, if it was reached."""
+    is_shifted: bool = False
+    """Whether the first rows are left out."""
+    is_ranked: bool = False
+    """Whether a rank selects the rows."""
+    order: tuple[int | None, bool] | None = None
+    """The first key by which rows are sorted: its output, if it is one, and whether it descends."""
+    literals: Sequence[Any] = ()
+    """The values that the statement compares with."""
+    computed: Mapping[str, Any] = field(default_factory=dict)
+    """Computed facts by id."""
+    others: Mapping[str, "ResultFacts"] = field(default_factory=dict)
+    """Other results that a text is about, by id."""
+
+    @property
+    def rows(self) -> list[list[Any]]:
+        """The rows."""
+        return self.result["rows"]
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether there may be more rows than these."""
+        return self.result["truncated"] or self.limit is not None or self.is_shifted or self.is_ranked
+
+    @property
+    def names(self) -> set[str]:
+        """The texts in the rows."""
+        texts = (cell for column in self.columns for cell in column.cells)
+        return {cell for cell in texts if isinstance(cell, str) and any(map(str.isalpha, cell))}
+
+    @cached_property
+    def sorted_by(self) -> tuple[int, bool] | None:
+        """The output by whose values the rows are sorted, and whether they descend."""
+        if self.order is None or self.order[0] is None:
+            return None
+        at, descends = self.order[0], self.order[1]
+        ranks = self.columns[at].ranks
+        return (at, descends) if ranks is not None and ranks == sorted(ranks, reverse=descends) else None
+
+    def identifies(self, columns: Collection[int], row: int) -> bool:
+        """Return whether no other row has the values of `row` in `columns`."""
+        wanted = [self.rows[row][at] for at in columns]
+        return bool(columns) and [[one[at] for at in columns] for one in self.rows].count(wanted) == 1
+
+
+def facts_of(
+    result: Result,
+    sql: str,
+    catalog: Catalog,
+    formats: Mapping[str, str],
+    language: Language,
+    said: Said,
+) -> ResultFacts:
+    """Return the facts about `result`, the rows of `sql`; `formats` are those that a model proposes."""
+    shown = column_formats(
+        result, checked_formats(formats, result["columns"], sql, catalog, [said.question, *said.texts])
+    )
+    trees = shared_trees(sql, catalog.dialect)
+    tree = trees[0].unnest() if trees else exp.Null()
+    width = len(result["columns"])
+    outputs = tree.expressions if isinstance(tree, exp.Select) and len(tree.expressions) == width else [None] * width
+    sources = output_columns(sql, catalog)
+    reader = QueryReader(tree, catalog)
+    columns = [
+        ColumnFacts(
+            name,
+            shown[at],
+            [row[at] for row in result["rows"]],
+            is_additive=shown[at].kind in _AMOUNTS and output is not None and _is_additive(output, tree, reader),
+            is_name=shown[at].kind not in _MEASURES or (output is not None and _is_key(output, tree)),
+            is_period=len(sources) == width and _is_period(sources[at].expression, shown[at]),
+        )
+        for at, (name, output) in enumerate(zip(result["columns"], outputs, strict=True))
+    ]
+    return ResultFacts(
+        result,
+        columns,
+        language,
+        limit=_reached_limit(tree, len(result["rows"])),
+        is_shifted=tree.find(exp.Offset) is not None,
+        is_ranked=tree.find(*_RANKS) is not None,
+        order=sort_key(tree) if isinstance(tree, exp.Query) else None,
+        literals=tuple(compared_values(tree)),
+    )
+
+
+def _is_key(output: exp.Expr, select: exp.Expr) -> bool:
+    return select.args.get("group") is not None and output.find(exp.AggFunc) is None
+
+
+def _is_period(expression: exp.Expr, shown: ColumnFormat) -> bool:
+    has_part = expression.find(*_PARTS_OF_DATES) is not None
+    return expression.find(exp.AggFunc) is None and (has_part or shown.kind in _CALENDAR)
+
+
+def _is_additive(node: exp.Expr, select: exp.Expr, reader: QueryReader, depth: int = 0) -> bool:
+    """Return whether an output of `select` is a COUNT or SUM, or a plain column of rows that no join repeats."""
+    node = unwrapped(node)
+    if isinstance(node, exp.Count | exp.Sum):
+        group = select.args.get("group")
+        totals = group and any(group.args.get(name) for name in ("rollup", "cube", "grouping_sets", "totals"))
+        return not totals and not isinstance(node.this, exp.Distinct)
+    if isinstance(node, exp.Add | exp.Sub):
+        return all(_is_additive(side, select, reader, depth) for side in (node.this, node.expression))
+    if not isinstance(node, exp.Column) or not isinstance(select, exp.Select) or depth > _MAX_DEPTH:
+        return False
+    if is_aggregated(select) or select.args.get("distinct"):
+        return False
+    sources = reader.sources(select)
+    if len(sources) > 1:
+        tables = {alias: reader.table(source) for alias, source in sources.items()}
+        known = {alias: table for alias, table in tables.items() if table}
+        return len(known) == len(sources) and main_table(select, known) == node.table.lower()
+    source = next(iter(sources.values()), None)
+    if isinstance(source, exp.Select):
+        inner = next((one for one in source.expressions if one.alias_or_name.lower() == node.name.lower()), None)
+        return inner is not None and _is_additive(inner, source, reader, depth + 1)
+    return isinstance(source, str)
+
+
+def _reached_limit(tree: exp.Expr, rows: int) -> int | None:
+    """Return the number of rows at which `tree`, or a query in it, cuts the rows, if there are so many."""
+    for node in tree.find_all(exp.Limit, exp.Fetch):
+        count = node.args.get("count") if isinstance(node, exp.Fetch) else node.expression
+        value = constant(count) if count is not None else 1
+        most = value if isinstance(value, int) else 0
+        if rows == most or (node.parent is tree and rows > most):
+            return most
+    return None
+
+
+def compared_values(tree: exp.Expr) -> Iterator[Any]:
+    """Yield the values that conditions of `tree` compare with, and its limits; not 0, 1 and exclusive dates."""
+    for node in tree.find_all(*_COMPARISONS, exp.Between, exp.In, exp.Limit, exp.Fetch):
+        if isinstance(node, exp.Between):
+            sides = [node.args["low"], node.args["high"]]
+        elif isinstance(node, exp.In):
+            sides = node.expressions
+        else:
+            sides = [node.this, node.expression, node.args.get("count")]
+        for side in sides:
+            value = constant(side) if isinstance(side, exp.Expr) else None
+            if isinstance(node, exp.GT | exp.LT) and _is_date(value):
+                continue
+            if value is not None and value not in (0, 1):
+                yield value.replace("%", " ").replace("_", " ") if isinstance(node, exp.Like | exp.ILike) else value
+
+
+def _is_date(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and bool(date.fromisoformat(value[:10]))
+    except ValueError:
+        return False

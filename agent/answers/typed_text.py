@@ -1,0 +1,170 @@
+"""Figures and names that a model typed into a text: they are allowed only if somebody said them before."""
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from typing import Any, NamedTuple
+
+REFERENCE = "\ufffc"
+"""Stands for a reference in a text whose typed parts are checked."""
+
+_FIGURE = re.compile(r"\d+(?:[.,'\u2019\u00a0\u202f \u066b\u066c]\d+)*|[^\W\d]")
+_SEPARATOR = re.compile(r"\D")
+_SPACES = " \u00a0\u202f"
+_DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
+_WORD = re.compile(r"[^\W\d_]+")
+_PER = "%\u2030\u066a"
+_SENTENCE_START = re.compile(r"(?:^|[.!?:\u2026\u3002\uff01\uff1f\n])[\s\"'(\u00ab\u201c\u201e]*$")
+_SHORT = 3
+"""Names with fewer letters are compared with regard to case."""
+
+
+class Figure(NamedTuple):
+    """A figure in a text: the numbers or parts of a date that it may mean, and the sign or letters of its unit."""
+
+    text: str
+    meanings: frozenset[Any]
+    unit: str
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a model may repeat in its own words: the user's question, other known texts, and values of the statement."""
+
+    question: str
+    texts: Sequence[str] = ()
+    literals: Sequence[Any] = ()
+
+    @cached_property
+    def text(self) -> str:
+        """All of it as one text."""
+        return "\n".join([self.question, *self.texts, *map(str, self.literals)])
+
+    @cached_property
+    def folded(self) -> str:
+        """The text for comparisons without regard to case."""
+        return self.text.casefold()
+
+    @cached_property
+    def figures(self) -> frozenset[tuple[Any, str]]:
+        """The meanings of its figures, with and without their units."""
+        dates = {(_sorted_parts(match.groups()), "") for match in _DATE.finditer(self.text)}
+        figures = list(figures_in(self.text))
+        found = {(meaning, unit) for one in figures for meaning in one.meanings for unit in ("", one.unit)}
+        return frozenset(found | dates)
+
+
+def unsupported(text: str, said: Said, names: Collection[str] = ()) -> tuple[str, ...]:
+    """Return the problems of a text of a model without rows: figures, and those of `names`, that nobody said."""
+    if "{" in text or "}" in text:
+        return ("there are no rows that {...} could refer to",)
+    return typed_problems(text, said, names)
+
+
+def typed_problems(text: str, said: Said, names: Collection[str]) -> tuple[str, ...]:
+    """Return the figures of `text`, and those of `names` in it, that are not in `said`, as sentences."""
+    figures = (one for one in figures_in(text) if said.figures.isdisjoint((each, one.unit) for each in one.meanings))
+    return (
+        *(f'the figure "{one.text}" is typed; refer to a column' for one in figures),
+        *(f'the name "{name}" is typed; refer to a column' for name in _typed_names(text, said, names)),
+    )
+
+
+def figures_in(text: str) -> Iterator[Figure]:
+    """Yield the figures of `text`, in digits of any script."""
+    plain = "".join(map(_plain_digit, text))
+    at = 0
+    while match := _FIGURE.search(plain, at):
+        at = match.end()
+        if not unicodedata.category(plain[match.start()]).startswith("N"):
+            continue
+        digits = _grouped(match[0])
+        at = match.start() + len(digits)
+        unit = _unit(plain[: match.start()], plain[at:])
+        yield Figure(text[match.start() : at] + unit, _meanings(digits), unit)
+
+
+def _plain_digit(character: str) -> str:
+    """Return a decimal digit of any script as one of ASCII; other characters unchanged."""
+    value = unicodedata.decimal(character, None)
+    return character if value is None else str(value)
+
+
+def _grouped(digits: str) -> str:
+    """Return `digits` up to the first space that does not separate groups of three."""
+    for match in _SEPARATOR.finditer(digits):
+        before = _SEPARATOR.split(digits[: match.start()])
+        after = _SEPARATOR.split(digits[match.end() :])[0]
+        if match[0] in _SPACES and (len(before[0]) > 3 or len(after) != 3):
+            return digits[: match.start()]
+    return digits
+
+
+def _meanings(digits: str) -> frozenset[Any]:
+    if not digits[0].isdecimal():
+        return frozenset([digits])
+    parts, separators = _SEPARATOR.split(digits), _SEPARATOR.findall(digits)
+    meanings: set[Any] = set()
+    if len(set(separators)) <= 1 and _are_groups(parts):
+        meanings.add(Decimal("".join(parts)))
+    if separators and separators.count(separators[-1]) == 1 and _are_groups(parts[:-1]):
+        meanings.add(Decimal(f"{''.join(parts[:-1])}.{parts[-1]}"))
+    return frozenset(meanings or [_sorted_parts(parts)])
+
+
+def _are_groups(parts: Sequence[str]) -> bool:
+    return len(parts) == 1 or (len(parts[0]) <= 3 and all(len(part) == 3 for part in parts[1:]))
+
+
+def _sorted_parts(parts: Sequence[str]) -> tuple[int, ...]:
+    return tuple(sorted(map(int, parts)))
+
+
+def _unit(before: str, after: str) -> str:
+    """Return the sign of a currency or per cent beside a figure, or the letters or numeral that follow it at once."""
+    following = after.lstrip(_SPACES)[:1]
+    for sign in (following, before.rstrip(_SPACES)[-1:]):
+        plain = unicodedata.normalize("NFKC", sign)
+        if plain and (unicodedata.category(plain[0]) == "Sc" or (sign is following and plain in _PER)):
+            return plain
+    numeral = following if following and unicodedata.numeric(following, None) is not None else ""
+    letters = _WORD.match(after)
+    suffix = letters[0] if letters and unicodedata.category(letters[0][0]) != "Lo" else ""
+    return (suffix or numeral).casefold()
+
+
+def _typed_names(text: str, said: Said, names: Collection[str]) -> list[str]:
+    """Return the names in `text`, whole or by a capitalised word of them, that are not in `said`."""
+    folded = text.casefold()
+    typed = [
+        name
+        for name in names
+        if any(map(str.isalpha, name))
+        and (_mentions(text, name) if len(name) < _SHORT else _mentions(folded, name.casefold()))
+        and not _mentions(said.folded, name.casefold())
+    ]
+    words = {word for name in names for word in _WORD.findall(name) if len(word) >= _SHORT and word[0].isupper()}
+    last_words = {found[-1] for name in names if (found := _WORD.findall(name))}
+    for match in _WORD.finditer(text):
+        known = last_words if _SENTENCE_START.search(text[: match.start()]) else words
+        if match[0] in words & known and not _mentions(said.folded, match[0].casefold()):
+            typed.append(match[0])
+    return list(dict.fromkeys(typed))
+
+
+def _mentions(text: str, name: str) -> bool:
+    """Return whether `name` is in `text` as words of its own; letters of scripts without case need no spaces."""
+    at = text.find(name)
+    while at >= 0:
+        end = at + len(name)
+        if not _is_one_word(text[at - 1 : at], name[0]) and not _is_one_word(name[-1], text[end : end + 1]):
+            return True
+        at = text.find(name, at + 1)
+    return False
+
+
+def _is_one_word(left: str, right: str) -> bool:
+    return left.isalnum() and right.isalnum() and "Lo" not in (unicodedata.category(left), unicodedata.category(right))

@@ -1,0 +1,141 @@
+"""Texts with references to the values of a result."""
+
+from typing import Any
+
+import pytest
+
+from agent.answers.references import Filled, Said, facts_of, fill, unsupported
+from agent.schema.catalog import Catalog, Column, Table
+from agent.types import Result
+
+CATALOG = Catalog(
+    "sqlite",
+    {
+        "orders": Table(
+            "orders",
+            (Column("id", "INTEGER"), Column("city", "TEXT"), Column("total", "NUMERIC"), Column("day", "DATE")),
+            primary_key=("id",),
+        )
+    },
+)
+COUNT = "SELECT COUNT(*) AS n FROM orders WHERE city = 'Berlin' AND day >= '2024-01-01' AND day < '2025-01-01'"
+CITIES = "SELECT city, SUM(total) AS sales FROM orders GROUP BY city ORDER BY sales DESC"
+MONTHS = "SELECT strftime('%Y-%m', day) AS month, SUM(total) AS u FROM orders GROUP BY 1 ORDER BY 1"
+GRID = "SELECT city, strftime('%Y-%m', day) AS month, SUM(total) AS u FROM orders GROUP BY 1, 2 ORDER BY u DESC"
+SALES = [["Berlin", 500.5], ["Paris", 200], ["Rome", 100]]
+TREND = [["2024-01", 500], ["2024-02", 200], ["2024-03", 1100]]
+PLACES = [["Berlin", "2024-01", 9], ["Paris", "2024-01", 8], ["Berlin", "2024-02", 7]]
+
+
+def filled(
+    text: str, sql: str, rows: list[list[Any]], question: str = "?", language: str = "en", **formats: str
+) -> Filled:
+    selects = sql.split(" FROM ")[0].removeprefix("SELECT ").replace("'%Y-%m', ", "").split(", ")
+    columns = [item.split(" AS ")[-1] for item in selects]
+    kinds = {str: "string", int: "integer", float: "float", bool: "boolean", type(None): "null"}
+    types = [next((kinds[type(row[at])] for row in rows if row[at] is not None), "null") for at in range(len(columns))]
+    result = Result(columns=columns, types=types, rows=rows, truncated=False)
+    said = Said(question)
+    return fill(text, facts_of(result, sql, CATALOG, formats, language, said), said)
+
+
+@pytest.mark.parametrize(
+    ("sql", "rows", "language", "text", "expected"),
+    [
+        (COUNT, [[1184]], "en", "{n#order was|orders were} placed in 2024.", "1,184 orders were placed in 2024."),
+        (COUNT, [[1]], "en", "{n#order was|orders were} placed.", "1 order was placed."),
+        (COUNT, [[1184]], "de", '{orders."n"} Bestellungen in Berlin', "1.184 Bestellungen in Berlin"),
+        (COUNT, [[22]], "ru", "{n#заказ|заказа|заказов}", "22 заказа"),
+        (COUNT, [[25]], "ru", "{n#заказ|заказа|заказов}", "25 заказов"),
+        (COUNT, [[25]], "zh", "共 {n#个订单}。", "共 25个订单。"),
+        (CITIES, SALES, "en", "{max.sales:city}, {share.max.sales} of {sum.sales}", "Berlin, 62.5% of 800.5"),
+        (CITIES, SALES, "en", "{list.city:sales}", "Berlin (500.5), Paris (200) and Rome (100)"),
+        (CITIES, SALES, "en", "{1.city} with {1.sales} of {rows#city|cities}", "Berlin with 500.5 of 3 cities"),
+        (CITIES, [["A1", 5], ["B1", 5], ["C1", 1]], "en", "{max.sales:city}: {max.sales} each", "A1 and B1: 5 each"),
+        (CITIES + " LIMIT 3", SALES, "en", "{max.sales:city} sold most.", "Berlin sold most."),
+        (MONTHS, TREND, "de", "Umsatz {?change.u|stieg|sank|blieb gleich}: {1.u} ({1.month}), {-1.u} ({-1.month}).",
+         "Umsatz stieg: 500 (Januar 2024), 1.100 (März 2024)."),
+        (MONTHS, TREND[::-1][1:] + TREND[-1:], "en", "{u}", None),
+        (MONTHS, TREND, "en", "It {?change.u|rose by {change%.u}|fell|stayed}.", "It rose by 120%."),
+        (GRID, PLACES, "en", "{max.u:city} in {max.u:month} was best.", "Berlin in January 2024 was best."),
+        ("SELECT COUNT(*) AS count FROM orders", [[7]], "en", "{count}", "7"),
+    ],
+)  # fmt: skip
+def test_references_are_filled(sql: str, rows: list[list[Any]], language: str, text: str, expected: str | None) -> None:
+    result = filled(text, sql, rows, language=language)
+    assert (result.text.replace("\xa0", " ") or None) == expected, result
+    assert bool(result.problems) == (expected is None)
+
+
+@pytest.mark.parametrize(
+    ("sql", "rows", "text"),
+    [
+        (COUNT, [[1184]], "There were {n} orders in 2025."),
+        (COUNT, [[1184]], "There were 1184 orders."),
+        (COUNT, [[1184]], "There were ١١٨٤ orders, not {n}."),
+        (COUNT, [[1184]], "About ½ of {n}"),
+        (COUNT, [[1184]], "{n"),
+        (COUNT, [[1184]], "{unknown}"),
+        (COUNT, [[1184]], "Many orders were placed."),
+        (COUNT, [[None]], "{n}"),
+        (CITIES, SALES, "Paris sold most: {max.sales}"),
+        (CITIES, SALES, "{sales}"),
+        (CITIES, SALES, "{1.sales} was best"),
+        (CITIES, SALES, "{change.sales}"),
+        (CITIES, SALES[::-1], "{1.city} leads with {1.sales}"),
+        (CITIES, [["A1", 5], ["B1", 5]], "{max.sales:city} leads"),
+        (CITIES, [["A1", 5], ["B1", 5], ["C1", 1]], "{1.city} leads with {1.sales}"),
+        (CITIES, [["A1", 5], ["B1", None]], "{max.sales:city} leads"),
+        (CITIES + " LIMIT 3", SALES, "{sum.sales}"),
+        (CITIES + " LIMIT 3", SALES, "{share.max.sales}"),
+        (CITIES + " LIMIT 3", SALES, "{min.sales:city} sold least."),
+        (CITIES + " LIMIT 3", SALES, "{rows}"),
+        (CITIES.replace("SUM", "AVG"), SALES, "{sum.sales}"),
+        (CITIES.replace("SUM(total)", "COUNT(DISTINCT day)"), [["A1", 5], ["B1", 4]], "{sum.sales}"),
+        (MONTHS, TREND, "{1.u} ({1.month}), {-1.u} ({-1.month})"),
+        (MONTHS, TREND, "by {change%.u}"),
+        (MONTHS, TREND + [["2024-03", 7]], "{?change.u|rose|fell|stayed}"),
+        (MONTHS, [["2024-01", 0], ["2024-02", 200]], "{?change.u|rose|fell} by {change%.u}"),
+        (MONTHS, [["2024-01", 5], ["2024-02", 5]], "{?change.u|rose|fell}"),
+        (GRID, PLACES, "{max.u:city} was best."),
+        (GRID, PLACES, "{1.city} was best with {1.u}."),
+    ],
+)
+def test_texts_that_may_be_false_are_not_shown(sql: str, rows: list[list[Any]], text: str) -> None:
+    result = filled(text, sql, rows)
+    assert result.problems
+    assert not result.text
+
+
+def test_values_are_not_read_as_references() -> None:
+    assert filled("{max.sales:city}", CITIES, [["{sum.sales}", 5], ["b", 3]]).text == "{sum.sales}"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Revenue was 98765.", "How much revenue?"),
+        ("Top 5% of customers", "Which are the top 5 customers?"),
+        ("10,500 orders", "Orders between 10 and 500"),
+        ("5k orders", "5 orders"),
+        ("约 5万", "前 5 名"),
+        ("Berlin was counted.", "Which city?"),
+        ("{n} orders", "How many orders?"),
+    ],
+)
+def test_a_text_without_rows_has_no_figures_or_names(text: str, said: str) -> None:
+    assert unsupported(text, Said(said), ["Berlin"])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Orders of 2024 in Berlin are counted.", "How many orders in Berlin in 2024?"),
+        ("Only orders above 1.000 €", "Orders above 1000 €"),
+        ("Am 15.01.2024", "orders on 2024-01-15"),
+        ("前5名", "前 5 名是谁"),
+        ("Cancelled orders are left out.", "?"),
+    ],
+)
+def test_a_text_without_rows_may_repeat_what_was_said(text: str, said: str) -> None:
+    assert unsupported(text, Said(said), ["Berlin"]) == ()
