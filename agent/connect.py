@@ -233,4 +233,5 @@ def provider_chat(settings: Settings, max_retries: int) -> BaseChatModel:
         # The packages of providers raise errors of many types for a missing key, region or project.
         reason = Message("provider_unavailable", provider=settings.provider, error=" ".join(str(error).split())[:300])
         raise ConfigurationError("DATASPHINX_LLM_MODEL", reason) from error
+    chat.disable_streaming = True
     return chat

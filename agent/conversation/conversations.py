@@ -2,16 +2,13 @@
 
 import threading
 import uuid
-from collections.abc import AsyncGenerator, Generator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from contextlib import ExitStack, aclosing, closing
 from typing import Any, Literal, cast
 
-from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
-from langchain_core.utils.json import parse_partial_json
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
-from typing_extensions import TypedDict
 
 from agent.conversation.reply import Reply, reply_of
 from agent.conversation.threads import Threads, config_of
@@ -21,44 +18,6 @@ from agent.datasets.limits import ProgressEvent
 from agent.errors import NothingAsked, ThreadBusy, ThreadUnknown
 from agent.record.waiting import WaitEvent
 from agent.state import Output
-
-
-class DraftPiece(TypedDict):
-    """More text of a draft. Drafts are counted from 1; a piece of the next one says that the last one was rejected."""
-
-    draft: int
-    text: str
-
-
-class Drafts:
-    """Reads the drafts of one run. The model writes each as JSON with the field `answer`."""
-
-    def __init__(self) -> None:
-        """Start without a draft."""
-        self._id: str | None = None
-        self._json = ""
-        self._text = ""
-        self._count = 0
-
-    def read(self, message: BaseMessage) -> Iterator[DraftPiece]:
-        """Yield the text that `message`, a part of a stream of the mode "messages", adds to a draft, if any."""
-        if message.id != self._id:
-            self._id, self._json, self._text = message.id, "", ""
-        self._json += str(message.text)
-        start = self._json.find("{")
-        if start < 0:
-            return
-        try:
-            answer = parse_partial_json(self._json[start:])
-        except ValueError:
-            return
-        text = answer.get("answer") if isinstance(answer, dict) else None
-        if isinstance(text, str) and len(text) > len(self._text) and text.startswith(self._text):
-            if not self._text:
-                self._count += 1
-            added, self._text = text[len(self._text) :], text
-            yield DraftPiece(draft=self._count, text=added)
-
 
 ENDS_WITH_QUESTION = "ends_with_question"
 """Configurable: a run that asks the user ends; the answer comes with the next run on the thread."""
@@ -74,11 +33,9 @@ Event = (
     tuple[Literal["step"], dict[str, Any]]
     | tuple[Literal["progress"], ProgressEvent]
     | tuple[Literal["waiting"], WaitEvent]
-    | tuple[Literal["text"], DraftPiece]
     | tuple[Literal["output"], Reply]
 )
-"""`{node: update}` of a completed node, progress of loading a file, what the run waits for, more text of a draft, or
-the final output."""
+"""`{node: update}` of a completed node, progress of loading a file, what the run waits for, or the final output."""
 
 
 class Conversations:
@@ -107,19 +64,17 @@ class Conversations:
         config: RunnableConfig | None = None,
         *,
         with_steps: bool = True,
-        with_text: bool = False,
         run_id: str | None = None,
     ) -> AsyncGenerator[Event]:
         """Yield the events of `stream`; the run is cancelled if the generator is closed.
 
         Without `with_steps`, the output is the only event; each event wakes the event loop, which then waits for the
-        threads of other questions. With `with_text`, the text that the model writes about the result is yielded in
-        pieces, before it is checked. With `run_id`, the run continues from that run of the thread: on the thread itself
-        if that run is its last one and no other is in progress, else on a new thread.
+        threads of other questions. With `run_id`, the run continues from that run of the thread: on the
+        thread itself if that run is its last one and no other is in progress, else on a new thread.
         The whole run uses one worker thread: changing threads for each node would cost more than most nodes.
         """
         run = ThreadRun(self._threads, self._graph.name, thread_id, run_id)
-        modes = [*(_STREAM_MODES if with_steps else ("values",)), *(("messages",) if with_text else ())]
+        modes = _STREAM_MODES if with_steps else ("values",)
         events = iterate_in_thread(lambda: self._events(run, inputs, config, modes), run.close)
         async with aclosing(events) as stream:
             async for event in stream:
@@ -133,15 +88,11 @@ class Conversations:
         modes: Sequence[str],
     ) -> Generator[Event]:
         state: dict[str, Any] = {}
-        drafts = Drafts()
         with closing(run):
             run.open()
             graph = self._graph.copy({"checkpointer": run.memory})
             for mode, chunk in graph.stream(dict(inputs), run.config(config), stream_mode=[*modes]):
                 run.check()
-                if mode == "messages":
-                    yield from (("text", piece) for piece in drafts.read(chunk[0]))
-                    continue
                 if mode == "custom":
                     yield chunk["event"], chunk["data"]
                     continue

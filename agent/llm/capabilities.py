@@ -32,8 +32,6 @@ class Capabilities:
         """Whether the model has returned reasoning; it is then not asked for fields in which to reason."""
         self.continues_answers = True
         """Whether a request may end with the start of the answer; False once the endpoint has rejected that."""
-        self.streams = True
-        """Whether the endpoint streams a reply on request; False once it has refused or ignored that."""
         self.rejections: dict[str, str] = {}
         """By part of a request (see `PARTS`) that the endpoint rejected, the text of the error."""
         self._unexplained_errors = 0

@@ -53,7 +53,7 @@ from agent.llm.rejections import (
     names_format,
     quotation,
 )
-from agent.llm.schemas import GeneratedSQL, Lenient, SQLValidation
+from agent.llm.schemas import GeneratedSQL, SQLValidation
 from agent.llm.tool_calls import calls_of, first_complete_call
 from agent.messages import Message, message_of
 from agent.record.step import ModelCall, current_step
@@ -302,17 +302,17 @@ class ModelClient:
             raise self._unreadable(name, reply.text, reply.problem)
         return WrittenText(reply.text.strip(), reply.logprob, reply.tokens)
 
-    def answer(self, options: dict[str, Any], messages: list[BaseMessage], *, is_streamed: bool = False) -> AIMessage:
+    def answer(self, options: dict[str, Any], messages: list[BaseMessage]) -> AIMessage:
         """Return the reply to one request, which is neither recorded nor limited.
 
-        With `is_streamed`, the pieces of the reply are passed to a LangGraph stream of the mode "messages".
+        It is not part of a LangGraph stream: no text of a model reaches a client before its check.
 
         Raises:
             ModelUnreachable, ModelRejected: the request to a provider failed.
             Exception: any error of the request to an endpoint.
         """
         try:
-            config = RunnableConfig() if is_streamed else RunnableConfig(tags=[TAG_NOSTREAM])
+            config = RunnableConfig(tags=[TAG_NOSTREAM])
             with langsmith(is_allowed=self._settings.allow_langsmith):
                 return self.logprobs.answer(self.chat, options, messages, config)
         except Exception as error:
@@ -339,8 +339,7 @@ class ModelClient:
             instructions = format_messages(schema, mode, tools, with_schema=with_schema, without=omitted)
             options = request_of(schema, mode, tools, without=omitted)
             try:
-                is_streamed = issubclass(schema, Lenient) and schema.is_streamed
-                reply = self._invoke(schema.__name__, options, [*messages, *instructions], is_streamed=is_streamed)
+                reply = self._invoke(schema.__name__, options, [*messages, *instructions])
             except openai.APIStatusError as error:
                 plainer_modes = modes[modes.index(mode) + 1 :]
                 is_too_long = error.code == "context_length_exceeded" or _TOO_LONG.search(error_text(error)) is not None
@@ -355,9 +354,7 @@ class ModelClient:
                 self.capabilities.note_accepted(mode, modes, rejection)
                 return reply.text, reply.problem
 
-    def _invoke(
-        self, schema: str, options: dict[str, Any], messages: list[BaseMessage], *, is_streamed: bool = False
-    ) -> Reply:
+    def _invoke(self, schema: str, options: dict[str, Any], messages: list[BaseMessage]) -> Reply:
         step = current_step.get()
         request = request_body(schema, self.name, options, messages)
         # By these two values, a replay selects the implementations. The usual ones are left out.
@@ -374,7 +371,7 @@ class ModelClient:
             if self.embedded:
                 options = {**options, "timeout": max(0.0, self._settings.max_question_s - step.seconds())}
         started = time.perf_counter()
-        reply = self._send(schema, options, messages, is_streamed)
+        reply = self._send(schema, options, messages)
         reply = replace(reply, text=valid_text(reply.text), problem=valid_text(reply.problem))
         if current_run():
             self._trace(schema, options, messages, reply, started)
@@ -389,12 +386,12 @@ class ModelClient:
             raise reply.error
         return reply
 
-    def _send(self, schema: str, options: dict[str, Any], messages: list[BaseMessage], is_streamed: bool) -> Reply:
+    def _send(self, schema: str, options: dict[str, Any], messages: list[BaseMessage]) -> Reply:
         """Return the outcome of a call; errors are returned, not raised, so that they can be recorded."""
         import openai
 
         try:
-            answer = self.answer(options, messages, is_streamed=is_streamed)
+            answer = self.answer(options, messages)
         except openai.APIStatusError as error:
             return Reply(usage=NO_TOKENS, error=error if may_reject_format(error) else self._failure(error))
         except (ErrorReply, UnexpectedReply) as error:

@@ -2,16 +2,14 @@
 
 import json
 import logging
-from collections.abc import Iterator, Mapping
-from itertools import chain
+from collections.abc import Mapping
 from typing import Any, cast
 
 import openai
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
-from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.messages import BaseMessage
+from langchain_core.outputs import ChatResult
 from langchain_openai.chat_models.base import ChatOpenAI
-from langgraph.constants import TAG_NOSTREAM
 from pydantic import Field
 
 from agent.llm.capabilities import Capabilities
@@ -45,46 +43,7 @@ class EndpointChat(ChatOpenAI):
 
     capabilities: Capabilities = Field(exclude=True)
     """What the endpoint is known to accept."""
-
-    def _should_stream(
-        self,
-        *,
-        async_api: bool,
-        run_manager: CallbackManagerForLLMRun | AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> bool:
-        """Return whether to stream a reply: for a caller that receives its pieces, unless the call is tagged."""
-        is_tagged = run_manager is None or TAG_NOSTREAM in run_manager.tags
-        may_stream = self.capabilities.streams and not is_tagged
-        return may_stream and super()._should_stream(async_api=async_api, run_manager=run_manager, **kwargs)
-
-    def _stream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> Iterator[ChatGenerationChunk]:
-        chunks = super()._stream(messages, stop, run_manager, **{"stream_usage": True, **kwargs})
-        try:
-            first = next(chunks, None)
-        except (openai.BadRequestError, openai.UnprocessableEntityError, openai.InternalServerError) as error:
-            logger.info("[MODEL] the endpoint does not stream: %s", error_text(error))
-            first = None
-        if first is None:
-            self.capabilities.streams = False
-            (whole,) = self._generate(messages, stop, run_manager, **kwargs).generations
-            message = whole.message
-            assert isinstance(message, AIMessage), "a chat model replies with an AIMessage"
-            fields = message.model_dump(exclude={"type"})
-            yield ChatGenerationChunk(message=AIMessageChunk(**fields), generation_info=whole.generation_info)
-            return
-        is_complete = False
-        for chunk in chain([first], chunks):
-            is_complete = is_complete or "finish_reason" in (chunk.generation_info or {})
-            yield chunk
-        if not is_complete:
-            raise ValueError("the stream ended before the answer was complete")
+    disable_streaming: bool = True
 
     def _generate(
         self,

@@ -94,7 +94,7 @@ class RecordedModel(ModelClient):
                 step.event("llm", rejected_call)
         return queue
 
-    def _send(self, schema: str, options: dict[str, Any], messages: list[BaseMessage], is_streamed: bool) -> Reply:
+    def _send(self, schema: str, options: dict[str, Any], messages: list[BaseMessage]) -> Reply:
         queue = self._queues.get(schema)
         if not queue:
             self._current = {}

@@ -30,8 +30,6 @@ class Lenient(BaseModel):
 
     reasoning_fields: ClassVar[tuple[str, ...]] = ()
     """Fields in which a model reasons before it answers; a model that returns reasoning is not asked for them."""
-    is_streamed: ClassVar[bool] = False
-    """Whether a client that follows the run receives the answer while it is written."""
 
     @model_validator(mode="before")
     @classmethod
@@ -153,8 +151,6 @@ class SQLValidation(Lenient):
 
 class NarratedAnswer(Lenient):
     """An answer in words."""
-
-    is_streamed = True
 
     answer: str
     output_type: Literal["number", "string", "dataframe", "plot"]

@@ -1,16 +1,15 @@
 """A chat model with predefined answers, for tests, replay, and development without a model."""
 
 import json
-import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models.chat_models import BaseChatModel
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
-from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import BaseModel, PrivateAttr
 
 from agent.errors import ModelUnreachable
@@ -82,20 +81,6 @@ class ScriptedModel(BaseChatModel):
         usage = UsageMetadata(input_tokens=prompt, output_tokens=completion, total_tokens=prompt + completion)
         message = AIMessage(text, usage_metadata=usage, response_metadata=metadata)
         return ChatResult(generations=[ChatGeneration(message=message)])
-
-    def _stream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> Iterator[ChatGenerationChunk]:
-        """Yield the answer word by word."""
-        message = self._generate(messages, stop, run_manager, **kwargs).generations[0].message
-        assert isinstance(message, AIMessage), "see `_generate`"
-        for word in re.findall(r"\s*\S+|\s+", str(message.content)):
-            yield ChatGenerationChunk(message=AIMessageChunk(content=word))
-        yield ChatGenerationChunk(message=AIMessageChunk(content="", usage_metadata=message.usage_metadata))
 
     def _next(self, call: ScriptedCall) -> Any:
         with self._lock:

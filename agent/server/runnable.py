@@ -63,7 +63,6 @@ class ServedGraph(Runnable[dict[str, Any], Reply]):
         config: RunnableConfig | None = None,
         *,
         with_steps: bool = True,
-        with_text: bool = False,
         run_id: str | None = None,
     ) -> AsyncGenerator[Event]:
         """Yield the events of `Conversations.astream`; a domain error becomes an output."""
@@ -71,9 +70,7 @@ class ServedGraph(Runnable[dict[str, Any], Reply]):
         with self._metrics.question(self.graph) as running:
             try:
                 conversations = current_tenant().graphs[self.graph]
-                stream = conversations.astream(
-                    question, thread_id, config, with_steps=with_steps, with_text=with_text, run_id=run_id
-                )
+                stream = conversations.astream(question, thread_id, config, with_steps=with_steps, run_id=run_id)
                 async with aclosing(stream) as events:
                     async for kind, content in events:
                         if kind == "output":

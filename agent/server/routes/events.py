@@ -1,4 +1,4 @@
-"""Server-sent events, and the routes that stream a question: each completed step, and the text of the model."""
+"""Server-sent events, and the routes that stream a question: an event for each completed step."""
 
 import asyncio
 import logging
@@ -66,8 +66,7 @@ DATA_STREAM: dict[str, Any] = {
 def events_routes(graphs: Sequence[ServedGraph]) -> APIRouter:
     """Return the event routes of `graphs`: the body is an input, the response a stream that ends with an `output`.
 
-    Before it come `step`s, what the run is `waiting` for, the `progress` of loading a file as in `/files/events`, and
-    the pieces of the model's `text`, which is not checked until its step ends.
+    Before it come `step`s, what the run is `waiting` for, and the `progress` of loading a file as in `/files/events`.
     """
     router = APIRouter(tags=["questions"])
     for served in graphs:
@@ -75,7 +74,7 @@ def events_routes(graphs: Sequence[ServedGraph]) -> APIRouter:
             f"/{served.graph}/events",
             name=f"{served.graph}_events",
             response_class=EventStream,
-            responses={200: stream_of("step", "waiting", "progress", "text", "output", "problem")},
+            responses={200: stream_of("step", "waiting", "progress", "output", "problem")},
         )(_endpoint(served))
     return router
 
@@ -86,7 +85,7 @@ def _endpoint(served: ServedGraph) -> Any:
         await current_tenant().admit(1)
         seconds = current_tenant().services.settings.request_timeout_s
         body = question.model_dump(exclude_none=True)
-        runs = _listed(served.events(body, with_text=True), served.graph, body.get("question"))
+        runs = _listed(served.events(body), served.graph, body.get("question"))
         return event_response(_shown(runs), request.scope, seconds)
 
     schema: type[BaseModel] = served.get_input_schema()

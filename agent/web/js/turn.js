@@ -3,7 +3,6 @@
 import { announce } from "./announce.js";
 import { wordsOf } from "./answer.js";
 import { byId, make } from "./dom.js";
-import { draftView } from "./draft.js";
 import { run, shareDone } from "./events.js";
 import { failureView } from "./failure.js";
 import { say } from "./language.js";
@@ -24,19 +23,15 @@ export class Turn {
   /** Run it, and return its output, or null where none came. */
   async run() {
     const steps = stepList();
-    const draft = draftView();
     this.controller = new AbortController();
     const progress = progressView(steps.element, () => this.stop());
-    progress.element.append(draft.element);
     this.body.replaceChildren(progress.element);
     this.element.scrollIntoView({ block: "start" });
     try {
-      const output = await this.output(steps, draft, progress);
+      const output = await this.output(steps, progress);
       // A chart that came after the answer would move its rows.
       await plotKnown(output);
       const view = this.view(output, steps.element);
-      const note = draft.note(output.answer);
-      if (note) view.querySelector(".focus")?.after(note);
       this.show(view, wordsOf(output));
       return output;
     } catch (error) {
@@ -52,7 +47,7 @@ export class Turn {
     this.controller.abort();
   }
 
-  async output(steps, draft, progress) {
+  async output(steps, progress) {
     let output = null;
     for await (const { event, data } of run(this.graph, this.input, this.controller.signal)) {
       if (event === "step") {
@@ -61,7 +56,6 @@ export class Turn {
       }
       if (event === "waiting") progress.wait(data.for, data);
       if (event === "progress") progress.load(shareDone(data));
-      if (event === "text") draft.add(data);
       if (event === "output") output = data;
     }
     return output;

@@ -1,6 +1,5 @@
 """The whole graph over a model that is reached by HTTP."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -57,38 +56,11 @@ def test_without_validation_it_is_one_call(server: FakeOpenAI, graph: Make) -> N
     assert len(server.requests) == 1
 
 
-def test_streaming_the_graph_streams_narrations_only(server: FakeOpenAI, graph: Make) -> None:
+def test_no_text_of_the_model_is_streamed(server: FakeOpenAI, graph: Make) -> None:
     server.answers = [BY_STATUS, VALID, NARRATED]
-    *chunks, (_, last) = graph().stream({"question": DESCRIBE}, stream_mode=["messages", "updates"])
-    messages = [content for mode, content in chunks if mode == "messages"]
+    modes = [mode for mode, _ in graph().stream({"question": DESCRIBE}, stream_mode=["messages", "updates"])]
 
-    assert [bool(request.get("stream")) for request in server.requests] == [False, False, True]
-    assert {metadata["langgraph_node"] for _, metadata in messages} == {"answer"} and len(messages) > 5
-    assert json.loads("".join(message.text for message, _ in messages)) == NARRATED
-    assert last["answer"]["answer"] == NARRATED["answer"]
-    assert last["answer"]["audit"]["completion_tokens"] == USAGE["completion_tokens"]
-
-
-def test_an_endpoint_that_does_not_stream_is_asked_as_usual(server: FakeOpenAI, graph: Make) -> None:
-    whole = Reply(body=Reply(NARRATED).as_bytes().decode())
-    refusal = Reply(status=400, body=json.dumps({"error": {"message": "stream is not supported"}}))
-    for unstreamed in (whole, refusal):
-        server.requests.clear()
-        server.answers = [BY_STATUS, unstreamed, whole, BY_STATUS, whole]
-        asked = graph(enable_sql_validation=False)
-        for _ in range(2):
-            *_, last = asked.stream({"question": DESCRIBE}, stream_mode=["messages", "values"])
-            assert last[1]["answer"] == NARRATED["answer"]
-        streamed = [bool(request.get("stream")) for request in server.requests]
-        assert streamed == [False, True, False, False, False], "the second time, it is not asked to stream"
-
-
-def test_a_stream_that_breaks_off_is_no_answer(server: FakeOpenAI, graph: Make) -> None:
-    cut = Reply(body="".join(piece.decode() for piece in Reply(NARRATED).pieces()[:4]))
-    server.answers = [BY_STATUS, VALID, cut, NARRATED]
-    *_, last = graph().stream({"question": DESCRIBE}, stream_mode=["messages", "values"])
-
-    assert last[1]["answer"] == NARRATED["answer"]
+    assert {*modes} == {"updates"} and not [request for request in server.requests if request.get("stream")]
 
 
 def test_an_endpoint_without_schemas_answers_too(server: FakeOpenAI, graph: Make) -> None:

@@ -9,7 +9,6 @@ from playwright.sync_api import Frame, Page, expect
 from tests.agent.datasets.files import FEB, JAN, book
 from tests.agent.page.said import ASKS, BY_AMOUNT, QUESTION, Model
 from tests.agent.page.test_loading import EXCEL
-from tests.fake_openai import Reply
 
 COUNT = "SELECT COUNT(*) AS customers FROM customers"
 HOW_MANY = "How many customers are there?"
@@ -22,9 +21,6 @@ THOUSAND = (
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)"
     " SELECT 'Row number ' || i AS label, i * 1.25 AS amount, i * i AS square FROM n"
 )
-BY_STATUS = "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status"
-WRONG = "Of these statuses, delivered dominates with 4,321 orders, far ahead of all the others together."
-RIGHT = "Of these statuses, delivered dominates with 9,488 orders."
 THREE = {
     **ASKS,
     "alternatives": [
@@ -40,18 +36,6 @@ class StateModel(Model):
 
     def __init__(self) -> None:
         super().__init__(COUNT, reviews=())
-        self.drafts: list[tuple[str, threading.Event]] = []
-        """Texts of the next answers, each with the event until which it stops in its middle."""
-        self.written = 0
-        """How many of them the model has begun."""
-
-    def __call__(self, request: dict[str, Any]) -> Any:
-        schema = request.get("response_format", {}).get("json_schema", {}).get("name")
-        if schema != "NarratedAnswer" or self.written == len(self.drafts):
-            return super().__call__(request)
-        words, pause = self.drafts[self.written]
-        self.written += 1
-        return Reply({"answer": words, "output_type": "dataframe"}, pause=pause)
 
 
 class Stage(NamedTuple):
@@ -149,22 +133,6 @@ def queued(stage: Stage) -> None:
     stage.ask("as a table")
     stage.ask("And how many orders were placed in the last quarter of the year before, by region and category?")
     expect(stage.page.locator("#queue li")).to_have_count(2)
-
-
-@state()
-def draft(stage: Stage) -> None:
-    stage.model.drafts = [(WRONG, threading.Event()), (RIGHT, threading.Event())]
-    stage.ask("Describe the orders by status", BY_STATUS)
-    expect(stage.page.locator(".draft .words")).to_contain_text("Of these statuses")
-
-
-@state()
-def draft_replaced(stage: Stage) -> None:
-    stage.model.drafts = [(WRONG, threading.Event()), (RIGHT, threading.Event())]
-    for _, pause in stage.model.drafts:
-        pause.set()
-    stage.answered("Describe the orders by status", BY_STATUS)
-    expect(stage.page.locator(".answer .replaced")).to_be_visible()
 
 
 @state()

@@ -81,7 +81,7 @@ def stage(chromium: Browser, cache_dir: Path, tmp_path_factory: pytest.TempPathF
         portal.datasphinx = server
 
         def open_page(opened: ExitStack, has_key: bool, **context: Any) -> Stage:
-            model.wait, model.reviews, model.drafts, model.written = None, [], [], 0
+            model.wait, model.reviews = None, []
             visitor = chromium.new_context(reduced_motion="reduce", **context)
             opened.callback(visitor.close)
             opened.callback(release, model)
@@ -99,9 +99,8 @@ def stage(chromium: Browser, cache_dir: Path, tmp_path_factory: pytest.TempPathF
 
 def release(model: StateModel) -> None:
     """Let what still waits of the model end."""
-    for event in (model.wait, *(pause for _, pause in model.drafts)):
-        if event:
-            event.set()
+    if model.wait:
+        model.wait.set()
 
 
 def violations(view: Page | Frame, rules: tuple[str, ...] = TAGS, without: tuple[str, ...] = ()) -> list[str]:

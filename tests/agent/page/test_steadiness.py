@@ -11,7 +11,6 @@ from playwright.sync_api import Page, expect
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import FEWER, Model
 from tests.agent.page.test_conversation import COUNT, HOW_MANY, ask
-from tests.agent.page.test_drafts import Narrator
 from tests.agent.page.test_looks import PHONE
 from tests.agent.page.test_progress import HOLD, progress, send
 
@@ -39,27 +38,6 @@ def moved(page: Page, begin: float = 0) -> tuple[float, list[Any]]:
     """The sum of the layout shifts since `begin`, also those soon after an input, and what has moved."""
     shifts = page.evaluate(SHIFTS, begin)
     return sum(value for value, _ in shifts), shifts
-
-
-@pytest.mark.parametrize("device", [DESK, PHONE], ids=["desk", "phone"])
-def test_nothing_moves_while_a_text_is_written(visit: Visit, device: dict[str, Any]) -> None:
-    model = Narrator()
-    model.wait = threading.Event()
-    page = (site := visit(model, **device)).page
-    page.evaluate(WATCH)
-    site.ask("Describe the orders by status")
-    assert model.asked.wait(60)
-    expect(page.locator(".progress")).to_be_visible()
-    begin = page.evaluate("performance.now()")
-    model.wait.set()
-    expect(page.locator(".draft .words")).to_contain_text("Of these statuses, delivered")
-    model.pauses[0].set()
-    expect(page.locator(".draft .replaced")).to_be_visible()
-    model.pauses[1].set()
-    expect(page.locator(".answer .rows")).to_be_visible()
-    page.wait_for_load_state("networkidle")
-    total, shifts = moved(page, begin)
-    assert total < MOST, shifts
 
 
 @pytest.mark.parametrize("device", [DESK, PHONE], ids=["desk", "phone"])
@@ -92,8 +70,6 @@ def test_nothing_moves_while_a_file_is_read(visit: Visit) -> None:
     expect(page.locator(".turn .steps li")).to_have_count(1)
     progress(page, "read", 0.1)
     expect(page.locator(".turn progress")).to_be_visible()
-    send(page, "text", {"draft": 1, "text": "The sheets"})
-    expect(page.locator(".draft")).to_be_visible()
     total, shifts = moved(page, begin)
     assert total < MOST, shifts
 

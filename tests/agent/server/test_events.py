@@ -48,22 +48,6 @@ def test_no_step_has_rows(served: Served) -> None:
     assert output["tables"] and not [step for _, step in steps if "result" in str(step["update"])]
 
 
-def test_the_text_of_the_model_comes_in_pieces_draft_by_draft(cache_dir: Path) -> None:
-    texts = ["delivered dominates with 4,321 orders.", "delivered dominates with 9,488 orders."]
-    answers = {
-        "GeneratedSQL": [{"sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status"}],
-        "NarratedAnswer": [{"answer": text, "output_type": "dataframe"} for text in texts],
-    }
-    with serving(cache_dir, answers) as server:
-        *events, (last, output) = stream(server, question="Describe the orders by status")
-
-    pieces = [piece for kind, piece in events if kind == "text"]
-    drafts = ["".join(piece["text"] for piece in pieces if piece["draft"] == draft) for draft in (1, 2)]
-    assert drafts == texts and len(pieces) > 8
-    assert (last, output["answer"].split("\n\n")[-1]) == ("output", texts[1])
-    assert {kind for kind, _ in events} == {"step", "text"}, "other calls of the model are not streamed"
-
-
 def test_steps_arrive_while_the_question_runs(cache_dir: Path) -> None:
     seen = threading.Event()
 
