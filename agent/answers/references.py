@@ -16,7 +16,7 @@ from babel import Locale
 
 from agent.answers.formats import ColumnFormat, format_value
 from agent.answers.reference_syntax import Problem, Reference, Template, parse, path_of, typed_parts
-from agent.answers.result_facts import ColumnFacts, ResultFacts, facts_of
+from agent.answers.result_facts import ColumnFacts, ResultFacts, average_format, facts_of
 from agent.answers.text import joined
 from agent.answers.typed_text import Said, typed_problems, unsupported
 
@@ -218,8 +218,7 @@ class _Resolver:
         self.used.append(_Use(facts, kind, at, at))
         if kind == "sum":
             return _number(total, column.format, facts)
-        more = column.format.decimals if column.format.kind == "currency" else column.format.decimals + 2
-        return _number(total / len(numbers), replace(column.format, decimals=more), facts)
+        return _number(total / len(numbers), average_format(column.format), facts)
 
     def _addends(self, facts: ResultFacts, at: int) -> tuple[ColumnFacts, list[Decimal]]:
         column = facts.columns[at]

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
@@ -33,6 +33,11 @@ _PERIOD = re.compile(r"\d{4}(?:-?[QW]?\d{1,2}(?:-\d{2}.*)?)?")
 _RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank, exp.Ntile)
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like, exp.ILike)
 _MAX_DEPTH = 20
+
+
+def average_format(shown: ColumnFormat) -> ColumnFormat:
+    """Return the format of an average of values with the format `shown`."""
+    return shown if shown.kind == "currency" else replace(shown, decimals=max(2, shown.decimals))
 
 
 @dataclass(frozen=True)

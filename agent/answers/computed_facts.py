@@ -1,0 +1,86 @@
+"""Numbers computed from results, with ids, for texts about rows: `{f3}` refers to the third of them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from itertools import islice
+
+from agent.answers.formats import ColumnFormat, format_value
+from agent.answers.result_facts import ColumnFacts, ResultFacts, average_format
+
+_MAX_FACTS, _MAX_GROUPS = 60, 12
+_PER_CENT = ColumnFormat("percent", 1)
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A computed number: what it is, in English with names of columns, and its value in the language of the text."""
+
+    id: str
+    text: str
+    value: str
+    number: Decimal
+
+
+def computed_facts(results: Mapping[str, ResultFacts]) -> list[Fact]:
+    """Return sums, averages, shares and changes of `results`, at most 60, with ids from "f1".
+
+    A result whose rows are cut has none, and neither has one of a single row.
+    """
+    found = (
+        (f"{name}, {text}" if len(results) > 1 else text, number, shown, facts.language)
+        for name, facts in results.items()
+        if len(facts.rows) > 1 and not facts.is_cut
+        for column in facts.columns
+        if column.numbers and not column.is_name and not column.is_period
+        for text, number, shown in _facts_of(facts, column)
+    )
+    return [
+        Fact(f"f{at}", text, format_value(float(number), shown, language, in_sentence=True), number)
+        for at, (text, number, shown, language) in enumerate(islice(found, _MAX_FACTS), 1)
+    ]
+
+
+_Found = tuple[str, Decimal, ColumnFormat]
+
+
+def _facts_of(facts: ResultFacts, column: ColumnFacts) -> Iterator[_Found]:
+    numbers = column.numbers or []
+    if column.is_additive:
+        total = sum(numbers, Decimal())
+        yield f"{column.name}, total", total, column.format
+        yield f"{column.name}, average of the rows", total / len(numbers), average_format(column.format)
+        for names in facts.columns:
+            if names.is_name and not names.is_period:
+                yield from _by_name(column, names, total)
+    yield from _change(facts, column)
+
+
+def _by_name(column: ColumnFacts, names: ColumnFacts, total: Decimal) -> Iterator[_Found]:
+    """Yield the total of each name that has several rows, and its share of all."""
+    groups: dict[str, list[Decimal]] = {}
+    for cell, number in zip(names.cells, column.numbers or [], strict=True):
+        groups.setdefault(str(cell), []).append(number)
+    if not 1 < len(groups) <= _MAX_GROUPS:
+        return
+    has_shares = total > 0 and min(column.numbers or []) >= 0
+    for name, numbers in groups.items():
+        if len(groups) < len(names.cells):
+            yield f"{column.name} of {name}, total", sum(numbers, Decimal()), column.format
+        if has_shares:
+            yield f"{column.name} of {name}, share of the total", 100 * sum(numbers, Decimal()) / total, _PER_CENT
+
+
+def _change(facts: ResultFacts, column: ColumnFacts) -> Iterator[_Found]:
+    """Yield the size of the change from the first period to the last, and its direction in words."""
+    periods = [one for one in facts.columns if one.is_period]
+    ranks = periods[0].ranks if len(periods) == 1 else None
+    if not ranks or not column.numbers or len(set(ranks)) < len(ranks):
+        return
+    first, last = (column.numbers[ranks.index(pick(ranks))] for pick in (min, max))
+    change, span = last - first, f"from {min(ranks)} to {max(ranks)}"
+    direction = "rise" if change > 0 else "fall" if change < 0 else "change"
+    points = replace(column.format, kind="number") if column.is_share else column.format
+    yield f"{column.name}, {direction} {span}", abs(change), points
+    if first > 0 and change and not column.is_share:
+        yield f"{column.name}, {direction} {span} in per cent", abs(100 * change / first), _PER_CENT

@@ -1,0 +1,39 @@
+"""Numbers computed from results, which a text about rows refers to."""
+
+from dataclasses import replace
+
+from agent.answers.computed_facts import computed_facts
+from agent.answers.references import Said, facts_of, fill
+from agent.types import Result
+from tests.agent.answers.test_references import CATALOG, CITIES, MONTHS, SALES, TREND
+
+
+def test_facts_have_ids_that_a_text_refers_to() -> None:
+    said = Said("Which city?")
+    cities = Result(columns=["city", "sales"], types=["string", "float"], rows=SALES, truncated=False)
+    facts = facts_of(cities, CITIES, CATALOG, {}, "en", said)
+    found = computed_facts({"cities": facts})
+    assert [(one.id, one.text, one.value) for one in found] == [
+        ("f1", "sales, total", "800.5"),
+        ("f2", "sales, average of the rows", "266.83"),
+        ("f3", "sales of Berlin, share of the total", "62.5%"),
+        ("f4", "sales of Paris, share of the total", "25%"),
+        ("f5", "sales of Rome, share of the total", "12.5%"),
+    ]
+    facts = replace(facts, computed={one.id: one for one in found})
+    assert fill("Together they sold {f1}.", facts, said).text == "Together they sold 800.5."
+    assert fill("Together they sold {f9}.", facts, said).problems
+
+
+def test_a_change_is_the_size_of_a_rise_or_fall() -> None:
+    months = Result(columns=["month", "u"], types=["string", "integer"], rows=TREND[:2], truncated=False)
+    found = computed_facts({"r1": facts_of(months, MONTHS, CATALOG, {}, "de", Said("?"))})
+    assert [(one.text, one.value) for one in found if "fall" in one.text] == [
+        ("u, fall from 2024-01 to 2024-02", "300"),
+        ("u, fall from 2024-01 to 2024-02 in per cent", "60\xa0%"),
+    ]
+
+
+def test_cut_rows_have_no_totals() -> None:
+    cities = Result(columns=["city", "sales"], types=["string", "float"], rows=SALES, truncated=True)
+    assert computed_facts({"r1": facts_of(cities, CITIES, CATALOG, {}, "en", Said("?"))}) == []
