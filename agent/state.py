@@ -39,6 +39,7 @@ CARRIED_ON = (
     "clarification",
     "clarification_count",
     "readings",
+    "other_forms",
     "ambiguities",
     "relevant_tables",
     "relevant_tables_with_rel_columns",
@@ -224,6 +225,8 @@ class State(Input, total=False):
     """Assumptions of generation about the question."""
     form: AnswerForm
     """How the answer of the current statement is worded and shown; empty for another statement than the model's."""
+    other_forms: dict[str, AnswerForm]
+    """The forms of statements that may become the current one: of options and candidates, or before a correction."""
     proposed_output_type: OutputType | None
     """The output type that generation proposes; it is used if the rows allow it and the user requested none."""
     tried_sql: list[str]
@@ -307,6 +310,7 @@ def new_run(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "not_answered": [],
         "objection": "",
         "form": {},
+        "other_forms": {},
         "proposed_output_type": None,
         "tried_sql": [],
         "sql_was_repaired": False,

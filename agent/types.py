@@ -145,6 +145,8 @@ class Validation(TypedDict):
     reason: str
     issues: list[str]
     corrected_sql: str | None
+    form: NotRequired["AnswerForm"]
+    """That of the answer of `corrected_sql`."""
 
 
 class Evidence(TypedDict, total=False):

@@ -94,6 +94,7 @@ def _execute_verified(verified: VerifiedAnswer, state: State, services: Services
         "verified": None,
         "skips_verified": True,
         "sql_request": "",
+        "form": {},
         "sql_request_is_valid": False,
         "result": None,
     }

@@ -58,6 +58,8 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
         "doubts": [],
         "candidates": [],
         "evidence": attempt.evidence,
+        "form": {},
+        "other_forms": {},
         "error": None,
         **attempt.changes,
     }
@@ -82,7 +84,9 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
         return update
     sql = update["sql_request"] = source.ending_with_nulls(update["sql_request"])
     if not state.get("sql_request") and effort_of(state, services.settings) == "high" and not state.get("sql_only"):
-        update["candidates"] = _candidates(cast(State, {**state, **attempt.changes}), write)
+        others = _candidates(cast(State, {**state, **attempt.changes}), write)
+        update["candidates"] = [each.sql for each in others]
+        update["other_forms"] = {each.sql: each.changes.get("form", {}) for each in others}
     if attempt.repair:
         note(f"repaired without the model: {attempt.repair}")
     update |= {"sql_error_info": None, "sql_was_repaired": bool(attempt.repair)}
@@ -118,7 +122,7 @@ def _question_or_first(state: State, answer: GeneratedSQL, source: Source) -> di
     update: dict[str, Any] = {"doubts": ["the question may have several readings"]}
     chosen = next((reading for reading in readings if reading.sql), None)
     if chosen:
-        update["sql_request"] = chosen.sql
+        update |= {"sql_request": chosen.sql, "form": chosen.form}
     if chosen and len(readings) > 1:
         update["assumptions"] = [describe_option(chosen.option), *answer.assumptions]
     return update
@@ -142,15 +146,15 @@ def _question_if_unsure(state: State, attempt: WrittenSql, source: Source, servi
     return put_question(state, question, readings) if question else {}
 
 
-def _candidates(state: State, write: Callable[..., WrittenSql]) -> list[str]:
+def _candidates(state: State, write: Callable[..., WrittenSql]) -> list[WrittenSql]:
     """Return the statements that the model writes by other approaches; fewer if calls fail."""
-    statements = []
+    written = []
     for approach in APPROACHES:
         try:
-            statements.append(write(state, approach=approach).sql)
+            written.append(write(state, approach=approach))
         except (BudgetExceeded, ModelRejected, ModelUnreachable) as error:
             note(f"a statement to compare was not written: {error}")
-    return [sql for sql in statements if sql]
+    return [each for each in written if each.sql]
 
 
 def _failure_of_repetition(state: State, sql: str, dialect: str) -> dict[str, Any]:

@@ -69,6 +69,7 @@ def validate_sql(state: State, services: Services) -> dict[str, Any]:
     if correction and _is_among(correction, judged, dialect):
         note("the corrections alternate, so the generated statement is kept")
         kept = {"sql_request": judged[0], "sql_request_is_valid": False, "objection": reason}
+        kept["form"] = state["other_forms"].get(judged[0], {})
         return {**update, **kept, "validation": None}
     if correction and _is_among(correction, state.get("rejected_sql") or (), dialect):
         note("the correction is a statement that the user rejected")
@@ -80,7 +81,9 @@ def validate_sql(state: State, services: Services) -> dict[str, Any]:
     if correction:
         logger.info("[SQL_VALIDATION] correction=%s trace_id=%s", one_line(correction, _MAX_LINE_CHARS), trace_id)
         note(f"corrected: {verdict['reason']}")
-        return {**update, "sql_request": correction, "sql_request_is_valid": False, "result": None}
+        forms = {**state["other_forms"], sql: state["form"]}
+        corrected = {"sql_request": correction, "form": verdict.get("form", {}), "other_forms": forms}
+        return {**update, **corrected, "sql_request_is_valid": False, "result": None}
     if state["sql_retry_count"] >= settings.max_sql_generations:
         return update
     objection = "; ".join([verdict["reason"], *verdict["issues"]])
@@ -109,7 +112,9 @@ def _compare_candidates(state: State, source: Source) -> dict[str, Any]:
     evidence["rival"] = others[0].statements[0]
     doubts = [f"this query returns {summary_of(chosen.result)}"]
     doubts += [f"another query returns {summary_of(other.result)}: {other.statements[0]}" for other in others]
-    return {"sql_request": chosen.statements[0], "doubts": doubts, "evidence": evidence}
+    sql = chosen.statements[0]
+    form = state["form"] if sql == state["sql_request"] else state["other_forms"].get(sql, {})
+    return {"sql_request": sql, "form": form, "doubts": doubts, "evidence": evidence}
 
 
 def _doubts(state: State, source: Source) -> list[str]:
@@ -181,7 +186,10 @@ def _judge(state: State, services: Services, source: Source, doubts: Sequence[st
         problem = corrected and find_problem(corrected, source.catalog)
         if problem:
             raise StatementRefused((f"the correction cannot run: {problem}",))
-        return Validation(is_valid=answer.is_valid, reason=answer.reason, issues=answer.issues, corrected_sql=corrected)
+        verdict = Validation(
+            is_valid=answer.is_valid, reason=answer.reason, issues=answer.issues, corrected_sql=corrected
+        )
+        return {**verdict, "form": answer.form()} if corrected else verdict
 
     try:
         knowledge = filter(None, [source.knowledge.knowledge.hash])

@@ -126,6 +126,7 @@ def _apply_answer(state: Mapping[str, Any], may_remark: bool) -> dict[str, Any]:
         "readings": {},
         "sql_request": sql or "",
         "chosen_sql": sql or "",
+        "form": (state.get("other_forms") or {}).get(sql or "", {}),
     }
 
 

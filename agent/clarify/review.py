@@ -6,7 +6,7 @@ return different results. Without a review, generation offers readings in place 
 
 import re
 from collections.abc import Collection, Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any, Protocol
 
@@ -35,7 +35,7 @@ from agent.sql.compare import canonical_sql, comparison_key, is_ordered
 from agent.sql.names import referenced_names
 from agent.sql.repair import repair
 from agent.state import State
-from agent.types import Ambiguity, Clarification, ClarifyingQuestion, Option, Preview, Result
+from agent.types import Ambiguity, AnswerForm, Clarification, ClarifyingQuestion, Option, Preview, Result
 
 _SQL = re.compile(r"\bselect\b.+\bfrom\b|\b(?:inner|left) join\b|\bgroup by\b.+[,;)]|```|\bwhere\b.+[=<>]", re.I | re.S)
 
@@ -76,6 +76,8 @@ class Reading:
     """The rows as a sequence, if the statement orders them."""
     result_hash: str = ""
     """The hash of `content`; empty if that is None or contains secret values."""
+    form: AnswerForm = field(default_factory=lambda: AnswerForm())
+    """The form of the answer of `sql`."""
 
 
 class AmbiguityReviewer(Protocol):
@@ -236,7 +238,9 @@ def put_question(state: State, question: ClarifyingQuestion, readings: Sequence[
         "clarification": question,
         "clarification_count": state.get("clarification_count", 0) + 1,
         "readings": {reading.option["label"]: reading.sql for reading in readings if reading.sql},
+        "other_forms": {reading.sql: reading.form for reading in readings if reading.sql and reading.form},
         "sql_request": "",
+        "form": {},
     }
 
 
@@ -309,11 +313,11 @@ def _execute_reading(option: ReadingOption, source: Source) -> Reading | None:
     try:
         result = source.execute(sql)
     except (StatementTimeout, StatementTooCostly):
-        return Reading(displayed_option, sql)
+        return Reading(displayed_option, sql, form=option.form())
     except _REFUSALS as error:
         note(f"left out the reading {option.label!r}: {error}")
         return None
-    reading = Reading({**displayed_option, "preview": _preview(result)}, sql)
+    reading = Reading({**displayed_option, "preview": _preview(result)}, sql, form=option.form())
     if result["truncated"]:
         return reading
     order = comparison_key(result, ordered=True) if is_ordered(sql, source.catalog.dialect) else None

@@ -36,6 +36,7 @@ _ROWS = {
     "usage": "usage reported",
     "handles_json": "answers in JSON correctly",
     "logprobs": "log probabilities",
+    "words_answers": "words answers with its statements",
     "validates": "judges statements correctly",
 }
 """Titles of the values that are yes, no or unknown."""

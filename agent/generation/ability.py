@@ -4,6 +4,7 @@ The questions are about a small database that is built for them. The statements 
 their rows are compared with those of the reference.
 """
 
+from copy import copy
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -47,7 +48,7 @@ _TODAY = date(2026, 1, 1)
 
 
 def adapt_profile(model: ModelClient, probe: ProbeResult, settings: Settings) -> None:
-    """Set the profile of `model` and whether it validates; `probe` is the result of the model's probe.
+    """Set the profile of `model`, and whether it validates and words answers; `probe` is the result of its probe.
 
     A model that does not answer all questions in JSON gets the profile `plain`. If the endpoint fails, nothing is set,
     and the question that waits for the model reports the failure.
@@ -59,14 +60,14 @@ def adapt_profile(model: ModelClient, probe: ProbeResult, settings: Settings) ->
     model.logprobs.is_enabled = bool(model.probe_result.logprobs)
     model.profile = "standard" if model.probe_result.handles_json else "plain"
     model.validates = model.probe_result.validates is not False
+    model.words_answers = model.probe_result.words_answers is not False
 
 
 def with_ability(model: ModelClient, probe: ProbeResult, settings: Settings) -> ProbeResult:
-    """Return `probe` with `handles_json`, `validates` and `logprobs`, measured once by at most six short questions.
+    """Return `probe` with `handles_json`, `words_answers`, `validates` and `logprobs`, measured by short questions.
 
-    The result is cached.
-
-    The requests are not part of a question: they are neither recorded nor limited.
+    These are at most nine, asked once: the result is cached. The requests are not part of a user's question: they are
+    neither recorded nor limited.
 
     Raises:
         ModelUnreachable, ModelRejected: the endpoint fails.
@@ -75,15 +76,14 @@ def with_ability(model: ModelClient, probe: ProbeResult, settings: Settings) -> 
         return probe
     model.logprobs.is_enabled = not settings.provider
     with not_recorded():
-        handles_json, validates = _measure(model, settings.statement_limits)
-    returns_logprobs = model.logprobs.are_returned
-    result = replace(probe, handles_json=handles_json, validates=validates, logprobs=returns_logprobs)
+        measured = _measure(model, settings.statement_limits)
+    result = replace(probe, **measured, logprobs=model.logprobs.are_returned)
     store_probe(settings.cache_dir, model.failures.url, model.name, result)
     return result
 
 
-def _measure(model: ModelClient, limits: Limits) -> tuple[bool, bool | None]:
-    """Return whether the model answers in JSON, and if so, whether it judges statements correctly.
+def _measure(model: ModelClient, limits: Limits) -> dict[str, bool]:
+    """Return whether the model answers in JSON, and if so, whether it also words answers, and judges statements.
 
     A model whose JSON exceeds the time limit cannot answer in JSON if it answers in plain text.
     """
@@ -92,14 +92,17 @@ def _measure(model: ModelClient, limits: Limits) -> tuple[bool, bool | None]:
         build_harbours(path)
         source = open_source(SourceSettings(url=SecretStr(f"sqlite:///{path}")), limits)
         try:
-            if not all(_answers(question, StandardSqlWriter(model), source) for question in _REFERENCES):
-                return False, None
-            return True, all(_judges(*judged, model, source) for judged in _JUDGED)
+            for words_answers in (True, False):
+                model = copy(model)
+                model.words_answers = words_answers
+                if all(_answers(question, StandardSqlWriter(model), source) for question in _REFERENCES):
+                    validates = all(_judges(*judged, model, source) for judged in _JUDGED)
+                    return {"handles_json": True, "words_answers": words_answers, "validates": validates}
         except ModelUnreachable:
             PlainSqlWriter(model).write(_state(_COUNT, source), source, lambda: (), _TODAY)
-            return False, None
         finally:
             source.close()
+        return {"handles_json": False}
 
 
 def _state(question: str, source: Source) -> State:

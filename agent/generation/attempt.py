@@ -117,11 +117,14 @@ class StandardSqlWriter:
             answer = self.model.ask(GeneratedSQL, messages, without=without)
         except ModelAnswerUnreadable as error:
             return WrittenSql(problem=error.as_message(), changes=changes)
-        if answer.off_topic:
+        if answer.off_topic or (answer.reply and not answer.sql and not answer.alternatives):
             shows_all = len(state["relevant_tables"]) >= len(source.shown_catalog.tables)
             saw_all = shows_all or bool(table_list(state, source))
-            return WrittenSql(problem=answer.reason, is_off_topic=True, is_final=saw_all, changes=changes)
-        sql = next((option.sql for option in answer.alternatives if option.sql), answer.sql)
+            return WrittenSql(
+                problem=answer.reason or answer.reply, is_off_topic=True, is_final=saw_all, changes=changes
+            )
+        first = next((option for option in answer.alternatives if option.sql), answer)
+        sql = first.sql or ""
         repaired = repair(sql, source.catalog)
         return WrittenSql(
             repaired.sql if repaired else sql,
@@ -132,6 +135,7 @@ class StandardSqlWriter:
                 "assumptions": answer.assumptions,
                 "not_answered": answer.not_answered,
                 "proposed_output_type": answer.output_type,
+                "form": first.form(),
             },
         )
 

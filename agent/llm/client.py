@@ -53,7 +53,7 @@ from agent.llm.rejections import (
     names_format,
     quotation,
 )
-from agent.llm.schemas import GeneratedSQL, SQLValidation
+from agent.llm.schemas import FORM_FIELDS, GeneratedSQL, SQLValidation
 from agent.llm.tool_calls import calls_of, first_complete_call
 from agent.messages import Message, message_of
 from agent.record.step import ModelCall, current_step
@@ -197,6 +197,8 @@ class ModelClient:
         """The tasks given to the model: those of the embedded model, statements only ("plain"), or all."""
         self.validates = True
         """Whether the model can validate statements, with the profile "standard"."""
+        self.words_answers = True
+        """Whether the model is asked how the answer of a statement is worded and shown."""
         self.probe_result: ProbeResult | None = None
         """What the endpoint and the model support, if they were probed."""
         self._settings = settings
@@ -335,7 +337,8 @@ class ModelClient:
         modes = self.capabilities.candidates(with_tools=bool(tools))
         mode, rejection, is_repeated = modes[0], None, False
         while True:
-            omitted = without | reasoning_fields(schema) if self.capabilities.returns_reasoning else without
+            omitted = without if self.words_answers else without | FORM_FIELDS
+            omitted = omitted | reasoning_fields(schema) if self.capabilities.returns_reasoning else omitted
             instructions = format_messages(schema, mode, tools, with_schema=with_schema, without=omitted)
             options = request_of(schema, mode, tools, without=omitted)
             try:
@@ -357,11 +360,9 @@ class ModelClient:
     def _invoke(self, schema: str, options: dict[str, Any], messages: list[BaseMessage]) -> Reply:
         step = current_step.get()
         request = request_body(schema, self.name, options, messages)
-        # By these two values, a replay selects the implementations. The usual ones are left out.
-        if self.profile == "plain":
-            request["profile"] = self.profile
-        if not self.validates:
-            request["validates"] = False
+        # By these values, a replay selects the implementations. The usual ones are left out.
+        request |= {"profile": self.profile} if self.profile == "plain" else {}
+        request |= {name: False for name in ("validates", "words_answers") if not getattr(self, name)}
         if step:
             try:
                 step.check_budget(self._settings)

@@ -97,15 +97,20 @@ def reasoning_fields(schema: type[BaseModel]) -> frozenset[str]:
 
 
 def _without_fields(json_schema: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
-    """Return `json_schema` without the properties `names` and without the definitions that only they used."""
+    """Return `json_schema` without the properties `names`, also of its definitions, and without unused definitions."""
     if not names:
         return json_schema
-    properties = {name: field for name, field in json_schema["properties"].items() if name not in names}
+    shorter = _without_properties(json_schema, names)
+    definitions = {name: _without_properties(part, names) for name, part in shorter.pop("$defs", {}).items()}
+    while unused := [name for name in definitions if f'"#/$defs/{name}"' not in json.dumps([shorter, definitions])]:
+        definitions = {name: part for name, part in definitions.items() if name not in unused}
+    return {**shorter, "$defs": definitions} if definitions else shorter
+
+
+def _without_properties(json_schema: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
+    properties = {name: field for name, field in json_schema.get("properties", {}).items() if name not in names}
     required = [name for name in json_schema.get("required", ()) if name not in names]
-    shorter = {**json_schema, "properties": properties, "required": required}
-    if "$defs" in shorter and '"#/$defs/' not in json.dumps(properties):
-        del shorter["$defs"]
-    return shorter
+    return {**json_schema, "properties": properties, "required": required}
 
 
 def format_messages(

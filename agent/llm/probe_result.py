@@ -50,6 +50,8 @@ class ProbeResult:
     """Duration of the first successful request in milliseconds."""
     handles_json: bool | None = None
     """Whether the model answers small questions with known answers correctly in JSON."""
+    words_answers: bool | None = None
+    """Whether it also does if it is asked how the answer is worded."""
     validates: bool | None = None
     """Whether the model judges correct and incorrect statements correctly."""
     logprobs: bool | None = None

@@ -44,6 +44,7 @@ class RecordedModel(ModelClient):
         first = next((call for call in call_list if not call.get("refused_format")), {})
         self.profile = first.get("profile", self.profile)
         self.validates = first.get("validates", True)
+        self.words_answers = first.get("words_answers", True)
         self.capabilities.continues_answers = self.profile == "plain" and first["messages"][-1]["role"] == "ai"
         self._queues: dict[str, deque[Mapping[str, Any]]] = {}
         for call in call_list:

@@ -6,13 +6,23 @@ Docstrings and descriptions are part of the prompts.
 
 import json
 import re
-from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, cast, get_args, get_origin
 
-from pydantic import BaseModel, BeforeValidator, Field, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
 from pydantic.json_schema import SkipJsonSchema
 
 from agent.llm.json_text import json_text_of
-from agent.types import OutputType
+from agent.types import AnswerForm, ChartForm, OutputType
 
 _OTHER_NAMES = {
     "sql": ("query", "sql_query", "sqlquery", "statement", "sql_statement"),
@@ -74,8 +84,94 @@ class ColumnSelection(Lenient):
     tables: list[TableColumns]
 
 
-class ReadingOption(Lenient):
+def _texts(value: Any) -> list[str]:
+    """Return the texts of a list in any form."""
+    parts = value if isinstance(value, list) else [value]
+    return [part.strip() for part in parts if isinstance(part, str) and part.strip()]
+
+
+def _text(value: Any) -> str:
+    """Return a text; empty if `value` is none."""
+    return next(iter(_texts(value)), "")
+
+
+def _formats_by_column(value: Any) -> dict[str, str]:
+    """Return formats as a dict; a model writes a list of `column: format`, of objects, or an object."""
+    if isinstance(value, dict):
+        return {str(name): each.strip() for name, each in value.items() if isinstance(each, str)}
+    pairs = [part.rpartition(":") for part in _texts(value)]
+    return {name.strip(): each.strip() for name, _, each in pairs if name.strip() and each.strip()}
+
+
+def _chart_or_none(value: Any) -> ChartForm | None:
+    """Return a chart of columns of the result; None if it is not one."""
+    if not isinstance(value, dict):
+        return None
+    try:
+        return _CHART.validate_python({**value, "y": _texts(value.get("y"))})
+    except ValidationError:
+        return None
+
+
+_CHART: TypeAdapter[ChartForm] = TypeAdapter(ChartForm)
+
+
+FORM_FIELDS = frozenset(AnswerForm.__annotations__)
+
+
+def _form_last(schema: dict[str, Any]) -> None:
+    """Move the fields of the form behind those of the statement: a model writes the statement first."""
+    properties = schema["properties"]
+    schema["properties"] = {
+        **{name: field for name, field in properties.items() if name not in FORM_FIELDS},
+        **{name: field for name, field in properties.items() if name in FORM_FIELDS},
+    }
+
+
+class WithForm(Lenient):
+    """Base of the answers with a statement: how its answer is worded and shown; what is malformed is left out."""
+
+    model_config = ConfigDict(json_schema_extra=_form_last)
+
+    answer: Annotated[list[str], BeforeValidator(_texts)] = Field(
+        default_factory=list, description="one or two sentences with references; the second only adds"
+    )
+    empty_answer: Annotated[str, BeforeValidator(_text)] = Field(
+        "", description="the sentence if there are no rows, only NULL, or a count of 0"
+    )
+    formats: Annotated[
+        dict[str, str],
+        BeforeValidator(_formats_by_column),
+        WithJsonSchema({"type": "array", "items": {"type": "string"}}),
+    ] = Field(
+        default_factory=dict,
+        description="`column: format` if its type does not say it: currency EUR, percent (12.5 is 12.5 %), fraction "
+        "(0.125 is 12.5 %), integer, decimal 2, year, month, date, code, duration days (hours, minutes, seconds)",
+    )
+    chart: Annotated[ChartForm | None, BeforeValidator(_chart_or_none)] = Field(
+        None, description="if one is asked for, or for a trend, ranking or share of more than two rows"
+    )
+    follow_ups: Annotated[list[str], BeforeValidator(_texts)] = Field(
+        default_factory=list,
+        description="up to three short questions that these tables can answer, in the user's words, with its filters",
+    )
+
+    def form(self) -> AnswerForm:
+        """Return the form of the answer of the statement, without the fields that are empty."""
+        return cast(AnswerForm, {name: value for name in AnswerForm.__annotations__ if (value := getattr(self, name))})
+
+
+def _form_without_descriptions(schema: dict[str, Any]) -> None:
+    """As `_form_last`, for a part of an answer whose own fields have the descriptions."""
+    _form_last(schema)
+    for name in FORM_FIELDS:
+        schema["properties"][name].pop("description", None)
+
+
+class ReadingOption(WithForm):
     """One reading of an ambiguous question."""
+
+    model_config = ConfigDict(json_schema_extra=_form_without_descriptions)
 
     label: str = Field(description="a few words of the user's, no SQL")
     reading: str = Field(description="what the question then means, one sentence, no SQL")
@@ -100,7 +196,7 @@ ProposedOutputType = Annotated[
 """The form of the answer that a model proposes; a value that is no output type counts as none."""
 
 
-class GeneratedSQL(Lenient):
+class GeneratedSQL(WithForm):
     """A statement that answers the question, or alternatives where the task allows them."""
 
     reasoning_fields = ("plan",)
@@ -108,7 +204,7 @@ class GeneratedSQL(Lenient):
     """Fields for a call that may give alternatives."""
 
     plan: str = Field("", description="tables, joins, filters, groups and output columns needed; one or two sentences")
-    sql: str = Field(description="one SELECT statement; empty when off_topic or with alternatives")
+    sql: str = Field(description="one SELECT statement; empty when off_topic, or with alternatives or reply")
     assumptions: list[str] = Field(
         default_factory=list, description="what was assumed where the question leaves it open"
     )
@@ -123,6 +219,9 @@ class GeneratedSQL(Lenient):
     )
     question: str | None = Field(None, description="with alternatives: the question to the user that separates them")
     ambiguity_type: AmbiguityType | None = Field(None, description="with alternatives: what is ambiguous")
+    reply: Annotated[str, BeforeValidator(_text)] = Field(
+        "", description="instead of a statement: a courtesy, a definition, what the data cannot say; no figures"
+    )
 
     @field_validator("plan", mode="before")
     @classmethod
@@ -133,12 +232,15 @@ class GeneratedSQL(Lenient):
     @model_validator(mode="before")
     @classmethod
     def _without_statement(cls, value: Any) -> Any:
-        """Accept an answer without a statement if it has alternatives or is off topic."""
-        may_lack_statement = isinstance(value, dict) and (value.get("alternatives") or value.get("off_topic"))
+        """Accept an answer without a statement if it has alternatives or a reply, is off topic, or has a form alone."""
+        others = ["alternatives", "off_topic", "reply"]
+        if isinstance(value, dict) and "sql" in value:
+            others += FORM_FIELDS
+        may_lack_statement = isinstance(value, dict) and any(map(value.get, others))
         return {**value, "sql": value.get("sql") or ""} if may_lack_statement else value
 
 
-class SQLValidation(Lenient):
+class SQLValidation(WithForm):
     """A judgement of a statement against the question."""
 
     reasoning_fields = ("issues",)

@@ -83,6 +83,24 @@ def test_a_model_that_answers_in_json_and_judges_gets_the_standard_profile(
     assert len(server.requests) - probes == 6
 
 
+def test_a_model_that_errs_when_it_words_answers_is_not_asked_for_their_form(
+    server: FakeOpenAI, services: Callable[..., Services]
+) -> None:
+    behaviour = model()
+
+    def answer(request: dict[str, Any]) -> Any:
+        answered = behaviour(request)
+        asked = request.get("response_format", {}).get("json_schema", {}).get("schema", {}).get("properties", {})
+        return {**answered, "sql": "SELECT 7"} if "empty_answer" in asked and "sql" in answered else answered
+
+    server.default = answer
+    connected = services()
+    output = build_graph(connected).invoke({"question": QUESTION})
+
+    assert (profile(connected), output["value"]) == (("standard", True), 1184)
+    assert connected.model and not connected.model.words_answers
+
+
 @pytest.mark.heavy
 @pytest.mark.parametrize("outcome", ["returned", "ignored", "rejected"])
 def test_log_probabilities_are_requested_from_an_endpoint_that_returns_them(

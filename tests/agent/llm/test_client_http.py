@@ -72,6 +72,22 @@ def error_body(message: str, code: str | None = None) -> str:
 
 # The request
 
+FORM = ["answer", "empty_answer", "formats", "chart", "follow_ups"]
+TEXTS = {"type": "array", "items": {"type": "string"}}
+CHART = {
+    "type": "object",
+    "title": "ChartForm",
+    "description": "A chart as a model asks for it: columns of the result by name.",
+    "properties": {
+        "type": {"type": "string", "title": "Type"},
+        "x": {"type": "string", "title": "X"},
+        "y": {**TEXTS, "title": "Y"},
+        "series": {"anyOf": [{"type": "string"}, {"type": "null"}], "title": "Series"},
+    },
+    "required": ["type", "x", "y", "series"],
+    "additionalProperties": False,
+}
+
 
 def test_the_request_is_the_contract(server: FakeOpenAI, connect: Connect) -> None:
     server.answers = [SQL]
@@ -91,7 +107,7 @@ def test_the_request_is_the_contract(server: FakeOpenAI, connect: Connect) -> No
                     },
                     "sql": {
                         "type": "string",
-                        "description": "one SELECT statement; empty when off_topic or with alternatives",
+                        "description": "one SELECT statement; empty when off_topic, or with alternatives or reply",
                     },
                     "assumptions": {
                         "type": "array",
@@ -135,8 +151,13 @@ def test_the_request_is_the_contract(server: FakeOpenAI, connect: Connect) -> No
                                     "description": "one SELECT statement that answers this reading, "
                                     "if it can be written",
                                 },
+                                "answer": TEXTS,
+                                "empty_answer": {"type": "string"},
+                                "formats": TEXTS,
+                                "chart": {"anyOf": [CHART, {"type": "null"}]},
+                                "follow_ups": TEXTS,
                             },
-                            "required": ["label", "reading", "sql"],
+                            "required": ["label", "reading", "sql", *FORM],
                             "additionalProperties": False,
                         },
                         "description": "empty, or two or three readings, each with its statement",
@@ -152,6 +173,34 @@ def test_the_request_is_the_contract(server: FakeOpenAI, connect: Connect) -> No
                         ],
                         "description": "with alternatives: what is ambiguous",
                     },
+                    "reply": {
+                        "type": "string",
+                        "description": "instead of a statement: a courtesy, a definition, what the data cannot say; "
+                        "no figures",
+                    },
+                    "answer": {
+                        **TEXTS,
+                        "description": "one or two sentences with references; the second only adds",
+                    },
+                    "empty_answer": {
+                        "type": "string",
+                        "description": "the sentence if there are no rows, only NULL, or a count of 0",
+                    },
+                    "formats": {
+                        **TEXTS,
+                        "description": "`column: format` if its type does not say it: currency EUR, percent (12.5 is "
+                        "12.5 %), fraction (0.125 is 12.5 %), integer, decimal 2, year, month, date, code, duration "
+                        "days (hours, minutes, seconds)",
+                    },
+                    "chart": {
+                        "anyOf": [CHART, {"type": "null"}],
+                        "description": "if one is asked for, or for a trend, ranking or share of more than two rows",
+                    },
+                    "follow_ups": {
+                        **TEXTS,
+                        "description": "up to three short questions that these tables can answer, in the user's words, "
+                        "with its filters",
+                    },
                 },
                 "required": [
                     "plan",
@@ -164,6 +213,8 @@ def test_the_request_is_the_contract(server: FakeOpenAI, connect: Connect) -> No
                     "alternatives",
                     "question",
                     "ambiguity_type",
+                    "reply",
+                    *FORM,
                 ],
                 "additionalProperties": False,
             },

@@ -13,7 +13,8 @@ from tests.fake_openai import USAGE, FakeOpenAI, Reply
 
 QUESTION = [HumanMessage("How many?")]
 SQL = {"sql": "SELECT 1", "assumptions": [], "off_topic": False}
-PLAIN_FIELDS = ["plan", "sql", "assumptions", "not_answered", "output_type", "off_topic", "reason"]
+PLAIN_FIELDS = ["plan", "sql", "assumptions", "not_answered", "output_type", "off_topic", "reason", "reply"]
+FORM = ["answer", "empty_answer", "formats", "chart", "follow_ups"]
 VALID = {"is_valid": True, "reason": "", "corrected_sql": None}
 
 
@@ -60,12 +61,12 @@ def test_a_model_that_returns_reasoning_is_not_asked_for_it(
     assert model.ask(SQLValidation, QUESTION).is_valid
     without_reasoning = [
         "sql", "assumptions", "not_answered", "output_type", "off_topic", "reason", "alternatives", "question",
-        "ambiguity_type",
+        "ambiguity_type", "reply", *FORM,
     ]  # fmt: skip
     assert [fields(request) for request in server.requests] == [
         ["plan", *without_reasoning],
         without_reasoning,
-        ["is_valid", "reason", "corrected_sql"],
+        ["is_valid", "reason", "corrected_sql", *FORM],
     ]
 
 
@@ -80,7 +81,7 @@ def test_a_model_that_may_not_give_alternatives_is_not_told_of_them(
 
     assert "assumptions" in str(request)
     assert not any(name in str(request) for name in ("ReadingOption", "ambiguity_type", "two or three readings"))
-    assert mode == "text" or fields(request) == PLAIN_FIELDS
+    assert mode == "text" or fields(request) == [*PLAIN_FIELDS, *FORM]
 
 
 def test_the_schema_in_a_prompt_has_no_such_fields_either(server: FakeOpenAI, connect: Connect) -> None:
