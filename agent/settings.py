@@ -397,8 +397,8 @@ class ServiceSettings(BaseSettings):
     )
     follow_up_questions: bool = Field(
         True,
-        description="Offer up to three follow-up questions on an answer. For each answer at most eight statements are "
-        "executed to verify them.",
+        description="Offer up to three follow-up questions on an answer. If the model proposes none, at most four "
+        "statements are executed to find some.",
     )
     edit_sources: bool | None = Field(
         None,

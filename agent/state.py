@@ -151,6 +151,8 @@ class Output(TypedDict, total=False):
     """Whether the statement is that of the option which the user chose."""
     verified: VerifiedAnswer | None
     """The verified query that answered the question; None if a model wrote the statement."""
+    follow_ups: list[str]
+    """Questions that the model proposes to ask next; absent for the analyst."""
     error: ErrorInfo | None
     """The error, if there is no answer."""
     audit: Annotated[Audit, merge_audit]
@@ -275,6 +277,7 @@ class State(Input, total=False):
     checked: bool
     chosen: bool
     verified: VerifiedAnswer | None
+    follow_ups: list[str]
     audit: Annotated[Audit, merge_audit]
 
 
@@ -334,6 +337,7 @@ def new_run(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "checked": False,
         "chosen": False,
         "verified": None,
+        "follow_ups": [],
         **{name: inputs[name] for name in CARRIED_ON if inputs.get(name) is not None},
     }
 

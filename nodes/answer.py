@@ -5,7 +5,9 @@ from typing import Any
 from agent.answers.codes import code_meanings
 from agent.answers.confidence import confidence_of, statement_evidence, with_confidence
 from agent.answers.filters import unstated_filters
+from agent.answers.follow_up_questions import proposed_questions
 from agent.answers.outputs import clarification_output, compose_answer, failure_output, statement_output
+from agent.answers.references import Said
 from agent.charts.echarts import chart_of
 from agent.clarify.ambiguity import assumptions_of
 from agent.core.failure import failure_of
@@ -113,7 +115,10 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     )
     checked = not verified and (state.get("evidence") or {}).get("is_confirmed", False)
     chosen = sql == state.get("chosen_sql")
+    said = Said(state["question"], [each["answer"] for each in clarifications], summary["constants"])
+    follow_ups = proposed_questions((state.get("form") or {}).get("follow_ups", ()), said, result)
     output |= {"definitions": definitions, "checked": checked, "chosen": chosen, "verified": verified}
+    output["follow_ups"] = follow_ups
     return {**output, "turns": [*turns, turn][-services.settings.memory_size :]}
 
 

@@ -1,13 +1,14 @@
-"""Questions with which to start on a source, made without a model from its knowledge and schema."""
+"""Questions with which to start on a source: of its knowledge, and counts by groups and by month."""
 
-from collections.abc import Callable, Iterator
-from itertools import zip_longest
-from typing import Any, cast
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from typing_extensions import TypedDict
 
-from agent.answers.offered_questions import MAX_NAME_CHARS, Candidate, is_group, offered_columns, shown_name, with_rows
-from agent.answers.text import is_identifier
+from agent.errors import DatasphinxError, SourceUnreachable, StatementCancelled
+from agent.generation.attempt import is_blank
 from agent.knowledge.entries import MetricEntry
 from agent.knowledge.references import Unresolved, definition_of
 from agent.messages import Language, render
@@ -16,6 +17,7 @@ from agent.queryspec.compile import run
 from agent.queryspec.spec import read_spec
 from agent.schema.catalog import Column, Table
 from agent.schema.describe import one_line
+from agent.sources.profile import is_personal
 from agent.sources.source import Source
 from agent.types import Result
 
@@ -24,7 +26,12 @@ _MAX_TRIED = 24
 _MAX_TABLES = 6
 _MAX_OF_KNOWLEDGE = 2
 """Maximum number of verified questions, and of metrics."""
-_MIN_DISTINCT = 2
+_MAX_NAME_CHARS = 60
+_BUDGET_S = 5.0
+_MIN_GROUPS, _MAX_GROUPS = 2, 30
+_ROWS = {"agg": "count", "col": "*", "as": "row_count"}
+
+Q = TypeVar("Q")
 
 
 class StartingQuestion(TypedDict):
@@ -32,6 +39,16 @@ class StartingQuestion(TypedDict):
 
     question: str
     origin: str
+
+
+class Candidate(NamedTuple, Generic[Q]):
+    """A question that may be offered."""
+
+    question: Q
+    read: Callable[[], Result]
+    """Executes a statement for the question; raises a DatasphinxError or ValueError."""
+    min_rows: int = 1
+    """The number of rows with a value that the statement has to return."""
 
 
 def starting_questions(source: Source, language: Language) -> list[StartingQuestion]:
@@ -47,16 +64,57 @@ def starting_questions(source: Source, language: Language) -> list[StartingQuest
     )
 
 
+def with_rows(candidates: Iterable[Candidate[Q]], count: int, max_tried: int) -> Iterator[Q]:
+    """Yield the questions of the first `count` candidates whose statements return enough rows.
+
+    At most `max_tried` statements are executed, which start within five seconds.
+
+    Raises:
+        SourceUnreachable: the database does not answer.
+        StatementCancelled: a statement was cancelled.
+    """
+    deadline, found = time.monotonic() + _BUDGET_S, 0
+    for tried, candidate in enumerate(candidates):
+        if found == count or tried == max_tried or time.monotonic() > deadline:
+            return
+        try:
+            result = candidate.read()
+        except (SourceUnreachable, StatementCancelled):
+            raise
+        except (DatasphinxError, ValueError):
+            continue
+        rows = [row for row in result["rows"] if any(value is not None for value in row)]
+        if not is_blank(result) and len(rows) >= candidate.min_rows:
+            found += 1
+            yield candidate.question
+
+
+def offered_columns(source: Source, table: Table) -> list[Column]:
+    """Return the columns of a shown table that a question may name: neither secret nor personal."""
+    personal = source.knowledge.knowledge.personal
+    return [each for each in table.columns if not (each.secret or is_personal(table, each, personal))]
+
+
+def group_column(columns: Sequence[Column], table: Table) -> Column | None:
+    """Return the first text column with few values that repeat, by which rows can be grouped; None without one."""
+    for column in columns:
+        distinct = column.distinct or 0
+        repeats = _MIN_GROUPS <= distinct <= _MAX_GROUPS and (not table.rows or 2 * distinct <= table.rows)
+        if column.type_class == "text" and column.name not in table.key_columns and repeats:
+            return column
+    return None
+
+
+def shown_name(name: str) -> str:
+    """Return the name of a table or column as words in one line."""
+    return one_line(name.replace("_", " "), _MAX_NAME_CHARS)
+
+
 def _candidates(source: Source, language: Language) -> Iterator[Candidate[StartingQuestion]]:
     yield from _verified(source)
     yield from _metrics(source, language)
-    # One question of each kind first, each about the largest table that has the columns for it.
-    kinds = [
-        [each for each in kind if each]
-        for kind in zip(*(_of_table(source, table, language) for table in _tables(source)), strict=True)
-    ]
-    for candidates in zip_longest(*kinds):
-        yield from filter(None, candidates)
+    for table in _tables(source):
+        yield from _of_table(source, table, language)
 
 
 def _verified(source: Source) -> Iterator[Candidate[StartingQuestion]]:
@@ -76,7 +134,7 @@ def _metrics(source: Source, language: Language) -> Iterator[Candidate[StartingQ
         except Unresolved:
             continue
         if definition:
-            question = render("starting_metric", language, metric=one_line(item.name, MAX_NAME_CHARS))
+            question = render("starting_metric", language, metric=one_line(item.name, _MAX_NAME_CHARS))
             sql = definition.statement(source.catalog, rows=1)
             yield Candidate({"question": question, "origin": "metric"}, _executes(source, sql))
 
@@ -93,38 +151,21 @@ def _tables(source: Source) -> list[Table]:
     return sorted(tables, key=lambda table: -(table.rows or 0))[:_MAX_TABLES]
 
 
-def _of_table(source: Source, table: Table, language: Language) -> tuple[Candidate[StartingQuestion] | None, ...]:
-    """Return a question of each kind about a table; None if the table has no columns for it."""
+def _of_table(source: Source, table: Table, language: Language) -> Iterator[Candidate[StartingQuestion]]:
+    """Yield questions for the number of rows of a table by groups and by month, if it has columns for them."""
     columns = offered_columns(source, table)
-    measure = next((each for each in columns if _is_measure(each, table)), None)
-    group = next((each for each in columns if is_group(each, table)), None)
+    group = group_column(columns, table)
     day = next((each for each in columns if each.type_class in ("date", "datetime")), None)
-    names = {"table": shown_name(table.name)} | {
-        name: shown_name(column.name) for name, column in (("measure", measure), ("group", group)) if column
-    }
-    total = {"agg": "sum", "col": measure.name, "as": "total"} if measure else None
-    rows = {"agg": "count", "col": "*", "as": "row_count"}
-
-    def candidate(code: str, aggregation: dict[str, Any], group_by: list[Any]) -> Candidate[StartingQuestion]:
-        spec = {"aggregations": [aggregation], "group_by": group_by, "limit": 50}
-        question = render(code, language, **names)
-        return Candidate({"question": question, "origin": "schema"}, lambda: _run(source, table, spec))
-
-    months = [{"col": day.name, "by": "month"}] if day else []
-    groups = [group.name] if group else []
-    return (
-        candidate("starting_trend", total, months) if total and day else None,
-        candidate("starting_total", total, groups) if total and group else None,
-        candidate("starting_count", rows, []),
-        candidate("starting_groups", rows, groups) if group else None,
-        candidate("starting_count_trend", rows, months) if day else None,
-    )
+    kinds: list[tuple[str, Column, Any]] = []
+    if group:
+        kinds.append(("starting_groups", group, group.name))
+    if day:
+        kinds.append(("starting_months", day, {"col": day.name, "by": "month"}))
+    for code, column, key in kinds:
+        spec = {"aggregations": [_ROWS], "group_by": [key], "limit": 50}
+        question = render(code, language, table=shown_name(table.name), column=shown_name(column.name))
+        yield Candidate({"question": question, "origin": "schema"}, partial(_run, source, table, spec), min_rows=2)
 
 
 def _run(source: Source, table: Table, spec: dict[str, Any]) -> Result:
     return run(read_spec(spec), Datasets(table.key, {table.key: table}), source)
-
-
-def _is_measure(column: Column, table: Table) -> bool:
-    is_key = column.name in table.key_columns or column.distinct is None or column.distinct < _MIN_DISTINCT
-    return column.type_class == "number" and not is_key and not is_identifier(column.name)

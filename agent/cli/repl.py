@@ -193,34 +193,36 @@ class _Repl:
         elif self._source:
             inputs["source"] = self._source
         reply = self._talk.say(inputs)
+        is_question = not self._is_asked
         # After an error the clarifying question may still be open.
         self._last, self._is_asked = reply, bool(reply["clarification"])
         render.show({**reply, "thread_id": None}, self._console, details=False)
         self._asked.append(text)
-        self._suggest(reply)
+        self._suggest(text if is_question else "", reply)
 
-    def _suggest(self, reply: "Reply") -> None:
-        """Print the follow-up questions on an answer that are found within three seconds, if its source is known."""
+    def _suggest(self, question: str, reply: "Reply") -> None:
+        """Print the follow-up questions of the model, or those on `question` that are found within three seconds."""
         from rich.text import Text
 
-        from agent.answers.follow_up_questions import follow_up_questions
+        from agent.answers.follow_up_questions import follow_up_questions, without_asked
         from agent.cli.text import printable
         from agent.core.cancellation import Cancellation
-        from agent.messages import language_of
 
         choices, sql = self._services.choices, reply["sql"]
         name = self._source or (choices[0] if len(choices) == 1 else None)
         is_answer = sql and not reply["error"] and not reply["clarification"]
-        if not is_answer or name is None or not self._services.settings.follow_up_questions:
+        if not is_answer or not self._services.settings.follow_up_questions:
             return
-        stop = Cancellation()
-        timer = threading.Timer(_SUGGEST_S, stop.cancel)
-        timer.start()
-        with suppress(DatasphinxError):
-            source, language = self._services.source(name), language_of(reply["answer"])
-            for question in follow_up_questions(str(sql), source, language, self._asked, stop):
-                self._console.print(Text(printable(question), style="dim"))
-        timer.cancel()
+        found = without_asked(reply["follow_ups"], self._asked)
+        if not found and question and name is not None:
+            stop = Cancellation()
+            timer = threading.Timer(_SUGGEST_S, stop.cancel)
+            timer.start()
+            with suppress(DatasphinxError):
+                found = follow_up_questions(question, str(sql), self._services.source(name), self._asked, stop)
+            timer.cancel()
+        for each in found:
+            self._console.print(Text(printable(each), style="dim"))
 
     def _sources(self, name: str) -> None:
         choices = self._services.choices

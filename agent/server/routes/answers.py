@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from agent.answers.default_chart import charted_result
 from agent.answers.export import file_name, table_bytes
-from agent.answers.follow_up_questions import follow_up_questions
+from agent.answers.follow_up_questions import follow_up_questions, without_asked
 from agent.charts.cells import NUMERIC, type_of_column
 from agent.charts.default import default_chart, select_charts, selection_of
 from agent.charts.echarts import draw
@@ -60,7 +60,7 @@ async def save_chart(thread_id: ThreadId, run_id: RunId, new: NewChart) -> dict[
 
 
 class FollowUpQuestions(TypedDict):
-    """Questions that follow an answer, in its language; their statements return rows."""
+    """Questions that follow an answer, in its language."""
 
     questions: list[str]
 
@@ -93,12 +93,14 @@ def _questions(tenant: Tenant, thread_id: str, run_id: str, stop: Cancellation) 
     is_answer = bool(sql) and run.state.get("output_type") is not None
     if not is_answer or not services.settings.follow_up_questions:
         return []
+    asked = [turn["question"] for turn in turns]
+    if run.state.get("follow_ups"):
+        return without_asked(run.state["follow_ups"], asked)
     source = _source_of(run, services)
-    if source is None:
+    # The question alone does not say what the user clarified.
+    if source is None or run.state.get("clarifications"):
         return []
-    asked, about_files = [turn["question"] for turn in turns], run.graph == "analyst"
-    language = language_of(_question(run.state))
-    return follow_up_questions(str(sql), source, language, asked, stop, about_files=about_files)
+    return follow_up_questions(_question(run.state), str(sql), source, asked, stop)
 
 
 def _source_of(run: StoredRun, services: Services) -> Source | None:

@@ -67,9 +67,8 @@ def test_a_clarifying_question_is_open_again_after_an_error(terminal: Terminal, 
 @pytest.mark.heavy
 def test_an_answer_is_followed_by_questions_to_ask_next(terminal: Terminal, model: FakeOpenAI) -> None:
     model.answers = [COUNT]
-    shown = enter(terminal, "How many orders are there?")
-    first = "What is the number of orders by status?"
-    assert first in shown and "develop by month of ordered on?" in shown
+    first = "How many orders are there, by status?"
+    assert first in enter(terminal, "How many orders are there?")
     model.answers = [COUNT]
     assert first not in enter(terminal, first).partition("10,127")[2]
 

@@ -66,19 +66,6 @@ def test_invoke_answers_from_a_dataset(served: Served, asked: dict[str, Any]) ->
     assert "observations" not in output and "results" not in output
 
 
-def test_an_answer_about_a_file_leads_to_questions_about_it(served: Served, asked: dict[str, Any]) -> None:
-    output = served.analyst.invoke(asked)
-    calls = len(served.model.calls)
-    address = f"/threads/{output['thread_id']}/runs/{output['run_id']}/questions"
-    questions = served.http.get(address).json()["questions"]
-
-    assert questions == [
-        "What is the sum of 退货数量 by 购买风险?",
-        "What is the sum of 退货数量 by month?",
-    ]
-    assert len(served.model.calls) == calls
-
-
 def test_an_answer_about_a_deleted_file_leads_to_no_question(served: Served, asked: dict[str, Any]) -> None:
     output = served.analyst.invoke(asked)
     served.services.registry.delete_dataset(asked["datasets"][0])

@@ -30,21 +30,17 @@ def test_an_answer_has_follow_up_questions_without_a_call_of_the_model(served: S
     output = served.invoke(**ASKED)
     calls = len(served.model.calls)
 
-    assert questions(served, output) == [
-        "What is the number of orders by status?",
-        "How did the number of orders develop by month of ordered on?",
-        "What are the top 5 employees by number of orders?",
-    ]
+    assert questions(served, output) == ["How many orders were placed, by status?"]
     assert len(served.model.calls) == calls
     assert len(served.http.get(f"/threads/{output['thread_id']}/history").json()["runs"]) == 1
 
 
 def test_questions_are_in_the_language_of_the_question_and_new_in_the_conversation(served: Served) -> None:
     output = served.invoke(question="Сколько было заказов?")
-    first = questions(served, output)[0]
-    assert first == "Покажи количество записей в таблице «orders» по полю «status»"
-    following = served.invoke(question=first, thread_id=output["thread_id"])
-    assert first not in questions(served, following) and len(questions(served, following)) == 3
+    assert questions(served, output) == ["Сколько было заказов, по полю «status»?"]
+    served.invoke(question="Сколько было заказов, по полю «status»?", thread_id=output["thread_id"])
+    again = served.invoke(question="Сколько было заказов?", thread_id=output["thread_id"])
+    assert questions(served, again) == []
 
 
 def test_other_outputs_have_none(served: Served) -> None:
@@ -70,7 +66,7 @@ def test_they_can_be_switched_off(cache_dir: Path) -> None:
 @pytest.fixture
 def tenants(cache_dir: Path, tmp_path: Path) -> Iterator[Served]:
     """Two tenants with one question a minute each, of which one sees rows of one kind only."""
-    rows = [["north", kind, "s3cret" if kind == "hats" else "other"] for kind in ("hats", "shoes", "shoes")]
+    rows = [["north", kind, "s3cret" if kind == "hats" else "other"] for kind in ("hats", "hats", "shoes", "shoes")]
     rows.append(["south", "hats", "other"])
     table = make_table(tmp_path, "region TEXT, kind TEXT, password TEXT", rows, table="sales")
     shop = {"url": url(table), "row_rules": {"sales": "region = :region"}}
@@ -95,7 +91,7 @@ def test_row_rules_hold_and_no_question_is_counted(tenants: Served) -> None:
         outputs[key] = tenants.http.post("/agent/invoke", json=body, headers=headers).json()["output"]
         assert tenants.http.post("/agent/invoke", json=body, headers=headers).status_code == 429
     # All rows of the second tenant are of one region and kind; a column of secrets groups no rows.
-    assert get(tenants, outputs[ACME], ACME).json() == {"questions": ["What is the number of sales by kind?"]}
+    assert get(tenants, outputs[ACME], ACME).json() == {"questions": ["How many sales are there, by kind?"]}
     assert get(tenants, outputs[BETA], BETA).json() == {"questions": []}
     assert get(tenants, outputs[ACME], BETA).status_code == 404
     assert get(tenants, outputs[ACME]).status_code == 401

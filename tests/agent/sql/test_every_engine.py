@@ -56,21 +56,10 @@ def test_follow_up_questions_have_statements_that_run(source: Source, monkeypatc
         return results[-1]
 
     monkeypatch.setattr(Source, "execute", recorded)
-    by_status = "What is the number of sphinx orders by status"
-    by_month = "How did the number of sphinx orders develop by month of created"
     # Months are written for the dialects of query specs.
-    has_months = source.catalog.dialect in DIALECTS
-    expected = [f"{by_status}?"] + [f"{by_month}?"] * has_months
-    assert follow_up_questions("SELECT COUNT(*) AS n FROM sphinx_orders AS o", source, "en") == expected
-
-    february = "o.created >= DATE '2024-02-01' AND o.created < DATE '2024-03-01'"
-    if source.catalog.dialect == "sqlite":
-        february = february.replace("DATE", "")
-    sql = f"SELECT COUNT(*) AS n FROM sphinx_orders AS o WHERE {february}"
-    # All orders of this month have one status, and there is none in the year before.
-    results.clear()
-    assert follow_up_questions(sql, source, "en") == []
-    assert len(results) == 1 + 2 * has_months and all(len(each["rows"]) == 1 for each in results)
+    expected = ["How many orders, by month?"] if source.catalog.dialect in DIALECTS else []
+    assert follow_up_questions("How many orders?", "SELECT COUNT(*) AS n FROM sphinx_orders AS o", source) == expected
+    assert len(results) == len(expected)
 
 
 @over(STREAMING)
