@@ -20,7 +20,7 @@ demo: $(INSTALLED)
 
 test: lint
 	@# Tests do not use the network; without the weights, the tests of the embedded model are skipped.
-	-@$(BIN)/datasphinx model pull small >/dev/null
+	-@$(BIN)/datasphinx model pull base >/dev/null
 	$(PYTEST) $(SELECTION)
 
 test-all:

@@ -488,9 +488,8 @@ class Settings(ServiceSettings):
         "`cached_input`; by default list prices, which are unknown behind gateways.",
     )
     embedded_model: EmbeddedModel = Field(
-        "small",
-        description="Size of the embedded model: `small` (98 MB), `base` (491 MB) or `large` (1.1 GB); "
-        "see `datasphinx model list`.",
+        "base",
+        description="Size of the embedded model: `base` (491 MB) or `large` (1.1 GB); see `datasphinx model list`.",
     )
     embedded_candidates: int = Field(
         3,

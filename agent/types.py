@@ -223,7 +223,7 @@ class AnswerChart(TypedDict):
 
 Effort = Literal["low", "medium", "high"]
 """How many model calls a question may cost."""
-EmbeddedModel = Literal["small", "base", "large"]
+EmbeddedModel = Literal["base", "large"]
 
 Clarify = Literal["never", "auto", "always"]
 """When to ask clarifying questions."""

@@ -187,7 +187,7 @@ def main() -> None:
     parser.add_argument("--schemas", type=Path, required=True, help="Spider's tables.json, optionally gzipped")
     parser.add_argument("--questions", type=Path, required=True, help="Spider's training questions as JSON lines")
     parser.add_argument("--out", type=Path, required=True, help="folder for the databases and observations.jsonl")
-    parser.add_argument("--model", choices=list(TIERS), default="small", help="the tier")
+    parser.add_argument("--model", choices=list(TIERS), default="base", help="the tier")
     parser.add_argument("--tasks", nargs="+", choices=_TASKS, default=_TASKS, help="by default, all")
     parser.add_argument("--limit", type=int, default=400, help="number of questions for each task")
     parser.add_argument("--seed", type=int, default=0)

@@ -19,7 +19,7 @@ _HELP = "Choose the size of the embedded model, and check the configured models.
 
 model_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=_HELP)
 
-_Name = Annotated[EmbeddedModel, typer.Argument(metavar="NAME", help="small, base or large.")]
+_Name = Annotated[EmbeddedModel, typer.Argument(metavar="NAME", help="base or large.")]
 _SETTING = "embedded_model"
 
 _ROWS = {

@@ -34,8 +34,8 @@ def train(
         Path, typer.Option(help="Folder for the training set, the checkpoints, the report and the adapter.")
     ],
     base: Annotated[
-        EmbeddedModel, typer.Option(help="Size of the embedded model that is trained: small, base or large.")
-    ] = "small",
+        EmbeddedModel, typer.Option(help="Size of the embedded model that is trained: base or large.")
+    ] = "base",
     cache: Annotated[
         Path | None,
         typer.Option(help="Folder of the base model's weights. [default: DATASPHINX_CACHE_DIR]"),

@@ -12,7 +12,7 @@ from agent.embedded.tiers import TIERS
 from agent.generation.confidence import sigmoid
 from agent.types import EmbeddedModel, Evidence
 
-_FOLDER = TIERS["small"].adapter.parent
+_FOLDER = TIERS["base"].adapter.parent
 """The folder with the calibrations, which `python -m training.calibrate` fits."""
 
 _MAX_SURPRISAL = 20.0

@@ -36,8 +36,6 @@ class IndexConfig:
 
     indexes: tuple[str, ...]
     folders: tuple[Path, ...] = ()
-    is_default: bool = True
-    """Whether no other index replaces PyPI, so that files of PyPI may be downloaded directly."""
     ca_file: str | None = None
     """A file or folder of certificate authorities, in addition to those of the system."""
 
@@ -59,7 +57,6 @@ def index_config(environ: Mapping[str, str] = os.environ, prefix: str = sys.pref
     return IndexConfig(
         indexes=() if offline else tuple(dict.fromkeys(urls)),
         folders=tuple(filter(Path.is_dir, (Path(path).expanduser() for path in paths))),
-        is_default=main is None and not offline,
         ca_file=pip.get("cert") or environ.get("REQUESTS_CA_BUNDLE"),
     )
 

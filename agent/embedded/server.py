@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from agent.embedded.prefix_cache import PrefixCache
-from agent.embedded.tiers import OTHER_TIERS, TIERS, Tier
+from agent.embedded.tiers import TIERS, Tier
 from agent.embedded.weights import embedded_weights
 from agent.errors import DriverMissing, EmbeddedModelUnavailable
 from agent.messages import Message
@@ -58,7 +58,7 @@ _servers: dict[tuple[EmbeddedModel, bool, int], Endpoint] = {}
 
 
 def embedded_endpoint(
-    cache_dir: Path, tier_name: EmbeddedModel = "small", *, adapter: bool = True, threads: int | None = None
+    cache_dir: Path, tier_name: EmbeddedModel = "base", *, adapter: bool = True, threads: int | None = None
 ) -> Endpoint:
     """Return the server of the embedded model, which the first call starts.
 
@@ -77,8 +77,7 @@ def embedded_endpoint(
             if adapter and not tier.adapter.is_file():
                 raise EmbeddedModelUnavailable(Message("adapter_missing", file=str(tier.adapter)))
             report_waiting("loading_model")
-            note = OTHER_TIERS if tier_name == "small" else ""
-            weights = embedded_weights(cache_dir, tier.weights, note=note)
+            weights = embedded_weights(cache_dir, tier.weights)
             file = tier.adapter if adapter else None
             _servers[tier_name, adapter, threads] = _start(library, cache_dir, tier, weights, file, threads)
         return _servers[tier_name, adapter, threads]

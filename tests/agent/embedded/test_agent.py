@@ -39,7 +39,7 @@ def test_a_question_runs_from_end_to_end(
     output, services = answered(user_cache, question, EmbeddedOptions(adapter=adapter))
 
     calls = [call for step in output["audit"]["steps"] for call in step["calls"]]
-    assert {(call["schema"], call["model"]) for call in calls} == {("GeneratedSQL", TIERS["small"].model)}
+    assert {(call["schema"], call["model"]) for call in calls} == {("GeneratedSQL", TIERS["base"].model)}
     assert output["audit"]["prompt_tokens"] > 100
     assert output["audit"]["llm_cost_usd"] == 0
     if output["error"]:

