@@ -2,6 +2,7 @@
 
 import io
 import logging
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -70,15 +71,20 @@ app.command()(ask_command)
 
 @app.command("demo")
 def demo_command() -> None:
-    """Ask questions about the sample shop and two sample spreadsheets, and compare each answer with a reference.
+    """Ask three questions about the sample shop and a spreadsheet, then serve the page on this machine.
 
-    Exit code 0, also for wrong answers.
+    With DEMO_PAGE=0, or without a terminal, it ends after the questions.
     """
     from rich.console import Console
 
     from agent.cli.demo import run_demo
 
     run_demo(services_of(), Console())
+    if sys.stdout.isatty() and os.environ.get("DEMO_PAGE") != "0":
+        from agent.server.app import serve as serve_http
+
+        echo("\nAsk your own questions on the page; Ctrl-C ends it.")
+        serve_http("127.0.0.1", 8000, settings_of())
 
 
 @app.command("guard")

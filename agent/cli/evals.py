@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agent.cli.options import AsJson, BaseUrl, ModelName
-from agent.cli.text import echo, json_text
+from agent.cli.text import echo, json_text, printable
 from agent.evals.datasets import Dataset, read_questions
 from agent.evals.options import ASKING, MAX_ROUNDS, MatchRule, Method, OracleName
 from agent.evals.published_datasets import DatasetName, open_dataset
@@ -171,6 +171,30 @@ def plan_of(
 eval_app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Measure execution match on questions with reference statements."
 )
+
+
+@eval_app.command()
+def demo(as_json: AsJson = False) -> None:
+    """Ask nine questions about the sample shop and two sample spreadsheets, and compare the answers with references.
+
+    The questions are by an author who knew neither the training data nor the rules of the embedded model.
+
+    Exit code 0, also for wrong answers.
+    """
+    from agent.cli.options import services_of
+    from agent.evals.demo import judged_answers
+
+    judged = []
+    for one in judged_answers(services_of()):
+        judged.append(one)
+        if not as_json:
+            verdict = "✓" if one.matched else "✗" if one.is_confident_error else "?"
+            echo(f"{verdict} {one.question}\n  {printable(one.output['sql'] or one.output['answer'])}")
+    matched, errors = sum(one.matched for one in judged), sum(one.is_confident_error for one in judged)
+    if as_json:
+        echo(json_text({"questions": len(judged), "matched": matched, "confident_errors": errors}))
+    else:
+        echo(f"{matched} of {len(judged)} answered like the reference (✓); {errors} wrong without a doubt (✗).")
 
 
 @eval_app.command()

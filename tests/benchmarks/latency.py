@@ -24,7 +24,7 @@ from typing import Any
 
 import duckdb
 
-from agent.cli.demo import SHOP
+from agent.evals.demo import SHOP
 from agent.graph import build_graph
 from agent.sample.shop import shop_path
 from agent.services import Services

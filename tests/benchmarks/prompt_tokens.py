@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from os.path import commonprefix
 from pathlib import Path
 
-from agent.cli.demo import SHOP
+from agent.evals.demo import SHOP
 from agent.evals.run import evaluation_settings
 from agent.graph import build_graph
 from agent.llm.scripted import ScriptedCall, ScriptedModel

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from agent.cli.demo import SHEETS, SHOP
+from agent.evals.demo import SHEETS, SHOP
 from agent.settings import SourceSettings
 from agent.sources.source import Source, open_source
 from agent.types import Limits
