@@ -209,7 +209,7 @@ class HeaderFinder:
     def _worth(self, index: int) -> float | None:
         """Return how well the row names the values below: the columns that it names, as far as their cells are alike.
 
-        None if it cannot be a header: it has one cell or none below, or is like the cells below it.
+        None if it cannot be a header: it has one cell or none below, is like the cells below it, or occurs again there.
         """
         if index not in self._found:
             is_last = index + 1 >= len(self._rows)
@@ -222,7 +222,7 @@ class HeaderFinder:
 
     def _measure(self, index: int) -> float | None:
         cells = _filled_cells(self._rows[index])
-        if len(cells) < min(2, self._max_filled):
+        if len(cells) < min(2, self._max_filled) or self._texts(index) == self._texts(index + 1):
             return None
         named, alike, numbers, above_words = 0.0, 0, list[int](), list[int]()
         for place in self._used:

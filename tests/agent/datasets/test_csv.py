@@ -91,6 +91,10 @@ def test_short_rows_are_filled_and_long_rows_are_told(load) -> None:
     assert ("long_rows", "") in loaded.warnings
 
 
+def test_equal_rows_are_no_header(load) -> None:
+    assert load("a.csv", b"name,open,paid\nAnn,false,false\nAnn,false,false\n").rows == [["Ann", False, False]] * 2
+
+
 def test_one_column(load) -> None:
     assert load("a.csv", b"n\n1\n2\n").rows == [[1], [2]]
 

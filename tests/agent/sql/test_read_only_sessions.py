@@ -247,6 +247,8 @@ def test_a_refused_statement_is_also_stopped_by_the_connection(
     tables = {*schema(corpus)["allowed_tables"]}
     database, before = database_of(walled.settings), walled.content()
     monkeypatch.setattr("agent.sql.execute.validated_sql", lambda sql, *_: sql)
+    # Columns are named from the tree of an accepted statement; some of these statements cannot be parsed.
+    monkeypatch.setattr("agent.sql.execute._distinct_names", lambda columns, *_: columns)
     layers: Counter[str] = Counter()
     passed_both = []
     for case in cases(corpus, name):

@@ -87,12 +87,14 @@ def test_every_character_of_a_quoted_name_and_of_a_literal_reaches_the_engine(ru
     last = 0xFFFF if engine_name == "mysql" else sys.maxunicode  # MySQL's names have characters of the basic plane
     for start in range(0x80, last, sample(100, 40000)):
         letters = [chr(code) for code in range(start, min(start + 100, last)) if category(chr(code)) != "Cs"]
+        if not letters:
+            continue
         sql = ", ".join(f"'a{letter}b' AS {quote}a{letter}b{quote}" for letter in letters)
         printed, findings = sanitize(f"SELECT {sql}", engine_name, None)
         names = [f"a{letter}b" for letter in letters]
         if findings:
             assert {finding.rule for finding in findings} == {"hidden_characters"}
-        elif names:
+        else:
             assert run(printed) == (names, [names])
 
 
