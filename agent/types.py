@@ -156,8 +156,6 @@ class Evidence(TypedDict, total=False):
     """The natural logarithm of its probability under the model."""
     violations: int
     """Number of parts of the question that it leaves out, and of texts in it that the question does not support."""
-    ignored: list[str]
-    """The numbers and defined terms of the question that it leaves out."""
     unused_values: list[str]
     """Phrases of the question that name stored values, none of which is in it."""
     agreement: float
@@ -167,7 +165,7 @@ class Evidence(TypedDict, total=False):
     gives_rows: bool
     """Whether it returns rows other than a single row of NULL."""
     findings: int
-    """Number of warnings of the static checks."""
+    """Number of warnings of the static checks, as the calibrations of the embedded model count them."""
     is_confirmed: bool
     """The verdict of the validation by a model."""
 

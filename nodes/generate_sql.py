@@ -119,11 +119,12 @@ def _question_or_first(state: State, answer: GeneratedSQL, source: Source) -> di
     question, readings = compare_readings(state, answer.question, answer.ambiguity_type, answer.alternatives, source)
     if question:
         return put_question(state, question, readings)
-    update: dict[str, Any] = {"doubts": ["the question may have several readings"]}
+    update: dict[str, Any] = {}
     chosen = next((reading for reading in readings if reading.sql), None)
     if chosen:
         update |= {"sql_request": chosen.sql, "form": chosen.form}
     if chosen and len(readings) > 1:
+        update["doubts"] = ["the question may have several readings"]
         update["assumptions"] = [describe_option(chosen.option), *answer.assumptions]
     return update
 

@@ -4,9 +4,10 @@ import logging
 from collections.abc import Sequence
 from typing import Any, cast
 
-from agent.errors import StatementError, StatementRefused
+from agent.errors import StatementError
 from agent.generation.attempt import is_blank
 from agent.generation.definitions import departures
+from agent.generation.doubts import doubts_of
 from agent.generation.effort import group_by_result, summary_of, validation_of
 from agent.generation.prompt import question_messages
 from agent.llm.schemas import SQLValidation
@@ -31,19 +32,18 @@ def validate_sql(state: State, services: Services) -> dict[str, Any]:
 
     The model is not called if validation is disabled, if there is no doubt about the statement and validation is left
     to the effort, if the model cannot check statements, if the statement cannot run (which `execute_sql` reports), or
-    after as many checks as the settings allow. If the call fails, or the correction cannot run, the statement is kept.
+    after as many checks as the settings allow. If the call fails, the statement is kept.
     """
     settings = services.settings
     source, mode = services.source(state.get("source")), validation_of(state, settings)
     count = state.get("sql_validation_count", 0) + 1
-    may_check = mode != "never" and services.roles.checks_sql and count <= settings.sql_validation_max_retries + 1
+    may_check = _can_check(mode, services, count) and count <= settings.sql_validation_max_retries + 1
     if not may_check or find_problem(state["sql_request"], source.catalog):
-        return {"validation": None, "doubts": [], "evidence": _evidence_without_check(state)}
+        return {"validation": None, "doubts": []}
     compared = _compare_candidates(state, source) if state.get("candidates") and not state.get("validation") else {}
     state = cast(State, {**state, **compared})
-    sql, doubts = state["sql_request"], _doubts(state, source)
-    evidence = Evidence({**state["evidence"], "findings": len(doubts) - len(state.get("doubts", ()))})
-    unchecked = {**compared, "validation": None, "doubts": [], "evidence": evidence}
+    sql, doubts = state["sql_request"], _doubts(state, source, services)
+    unchecked = {**compared, "validation": None, "doubts": []}
     if mode == "if doubtful" and not _needs_validation(state, doubts):
         return unchecked
     trace_id = state["audit"]["trace_id"]
@@ -54,12 +54,13 @@ def validate_sql(state: State, services: Services) -> dict[str, Any]:
         logger.info("[SQL_VALIDATION] verdict=none, the statement stays as it is trace_id=%s", trace_id)
         return {**unchecked, "sql_validation_count": count}
     is_valid, reason = verdict["is_valid"], one_line(verdict["reason"], _MAX_LINE_CHARS)
-    logger.info("[SQL_VALIDATION] verdict=%s reason=%s trace_id=%s", is_valid, reason, trace_id)
+    issues = one_line("; ".join(verdict["issues"]), _MAX_LINE_CHARS)
+    logger.info("[SQL_VALIDATION] verdict=%s reason=%s issues=%s trace_id=%s", is_valid, reason, issues, trace_id)
     # A correction is a statement of its own, about which nothing is known.
-    evidence = Evidence() if verdict["corrected_sql"] else Evidence({**evidence, "is_confirmed": is_valid})
+    evidence = Evidence() if verdict["corrected_sql"] else Evidence({**state["evidence"], "is_confirmed": is_valid})
     update = {**unchecked, "validation": verdict, "sql_validation_count": count, "evidence": evidence}
     # The correction of a single objection settles it; after several, it has to be confirmed.
-    update["objection"] = "" if is_valid or (verdict["corrected_sql"] and count == 1) else reason
+    update["objection"] = "" if is_valid or (verdict["corrected_sql"] and count == 1) else reason or issues
     if is_valid:
         return update
     judged = [*state.get("judged_sql", ()), sql]
@@ -86,13 +87,20 @@ def validate_sql(state: State, services: Services) -> dict[str, Any]:
         return {**update, **corrected, "sql_request_is_valid": False, "result": None}
     if state["sql_retry_count"] >= settings.max_sql_generations:
         return update
-    objection = "; ".join([verdict["reason"], *verdict["issues"]])
+    objection = "; ".join(dict.fromkeys(filter(None, [verdict["reason"], *verdict["issues"]])))
     return {**update, "sql_error_info": objection, "sql_request_is_valid": False, "result": None}
 
 
-def _evidence_without_check(state: State) -> Evidence:
-    """Return the evidence about a statement after the last check: as doubtful as those that were rejected."""
-    return Evidence({**state["evidence"], "is_confirmed": False}) if state.get("objection") else state["evidence"]
+def _can_check(mode: str, services: Services, count: int) -> bool:
+    """Return whether the model checks statements; one that judges badly does so on request alone."""
+    roles = services.roles
+    if mode != "always":
+        return mode != "never" and roles.checks_sql
+    if roles.validator.profile == "standard":
+        return True
+    if count == 1:
+        note("the model cannot check statements: the automatic checks of the query stand in for the validation")
+    return False
 
 
 def _compare_candidates(state: State, source: Source) -> dict[str, Any]:
@@ -117,10 +125,11 @@ def _compare_candidates(state: State, source: Source) -> dict[str, Any]:
     return {"sql_request": sql, "form": form, "doubts": doubts, "evidence": evidence}
 
 
-def _doubts(state: State, source: Source) -> list[str]:
-    """Return the doubts about the statement: those of its result, and those of static checks."""
+def _doubts(state: State, source: Source, services: Services) -> list[str]:
+    """Return the doubts about the statement: of its result, of what the question names, and of the static checks."""
     sql = state["sql_request"]
-    return [*state.get("doubts", ()), *departures(state, source, sql), *source.warnings_about(sql)[:_MAX_WARNINGS]]
+    found = [*departures(state, source, sql), *doubts_of(state, source, sql, services.today_of(source))]
+    return [*state.get("doubts", ()), *found[:_MAX_WARNINGS], *source.warnings_about(sql)[:_MAX_WARNINGS]]
 
 
 def _needs_validation(state: State, doubts: Sequence[str]) -> bool:
@@ -183,12 +192,10 @@ def _judge(state: State, services: Services, source: Source, doubts: Sequence[st
         corrected = answer.corrected_sql if not answer.is_valid and answer.corrected_sql != sql else None
         repaired = repair(corrected, source.catalog) if corrected else None
         corrected = repaired.sql if repaired else corrected
-        problem = corrected and find_problem(corrected, source.catalog)
+        issues, problem = answer.issues, corrected and find_problem(corrected, source.catalog)
         if problem:
-            raise StatementRefused((f"the correction cannot run: {problem}",))
-        verdict = Validation(
-            is_valid=answer.is_valid, reason=answer.reason, issues=answer.issues, corrected_sql=corrected
-        )
+            issues, corrected = [*issues, f"a correction was tried that cannot run: {problem}"], None
+        verdict = Validation(is_valid=answer.is_valid, reason=answer.reason, issues=issues, corrected_sql=corrected)
         return {**verdict, "form": answer.form()} if corrected else verdict
 
     try:

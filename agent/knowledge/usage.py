@@ -287,6 +287,9 @@ class _Reader:
         if isinstance(node, exp.In) and node.expressions:
             values = sorted(self.form(value, scope, depth + 1) for value in node.expressions)
             return self._call(node, [self.form(node.this, scope, depth + 1), *values])
+        averaged = _averaged(node) if isinstance(node, exp.Div) else None
+        if averaged is not None:
+            node = exp.Avg(this=averaged)
         if isinstance(node, _SYMMETRIC):
             operands = (self.form(part, scope, depth + 1) for part in (node.this, node.expression))
             return self._call(node, sorted(operands))
@@ -403,6 +406,20 @@ def _simplified(node: exp.Expr) -> exp.Expr:
     if type(node) in _FLIPPED:
         return _FLIPPED[type(node)](this=node.expression, expression=node.this)
     return node
+
+
+def _averaged(ratio: exp.Div) -> exp.Expr | None:
+    """Return `x` for `SUM(x) / COUNT(*)` and `SUM(x) / COUNT(x)`, also with a factor 1 or NULLIF; None for others."""
+    total, count = _simplified(ratio.this), _simplified(ratio.expression)
+    if isinstance(total, exp.Mul):
+        sides = [_simplified(side) for side in (total.this, total.expression)]
+        factors = [side for side in sides if isinstance(side, exp.Literal) and _number(side.name) == "1.0"]
+        total = next((side for side in sides if factors and side is not factors[0]), total)
+    if isinstance(count, exp.Nullif):
+        count = _simplified(count.this)
+    if not isinstance(total, exp.Sum) or not isinstance(count, exp.Count):
+        return None
+    return total.this if isinstance(count.this, exp.Star) or count.this == total.this else None
 
 
 def _negated(node: exp.Expr) -> exp.Expr | None:

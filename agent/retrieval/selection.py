@@ -12,7 +12,6 @@ from agent.retrieval.linked_values import linked_values
 from agent.retrieval.value_index import ValueIndex
 from agent.schema.catalog import Catalog
 from agent.schema.words import content_words, words
-from agent.sql.meaning import deletion_marks
 
 _WHOLE_TABLES, _WHOLE_COLUMNS = 10, 80
 """Limits up to which a schema is selected whole."""
@@ -69,8 +68,7 @@ def select_columns(question: str, source: Linkable, tables: Mapping[str, Sequenc
 
     def by_priority(key: str, columns: Sequence[str]) -> Iterable[str]:
         table = source.catalog.tables.get(key)
-        marks = [mark.name for mark in deletion_marks(table, source.catalog.values)] if table else []
-        yield from (name for name in [*table.key_columns, *marks] if name in columns) if table else ()
+        yield from (name for name in table.key_columns if name in columns) if table else ()
         yield from (name for name in columns if words(name) & question_words)
         yield from (link.column for link in links if link.table == key)
         yield from columns

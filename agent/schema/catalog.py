@@ -211,11 +211,6 @@ class Catalog:
         return {key: FullName(table.schema, table.name) for key, table in self.tables.items()}
 
     @cached_property
-    def declares_foreign_keys(self) -> bool:
-        """True if any table declares a foreign key in the database."""
-        return any(not foreign.inferred for table in self.tables.values() for foreign in table.foreign_keys)
-
-    @cached_property
     def readable(self) -> ReadableNames:
         """Names that statements may use: tables with and without the default schema, and fields of columns."""
         names = {dotted_name(*filter(None, full)) for full in self.full_names.values()}

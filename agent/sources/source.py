@@ -44,7 +44,7 @@ from agent.sql.rankings import ending_with_nulls
 from agent.sql.remark import Remark
 from agent.sql.row_rules import restrict
 from agent.sql.time_zones import session_zone, today_in
-from agent.sql.validation import inferred_joins, remarks_of
+from agent.sql.validation import remarks_of
 from agent.types import Limits, Result
 
 _REFRESH_AFTER_S = 300.0
@@ -186,9 +186,8 @@ class Source:
         return value
 
     def warnings_about(self, sql: str) -> tuple[str, ...]:
-        """Return the joins of `sql` that only an inferred key connects, the warnings and the findings about it."""
-        warnings = tuple(remark.text for remark in self._remarks(sql) if remark.effect != "note")
-        return self.memoized(("warnings", sql), lambda: inferred_joins(sql, self.catalog) + warnings)
+        """Return the warnings and the findings of the static checks about `sql`."""
+        return tuple(remark.text for remark in self._remarks(sql) if remark.effect != "note")
 
     def findings_about(self, sql: str) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
         """Return what a user should know about the figures of `sql`: the findings of the static checks, and notes."""

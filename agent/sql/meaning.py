@@ -4,7 +4,7 @@ They know keys, column types and sampled values, and read only the structure of 
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,8 +12,7 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 from agent.messages import Message
-from agent.schema.catalog import Catalog, Column, ColumnKey, Table
-from agent.schema.words import words
+from agent.schema.catalog import Catalog, Column, Table
 from agent.sql.joined_rows import (
     JoinedRows,
     Path,
@@ -44,11 +43,6 @@ _COMPARISONS = (exp.EQ, exp.NEQ, *_RANGES, exp.Between, exp.In)
 _INTEGER_TYPE = re.compile(r"^(?!.*point|interval).*(int|serial)|^long", re.IGNORECASE)
 _DIVIDES_INTEGERS = {"sqlite", "postgres", "redshift", "trino", "tsql"}
 """Engines on which `1 / 2` is 0."""
-_DELETED = ("deleted", "removed", "archived", "gelöscht", "archiviert", "удалён", "удален", "已删除")
-"""What a column or a value is called that marks rows as deleted: there is no other sign of it."""
-_DELETION_STEMS = frozenset().union(*map(words, _DELETED))
-_MAX_FLAG_VALUES = 3
-_PERCENT_STEMS = words("percent percentage pct")
 
 
 @dataclass(frozen=True)
@@ -519,7 +513,7 @@ def _is_integer_column(found: ColumnReference | None, query: _Query) -> bool:
 
 
 def averages_of_averages(query: _Query) -> Iterator[Remark]:
-    """Note averages of averages and of percentages, in which groups of different sizes weigh the same."""
+    """Note averages of averages, in which groups of different sizes weigh the same."""
     for scope, select in query.selects():
         for call in _own_aggregates(select):
             if not isinstance(call, exp.Avg):
@@ -527,22 +521,6 @@ def averages_of_averages(query: _Query) -> Iterator[Remark]:
             inner = _inner_output(call.this, scope)
             if inner is not None and inner.find(exp.Avg):
                 yield Remark(Message("average_of_averages", value=call.sql(dialect=query.dialect)), "note")
-            rows = query.rows(scope)
-            found = rows.column(rows.place(call.this))
-            if found and _is_percentage(found):
-                yield Remark(Message("average_of_percentages", column=str(found)), "note")
-
-
-def _is_percentage(found: ColumnReference) -> bool:
-    """Return whether a column holds percentages of a number that the table has in another column."""
-    column = found.column
-    keys = {name.lower() for name in found.table.key_columns}
-    counts = [
-        other
-        for other in found.table.columns
-        if _INTEGER_TYPE.search(other.type) and other.name.lower() not in keys and other.name != column.name
-    ]
-    return column.type_class == "number" and bool(words(column.name) & _PERCENT_STEMS) and bool(counts)
 
 
 def _inner_output(node: exp.Expr, scope: Scope) -> exp.Expr | None:
@@ -557,42 +535,6 @@ def _inner_output(node: exp.Expr, scope: Scope) -> exp.Expr | None:
     )
     inner = item.unalias() if item is not None else None
     return (_inner_output(inner, source) or inner) if inner is not None else None
-
-
-# Marks of deletion
-
-
-def deleted_rows(query: _Query) -> Iterator[Remark]:
-    """Note tables of which rows are marked as deleted in a column that the statement does not use."""
-    for scope, select in query.selects():
-        rows = query.rows(scope)
-        if not rows.is_known:
-            continue
-        used = {column.name.lower() for column in select.root().find_all(exp.Column)}
-        for path, table in rows.sources.items():
-            is_looked_up = any(path in rows.determined([other]) for other in rows.sources.keys() - {path})
-            if is_looked_up or not isinstance(table, Table):
-                continue
-            marks = [mark.name for mark in deletion_marks(table, query.catalog.values)]
-            if marks and not any(mark.lower() in used for mark in marks):
-                yield Remark(Message("deleted_rows_included", table=table.key, column=marks[0]), "note")
-
-
-def deletion_marks(table: Table, values: Mapping[ColumnKey, Sequence[str]]) -> Iterator[Column]:
-    """Yield the columns that mark rows of `table` as deleted, if any row is marked.
-
-    Such a column is a time or a flag with a name, or a state with a value, that means so. `values` are sampled values
-    by table and column.
-    """
-    for column in table.columns:
-        stored = {*values.get((table.key, column.name), ()), *column.examples}
-        is_time, is_state = column.type_class in {"date", "datetime"}, column.type_class == "text"
-        is_flag = 1 < len(stored) <= _MAX_FLAG_VALUES and column.name not in table.key_columns
-        is_partly_empty = bool(stored) and (column.null_share or 0) > 0
-        if words(column.name) & _DELETION_STEMS and (is_flag or ((is_time or is_state) and is_partly_empty)):
-            yield column
-        elif is_state and len(stored) > 1 and not stored.isdisjoint(_DELETED):
-            yield column
 
 
 def _sql(query: exp.Select | None, own: _Query) -> str:
@@ -625,5 +567,5 @@ def _names(paths: set[Path] | frozenset[Path], rows: JoinedRows) -> str:
 
 _CHECKS: tuple[Callable[[_Query], Iterator[Remark]], ...] = (
     repeated_values, counts_of_missing_rows, lost_optional_rows, lost_listed_rows, exclusions_with_null, cut_last_days,
-    orders_of_text, other_forms_of_dates, dates_of_numbers, cut_fractions, averages_of_averages, deleted_rows,
+    orders_of_text, other_forms_of_dates, dates_of_numbers, cut_fractions, averages_of_averages,
 )  # fmt: skip

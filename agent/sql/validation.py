@@ -15,14 +15,15 @@ from sqlglot.optimizer.scope import Scope
 
 from agent.errors import StatementError, StatementRefused, StatementUnsound
 from agent.messages import Message
-from agent.schema.catalog import Catalog, Column, ForeignKey
+from agent.schema.catalog import Catalog, Column
 from agent.schema.describe import one_line
 from agent.sql.guard import sanitize
+from agent.sql.joined_rows import JoinedRows
 from agent.sql.meaning import meaning
 from agent.sql.names import ColumnReference, ResolvedQuery, connected_groups, resolve, resolved_query
 from agent.sql.parameters import Value
 from agent.sql.rankings import ending_with_nulls, null_terms
-from agent.sql.remark import Check, Remark
+from agent.sql.remark import Check, Effect, Remark
 from agent.sql.statement_cache import StatementCache
 
 _log = logging.getLogger(__name__)
@@ -164,14 +165,18 @@ def ungrouped_columns(query: ResolvedQuery) -> Iterator[Remark]:
             continue
         grouped = _grouped_expressions(select)
         ungrouped = [column for item in _items(select) for column in _unaggregated_columns(item, grouped)]
-        names = [
-            f"{column.table}.{column.name}" for column in ungrouped if not _is_determined(column, grouped, scope, query)
-        ]
-        for name in dict.fromkeys(names):
-            if query.dialect in _STRICT_GROUPING:
-                yield Remark(Message("column_not_grouped", column=name), "problem")
-            else:
-                yield Remark(Message("value_of_any_row", column=name))
+        effect: Effect
+        undetermined = [column for column in ungrouped if not _is_determined(column, grouped, scope, query)]
+        if query.dialect in _STRICT_GROUPING:
+            code, effect = "column_not_grouped", "problem"
+        else:
+            code, effect = "value_of_any_row", "warning"
+            rows = JoinedRows(query, scope)
+            places = [place for item in grouped if (place := rows.place(item))]
+            constant = rows.determined([], places)
+            undetermined = [column for column in undetermined if not rows.paths(column) <= constant]
+        for name in dict.fromkeys(f"{column.table}.{column.name}" for column in undetermined):
+            yield Remark(Message(code, column=name), effect)
 
 
 def _is_special(group: exp.Group | None) -> bool:
@@ -248,43 +253,18 @@ _ColumnKey = tuple[str, str]
 
 
 def keyless_joins(query: ResolvedQuery) -> Iterator[Remark]:
-    """Report equi-joins of columns that no declared or inferred foreign key connects.
-
-    If the schema declares no foreign keys, only those are reported that differ from an inferred key.
-    """
+    """Report equi-joins of two tables that differ from all foreign keys between them."""
     for scope, _ in query.selects():
+        joined: dict[frozenset[str], list[tuple[ColumnReference, ColumnReference]]] = {}
         for equal in scope.find_all(exp.EQ):
             left, right = query.column_of(equal.this, scope), query.column_of(equal.expression, scope)
-            if left and right and equal.this.table != equal.expression.table and not _is_supported(left, right, query):
-                keys = _keys_between(left, right)
-                if keys or query.catalog.declares_foreign_keys:
-                    code = "join_without_key_but" if keys else "join_without_key"
-                    yield Remark(Message(code, left=str(left), right=str(right), keys=", ".join(keys)))
-
-
-def inferred_joins(sql: str, catalog: Catalog) -> tuple[str, ...]:
-    """Return the equi-joins of a query that only an inferred foreign key connects; none if it cannot be resolved."""
-    query = resolved_query(sql, catalog)
-    if query is None:
-        return ()
-    joins = []
-    for scope, _ in query.selects():
-        for equal in scope.find_all(exp.EQ):
-            left, right = query.column_of(equal.this, scope), query.column_of(equal.expression, scope)
-            keys = [*_keys_of(left, right), *_keys_of(right, left)] if left and right else []
-            if keys and all(foreign.inferred for foreign in keys):
-                joins.append(Message("join_by_inferred_key", left=str(left), right=str(right)))
-    return tuple(dict.fromkeys(joins))
-
-
-def _keys_of(referring: ColumnReference, referred: ColumnReference) -> list[ForeignKey]:
-    pair = referring.column.name, referred.column.name
-    return [
-        foreign
-        for foreign in referring.table.foreign_keys
-        if foreign.target == referred.table.key
-        if pair in zip(foreign.columns, foreign.target_columns, strict=False)
-    ]
+            if left and right and equal.this.table != equal.expression.table:
+                joined.setdefault(frozenset([equal.this.table, equal.expression.table]), []).append((left, right))
+        for pairs in joined.values():
+            left, right = pairs[0]
+            keys = _keys_between(left, right)
+            if keys and not any(_is_supported(*pair, query) for pair in pairs):
+                yield Remark(Message("join_without_key", left=str(left), right=str(right), keys=", ".join(keys)))
 
 
 def cartesian_products(query: ResolvedQuery) -> Iterator[Remark]:
@@ -300,9 +280,7 @@ def cartesian_products(query: ResolvedQuery) -> Iterator[Remark]:
 def _is_supported(left: ColumnReference, right: ColumnReference, query: ResolvedQuery) -> bool:
     if left.table.key == right.table.key and left.column.name == right.column.name:
         return True
-    same_name = left.column.name.lower() == right.column.name.lower()
-    is_joined = bool(_targets(left, query.catalog) & _targets(right, query.catalog))
-    return is_joined or (same_name and not _keys_between(left, right))
+    return bool(_targets(left, query.catalog) & _targets(right, query.catalog))
 
 
 def _targets(reference: ColumnReference, catalog: Catalog) -> set[_ColumnKey]:
@@ -359,7 +337,7 @@ def _conditions(select: exp.Select, scope: Scope) -> list[set[str]]:
             conditions += [{name, earlier} for earlier in before]
         before.append(name)
     where = select.args.get("where")
-    joined = [join.args.get("on") for join in select.args.get("joins") or ()]
+    joined = [join.args.get("on") for join in scope.find_all(exp.Join)]
     for condition in [*joined, where.this if where else None]:
         parts = condition.flatten() if isinstance(condition, exp.And) else [condition]
         conditions += [{column.table for column in part.find_all(exp.Column)} for part in parts if part is not None]

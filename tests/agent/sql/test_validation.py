@@ -70,7 +70,7 @@ def test_a_column_that_is_not_indexed_is_not_doubted() -> None:
 
 
 @pytest.mark.parametrize("inferred", [None, True, False])
-def test_joins_without_a_key_are_reported_only_where_the_schema_has_keys(inferred: bool | None) -> None:
+def test_joins_that_differ_from_the_keys_of_their_tables_are_reported(inferred: bool | None) -> None:
     keys = () if inferred is None else (ForeignKey(("a_id",), "a", ("id",), inferred=inferred),)
     text = [Column("id", "INTEGER"), Column("word", "TEXT")]
     tables = [
@@ -80,9 +80,18 @@ def test_joins_without_a_key_are_reported_only_where_the_schema_has_keys(inferre
     ]
     schema = Catalog("sqlite", {table.key: table for table in tables})
 
-    def found(condition: str) -> tuple[str, ...]:
-        return warnings_of(f"SELECT a.id FROM a JOIN b ON a.id = b.a_id JOIN c ON {condition}", schema)
+    def found(joins: str) -> bool:
+        return bool(warnings_of(f"SELECT a.id FROM a {joins}", schema))
 
-    assert bool(found("c.word = a.id")) is (inferred is False)
-    other = warnings_of("SELECT a.id FROM a JOIN b ON a.id = b.id + 0 AND a.word = b.id", schema)
-    assert bool(other) is (inferred is not None)
+    assert not found("JOIN b ON a.id = b.a_id JOIN c ON c.word = a.id"), "no key connects a and c"
+    assert not found("JOIN b ON a.id = b.a_id AND a.word = b.word"), "a key connects a and b as well"
+    assert found("JOIN b ON a.word = b.id") is (inferred is not None)
+
+
+def test_a_join_within_a_join_connects_its_tables() -> None:
+    columns = (Column("id", "INTEGER"), Column("other", "INTEGER"))
+    schema = Catalog("sqlite", {name: Table(name, columns) for name in ("d", "t", "p")})
+    nested = "SELECT COUNT(*) FROM d LEFT JOIN (t JOIN p ON t.other = p.id) ON d.id = t.id"
+
+    assert warnings_of(nested, schema) == ()
+    assert warnings_of("SELECT COUNT(*) FROM d LEFT JOIN (t JOIN p ON t.other = t.id) ON d.id = t.id", schema)

@@ -1,0 +1,346 @@
+"""Doubts about a statement: figures, dates, stored values and columns that it does not share with its question.
+
+They are told without a model, from the parse tree, the catalog and stored values. Words count only as exact names.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Decimal
+from functools import cached_property
+from itertools import combinations
+
+from sqlglot import exp
+
+from agent.generation.definitions import relevant_knowledge
+from agent.knowledge.prompt import definition_text
+from agent.messages import Message
+from agent.retrieval.linked_values import LinkedValue, coded_values
+from agent.schema.catalog import Catalog
+from agent.schema.describe import one_line
+from agent.schema.words import han_runs, normal_form, spelt_words, stem
+from agent.sources.source import Source
+from agent.sql.names import ColumnReference, ResolvedQuery, resolved_query
+from agent.state import State
+
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_DAY = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?!\d)")
+_YEARS = range(1900, 2101)
+_SPELT_OUT = 12
+"""Numbers up to this one are often written as words, so that no digits of the question mention them."""
+_FACTORS = frozenset(map(Decimal, (100, 1000, 10**4, 10**6, 10**8, 10**9, 7, 12, 24, 60, 3600, 60_000, 86_400)))
+"""What a number of a question is multiplied by or divided by in another unit: percent, millions, minutes."""
+_BOUNDS = (exp.GT, exp.GTE, exp.LT, exp.LTE)
+_COMPARISONS = (exp.EQ, exp.NEQ, *_BOUNDS, exp.Between, exp.In, exp.Like, exp.ILike)
+_CALCULATIONS = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Interval)
+_MIN_TEXT = 4
+"""Characters of a text that is no code or flag, and so is mentioned if it is meant."""
+_MAX_CHARS, _MAX_DIGITS = 100, 30
+
+
+@dataclass(frozen=True)
+class Said:
+    """What was said about a question, and what its words refer to."""
+
+    question: str
+    """The question and the user's answers about it."""
+    others: Sequence[str] = ()
+    """What else may mention a figure or value: assumptions, definitions, instructions."""
+    values: Sequence[LinkedValue] = ()
+    """The stored values that words of the question refer to."""
+    columns: Sequence[tuple[str, Collection[str]]] = ()
+    """The phrases of the question that the business knowledge explains as columns, with these as `table.column`."""
+
+
+def doubts_of(state: State, source: Source, sql: str, today: date) -> tuple[Message, ...]:
+    """Return the doubts about `sql` as the statement of the question in `state`."""
+    answers = [clarification["answer"] for clarification in state.get("clarifications") or ()]
+    assumptions = tuple(state.get("assumptions") or ())
+    question = "\n".join([state["question"], *answers])
+
+    def find() -> tuple[Message, ...]:
+        return doubts_about(sql, _said(state, source, question, assumptions), source.catalog, today)
+
+    return source.memoized(("doubts", sql, question, assumptions, today), find)
+
+
+def _said(state: State, source: Source, question: str, assumptions: Sequence[str]) -> Said:
+    relevant, selection = relevant_knowledge(state, source), state["relevant_tables_with_rel_columns"]
+    values = [
+        *source.linked_values(question, selection),
+        *coded_values(question, source.catalog, source.code_meanings(selection), source.values, selection),
+    ]
+    defined = [*(each.phrase for each in relevant.definitions), *(word.phrase for word in relevant.ambiguous_words)]
+    for phrase in defined:
+        # Its definition says what it stands for.
+        question = question.replace(phrase, " ")
+    last = (state.get("turns") or ())[-1:]
+    texts = [source.instructions, *map(definition_text, relevant.definitions)]
+    texts += [text for turn in last for text in (turn["question"], turn["sql"])]
+    columns = [
+        (match.phrase, {name.item.name for name in match.names if name.code is None and name.item.kind == "column"})
+        for match in relevant.mentions
+    ]
+    return Said(
+        question,
+        [*assumptions, *defined, *texts],
+        [link for link in values if normal_form(link.phrase) in normal_form(question)],
+        [(phrase, names) for phrase, names in columns if names],
+    )
+
+
+def doubts_about(sql: str, said: Said, catalog: Catalog, today: date) -> tuple[Message, ...]:
+    """Return what `sql` leaves out of what was said, and what it has that was not said.
+
+    Columns count if they belong to a table of the statement, or to one that a key connects with it. A statement that
+    cannot be resolved causes no doubt.
+    """
+    try:
+        query = resolved_query(sql, catalog, expand_stars=True)
+    except ValueError:
+        return ()
+    if query is None or not query.scopes:
+        return ()
+    parts = _Parts(query, today)
+    left_out = [*_unused_numbers(said, parts), *_unused_values(said, parts), *_unused_columns(said, parts)]
+    added = [*_unsaid_numbers(said, parts), *_unsaid_texts(said, parts)]
+    return (
+        *(Message("question_part_ignored", part=one_line(part, _MAX_CHARS)) for part in dict.fromkeys(left_out)),
+        *(Message("not_in_question", part=one_line(part, _MAX_CHARS)) for part in dict.fromkeys(added)),
+    )
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """The parts of a statement that a question may mention."""
+
+    query: ResolvedQuery
+    today: date
+
+    @property
+    def _tree(self) -> exp.Expr:
+        return self.query.scopes[-1].expression.root()
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """All literals and names."""
+        return [node.name for node in self._tree.find_all(exp.Literal, exp.Identifier)]
+
+    @cached_property
+    def compared(self) -> list[tuple[exp.Literal, exp.Expr]]:
+        """The literals that something is compared with, outside of calculations, with their comparisons."""
+        found: list[tuple[exp.Literal, exp.Expr]] = []
+        for node in self._tree.find_all(*_COMPARISONS):
+            operands = [node.this, *node.expressions, *(node.args.get(name) for name in ("expression", "low", "high"))]
+            for operand in operands:
+                if operand is None or operand.find(exp.Column, exp.Query, *_CALCULATIONS):
+                    continue
+                found += [(literal, node) for literal in operand.find_all(exp.Literal)]
+        return found
+
+    @cached_property
+    def days(self) -> list[date]:
+        """The dates among the literals."""
+        return [day for text in self.texts if (day := _day(text))]
+
+    @cached_property
+    def numbers(self) -> set[Decimal]:
+        """The numbers in literals and names, those next to a bound, and the distances of dates."""
+        found = {number for text in self.texts for _, readings in _numbers(text) for number in readings}
+        for literal, node in self.compared:
+            if isinstance(node, _BOUNDS):
+                found |= {one for _, readings in _numbers(literal.name) for one in _beside(readings)}
+            for day in _days(literal, node):
+                found |= {Decimal(part) for part in (day.year, day.month, day.day)}
+        for first, last in combinations([*self.days, self.today], 2):
+            found |= _distances(first, last)
+        return found
+
+    @cached_property
+    def forms(self) -> list[str]:
+        """The normal forms of literals and names."""
+        return [f" {normal_form(text)} " for text in self.texts]
+
+    @cached_property
+    def columns(self) -> set[str]:
+        """The columns that the statement reads, as `table.column` in lower case."""
+        return {str(reference).lower() for reference in self._references}
+
+    @cached_property
+    def _references(self) -> list[ColumnReference]:
+        columns = [(column, scope) for scope in self.query.scopes for column in scope.find_all(exp.Column)]
+        return [reference for column, scope in columns if (reference := self.query.column_of(column, scope))]
+
+    @cached_property
+    def tables(self) -> set[str]:
+        """The keys of the tables that the statement reads."""
+        sources = (source for scope in self.query.scopes for source in scope.sources.values())
+        return {table.key for source in sources if (table := self.query.table(source))}
+
+    @cached_property
+    def names(self) -> list[frozenset[str]]:
+        """The stems of the words of each name, of columns as the catalog spells them."""
+        names = [reference.column.name for reference in self._references] + [
+            node.name for node in self._tree.find_all(exp.Identifier)
+        ]
+        return [frozenset(_stems(name)) for name in names]
+
+
+# Numbers and dates
+
+
+def _numbers(text: str, *, alone: bool = False) -> Iterator[tuple[str, frozenset[Decimal]]]:
+    """Yield the numbers in `text`, each with its readings: 1,234 is 1234 or 1.234.
+
+    With `alone`, a number beside a letter of an alphabet with capitals is left out, as in Q1, 3rd and 1980s.
+    """
+    for match in _NUMBER.finditer(text):
+        digits, around = match.group(), text[: match.start()][-1:] + text[match.end() :][:1]
+        is_part_of_word = any(char.lower() != char.upper() for char in around)
+        if len(digits) <= _MAX_DIGITS and not (alone and is_part_of_word):
+            readings = _readings(digits)
+            yield from [(digits, readings)] if readings else _numbers(digits.replace(".", " ").replace(",", " "))
+
+
+def _readings(digits: str) -> frozenset[Decimal]:
+    """Return the numbers that digits with points and commas may be; none for dates and versions, as 5.3.2024."""
+    parts, marks = re.split("[.,]", digits), re.findall("[.,]", digits)
+    has_groups = all(len(part) == 3 for part in parts[1:-1])
+    readings = (
+        [] if marks and marks[-1] in marks[:-1] or not has_groups else [".".join(["".join(parts[:-1]), parts[-1]])]
+    )
+    readings += ["".join(parts)] if has_groups and len(set(marks)) == 1 and len(parts[-1]) == 3 else []
+    return frozenset(Decimal(reading.removeprefix(".")) for reading in readings)
+
+
+def _beside(numbers: Iterable[Decimal]) -> set[Decimal]:
+    """Return bounds, and those that say the same of whole numbers with or without the bound itself."""
+    return {number + step for number in numbers for step in (-1, 0, 1) if not step or number == int(number)}
+
+
+def _day(text: str) -> date | None:
+    match = _DAY.match(text)
+    try:
+        return date(*map(int, match.groups())) if match else None
+    except ValueError:
+        return None
+
+
+def _days(literal: exp.Literal, comparison: exp.Expr) -> list[date]:
+    """Return the day of `literal`, and those beside it if it is a bound that may belong to the range or not."""
+    day, one = _day(literal.name), timedelta(1)
+    if day is None:
+        return []
+    return [day, day - one, day + one] if isinstance(comparison, _BOUNDS) else [day]
+
+
+def _distances(first: date, last: date) -> set[Decimal]:
+    """Return how many days, weeks, months, quarters and years two dates are apart, counted with both ends or one."""
+    days = abs((last - first).days)
+    months = abs((last.year - first.year) * 12 + last.month - first.month)
+    counts = (days, days // 7, months, months // 3, months // 12, abs(last.year - first.year))
+    return {Decimal(count + more) for count in counts for more in (0, 1)}
+
+
+def _is_among(readings: Set[Decimal], numbers: Set[Decimal]) -> bool:
+    """Return whether one of `readings` is among `numbers`, in this or another unit."""
+    if not numbers.isdisjoint(readings):
+        return True
+    return any(one and other and max(one / other, other / one) in _FACTORS for one in readings for other in numbers)
+
+
+def _unused_numbers(said: Said, parts: _Parts) -> Iterator[str]:
+    for text, readings in _numbers(said.question, alone=True):
+        if max(readings) > 1 and not _is_among(readings, parts.numbers):
+            yield text
+
+
+def _unsaid_numbers(said: Said, parts: _Parts) -> Iterator[str]:
+    texts = [said.question, *said.others, *(link.value for link in said.values)]
+    mentioned = {number for text in texts for _, readings in _numbers(text) for number in readings}
+    for literal, node in parts.compared:
+        days = _days(literal, node)
+        if days:
+            is_near = any(abs(day.year - parts.today.year) <= 1 for day in days)
+            figures = {Decimal(day.year) for day in days} | _distances(days[0], parts.today)
+            is_said = not mentioned.isdisjoint(figures)
+            if not is_near and not is_said:
+                yield str(days[0].year)
+        elif not literal.is_string or literal.name.isdecimal():
+            for text, readings in _numbers(literal.name):
+                wide = _beside(readings) if isinstance(node, _BOUNDS) else readings
+                is_year = any(number in _YEARS and abs(number - parts.today.year) <= 1 for number in readings)
+                if max(readings) > _SPELT_OUT and not is_year and not _is_among(wide, mentioned):
+                    yield text
+
+
+# Stored values
+
+
+def _unused_values(said: Said, parts: _Parts) -> Iterator[str]:
+    """Yield the phrases that are stored values and occur in no literal or name of the statement."""
+    values: dict[str, list[str]] = {}
+    for link in said.values:
+        if normal_form(link.value) == normal_form(link.phrase):
+            values.setdefault(link.phrase, []).append(link.value)
+    for phrase in values:
+        form = normal_form(phrase)
+        if not any(form in other for other in parts.forms):
+            yield phrase
+
+
+def _unsaid_texts(said: Said, parts: _Parts) -> Iterator[str]:
+    linked = {link.value for link in said.values}
+    texts = [said.question, *said.others]
+    stems = {one for text in texts for one in _stems(text)}
+    whole = normal_form(" ".join(texts))
+    for literal, _ in parts.compared:
+        text = literal.name
+        own = _stems(text)
+        if not literal.is_string or _day(text) or len(text) < _MIN_TEXT or not own or text in linked:
+            continue
+        if not stems.isdisjoint(own) or normal_form(text) in whole:
+            continue
+        yield text
+
+
+# Columns
+
+
+def _stems(text: str) -> tuple[str, ...]:
+    return (*(stem(word) for word in spelt_words(text.replace("_", " "))), *han_runs(text))
+
+
+def _unused_columns(said: Said, parts: _Parts) -> Iterator[str]:
+    """Yield the phrases of the question that are the names of columns of which the statement reads none."""
+    catalog = parts.query.catalog
+    named: dict[tuple[str, ...], tuple[str, set[str]]] = {}
+    near = {foreign.target for key in parts.tables for foreign in catalog.tables[key].foreign_keys}
+    keys = [
+        key
+        for key, table in catalog.tables.items()
+        if key in parts.tables or key in near or any(foreign.target in parts.tables for foreign in table.foreign_keys)
+    ]
+    table_names = {_stems(catalog.tables[key].name) for key in catalog.tables}
+    question = _stems(said.question)
+    for key in keys:
+        for column in catalog.tables[key].columns:
+            for name in filter(None, (column.name, column.comment)):
+                phrase = _stems(name)
+                if phrase and phrase not in table_names and _contains(question, phrase):
+                    named.setdefault(phrase, (name, set()))[1].add(f"{key}.{column.name}".lower())
+    longest = [
+        phrase for phrase in named if not any(len(other) > len(phrase) and _contains(other, phrase) for other in named)
+    ]
+    for phrase in longest:
+        name, columns = named[phrase]
+        if columns.isdisjoint(parts.columns) and not any(own.issuperset(phrase) for own in parts.names):
+            yield name
+    for text, meant in said.columns:
+        if parts.columns.isdisjoint(column.lower() for column in meant):
+            yield text
+
+
+def _contains(words: Sequence[str], phrase: Sequence[str]) -> bool:
+    return any(tuple(words[at : at + len(phrase)]) == tuple(phrase) for at in range(len(words) - len(phrase) + 1))

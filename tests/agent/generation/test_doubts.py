@@ -1,0 +1,128 @@
+"""Doubts about a statement without a model: what it does not share with its question."""
+
+from dataclasses import replace
+from datetime import date
+
+import pytest
+
+from agent.generation.doubts import Said, doubts_about
+from agent.retrieval.linked_values import LinkedValue
+from agent.schema.catalog import Catalog, Column, ForeignKey, Table
+
+TODAY = date(2026, 5, 4)
+PRODUCTS = Table(
+    "products",
+    (Column("product_id", "INTEGER"), Column("product_name", "TEXT"), Column("price", "REAL")),
+    primary_key=("product_id",),
+)
+SALES = Table(
+    "sales",
+    (
+        Column("sale_id", "INTEGER"),
+        Column("product_id", "INTEGER"),
+        Column("sold_on", "DATE"),
+        Column("amount", "REAL"),
+        Column("city", "TEXT", comment="place of delivery"),
+    ),
+    primary_key=("sale_id",),
+    foreign_keys=(ForeignKey(("product_id",), "products", ("product_id",)),),
+)
+PEOPLE = Table("people", (Column("name", "TEXT"), Column("age", "INTEGER")))
+ENGINES = ("sqlite", "postgres", "mysql", "duckdb", "clickhouse", "snowflake", "bigquery", "tsql", "trino", "spark")
+
+
+def doubts(question: str, sql: str, dialect: str = "sqlite", **said: object) -> str:
+    catalog = Catalog(dialect, {table.key: table for table in (PRODUCTS, SALES, PEOPLE)})
+    return "; ".join(doubts_about(sql, replace(Said(question), **said), catalog, TODAY))
+
+
+@pytest.mark.parametrize("dialect", ENGINES)
+def test_another_year_is_a_doubt_on_every_dialect(dialect: str) -> None:
+    last_day = "SELECT SUM(amount) FROM sales WHERE sold_on BETWEEN '2023-01-01' AND '2023-12-31'"
+    whole = last_day.replace("2023", "2024")
+    up_to = "SELECT SUM(amount) FROM sales WHERE sold_on >= '2024-01-01' AND sold_on < '2025-01-01'"
+
+    found = doubts("Total sales in 2024?", last_day, dialect)
+    assert "does not use “2024”" in found and "uses “2023”, which the question does not mention" in found
+    assert doubts("Total sales in 2024?", whole, dialect) == ""
+    assert doubts("Total sales in 2024?", up_to, dialect) == ""
+    assert doubts("2024年的总销售额是多少？", whole, dialect) == ""
+
+
+@pytest.mark.parametrize("dialect", ENGINES)
+def test_a_column_that_is_named_exactly_is_missed_on_every_dialect(dialect: str) -> None:
+    by_id = "SELECT product_id FROM sales GROUP BY product_id ORDER BY SUM(amount) DESC"
+    by_name = (
+        "SELECT p.product_name FROM sales AS s JOIN products AS p ON p.product_id = s.product_id "
+        "GROUP BY p.product_name ORDER BY SUM(s.amount) DESC"
+    )
+
+    assert doubts("Which product name has the highest sales?", by_id, dialect) == (
+        "the query does not use “product_name” of the question"
+    )
+    assert doubts("Which product name has the highest sales?", by_name, dialect) == ""
+    assert "“age”" in doubts("List the name and age of all people", "SELECT name FROM people", dialect)
+    assert doubts("List the name and age of all people", "SELECT name, age FROM people", dialect) == ""
+
+
+@pytest.mark.parametrize(
+    ("question", "where"),
+    [
+        ("How many sales above 1,500?", "amount > 1500"),
+        ("How many sales above 1.5 million?", "amount > 1500000"),
+        ("How many sales of at least 20 %?", "amount >= 0.2"),
+        ("How many sales of 21 or more?", "amount > 20"),
+        ("How many sales in the last 3 months?", "sold_on >= '2026-02-04'"),
+        ("How many sales this year?", "sold_on >= '2026-01-01'"),
+        ("How many sales last year?", "sold_on BETWEEN '2025-01-01' AND '2025-12-31'"),
+        ("How many sales in the first half of March 2024?", "sold_on BETWEEN '2024-03-01' AND '2024-03-15'"),
+        ("How many sales on 5.3.2024?", "sold_on = '2024-03-05'"),
+        ("How many sales in Q1?", "sold_on < '2026-04-01'"),
+        ("How many sales of more than two?", "amount > 2"),
+        ("How many sales with an amount?", "amount * 100 > 0"),
+    ],
+)
+def test_figures_in_another_form_are_no_doubt(question: str, where: str) -> None:
+    assert doubts(question, f"SELECT COUNT(*) FROM sales WHERE {where}") == ""
+
+
+@pytest.mark.parametrize(
+    ("question", "where", "part"),
+    [
+        ("How many sales above 50?", "amount > 500", "50"),
+        ("How many sales above 50?", "amount > 60", "50"),
+        ("How many sales?", "amount > 60", "60"),
+        ("How many sales?", "sold_on >= '2019-01-01'", "2019"),
+        ("Sales on 2024-03-05", "sold_on = '2024-03-08'", "05"),
+    ],
+)
+def test_another_figure_is_a_doubt(question: str, where: str, part: str) -> None:
+    assert f"“{part}”" in doubts(question, f"SELECT COUNT(*) FROM sales WHERE {where}")
+
+
+def test_limits_and_calculations_are_no_doubt() -> None:
+    assert doubts("The best sale?", "SELECT ROUND(amount * 1.19, 2) FROM sales ORDER BY 1 DESC LIMIT 100") == ""
+
+
+def test_stored_values_that_are_left_out_or_not_mentioned_are_doubts() -> None:
+    berlin = [LinkedValue("sales", "city", "Berlin", "Berlin")]
+    sql = "SELECT COUNT(*) FROM sales WHERE city = 'Hamburg'"
+
+    found = doubts("How many sales in Berlin?", sql, values=berlin)
+    assert "does not use “Berlin”" in found and "uses “Hamburg”" in found
+    assert doubts("How many sales in Berlin?", sql.replace("Hamburg", "Berlin"), values=berlin) == ""
+    assert doubts("How many sales up north?", sql, others=["the north is Hamburg"]) == ""
+
+
+def test_comments_and_business_names_are_names_of_columns() -> None:
+    sql = "SELECT COUNT(*) FROM sales"
+    known = [("turnover", {"sales.amount"})]
+
+    assert "place of delivery" in doubts("How many sales by place of delivery?", sql)
+    assert "turnover" in doubts("What is the turnover?", sql, columns=known)
+    assert doubts("What is the turnover?", "SELECT SUM(amount) FROM sales", columns=known) == ""
+
+
+@pytest.mark.parametrize("sql", ["SELECT 1; SELECT 2", "no SQL"])
+def test_a_statement_that_cannot_be_read_causes_no_doubt(sql: str) -> None:
+    assert doubts("How many sales in 2024?", sql) == ""
