@@ -7,7 +7,7 @@ from agent.answers.outputs import output_type_problem
 from agent.core.failure import failure_of
 from agent.errors import SqlNotGenerated
 from agent.generation.attempt import execute_with_repair, is_blank
-from agent.generation.effort import effort_of, summary_of, validation_of
+from agent.generation.effort import effort_of, ends_of_dates, summary_of, validation_of
 from agent.record.step import note
 from agent.services import Services
 from agent.sql.compare import canonical_sql
@@ -105,4 +105,5 @@ def _doubts(result: Result | None, state: State, services: Services) -> list[str
     may_check = services.roles.checks_sql and validation_of(state, services.settings) == "if doubtful"
     if result is None or not is_blank(result) or was_checked or not may_check:
         return []
-    return [f"this query returns {summary_of(result)}"]
+    ends = ends_of_dates(state["sql_request"], services.source(state.get("source")))
+    return ["; ".join([f"this query returns {summary_of(result)}", *ends])]

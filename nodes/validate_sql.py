@@ -1,5 +1,6 @@
 """Node: check the statement against the question with the model."""
 
+import json
 import logging
 from collections.abc import Sequence
 from typing import Any, cast
@@ -172,6 +173,12 @@ def _keeps_rows(state: State, services: Services, source: Source, correction: st
     return True
 
 
+def _form_of(state: State) -> str:
+    """Return the paragraph of the prompt with the form of the answer, as that of a correction is to be written."""
+    form = json.dumps(state["form"], ensure_ascii=False)
+    return f"Its answer: {one_line(form, _MAX_LINE_CHARS)}\nA corrected query needs its own." if state["form"] else ""
+
+
 def _judge(state: State, services: Services, source: Source, doubts: Sequence[str]) -> Validation | None:
     """Return the model's validation, cached by the texts of its prompt; None if it is not available."""
     sql = state["sql_request"]
@@ -183,6 +190,7 @@ def _judge(state: State, services: Services, source: Source, doubts: Sequence[st
         source,
         services.today_of(source),
         context=[f"Its author assumed: {assumption}" for assumption in state.get("assumptions") or ()],
+        form=_form_of(state) if services.roles.validator.words_answers else "",
         sql=sql,
         findings=findings,
     )

@@ -104,7 +104,9 @@ class StandardAmbiguityReviewer:
             f"It may be open what {ambiguity['phrase']!r} means: {prompt_line('; '.join(ambiguity['candidates']))}"
             for ambiguity in ambiguities
         ]
-        messages = question_messages("review_ambiguity", state, source, today, context=context)
+        messages = question_messages(
+            "review_ambiguity", state, source, today, context=context, words_answers=self.model.words_answers
+        )
         return self.model.ask(AmbiguityReview, messages)
 
 

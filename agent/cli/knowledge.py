@@ -158,7 +158,7 @@ def show(
         for name in match.names
         if name.code is not None
     ]
-    text = "\n\n".join(knowledge_paragraphs(word, relevant, knowledge, relevant.tables))
+    text = "\n\n".join(knowledge_paragraphs(relevant, knowledge, relevant.tables))
     tokens = estimate_tokens(text) if text else 0
     if as_json:
         entries = [{"id": item.id, "file": item.place.file, "line": item.place.line} for item in items]

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import prompts
 from agent.errors import ModelAnswerUnreadable, NamesUnknown, StatementError, StatementRefused
 from agent.examples.selection import ShownExample, examples_in_prompt
-from agent.generation.prompt import question_messages, table_list
+from agent.generation.prompt import form_task, question_messages, table_list
 from agent.llm.client import ModelClient
 from agent.llm.schemas import GeneratedSQL
 from agent.record.step import note
@@ -110,6 +110,7 @@ class StandardSqlWriter:
             source,
             today,
             context=attempt_context(state, _alternatives_task(state) if may_offer else approach),
+            form=form_task(words_answers=self.model.words_answers),
             examples=examples_in_prompt(examples),
         )
         try:

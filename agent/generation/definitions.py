@@ -35,7 +35,7 @@ def definitions_of(state: State, source: Source) -> list[str]:
     if not source.knowledge.knowledge.hash:
         return []
     relevant, selection = relevant_knowledge(state, source), state["relevant_tables_with_rel_columns"]
-    return knowledge_paragraphs(state["question"], relevant, source.knowledge, selection)
+    return knowledge_paragraphs(relevant, source.knowledge, selection)
 
 
 def departures(state: State, source: Source, sql: str) -> list[str]:

@@ -10,6 +10,7 @@ from agent.schema.describe import one_line
 from agent.settings import Settings
 from agent.sources.source import Source
 from agent.sql.compare import comparison_key
+from agent.sql.names import referenced_names
 from agent.state import State
 from agent.types import Effort, Result, masked
 
@@ -60,6 +61,22 @@ def group_by_result(statements: Sequence[str], source: Source) -> list[ResultGro
 
 def summary_of(result: Result) -> str:
     """Return the number of rows and the first rows of a result for a prompt, without secret values."""
+    if [[None]] == result["rows"]:
+        return "one empty value"
     rows = [one_line(str(row), _MAX_ROW_CHARS) for row in masked(result)["rows"][:_SHOWN_ROWS]]
     count = f"{len(result['rows'])}{' or more' if result['truncated'] else ''} rows"
     return f"{count}, the first: {'; '.join(rows)}" if rows else "no rows"
+
+
+def ends_of_dates(sql: str, source: Source) -> list[str]:
+    """Return where the values of each column of dates end that `sql` reads; none if row rules hide some of them."""
+    if source.access:
+        return []
+    used = {name.lower() for name in referenced_names(sql, source.catalog).columns}
+    return [
+        f"{table.key}.{column.name} ends on {column.maximum}"
+        for table in source.catalog.tables.values()
+        for column in table.columns
+        if column.type_class in ("date", "datetime") and column.maximum
+        if f"{table.key}.{column.name}".lower() in used
+    ]

@@ -22,6 +22,7 @@ from agent.state import State
 _LIST_HEADING = "All tables with the names of their columns (-> references, ~> probably references):"
 _DETAILS_HEADING = "The tables that the question is probably about, in detail:"
 _MAX_SPELLINGS = 5
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _OUTPUT_TYPE_HINTS = {
     "number": "The answer has to be one number: one row with one column.",
     "plot": "The answer will be a chart: first the column for the x axis, then a column that splits it into series, if "
@@ -30,11 +31,19 @@ _OUTPUT_TYPE_HINTS = {
 
 
 def question_messages(
-    name: str, state: State, source: Source, today: date, *, context: Sequence[str] = (), **variables: str
+    name: str,
+    state: State,
+    source: Source,
+    today: date,
+    *,
+    context: Sequence[str] = (),
+    form: str = "",
+    **variables: str,
 ) -> list[BaseMessage]:
     """Return the messages of the template `name`, which has no system part of its own, for the question in `state`.
 
-    `context` has further paragraphs below the question, and `variables` the other variables of the template.
+    `context` has further paragraphs below the question, and `variables` the other variables of the template. `form`
+    tells the model how an answer is worded.
     """
     paragraphs = [*question_context(state, source), *context, *_further_details(state, source)]
     return prompts.render(
@@ -45,14 +54,23 @@ def question_messages(
         today=today_text(today, source),
         question=state["question"],
         context="".join(f"\n\n{paragraph}" for paragraph in paragraphs),
+        form=f"\n\n{form}" if form else "",
         **variables,
     )
 
 
+def form_task(*, words_answers: bool) -> str:
+    """Return the paragraph of a prompt that asks for the form of an answer; "" if the model is not asked for it."""
+    return prompts.load("answer_form")[1].template if words_answers else ""
+
+
 def today_text(today: date, source: Source) -> str:
-    """Return the date for a prompt, with the time zone of the sessions if they have one."""
+    """Return the date for a prompt with its weekday, the time zone of the sessions, and the first day of a week."""
     zone = source.time_zone if source.catalog.dialect != "sqlite" else ""
-    return f"{today.isoformat()} (time zone {zone})" if zone else today.isoformat()
+    calendar = source.knowledge.knowledge.calendar
+    first_day = (calendar and calendar.week_start) or "monday"
+    about = [*([f"time zone {zone}"] if zone else ()), f"weeks begin on {first_day.capitalize()}"]
+    return f"{_WEEKDAYS[today.weekday()]}, {today.isoformat()} ({', '.join(about)})"
 
 
 def _schema(state: State, source: Source) -> str:

@@ -1,6 +1,5 @@
 """The part of a prompt with the entries that a question refers to."""
 
-import re
 from collections.abc import Collection, Iterator
 
 from agent.knowledge.entries import CalendarEntry, MetricEntry
@@ -10,30 +9,20 @@ from agent.knowledge.source_knowledge import NamedDefinition, RelevantKnowledge,
 from agent.schema.describe import one_line
 
 _MAX_CHARS = 400
-_PERIOD = re.compile(
-    r"\b(?:year|quarter|month|week|day|fiscal|fy(?![a-z])|today|yesterday|recent|latest|last|this|current|previous|since|ytd|trend|"
-    r"год\w*|лет|квартал\w*|месяц\w*|недел\w*|дн\w+|день|сегодня|вчера|последн\w+|прошл\w+|текущ\w+|динамик\w*)|"
-    r"[年月周季天日]|今|去|最近|趋势",
-    re.IGNORECASE,
-)
-"""Words about time, for which the calendar matters."""
 
 
 def knowledge_paragraphs(
-    question: str, relevant: RelevantKnowledge, knowledge: SourceKnowledge, selection: Collection[str]
+    relevant: RelevantKnowledge, knowledge: SourceKnowledge, selection: Collection[str]
 ) -> list[str]:
-    """Return the paragraphs of a prompt for a question about the tables `selection`; none if no entry is relevant."""
+    """Return the paragraphs of a prompt about a question on the tables `selection`; none without entries for it."""
     lines = [*_definitions(relevant, knowledge), *_names(relevant), *_joins(knowledge, selection)]
     paragraphs = []
     if lines:
-        heading = "Definitions of the business, which the query has to follow:"
+        heading = "What the business means by words of the question:"
         paragraphs.append("\n".join([heading, *(f"- {line}" for line in lines)]))
     calendar = knowledge.knowledge.calendar
-    dated = any(isinstance(each.entry, MetricEntry) and each.entry.date_column for each in relevant.definitions)
-    if calendar and (dated or _PERIOD.search(question)):
-        facts = list(_calendar(calendar))
-        if facts:
-            paragraphs.append(f"Calendar: {'; '.join(facts)}.")
+    if calendar and (facts := list(_calendar(calendar))):
+        paragraphs.append(f"Calendar: {'; '.join(facts)}.")
     return paragraphs
 
 

@@ -42,7 +42,7 @@ def describe(catalog: Catalog, selection: Selection, quote: Quote, *, values: bo
             continue
         heading = f"table {quoted_key(table, quote)}{_rows(table.rows) if values else ''}{_comment(table.comment)}"
         lines = [
-            _column_line(catalog, table, column, quote, values and not _refers_to(selection, table, column))
+            _column_line(catalog, table, column, quote, selection if values else None)
             for column in table.columns
             if column.name in set(names)
         ]
@@ -138,7 +138,8 @@ def _escaped(char: str) -> str:
     return _ESCAPES.get(char) or (f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}")
 
 
-def _column_line(catalog: Catalog, table: Table, column: Column, quote: Quote, values: bool) -> str:
+def _column_line(catalog: Catalog, table: Table, column: Column, quote: Quote, selection: Selection | None) -> str:
+    """Return the line of a column; with `selection`, it has values, unless the column refers to one of `selection`."""
     parts = [f"  {quote(column.name)} {column.type}"]
     if column.name in table.primary_key:
         parts.append("primary key")
@@ -147,8 +148,11 @@ def _column_line(catalog: Catalog, table: Table, column: Column, quote: Quote, v
             target = foreign_key.target_columns[foreign_key.columns.index(column.name)]
             verb = "probably references" if foreign_key.inferred else "references"
             parts.append(f"{verb} {_target(catalog, foreign_key, quote)}.{quote(target)}")
-    if values and not column.secret:
-        parts += _content(table, column, catalog.values.get((table.key, column.name), ()))
+    if selection is not None and not column.secret:
+        if empty := round(100 * (column.null_share or 0)):
+            parts.append(f"{empty} % empty")
+        if not _refers_to(selection, table, column):
+            parts += _content(table, column, catalog.values.get((table.key, column.name), ()))
     return ", ".join(parts) + _comment(column.comment)
 
 

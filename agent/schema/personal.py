@@ -71,8 +71,9 @@ def personal_kind(table: str, column: str, values: tuple[str, ...]) -> str:
     checked = [value for value in values[:_MAX_CHECKED] if value.strip()]
     if not checked:
         return ""
+    parts = [part for value in checked for part in re.split("[,;]", value) if part.strip()]
     for kind, pattern in _PATTERNS:
-        if _share(pattern, checked) >= _MIN_SHARE:
+        if max(_share(pattern, checked), _share(pattern, parts)) >= _MIN_SHARE:
             return kind
     words = tuple(spelt_words(column)) or (column,)
     for kind, names, evidence in _NAMES:
@@ -91,4 +92,4 @@ def _names_persons(table: str, words: tuple[str, ...], values: Sequence[str]) ->
 
 
 def _share(pattern: re.Pattern[str], values: Sequence[str]) -> float:
-    return sum(pattern.fullmatch(value.strip()) is not None for value in values) / len(values)
+    return sum(pattern.fullmatch(value.strip()) is not None for value in values) / max(len(values), 1)

@@ -103,15 +103,21 @@ class Database:
 
     @cached_property
     def product(self) -> str:
-        """Name of the engine for prompts: MariaDB and MySQL have one dialect, but not the same functions.
+        """Name and version of the engine for prompts: MariaDB and MySQL have one dialect, but not the same functions.
 
-        Connects to the server once if the URL does not say which it is.
+        Connects to the server once if it is PostgreSQL or MySQL; of DuckDB and others the version is not told.
         """
-        if self.dialect != "mysql":
+        if self.dialect == "sqlite":
+            return f"SQLite {sqlite3.sqlite_version}"
+        if self.dialect not in ("postgres", "mysql"):
             return self.dialect
         with suppress(SourceUnreachable, SourceBusy), self.connect():
             pass
-        return "MariaDB" if getattr(self.engine.dialect, "is_mariadb", False) else "MySQL"
+        server = self.engine.dialect
+        is_mariadb = getattr(server, "is_mariadb", False)
+        name = "PostgreSQL" if self.dialect == "postgres" else "MariaDB" if is_mariadb else "MySQL"
+        version = [str(part) for part in getattr(server, "server_version_info", None) or () if isinstance(part, int)]
+        return f"{name} {'.'.join(version[:2])}".strip()
 
     @property
     def default_schema(self) -> str | None:

@@ -8,7 +8,7 @@ import prompts
 from tests.cases import all_cases
 
 FOLDER = Path(prompts.__file__).parent
-PARTS = {"database", "alternatives"}
+PARTS = {"database", "alternatives", "answer_form"}
 """Files that are parts of other prompts."""
 TEMPLATES = sorted(
     (path.stem, "standard" if path.parent == FOLDER else path.parent.name)
@@ -18,12 +18,12 @@ TEMPLATES = sorted(
 ABOUT_A_QUESTION = {"generate_sql", "validate_sql", "review_ambiguity"}
 """The templates whose system part is that of `database.md`."""
 VARIABLES = {
-    "generate_sql": {"dialect", "today", "schema", "examples", "question", "context"},
-    "validate_sql": {"dialect", "today", "schema", "question", "context", "sql", "findings"},
+    "generate_sql": {"dialect", "today", "schema", "examples", "question", "context", "form"},
+    "validate_sql": {"dialect", "today", "schema", "question", "context", "sql", "form", "findings"},
     "select_tables": {"tables", "question", "correction"},
     "select_columns": {"schema", "question", "correction"},
     "analyse": {"today", "language", "clarify", "form", "question", "context", "calls", "left"},
-    "review_ambiguity": {"dialect", "today", "schema", "question", "context"},
+    "review_ambiguity": {"dialect", "today", "schema", "question", "context", "form"},
     "rewrite_question": {"turns", "question"},
     "answer_clarification": {"clarification", "question", "sql"},
     "narrate": {"language", "output_type", "question", "filters", "count", "cut", "rows", "facts"},

@@ -51,6 +51,14 @@ def test_an_empty_result_is_validated_once_and_not_run_again(asking: Ask, statem
     assert "- this query returns " in prompts(agent, "SQLValidation")[0]
 
 
+def test_an_empty_value_is_told_with_the_end_of_the_dates_that_were_read(asking: Ask) -> None:
+    agent = asking({"sql": "SELECT SUM(total_amount) FROM orders WHERE ordered_on >= '2030-01-01'"})
+    agent.ask("What were total sales from 2030 on?")
+
+    prompt = prompts(agent, "SQLValidation")[0]
+    assert "- this query returns one empty value; orders.ordered_on ends on 2025-12-31" in prompt
+
+
 def test_a_correction_after_an_empty_result_is_run(asking: Ask) -> None:
     agent = asking(NO_ROWS, verdicts=[correction(ALL_ORDERS["sql"]), VALID])
     output = agent.ask("Which orders have a negative amount?")

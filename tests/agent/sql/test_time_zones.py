@@ -70,5 +70,5 @@ def test_the_prompt_and_the_answer_name_the_zone(source: Source) -> None:
         {"question": "How many orders today?", "source": url.render_as_string(hide_password=False)}
     )
     (prompt,) = (call.prompt for call in model.calls)
-    assert f"Today is {today_in(zone).isoformat()} (time zone {zone})" in prompt
+    assert f"{today_in(zone):%A, %Y-%m-%d} (time zone {zone}, weeks begin on Monday)" in prompt
     assert f"time zone {zone}" in output["answer"]
