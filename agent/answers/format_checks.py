@@ -79,8 +79,8 @@ def _has_factor(expression: exp.Expr) -> bool:
 def _known_format(output: OutputColumn) -> str:
     """Return the format that the catalog or the expression gives an output; empty if they give none."""
     unit = period_unit(output.expression)
-    if unit:
-        return unit
+    if unit or _is_year_of_text(output.expression):
+        return unit or "year"
     if output.stored is None:
         return ""
     table, column = output.stored
@@ -90,6 +90,15 @@ def _known_format(output: OutputColumn) -> str:
         return "code"
     bounds = [number_of(bound or "") for bound in (column.minimum, column.maximum)]
     return "year" if all(bound in _YEARS for bound in bounds) else ""
+
+
+def _is_year_of_text(expression: exp.Expr) -> bool:
+    """Return whether `expression` is the first four characters of a text as a number, as the year of a date is."""
+    text = expression.this.unnest() if isinstance(expression, exp.Cast | exp.TryCast) else None
+    if not isinstance(text, exp.Substring):
+        return False
+    bounds = [text.args.get(name) for name in ("start", "length")]
+    return [bound.name if bound else "" for bound in bounds] == ["1", "4"]
 
 
 def _schema_texts(sql: str, catalog: Catalog) -> list[str]:
