@@ -25,6 +25,8 @@ class Result(TypedDict):
     """Positions of the columns that contain, or may contain, values of secret columns; absent if there are none."""
     formats: NotRequired[list[dict[str, Any]]]
     """The format of each column, as `kind`, `decimals` and `unit`; see `agent.answers.formats`."""
+    additive: NotRequired[list[int]]
+    """Positions of the columns whose sum means something."""
 
 
 def masked_rows(rows: Sequence[Sequence[Any]], secret: Collection[int]) -> list[list[Any]]:
@@ -206,6 +208,7 @@ class AnswerTable(TypedDict):
     """Positions of the columns that may contain secret values, which were not passed to models and logs."""
     formats: NotRequired[list[dict[str, Any]]]
     """As in `Result`; absent in answers of earlier versions."""
+    additive: NotRequired[list[int]]
 
 
 class AnswerChart(TypedDict):

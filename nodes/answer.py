@@ -6,8 +6,7 @@ from agent.answers.codes import code_meanings
 from agent.answers.confidence import confidence_of, statement_evidence, with_confidence
 from agent.answers.filters import unstated_filters
 from agent.answers.follow_up_questions import proposed_questions
-from agent.answers.format_checks import checked_formats
-from agent.answers.formats import with_formats
+from agent.answers.format_checks import with_formats
 from agent.answers.outputs import clarification_output, compose_answer, failure_output, statement_output
 from agent.answers.references import Said
 from agent.charts.echarts import chart_of
@@ -28,7 +27,7 @@ from agent.sql.summary import summarize_query
 from agent.sql.time_zones import depends_on_zone
 from agent.sql.validation import names_missing_value
 from agent.state import State
-from agent.types import Result, Turn
+from agent.types import Turn
 
 
 def answer(state: State, services: Services) -> dict[str, Any]:
@@ -41,7 +40,8 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     if state.get("failure") or state.get("clarification") or not result:
         return _output_without_rows(state)
     source, sql = services.source(state.get("source")), state["sql_request"]
-    result = with_formats(result, _formats(state, source, sql, result))
+    formats = state.get("form", {}).get("formats") or {}
+    result = with_formats(result, sql, source.catalog, formats, _said(state, source) if formats else ())
     requested, forms = state.get("output_type"), state.get("forms") or []
     chart = chart_of(result, state["question"], forms[-1]) if forms and requested == "plot" else None
     verified, max_rows = state.get("verified"), services.settings.short_table_rows
@@ -126,12 +126,10 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     return {**output, "result": result, "turns": [*turns, turn][-services.settings.memory_size :]}
 
 
-def _formats(state: State, source: Source, sql: str, result: Result) -> dict[str, str]:
-    """Return the formats that hold for the columns of `result`: those of the form of `sql`, and what is known."""
-    formats = state.get("form", {}).get("formats") or {}
+def _said(state: State, source: Source) -> list[str]:
+    """Return the texts that may name a currency: what the user said, and the knowledge about it."""
     answers = (clarification["answer"] for clarification in state.get("clarifications") or ())
-    said = [state["question"], *answers, source.instructions, *definitions_of(state, source)] if formats else ()
-    return checked_formats(formats, result["columns"], sql, source.catalog, said)
+    return [state["question"], *answers, source.instructions, *definitions_of(state, source)]
 
 
 def _append(output: dict[str, Any], paragraph: str) -> None:

@@ -2,20 +2,37 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from types import MappingProxyType
 
 from babel.numbers import get_currency_name, list_currencies
 from sqlglot import exp
 
-from agent.answers.formats import DURATION_UNITS, number_of
+from agent.answers.formats import DURATION_UNITS, column_formats, number_of
 from agent.messages import LANGUAGES
 from agent.schema.catalog import Catalog, Table
 from agent.schema.currencies import CURRENCY_SIGNS
 from agent.sql.names import resolved_query
-from agent.sql.output_columns import OutputColumn, output_columns
+from agent.sql.output_columns import OutputColumn, additive_columns, output_columns
 from agent.sql.summary import period_unit
+from agent.types import Result
 
+NO_FORMATS: Mapping[str, str] = MappingProxyType({})
 _YEARS = range(1500, 2101)
 _NO_LETTER = r"[^\W\d_])"
+
+
+def with_formats(
+    result: Result, sql: str, catalog: Catalog, formats: Mapping[str, str] = NO_FORMATS, said: Iterable[str] = ()
+) -> Result:
+    """Return `result`, the rows of `sql`, with the formats of its columns, and which of them add up.
+
+    `formats` are those that a model proposes; see `checked_formats`.
+    """
+    found = column_formats(result, checked_formats(formats, result["columns"], sql, catalog, said))
+    amounts = {at for at, each in enumerate(found) if each.is_quantity and each.kind not in {"percent", "fraction"}}
+    additive = [at for at in additive_columns(sql, catalog) if at in amounts]
+    return {**result, "formats": [asdict(each) for each in found], "additive": additive}
 
 
 def checked_formats(

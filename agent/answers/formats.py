@@ -72,16 +72,15 @@ def column_formats(result: Result, formats: Mapping[str, str]) -> list[ColumnFor
     ]
 
 
-def with_formats(result: Result, formats: Mapping[str, str]) -> Result:
-    """Return `result` with the formats of its columns, `formats` among them; see `column_formats`."""
-    return {**result, "formats": [asdict(each) for each in column_formats(result, formats)]}
-
-
 def answer_table(name: str, result: Result) -> AnswerTable:
     """Return `result` as a table of an answer, with the formats of its columns."""
-    formats = result.get("formats") or with_formats(result, {})["formats"]
+    formats = result.get("formats") or [asdict(each) for each in column_formats(result, {})]
     table = AnswerTable(name=name, columns=result["columns"], rows=result["rows"], formats=formats)
-    return {**table, "secret": result["secret"]} if result.get("secret") else table
+    if result.get("additive"):
+        table["additive"] = result["additive"]
+    if result.get("secret"):
+        table["secret"] = result["secret"]
+    return table
 
 
 def formats_of(table: AnswerTable | Result) -> list[ColumnFormat]:

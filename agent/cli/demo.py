@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from agent.analyst import build_analyst
-from agent.answers.formats import format_single
+from agent.answers.formats import format_rows
 from agent.cli import render
 from agent.cli.text import printable
 from agent.errors import DriverMissing
@@ -46,7 +46,6 @@ def run_demo(services: Services, console: Console) -> None:
     except DriverMissing as error:
         console.print(Text(str(error), style="yellow"))
         return
-<<<<<<< HEAD
     _show(output, console)
 
 
@@ -67,8 +66,3 @@ def _bars(output: Output) -> Table:
         bar = Bar(longest, 0, value, width=_BAR_WIDTH, color="cyan")
         bars.add_row(printable(str(name)), bar, Text(format_single(value, language), justify="right"))
     return bars
-=======
-    tally.confident_errors += output["status"] == "ok"
-    console.print(Text("✗ not the rows of the reference:", style="red"))
-    console.print(render.rows_view(answer_table("reference", reference), "en", console))
->>>>>>> 4fa96e22 (Show values of tables by the formats of their columns, and numbers of a column alike in JSON)

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import Any
 
-from agent.answers.format_checks import checked_formats
-from agent.answers.formats import answer_table, with_formats
+from agent.answers.format_checks import with_formats
+from agent.answers.formats import answer_table
 from agent.core.cancellation import Cancellation
 from agent.core.failure import client_failure, error_info
 from agent.core.version import package_version
@@ -81,7 +81,7 @@ def run_recorded(
         try:
             source.check(sql)
             result = source.execute(sql)
-            result = with_formats(result, checked_formats({}, result["columns"], sql, source.catalog))
+            result = with_formats(result, sql, source.catalog)
             output["tables"] = [answer_table("result", result)]
         except Exception as error:
             failure = error if isinstance(error, DatasphinxError) else InternalError(type(error).__name__, trace_id)

@@ -6,8 +6,7 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from agent.answers.format_checks import checked_formats
-from agent.answers.formats import with_formats
+from agent.answers.format_checks import with_formats
 from agent.core.cancellation import Cancellation
 from agent.errors import QuerySpecInvalid, SpecProblem, ToolCallInvalid
 from agent.messages import Message
@@ -65,11 +64,10 @@ def run_query(arguments: RunQuery, bench: Workbench, cancellation: Cancellation)
     compiled = compile_spec(spec, datasets, spec_dialect(source.catalog.dialect))
     result_id = bench.next_result_id
     query = spec.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-    formats = checked_formats({}, result["columns"], compiled.sql_with_values, source.catalog)
     kept = KeptResult(
         dataset_id=main_name(spec, datasets),
         sql=compiled.sql_with_values,
-        result=with_formats(result, formats),
+        result=with_formats(result, compiled.sql_with_values, source.catalog),
         summary=_summarize(spec, datasets, source.catalog),
         query=query,
         repeated=repeated_columns,
