@@ -111,7 +111,8 @@ def _known_format(output: OutputColumn) -> str:
 
 def _is_year_of_text(expression: exp.Expr) -> bool:
     """Return whether `expression` is the first four characters of a text as a number, as the year of a date is."""
-    text = expression.this.unnest() if isinstance(expression, exp.Cast | exp.TryCast) else None
+    cast = expression.unnest()
+    text = cast.this.unnest() if isinstance(cast, exp.Cast | exp.TryCast) else None
     if not isinstance(text, exp.Substring):
         return False
     bounds = [text.args.get(name) for name in ("start", "length")]

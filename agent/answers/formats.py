@@ -229,7 +229,7 @@ def format_value(value: Any, fmt: ColumnFormat, language: Language, *, in_senten
         return _calendar_text(value, fmt.kind, language, in_sentence)
     if fmt.kind == "interval":
         return _interval_text(str(value), language)
-    number = number_of(value) if fmt.kind not in {"text", "code"} else None
+    number = number_of(value) if fmt.is_quantity else None
     if number is not None:
         return _number_text(number, fmt, language, in_sentence)
     return _plain(value)

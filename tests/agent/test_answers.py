@@ -361,7 +361,8 @@ def test_hostile_column_names_stay_in_their_cell(scripted: Scripted, tmp_path: P
 def test_two_columns_of_one_name_both_stand_in_the_answer(scripted: Scripted) -> None:
     output = ask(scripted, "SELECT 1 AS n, 2 AS n")
 
-    assert output["tables"][0] == {"name": "result", "columns": ["n", "n_2"], "rows": [[1, 2]]}
+    (table,) = output["tables"]
+    assert (table["columns"], table["rows"]) == (["n", "n_2"], [[1, 2]])
     assert cells(output["answer"].splitlines()[-1]) == ["1", "2"]
 
 
