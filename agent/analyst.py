@@ -1,6 +1,5 @@
 """The analyst: answers a question about files by calling tools. `graph` is for callers in the same process."""
 
-from collections.abc import Hashable
 from functools import partial
 from typing import Any
 
@@ -15,7 +14,6 @@ from agent.services import Services
 from agent.state import AnalystContext, AnalystInput, AnalystState, GraphOutput, new_analysis
 from nodes.analyst.narrate import narrate
 from nodes.analyst.plan import plan
-from nodes.analyst.rewrite_question import rewrite_question
 from nodes.analyst.run_tool import run_tool
 from nodes.await_clarification import await_clarification
 
@@ -32,10 +30,7 @@ _FLOW = Flow(
 _RECURSION_LIMIT = 500
 """Steps of the graph. The settings bound the calls of the model and the calls that follow from the files."""
 
-_START_NODES: dict[Hashable, str] = {"question": "plan", "follow-up": "rewrite_question"}
-"""Nodes in which a run may start, by the label of the edge; see `routes.begin_analysis`."""
 STEPS: tuple[tuple[Node, Router | str, dict[str, str]], ...] = (
-    (rewrite_question, "plan", {"plan": "standalone question"}),
     (
         plan,
         routes.after_plan,
@@ -60,7 +55,7 @@ def build_analyst(services: Services | None = None, checkpointer: BaseCheckpoint
         partial(await_clarification, services=services),
         metadata=described(await_clarification),
     )
-    builder.add_conditional_edges(START, routes.begin_analysis, _START_NODES)
+    builder.add_conditional_edges(START, routes.begin_analysis, {"question": "plan"})
     builder.add_conditional_edges(
         "await_clarification", routes.after_analyst_clarification, {"answer of the user": "plan", END: END}
     )

@@ -15,6 +15,7 @@ from agent.errors import ConfigurationError, DriverMissing
 from agent.generation.ability import adapt_profile
 from agent.generation.attempt import SqlWriter, StandardSqlWriter
 from agent.generation.confidence import ConfidenceEstimator, StandardConfidence
+from agent.generation.follow_ups import FollowUps, FollowUpsInPrompt
 from agent.generation.plain import PlainSqlWriter
 from agent.linking import IndexLinker, Linker, StandardLinker
 from agent.llm.client import ModelClient
@@ -49,7 +50,9 @@ class ModelRoles:
     validator: ModelClient
     """The model that checks statements, if `checks_sql`."""
     text_writer: ModelClient | None
-    """The model that writes texts, narrations and standalone questions, if there is one that can."""
+    """The model that writes texts about rows, if there is one that can."""
+    follow_ups: FollowUps = FollowUpsInPrompt()
+    """Reads questions of a conversation before the statement is written."""
     checks_sql: bool = True
     """Whether the validator can check a statement against the question."""
     confidence: ConfidenceEstimator = StandardConfidence()
@@ -80,6 +83,9 @@ def roles_of(model_of: Callable[[ModelRole], ModelClient], settings: Settings) -
     )
     if generator.profile == "standard":
         return standard
+    from agent.embedded.follow_ups import FollowUpsByWords
+
+    standard = replace(standard, follow_ups=FollowUpsByWords())
     if generator.profile == "plain":
         return replace(
             standard,

@@ -20,7 +20,6 @@ from nodes.execute_sql import execute_sql
 from nodes.generate_sql import generate_sql
 from nodes.keep_answer import keep_answer
 from nodes.retrieve_tables import retrieve_tables
-from nodes.rewrite_question import rewrite_question
 from nodes.select_columns import select_columns
 from nodes.validate_sql import validate_sql
 
@@ -31,17 +30,11 @@ _RECURSION_LIMIT = 200
 
 _START_NODES: dict[Hashable, str] = {
     "question": "retrieve_tables",
-    "follow-up": "rewrite_question",
     "clarification or feedback": "ask_clarification",
     "answer accepted": "keep_answer",
 }
 """Nodes in which a run may start, by the label of the edge; see `routes.begin`."""
 STEPS: tuple[tuple[Node, Router | str, dict[str, str]], ...] = (
-    (
-        rewrite_question,
-        routes.after_rewrite_question,
-        {"answer": "last result in another form, or error", "retrieve_tables": "standalone question"},
-    ),
     (
         retrieve_tables,
         routes.after_retrieve_tables,
@@ -49,6 +42,7 @@ STEPS: tuple[tuple[Node, Router | str, dict[str, str]], ...] = (
             "select_columns": "tables found",
             "retrieve_tables": "no table found",
             "check_stop_words": "statement without a model",
+            "answer": "last result in another form, or error",
         },
     ),
     (select_columns, "ask_clarification", {"ask_clarification": "columns selected"}),
@@ -64,7 +58,11 @@ STEPS: tuple[tuple[Node, Router | str, dict[str, str]], ...] = (
     (
         generate_sql,
         routes.after_generate_sql,
-        {"check_stop_words": "statement", "answer": "clarifying question or error", "retrieve_tables": "off topic"},
+        {
+            "check_stop_words": "statement",
+            "answer": "reply, last rows, clarifying question or error",
+            "retrieve_tables": "off topic",
+        },
     ),
     (
         check_stop_words,

@@ -1,7 +1,7 @@
 """Schema linking: selection of the source, tables and columns for a question, with few or no model calls."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -144,8 +144,8 @@ class LinkedTables:
 class Linker(Protocol):
     """Selects the tables and columns for a question."""
 
-    def link_tables(self, question: str, source: Source, attempt: int) -> LinkedTables:
-        """Return the tables that may answer `question`.
+    def link_tables(self, question: str, source: Source, attempt: int, known: Collection[str] = ()) -> LinkedTables:
+        """Return the tables that may answer `question`, with the shown tables of the last answer, `known`.
 
         Each further `attempt`, counted from 1, considers more tables and tolerates more spelling errors. Tables that
         row rules deny are left out.
@@ -169,7 +169,7 @@ class StandardLinker:
     model: ModelClient
     schema_token_budget: int
 
-    def link_tables(self, question: str, source: Source, attempt: int) -> LinkedTables:
+    def link_tables(self, question: str, source: Source, attempt: int, known: Collection[str] = ()) -> LinkedTables:
         """Return all tables of a schema within the token budget, otherwise a selection. See `Linker.link_tables`.
 
         If a compact list of all tables fits into twice the token budget, prompts contain this list, and the tables that
@@ -184,8 +184,8 @@ class StandardLinker:
             return LinkedTables(list(tables))
         list_tokens = _COMPACT * self.schema_token_budget
         if source.table_list(list_tokens):
-            return LinkedTables(self._best_tables(question, source), list_tokens=list_tokens)
-        limit, named = _CANDIDATES * attempt, _named_tables(question, source)
+            return LinkedTables(self._best_tables(question, source, known), list_tokens=list_tokens)
+        limit, named = _CANDIDATES * attempt, [*known, *_named_tables(question, source)]
         expanded = source.knowledge.expanded(question)
         by_words = islice(filter(tables.__contains__, source.index.rank(expanded, fuzzy=fuzzy)), limit)
         ranked = list(dict.fromkeys([*named, *by_words]))
@@ -237,20 +237,20 @@ class StandardLinker:
             selection.columns.update((key, column) for key, column in named if column in tables.get(key, ()))
         return _with_keys(selection.columns, source, tables) or _columns_by_words(question, source, tables)
 
-    def _best_tables(self, question: str, source: Source) -> list[str]:
-        """Return the best-ranked tables and those that connect them, the best first, as many as fit into the budget.
+    def _best_tables(self, question: str, source: Source, known: Collection[str]) -> list[str]:
+        """Return `known`, the best-ranked tables and those that connect them, as many as fit into the budget.
 
         The first one is returned whatever its size. Misspelt words match, since there is no further attempt.
         """
         tables = source.shown_catalog.tables
         expanded = source.knowledge.expanded(question)
         by_words = islice(filter(tables.__contains__, source.index.rank(expanded, fuzzy=1)), _DETAILED)
-        ranked = list(dict.fromkeys([*_named_tables(question, source), *by_words]))
+        ranked = list(dict.fromkeys([*known, *_named_tables(question, source), *by_words]))
         best: list[str] = []
         budget = self.schema_token_budget
         for key in filter(tables.__contains__, source.index.connected(ranked or list(islice(tables, _DETAILED)))):
             tokens = _description_tokens(source, key, tables[key].column_names)
-            if not best or tokens <= budget:
+            if not best or key in known or tokens <= budget:
                 best.append(key)
                 budget -= tokens
         return best
@@ -278,7 +278,7 @@ class IndexLinker:
     schema_token_budget: int = 0
     """A schema within this number of tokens is returned whole, whatever the question."""
 
-    def link_tables(self, question: str, source: Source, attempt: int) -> LinkedTables:
+    def link_tables(self, question: str, source: Source, attempt: int, known: Collection[str] = ()) -> LinkedTables:
         """Return all tables of a schema within the token budget, otherwise at most 10. See `Linker.link_tables`.
 
         No table of a larger schema is returned if the question has no word in common with it.
@@ -288,8 +288,8 @@ class IndexLinker:
             return LinkedTables(list(tables))
         expanded = source.knowledge.expanded(question)
         if not source.index.may_concern(expanded, fuzzy=attempt - 1):
-            return LinkedTables([])
-        selected = {*select_tables(expanded, source, attempt), *_named_tables(question, source)}
+            return LinkedTables(list(known))
+        selected = {*known, *select_tables(expanded, source, attempt), *_named_tables(question, source)}
         return LinkedTables([key for key in tables if key in selected])
 
     def link_columns(self, question: str, source: Source, tables: dict[str, list[str]]) -> dict[str, list[str]]:

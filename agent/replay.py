@@ -10,7 +10,6 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from agent.analyst import build_analyst
 from agent.conversation.conversations import run_recorded
-from agent.conversation.format_changes import asks_for_format
 from agent.core.redact import without_password
 from agent.datasets.registry import Registry
 from agent.errors import DatasphinxError, SourceNotFound, TraceUnknown
@@ -98,9 +97,13 @@ def replay(
         default_source = source or _with_password(start["settings"]["source"], settings)
         replay_settings = replay_settings.model_copy(update={"source": default_source})
     embedded = EmbeddedOptions(**start["embedded"]) if start["embedded"] else None
+    model = RecordedModel((body for kind, body in contents if kind == "llm"), replay_settings, embedded)
+    if not is_analyst and embedded is None and all(kind != "llm" for kind, _ in contents):
+        # A chat model reads a follow-up itself, so rules read that of a run without calls.
+        model.profile = "plain"
     services = Services(
         replay_settings,
-        model=RecordedModel((body for kind, body in contents if kind == "llm"), replay_settings, embedded),
+        model=model,
         any_source=any_source,
         recorder=Recorder(sink, secrets_of(settings)),
         registry=registry,
@@ -156,12 +159,12 @@ def _replay_question(
         if problem.code != error:
             raise
     conversation = {name: inputs.pop(name) for name in CARRIED_ON if name in inputs}
-    turns = conversation.get("turns")
-    if turns and asks_for_format(str(inputs.get("question") or "")):
-        executed = [body["sql"] for kind, body in recorded if kind == "statement"]
-        if turns[-1]["sql"] not in executed:
-            with suppress(DatasphinxError):
-                conversation["result"] = services.source(inputs.get("source")).execute(turns[-1]["sql"])
+    turns, executed = conversation.get("turns"), [body["sql"] for kind, body in recorded if kind == "statement"]
+    last = turns[-1]["sql"] if turns else None
+    may_reuse = recorded[-1][1].get("sql") == last or all(kind != "llm" for kind, _ in recorded)
+    if last and may_reuse and last not in executed:
+        with suppress(DatasphinxError):
+            conversation["result"] = services.source(inputs.get("source")).execute(last)
     return run_recorded(build_graph(services, InMemorySaver()), inputs, conversation, error, last="answer")
 
 

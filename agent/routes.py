@@ -10,7 +10,6 @@ from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.constants import START
 from langgraph.types import Send
 
-from agent.conversation.follow_ups import is_follow_up
 from agent.core.redact import without_password
 from agent.state import CARRIED_ON, AnalystInput, AnalystState, Input, State, messages_of
 from agent.types import Turn
@@ -28,9 +27,9 @@ _ANALYSIS_CONVERSATION = ("turns", "clarifications", "clarification", "earlier_r
 def begin(state: State) -> Send:
     """Start a run with its input and the parts of the thread that it continues.
 
-    A new question keeps the conversation and the source of the thread. An answer to a clarifying question, and feedback
-    on the last answer, also keep the tables, clarifications and statements of the question. Without a thread, only the
-    input sent by the caller is available, and the tables are retrieved again.
+    A new question keeps the conversation, the source and the last rows of the thread. An answer to a clarifying
+    question, and feedback on the last answer, keep the tables, clarifications and statements of the question. Without a
+    thread, only the input sent by the caller is available, and the tables are retrieved again.
     """
     inputs = _inputs(state, Input.__annotations__)
     turns = state.get("turns") or []
@@ -42,11 +41,11 @@ def begin(state: State) -> Send:
     if inputs.get("sql_only"):
         # Readings are compared by their results.
         inputs["clarify"] = "never"
-    if not turns or not is_follow_up(inputs.get("question")):
-        previous = _previous_inputs(state, ("source",)) if turns else {}
-        return Send("retrieve_tables", {**previous, **inputs, "turns": turns})
-    source = _source_of(turns[-1], state)
-    return Send("rewrite_question", {"source": source, **inputs, "turns": turns, "result": state.get("result")})
+    if not turns:
+        return Send("retrieve_tables", {**inputs, "turns": turns})
+    conversation = {"turns": turns, "result": state.get("result")}
+    source = (state.get("given") or {}).get("source") or _source_of(turns[-1], state)
+    return Send("retrieve_tables", {"source": source, **inputs, **conversation})
 
 
 def _inputs(state: State | AnalystState, names: Container[str]) -> dict[str, Any]:
@@ -69,13 +68,13 @@ def _inputs(state: State | AnalystState, names: Container[str]) -> dict[str, Any
     return inputs
 
 
-def after_rewrite_question(state: State) -> Literal["answer", "retrieve_tables"]:
-    """Answer at once if the follow-up changes only the form of the last result."""
-    return "answer" if state.get("result") else "retrieve_tables"
+def after_retrieve_tables(state: State) -> Literal["answer", "select_columns", "retrieve_tables", "check_stop_words"]:
+    """Check a statement that needs no model, of a description or a verified query; retry if no table was retrieved.
 
-
-def after_retrieve_tables(state: State) -> Literal["select_columns", "retrieve_tables", "check_stop_words"]:
-    """Check a statement that needs no model, of a description or a verified query; retry if no table was retrieved."""
+    A question that changes only the form of the last result is answered at once.
+    """
+    if state.get("sql_request_is_valid"):
+        return "answer"
     if _is_written(state):
         return "check_stop_words"
     return "retrieve_tables" if state.get("error") else "select_columns"
@@ -89,8 +88,11 @@ def after_ask_clarification(state: State) -> Literal["answer", "generate_sql", "
 
 
 def after_generate_sql(state: State) -> Literal["answer", "retrieve_tables", "check_stop_words"]:
-    """Put an open question to the user; retrieve more tables if the model reports that the question is off topic."""
-    if state.get("clarification"):
+    """Put an open question to the user; retrieve more tables if the model reports that the question is off topic.
+
+    A reply, and the last result in another form, are answers.
+    """
+    if state.get("clarification") or state.get("reply") or state["sql_request_is_valid"]:
         return "answer"
     return "retrieve_tables" if state.get("error") else "check_stop_words"
 
@@ -208,8 +210,7 @@ def begin_analysis(state: AnalystState) -> Send:
     is_same_source = inputs.get("source") == (state.get("given") or {}).get("source")
     earlier = state.get("earlier_results") if is_same_source else None
     inputs = {**inputs, "clarification": None, "turns": state.get("turns") or [], "earlier_results": earlier or {}}
-    is_dependent = bool(inputs["turns"]) and is_follow_up(inputs.get("question"))
-    return Send("rewrite_question" if is_dependent else "plan", inputs)
+    return Send("plan", inputs)
 
 
 def _previous_data(state: AnalystState) -> dict[str, Any]:

@@ -34,6 +34,7 @@ from agent.types import (
 
 CARRIED_ON = (
     "turns",
+    "follows",
     "rejected_sql",
     "clarifications",
     "clarification",
@@ -190,7 +191,7 @@ class State(Input, total=False):
     turns: list[Turn]
     """The answered questions of this conversation, oldest first."""
     follows: Turn | None
-    """The turn that the question refers to, if the question was rewritten."""
+    """The turn before a question that may continue it."""
     forms: list[str]
     """Follow-ups that only changed the form of the last answer, including the current one."""
     rejected_sql: list[str]
@@ -229,6 +230,8 @@ class State(Input, total=False):
     """How the answer of the current statement is worded and shown; empty for another statement than the model's."""
     other_forms: dict[str, AnswerForm]
     """The forms of statements that may become the current one: of options and candidates, or before a correction."""
+    reply: str
+    """A text of the model in place of a statement: a courtesy, a definition, or what the data can say."""
     proposed_output_type: OutputType | None
     """The output type that generation proposes; it is used if the rows allow it and the user requested none."""
     tried_sql: list[str]
@@ -314,6 +317,7 @@ def new_run(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "objection": "",
         "form": {},
         "other_forms": {},
+        "reply": "",
         "proposed_output_type": None,
         "tried_sql": [],
         "sql_was_repaired": False,

@@ -23,10 +23,6 @@ class Result(TypedDict):
     truncated: bool
     secret: NotRequired[list[int]]
     """Positions of the columns that contain, or may contain, values of secret columns; absent if there are none."""
-    formats: NotRequired[list[dict[str, Any]]]
-    """The format of each column, as `kind`, `decimals` and `unit`; see `agent.answers.formats`."""
-    additive: NotRequired[list[int]]
-    """Positions of the columns whose sum means something."""
 
 
 def masked_rows(rows: Sequence[Sequence[Any]], secret: Collection[int]) -> list[list[Any]]:
@@ -206,9 +202,12 @@ class AnswerTable(TypedDict):
     rows: list[list[Any]]
     secret: NotRequired[list[int]]
     """Positions of the columns that may contain secret values, which were not passed to models and logs."""
-    formats: NotRequired[list[dict[str, Any]]]
-    """As in `Result`; absent in answers of earlier versions."""
-    additive: NotRequired[list[int]]
+
+
+def answer_table(name: str, result: Result) -> AnswerTable:
+    """Return `result` as a table of an answer."""
+    table = AnswerTable(name=name, columns=result["columns"], rows=result["rows"])
+    return {**table, "secret": result["secret"]} if result.get("secret") else table
 
 
 class AnswerChart(TypedDict):
@@ -318,8 +317,18 @@ class VerifiedAnswer(TypedDict):
     """The file and line of the entry, as `knowledge/shop/verified.yml:4`."""
 
 
+class Exchange(TypedDict):
+    """What the user said about an answer, and a reply without data."""
+
+    question: str
+    answer: str
+
+
 class Turn(TypedDict):
-    """An answered question of a conversation, in its standalone form, with its statement."""
+    """An answered question of a conversation, in its standalone form, with its statement.
+
+    Turns of earlier versions lack the later keys.
+    """
 
     question: str
     sql: str
@@ -331,6 +340,14 @@ class Turn(TypedDict):
     """The trace id of the run that answered it."""
     forms: NotRequired[list[str]]
     """Follow-ups that only changed the form of the answer, oldest first."""
+    output_type: NotRequired[OutputType | None]
+    form: NotRequired[AnswerForm]
+    """How the answer is worded and shown, without further questions."""
+    columns: NotRequired[list[str]]
+    """The names of the columns of its rows."""
+    assumptions: NotRequired[list[str]]
+    replies: NotRequired[list[Exchange]]
+    """What was said about the answer, oldest first."""
 
 
 @dataclass(frozen=True)

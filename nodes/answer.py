@@ -6,8 +6,7 @@ from agent.answers.codes import code_meanings
 from agent.answers.confidence import confidence_of, statement_evidence, with_confidence
 from agent.answers.filters import unstated_filters
 from agent.answers.follow_up_questions import proposed_questions
-from agent.answers.format_checks import with_formats
-from agent.answers.outputs import clarification_output, compose_answer, failure_output, statement_output
+from agent.answers.outputs import clarification_output, compose_answer, failure_output, statement_output, text_output
 from agent.answers.references import Said
 from agent.charts.echarts import chart_of
 from agent.clarify.ambiguity import assumptions_of
@@ -15,8 +14,9 @@ from agent.core.failure import failure_of
 from agent.core.redact import without_password
 from agent.errors import SqlNotGenerated
 from agent.generation.attempt import is_blank
-from agent.generation.definitions import applied_definitions, defined_conditions, definitions_of, unused_definitions
+from agent.generation.definitions import applied_definitions, defined_conditions, unused_definitions
 from agent.generation.effort import effort_of
+from agent.generation.follow_ups import bounded
 from agent.generation.verified import verification_text
 from agent.messages import CONVENTIONS, Language, Message, language_of, render
 from agent.record.step import assume, note
@@ -27,7 +27,7 @@ from agent.sql.summary import summarize_query
 from agent.sql.time_zones import depends_on_zone
 from agent.sql.validation import names_missing_value
 from agent.state import State
-from agent.types import Turn
+from agent.types import Exchange, Turn
 
 
 def answer(state: State, services: Services) -> dict[str, Any]:
@@ -37,15 +37,14 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     the user rejected or asked for in another form. A statement that was not to be executed is no answer.
     """
     result = state.get("result")
+    if (reply := state.get("reply")) and not state.get("failure"):
+        return _replied(reply, state)
     if state.get("failure") or state.get("clarification") or not result:
         return _output_without_rows(state)
-    source, sql = services.source(state.get("source")), state["sql_request"]
-    formats = state.get("form", {}).get("formats") or {}
-    result = with_formats(result, sql, source.catalog, formats, _said(state, source) if formats else ())
-    requested, forms = state.get("output_type"), state.get("forms") or []
+    requested, sql, forms = state.get("output_type"), state["sql_request"], state.get("forms") or []
     chart = chart_of(result, state["question"], forms[-1]) if forms and requested == "plot" else None
     verified, max_rows = state.get("verified"), services.settings.short_table_rows
-    language = language_of(state["question"])
+    source, language = services.source(state.get("source")), language_of(state["question"])
     # A verified query is answered without a model, which need not even be configured.
     roles = None if verified else services.roles
     may_narrate = roles and effort_of(state, services.settings) != "low"
@@ -80,13 +79,11 @@ def answer(state: State, services: Services) -> dict[str, Any]:
             source.warnings_about,
         )
     clarifications, ambiguities = state.get("clarifications") or [], state.get("ambiguities") or []
-    assumptions = assumptions_of(
-        state.get("assumptions") or (), ambiguities, clarifications, sql, source.catalog, language
-    )
+    assumed = assumptions_of(state.get("assumptions") or (), ambiguities, clarifications, sql, source.catalog, language)
     found, notes = source.findings_about(sql)
     findings = [*found, *_doubts(state, source, sql)]
     reservations = _reservations(state, source, sql, language)
-    assumptions = [*assumptions, *reservations, *(one.in_language(language) for one in notes)]
+    assumptions = [*assumed, *reservations, *(one.in_language(language) for one in notes)]
     for assumption in assumptions:
         assume(assumption)
     if assumptions:
@@ -109,6 +106,10 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         source=without_password(state.get("source") or ""),
         forms=forms,
         trace_id=state["audit"]["trace_id"],
+        output_type=output["output_type"],
+        form=state.get("form") or {},
+        columns=result["columns"],
+        assumptions=assumed,
     )
     definitions = applied_definitions(state, source, sql)
     defined = defined_conditions(state, source, sql)
@@ -123,13 +124,7 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     follow_ups = proposed_questions((state.get("form") or {}).get("follow_ups", ()), said, result)
     output |= {"definitions": definitions, "checked": checked, "chosen": chosen, "verified": verified}
     output["follow_ups"] = follow_ups
-    return {**output, "result": result, "turns": [*turns, turn][-services.settings.memory_size :]}
-
-
-def _said(state: State, source: Source) -> list[str]:
-    """Return the texts that may name a currency: what the user said, and the knowledge about it."""
-    answers = (clarification["answer"] for clarification in state.get("clarifications") or ())
-    return [state["question"], *answers, source.instructions, *definitions_of(state, source)]
+    return {**output, "turns": [*turns, bounded(turn)][-services.settings.memory_size :]}
 
 
 def _append(output: dict[str, Any], paragraph: str) -> None:
@@ -171,6 +166,15 @@ def _about_sources(state: State) -> str:
     ]
     listed = CONVENTIONS[language].semicolon.join(texts)
     return render("sources_not_asked", language, source=state.get("source") or "", others=listed)
+
+
+def _replied(reply: str, state: State) -> dict[str, Any]:
+    """Return the output for a reply without data, which is kept with the last answer of the conversation."""
+    turns = list(state.get("turns") or ())
+    if turns:
+        said = Exchange(question=state["question"], answer=reply)
+        turns[-1] = bounded({**turns[-1], "replies": [*turns[-1].get("replies", ()), said]})
+    return {**text_output(reply), "turns": turns}
 
 
 def _output_without_rows(state: State) -> dict[str, Any]:

@@ -5,13 +5,23 @@ from functools import partial
 from typing import Any, cast
 
 from agent.answers.readings import options_of
+from agent.answers.typed_text import Said, unsupported
 from agent.clarify.feedback import describe_option
 from agent.clarify.review import compare_readings, put_question
 from agent.core.failure import failure_of
-from agent.errors import BudgetExceeded, ModelRejected, ModelUnreachable, SqlNotGenerated
+from agent.core.text import clean_question
+from agent.errors import (
+    BudgetExceeded,
+    InvalidQuestion,
+    ModelRejected,
+    ModelUnreachable,
+    QuestionTooLong,
+    SqlNotGenerated,
+)
 from agent.generation.attempt import APPROACHES, WrittenSql
 from agent.generation.definitions import departures, relevant_knowledge
 from agent.generation.effort import effort_of
+from agent.generation.follow_ups import is_about, joined, shown_again
 from agent.linking import off_topic
 from agent.llm.schemas import GeneratedSQL
 from agent.messages import Message, language_of, render
@@ -20,6 +30,7 @@ from agent.services import Services
 from agent.sources.source import Source
 from agent.sql.compare import canonical_sql
 from agent.state import State
+from agent.types import Turn
 
 
 def generate_sql(state: State, services: Services) -> dict[str, Any]:
@@ -54,6 +65,7 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
         "sql_generate_count": state.get("sql_generate_count", 0) + 1,
         "sql_retry_count": state["sql_retry_count"] + bool(state.get("sql_error_info")),
         "sql_request": attempt.sql,
+        "sql_request_is_valid": False,
         "judged_sql": [],
         "doubts": [],
         "candidates": [],
@@ -66,13 +78,12 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
     if may_offer:
         # The model has decided which of them matter.
         update["ambiguities"] = []
-    if attempt.is_off_topic:
-        update["error"] = attempt.problem or Message("no_table_fits")
-        is_last = attempt.is_final or state["table_counter"] >= services.settings.max_table_retrievals
-        return {**update, "failure": failure_of(off_topic(update["error"], source))} if is_last else update
-    if not attempt.sql and attempt.problem:
-        failure = {"failure": failure_of(SqlNotGenerated(attempt.problem))} if attempt.is_final else {}
-        return {**update, **failure, "sql_error_info": attempt.problem}
+    no_statement = _without_statement(attempt, state, source, services)
+    if no_statement:
+        return {**update, **no_statement}
+    if last := state.get("follows"):
+        update |= _continued(attempt, last, state, services.settings.max_question_chars)
+        state = cast(State, {**state, "question": update.get("question", state["question"])})
     if attempt.alternatives and may_offer:
         options = attempt.alternatives.alternatives
         statements = _following(state, [option.sql or "" for option in options], source)
@@ -82,6 +93,8 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
     update |= _question_if_unsure(state, attempt, source, services)
     if update.get("clarification"):
         return update
+    # The rows of the last answer of the thread are no result of this statement.
+    update["result"] = None
     sql = update["sql_request"] = source.ending_with_nulls(update["sql_request"])
     if not state.get("sql_request") and effort_of(state, services.settings) == "high" and not state.get("sql_only"):
         others = _candidates(cast(State, {**state, **attempt.changes}), write)
@@ -91,6 +104,69 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
         note(f"repaired without the model: {attempt.repair}")
     update |= {"sql_error_info": None, "sql_was_repaired": bool(attempt.repair)}
     return {**update, **_failure_of_repetition(state, sql, source.catalog.dialect)}
+
+
+def _said(state: State) -> Said:
+    """Return what the user has said, from which figures and names of a text without rows may come."""
+    turns = state.get("turns") or ()
+    answers = [clarification["answer"] for clarification in state.get("clarifications") or ()]
+    replies = [reply["question"] for turn in turns for reply in turn.get("replies", ())]
+    return Said(state["question"], [*(turn["question"] for turn in turns), *replies, *answers])
+
+
+def _without_statement(attempt: WrittenSql, state: State, source: Source, services: Services) -> dict[str, Any]:
+    """Return the changes of the state for an attempt without a statement; {} if there is one or it is just empty.
+
+    It is off topic, a reply, the last rows in another form, or failed. A reply with a figure that the user did not give
+    ends the question.
+    """
+    if attempt.is_off_topic:
+        reason = attempt.problem or Message("no_table_fits")
+        is_last = attempt.is_final or state["table_counter"] >= services.settings.max_table_retrievals
+        return {"error": reason, **({"failure": failure_of(off_topic(reason, source))} if is_last else {})}
+    if not attempt.sql and attempt.problem:
+        failure = {"failure": failure_of(SqlNotGenerated(attempt.problem))} if attempt.is_final else {}
+        return {**failure, "sql_error_info": attempt.problem}
+    if attempt.reply and (problems := unsupported(attempt.reply, _said(state))):
+        note(f"the reply was not used: {'; '.join(problems)}")
+        return {"failure": failure_of(off_topic(Message("not_about_data"), source))}
+    return {"reply": attempt.reply} if attempt.reply else _in_another_form(attempt, state, source)
+
+
+def _in_another_form(attempt: WrittenSql, state: State, source: Source) -> dict[str, Any]:
+    """Return the changes of the state for the last rows in the form that the model gives; {} if it gives none."""
+    last = state.get("follows")
+    if not last or not attempt.is_form_only or not is_about(last, state):
+        return {}
+    result = None if state.get("sql_only") else state.get("result") or source.execute(last["sql"])
+    update, changes = shown_again(last, state["question"], result), attempt.changes
+    proposed = changes["proposed_output_type"] or ("plot" if changes["form"].get("chart") else None)
+    return {
+        **update,
+        "assumptions": list(dict.fromkeys([*update["assumptions"], *changes["assumptions"]])),
+        "form": {**update["form"], **changes["form"]},
+        "proposed_output_type": proposed or update["proposed_output_type"],
+    }
+
+
+def _continued(attempt: WrittenSql, last: Turn, state: State, max_chars: int) -> dict[str, Any]:
+    """Return the changes of the state for a question that continues `last`; {} for another one.
+
+    It is stored as the model reads it without the conversation, or, if that is unusable, joined to the last question:
+    figures that the user did not give would be allowed in the answer. After a chart, its answer is a chart.
+    """
+    if not attempt.standalone:
+        return {}
+    try:
+        question = clean_question(attempt.standalone, max_chars)
+        problem = "; ".join(unsupported(question, _said(state)))
+    except (InvalidQuestion, QuestionTooLong) as error:
+        question, problem = "", str(error)
+    if problem:
+        question = joined(last["question"], state["question"], max_chars)
+    note(f"read as: {question}")
+    is_chart = last.get("output_type") == "plot" and not attempt.changes["proposed_output_type"]
+    return {"question": question, **({"proposed_output_type": "plot"} if is_chart else {})}
 
 
 def _may_ask(state: State, services: Services) -> bool:

@@ -2,14 +2,13 @@
 
 from typing import Any
 
+from agent.answers.outputs import text_output
 from agent.clarify.feedback import feedback_of, keep_as_example
-from agent.conversation.format_changes import question_of
 from agent.examples.store import ExampleStore
 from agent.messages import language_of, render
 from agent.proposals import propose
 from agent.services import Services
 from agent.state import State
-from agent.types import Turn
 
 
 def keep_answer(state: State, services: Services) -> dict[str, Any]:
@@ -19,11 +18,8 @@ def keep_answer(state: State, services: Services) -> dict[str, Any]:
     """
     feedback_of(state)
     last = state["turns"][-1]
-    turn: Turn = {**last, "question": question_of(last)}
     if services.settings.keep_accepted_examples:
-        keep_as_example(turn, services.source(state.get("source")), ExampleStore(services.settings.data_dir))
-    is_proposed = propose(turn, state.get("source") or services.choices[0], services)
+        keep_as_example(last, services.source(state.get("source")), ExampleStore(services.settings.data_dir))
+    is_proposed = propose(last, state.get("source") or services.choices[0], services)
     text = render("answer_proposed" if is_proposed else "answer_accepted", language_of(last["question"]))
-    output: dict[str, Any] = {"output_type": "string", "value": text, "sql": last["sql"], "tables": [], "charts": []}
-    output |= {"confidence": None, "status": "ok", "verified": None}
-    return {"answer": text, **output, "clarification": None, "error": None}
+    return {**text_output(text), "sql": last["sql"]}

@@ -1,15 +1,16 @@
 """Node: find the tables that are relevant to a question."""
 
-from typing import Any
+from typing import Any, cast
 
 from agent.answers.description import description_statement
-from agent.conversation.greetings import asks_for_help, is_greeting
 from agent.core.failure import failure_of
 from agent.core.text import clean_question
 from agent.errors import NotPermitted
+from agent.generation.follow_ups import last_names, with_previous
 from agent.linking import link_source, off_topic
 from agent.messages import Message
 from agent.services import Services
+from agent.sources.source import Source
 from agent.state import State
 
 
@@ -17,14 +18,16 @@ def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
     """Select a source if the question names none, and tables of it.
 
     If no table is relevant, `error` gives the reason; the question fails as off topic after the last attempt, or if
-    the model saw all tables. A greeting fails without a model call. Tables that row rules deny are not relevant; the
-    question fails as not permitted if the rules deny all tables.
+    the model saw all tables. Tables that row rules deny are not relevant; the question fails as not permitted if the
+    rules deny all tables. On a thread, the tables of the last answer are always relevant.
 
     An attempt after generation reported "off topic" succeeds only with tables that were not shown before, so
     `relevant_tables` is left unchanged if nothing is found.
 
     A request to describe the data needs no model: `sql_request` is then the statement of the description. So does a
-    question that is equivalent to a verified one, unless the user has clarified it or rejected an answer to it.
+    question that is equivalent to a verified one, unless the user has clarified it or rejected an answer to it. For a
+    model whose prompts have no conversation, a question that follows another one is read here: it is completed, or
+    changes only the form of the last result.
     """
     settings = services.settings
     question = clean_question(state.get("question"), settings.max_question_chars)
@@ -33,8 +36,6 @@ def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
     source = services.source_with_tables(name, question)
     if not source.shown_catalog.tables:
         raise NotPermitted(next(iter(source.catalog.tables)))
-    if is_greeting(question) or asks_for_help(question):
-        raise off_topic(Message("not_about_data"), source)
     attempt = state.get("table_counter", 0) + 1
     # Clients may read the state, so the configured URL, with its password or path, is not kept in it.
     is_configured_url = name == settings.source and "://" in name
@@ -42,19 +43,17 @@ def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
     update: dict[str, Any] = {"question": question, "table_counter": attempt, "given": inputs}
     if choice:
         update["other_sources"] = choice.others
-    is_plain = state.get("output_type") not in ("number", "plot") and not state.get("rejected_sql")
-    description = description_statement(question, source.shown_catalog) if is_plain and attempt == 1 else None
-    if description:
-        sql, keys = description
-        tables = {key: list(source.catalog.tables[key].column_names) for key in keys}
-        return {**update, "relevant_tables": tables, "sql_request": sql, "describes_data": True, "error": None}
-    if not (state.get("skips_verified") or state.get("clarifications") or state.get("rejected_sql")):
-        verified = services.verified.find(question, source)
-        if verified:
-            tables = {key: list(source.catalog.tables[key].column_names) for key in verified.tables}
-            found = {"relevant_tables": tables, "sql_request": verified.sql, "verified": verified.mark}
-            return {**update, **found, "table_counter": attempt - 1, "error": None}
-    linked = services.roles.linker.link_tables(question, source, attempt)
+    found = _without_generation(question, source, state, services)
+    if found:
+        return {**update, **found}
+    if attempt == 1:
+        read = _read(question, source, state, services)
+        if "sql_request" in read:
+            return {**update, **read, "given": {**inputs, **read["given"]}}
+        update |= read
+    asked = cast(State, {**state, **update})
+    known = last_names(asked, source).tables
+    linked = services.roles.linker.link_tables(with_previous(asked), source, attempt, known)
     keys = linked.keys
     if state.get("error") and set(keys) <= set(state.get("relevant_tables") or ()):
         keys = []
@@ -65,3 +64,37 @@ def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
     if linked.is_final or attempt >= settings.max_table_retrievals:
         update["failure"] = failure_of(off_topic(reason, source))
     return {**update, "error": reason}
+
+
+def _without_generation(question: str, source: Source, state: State, services: Services) -> dict[str, Any]:
+    """Return the changes of the state for a description of the data or a verified query; {} for other questions."""
+    catalog, counter = source.catalog, state.get("table_counter", 0)
+    is_plain = state.get("output_type") not in ("number", "plot") and not state.get("rejected_sql")
+    description = description_statement(question, source.shown_catalog) if is_plain and not counter else None
+    if description:
+        sql, keys = description
+        tables = {key: list(catalog.tables[key].column_names) for key in keys}
+        return {"relevant_tables": tables, "sql_request": sql, "describes_data": True, "error": None}
+    if state.get("skips_verified") or state.get("clarifications") or state.get("rejected_sql"):
+        return {}
+    verified = services.verified.find(question, source)
+    if not verified:
+        return {}
+    tables = {key: list(catalog.tables[key].column_names) for key in verified.tables}
+    found = {"relevant_tables": tables, "sql_request": verified.sql, "verified": verified.mark}
+    return {**found, "table_counter": counter, "error": None}
+
+
+def _read(question: str, source: Source, state: State, services: Services) -> dict[str, Any]:
+    """Return the changes of the state for a question on a thread: as it is read, or the last rows in another form.
+
+    Raises:
+        OffTopic: the question asks for no data, and the model could not say so.
+    """
+    follow_ups, turns = services.roles.follow_ups, state.get("turns")
+    if not follow_ups.asks_for_data(question):
+        raise off_topic(Message("not_about_data"), source)
+    if not turns or state.get("feedback") is not None or state.get("clarification_answer") is not None:
+        return {}
+    changed = follow_ups.reformatted(question, turns[-1], state, source)
+    return changed or follow_ups.read(question, turns, services.settings.max_question_chars)._asdict()

@@ -2,12 +2,20 @@
 
 from typing import Any
 
+from agent.generation.follow_ups import last_names, with_previous
 from agent.services import Services
 from agent.state import State
 
 
 def select_columns(state: State, services: Services) -> dict[str, Any]:
-    """Select columns of the relevant tables; all columns if they fit into the token budget."""
-    source = services.source(state.get("source"))
-    columns = services.roles.linker.link_columns(state["question"], source, state["relevant_tables"])
+    """Select columns of the relevant tables, with those of the last answer; all if they fit into the token budget."""
+    source, tables = services.source(state.get("source")), state["relevant_tables"]
+    columns = services.roles.linker.link_columns(with_previous(state), source, tables)
+    known = last_names(state, source).columns
+    if known:
+        columns = {
+            key: [name for name in names if name in columns.get(key, ()) or f"{key}.{name}" in known]
+            for key, names in tables.items()
+        }
+        columns = {key: names for key, names in columns.items() if names}
     return {"relevant_tables_with_rel_columns": columns}

@@ -215,10 +215,20 @@ def step_messages(state: AnalystState, settings: Settings, instructions: str, to
         clarify=_CLARIFY_INSTRUCTIONS[clarify] if may_ask(state, settings) else _NO_CLARIFY_INSTRUCTION,
         form=_OUTPUT_INSTRUCTIONS.get(str(state.get("output_type")), ""),
         question=state["question"],
-        context=clarified + earlier_results_text(earlier),
+        context=_conversation(state) + clarified + earlier_results_text(earlier),
         calls="\n".join(_calls(state["observations"])) or "none",
         left=str(max(0, settings.max_steps - state["step_count"])),
     )
+
+
+def _conversation(state: AnalystState) -> str:
+    """Return the part of the prompt about the questions before, which the question may continue; "" for the first."""
+    if not state["turns"]:
+        return ""
+    told = [f"- {one_line(turn['question'], _MAX_TEXT)}" for turn in state["turns"]]
+    answer = one_line(state["turns"][-1]["answer"], _MAX_REASON)
+    title = "The question may continue this conversation; what it does not change holds as in the last question:"
+    return "\n".join([title, *told, f"The last answer: {answer}", ""])
 
 
 def _calls(observations: list[Observation]) -> list[str]:

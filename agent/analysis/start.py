@@ -34,11 +34,12 @@ def start_analysis(
     *,
     any_path: bool,
     max_chars: int,
+    read: Callable[[str], str],
 ) -> dict[str, Any]:
     """Return the state update with the question, the files and datasets of the tools, and the first calls.
 
-    `open_source` returns a source that has tables. `any_path` permits files outside of `registry`, and `max_chars` is
-    the limit on the question.
+    `open_source` returns a source that has tables. `any_path` permits files outside of `registry`, `max_chars` is the
+    limit on the question, and `read` returns a question of a conversation as the model reads it.
 
     Raises:
         InvalidQuestion, QuestionTooLong: errors of `clean_question`.
@@ -51,12 +52,15 @@ def start_analysis(
         FileUnknown, DatasetUnknown: a file or dataset does not exist.
         FileTooLarge: a file exceeds the size limit.
     """
-    question = clean_question(state.get("question"), max_chars)
+    question, turns = clean_question(state.get("question"), max_chars), state.get("turns")
+    if turns and state.get("clarification_answer") is None:
+        question = read(question)
     has_data = any(state.get(name) for name in ("source", "files", "datasets"))
-    may_remark = has_data and not state.get("turns")
+    may_remark = has_data and not turns
     update = {"clarifications": [], **apply_user_input(state, may_remark=may_remark), "question": question}
     if state.get("source"):
-        return {**update, **_database_update(question, state, open_source)}
+        asked = f"{turns[-1]['question']}\n{question}" if turns else question
+        return {**update, **_database_update(asked, state, open_source)}
     options = _load_options(state.get("load"))
     file_ids = [_file_id(name, registry, any_path) for name in state.get("files") or ()]
     dataset_ids = [registry.dataset(name).dataset_id for name in state.get("datasets") or ()]

@@ -49,6 +49,12 @@ class WrittenSql:
     """Statements with rows that differ from each other, the best first, which is `sql`; empty if not compared."""
     evidence: Evidence = field(default_factory=lambda: Evidence())
     """What is known about the statement."""
+    standalone: str = ""
+    """A follow-up as it reads without the conversation."""
+    reply: str = ""
+    """A text in place of a statement: a courtesy, a definition, or what the data can say."""
+    is_form_only: bool = False
+    """Whether the rows of the last answer are to be shown in another form, without a statement."""
     changes: dict[str, Any] = field(default_factory=dict)
     """Further changes of the state."""
 
@@ -104,26 +110,26 @@ class StandardSqlWriter:
     ) -> WrittenSql:
         """Return a statement, repaired without the model where that is unambiguous. See `SqlWriter.write`."""
         examples, changes = shown_examples(state, choose_examples)
+        task = _alternatives_task(state) if may_offer else approach
         messages = question_messages(
             "generate_sql",
             state,
             source,
             today,
-            context=attempt_context(state, _alternatives_task(state) if may_offer else approach),
+            context=[*_conversation_task(state), *attempt_context(state, task)],
             form=form_task(words_answers=self.model.words_answers),
             examples=examples_in_prompt(examples),
         )
         try:
             without = frozenset[str]() if may_offer else GeneratedSQL.alternative_fields
+            without |= frozenset[str]() if state.get("follows") else GeneratedSQL.follow_up_fields
             answer = self.model.ask(GeneratedSQL, messages, without=without)
         except ModelAnswerUnreadable as error:
             return WrittenSql(problem=error.as_message(), changes=changes)
-        if answer.off_topic or (answer.reply and not answer.sql and not answer.alternatives):
+        if answer.off_topic:
             shows_all = len(state["relevant_tables"]) >= len(source.shown_catalog.tables)
             saw_all = shows_all or bool(table_list(state, source))
-            return WrittenSql(
-                problem=answer.reason or answer.reply, is_off_topic=True, is_final=saw_all, changes=changes
-            )
+            return WrittenSql(problem=answer.reason, is_off_topic=True, is_final=saw_all, changes=changes)
         first = next((option for option in answer.alternatives if option.sql), answer)
         sql = first.sql or ""
         repaired = repair(sql, source.catalog)
@@ -131,6 +137,10 @@ class StandardSqlWriter:
             repaired.sql if repaired else sql,
             repaired.description if repaired else "",
             alternatives=answer if answer.alternatives else None,
+            standalone=answer.standalone if state.get("follows") else "",
+            reply="" if sql or answer.alternatives else answer.reply,
+            is_form_only=not (sql or answer.alternatives or state.get("sql_request"))
+            and bool(answer.form() or answer.output_type),
             changes={
                 **changes,
                 "assumptions": answer.assumptions,
@@ -160,6 +170,11 @@ def attempt_context(state: State, task: str) -> list[str]:
     if state.get("sql_error_info"):
         parts.append(f"It failed: {state['sql_error_info']}\nWrite a corrected query.")
     return [*parts, task] if task else parts
+
+
+def _conversation_task(state: State) -> list[str]:
+    """Return the paragraph of the prompt that says how a question may continue the conversation, if there is one."""
+    return [prompts.load("conversation")[1].template] if state.get("follows") else []
 
 
 def _alternatives_task(state: State) -> str:

@@ -1,9 +1,11 @@
 """The business knowledge about a question: its part of the prompts, and whether a statement follows it."""
 
 from collections.abc import Iterator
+from typing import cast
 
 from sqlglot import exp
 
+from agent.generation.follow_ups import with_previous
 from agent.knowledge.prompt import definition_text, knowledge_paragraphs
 from agent.knowledge.references import Definition
 from agent.knowledge.source_knowledge import NamedDefinition, RelevantKnowledge
@@ -34,7 +36,9 @@ def definitions_of(state: State, source: Source) -> list[str]:
     """Return the paragraphs of a prompt about the business knowledge that the question refers to."""
     if not source.knowledge.knowledge.hash:
         return []
-    relevant, selection = relevant_knowledge(state, source), state["relevant_tables_with_rel_columns"]
+    # A follow-up is about the measures of the question before it.
+    asked = cast(State, {**state, "question": with_previous(state)})
+    relevant, selection = relevant_knowledge(asked, source), state["relevant_tables_with_rel_columns"]
     return knowledge_paragraphs(relevant, source.knowledge, selection)
 
 

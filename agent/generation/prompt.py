@@ -12,6 +12,7 @@ from langchain_core.messages import BaseMessage
 
 import prompts
 from agent.generation.definitions import definitions_of
+from agent.generation.follow_ups import conversation_paragraphs
 from agent.schema.describe import describe, literal, prompt_line, quoted_key
 from agent.schema.personal import personal_kind
 from agent.schema.words import normal_form
@@ -130,12 +131,10 @@ def _stored_values(state: State, source: Source) -> list[str]:
 def question_context(state: State, source: Source) -> list[str]:
     """Return what is known about the question besides its text, a paragraph each.
 
-    These are the definitions and the stored values that it mentions, the question that a follow-up refers to,
-    clarifications, remarks, rejected statements, and the requested output type.
+    These are the definitions and the stored values that it mentions, the conversation before it, clarifications,
+    remarks, rejected statements, and the requested output type.
     """
-    parts, follows = [*definitions_of(state, source), *_stored_values(state, source)], state.get("follows")
-    if follows:
-        parts.append(f"The question follows this one: {follows['question']}\n{follows['sql']}")
+    parts = [*definitions_of(state, source), *_stored_values(state, source), *conversation_paragraphs(state)]
     for clarification in state.get("clarifications") or ():
         question, answer = clarification["question"], clarification["answer"]
         parts.append(f"Clarified: {question} - {answer}" if question else f"The user remarks: {answer}")

@@ -45,7 +45,9 @@ class RecordedModel(ModelClient):
         self.profile = first.get("profile", self.profile)
         self.validates = first.get("validates", True)
         self.words_answers = first.get("words_answers", True)
-        self.capabilities.continues_answers = self.profile == "plain" and first["messages"][-1]["role"] == "ai"
+        self.capabilities.continues_answers = (
+            self.profile == "plain" and (first.get("messages") or [{}])[-1].get("role") == "ai"
+        )
         self._queues: dict[str, deque[Mapping[str, Any]]] = {}
         for call in call_list:
             self._queues.setdefault(call["schema"], deque()).append(call)

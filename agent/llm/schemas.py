@@ -202,9 +202,14 @@ class GeneratedSQL(WithForm):
     reasoning_fields = ("plan",)
     alternative_fields: ClassVar[frozenset[str]] = frozenset({"alternatives", "question", "ambiguity_type"})
     """Fields for a call that may give alternatives."""
+    follow_up_fields: ClassVar[frozenset[str]] = frozenset({"standalone"})
+    """Fields for a question of a conversation that is not the first one."""
 
     plan: str = Field("", description="tables, joins, filters, groups and output columns needed; one or two sentences")
     sql: str = Field(description="one SELECT statement; empty when off_topic, or with alternatives or reply")
+    standalone: str = Field(
+        "", description="a question that continues the conversation, as it reads without it, in the user's words"
+    )
     assumptions: list[str] = Field(
         default_factory=list, description="what was assumed where the question leaves it open"
     )
@@ -256,12 +261,6 @@ class NarratedAnswer(Lenient):
 
     answer: str
     output_type: Literal["number", "string", "dataframe", "plot"]
-
-
-class StandaloneQuestion(Lenient):
-    """A question of a conversation, as it reads without those before it."""
-
-    question: str = Field(description="the question, complete, in the language of the new one")
 
 
 class AmbiguityReview(Lenient):

@@ -29,8 +29,14 @@ def plan(state: AnalystState, services: Services) -> dict[str, Any]:
     settings = services.settings
     if not state.get("heard"):
         any_path, open_source = services.any_source, services.source_with_tables
+        max_chars = settings.max_question_chars
         update = start_analysis(
-            state, services.registry, open_source, any_path=any_path, max_chars=settings.max_question_chars
+            state,
+            services.registry,
+            open_source,
+            any_path=any_path,
+            max_chars=max_chars,
+            read=lambda text: services.roles.follow_ups.read(text, state["turns"], max_chars).question,
         )
         return {**update, **_next_pending(update["pending"])}
     if state["pending"] and state["pending"][0]["is_given"]:

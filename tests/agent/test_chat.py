@@ -209,72 +209,55 @@ def test_before_the_first_question_there_is_nothing(asking: Asking) -> None:
 
 
 def test_follow_up_is_read_with_the_questions_before_it(asking: Asking) -> None:
-    alone = {"question": "How many orders are there by status?"}
-    agent = asking(COUNT, BY_STATUS, COUNT, answers={"StandaloneQuestion": [alone]})
+    alone = "How many orders are there by status?"
+    agent = asking(COUNT, {**BY_STATUS, "standalone": alone}, COUNT)
     agent.chat(HOW_MANY)
 
     assert isinstance(agent.follow_up("And by status?"), DataFrameResponse)
-    agent.chat("How many orders in all?")
+    agent.follow_up("Only the largest")
     first, second, third = agent.prompts()
-    (rewriting,) = agent.prompts("StandaloneQuestion")
-    assert HOW_MANY in rewriting and COUNT["sql"] in rewriting and "The new question: And by status?" in rewriting
-    assert "by status?" not in first
-    assert f"Question: {alone['question']}" in second and COUNT["sql"] in second
-    assert "by status?" not in third
+    assert "conversation" not in first
+    assert (
+        f"The last question: {HOW_MANY}" in second and COUNT["sql"] in second and "Question: And by status?" in second
+    )
+    assert f"The last question: {alone}" in third and f"- {HOW_MANY}" in third and COUNT["sql"] not in third
 
 
-@pytest.mark.parametrize(
-    ("first", "then", "form"),
-    [
-        ("Plot the orders by status", "And only of 2024?", ChartResponse),
-        ("Plot the orders by status", "Now as a table", DataFrameResponse),
-        ("Нарисуй график заказов по статусу", "А теперь в виде таблицы", DataFrameResponse),
-        ("按状态画柱状图", "改成表格", DataFrameResponse),
-        ("Orders by status as a table", "Now as a chart", ChartResponse),
-    ],
-)
-def test_the_form_that_was_named_last_is_given(asking: Asking, first: str, then: str, form: type) -> None:
-    alone = {"question": "Plot the orders of 2024 by status"}
-    agent = asking(BY_STATUS, BY_STATUS, answers={"StandaloneQuestion": [alone]})
-    agent.chat(first)
+def test_the_form_that_was_given_last_stays(asking: Asking) -> None:
+    drawn, more = {**BY_STATUS, "output_type": "plot"}, {**BY_STATUS, "standalone": "The orders of 2024 by status"}
+    agent = asking(drawn, more, {"sql": "", "output_type": "dataframe"}, more)
+    agent.chat("Plot the orders by status")
 
-    assert type(agent.follow_up(then)) is form
+    asked = ("And only of 2024?", "Now as a table", "And those again?")
+    assert [type(agent.follow_up(text)) for text in asked] == [ChartResponse, DataFrameResponse, DataFrameResponse]
+    assert '"output_type": "dataframe"' in agent.prompts()[-1]
 
 
 def test_follow_up_that_failed_is_forgotten(asking: Asking) -> None:
-    alone = {"question": "How many orders are there by status?"}
-    agent = asking(COUNT, BY_STATUS, BY_STATUS, BY_STATUS, answers={"StandaloneQuestion": [alone, alone]})
+    agent = asking(COUNT, BY_STATUS, BY_STATUS, BY_STATUS)
     agent.chat(HOW_MANY)
     with pytest.raises(InvalidOutputType):
         agent.follow_up("as one number, please", output_type="number")
     agent.follow_up("by status")
 
-    assert "as one number" not in agent.prompts("StandaloneQuestion")[-1]
+    assert "as one number" not in agent.prompts()[-1]
 
 
 def test_follow_up_is_read_with_so_many_turns(asking: Asking) -> None:
-    alone = {"question": "How many orders are there?"}
-    agent = asking(COUNT, COUNT, COUNT, answers={"StandaloneQuestion": [alone] * 3}, memory_size=1)
+    agent = asking(COUNT, COUNT, COUNT, memory_size=1)
     agent.chat("How many orders were ever placed?"), agent.follow_up("and now?"), agent.follow_up("and then?")
 
-    assert "ever placed" not in agent.prompts("StandaloneQuestion")[-1]
-
-
-def test_follow_up_that_stands_alone_costs_no_call(asking: Asking) -> None:
-    agent = asking(COUNT, COUNT)
-    agent.chat(HOW_MANY), agent.follow_up("How many orders were delivered in 2024?")
-
-    assert agent.prompts("StandaloneQuestion") == []
+    assert "ever placed" in agent.prompts()[1] and "ever placed" not in agent.prompts()[2]
 
 
 def test_form_alone_takes_the_last_rows_again(asking: Asking) -> None:
-    agent = asking(BY_STATUS)
-    table = agent.chat("How many orders are there by status?")
-    fewer, drawn = agent.follow_up("only the top two"), agent.follow_up("as a chart")
+    agent = asking(BY_STATUS, {"sql": "", "output_type": "plot"})
+    agent.chat("How many orders are there by status?")
+    drawn = agent.follow_up("as a chart")
 
-    assert isinstance(fewer, DataFrameResponse) and len(fewer.value) == 2 < len(table.value)
     assert isinstance(drawn, ChartResponse)
-    assert (len(agent.model.calls), agent.last_sql) == (1, f"{BY_STATUS['sql']} LIMIT 2")
+    assert (len(agent.model.calls), agent.last_sql) == (2, BY_STATUS["sql"])
+    assert drawn.audit and not any(step["statements"] for step in drawn.audit["steps"])
 
 
 def test_each_first_question_begins_a_thread_of_its_own(asking: Asking) -> None:

@@ -21,7 +21,6 @@ def test_picture_has_every_node() -> None:
     assert set(graph.get_graph().nodes) == {
         "__start__",
         *NODES,
-        "rewrite_question",
         "await_clarification",
         "keep_answer",
         "__end__",

@@ -102,8 +102,8 @@ def test_off_topic_without_a_reason_still_names_what_can_be_asked(scripted: Scri
 
 
 @pytest.mark.parametrize("question", ["Hello!", "hi there", "Good morning", "Спасибо большое", "你好！"])
-def test_a_greeting_costs_no_call(scripted: Scripted, question: str) -> None:
-    agent = scripted()
+def test_a_greeting_costs_no_call_of_a_model_that_only_writes_statements(scripted: Scripted, question: str) -> None:
+    agent = scripted(llm_profile="plain")
     steps = walk(agent, question)
 
     assert nodes(steps) == ["retrieve_tables", "answer"]
@@ -447,7 +447,7 @@ class TestThread:
         third = prompts(self.agent, "GeneratedSQL")[2]
         assert "DROP" not in third
         assert "Your last query" not in third
-        assert HOW_MANY not in third
+        assert f"Question: {HOW_MANY}" not in third
 
     def test_counters_start_again(self, ask: Callable[..., dict[str, Any]]) -> None:
         ask(HOW_MANY), ask("List the regions")
@@ -465,9 +465,10 @@ class TestThread:
         assert ask(HOW_MANY)["error"] is None
 
     def test_failure_of_the_first_question_is_gone(self, ask: Callable[..., dict[str, Any]]) -> None:
-        for words in ("hello", "What can I ask?", "Что можно спросить?"):
-            assert ask(words)["error"]["code"] == "off_topic"
+        self.agent.model._answers["GeneratedSQL"] = [OFF_TOPIC, COUNT]
+        assert ask("What is the GDP of France?")["error"]["code"] == "off_topic"
         assert ask(HOW_MANY)["error"] is None
+        assert "conversation" not in prompts(self.agent, "GeneratedSQL")[-1]
 
     def test_what_a_question_came_with_holds_to_its_end(self, ask: Callable[..., dict[str, Any]]) -> None:
         """The statement is tried twice; the form asked for is told both times and is the form of the answer."""

@@ -44,7 +44,6 @@ def test_every_prompt_on_a_source_has_the_instructions(scripted: Scripted, sourc
         {
             "GeneratedSQL": [LIST] * 2,
             "NarratedAnswer": [NARRATED] * 2,
-            "StandaloneQuestion": [{"question": "Which things are there again?"}],
         },
         sources=sources,
         source="a",
@@ -57,7 +56,7 @@ def test_every_prompt_on_a_source_has_the_instructions(scripted: Scripted, sourc
 
     assert output["error"] is None
     assert {name for name, _ in systems(agent.model)} == {
-        "AmbiguityReview", "GeneratedSQL", "SQLValidation", "NarratedAnswer", "StandaloneQuestion"
+        "AmbiguityReview", "GeneratedSQL", "SQLValidation", "NarratedAnswer"
     }  # fmt: skip
     assert all(system.endswith(f"{GLOBAL}\n\n{OWN}") for _, system in systems(agent.model))
 

@@ -8,7 +8,7 @@ import prompts
 from tests.cases import all_cases
 
 FOLDER = Path(prompts.__file__).parent
-PARTS = {"database", "alternatives", "answer_form"}
+PARTS = {"database", "alternatives", "answer_form", "conversation"}
 """Files that are parts of other prompts."""
 TEMPLATES = sorted(
     (path.stem, "standard" if path.parent == FOLDER else path.parent.name)
@@ -24,7 +24,6 @@ VARIABLES = {
     "select_columns": {"schema", "question", "correction"},
     "analyse": {"today", "language", "clarify", "form", "question", "context", "calls", "left"},
     "review_ambiguity": {"dialect", "today", "schema", "question", "context", "form"},
-    "rewrite_question": {"turns", "question"},
     "answer_clarification": {"clarification", "question", "sql"},
     "narrate": {"language", "output_type", "question", "filters", "count", "cut", "rows", "facts"},
 }

@@ -93,11 +93,6 @@ class ChartWords:
 class QuestionWords:
     """Words of questions that need no query, as parts of patterns."""
 
-    greetings: str
-    greeting_additions: str
-    """Words after a greeting, such as "there"."""
-    help: str
-    """Complete questions for what can be asked."""
     describe: str
     """Verbs and nouns that request a description."""
     data: str

@@ -142,16 +142,6 @@ CHART_WORDS = ChartWords(
 
 
 QUESTION_WORDS = QuestionWords(
-    greetings=(
-        r"hallo|guten (?:morgen|tag|abend)|servus|moin|grüß gott|danke(?:schön)?|vielen dank|besten dank|"
-        r"tschüss?|auf wiedersehen"
-    ),
-    greeting_additions=(r"zusammen|sehr|schön|alle"),
-    help=(
-        r"hilfe|hilf mir|was kann ich (?:hier |sie |dich )?fragen|was können sie(?: beantworten)?|"
-        r"was kannst du(?: beantworten)?|welche fragen kann ich (?:hier )?stellen|wie funktioniert (?:das|"
-        r"dies)(?: hier)?|wonach kann ich fragen"
-    ),
     describe=(
         r"beschreib\w*|beschreibung|zusammenfassung|zusammenfassen|fasse?|uberblick|ubersicht|"
         r"charakterisier\w*|merkmale|eigenschaften|erklar\w*|erlauter\w*|profil|skizzier\w*"

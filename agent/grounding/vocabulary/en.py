@@ -218,12 +218,6 @@ CHART_WORDS = ChartWords(
 
 
 QUESTION_WORDS = QuestionWords(
-    greetings=(r"hello|hi|hey|thanks|thank you|thx|good (?:morning|afternoon|evening|day)|bye|goodbye|ok(?:ay)?"),
-    greeting_additions=(r"there|everyone|so much|very much|a lot"),
-    help=(
-        r"help(?: me)?|what (?:can|could|may|should) (?:i|we) ask(?: you| here| about)?|what can you (?:do|"
-        r"answer)|how (?:does this|do you) work|what questions can (?:i|we) ask"
-    ),
     describe=(
         r"describe|description|summari[sz]e|summary|overview|profile|characteri[sz]e|characteristics|features|"
         r"outline|explain"

@@ -133,18 +133,17 @@ def test_a_mode_that_there_is_not(talking: Talking, returns: str) -> None:
 
 def test_a_follow_up_is_asked_of_the_same_files(talking: Talking, returns: str) -> None:
     talk = talking("QUERY", DONE, "SUMS", DONE)
-    talk.agent.model._answers["StandaloneQuestion"] = [{"question": "How many returns has beta?"}]
     talk.ask(QUESTION, files=[returns])
     output = talk.ask("and beta?")
 
     assert output["error"] is None and output["tables"][0]["rows"] == [["alpha", 30], ["beta", 70]]
-    assert "Question: How many returns has beta?" in talk.prompts()[-1]
+    assert "Question: and beta?" in talk.prompts()[-1] and f"- {QUESTION}" in talk.prompts()[-1]
+    assert {call.schema_name for call in talk.agent.model.calls} == {"AnalystStep"}
 
 
 @pytest.mark.parametrize("stored_record", [True])
 def test_each_run_is_replayed(talking: Talking, returns: str) -> None:
     talk = talking(ASKED, "QUERY", DONE, "SUMS", DONE)
-    talk.agent.model._answers["StandaloneQuestion"] = [{"question": "How many returns has beta?"}]
     outputs = [talk.ask(QUESTION, files=[returns]), talk.ask(clarification_answer="9")]
     outputs += [talk.ask(clarification_answer="2"), talk.ask(clarification_answer="2"), talk.ask("and beta?")]
     settings = talk.agent.services.settings

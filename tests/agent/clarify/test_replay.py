@@ -15,7 +15,7 @@ from tests.conftest import ScriptedAgent
 pytestmark = pytest.mark.integration
 
 Scripted = Callable[..., ScriptedAgent]
-ALONE = {"question": "How many orders were delivered?"}
+ALONE = "How many orders were delivered?"
 DELIVERED = {"sql": "SELECT COUNT(*) AS orders FROM orders WHERE status = 'delivered'"}
 BY_STATUS = {"sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY status"}
 
@@ -27,7 +27,9 @@ def stored_record() -> bool:
 
 @pytest.fixture
 def talk(scripted: Scripted) -> Talk:
-    answers = {"GeneratedSQL": [asks_about_best, DELIVERED, BY_STATUS], "StandaloneQuestion": [ALONE]}
+    delivered, drawn = {**DELIVERED, "standalone": ALONE}, {"sql": "", "output_type": "plot"}
+    fewer = {"sql": f"{BY_STATUS['sql']} LIMIT 2", "standalone": "How many orders have the top two statuses?"}
+    answers = {"GeneratedSQL": [asks_about_best, delivered, BY_STATUS, drawn, fewer]}
     return Talk(scripted(answers, enable_sql_validation=False, keep_accepted_examples=True))
 
 

@@ -76,13 +76,13 @@ def test_json_has_the_thread_and_the_status(model: FakeOpenAI, run: Run) -> None
 
 
 def test_a_follow_up_is_read_with_the_question_before_it(model: FakeOpenAI, run: Run) -> None:
-    model.answers = [COUNT]
+    model.answers = [COUNT, {"sql": "", "output_type": "dataframe"}]
     _, out, _ = run("ask", QUESTION)
-    code, shown, err = run("ask", "as a table", "--thread", thread_in(out))
+    code, shown, _ = run("ask", "as a table", "--thread", thread_in(out))
 
     assert (code, thread_in(shown)) == (errors.ANSWERED, thread_in(out))
-    assert err.split()[1] == "rewrite_question"
-    assert len(model.requests) == 1
+    assert QUESTION in str(model.requests[-1]["messages"])
+    assert len(model.requests) == 2
 
 
 def test_an_answer_is_rejected_and_accepted(model: FakeOpenAI, run: Run) -> None:

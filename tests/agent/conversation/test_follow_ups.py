@@ -1,4 +1,7 @@
-"""Follow-ups on a thread, through the graph: what source they ask, and whether the last rows can answer them."""
+"""Follow-ups on a thread: what source they ask, and whether the last rows can answer them.
+
+A chat model reads them in the call that writes the statement; for a model that only writes statements, rules do.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +21,7 @@ pytestmark = pytest.mark.integration
 Scripted = Callable[..., ScriptedAgent]
 BY_STATUS = {"sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY status"}
 STATUSES = "How many orders by status?"
-ALONE = {"question": "How many orders are in the other shop?"}
+SQL = BY_STATUS["sql"]
 
 
 @pytest.fixture
@@ -28,12 +31,20 @@ def stored_record() -> bool:
 
 @pytest.fixture
 def talking(scripted: Scripted) -> Callable[..., Talk]:
-    def make(statements: Any = (), alone: Any = (), **overrides: Any) -> Talk:
-        answers = {
-            "GeneratedSQL": list(statements),
-            "StandaloneQuestion": list(alone),
-        }
-        return Talk(scripted(answers, **{"enable_sql_validation": False, "clarify": "never", **overrides}))
+    """A maker of threads with a chat model, which gives these answers."""
+
+    def make(*statements: Any, **overrides: Any) -> Talk:
+        return Talk(scripted({"GeneratedSQL": statements}, enable_sql_validation=False, clarify="never", **overrides))
+
+    return make
+
+
+@pytest.fixture
+def writing(scripted: Scripted) -> Callable[..., Talk]:
+    """A maker of threads with a model that only writes these statements."""
+
+    def make(*statements: str, **overrides: Any) -> Talk:
+        return Talk(scripted({"text": statements}, llm_profile="plain", clarify="never", **overrides))
 
     return make
 
@@ -58,49 +69,49 @@ def rows(output: dict[str, Any]) -> list[list[Any]]:
 
 
 def test_a_source_that_comes_with_a_follow_up_is_the_one_that_is_asked(talking: Talking, other: str) -> None:
-    talk = talking([COUNT, COUNT], [ALONE])
+    talk = talking(COUNT, COUNT)
     assert talk.ask(HOW_MANY)["value"] > 2
 
     assert talk.ask("and in the other shop?", source=other)["value"] == 2
 
 
 def test_rows_of_one_source_are_no_answer_of_another(talking: Talking, other: str) -> None:
-    talk = talking([BY_STATUS, BY_STATUS], [{"question": "How many orders by status as a table?"}])
+    talk = talking(BY_STATUS, BY_STATUS)
     assert len(rows(talk.ask(STATUSES))) > 1
 
     assert rows(talk.ask("as a table", source=other)) == [["new", 2]]
 
 
-def test_an_answer_goes_to_the_source_of_its_question(talking: Talking, other: str) -> None:
-    talk = talking([ASKS, COUNT], clarify="auto")
+def test_an_answer_goes_to_the_source_of_its_question(scripted: Scripted, other: str) -> None:
+    talk = Talk(scripted({"GeneratedSQL": [ASKS, COUNT]}))
     talk.ask(BEST)
     output = talk.ask(clarification_answer="by amount", source=other)
 
     assert output["error"] is None or output["error"]["code"] != "internal_error"
 
 
-def test_more_rows_than_are_left_are_asked_for_anew(talking: Talking) -> None:
-    talk = talking([BY_STATUS, BY_STATUS], [{"question": "How many orders by status, the first four?"}])
+def test_more_rows_than_are_left_are_asked_for_anew(writing: Talking) -> None:
+    talk = writing(SQL, SQL)
     talk.ask(STATUSES)
     assert len(rows(talk.ask("only the top two"))) == 2
 
     assert len(rows(talk.ask("the top four"))) > 2
 
 
-def test_the_top_three_of_one_figure_are_no_form_of_it(talking: Talking) -> None:
-    talk = talking([COUNT, BY_STATUS], [{"question": "How many orders do the top three statuses have?"}])
+def test_the_top_three_of_one_figure_are_no_form_of_it(writing: Talking) -> None:
+    talk = writing(COUNT["sql"], SQL)
     talk.ask(HOW_MANY)
 
-    assert talk.ask("only the top three")["sql"] == BY_STATUS["sql"]
+    assert talk.ask("only the top three")["sql"] == SQL
 
 
-def test_forms_follow_each_other_and_are_replayed(talking: Talking) -> None:
-    talk = talking([BY_STATUS])
+def test_forms_follow_each_other_and_are_replayed(writing: Talking) -> None:
+    talk = writing(SQL)
     talk.ask(STATUSES)
     outputs = [talk.ask(text) for text in ("only the top two", "sort by orders descending", "as a chart", "as a table")]
     settings = talk.agent.services.settings
 
-    assert calls(talk.agent) == {"GeneratedSQL": 1}
+    assert calls(talk.agent) == {"text": 1}
     assert [len(rows(output)) for output in outputs] == [2, 2, 2, 2]
     source = talk.agent.services.source("sample")
     assert [source.execute(output["sql"])["rows"] for output in outputs] == [rows(output) for output in outputs]
@@ -109,16 +120,16 @@ def test_forms_follow_each_other_and_are_replayed(talking: Talking) -> None:
         assert done.differences == []
 
 
-def test_the_form_is_that_of_the_last_rows_also_after_they_were_accepted(talking: Talking) -> None:
-    talk = talking([BY_STATUS])
+def test_the_form_is_that_of_the_last_rows_also_after_they_were_accepted(writing: Talking) -> None:
+    talk = writing(SQL)
     talk.ask(STATUSES), talk.ask("only the top two"), talk.ask(feedback={"accepted": True})
 
     assert len(rows(talk.ask("as a table"))) == 2
 
 
 @pytest.mark.parametrize("text", ["only the top two", "sort by orders descending"])
-def test_the_statement_shown_returns_the_rows_shown_also_after_a_failure(talking: Talking, text: str) -> None:
-    talk = talking([{"sql": f"{BY_STATUS['sql']} LIMIT 4"}])
+def test_the_statement_shown_returns_the_rows_shown_also_after_a_failure(writing: Talking, text: str) -> None:
+    talk = writing(f"{SQL} LIMIT 4")
     talk.ask(STATUSES), talk.ask("Hello there!")
     output = talk.ask(text)
     settings = talk.agent.services.settings
@@ -128,32 +139,32 @@ def test_the_statement_shown_returns_the_rows_shown_also_after_a_failure(talking
     assert replay(open_store(settings), output["audit"]["trace_id"], settings).differences == []
 
 
-def test_columns_that_a_subquery_would_rename_are_left_to_the_model(talking: Talking) -> None:
-    twice = {"sql": "SELECT a.name, b.name FROM regions a JOIN regions b ON a.region_id = b.region_id LIMIT 3"}
-    talk = talking([twice, COUNT], [{"question": HOW_MANY}])
+def test_columns_that_a_subquery_would_rename_are_left_to_the_model(writing: Talking) -> None:
+    twice = "SELECT a.name, b.name FROM regions a JOIN regions b ON a.region_id = b.region_id LIMIT 3"
+    talk = writing(twice, COUNT["sql"])
     talk.ask("List the regions twice")
 
     assert talk.ask("only the top two")["sql"] == COUNT["sql"]
 
 
-def test_an_accepted_answer_with_fewer_rows_is_an_example_of_the_whole_question(talking: Talking) -> None:
-    talk = talking([BY_STATUS], keep_accepted_examples=True)
+def test_an_accepted_answer_with_fewer_rows_is_an_example_of_the_whole_question(writing: Talking) -> None:
+    talk = writing(SQL, keep_accepted_examples=True)
     talk.ask(STATUSES), talk.ask("only the top two"), talk.ask("as a chart"), talk.ask(feedback={"accepted": True})
     (example,) = ExampleStore(talk.agent.services.settings.data_dir).examples()
 
-    assert (example.question, example.sql) == (f"{STATUSES} → only the top two", f"{BY_STATUS['sql']} LIMIT 2")
+    assert (example.question, example.sql) == (f"{STATUSES} → only the top two", f"{SQL} LIMIT 2")
 
 
-def test_a_form_after_a_failure_is_that_of_the_last_answer(talking: Talking) -> None:
-    talk = talking([BY_STATUS])
+def test_a_form_after_a_failure_is_that_of_the_last_answer(writing: Talking) -> None:
+    talk = writing(SQL)
     talk.ask(STATUSES)
     assert talk.ask("Hello there!")["error"]["code"] == "off_topic"
 
     assert talk.ask("as a chart")["output_type"] == "plot"
 
 
-def test_a_chart_of_one_figure_is_a_clear_error(talking: Talking) -> None:
-    talk = talking([COUNT])
+def test_a_chart_of_one_figure_is_a_clear_error(writing: Talking) -> None:
+    talk = writing(COUNT["sql"])
     talk.ask(HOW_MANY)
 
     assert talk.ask("as a chart")["error"]["code"] == "invalid_output_type"
@@ -165,16 +176,15 @@ def test_a_chart_of_one_figure_is_a_clear_error(talking: Talking) -> None:
     [("as a pie chart", "pie"), ("as a line chart", "line"), ("as a chart", "bar"), ("换成饼图", "pie"),
      ("в виде круговой диаграммы", "pie")],
 )  # fmt: skip
-def test_the_kind_of_chart_that_is_named(talking: Talking, question: str, kind: str) -> None:
-    talk = talking([BY_STATUS])
+def test_the_kind_of_chart_that_is_named(writing: Talking, question: str, kind: str) -> None:
+    talk = writing(SQL)
     talk.ask(STATUSES)
 
     assert talk.ask(question)["charts"][0]["type"] == kind
 
 
-def test_a_pie_of_one_of_two_figures_names_the_one_that_it_shows(talking: Talking) -> None:
-    two = {"sql": "SELECT status, COUNT(*) AS orders, MIN(order_id) AS first FROM orders GROUP BY status"}
-    talk = talking([two])
+def test_a_pie_of_one_of_two_figures_names_the_one_that_it_shows(writing: Talking) -> None:
+    talk = writing("SELECT status, COUNT(*) AS orders, MIN(order_id) AS first FROM orders GROUP BY status")
     talk.ask(STATUSES)
 
     (chart,) = talk.ask("as a pie chart")["charts"]
@@ -182,18 +192,19 @@ def test_a_pie_of_one_of_two_figures_names_the_one_that_it_shows(talking: Talkin
     assert chart["option"]["title"]["subtext"] == "Measures shown: 1 of 2 (Orders)."
 
 
-@pytest.mark.parametrize("written", ["x" * 50_000, "???"])
-def test_what_is_no_question_is_read_with_the_one_before(talking: Talking, written: str) -> None:
-    talk = talking([COUNT, COUNT], [{"question": written}])
+@pytest.mark.parametrize("standalone", ["x" * 50_000, "???", "How many orders were there in 2019?"])
+def test_what_the_user_cannot_have_asked_is_read_with_the_question_before(talking: Talking, standalone: str) -> None:
+    talk = talking(COUNT, {**COUNT, "standalone": standalone})
     talk.ask(HOW_MANY)
 
     assert talk.ask("and in 2024?")["error"] is None
+    assert talk.state()["turns"][-1]["question"] == f"{HOW_MANY} → and in 2024?"
 
 
-def test_a_source_that_is_gone_leaves_the_question_open(talking: Talking, tmp_path: Path, other: str) -> None:
+def test_a_source_that_is_gone_leaves_the_question_open(scripted: Scripted, tmp_path: Path, other: str) -> None:
     sql = "SELECT status FROM orders"
     options = [{"label": "a", "reading": "a", "sql": sql}, {"label": "b", "reading": "b", "sql": sql + " LIMIT 1"}]
-    talk = talking([{**ASKS, "alternatives": options}], clarify="auto")
+    talk = Talk(scripted({"GeneratedSQL": [{**ASKS, "alternatives": options}]}, enable_sql_validation=False))
     asked = talk.ask("Which orders are the best?", source=other)["clarification"]
     file = Path(other.removeprefix("sqlite:///"))
     file.rename(tmp_path / "gone")
@@ -205,7 +216,7 @@ def test_a_source_that_is_gone_leaves_the_question_open(talking: Talking, tmp_pa
 
 
 def test_a_form_where_the_table_is_gone(talking: Talking, other: str) -> None:
-    talk = talking([BY_STATUS], source=other)
+    talk = talking(BY_STATUS, {"sql": "", "output_type": "dataframe"}, source=other)
     talk.ask(STATUSES), talk.ask(feedback={"accepted": True})
     Path(other.removeprefix("sqlite:///")).write_bytes(b"")
     output = talk.ask("as a table")
@@ -221,7 +232,7 @@ def test_a_form_where_the_table_is_gone(talking: Talking, other: str) -> None:
     ],
 )
 def test_errors_are_in_the_language_of_the_conversation(talking: Talking, question: str, code: str, word: str) -> None:
-    talk = talking([COUNT])
+    talk = talking(COUNT)
     assert talk.ask(question)["error"] is None
     output = talk.ask(clarification_answer="1")
 

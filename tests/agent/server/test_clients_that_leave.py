@@ -163,8 +163,8 @@ def test_feedback_too(cache_dir: Path) -> None:
 
 
 def test_a_thread_is_as_it_was(cache_dir: Path) -> None:
-    held = Held(lambda _: {"question": "And now?"})
-    with serving(cache_dir, {"StandaloneQuestion": [held, {"question": "And then?"}]}) as server:
+    held = Held(lambda _: COUNT)
+    with serving(cache_dir, {"GeneratedSQL": [COUNT, held, COUNT]}) as server:
         thread = server.invoke(**ASKED)["thread_id"]
         with client(server, "/agent/invoke", {"input": {"question": "And now?", "thread_id": thread}}):
             assert held.begun.wait(20)

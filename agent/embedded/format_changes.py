@@ -13,7 +13,7 @@ from agent.schema.words import words
 from agent.sql.compare import is_ordered
 from agent.sql.dialects import exact_dialect, print_statement
 from agent.sql.guard import parse
-from agent.types import OutputType, Result, Turn
+from agent.types import OutputType, Result
 
 _NUMBERS = {
     **{word: n for n, word in enumerate("one two three four five six seven eight nine ten".split(), 1)},
@@ -80,12 +80,7 @@ class FormatChange:
 def asks_for_format(question: str) -> bool:
     """Return whether `question` asks only for another output type, another order or fewer rows."""
     patterns = [f"{_SHOW}{_PREVIOUS}{pattern}" for _, pattern in _OUTPUT_TYPES]
-    return _changes_rows(question) or any(_match(pattern, question.strip()) for pattern in patterns)
-
-
-def question_of(turn: Turn) -> str:
-    """Return the question of `turn`, followed by the follow-ups that changed the order or number of its rows."""
-    return " → ".join([turn["question"], *filter(_changes_rows, turn.get("forms", ()))])
+    return any(_match(pattern, question.strip()) for pattern in (*patterns, *_ROW_CHANGES))
 
 
 def format_change(question: str, sql: str, result: Result, dialect: str) -> FormatChange | None:
@@ -107,10 +102,6 @@ def format_change(question: str, sql: str, result: Result, dialect: str) -> Form
         return FormatChange(None, print_statement(changed, dialect)) if changed else None
     except (ValueError, SqlglotError):
         return None
-
-
-def _changes_rows(question: str) -> bool:
-    return any(_match(pattern, question.strip()) for pattern in _ROW_CHANGES)
 
 
 def _match(pattern: str, text: str) -> re.Match[str] | None:

@@ -1,19 +1,17 @@
-"""Follow-up questions: detection by wording, and rewriting as a standalone question."""
+"""Questions of a conversation, read by their wording: for models that only write statements."""
 
 import re
 from collections.abc import Sequence
 from typing import Any
 
-import prompts
-from agent.conversation.format_changes import asks_for_format
-from agent.conversation.greetings import asks_for_help, is_greeting
-from agent.core.text import clean_question
-from agent.errors import InvalidQuestion, ModelAnswerUnreadable, QuestionTooLong
-from agent.llm.client import ModelClient
-from agent.llm.schemas import StandaloneQuestion
+from agent.embedded.format_changes import asks_for_format, format_change
+from agent.embedded.greetings import asks_for_help, is_greeting
+from agent.errors import StatementError
+from agent.generation.follow_ups import SEPARATOR, ReadQuestion, is_about, joined, shown_again
 from agent.record.step import note
-from agent.schema.describe import one_line
 from agent.schema.words import UNIT
+from agent.sources.source import Source
+from agent.state import State
 from agent.types import Turn
 
 _MAX_FRAGMENT_WORDS = 4
@@ -64,23 +62,59 @@ _PRONOUN = re.compile(
 )
 """A pronoun among the first four words; a later pronoun usually refers to a noun of the same question."""
 
-_PROMPT_SQL_CHARS = 1000
-_SEPARATOR = " → "
-"""Joins two questions into one, in every language."""
+
+class FollowUpsByWords:
+    """The reading for models whose prompts have no conversation. See `agent.generation.follow_ups.FollowUps`."""
+
+    def asks_for_data(self, question: str) -> bool:
+        """Return False for greetings, thanks and questions for help."""
+        return not (is_greeting(question) or asks_for_help(question))
+
+    def read(self, question: str, turns: Sequence[Turn], max_chars: int) -> ReadQuestion:
+        """Return the last question and `question` as one if `question` depends on it."""
+        if not is_follow_up(question):
+            return ReadQuestion(question, None)
+        standalone = joined(turns[-1]["question"], question, max_chars)
+        if standalone != question:
+            note(f"read as: {standalone}")
+        return ReadQuestion(standalone, turns[-1])
+
+    def reformatted(self, question: str, last: Turn, state: State, source: Source) -> dict[str, Any] | None:
+        """Return the last result as another output type, in another order or with fewer rows.
+
+        Another order or number of rows is a change of the statement, which is executed.
+        """
+        if not asks_for_format(question) or not is_about(last, state):
+            return None
+        shown = result = state.get("result") or source.execute(last["sql"])
+        change = format_change(question, last["sql"], shown, source.catalog.dialect)
+        if change is None:
+            return None
+        if change.sql != last["sql"]:
+            try:
+                result = source.execute(change.sql)
+            except StatementError as error:
+                note(f"the statement could not be changed without the model: {error}")
+                return None
+            if result["columns"] != shown["columns"]:
+                return None
+            both = f"{last['question']}{SEPARATOR}{question}"
+            last = {**last, "question": both, "sql": change.sql, "form": {}}
+        note("the last result was reformatted without the model")
+        requested = state.get("output_type") or change.output_type
+        return {**shown_again(last, question, result), "given": {"output_type": requested}}
 
 
-def is_follow_up(question: Any) -> bool:
+def is_follow_up(question: str) -> bool:
     """Return whether `question` may depend on the questions before it.
 
     True for a continuation ("and in 2024?"), a back reference ("of those"), a request for another format ("as a
-    chart"), and for at most four words that do not begin like a question. A false positive costs one model call, which
-    returns the question unchanged. False for a greeting, thanks, or a question for help.
+    chart"), and for at most four words that do not begin like a question. False for a greeting, thanks, or a question
+    for help.
 
     >>> is_follow_up("And in 2024?"), is_follow_up("How many customers are there?")
     (True, False)
     """
-    if not isinstance(question, str) or not question.strip():
-        return False
     text = question.strip()
     if is_greeting(text) or asks_for_help(text):
         return False
@@ -93,35 +127,3 @@ def is_follow_up(question: Any) -> bool:
     if count <= _MAX_CLAUSE_WORDS and _CLAUSE_START.match(text):
         return True
     return any((_CONTINUATION_START.match(text), _BACK_REFERENCE.search(text), _PRONOUN.match(text)))
-
-
-def rewrite_standalone(
-    question: str, turns: Sequence[Turn], model: ModelClient | None, max_chars: int, instructions: str
-) -> str:
-    """Return `question` rewritten so that it can be understood without `turns`, by one model call.
-
-    `instructions` is the operator's text for prompts. Without a model, or if it returns no usable question, the last
-    question and the new one are joined; if they have more than `max_chars` characters together, `question` is returned.
-
-    Raises:
-        ModelUnreachable, ModelRejected, BudgetExceeded: see `ModelClient.ask`.
-    """
-    both_questions = f"{turns[-1]['question']}{_SEPARATOR}{question}"
-    standalone = _rewrite_with_model(question, turns, model, max_chars, instructions) if model else None
-    standalone = standalone or (both_questions if len(both_questions) <= max_chars else question)
-    if standalone != question:
-        note(f"read as: {standalone}")
-    return standalone
-
-
-def _rewrite_with_model(
-    question: str, turns: Sequence[Turn], model: ModelClient, max_chars: int, instructions: str
-) -> str | None:
-    history = "\n".join(f"- {turn['question']}\n  {one_line(turn['sql'], _PROMPT_SQL_CHARS)}" for turn in turns)
-    messages = prompts.render("rewrite_question", instructions=instructions, turns=history, question=question)
-    try:
-        rewritten = model.ask(StandaloneQuestion, messages).question
-        return clean_question(rewritten, max_chars)
-    except (ModelAnswerUnreadable, InvalidQuestion, QuestionTooLong) as error:
-        note(f"the question could not be rewritten: {error}")
-        return None

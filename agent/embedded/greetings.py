@@ -1,0 +1,48 @@
+"""Greetings, thanks and questions for help, which ask for no data."""
+
+import re
+
+_GREETINGS = (
+    r"hello|hi|hey|thanks|thank you|thx|good (?:morning|afternoon|evening|day)|bye|goodbye|ok(?:ay)?|"
+    r"hallo|guten (?:morgen|tag|abend)|servus|moin|grüß gott|danke(?:schön)?|vielen dank|besten dank|"
+    r"tschüss?|auf wiedersehen|"
+    r"привет|здравствуй(?:те)?|добр(?:ый день|ое утро|ый вечер)|спасибо|благодарю|пока|до свидания|"
+    r"你好|您好|大家好|早上好|下午好|晚上好|谢谢(?:你|您)?|再见"
+)
+_ADDITIONS = (
+    r"there|everyone|so much|very much|a lot|"
+    r"zusammen|sehr|schön|alle|"
+    r"большое"
+)
+"""Words after a greeting, such as "there"."""
+_HELP = (
+    r"help(?: me)?|what (?:can|could|may|should) (?:i|we) ask(?: you| here| about)?|what can you (?:do|"
+    r"answer)|how (?:does this|do you) work|what questions can (?:i|we) ask|"
+    r"hilfe|hilf mir|was kann ich (?:hier |sie |dich )?fragen|was können sie(?: beantworten)?|"
+    r"was kannst du(?: beantworten)?|welche fragen kann ich (?:hier )?stellen|wie funktioniert (?:das|"
+    r"dies)(?: hier)?|wonach kann ich fragen|"
+    r"помощь|помоги(?:те)?|что (?:здесь |тут )?можно спросить|что (?:я )?могу (?:я )?(?:у тебя |"
+    r"у вас )?спросить|что (?:ты умеешь|вы умеете)|о чём можно спросить|о чем можно спросить|"
+    r"帮助|我(?:可以|能)问(?:你|您)?(?:什么|些什么|哪些问题)|(?:可以|能)问(?:什么|些什么|哪些问题)|(?:你|您)(?:会|能)(?:做)?什么"
+)
+"""Complete questions for what can be asked."""
+_GREETING = re.compile(rf"(?!{_ADDITIONS})(?:(?:{_GREETINGS}|{_ADDITIONS})[\s,.!?;:)，。！？~]*)+", re.IGNORECASE)
+_REQUEST = re.compile(rf"[\s¿]*(?:{_HELP})[\s,.!?;:，。！？~]*", re.IGNORECASE)
+
+
+def is_greeting(text: str) -> bool:
+    """Return whether `text` consists only of greetings or thanks, in any language.
+
+    >>> is_greeting("Hello there!"), is_greeting("Спасибо большое"), is_greeting("hi, how many orders?")
+    (True, True, False)
+    """
+    return _GREETING.fullmatch(text.strip()) is not None
+
+
+def asks_for_help(text: str) -> bool:
+    """Return whether `text` only asks which questions are possible, in any language.
+
+    >>> asks_for_help("What can I ask?"), asks_for_help("Что можно спросить?"), asks_for_help("What can I ask Ann?")
+    (True, True, False)
+    """
+    return _REQUEST.fullmatch(text.strip()) is not None

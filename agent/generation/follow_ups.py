@@ -1,0 +1,139 @@
+"""Questions of a conversation: what prompts say about the answers before, and how they are read without that."""
+
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+from agent.core.redact import without_password
+from agent.schema.describe import one_line
+from agent.sources.source import Source
+from agent.sql.names import ReferencedNames, referenced_names
+from agent.state import State
+from agent.types import Exchange, Result, Turn
+
+SEPARATOR = " → "
+"""Joins two questions into one, in every language."""
+_SQL_CHARS, _QUESTION_CHARS, _TEXT_CHARS, _FORM_CHARS = 2000, 300, 300, 1500
+_COLUMNS, _TEXTS, _REPLIES = 40, 8, 3
+
+
+class ReadQuestion(NamedTuple):
+    """A question in the form in which the model reads it."""
+
+    question: str
+    follows: Turn | None
+    """The turn that it may continue."""
+
+
+class FollowUps(Protocol):
+    """Reads the questions of a conversation before a statement is written."""
+
+    def asks_for_data(self, question: str) -> bool:
+        """Return whether `question` may ask for data, in contrast to a greeting, thanks or a request for help."""
+
+    def read(self, question: str, turns: Sequence[Turn], max_chars: int) -> ReadQuestion:
+        """Return `question`, of at most `max_chars` characters, and which of `turns` it may follow."""
+
+    def reformatted(self, question: str, last: Turn, state: State, source: Source) -> dict[str, Any] | None:
+        """Return the changes of the state that answer `question` with the rows of `last` in another form.
+
+        `given` has those of the input. None if the question asks for more, or if the model reads that.
+
+        Raises:
+            DatasphinxError: the statement of `last` fails; see `Source.execute`.
+        """
+
+
+class FollowUpsInPrompt:
+    """The reading for a chat model, whose prompt has the conversation: the call that writes the statement reads it."""
+
+    def asks_for_data(self, question: str) -> bool:
+        """Return True."""
+        return True
+
+    def read(self, question: str, turns: Sequence[Turn], max_chars: int) -> ReadQuestion:
+        """Return `question` and the last turn."""
+        return ReadQuestion(question, turns[-1])
+
+    def reformatted(self, question: str, last: Turn, state: State, source: Source) -> dict[str, Any] | None:
+        """Return None."""
+        return None
+
+
+def joined(earlier: str, question: str, max_chars: int) -> str:
+    """Return both questions as one; `question` alone if they have more than `max_chars` characters together."""
+    both = f"{earlier}{SEPARATOR}{question}"
+    return both if len(both) <= max_chars else question
+
+
+def with_previous(state: State) -> str:
+    """Return the question with the one before it, to find what either of them mentions."""
+    previous = state.get("follows")
+    return f"{previous['question']}\n{state['question']}" if previous else state["question"]
+
+
+def last_names(state: State, source: Source) -> ReferencedNames:
+    """Return the shown tables and the columns of the statement that the question may follow; none on another source."""
+    last = state.get("follows")
+    if last is None or not is_about(last, state):
+        return ReferencedNames()
+    names = referenced_names(last["sql"], source.shown_catalog)
+    return ReferencedNames(names.tables & source.shown_catalog.tables.keys(), names.columns)
+
+
+def is_about(turn: Turn, state: State) -> bool:
+    """Return whether `turn` is about the source of the question; those of the analyst name none."""
+    return turn.get("source", "") == without_password(state.get("source") or "")
+
+
+def shown_again(last: Turn, question: str, result: Result | None) -> dict[str, Any]:
+    """Return the changes of the state that answer `question` with the rows `result` of `last`."""
+    return {
+        "question": last["question"],
+        "sql_request": last["sql"],
+        "sql_request_is_valid": True,
+        "forms": [*last.get("forms", ()), question],
+        "result": result,
+        "clarifications": last["clarifications"],
+        "assumptions": last.get("assumptions", []),
+        "form": last.get("form", {}),
+        "proposed_output_type": last.get("output_type"),
+    }
+
+
+def bounded(turn: Turn) -> Turn:
+    """Return `turn` with as much of its form, columns, assumptions and replies as later prompts show."""
+    form = {name: value for name, value in turn.get("form", {}).items() if name != "follow_ups" and value}
+    return {
+        **turn,
+        "form": form if len(json.dumps(form)) <= _FORM_CHARS else {},  # type: ignore[typeddict-item]
+        "columns": [one_line(name, _TEXT_CHARS) for name in turn.get("columns", ())[:_COLUMNS]],
+        "assumptions": [one_line(text, _TEXT_CHARS) for text in turn.get("assumptions", ())[:_TEXTS]],
+        "replies": [
+            Exchange(question=one_line(reply["question"], _TEXT_CHARS), answer=one_line(reply["answer"], _TEXT_CHARS))
+            for reply in turn.get("replies", ())[-_REPLIES:]
+        ],
+    }
+
+
+def conversation_paragraphs(state: State) -> list[str]:
+    """Return a paragraph of a prompt about the conversation before the question, if there is one.
+
+    The last answer is described with its statement, columns, form and assumptions, earlier ones by their questions.
+    """
+    last = state.get("follows")
+    if last is None:
+        return []
+    lines = ["The conversation so far:"]
+    lines += [f"- {one_line(turn['question'], _QUESTION_CHARS)}" for turn in state["turns"][:-1]]
+    place = "" if is_about(last, state) else ", asked of another database"
+    lines.append(f"The last question{place}: {one_line(last['question'], _QUESTION_CHARS)}")
+    lines.append(f"Its query: {one_line(last['sql'], _SQL_CHARS)}")
+    if columns := last.get("columns"):
+        lines.append(f"Its columns: {', '.join(columns)}")
+    form = {"output_type": last.get("output_type"), **last.get("form", {})}
+    if form := {name: value for name, value in form.items() if value}:
+        lines.append(f"Its form: {json.dumps(form, ensure_ascii=False)}")
+    lines += [f"It assumed: {text}" for text in last.get("assumptions", ())]
+    lines += [f"Then: {reply['question']} - {reply['answer']}" for reply in last.get("replies", ())]
+    return ["\n".join(lines)]
