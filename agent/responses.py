@@ -10,7 +10,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from agent.answers.text import format_cell, without_tables
+from agent.answers.formats import format_rows, format_single, formats_of
+from agent.answers.text import without_tables
 from agent.charts.png import png_of_option
 from agent.errors import DriverMissing
 from agent.messages import Language, language_of
@@ -66,19 +67,14 @@ def text_of(answer: str) -> str:
 def table_of(table: AnswerTable, language: Language) -> str:
     """Return the first 50 rows of `table` as HTML, with the number of omitted rows."""
     head = "".join(f"<th>{escape(name)}</th>" for name in table["columns"])
+    starts = ['<td class="number">' if fmt.is_quantity else "<td>" for fmt in formats_of(table)]
     rows = ""
-    for row in table["rows"][:_MAX_ROWS]:
-        cells = "".join(_cell_of(value, language) for value in row)
+    for row in format_rows(table, language, _MAX_ROWS):
+        cells = "".join(f"{start}{escape(text)}</td>" for start, text in zip(starts, row, strict=True))
         rows += f"<tr>{cells}</tr>"
     omitted = len(table["rows"]) - _MAX_ROWS
-    note = f"<p>+ {omitted:,}</p>" if omitted > 0 else ""
+    note = f"<p>+ {format_single(omitted, language)}</p>" if omitted > 0 else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}"
-
-
-def _cell_of(value: Any, language: Language) -> str:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    start = '<td class="number">' if is_number else "<td>"
-    return f"{start}{escape(format_cell(value, language))}</td>"
 
 
 def picture_of(png: bytes, answer: str) -> str:

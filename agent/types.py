@@ -23,6 +23,10 @@ class Result(TypedDict):
     truncated: bool
     secret: NotRequired[list[int]]
     """Positions of the columns that contain, or may contain, values of secret columns; absent if there are none."""
+    formats: NotRequired[list[dict[str, Any]]]
+    """The format of each column, as `kind`, `decimals` and `unit`; see `agent.answers.formats`."""
+    additive: NotRequired[list[int]]
+    """Positions of the columns whose sum means something."""
 
 
 def masked_rows(rows: Sequence[Sequence[Any]], secret: Collection[int]) -> list[list[Any]]:
@@ -202,12 +206,9 @@ class AnswerTable(TypedDict):
     rows: list[list[Any]]
     secret: NotRequired[list[int]]
     """Positions of the columns that may contain secret values, which were not passed to models and logs."""
-
-
-def answer_table(name: str, result: Result) -> AnswerTable:
-    """Return `result` as a table of an answer."""
-    table = AnswerTable(name=name, columns=result["columns"], rows=result["rows"])
-    return {**table, "secret": result["secret"]} if result.get("secret") else table
+    formats: NotRequired[list[dict[str, Any]]]
+    """As in `Result`; absent in answers of earlier versions."""
+    additive: NotRequired[list[int]]
 
 
 class AnswerChart(TypedDict):

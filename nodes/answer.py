@@ -6,6 +6,7 @@ from agent.answers.codes import code_meanings
 from agent.answers.confidence import confidence_of, statement_evidence, with_confidence
 from agent.answers.filters import unstated_filters
 from agent.answers.follow_up_questions import proposed_questions
+from agent.answers.format_checks import with_formats
 from agent.answers.outputs import clarification_output, compose_answer, failure_output, statement_output, text_output
 from agent.answers.references import Said
 from agent.charts.echarts import chart_of
@@ -14,7 +15,7 @@ from agent.core.failure import failure_of
 from agent.core.redact import without_password
 from agent.errors import SqlNotGenerated
 from agent.generation.attempt import is_blank
-from agent.generation.definitions import applied_definitions, defined_conditions, unused_definitions
+from agent.generation.definitions import applied_definitions, defined_conditions, definitions_of, unused_definitions
 from agent.generation.effort import effort_of
 from agent.generation.follow_ups import bounded
 from agent.generation.verified import verification_text
@@ -41,10 +42,13 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         return _replied(reply, state)
     if state.get("failure") or state.get("clarification") or not result:
         return _output_without_rows(state)
-    requested, sql, forms = state.get("output_type"), state["sql_request"], state.get("forms") or []
+    source, sql = services.source(state.get("source")), state["sql_request"]
+    formats = state.get("form", {}).get("formats") or {}
+    result = with_formats(result, sql, source.catalog, formats, _said(state, source) if formats else ())
+    requested, forms = state.get("output_type"), state.get("forms") or []
     chart = chart_of(result, state["question"], forms[-1]) if forms and requested == "plot" else None
     verified, max_rows = state.get("verified"), services.settings.short_table_rows
-    source, language = services.source(state.get("source")), language_of(state["question"])
+    language = language_of(state["question"])
     # A verified query is answered without a model, which need not even be configured.
     roles = None if verified else services.roles
     may_narrate = roles and effort_of(state, services.settings) != "low"
@@ -124,7 +128,13 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     follow_ups = proposed_questions((state.get("form") or {}).get("follow_ups", ()), said, result)
     output |= {"definitions": definitions, "checked": checked, "chosen": chosen, "verified": verified}
     output["follow_ups"] = follow_ups
-    return {**output, "turns": [*turns, bounded(turn)][-services.settings.memory_size :]}
+    return {**output, "result": result, "turns": [*turns, bounded(turn)][-services.settings.memory_size :]}
+
+
+def _said(state: State, source: Source) -> list[str]:
+    """Return the texts that may name a currency: what the user said, and the knowledge about it."""
+    answers = (clarification["answer"] for clarification in state.get("clarifications") or ())
+    return [state["question"], *answers, source.instructions, *definitions_of(state, source)]
 
 
 def _append(output: dict[str, Any], paragraph: str) -> None:

@@ -2,20 +2,37 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from types import MappingProxyType
 
 from babel.numbers import get_currency_name, list_currencies
 from sqlglot import exp
 
-from agent.answers.formats import DURATION_UNITS, number_of
+from agent.answers.formats import DURATION_UNITS, column_formats, number_of
 from agent.messages import LANGUAGES
 from agent.schema.catalog import Catalog, Table
 from agent.schema.currencies import CURRENCY_SIGNS
 from agent.sql.names import resolved_query
-from agent.sql.output_columns import OutputColumn, output_columns
+from agent.sql.output_columns import OutputColumn, additive_columns, output_columns
 from agent.sql.summary import period_unit
+from agent.types import Result
 
+NO_FORMATS: Mapping[str, str] = MappingProxyType({})
 _YEARS = range(1500, 2101)
 _NO_LETTER = r"[^\W\d_])"
+
+
+def with_formats(
+    result: Result, sql: str, catalog: Catalog, formats: Mapping[str, str] = NO_FORMATS, said: Iterable[str] = ()
+) -> Result:
+    """Return `result`, the rows of `sql`, with the formats of its columns, and which of them add up.
+
+    `formats` are those that a model proposes; see `checked_formats`.
+    """
+    found = column_formats(result, checked_formats(formats, result["columns"], sql, catalog, said))
+    amounts = {at for at, each in enumerate(found) if each.is_quantity and each.kind not in {"percent", "fraction"}}
+    additive = [at for at in additive_columns(sql, catalog) if at in amounts]
+    return {**result, "formats": [asdict(each) for each in found], "additive": additive}
 
 
 def checked_formats(
@@ -79,8 +96,8 @@ def _has_factor(expression: exp.Expr) -> bool:
 def _known_format(output: OutputColumn) -> str:
     """Return the format that the catalog or the expression gives an output; empty if they give none."""
     unit = period_unit(output.expression)
-    if unit:
-        return unit
+    if unit or _is_year_of_text(output.expression):
+        return unit or "year"
     if output.stored is None:
         return ""
     table, column = output.stored
@@ -90,6 +107,16 @@ def _known_format(output: OutputColumn) -> str:
         return "code"
     bounds = [number_of(bound or "") for bound in (column.minimum, column.maximum)]
     return "year" if all(bound in _YEARS for bound in bounds) else ""
+
+
+def _is_year_of_text(expression: exp.Expr) -> bool:
+    """Return whether `expression` is the first four characters of a text as a number, as the year of a date is."""
+    cast = expression.unnest()
+    text = cast.this.unnest() if isinstance(cast, exp.Cast | exp.TryCast) else None
+    if not isinstance(text, exp.Substring):
+        return False
+    bounds = [text.args.get(name) for name in ("start", "length")]
+    return [bound.name if bound else "" for bound in bounds] == ["1", "4"]
 
 
 def _schema_texts(sql: str, catalog: Catalog) -> list[str]:

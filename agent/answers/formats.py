@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date, datetime
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from functools import lru_cache
@@ -20,7 +20,8 @@ from babel.units import format_unit
 
 from agent.messages import CONVENTIONS, Language, render
 from agent.schema.describe import one_line
-from agent.types import Result
+from agent.sql.rows import type_of
+from agent.types import AnswerTable, Result
 
 _TEXT_CHARS = 80
 _NUMERIC = {"integer", "float", "decimal"}
@@ -54,6 +55,11 @@ class ColumnFormat:
     unit: str = ""
     """The code of a currency, or `days`, `hours`, `minutes` or `seconds`."""
 
+    @property
+    def is_quantity(self) -> bool:
+        """Whether the values are quantities, which tables align to the right."""
+        return self.kind in {"number", "currency", "percent", "fraction", "scientific", "duration"}
+
 
 def column_formats(result: Result, formats: Mapping[str, str]) -> list[ColumnFormat]:
     """Return the format of each column: that of `formats` by its name if its values have it, else that of its type.
@@ -64,6 +70,40 @@ def column_formats(result: Result, formats: Mapping[str, str]) -> list[ColumnFor
         _column_format(formats.get(name, ""), kind, [row[at] for row in result["rows"] if row[at] is not None])
         for at, (name, kind) in enumerate(zip(result["columns"], result["types"], strict=True))
     ]
+
+
+def answer_table(name: str, result: Result) -> AnswerTable:
+    """Return `result` as a table of an answer, with the formats of its columns."""
+    formats = result.get("formats") or [asdict(each) for each in column_formats(result, {})]
+    table = AnswerTable(name=name, columns=result["columns"], rows=result["rows"], formats=formats)
+    if result.get("additive"):
+        table["additive"] = result["additive"]
+    if result.get("secret"):
+        table["secret"] = result["secret"]
+    return table
+
+
+def formats_of(table: AnswerTable | Result) -> list[ColumnFormat]:
+    """Return the formats that `table` has; for one without, those of its values."""
+    if "formats" in table:
+        return [ColumnFormat(**each) for each in table["formats"]]
+    columns = [[row[at] for row in table["rows"] if row[at] is not None] for at in range(len(table["columns"]))]
+    return [_column_format("", type_of(cells[0]) if cells else "null", cells) for cells in columns]
+
+
+def format_rows(table: AnswerTable | Result, language: Language, most: int) -> list[list[str]]:
+    """Return the text of each cell of the first `most` rows."""
+    formats = formats_of(table)
+    return [
+        [format_value(value, fmt, language) for value, fmt in zip(row, formats, strict=True)]
+        for row in table["rows"][:most]
+    ]
+
+
+def format_single(value: Any, language: Language) -> str:
+    """Return a value that belongs to no column, as it is in a sentence."""
+    fmt = ColumnFormat() if value is None else _column_format("", type_of(value), [value])
+    return format_value(value, fmt, language, in_sentence=True)
 
 
 def _column_format(spec: str, kind: str, cells: Sequence[Any]) -> ColumnFormat:
@@ -189,7 +229,7 @@ def format_value(value: Any, fmt: ColumnFormat, language: Language, *, in_senten
         return _calendar_text(value, fmt.kind, language, in_sentence)
     if fmt.kind == "interval":
         return _interval_text(str(value), language)
-    number = number_of(value) if fmt.kind not in {"text", "code"} else None
+    number = number_of(value) if fmt.is_quantity else None
     if number is not None:
         return _number_text(number, fmt, language, in_sentence)
     return _plain(value)

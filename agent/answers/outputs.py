@@ -7,9 +7,10 @@ from typing import Any
 
 from agent.answers.description import description_of
 from agent.answers.filters import condition_words
+from agent.answers.formats import answer_table, format_single
 from agent.answers.narration import narrate
 from agent.answers.sentences import sentence_of
-from agent.answers.text import format_cell, format_value, markdown_table, without_tables
+from agent.answers.text import markdown_table, without_tables
 from agent.charts.echarts import chart_of
 from agent.charts.wording import requested_form
 from agent.core.failure import error_info, full_text
@@ -31,7 +32,6 @@ from agent.types import (
     OutputType,
     QuerySummary,
     Result,
-    answer_table,
     masked,
 )
 
@@ -132,7 +132,7 @@ class _Form:
         is_text = self.output_type == "string"
         sentence = sentence_of(self.question, result, self.summary, self.language, complete=is_text)
         if is_text:
-            count = format_value(len(result["rows"]), self.language)
+            count = format_single(len(result["rows"]), self.language)
             sentence = sentence or render("row_count", self.language, count=count)
         if narration:
             adds = content_words(narration) - words(sentence)
@@ -289,10 +289,10 @@ def option_text(option: Option, clarification: ClarifyingQuestion) -> str:
         return option["label"]
     if preview["rows"] == 0:
         return f"{option['label']} ({render('preview_nothing', language)})"
-    count = f"{preview['rows']}{'+' if preview['more'] else ''}"
+    count = f"{format_single(preview['rows'], language)}{'+' if preview['more'] else ''}"
     if preview["first"] is None:
         return f"{option['label']} ({render('preview_rows', language, count=count)})"
-    first = format_cell(preview["first"], language)
+    first = format_single(preview["first"], language)
     return f"{option['label']} ({render('preview_first', language, count=count, first=first)})"
 
 

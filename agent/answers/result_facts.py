@@ -16,9 +16,8 @@ from agent.answers.typed_text import Said
 from agent.messages import Language
 from agent.schema.catalog import Catalog
 from agent.sql.guard import shared_trees
-from agent.sql.joined_rows import is_aggregated
-from agent.sql.output_columns import output_columns
-from agent.sql.summary import QueryReader, constant, main_table, sort_key, unwrapped
+from agent.sql.output_columns import is_additive, output_columns
+from agent.sql.summary import QueryReader, constant, sort_key
 from agent.types import Result
 
 _MEASURES = {"number", "currency", "percent", "fraction", "scientific", "duration"}
@@ -156,7 +155,7 @@ def facts_of(
             name,
             shown[at],
             [row[at] for row in result["rows"]],
-            is_additive=shown[at].kind in _AMOUNTS and output is not None and _is_additive(output, tree, reader),
+            is_additive=shown[at].kind in _AMOUNTS and output is not None and is_additive(output, tree, reader),
             is_name=shown[at].kind not in _MEASURES or (output is not None and _is_key(output, tree)),
             is_period=len(sources) == width and _is_period(sources[at].expression, shown[at]),
         )
@@ -181,31 +180,6 @@ def _is_key(output: exp.Expr, select: exp.Expr) -> bool:
 def _is_period(expression: exp.Expr, shown: ColumnFormat) -> bool:
     has_part = expression.find(*_PARTS_OF_DATES) is not None
     return expression.find(exp.AggFunc) is None and (has_part or shown.kind in _CALENDAR)
-
-
-def _is_additive(node: exp.Expr, select: exp.Expr, reader: QueryReader, depth: int = 0) -> bool:
-    """Return whether an output of `select` is a COUNT or SUM, or a plain column of rows that no join repeats."""
-    node = unwrapped(node)
-    if isinstance(node, exp.Count | exp.Sum):
-        group = select.args.get("group")
-        totals = group and any(group.args.get(name) for name in ("rollup", "cube", "grouping_sets", "totals"))
-        return not totals and not isinstance(node.this, exp.Distinct)
-    if isinstance(node, exp.Add | exp.Sub):
-        return all(_is_additive(side, select, reader, depth) for side in (node.this, node.expression))
-    if not isinstance(node, exp.Column) or not isinstance(select, exp.Select) or depth > _MAX_DEPTH:
-        return False
-    if is_aggregated(select) or select.args.get("distinct"):
-        return False
-    sources = reader.sources(select)
-    if len(sources) > 1:
-        tables = {alias: reader.table(source) for alias, source in sources.items()}
-        known = {alias: table for alias, table in tables.items() if table}
-        return len(known) == len(sources) and main_table(select, known) == node.table.lower()
-    source = next(iter(sources.values()), None)
-    if isinstance(source, exp.Select):
-        inner = next((one for one in source.expressions if one.alias_or_name.lower() == node.name.lower()), None)
-        return inner is not None and _is_additive(inner, source, reader, depth + 1)
-    return isinstance(source, str)
 
 
 def _reached_limit(tree: exp.Expr, rows: int) -> int | None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
+from agent.answers.formats import format_rows, format_single
 from agent.messages import CONVENTIONS, Language, render
 from agent.schema.describe import one_line
 from agent.types import AnswerTable, Result
@@ -105,8 +106,8 @@ def markdown_table(result: Result | AnswerTable, language: Language, max_rows: i
     rows = result["rows"]
     head = f"| {' | '.join(_escape(one_line(name)) for name in result['columns'])} |"
     line = f"|{'---|' * len(result['columns'])}"
-    body = [f"| {' | '.join(_escape(format_cell(value, language)) for value in row)} |" for row in rows[:max_rows]]
+    body = [f"| {' | '.join(map(_escape, row))} |" for row in format_rows(result, language, max_rows)]
     table = "\n".join([head, line, *body])
     if len(rows) <= max_rows:
         return table
-    return f"{table}\n\n{render('row_count', language, count=format_value(len(rows), language))}"
+    return f"{table}\n\n{render('row_count', language, count=format_single(len(rows), language))}"

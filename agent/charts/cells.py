@@ -10,6 +10,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, Literal
 
+from agent.charts.calendar_names import calendar_places
 from agent.messages import CONVENTIONS, Language, render
 from agent.types import Result
 
@@ -20,22 +21,6 @@ _LARGEST = 1e100
 """Largest number that is drawn; sums and squares of larger ones could overflow."""
 
 _TEMPORAL = frozenset({"date", "datetime", "time"})
-_CYCLES = (
-    """january february march april may june july august september october november december""",
-    """jan feb mar apr may jun jul aug sep oct nov dec""",
-    """январь февраль март апрель май июнь июль август сентябрь октябрь ноябрь декабрь""",
-    """янв фев мар апр май июн июл авг сен окт ноя дек""",
-    """1月 2月 3月 4月 5月 6月 7月 8月 9月 10月 11月 12月""",
-    """一月 二月 三月 四月 五月 六月 七月 八月 九月 十月 十一月 十二月""",
-    """monday tuesday wednesday thursday friday saturday sunday""",
-    """mon tue wed thu fri sat sun""",
-    """понедельник вторник среда четверг пятница суббота воскресенье""",
-    """пн вт ср чт пт сб вс""",
-    """周一 周二 周三 周四 周五 周六 周日""",
-    """星期一 星期二 星期三 星期四 星期五 星期六 星期日""",
-    """q1 q2 q3 q4""",
-)
-_PLACES_IN_CYCLES = [{name: at for at, name in enumerate(names.split())} for names in _CYCLES]
 _PERIOD = re.compile(r"\d{4}(-\d{2}(-\d{2}.*)?|-?Q[1-4]|-W\d{2})?$")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _AGGREGATE = re.compile(
@@ -183,16 +168,8 @@ def sort_keys(values: Sequence[Any], kind: str) -> list[tuple[bool, Any]] | None
 
 
 def places_in_cycle(cells: Sequence[Any]) -> dict[Any, int] | None:
-    """Return the place of each cell if all are names of months or weekdays in one form; None for other cells.
-
-    >>> places_in_cycle(["Mar", "Jan"])
-    {'Mar': 2, 'Jan': 0}
-    """
-    if not cells or not all(isinstance(cell, str) for cell in cells):
-        return None
-    names = {cell: cell.strip().lower() for cell in cells}
-    places = next((places for places in _PLACES_IN_CYCLES if places.keys() >= set(names.values())), None)
-    return places and {cell: places[name] for cell, name in names.items()}
+    """Return the place of each cell if all are names of months, weekdays or quarters; None for other cells."""
+    return calendar_places(cells) if all(isinstance(cell, str) for cell in cells) else None
 
 
 def order_of(values: Sequence[Any], kind: str) -> Sequence[int]:

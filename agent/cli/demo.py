@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from agent.analyst import build_analyst
-from agent.answers.text import format_value
+from agent.answers.formats import format_rows
 from agent.cli import render
 from agent.cli.text import printable
 from agent.errors import DriverMissing
@@ -59,10 +59,11 @@ def _show(answer: Mapping[str, Any], console: Console) -> None:
 
 def _bars(output: Output) -> Table:
     """Return the rows of a name or period and a value as bars."""
-    rows, language = output["tables"][0]["rows"], language_of(output["answer"])
-    longest = max((row[1] for row in rows), default=0)
+    table = output["tables"][0]
+    texts = format_rows(table, language_of(output["answer"]), len(table["rows"]))
+    longest = max((row[1] for row in table["rows"]), default=0)
     bars = Table.grid(padding=(0, 1))
-    for name, value in rows:
+    for (_, value), (name, text) in zip(table["rows"], texts, strict=True):
         bar = Bar(longest, 0, value, width=_BAR_WIDTH, color="cyan")
-        bars.add_row(printable(str(name)), bar, Text(format_value(value, language), justify="right"))
+        bars.add_row(printable(name), bar, Text(text, justify="right"))
     return bars

@@ -15,8 +15,9 @@ from rich.syntax import ANSISyntaxTheme, Syntax
 from rich.table import Table
 from rich.text import Text
 
+from agent.answers.formats import format_rows, formats_of
 from agent.answers.progress import step_line
-from agent.answers.text import format_cell, without_tables
+from agent.answers.text import without_tables
 from agent.cli.text import printable
 from agent.conversation.reply import Reply
 from agent.messages import Language, language_of
@@ -204,21 +205,20 @@ def show(output: Output | Reply, console: Console, *, details: bool = True) -> N
 
 def rows_view(table: AnswerTable, language: Language, console: Console) -> RenderableType:
     """Return the first rows of `table`: as a table, or on a terminal that is too narrow for it, as records."""
-    rows = table["rows"][:_SHOWN_ROWS]
+    rows = format_rows(table, language, _SHOWN_ROWS)
     rendered = Table(header_style="bold")
-    for position, name in enumerate(table["columns"]):
-        numeric = any(isinstance(row[position], int | float) for row in table["rows"])
-        rendered.add_column(escape(printable(name)), justify="right" if numeric else "left")
+    for name, fmt in zip(table["columns"], formats_of(table), strict=True):
+        rendered.add_column(escape(printable(name)), justify="right" if fmt.is_quantity else "left")
     for row in rows:
-        rendered.add_row(*(escape(format_cell(value, language)) for value in row))
+        rendered.add_row(*map(escape, row))
     parts: list[RenderableType] = [rendered]
     unlimited = console.options.update(max_width=_MAX_WIDTH)
     if console.is_terminal and Measurement.get(console, unlimited, rendered).minimum > console.width:
         parts = []
         for number, row in enumerate(rows, 1):
             parts.append(Text(f"─ {number}", style="dim"))
-            for name, value in zip(table["columns"], row, strict=True):
-                parts.append(Text.assemble((f"{printable(name)}: ", "bold"), format_cell(value, language)))
+            for name, text in zip(table["columns"], row, strict=True):
+                parts.append(Text.assemble((f"{printable(name)}: ", "bold"), text))
     more = len(table["rows"]) - _SHOWN_ROWS
     if more > 0:
         parts.append(Text(f"and {more:,} more {'row' if more == 1 else 'rows'}", style="dim italic"))

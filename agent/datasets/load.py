@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from agent.datasets.calendar_order import order_calendar_names
 from agent.datasets.dataset import Dataset, Report, SourceType, Warning
 from agent.datasets.encoding import is_text
 from agent.datasets.excel import read_sheets
@@ -369,6 +370,8 @@ def _load_typed(job: Job, kind: SourceType, options: LoadOptions, json_rows: Jso
 
 def _reshaped(work: Workspace, table: str, written: WrittenTable, options: LoadOptions) -> WrittenTable:
     warnings = reshape(work, table, options)
+    if order_calendar_names(work, table):
+        written = replace(written, schema=schema_of(work, table))
     if not warnings:
         periods = period_columns([column.name for column in written.schema])
         if not periods:

@@ -288,13 +288,18 @@ def filterable_names(spec: QuerySpec, scope: Scope) -> dict[str, TypeClass]:
 
 
 def time_groups(spec: QuerySpec, scope: Scope) -> list[str]:
-    """Return the result names of the groups that are periods, dates or times."""
+    """Return the result names of the groups that are periods, dates or times, or enumerations, such as of months."""
     types = row_types(spec, scope)
     return [
         output_name(group)
         for group in spec.group_by
-        if isinstance(group, Bucket) or _class_of(group, types, scope) in TIMES
+        if isinstance(group, Bucket) or _class_of(group, types, scope) in TIMES or _is_enumeration(group, scope)
     ]
+
+
+def _is_enumeration(name: str, scope: Scope) -> bool:
+    place = scope.find_column(name)
+    return place is not None and place.column.type.upper().startswith("ENUM")
 
 
 def _type_of(node: Node, find: Finder) -> TypeClass:

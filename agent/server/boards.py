@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from agent.answers.format_checks import with_formats
 from agent.charts.echarts import chart_of, draw
 from agent.charts.plot_spec import PlotSpec
 from agent.core.cancellation import Cancellation
@@ -248,7 +249,7 @@ def _datasets_of(state: Mapping[str, Any], tenant: Tenant) -> tuple[str, ...]:
 
 def _contents(pin: Pin, source: Source, result: Result) -> dict[str, Any]:
     """Return the figure, the chart and the first rows of a result, without the values of secret columns."""
-    result = masked(result)
+    result = with_formats(masked(result), pin.sql, source.catalog)
     rows = result["rows"]
     is_single = len(rows) == 1 and len(result["columns"]) == 1 and result["types"][0] in _NUMERIC
     figure = rows[0][0] if is_single and isinstance(rows[0][0], int | float) else None
@@ -260,6 +261,7 @@ def _contents(pin: Pin, source: Source, result: Result) -> dict[str, Any]:
         "figure": figure,
         "columns": result["columns"],
         "rows": shown,
+        "formats": result["formats"],
         "truncated": result["truncated"] or len(shown) < len(rows),
         "chart": chart,
     }
@@ -276,8 +278,8 @@ def _chart(pin: Pin, source: Source, result: Result) -> AnswerChart | None:
 
 def _failed(error: DatasphinxError, services: Services) -> dict[str, Any]:
     failure = client_failure(error, services.settings)
-    empty: dict[str, Any] = {"figure": None, "columns": [], "rows": [], "truncated": False, "chart": None}
-    return {**empty, "trace_id": None, "failure": failure}
+    lists: dict[str, Any] = {"columns": [], "rows": [], "formats": []}
+    return {"figure": None, **lists, "truncated": False, "chart": None, "trace_id": None, "failure": failure}
 
 
 def _audience_or_owner(pin: Pin, services: Services) -> str:

@@ -43,7 +43,7 @@ from agent.sql.guard import parse, shared_trees
 from agent.sql.guard.finding import Finding
 from agent.sql.names import table_of
 from agent.sql.parameters import Value, escape, insert_markers, insert_parameters
-from agent.sql.quotients import with_quotients_as_numbers
+from agent.sql.quotients import with_numbers_alike
 from agent.sql.row_rules import RowRules, restrict
 from agent.sql.rows import RowReader, conversions_of
 from agent.sql.secret_outputs import names_columns_after_secrets, reads_secrets, secret_outputs
@@ -130,7 +130,7 @@ def execute(
         cache = database.result_cache or (step.results() if step and step.results else None)
         result, is_reused = _run_cached(sent_sql, bound, database, limits, cancellation, cache)
         result["columns"] = _distinct_names(result["columns"], checked_sql, database.dialect)
-        result = with_quotients_as_numbers(result, checked_sql, database.dialect)
+        result = with_numbers_alike(result, checked_sql, database.dialect)
         secret = secret_outputs(checked_sql, catalog, len(result["columns"]))
         if secret:
             result["secret"] = secret

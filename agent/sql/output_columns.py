@@ -6,7 +6,10 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 from agent.schema.catalog import Catalog
+from agent.sql.guard import shared_trees
+from agent.sql.joined_rows import is_aggregated
 from agent.sql.names import ColumnReference, ResolvedQuery, resolved_query
+from agent.sql.summary import QueryReader, main_table, unwrapped
 
 _MAX_DEPTH = 20
 _WRAPPERS = (exp.Alias, exp.Paren, exp.Cast, exp.TryCast, exp.Round, exp.Coalesce)
@@ -71,3 +74,36 @@ def _stored(node: exp.Expr, scope: Scope, query: ResolvedQuery, depth: int = 0) 
     if inner:
         return _stored(*inner, query, depth + 1) if depth < _MAX_DEPTH else None
     return query.column_of(node, scope)
+
+
+def additive_columns(sql: str, catalog: Catalog) -> list[int]:
+    """Return the positions of the outputs of `sql` whose sum means something."""
+    (tree,) = shared_trees(sql, catalog.dialect)
+    outputs = tree.expressions if isinstance(tree, exp.Select) else []
+    reader = QueryReader(tree, catalog)
+    return [at for at, output in enumerate(outputs) if is_additive(output, tree, reader)]
+
+
+def is_additive(node: exp.Expr, select: exp.Expr, reader: QueryReader, depth: int = 0) -> bool:
+    """Return whether an output of `select` is a COUNT or SUM, or a plain column of rows that no join repeats."""
+    node = unwrapped(node)
+    if isinstance(node, exp.Count | exp.Sum):
+        group = select.args.get("group")
+        totals = group and any(group.args.get(name) for name in ("rollup", "cube", "grouping_sets", "totals"))
+        return not totals and not isinstance(node.this, exp.Distinct)
+    if isinstance(node, exp.Add | exp.Sub):
+        return all(is_additive(side, select, reader, depth) for side in (node.this, node.expression))
+    if not isinstance(node, exp.Column) or not isinstance(select, exp.Select) or depth > _MAX_DEPTH:
+        return False
+    if is_aggregated(select) or select.args.get("distinct"):
+        return False
+    sources = reader.sources(select)
+    if len(sources) > 1:
+        tables = {alias: reader.table(source) for alias, source in sources.items()}
+        known = {alias: table for alias, table in tables.items() if table}
+        return len(known) == len(sources) and main_table(select, known) == node.table.lower()
+    source = next(iter(sources.values()), None)
+    if isinstance(source, exp.Select):
+        inner = next((one for one in source.expressions if one.alias_or_name.lower() == node.name.lower()), None)
+        return inner is not None and is_additive(inner, source, reader, depth + 1)
+    return isinstance(source, str)

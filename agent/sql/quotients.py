@@ -1,5 +1,6 @@
-"""Divisions and averages: their digits after those of a double are rounding of the engine."""
+"""Numbers of a result as JSON: numbers if they lose no digit or were computed, otherwise texts of all digits."""
 
+import math
 from decimal import Decimal
 
 from sqlglot import exp
@@ -8,32 +9,43 @@ from agent.sql.guard import shared_trees
 from agent.types import Result
 
 _ROUNDED = (
-    exp.Div, exp.Avg, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop, exp.Sqrt, exp.Pow,
-    exp.Ln, exp.Log, exp.Exp, exp.PercentileCont,
+    exp.Div, exp.Avg, exp.Median, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop, exp.Sqrt,
+    exp.Pow, exp.Ln, exp.Log, exp.Exp, exp.PercentileCont, exp.Quantile, exp.Corr,
 )  # fmt: skip
-_TOLERANCE = Decimal("1e-9")
+"""Functions whose digits after those of a double are rounding of the engine."""
+_EXACT = {"integer", "decimal"}
 
 
-def with_quotients_as_numbers(result: Result, sql: str, dialect: str) -> Result:
-    """Return `result` with decimals of divisions and averages as numbers, where a double differs by less than 1e-9.
+def with_numbers_alike(result: Result, sql: str, dialect: str) -> Result:
+    """Return `result` with numbers, or texts of digits, in all rows of a column of integers or decimals.
 
-    Sums and stored decimals keep all their digits, as text.
+    Divisions and averages are numbers. Sums and stored values are texts if a double does not hold one of them.
     """
-    decimals = {at for at, kind in enumerate(result["types"]) if kind == "decimal"}
-    if decimals:
-        decimals &= _rounded_outputs(sql, dialect, len(result["columns"]))
-    if not decimals:
+    mixed = {at for at, kind in enumerate(result["types"]) if kind in _EXACT and _has_texts(result, at)}
+    if not mixed:
         return result
-    rows = [[_number(cell) if at in decimals else cell for at, cell in enumerate(row)] for row in result["rows"]]
+    computed = mixed & _rounded_outputs(sql, dialect, len(result["columns"]))
+    rows = [
+        [(_number if at in computed else _text)(cell) if at in mixed else cell for at, cell in enumerate(row)]
+        for row in result["rows"]
+    ]
     return {**result, "rows": rows}
 
 
+def _has_texts(result: Result, at: int) -> bool:
+    return any(isinstance(row[at], str) for row in result["rows"])
+
+
 def _number(cell: object) -> object:
-    if not isinstance(cell, str):
+    try:
+        number = float(cell) if isinstance(cell, str) else math.nan
+    except ValueError:
         return cell
-    exact = Decimal(cell)
-    number = float(exact)
-    return number if exact.is_finite() and abs(Decimal(number) - exact) < _TOLERANCE else cell
+    return number if math.isfinite(number) else cell
+
+
+def _text(cell: object) -> object:
+    return f"{Decimal(repr(cell)):f}" if isinstance(cell, int | float) and not isinstance(cell, bool) else cell
 
 
 def _rounded_outputs(sql: str, dialect: str, width: int) -> set[int]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
+from agent.answers.format_checks import with_formats
 from agent.core.cancellation import Cancellation
 from agent.errors import QuerySpecInvalid, SpecProblem, ToolCallInvalid
 from agent.messages import Message
@@ -66,7 +67,7 @@ def run_query(arguments: RunQuery, bench: Workbench, cancellation: Cancellation)
     kept = KeptResult(
         dataset_id=main_name(spec, datasets),
         sql=compiled.sql_with_values,
-        result=result,
+        result=with_formats(result, compiled.sql_with_values, source.catalog),
         summary=_summarize(spec, datasets, source.catalog),
         query=query,
         repeated=repeated_columns,

@@ -259,11 +259,11 @@ def test_column_without_a_name_of_its_own_is_not_told(scripted: Scripted) -> Non
 
 
 def test_short_result_is_a_sentence_and_a_markdown_table(scripted: Scripted) -> None:
-    output = ask(scripted, "SELECT 'Europe' AS name, 2024 AS year, 0.5 AS share, NULL AS missing")
+    output = ask(scripted, "SELECT 'Europe' AS name, 2024 AS orders, 0.5 AS share, NULL AS missing")
 
     assert output["answer"].split("\n\n") == [
-        "Name: Europe; year: 2024; share: 0.5; missing: no value.",
-        "| name | year | share | missing |\n|---|---|---|---|\n| Europe | 2024 | 0.5 | – |",
+        "Name: Europe; orders: 2,024; share: 0.5; missing: no value.",
+        "| name | orders | share | missing |\n|---|---|---|---|\n| Europe | 2,024 | 0.5 | – |",
     ]
 
 
@@ -361,7 +361,8 @@ def test_hostile_column_names_stay_in_their_cell(scripted: Scripted, tmp_path: P
 def test_two_columns_of_one_name_both_stand_in_the_answer(scripted: Scripted) -> None:
     output = ask(scripted, "SELECT 1 AS n, 2 AS n")
 
-    assert output["tables"][0] == {"name": "result", "columns": ["n", "n_2"], "rows": [[1, 2]]}
+    (table,) = output["tables"]
+    assert (table["columns"], table["rows"]) == (["n", "n_2"], [[1, 2]])
     assert cells(output["answer"].splitlines()[-1]) == ["1", "2"]
 
 

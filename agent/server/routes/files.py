@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sqlglot import exp
 from starlette.concurrency import run_in_threadpool
 
+from agent.answers.formats import answer_table
 from agent.core.cancellation import Cancellation
 from agent.datasets.limits import LoadProgress, ProgressEvent, ignore_progress, progress_events
 from agent.datasets.notes import ordered
@@ -206,7 +207,9 @@ def _preview(
     columns = [exp.column(column.name, quoted=True) for column in dataset.schema[:_MAX_PREVIEW_COLUMNS]]
     result = select(columns, source.catalog.tables[dataset_id], source, cancellation, rows)
     notes = [warning.message(language) for warning in ordered(dataset.report.warnings)]
-    body = {**dataset.to_json(), "columns": result["columns"], "rows": result["rows"], "notes": notes}
+    table = answer_table("preview", result)
+    shown = {name: table[name] for name in ("columns", "rows", "formats")}
+    body = {**dataset.to_json(), **shown, "notes": notes}
     plain: dict[str, Any] = PlainJSON().dumpd(body)
     return plain
 

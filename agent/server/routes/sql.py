@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
+from agent.answers.formats import answer_table
 from agent.core.cancellation import Cancellation
 from agent.proposals import propose_statement
 from agent.server.background import cancellable, run_in_thread
@@ -12,7 +13,7 @@ from agent.server.errors import accepted_language
 from agent.server.runnable import PlainJSON
 from agent.server.statements import MAX_SQL_CHARS, open_source, resolve_source, run_recorded
 from agent.server.tenants import current_tenant
-from agent.types import Result, answer_table
+from agent.types import Result
 
 router = APIRouter(prefix="/sql", tags=["sql"])
 TraceId = Annotated[

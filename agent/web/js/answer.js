@@ -3,8 +3,7 @@
 import { make } from "./dom.js";
 import { explainFold } from "./explain.js";
 import { say } from "./language.js";
-import { isLabel } from "./measures.js";
-import { numberText } from "./numbers.js";
+import { valueText } from "./numbers.js";
 import { plotView } from "./plot.js";
 import { premisesView } from "./premises.js";
 import { sqlView } from "./sql.js";
@@ -23,15 +22,14 @@ export function answerView(output, steps, said, change) {
     words(output),
     premisesView(output, change),
     plotView(output, said),
-    ...tables.map((table) => tableView(table, output.sql, savedAs(output, table, said))),
+    ...tables.map((table) => tableView(table, savedAs(output, table, said))),
     output.sql ? make("details", { class: "statement" }, make("summary", {}, "SQL"), sqlView(output.sql)) : null,
     explainFold(output, steps));
 }
 
 function figure({ output_type, value, tables }) {
   if (output_type !== "number") return null;
-  const plain = isLabel(tables[0]?.columns[0] ?? "");
-  return say(make("p", { class: "figure" }), () => (plain ? String(value) : numberText(value)));
+  return say(make("p", { class: "figure" }), () => valueText(value, tables[0]?.formats?.[0]));
 }
 
 /** Return what an output says, without Markdown tables where the rows are shown beside it. */

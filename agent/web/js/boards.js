@@ -6,8 +6,7 @@ import { chartView } from "./chart.js";
 import { button, confirmed, field, fold } from "./controls.js";
 import { byId, make } from "./dom.js";
 import { current, say, text } from "./language.js";
-import { isLabel } from "./measures.js";
-import { numberText } from "./numbers.js";
+import { numberText, valueText } from "./numbers.js";
 import { copyButton, saveFile } from "./save.js";
 import { sqlView } from "./sql.js";
 import { tableView } from "./table.js";
@@ -218,15 +217,14 @@ function contents(pin, result) {
   if (result.error) {
     return make("div", { class: "stale" }, say(make("p", { class: "error" }), "board_failed"), make("p", { dir: "auto" }, result.error.message));
   }
-  const { figure, columns, rows, chart } = result;
+  const { figure, columns, rows, formats, chart } = result;
   if (figure !== null) {
-    const plain = isLabel(columns[0] ?? "");
-    return say(make("p", { class: "figure" }), () => (plain ? String(figure) : numberText(figure)));
+    return say(make("p", { class: "figure" }), () => valueText(figure, formats?.[0]));
   }
   if (chart) return chartView(chart, pin.question);
   if (!rows.length) return say(make("p", { class: "hint" }), "board_no_rows");
   if (rows.length === 1 && columns.length === 1) return make("p", { class: "words", dir: "auto" }, String(rows[0][0] ?? ""));
-  return tableView({ columns, rows }, pin.sql);
+  return tableView({ columns, rows, formats });
 }
 
 /** Return the bounds of the figure, and whether it is outside, in words and not by colour alone. */

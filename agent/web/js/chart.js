@@ -1,10 +1,8 @@
 /** A chart of an answer, drawn by ECharts, which is fetched with the first one. */
 
-import { cellText } from "./cells.js";
 import { make } from "./dom.js";
 import { onLanguage, say } from "./language.js";
-import { isLabel } from "./measures.js";
-import { numberText } from "./numbers.js";
+import { tickText, valueText } from "./numbers.js";
 import { fileName, saveFile } from "./save.js";
 import { onTheme } from "./theme.js";
 
@@ -48,30 +46,29 @@ function library() {
 
 /** Return an option whose numbers are written as the language does: at axes and scales, in the labels of pies and in tooltips. */
 export function inLanguage(option) {
+  const { formats = {} } = option;
   const axes = ["xAxis", "yAxis"].filter((name) => option[name]?.type === "value");
-  const written = Object.fromEntries(axes.map((name) => [name, withNumbers(option[name])]));
-  if (option.visualMap) written.visualMap = { ...option.visualMap, formatter: scaleText(option.visualMap) };
-  if (option.tooltip) written.tooltip = { ...option.tooltip, valueFormatter: cellsText };
+  const written = Object.fromEntries(axes.map((name) => [name, withNumbers(option[name], formats[name])]));
+  const shown = formats.values ?? { kind: "number", decimals: 2 };
+  const along = option.xAxis?.type === "value" && option.yAxis?.type === "value" ? formats.xAxis : null;
+  if (option.visualMap) written.visualMap = { ...option.visualMap, formatter: (value) => tickText(value, shown) };
+  if (option.tooltip) written.tooltip = { ...option.tooltip, valueFormatter: (value) => cellsText(value, shown, along) };
   const series = option.series?.map((each) => (each.type === "pie" ? { ...each, label: { ...each.label, formatter: shareText } } : each));
   return { ...option, ...written, ...(series && { series }) };
 }
 
-function scaleText({ formatter = "{value}", precision = 0 }) {
-  return (value) => formatter.replace("{value}", () => numberText(Number(value.toFixed(precision))));
-}
-
 function shareText({ name, percent }) {
-  return `${name}: ${numberText(percent)}%`;
+  return `${name}: ${tickText(percent, { kind: "percent" })}`;
 }
 
-function withNumbers(axis) {
-  const form = axis.axisLabel?.formatter ?? "{value}";
-  const formatter = (value) => form.replace("{value}", () => (isLabel(axis.name ?? "") ? String(value) : numberText(value)));
-  return { ...axis, axisLabel: { ...axis.axisLabel, formatter } };
+function withNumbers(axis, format = { kind: "number" }) {
+  return { ...axis, axisLabel: { ...axis.axisLabel, formatter: (value) => tickText(value, format) } };
 }
 
-function cellsText(value) {
-  return Array.isArray(value) ? value.map(cellsText).join(", ") : typeof value === "number" ? numberText(value) : cellText(value);
+/** Return what a tooltip says: of a place and its value, each has its own format. */
+function cellsText(value, shown, along) {
+  if (Array.isArray(value)) return value.map((each, at) => cellsText(each, at === 0 && along ? along : shown)).join(", ");
+  return typeof value === "number" ? valueText(value, shown) : valueText(value);
 }
 
 /** One series has no legend where the axis names it; the labels of a pie name its parts. */

@@ -1,8 +1,8 @@
 /** A question back: its options with what each leads to, and a field for own words. */
 
-import { cellText } from "./cells.js";
 import { make } from "./dom.js";
 import { say } from "./language.js";
+import { numberText } from "./numbers.js";
 
 /**
  * Return the view of a clarifying question, under `why` it is asked again, if it is.
@@ -41,9 +41,9 @@ function preview(found) {
   if (found.rows === 0) {
     return say(make("span", { class: "preview" }), "preview_nothing");
   }
-  const count = `${found.rows}${found.more ? "+" : ""}`;
+  const count = `${numberText(found.rows)}${found.more ? "+" : ""}`;
   const first = found.first === null ? null
-    : say(make("bdi"), "preview_first", { first: cellText(found.first) });
+    : say(make("bdi"), "preview_first", { first: numberText(found.first) });
   return make("span", { class: "preview" }, say(make("span"), "preview_rows", { count }), first);
 }
 

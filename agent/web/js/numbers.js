@@ -1,34 +1,58 @@
-/** Numbers as they are written in the language of the page. */
+/** Values as they are written in the language of the page, by the formats of their columns: see `agent/answers/formats.py`. */
 
 import { current, text } from "./language.js";
 
 const PLAIN = /^(-?)(\d+)(?:\.(\d+))?$/;
+const NUMBER = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
+const MOMENT = /^(\d{4})-(\d{2})(?:-(\d{2})(?:[T ](\d{2}:\d{2})(?:(:\d{2})(?:\.\d+)?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?)?)?$/;
+const INTERVAL = /^(-?)P(?:(-?\d+)Y)?(?:(-?\d+)M)?(?:(-?\d+)W)?(?:(-?\d+)D)?(?:T(?:(-?\d+)H)?(?:(-?\d+)M)?(?:(-?\d+(?:\.\d+)?)S)?)?$/;
+const UNITS = ["year", "month", "week", "day", "hour", "minute", "second"];
 /** The decimal digits that a double holds for sure. */
 const SURE = 15;
-const PLACES = 4;
+const QUANTITIES = ["number", "currency", "percent", "fraction", "scientific", "duration"];
 const formats = new Map();
 
-/**
- * Return a number, or a text of digits where a double would round it, with its digits grouped.
- * None is lost but those of a fraction without an end, which is cut to four places; one with fewer than `places` gets zeros.
- */
-export function numberText(value, places = 0) {
-  const digits = typeof value === "number" ? shortDigits(value) : value;
-  const [, sign, whole, found = ""] = PLAIN.exec(digits) ?? [];
-  if (whole === undefined) return digits;
-  const fraction = found.padEnd(places, "0");
-  const { format, point } = formatOf(current());
-  return sign + format.format(BigInt(whole)) + (fraction ? point + fraction : "");
+/** Return whether the values of a column with the format `kind` are quantities, which stand at the right. */
+export function isQuantity({ kind }) {
+  return QUANTITIES.includes(kind);
 }
 
-/** Return how many decimal places `numberText` shows of a value. */
-export function placesOf(value) {
-  return PLAIN.exec(typeof value === "number" ? shortDigits(value) : value)?.[3]?.length ?? 0;
+/** Return a value of a column with a format, one of those of an AnswerTable; NULL is a dash. */
+export function valueText(value, { kind = "text", decimals = 0, unit = "" } = {}) {
+  if (value === null || value === undefined) return "–";
+  if (typeof value === "boolean" || (kind === "boolean" && [0, 1].includes(value))) return text(value ? "yes" : "no");
+  if (["year", "month", "date", "datetime"].includes(kind)) return momentText(value, kind);
+  if (kind === "interval") return intervalText(value);
+  const digits = digitsOf(value);
+  if (QUANTITIES.includes(kind) && digits !== null) return quantityText(digits, kind, decimals, unit);
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** Return a number that belongs to no column: a computed one has two decimals, or four digits if it is below 1. */
+export function numberText(value) {
+  const digits = digitsOf(value);
+  if (digits === null) return valueText(value);
+  const places = placesOf(value);
+  if (places <= 4) return quantityText(digits, "number", places, "");
+  return Math.abs(Number(value)) < 1 ? numberFormat({ maximumSignificantDigits: 4 }).format(digits) : quantityText(digits, "number", 2, "");
+}
+
+/** Return a number beside an axis or a scale, in the format of its values, with the decimals that it needs. */
+export function tickText(value, format) {
+  if (!isQuantity(format) || format.kind === "scientific") return valueText(value, format);
+  const rounded = Number(value.toPrecision(10));
+  return valueText(rounded, { ...format, decimals: placesOf(rounded) ?? 0 });
+}
+
+/** Return how many decimal places a number has; null for one with an exponent. */
+function placesOf(value) {
+  const digits = digitsOf(value);
+  return digits === null || /e/i.test(digits) ? null : (digits.split(".")[1]?.length ?? 0);
 }
 
 /** Return the exact sum of numbers as text, or null if one has no plain digits; null values are left out. */
 export function sumOf(values) {
-  const digits = values.filter((value) => value !== null).map((value) => (typeof value === "number" ? shortDigits(value) : value));
+  const digits = values.filter((value) => value !== null).map((value) => digitsOf(value) ?? "");
   if (!digits.length || !digits.every((each) => PLAIN.test(each))) return null;
   const places = Math.max(...digits.map(placesOf));
   const total = digits.reduce((sum, each) => sum + BigInt(each.replace(".", "") + "0".repeat(places - placesOf(each))), 0n);
@@ -39,34 +63,63 @@ export function sumOf(values) {
 
 /** Return seconds with one place, as text. */
 export function secondsText(milliseconds) {
-  const tenths = new Intl.NumberFormat(current(), { minimumFractionDigits: 1, maximumFractionDigits: 1 });
-  return text("seconds", { count: tenths.format(milliseconds / 1000) });
+  return text("seconds", { count: quantityText(String(milliseconds / 1000), "number", 1, "") });
 }
 
-/** Return whether a value is shown with fewer digits than it has. */
-export function isCut(value) {
-  return typeof value === "number" && shortDigits(value) !== String(value);
+/** Return whether a value of a column is shown with fewer digits than it has. */
+export function isCut(value, { kind, decimals }) {
+  return QUANTITIES.includes(kind) && value !== null && (placesOf(value) ?? decimals) > decimals + (kind === "fraction" ? 2 : 0);
 }
 
-/** What a double holds beyond its sure digits comes from computing: 0.1 + 0.2 is 0.3, and 1 / 3 has no end. */
-function shortDigits(value) {
-  if (length(String(value)) <= SURE) return String(value);
-  const sure = String(Number(value.toPrecision(SURE)));
-  if (length(sure) < SURE) return sure;
-  return Math.abs(value) < 10 ** -PLACES ? value.toPrecision(PLACES) : String(Number(value.toFixed(PLACES)));
+/** What a double holds beyond its sure digits comes from computing: 0.1 + 0.2 is 0.3. */
+function digitsOf(value) {
+  if (typeof value === "number") return String(Number(value.toPrecision(SURE)));
+  return typeof value === "string" && NUMBER.test(value) ? value : null;
 }
 
-/** Return how a language groups digits, and what stands before a fraction in it; thousands of cells ask. */
-function formatOf(language) {
-  if (!formats.has(language)) {
-    const format = new Intl.NumberFormat(language);
-    const point = format.formatToParts(0.5).find((part) => part.type === "decimal").value;
-    formats.set(language, { format, point });
+/** Return `digits`, which `Intl` reads as an exact decimal number. */
+function quantityText(digits, kind, decimals, unit) {
+  const places = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
+  switch (kind) {
+    case "currency": return numberFormat({ style: "currency", currency: unit, ...places }).format(digits);
+    case "percent": return numberFormat({ style: "percent", ...places }).format(/e/i.test(digits) ? Number(digits) / 100 : `${digits}e-2`);
+    case "fraction": return numberFormat({ style: "percent", ...places }).format(digits);
+    case "scientific": return numberFormat({ notation: "scientific", maximumFractionDigits: decimals }).format(digits);
+    case "duration": return numberFormat({ style: "unit", unit: unit.replace(/s$/, ""), unitDisplay: "long", ...places }).format(digits);
+    default: return numberFormat(places).format(digits);
   }
-  return formats.get(language);
 }
 
-/** Return how many significant digits a number is written with. */
-function length(digits) {
-  return digits.replace(/e.*/, "").replace(/[-.]/g, "").replace(/^0+/, "").length;
+/** Thousands of cells ask for few formats. */
+function numberFormat(options) {
+  const key = current() + JSON.stringify(options);
+  if (!formats.has(key)) formats.set(key, new Intl.NumberFormat(current(), options));
+  return formats.get(key);
+}
+
+function momentText(value, kind) {
+  if (kind === "month" && typeof value === "number") return dateText(`2000-${String(value).padStart(2, "0")}-01`, { month: "long" });
+  const [, year, month, day = "01", clock = "00:00", seconds = ""] = MOMENT.exec(value) ?? [];
+  if (year === undefined) return String(value);
+  if (kind === "year") return year;
+  const iso = `${year}-${month}-${day}`;
+  if (kind === "month") return dateText(iso, { year: "numeric", month: "long" });
+  const shown = dateText(iso, { dateStyle: "medium" });
+  return kind === "date" ? shown : `${shown}, ${clock}${seconds === ":00" ? "" : seconds}`;
+}
+
+/** Return a day without what a language writes behind the year. */
+function dateText(iso, options) {
+  const parts = new Intl.DateTimeFormat(current(), { timeZone: "UTC", ...options }).formatToParts(new Date(iso));
+  const end = parts.at(-1).type === "literal" && parts.at(-2)?.type === "year" ? -1 : undefined;
+  return parts.slice(0, end).map((part) => part.value).join("");
+}
+
+function intervalText(value) {
+  const [, sign, ...amounts] = INTERVAL.exec(value) ?? [];
+  const known = amounts.map((amount, at) => [amount, UNITS[at]]).filter(([amount]) => amount);
+  if (!known.length) return String(value);
+  const shown = known.filter(([amount]) => Number(amount));
+  const parts = (shown.length ? shown : known.slice(0, 1)).map(([amount, unit]) => quantityText(String(Number(sign + amount)), "duration", placesOf(amount), unit));
+  return parts.join(/\s/.test(parts[0]) ? " " : "");
 }

@@ -2,11 +2,11 @@
 
 import { announce } from "./announce.js";
 import { postJson, request } from "./api.js";
-import { cellText, isNumeric } from "./cells.js";
 import { choose, nameOf, readAgain, readyText } from "./chosen.js";
 import { byId, make } from "./dom.js";
 import { say } from "./language.js";
 import { typeName } from "./loading.js";
+import { isQuantity, valueText } from "./numbers.js";
 
 /** The datasets of the file that is previewed, by sheet; the one without sheets has an empty name. */
 let loaded = new Map();
@@ -108,12 +108,11 @@ function facts(dataset) {
   return make("p", { class: "facts" }, make("bdi", {}, nameOf(dataset)), " · ", shape, ...(header ? [" · ", header] : []));
 }
 
-function rows({ columns, rows: cells, schema }) {
-  const kinds = columns.map((_, at) => isNumeric(cells.map((row) => row[at])));
+function rows({ columns, rows: cells, schema, formats }) {
   const heads = columns.map((name, at) =>
-    make("th", { scope: "col", class: kinds[at] ? "number" : null }, make("bdi", {}, name), say(make("small"), () => typeName(schema[at].type))));
+    make("th", { scope: "col", class: isQuantity(formats[at]) ? "number" : null }, make("bdi", {}, name), say(make("small"), () => typeName(schema[at].type))));
   const body = cells.map((row) => make("tr", {}, ...row.map((value, at) =>
-    say(make("td", { class: kinds[at] ? "number" : null }), () => cellText(value, false)))));
+    say(make("td", { class: isQuantity(formats[at]) ? "number" : null }), () => valueText(value, formats[at])))));
   return make("div", { class: "scroll", tabindex: 0 }, make("table", {}, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...body)));
 }
 

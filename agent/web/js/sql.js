@@ -22,7 +22,7 @@ export function sqlView(sql) {
 }
 
 /** Return the words, signs and spaces of a statement, which together are the statement. */
-export function tokensOf(sql) {
+function tokensOf(sql) {
   return sql.match(TOKEN) ?? [];
 }
 

@@ -1,12 +1,11 @@
 /** A table of an answer: sorted by its headers, filtered, added up, copied, saved as CSV. */
 
 import { request } from "./api.js";
-import { cellText, isNumeric, sorted } from "./cells.js";
+import { sorted } from "./cells.js";
 import { asCsv, asTabs } from "./csv.js";
 import { make } from "./dom.js";
 import { say } from "./language.js";
-import { isAdditive, isMeasure } from "./measures.js";
-import { isCut, placesOf, sumOf } from "./numbers.js";
+import { isCut, isQuantity, sumOf, valueText } from "./numbers.js";
 import { copyButton, fileName, saveFile } from "./save.js";
 import { widthSeparator } from "./widths.js";
 
@@ -14,13 +13,13 @@ const FIRST_ROWS = 50;
 const FILTERED_FROM = 10;
 
 /**
- * Return the view of `table`, an AnswerTable of the statement `sql`; its files are named after `title`. Where the server
- * has the rows under `path`, they are saved as Excel too.
+ * Return the view of `table`, an AnswerTable; its files are named after `title`. Where the server has the rows under
+ * `path`, they are saved as Excel too.
  * Its rows are copied and saved in the order in which they stand, without those that are filtered out, and with all digits.
  */
-export function tableView(table, sql, { title = "", path = null } = {}) {
-  const kinds = table.columns.map((name, column) => kindOf(name, table.rows.map((row) => row[column]), sql));
-  const shown = { table, kinds, rows: table.rows, filter: "", column: null, descending: false, all: table.rows.length <= FIRST_ROWS };
+export function tableView(table, { title = "", path = null } = {}) {
+  const formats = table.columns.map((_, column) => table.formats?.[column] ?? { kind: "text" });
+  const shown = { table, formats, rows: table.rows, filter: "", column: null, descending: false, all: table.rows.length <= FIRST_ROWS };
   const count = make("span", { class: "count", role: "status" });
   const body = make("tbody");
   const more = moreButton(shown, () => redraw());
@@ -36,7 +35,7 @@ export function tableView(table, sql, { title = "", path = null } = {}) {
 
 function head(name, column, shown, redraw) {
   const button = make("button", { type: "button", class: "sort" }, make("bdi", {}, name));
-  const cell = make("th", { scope: "col", "aria-label": name, class: shown.kinds[column].isNumeric ? "number" : null }, button);
+  const cell = make("th", { scope: "col", "aria-label": name, class: isQuantity(shown.formats[column]) ? "number" : null }, button);
   cell.append(widthSeparator(cell, name));
   say(button, "sort_by", { name }, "title");
   button.addEventListener("click", () => {
@@ -61,8 +60,8 @@ function filterField(shown, redraw) {
 
 /** Set the rows that are shown, by the filter and the order that were chosen. */
 function select(shown) {
-  const { table, kinds, filter, column, descending } = shown;
-  const has = (row) => row.some((value, at) => textOf(value, kinds[at]).toLowerCase().includes(filter) || String(value).toLowerCase().includes(filter));
+  const { table, formats, filter, column, descending } = shown;
+  const has = (row) => row.some((value, at) => valueText(value, formats[at]).toLowerCase().includes(filter) || String(value).toLowerCase().includes(filter));
   const rows = filter ? table.rows.filter(has) : [...table.rows];
   shown.rows = column === null ? rows : sorted(rows, column, descending);
 }
@@ -70,7 +69,7 @@ function select(shown) {
 function draw(shown, { body, heads, sums, count, more }) {
   select(shown);
   const rows = shown.all ? shown.rows : shown.rows.slice(0, FIRST_ROWS);
-  body.replaceChildren(...rows.map((row) => make("tr", {}, ...row.map((value, column) => cell(value, shown.kinds[column])))));
+  body.replaceChildren(...rows.map((row) => make("tr", {}, ...row.map((value, column) => cell(value, shown.formats[column])))));
   heads.forEach((each, column) => {
     if (column === shown.column) each.setAttribute("aria-sort", shown.descending ? "descending" : "ascending");
     else each.removeAttribute("aria-sort");
@@ -84,34 +83,24 @@ function draw(shown, { body, heads, sums, count, more }) {
   if (sums) fillSums(sums, shown);
 }
 
-function textOf(value, { isMeasure, places }) {
-  return cellText(value, isMeasure, places);
-}
-
-function cell(value, kind) {
-  const box = make("td", { class: kind.isNumeric ? "number" : value === null ? "none" : null, title: isCut(value) ? value : null });
-  return say(box, () => textOf(value, kind));
-}
-
-function kindOf(name, values, sql) {
-  const measured = isMeasure(name, values, sql);
-  const places = measured ? Math.max(...values.filter((value) => value !== null).map(placesOf)) : 0;
-  return { isMeasure: measured, isNumeric: measured || isNumeric(values), isAdditive: measured && isAdditive(name, sql), places };
+function cell(value, format) {
+  const box = make("td", { class: isQuantity(format) ? "number" : value === null ? "none" : null, title: isCut(value, format) ? value : null });
+  return say(box, () => valueText(value, format));
 }
 
 /** Return the row of sums, or null if no column adds up, or the first one, which has its label, does. */
-function sumRow({ table, kinds }) {
-  if (table.rows.length < 2 || kinds[0].isAdditive || !kinds.some((kind) => kind.isAdditive)) return null;
-  return make("tr", {}, ...kinds.map((kind, column) => (column === 0
-    ? say(make("th", { scope: "row" }), "sum_of_rows") : make("td", { class: kind.isNumeric ? "number" : null }))));
+function sumRow({ table, formats }) {
+  const { additive = [] } = table;
+  if (table.rows.length < 2 || additive.includes(0) || !additive.length) return null;
+  return make("tr", {}, ...formats.map((format, column) => (column === 0
+    ? say(make("th", { scope: "row" }), "sum_of_rows") : make("td", { class: isQuantity(format) ? "number" : null }))));
 }
 
-function fillSums(sums, { rows, kinds }) {
-  kinds.forEach((kind, column) => {
-    if (!kind.isAdditive) return;
+function fillSums(sums, { table, rows, formats }) {
+  for (const column of table.additive) {
     const sum = sumOf(rows.map((row) => row[column]));
-    say(sums.children[column], () => (sum === null ? "" : textOf(sum, kind)));
-  });
+    say(sums.children[column], () => (sum === null ? "" : valueText(sum, formats[column])));
+  }
 }
 
 function moreButton(shown, redraw) {

@@ -31,7 +31,8 @@ def test_a_question_is_answered_from_a_file(analyst: Analyst, returns: str, data
     assert output["error"] is None
     assert output["answer"] == "beta has 70 returns, alpha 30."
     assert output["output_type"] == "dataframe"
-    assert output["tables"] == [{"name": "r1", "columns": ["账号", "returns"], "rows": [["alpha", 30], ["beta", 70]]}]
+    (table,) = output["tables"]
+    assert (table["columns"], table["rows"]) == (["账号", "returns"], [["alpha", 30], ["beta", 70]])
     assert output["value"] == output["tables"][0]
     assert output["sql"].startswith("SELECT")
     assert tools(output) == ["create_dataset", "get_schema", "run_query"]

@@ -130,6 +130,7 @@ CATALOG = Catalog("sqlite", {"sales": SALES})
         ("opened", "", "", "year"),
         ("CAST(strftime('%Y', sold_on) AS INTEGER)", "", "", "year"),
         ("strftime('%Y-%m', sold_on)", "", "", "month"),
+        ("CAST(substr(sold_on, 1, 4) AS INTEGER)", "", "", "year"),
     ],
 )
 def test_a_format_holds_only_if_statement_and_schema_agree(

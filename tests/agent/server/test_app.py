@@ -23,7 +23,9 @@ pytestmark = [EITHER_ROUTES, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
 def test_invoke_gives_the_output_as_plain_json(served: Served) -> None:
     output = served.agent.invoke(ASKED)
     assert output["output_type"] == "number"
-    assert output["tables"] == [{"name": "result", "columns": ["orders"], "rows": [[output["value"]]]}]
+    shown = {"kind": "number", "decimals": 0, "unit": ""}
+    table = {"name": "result", "columns": ["orders"], "rows": [[output["value"]]], "formats": [shown], "additive": [0]}
+    assert output["tables"] == [table]
     assert output["error"] is None
     assert [step["node"] for step in output["audit"]["steps"]] == NODES
     assert "result" not in output and "relevant_tables" not in output

@@ -1,12 +1,11 @@
 """Values that drivers lose or mistake: they arrive as the engine has them, on every engine."""
 
-from decimal import Decimal
 from pathlib import Path
 
+from agent.answers.formats import format_rows
 from agent.answers.outputs import compose_answer
-from agent.answers.text import format_cell, format_value
 from agent.sources.source import Source
-from agent.sql.quotients import with_quotients_as_numbers
+from agent.sql.quotients import with_numbers_alike
 from agent.sql.summary import summarize_query
 from agent.types import Result
 from tests.agent.sql.engines import over
@@ -97,23 +96,23 @@ QUOTIENTS = [
     ("SELECT a / b AS q FROM t", "13.3333333333333333", 13.333333333333334),
     ("SELECT AVG(a) AS q FROM t", "13.3333333333333333", 13.333333333333334),
     ("SELECT q FROM (SELECT a / b AS q FROM t) AS s", "13.3333333333333333", 13.333333333333334),
-    ("SELECT a / b AS q FROM t", "6172839450617283945.0625", "6172839450617283945.0625"),
+    ("SELECT a / b AS q FROM t", "6172839450617283945.0625", 6172839450617283945.0625),
+    ("SELECT AVG(a) AS q FROM t", "44976.190476190476", 44976.190476190476),
     ("SELECT SUM(a) AS q FROM t", "13.3333333333333333", "13.3333333333333333"),
 ]
 
 
 @all_cases("sql, cell, expected", QUOTIENTS)
-def test_only_decimals_of_divisions_become_numbers(sql: str, cell: str, expected: object) -> None:
+def test_a_column_has_numbers_or_texts_of_digits(sql: str, cell: str, expected: object) -> None:
     result = Result(columns=["q"], types=["decimal"], rows=[[cell], [None], [2]], truncated=False)
-    assert with_quotients_as_numbers(result, sql, "postgres")["rows"] == [[expected], [None], [2]]
+    assert with_numbers_alike(result, sql, "postgres")["rows"] == [[expected], [None], [type(expected)(2)]]
 
 
 def test_numbers_and_booleans_are_shown_as_they_are_stored() -> None:
-    assert format_value(12345678901234.56, "en") == "12,345,678,901,234.56"
-    assert [format_cell(flag, language) for flag in (True, False) for language in ("en", "de")] == [  # type: ignore[arg-type]
-        "yes", "ja", "no", "nein",
-    ]  # fmt: skip
-    assert Decimal(format_cell(0.30000000000000004, "en")) == Decimal("0.3")
+    shown = [[flag, 1.5] for flag in (True, False)]
+    result = Result(columns=["flag", "n"], types=["boolean", "float"], rows=shown, truncated=False)
+    assert format_rows(result, "en", 1) == [["yes", "1.5"]]
+    assert format_rows(result, "de", 2) == [["ja", "1,5"], ["nein", "1,5"]]
 
 
 def test_a_boolean_that_names_a_row_is_a_word(tmp_path: Path) -> None:

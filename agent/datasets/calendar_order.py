@@ -1,0 +1,30 @@
+"""Columns of names of months, weekdays or quarters sort by the calendar: `1月` to `12月`, `Jan`, `Mon`, `Q1`."""
+
+from agent.charts.calendar_names import calendar_places
+from agent.datasets.numbers import literal
+from agent.datasets.workspace import Workspace, quote_identifier
+
+_LONGEST_CYCLE = 12
+
+
+def order_calendar_names(work: Workspace, table: str) -> bool:
+    """Make text columns whose values are all such names enumerations in the order of the calendar; return if any is."""
+    place = quote_identifier(table)
+    texts = [quote_identifier(name) for name, kind in work.columns(place) if kind == "VARCHAR"]
+    if not texts:
+        return False
+    samples = work.run(f"SELECT {', '.join(f'any_value({column})' for column in texts)} FROM {place}")[0]
+    named = [column for column, value in zip(texts, samples, strict=True) if value and calendar_places([value])]
+    ordered = [column for column in named if _order(work, place, column)]
+    return bool(ordered)
+
+
+def _order(work: Workspace, place: str, column: str) -> bool:
+    """Make `column` an enumeration if all its values are names of one cycle; return whether it became one."""
+    found = work.run(f"SELECT DISTINCT {column} FROM {place} WHERE {column} IS NOT NULL LIMIT {_LONGEST_CYCLE + 1}")
+    places = calendar_places([value for (value,) in found])
+    if not places or len(places) < 2:
+        return False
+    names = ", ".join(literal(value) for value in sorted(places, key=lambda value: (places[value], value)))
+    work.run(f"ALTER TABLE {place} ALTER {column} TYPE ENUM ({names})")
+    return True

@@ -1,0 +1,70 @@
+"""Names of months, weekdays and quarters sort by the calendar, in every language of the product."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from agent.datasets.registry import Registry
+from agent.datasets.source import open_datasets
+from agent.queryspec.columns import Datasets
+from agent.queryspec.compile import run
+from agent.queryspec.spec import QuerySpec
+from agent.types import Limits
+from tests.agent.datasets.conftest import Loaded
+
+NAMES = {
+    "1月 to 12月": [f"{number}月" for number in range(1, 13)],
+    "一月": ["一月", "二月", "三月", "十月", "十二月"],
+    "Jan": ["Jan", "Feb", "Apr", "Aug", "Dec"],
+    "January": ["January", "April", "August"],
+    "янв": ["янв", "апр", "авг", "сент"],
+    "Январь": ["Январь", "Апрель", "Август", "Декабрь"],
+    "März": ["Januar", "März", "Oktober", "Dezember"],
+    "weekdays": ["Monday", "Wednesday", "Friday", "Sunday"],
+    "Wochentage": ["Montag", "Dienstag", "Freitag"],
+    "周一": ["周一", "周二", "周三", "周日"],
+    "quarters": ["Q1", "Q2", "Q3", "Q4"],
+}
+CHANGES = {
+    "group_by": ["period"],
+    "aggregations": [{"as": "total", "agg": "sum", "col": "sold"}],
+    "derived": [{"as": "change", "expr": "change_from_previous(total)"}],
+}
+
+
+def rows_of(registry: Registry, loaded: Loaded, spec: dict[str, Any]) -> list[list[Any]]:
+    name = loaded.dataset.dataset_id
+    source = open_datasets(registry, [name], Limits(10, 100))
+    try:
+        return run(QuerySpec.model_validate(spec), Datasets(name, source.catalog.tables), source)["rows"]
+    finally:
+        source.close()
+
+
+@pytest.mark.parametrize("names", NAMES.values(), ids=NAMES)
+def test_groups_and_changes_follow_the_calendar(
+    registry: Registry, load: Callable[..., Loaded], names: list[str]
+) -> None:
+    cells = [(name, 10 * at) for at, name in enumerate(names)]
+    text = "period,sold\n" + "".join(f"{name},{sold}\n" for name, sold in sorted(cells, reverse=True))
+    loaded = load("sales.csv", text.encode())
+    found = rows_of(registry, loaded, CHANGES)
+
+    assert [row[0] for row in found] == names
+    assert [row[2] for row in found] == [None, *[10] * (len(names) - 1)]
+    last = {**CHANGES, "sort": [{"by": "period", "desc": True}], "limit": 1}
+    assert rows_of(registry, loaded, last)[0][0] == names[-1]
+
+
+def test_filters_compare_the_names_as_text(registry: Registry, load: Callable[..., Loaded]) -> None:
+    loaded = load("sales.csv", "period,sold\n10月,1\n9月,2\n1月,3\n".encode())
+    spec = {**CHANGES, "filters": [{"col": "period", "op": "in", "value": ["10月", "13月"]}]}
+
+    assert rows_of(registry, loaded, spec) == [["10月", 1, None]]
+    assert rows_of(registry, loaded, {**CHANGES, "filters": [{"col": "period", "op": "=", "value": "13月"}]}) == []
+
+
+@pytest.mark.parametrize("text", ["Mar\nMay\nBea\n", "May\nMay\nMay\n", "Q1\nMonday\nQ2\n"])
+def test_other_texts_stay_text(load: Callable[..., Loaded], text: str) -> None:
+    assert load("names.csv", f"name\n{text}".encode()).schema == {"name": "VARCHAR"}
