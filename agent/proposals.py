@@ -171,8 +171,9 @@ def user_of(services: Services) -> str:
 
 def _proposals_of(turn: Turn, name: str, source: Source, user: str) -> Iterator[Proposal]:
     first = _proposal_of(turn, name, source, user)
-    match = source.knowledge.find_verified(first.question, lambda: source.values, None, source.knowledge.is_valid)
-    if match is None or match.statement(source.catalog.dialect) != first.sql:
+    match = source.knowledge.find_verified(first.question)
+    is_usable = match and source.knowledge.is_valid(match.item)
+    if not (match and is_usable and match.statement(source.catalog.dialect) == first.sql):
         yield first
     for word, item in source.knowledge.relevant(turn["question"], first.clarifications).chosen:
         yield replace(first, choice={"word": word, "means": item.name})

@@ -130,7 +130,7 @@ def after_execute_sql(state: State) -> Literal["answer", "generate_sql", "valida
 
 def _is_written(state: State) -> bool:
     """Return whether the statement is that of a description of the data or of a verified query."""
-    return bool(state.get("describes_data") or state.get("verified")) and not state["sql_generate_count"]
+    return bool(state.get("verified") or (state.get("describes_data") and not state["sql_generate_count"]))
 
 
 def after_answer(state: State) -> Literal["await_clarification", "__end__"]:

@@ -315,7 +315,7 @@ class Services:
     @cached_property
     def verified(self) -> VerifiedSelector:
         """The selection of the verified query that answers a question."""
-        return self._verified_override or KnowledgeQueries(self.embedder)
+        return self._verified_override or KnowledgeQueries()
 
     @property
     def is_replay(self) -> bool:

@@ -22,6 +22,7 @@ from agent.generation.attempt import APPROACHES, WrittenSql
 from agent.generation.definitions import departures, relevant_knowledge
 from agent.generation.effort import effort_of
 from agent.generation.follow_ups import is_about, joined, shown_again
+from agent.generation.verified import may_use_verified
 from agent.linking import off_topic
 from agent.llm.schemas import GeneratedSQL
 from agent.messages import Message, language_of, render
@@ -72,6 +73,7 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
         "evidence": attempt.evidence,
         "form": {},
         "other_forms": {},
+        "verified": None,
         "error": None,
         **attempt.changes,
     }
@@ -96,6 +98,8 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
     # The rows of the last answer of the thread are no result of this statement.
     update["result"] = None
     sql = update["sql_request"] = source.ending_with_nulls(update["sql_request"])
+    examples = (update.get("examples") or state.get("examples") or []) if may_use_verified(state) else []
+    update["verified"] = services.verified.confirmed(sql, examples, source)
     if not state.get("sql_request") and effort_of(state, services.settings) == "high" and not state.get("sql_only"):
         others = _candidates(cast(State, {**state, **attempt.changes}), write)
         update["candidates"] = [each.sql for each in others]

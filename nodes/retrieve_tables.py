@@ -7,6 +7,7 @@ from agent.core.failure import failure_of
 from agent.core.text import clean_question
 from agent.errors import NotPermitted
 from agent.generation.follow_ups import last_names, with_previous
+from agent.generation.verified import may_use_verified
 from agent.linking import link_source, off_topic
 from agent.messages import Message
 from agent.services import Services
@@ -25,7 +26,7 @@ def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
     `relevant_tables` is left unchanged if nothing is found.
 
     A request to describe the data needs no model: `sql_request` is then the statement of the description. So does a
-    question that is equivalent to a verified one, unless the user has clarified it or rejected an answer to it. For a
+    question that is equal to a verified one, unless the user has clarified it or rejected an answer to it. For a
     model whose prompts have no conversation, a question that follows another one is read here: it is completed, or
     changes only the form of the last result.
     """
@@ -75,9 +76,7 @@ def _without_generation(question: str, source: Source, state: State, services: S
         sql, keys = description
         tables = {key: list(catalog.tables[key].column_names) for key in keys}
         return {"relevant_tables": tables, "sql_request": sql, "describes_data": True, "error": None}
-    if state.get("skips_verified") or state.get("clarifications") or state.get("rejected_sql"):
-        return {}
-    verified = services.verified.find(question, source)
+    verified = services.verified.find(question, source) if may_use_verified(state) else None
     if not verified:
         return {}
     tables = {key: list(catalog.tables[key].column_names) for key in verified.tables}

@@ -7,6 +7,7 @@ from sqlglot import exp
 from agent.answers.references import Said, unsupported
 from agent.answers.starting_questions import Candidate, group_column, offered_columns, shown_name, with_rows
 from agent.core.cancellation import Cancellation
+from agent.core.text import question_key
 from agent.messages import Language, language_of, render
 from agent.queryspec.dialect import DIALECTS, period_key
 from agent.schema.describe import one_line
@@ -51,12 +52,8 @@ def follow_up_questions(
 
 def without_asked(questions: Sequence[str], asked: Sequence[str]) -> list[str]:
     """Return up to three of `questions`, without those of a conversation."""
-    earlier = set(map(_normalized, asked))
-    return [question for question in questions if _normalized(question) not in earlier][:COUNT]
-
-
-def _normalized(question: str) -> str:
-    return " ".join(question.casefold().split()).rstrip(_ENDS)
+    earlier = set(map(question_key, asked))
+    return [question for question in questions if question_key(question) not in earlier][:COUNT]
 
 
 def _candidates(question: str, sql: str, source: Source, stop: Cancellation | None) -> Iterator[Candidate[str]]:
@@ -68,7 +65,7 @@ def _candidates(question: str, sql: str, source: Source, stop: Cancellation | No
     shown, tables = source.shown_catalog.tables, []
     for node in nodes:
         key = key_of(node, source.catalog) if isinstance(node, exp.Table) else None
-        if key not in shown:
+        if key is None or key not in shown:
             return
         tables.append((node.alias_or_name, shown[key]))
 

@@ -37,6 +37,15 @@ def valid_json(value: Any) -> Any:
     return value
 
 
+def question_key(question: str) -> str:
+    """Return a text that is equal for questions that differ only in case, spaces, width, and the mark at their end.
+
+    >>> question_key(" How many  orders?") == question_key("how many orders")
+    True
+    """
+    return " ".join(unicodedata.normalize("NFKC", question).casefold().split()).rstrip("?.!\u3002 ")
+
+
 def clean_question(question: Any, max_chars: int) -> str:
     r"""Return `question` in Unicode normal form C, without control characters and repeated or outer white space.
 

@@ -1,27 +1,25 @@
-"""Selection of the verified query that answers a question, and the mark of its answer."""
+"""Selection of the verified query that answers a question, or that a model repeats, and the mark of the answer."""
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from agent.errors import ModelRejected, ModelUnreachable
-from agent.knowledge.knowledge import Item
+from agent.examples.selection import ShownExample
 from agent.knowledge.verified import VerifiedMatch
 from agent.messages import Language, render
 from agent.record.step import note, record_event
-from agent.retrieval.semantic import Embedder
 from agent.sources.source import Source
+from agent.sql.compare import canonical_sql
 from agent.sql.names import referenced_names
 from agent.sql.validation import find_problem
+from agent.state import State
 from agent.types import VerifiedAnswer
 
 logger = logging.getLogger("datasphinx")
 
 
-@dataclass(frozen=True)
-class FoundQuery:
-    """A verified query with the literals of the question."""
+class FoundQuery(NamedTuple):
+    """A verified query with the examples of its parameters."""
 
     sql: str
     tables: tuple[str, ...]
@@ -32,60 +30,83 @@ class VerifiedSelector(Protocol):
     """Selects verified queries and adds them to the audit and the record."""
 
     def find(self, question: str, source: Source) -> FoundQuery | None:
-        """Return the verified query that is equivalent to `question`; None if there is none."""
+        """Return the verified query whose question is `question`; None if there is none."""
+
+    def confirmed(self, sql: str, examples: Sequence[ShownExample], source: Source) -> VerifiedAnswer | None:
+        """Return the mark of the verified query among `examples` that a model repeated as `sql`; None if none."""
 
 
-@dataclass(frozen=True)
 class KnowledgeQueries:
     """Selects from the business knowledge of the source."""
 
-    embedder: Embedder | None
-
     def find(self, question: str, source: Source) -> FoundQuery | None:
-        """Return the equivalent query whose statement is valid and reads only tables that the row rules admit.
+        """Return the query if its statement is valid and reads only tables that the row rules admit.
 
-        An equivalent query with mistakes is logged and left out. If the embeddings endpoint fails, only the same words
-        are equivalent.
+        A query with mistakes is logged and left out.
         """
         knowledge = source.knowledge
-
-        def is_usable(item: Item) -> bool:
-            problem = next((each for each in knowledge.problems_of(item) if not each.is_warning), None)
-            if problem:
-                logger.warning("[KNOWLEDGE] a verified query is not used: %s", problem)
-                note(f"a verified query was not used: {problem}")
-            return problem is None
-
-        try:
-            match = knowledge.find_verified(question, lambda: source.values, self.embedder, is_usable)
-        except (ModelUnreachable, ModelRejected) as error:
-            note(f"verified questions were not compared by meaning: {error}")
-            match = knowledge.find_verified(question, lambda: source.values, None, is_usable)
+        match = knowledge.find_verified(question)
         if match is None:
             return None
-        sql = match.statement(source.catalog.dialect)
-        problem = find_problem(sql, source.catalog)
+        problem = next((each for each in knowledge.problems_of(match.item) if not each.is_warning), None)
         if problem:
-            knowledge.report_failure(str(match.item.place), str(problem))
-            logger.warning("[KNOWLEDGE] the verified query at %s cannot run: %s", match.item.place, problem)
+            logger.warning("[KNOWLEDGE] a verified query is not used: %s", problem)
+            note(f"a verified query was not used: {problem}")
+            return None
+        sql = match.statement(source.catalog.dialect)
+        failure = find_problem(sql, source.catalog)
+        if failure:
+            knowledge.report_failure(str(match.item.place), str(failure))
+            logger.warning("[KNOWLEDGE] the verified query at %s cannot run: %s", match.item.place, failure)
             return None
         tables = tuple(sorted(referenced_names(sql, source.catalog).tables))
         if not all(map(source.is_readable, tables)):
             return None
-        return _record(FoundQuery(sql, tables, _mark_of(match)))
+        found = FoundQuery(sql, tables, _mark_of(match))
+        _record(found.mark, {"sql": found.sql, "tables": list(found.tables)})
+        return found
+
+    def confirmed(self, sql: str, examples: Sequence[ShownExample], source: Source) -> VerifiedAnswer | None:
+        """Return the mark of the example with the same statement. See `VerifiedSelector.confirmed`."""
+        dialect = source.catalog.dialect
+        written = canonical_sql(sql, dialect)
+        for example in examples:
+            match = source.knowledge.find_verified(example["question"])
+            same = (source.ending_with_nulls(example["sql"]), match.statement(dialect)) if match else ()
+            if match and written in (canonical_sql(each, dialect) for each in same):
+                mark = _mark_of(match)
+                _record(mark, {"confirmed": True})
+                return mark
+        return None
 
 
 class RecordedQueries:
     """Selects the verified query of a recorded run, whatever the business knowledge is now."""
 
     def __init__(self, bodies: Sequence[Mapping[str, Any]]) -> None:
-        """Take the query from the bodies of the recorded `verified` events; a run has at most one."""
-        self._found = [FoundQuery(body["sql"], tuple(body["tables"]), body["verified"]) for body in bodies]
+        """Take the queries from the bodies of the recorded `verified` events."""
+        self._found = [body for body in bodies if not body.get("confirmed")]
+        self._confirmed = [body["verified"] for body in bodies if body.get("confirmed")]
 
     def find(self, question: str, source: Source) -> FoundQuery | None:
         """Return the recorded query, if its tables still exist."""
-        found = next(iter(self._found), None)
-        return _record(found) if found and source.catalog.tables.keys() >= set(found.tables) else None
+        body = next(iter(self._found), None)
+        if body is None or not source.catalog.tables.keys() >= set(body["tables"]):
+            return None
+        _record(body["verified"], {"sql": body["sql"], "tables": body["tables"]})
+        return FoundQuery(body["sql"], tuple(body["tables"]), body["verified"])
+
+    def confirmed(self, sql: str, examples: Sequence[ShownExample], source: Source) -> VerifiedAnswer | None:
+        """Return the recorded mark."""
+        mark = next(iter(self._confirmed), None)
+        if mark:
+            _record(mark, {"confirmed": True})
+        return mark
+
+
+def may_use_verified(state: State) -> bool:
+    """Return whether a verified query may answer: none failed for the question, and the user has not corrected it."""
+    return not (state.get("skips_verified") or state.get("clarifications") or state.get("rejected_sql"))
 
 
 def verification_text(verified: VerifiedAnswer, language: Language) -> str:
@@ -107,8 +128,7 @@ def _mark_of(match: VerifiedMatch) -> VerifiedAnswer:
     )
 
 
-def _record(found: FoundQuery) -> FoundQuery:
-    """Return `found` after adding it to the audit and the record."""
-    note(f"verified query: {found.mark['place']}")
-    record_event("verified", {"sql": found.sql, "tables": list(found.tables), "verified": dict(found.mark)})
-    return found
+def _record(mark: VerifiedAnswer, body: Mapping[str, Any]) -> None:
+    """Add a verified query to the audit and the record."""
+    note(f"verified query: {mark['place']}")
+    record_event("verified", {**body, "verified": dict(mark)})

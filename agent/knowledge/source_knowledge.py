@@ -6,14 +6,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import cast
 
+from agent.core.text import question_key
 from agent.knowledge.check import Run, problems_in_data, shared_names, static_problems
 from agent.knowledge.entries import ChoiceEntry, MetricEntry, TermEntry, VerifiedEntry
 from agent.knowledge.knowledge import NO_KNOWLEDGE, Item, Knowledge, Match, Problem
 from agent.knowledge.overlay import forbidden_joins, with_knowledge, without_hidden
 from agent.knowledge.references import Definition, Unresolved, definition_of, find_column, find_table
-from agent.knowledge.verified import VerifiedIndex, VerifiedMatch
-from agent.retrieval.semantic import Embedder
-from agent.retrieval.value_index import ValueIndex
+from agent.knowledge.verified import VerifiedMatch
 from agent.schema.catalog import Catalog
 from agent.schema.describe import one_line
 from agent.schema.words import normal_form
@@ -79,15 +78,6 @@ class SourceKnowledge:
         """Return the errors in an entry that are found without querying the database; they are computed once."""
         if item not in self._checked:
             problems = static_problems(item, self.catalog)
-            if isinstance(item.entry, VerifiedEntry):
-                problems += tuple(
-                    Problem(
-                        item.place,
-                        f"verified `{item.name}`: the question does not contain the example of the parameter `{name}`",
-                        f"Write `{item.entry.parameters[name].example}` in the question, or the value in the SQL.",
-                    )
-                    for name in self._verified.unbound(item.entry)
-                )
             if isinstance(item.entry, ChoiceEntry):
                 problems += tuple(self._choice_problems(item, item.entry))
             self._checked[item] = problems
@@ -128,15 +118,9 @@ class SourceKnowledge:
                 text = f"verified `{item.name}`: its statement failed: {one_line(reason, _MAX_REASON_CHARS)}"
                 self._failed[item] = Problem(item.place, text)
 
-    def find_verified(
-        self,
-        question: str,
-        values: Callable[[], ValueIndex],
-        embedder: Embedder | None,
-        is_usable: Callable[[Item], bool],
-    ) -> VerifiedMatch | None:
-        """Return the verified query whose question is equivalent to `question`. See `VerifiedIndex.find`."""
-        return self._verified.find(question, values, embedder, is_usable)
+    def find_verified(self, question: str) -> VerifiedMatch | None:
+        """Return the first verified query whose question is equal to `question` after normalisation; None without."""
+        return self._verified.get(question_key(question))
 
     @cached_property
     def verified_queries(self) -> Mapping[str, Callable[[], str | None]]:
@@ -144,21 +128,22 @@ class SourceKnowledge:
 
         The function returns None if the statement is not valid.
         """
-        items = self.knowledge.of_kind("verified")
-        return {cast(VerifiedEntry, item.entry).question: partial(self._with_examples, item) for item in items}
+        return {match.entry.question: partial(self._with_examples, match) for match in self._verified.values()}
 
-    def _with_examples(self, item: Item) -> str | None:
-        entry = cast(VerifiedEntry, item.entry)
-        if not self.is_valid(item):
+    def _with_examples(self, match: VerifiedMatch) -> str | None:
+        if not self.is_valid(match.item):
             return None
-        if item not in self._example_statements:
-            values = {name: parameter.value for name, parameter in entry.parameters.items()}
-            self._example_statements[item] = VerifiedMatch(item, entry, values).statement(self.catalog.dialect)
-        return self._example_statements[item]
+        if match.item not in self._example_statements:
+            self._example_statements[match.item] = match.statement(self.catalog.dialect)
+        return self._example_statements[match.item]
 
     @cached_property
-    def _verified(self) -> VerifiedIndex:
-        return VerifiedIndex(self.knowledge, self.catalog)
+    def _verified(self) -> Mapping[str, VerifiedMatch]:
+        found: dict[str, VerifiedMatch] = {}
+        for item in self.knowledge.of_kind("verified"):
+            entry = cast(VerifiedEntry, item.entry)
+            found.setdefault(question_key(entry.question), VerifiedMatch(item, entry))
+        return found
 
     def problems(self, budget_s: float) -> tuple[list[Problem], int]:
         """Return the errors found so far, without warnings, and the number of entries that were not checked yet.
@@ -183,9 +168,11 @@ class SourceKnowledge:
             SourceUnreachable: the database does not answer.
         """
         found = [*self.knowledge.problems, *shared_names(self.knowledge)]
-        for item, first in self._verified.equivalents():
-            text = f"verified `{item.name}`: its question is equivalent to the one at {first.place}, which is used"
-            found.append(Problem(item.place, text, is_warning=True))
+        for item in self.knowledge.of_kind("verified"):
+            first = self._verified[question_key(cast(VerifiedEntry, item.entry).question)].item
+            if item is not first:
+                text = f"verified `{item.name}`: its question is equal to the one at {first.place}, which is used"
+                found.append(Problem(item.place, text, is_warning=True))
         for item in self.knowledge.items:
             found += self.problems_of(item)
             if self.is_valid(item):

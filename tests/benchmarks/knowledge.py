@@ -17,11 +17,7 @@ from pydantic import SecretStr
 
 from agent.knowledge.folder import read_folder
 from agent.knowledge.prompt import knowledge_paragraphs, shown_entries
-from agent.knowledge.verified import VerifiedIndex
-from agent.retrieval.semantic import packaged_embedder
-from agent.retrieval.value_index import ValueIndex
 from agent.sample.shop import shop_url
-from agent.schema.catalog import Catalog
 from agent.schema.describe import estimate_tokens
 from agent.settings import SourceSettings
 from agent.sources.source import check_knowledge, open_source
@@ -102,26 +98,6 @@ def measure_times() -> None:
     times.sort()
     print(f"lookup: median {statistics.median(times):.2f} ms, 95th percentile {times[int(0.95 * QUESTIONS)]:.2f} ms")
     print(f"questions whose term was found: {hits} of {QUESTIONS}")
-    catalog = Catalog("sqlite", {})
-    index, embedder = VerifiedIndex(knowledge, catalog), packaged_embedder()
-
-    def find(question: str) -> bool:
-        return index.find(question, lambda: ValueIndex.of({}), embedder, lambda _: True) is not None
-
-    started, cpu = time.perf_counter(), time.process_time()
-    find("How many orders were there?")
-    wall, used = time.perf_counter() - started, time.process_time() - cpu
-    print(f"index of the verified questions: {1000 * wall:.0f} ms, {1000 * used:.0f} ms of CPU time")
-    times, answered = [], 0
-    for number in range(QUESTIONS):
-        question = f"Show me the number of {words[random.randrange(VERIFIED)]} in {2000 + number % 25}"
-        question = question if number % 2 else f"{question} by region and month of the last order"
-        started = time.perf_counter()
-        answered += find(question)
-        times.append(1000 * (time.perf_counter() - started))
-    times.sort()
-    print(f"verified: median {statistics.median(times):.2f} ms, 95th percentile {times[int(0.95 * QUESTIONS)]:.2f} ms")
-    print(f"questions with a verified answer: {answered}, of which {QUESTIONS // 2} are equivalent to one")
 
 
 if __name__ == "__main__":

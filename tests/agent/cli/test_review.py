@@ -91,7 +91,7 @@ def test_accepted_answer_becomes_a_verified_query(run: Run, folder: Path, conver
     assert run("knowledge", "review", "list")[1] == "There is no proposal with the status open.\n"
     assert run("knowledge", "review", "accept", proposal_id)[0] == 3
     assert run("knowledge", "review", "reject", proposal_id)[0] == 3
-    (verified,) = converse({"question": "Number of customers who live in Spain"}, question, sql=no_call)[1:]  # type: ignore[arg-type]
+    (verified,) = converse({"question": "how many customers live in Spain"}, question, sql=no_call)[1:]  # type: ignore[arg-type]
     assert verified["verified"]["place"] == "knowledge/shop/verified.yml:2"
     # On the command line too, where no model is installed.
     code, out, _ = run("ask", question["question"], "--source", "shop")

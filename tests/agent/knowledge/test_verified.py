@@ -1,22 +1,18 @@
-"""Verified answers: a question equivalent to a verified one is answered with its statement, without a model call."""
+"""Verified answers: to a question equal to a verified one, without a model call, or with its statement by a model."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agent.errors import ModelUnreachable
-from agent.generation.verified import KnowledgeQueries
 from agent.replay import replay
 from agent.responses import response_of
-from agent.retrieval.semantic import Vectors
 from agent.sample.shop import shop_url
 from agent.services import Services
 from agent.settings import load_settings
 from agent.sources.source import check_knowledge
 from tests.agent.walk import calls, no_call, nodes, prompts, walk
-from tests.benchmarks.verified import FOLDERS, measure
 from tests.conftest import ScriptedAgent
 
 Scripted = Callable[..., ScriptedAgent]
@@ -40,9 +36,9 @@ verified:
     sql: SELECT COUNT(*) AS customers FROM customers WHERE country = :country
     parameters: {country: {example: Germany}}
 """
-NET_2023 = (
+NET_2024 = (
     "SELECT SUM(total_amount) AS net_sales FROM orders WHERE status <> 'cancelled' "
-    "AND strftime('%Y', ordered_on) = '2023'"
+    "AND strftime('%Y', ordered_on) = '2024'"
 )
 COUNT = {"sql": "SELECT COUNT(*) AS customers FROM customers"}
 
@@ -58,26 +54,18 @@ def asked(scripted: Scripted, write: Write, cache_dir: Path) -> Scripted:
     return make
 
 
-def test_strictness(cache_dir: Path) -> None:
-    results = [measure(folder, cache_dir) for folder in FOLDERS]
-
-    assert [result.wrong for result in results] == [[], []]
-    assert [(result.equivalents, result.near_misses) for result in results] == [(73, 125), (30, 67)]
-    assert len(results[0].missed) <= 0.2 * results[0].equivalents
-
-
-def test_equivalent_question_is_answered_without_a_model(asked: Scripted) -> None:
+def test_an_equal_question_is_answered_without_a_model(asked: Scripted) -> None:
     agent = asked()
-    steps = walk(agent, "Show me the net sales for 2023")
+    steps = walk(agent, " what were the NET SALES in 2024")
     output = steps[-1][1]
 
     assert nodes(steps) == ["retrieve_tables", "check_stop_words", "execute_sql", "answer"]
-    assert (output["sql"], output["status"], output["confidence"], output["error"]) == (NET_2023, "ok", None, None)
+    assert (output["sql"], output["status"], output["confidence"], output["error"]) == (NET_2024, "ok", None, None)
     assert output["answer"].endswith("\n\nVerified by Ann on 2026-01-15.")
     assert "<p>Verified by Ann on 2026-01-15.</p>" in response_of(output)._repr_html_()
     assert output["verified"] == {
         "question": "What were the net sales in 2024?",
-        "parameters": {"year": "2023"},
+        "parameters": {"year": "2024"},
         "author": "Ann",
         "date": "2026-01-15",
         "note": None,
@@ -94,18 +82,41 @@ def test_no_model_has_to_be_configured(write: Write, cache_dir: Path) -> None:
     sources = {"shop": {"url": shop_url(cache_dir), "knowledge": write(TEXT)}}
     # Without the name of a model, any call of the endpoint is a configuration error.
     settings = load_settings(cache_dir=cache_dir, sources=sources, llm_base_url="http://127.0.0.1:9/v1")
-    output = build_graph(Services(settings)).invoke({"question": "Net sales in 2023?"})
+    output = build_graph(Services(settings)).invoke({"question": "What were the net sales in 2024?"})
 
-    assert (output["error"], output["sql"]) == (None, NET_2023)
+    assert (output["error"], output["sql"]) == (None, NET_2024)
 
 
 def test_mark_is_in_the_language_of_the_question(asked: Scripted) -> None:
-    agent = asked()
-    agent.services.source().complete_values()
+    for question, mark in (
+        ("Какими были чистые продажи?", "Проверено: Ann, 2026-01-15."),
+        ("净销售额是多少？", "由 Ann 于 2026-01-15 核实。"),
+        ("How high were they?", "Verified by Ann on 2026-01-15."),
+    ):
+        agent = asked(text=TEXT.replace("What were the net sales in 2024?", question))
+        assert agent.ask(question)["answer"].endswith(f"\n\n{mark}")
+    output = asked().ask("How many customers are there in Germany?")
+    assert output["answer"].endswith("\n\nAnswered with a verified query.")
 
-    assert agent.ask("чистые продажи 2023")["answer"].endswith("Проверено: Ann, 2026-01-15.")
-    assert agent.ask("2023 净销售额")["answer"].endswith("由 Ann 于 2026-01-15 核实。")
-    assert agent.ask("How many customers are there in Spain?")["answer"].endswith("\n\nAnswered with a verified query.")
+
+def test_a_statement_that_the_model_repeats_is_verified(asked: Scripted) -> None:
+    agent = asked({"GeneratedSQL": [{"sql": f"{NET_2024.replace('SELECT', 'select')};"}]})
+    steps = walk(agent, "Net sales of 2024, please")
+    output = steps[-1][1]
+
+    assert "validate_sql" not in nodes(steps)
+    assert (output["verified"]["question"], output["verified"]["parameters"]) == (
+        "What were the net sales in 2024?",
+        {"year": "2024"},
+    )
+    assert output["answer"].endswith("\n\nVerified by Ann on 2026-01-15.")
+
+    other = {"sql": NET_2024.replace("2024", "2023")}
+    agent = asked({"GeneratedSQL": [other] * 2})
+    assert agent.ask("What were the net sales in 2023?")["verified"] is None
+    # It was no example for a question that shares no word with it.
+    agent = asked({"GeneratedSQL": [{"sql": NET_2024}]})
+    assert agent.ask("Revenue?")["verified"] is None
 
 
 def test_other_questions_are_generated_with_verified_ones_as_examples(asked: Scripted) -> None:
@@ -122,35 +133,6 @@ def test_other_questions_are_generated_with_verified_ones_as_examples(asked: Scr
     none = asked({"GeneratedSQL": [COUNT]}, enable_sql_validation=False, source_settings={"shots": 0})
     none.ask("How many customers are not in Germany?")
     assert "Earlier questions about this database" not in prompts(none, "GeneratedSQL")[0]
-
-
-def test_without_embeddings_only_the_same_words_are_equivalent(asked: Scripted) -> None:
-    class Unreachable:
-        def embed(self, texts: Sequence[str]) -> Vectors:
-            raise ModelUnreachable("http://127.0.0.1:9/v1", "down")
-
-    for embedder in (None, Unreachable()):
-        agent = asked({"GeneratedSQL": [COUNT]}, enable_sql_validation=False)
-        agent.services.verified = KnowledgeQueries(embedder)
-        assert agent.ask("What were the net sales in 2023?")["sql"] == NET_2023
-        assert agent.ask("Show me the net sales for 2023")["sql"] == COUNT["sql"]
-
-
-def test_literals_are_bound_as_values(asked: Scripted, tmp_path: Path) -> None:
-    from tests.databases import make_table, url
-
-    hostile = "O'Neil' OR '1'='1"
-    path = make_table(tmp_path, "thing TEXT", [["north"], [hostile], ["south"]])
-    text = (
-        "verified:\n  - question: How many things are called north?\n"
-        "    sql: SELECT COUNT(*) AS things FROM things WHERE thing = :thing\n"
-        "    parameters: {thing: {example: north}}\n"
-    )
-    agent = asked(text=text, source_settings={"url": url(path)})
-    output = agent.ask(f"How many things are called {hostile}?")
-
-    assert (output["value"], output["verified"]["parameters"]) == (1, {"thing": hostile})
-    assert output["sql"] == "SELECT COUNT(*) AS things FROM things WHERE thing = 'O''Neil'' OR ''1''=''1'"
 
 
 def test_query_that_fails_is_reported_and_not_used_again(asked: Scripted, caplog: pytest.LogCaptureFixture) -> None:
@@ -197,28 +179,17 @@ def test_row_rules_apply(asked: Scripted) -> None:
     denied = {"row_rules": {"customers": "1 = 0", "*": "deny"}}
 
     assert asked(source_settings=rules).ask("How many customers are there in Germany?")["value"] == 0
-    output = asked({"GeneratedSQL": [COUNT]}, source_settings=denied).ask("Net sales in 2023?")
+    output = asked({"GeneratedSQL": [COUNT]}, source_settings=denied).ask("What were the net sales in 2024?")
     assert output["verified"] is None and output["error"]
 
 
-def test_parameter_that_the_question_does_not_name_is_a_mistake(asked: Scripted) -> None:
-    text = (
-        "verified:\n  - question: How many customers are there?\n"
-        "    sql: SELECT COUNT(*) FROM customers WHERE country = :country\n"
-        "    parameters: {country: {example: Spain}}\n"
-    )
-    (problem,) = asked(text=text).services.source("shop").knowledge.problems(1)[0]
-
-    assert str(problem).endswith(
-        "the question does not contain the example of the parameter `country`. "
-        "Write `Spain` in the question, or the value in the SQL."
-    )
-
-
 @pytest.mark.parametrize("stored_record", [True])
-def test_record_and_replay_have_the_query(asked: Scripted, write: Write) -> None:
-    agent = asked()
-    output = agent.ask("Net sales in 2023?")
+@pytest.mark.parametrize("question", ["What were the net sales in 2024?", "Net sales of 2024, please"])
+def test_record_and_replay_have_the_query(asked: Scripted, write: Write, question: str) -> None:
+    agent = asked({"GeneratedSQL": [{"sql": NET_2024}]})
+    # Statements that look up values are executed only until their index is complete.
+    agent.services.source("shop").complete_values()
+    output = agent.ask(question)
     store = agent.services.store
     assert store is not None
     agent.services.recorder.flush(output["audit"]["trace_id"])
@@ -228,7 +199,6 @@ def test_record_and_replay_have_the_query(asked: Scripted, write: Write) -> None
     write(TEXT.replace("author: Ann", "author: Bob").replace("net sales in", "gross sales in"))
     repeated = replay(store, output["audit"]["trace_id"], agent.services.settings)
 
-    assert (found["sql"], found["verified"]) == (NET_2023, output["verified"])
+    assert output["verified"] and found["verified"] == output["verified"]
     assert repeated.differences == []
     assert repeated.output["verified"] == output["verified"]
-    assert repeated.output["audit"]["llm_calls"] == 0

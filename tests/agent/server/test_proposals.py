@@ -75,12 +75,12 @@ def test_feedback_is_proposed_reviewed_and_used(site: tuple[Served, Path]) -> No
     assert (status, refused["code"]) == (409, "proposal_closed")
 
     calls = len(server.model.calls)
-    _, answered = request(server, USER, "/agent/invoke", {"input": {"question": "Number of things"}})
+    _, answered = request(server, USER, "/agent/invoke", {"input": {"question": "how many things are there"}})
     assert answered["output"]["verified"]["author"] == "Ann"
     assert "Verified by Ann on " in answered["output"]["answer"]
     assert len(server.model.calls) == calls
     # The other tenant has the same data, but not the verified query.
-    _, other = request(server, OTHER, "/agent/invoke", {"input": {"question": "Number of things"}})
+    _, other = request(server, OTHER, "/agent/invoke", {"input": {"question": "how many things are there"}})
     assert other["output"]["verified"] is None
     assert len(server.model.calls) > calls
 
