@@ -14,7 +14,7 @@ from agent.clarify.review import AmbiguityReviewer, NoAmbiguityReviewer, Standar
 from agent.errors import ConfigurationError, DriverMissing
 from agent.generation.ability import adapt_profile
 from agent.generation.attempt import SqlWriter, StandardSqlWriter
-from agent.generation.confidence import ConfidenceEstimator, StandardConfidence
+from agent.generation.confidence import AgreementConfidence, ConfidenceEstimator
 from agent.generation.follow_ups import FollowUps, FollowUpsInPrompt
 from agent.generation.plain import PlainSqlWriter
 from agent.linking import IndexLinker, Linker, StandardLinker
@@ -55,9 +55,9 @@ class ModelRoles:
     """Reads questions of a conversation before the statement is written."""
     checks_sql: bool = True
     """Whether the validator can check a statement against the question."""
-    confidence: ConfidenceEstimator = StandardConfidence()
+    confidence: ConfidenceEstimator = AgreementConfidence()
     """Estimates the confidence in a statement."""
-    spec_confidence: ConfidenceEstimator = StandardConfidence()
+    spec_confidence: ConfidenceEstimator = AgreementConfidence()
     """Estimates the confidence in a query of the analyst."""
     calls_tools: bool = True
     """Whether the planner can choose the tools of an analysis; otherwise it only writes query specs."""

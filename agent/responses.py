@@ -111,7 +111,7 @@ class Response:
     verified: VerifiedAnswer | None = None
     """The verified query that answered the question; None if a model wrote the statement."""
     confidence: Confidence | None = None
-    """The confidence in the answer; None if nothing is known about it."""
+    """The probability that the answer is right; None if none was fitted."""
     reply: "Callable[[str], Response] | None" = field(default=None, repr=False, compare=False)
     """Answers `clarification`, as `Agent.clarify` does; None without one."""
     draw: "Callable[[], AnswerChart | None] | None" = field(default=None, repr=False, compare=False)

@@ -137,7 +137,7 @@ class Output(TypedDict, total=False):
     charts: list[AnswerChart]
     """The charts of the answer."""
     confidence: Confidence | None
-    """The confidence in the answer; None if nothing is known about it, or there is no answer."""
+    """The confidence in the answer; None if none was fitted, or there is no answer."""
     status: Status
     """Whether the run ended with an answer, a draft with low confidence, a clarifying question or an error."""
     clarification: ClarifyingQuestion | None

@@ -3,7 +3,7 @@
 from typing import Any
 
 from agent.answers.codes import code_meanings
-from agent.answers.confidence import confidence_of, statement_evidence, with_confidence
+from agent.answers.confidence import confidence_of, with_confidence
 from agent.answers.filters import unstated_filters
 from agent.answers.follow_up_questions import proposed_questions
 from agent.answers.format_checks import with_formats
@@ -16,6 +16,7 @@ from agent.core.redact import without_password
 from agent.errors import SqlNotGenerated
 from agent.generation.attempt import is_blank
 from agent.generation.definitions import applied_definitions, defined_conditions, definitions_of, unused_definitions
+from agent.generation.doubts import doubts_of
 from agent.generation.effort import effort_of
 from agent.generation.follow_ups import bounded
 from agent.generation.verified import verification_text
@@ -28,7 +29,7 @@ from agent.sql.summary import summarize_query
 from agent.sql.time_zones import depends_on_zone
 from agent.sql.validation import names_missing_value
 from agent.state import State
-from agent.types import Exchange, Turn
+from agent.types import Evidence, Exchange, Turn
 
 
 def answer(state: State, services: Services) -> dict[str, Any]:
@@ -67,7 +68,8 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     )
     meanings = code_meanings(sql, result, source.catalog, language)
     _append(output, meanings)
-    confidence, threshold = None, 0.0
+    evidence = state.get("evidence") or Evidence()
+    confidence, threshold, is_checked = None, 0.0, evidence.get("is_confirmed", False)
     if roles:
         if roles.caveat:
             note(roles.caveat)
@@ -76,16 +78,18 @@ def answer(state: State, services: Services) -> dict[str, Any]:
             state["question"],
             sql,
             result,
-            statement_evidence(state),
+            evidence,
             roles.confidence,
             threshold,
             source.catalog,
-            source.warnings_about,
+            lambda: doubts_of(state, source, sql, services.today_of(source)),
+            lambda: source.warnings_about(sql),
         )
     clarifications, ambiguities = state.get("clarifications") or [], state.get("ambiguities") or []
     assumed = assumptions_of(state.get("assumptions") or (), ambiguities, clarifications, sql, source.catalog, language)
     found, notes = source.findings_about(sql)
-    findings = [*found, *_doubts(state, source, sql)]
+    # The model has seen them all before it confirmed the statement.
+    findings = [] if is_checked else [*found, *_doubts(state, source, sql)]
     reservations = _reservations(state, source, sql, language)
     assumptions = [*assumed, *reservations, *(one.in_language(language) for one in notes)]
     for assumption in assumptions:
@@ -98,7 +102,7 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         note(render("findings_remain", language, findings=told))
     _append(output, verification_text(verified, language) if verified else "")
     _append(output, _about_sources(state))
-    output = with_confidence(output, confidence, threshold)
+    output = with_confidence(output, confidence, threshold, has_findings=bool(findings and roles))
     turns = list(state.get("turns") or ())
     if forms or state.get("feedback") is not None:
         turns = turns[:-1]
@@ -122,7 +126,7 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         [*assumptions, *map(str, verified["parameters"].values() if verified else ())],
         language,
     )
-    checked = not verified and (state.get("evidence") or {}).get("is_confirmed", False)
+    checked = not verified and is_checked
     chosen = sql == state.get("chosen_sql")
     said = Said(state["question"], [each["answer"] for each in clarifications], summary["constants"])
     follow_ups = proposed_questions((state.get("form") or {}).get("follow_ups", ()), said, result)

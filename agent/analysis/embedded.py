@@ -82,11 +82,9 @@ def _generate_query(
     context = SpecContext(dataset_id, source, constraints, shape.bounds, dates.days if dates else None)
     if count == 1:
         written = next(texts)
-        return with_dates(written.text, context), evidence_of(
-            written.text, written.logprob, 0, constraints, values, None
-        )
+        return with_dates(written.text, context), evidence_of(written.text, written.logprob, 0, values, None)
     text, selection = select_spec(texts, count, context)
     if selection is None:
         return text, Evidence()
     best = selection.best
-    return text, evidence_of(text, best.logprob, best.violations, constraints, values, selection)
+    return text, evidence_of(text, best.logprob, best.violations, values, selection)

@@ -35,7 +35,6 @@ _ROWS = {
     "parallel_tool_calls": "parallel tool calls",
     "usage": "usage reported",
     "handles_json": "answers in JSON correctly",
-    "logprobs": "log probabilities",
     "words_answers": "words answers with its statements",
     "validates": "judges statements correctly",
 }

@@ -195,12 +195,20 @@ def show(output: Output | Reply, console: Console, *, details: bool = True) -> N
     if output["charts"]:
         parts.append(Text(f"drawn: {', '.join(chart['type'] for chart in output['charts'])}", style="dim"))
     parts += [Text(f"note: {printable(text)}", style="yellow") for text in output["audit"]["notes"]]
+    if output.get("sql") and (trust := _trust(output, language)):
+        parts.append(Text(trust, style="dim"))
     if details:
         parts.append(cost_line(output))
     console.print(Group(*parts))
     thread_id = cast(Reply, output).get("thread_id")
     if thread_id:
         console.print(Text(f"thread {thread_id}", style="dim"), soft_wrap=True)
+
+
+def _trust(output: Output | Reply, language: Language) -> str:
+    from agent.answers.confidence import trust_in_words
+
+    return trust_in_words(output, language)
 
 
 def rows_view(table: AnswerTable, language: Language, console: Console) -> RenderableType:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from agent.embedded.constraints import QuestionConstraints
 from agent.embedded.selection import Selection
 from agent.retrieval.linked_values import LinkedValue
 from agent.types import Evidence
@@ -13,7 +12,6 @@ def evidence_of(
     text: str,
     logprob: float | None,
     violations: int,
-    constraints: QuestionConstraints,
     values: Sequence[LinkedValue],
     selection: Selection[Any] | None,
 ) -> Evidence:
@@ -24,7 +22,6 @@ def evidence_of(
     used = {link.phrase for link in values if link.value in text or link.value.replace("'", "''") in text}
     evidence = Evidence(
         violations=violations,
-        ignored=[part for part in (*constraints.figures, *constraints.definitions) if part not in text],
         unused_values=list(dict.fromkeys(link.phrase for link in values if link.phrase not in used)),
     )
     if logprob is not None:

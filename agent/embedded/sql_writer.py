@@ -155,7 +155,7 @@ def _evidence(
     source: Source,
 ) -> Evidence:
     violations = candidate.count_violations(constraints)
-    evidence = evidence_of(candidate.compact, candidate.logprob, violations, constraints, values, compared)
+    evidence = evidence_of(candidate.compact, candidate.logprob, violations, values, compared)
     if candidate.sql:
         is_incomplete = candidate.lacks_dates or constraints.lacks_measure(candidate.compact)
         evidence["findings"] = len(source.warnings_about(candidate.sql)) + is_incomplete

@@ -57,14 +57,13 @@ def adapt_profile(model: ModelClient, probe: ProbeResult, settings: Settings) ->
         model.probe_result = with_ability(model, probe, settings)
     except (ModelUnreachable, ModelRejected):
         return
-    model.logprobs.is_enabled = bool(model.probe_result.logprobs)
     model.profile = "standard" if model.probe_result.handles_json else "plain"
     model.validates = model.probe_result.validates is not False
     model.words_answers = model.probe_result.words_answers is not False
 
 
 def with_ability(model: ModelClient, probe: ProbeResult, settings: Settings) -> ProbeResult:
-    """Return `probe` with `handles_json`, `words_answers`, `validates` and `logprobs`, measured by short questions.
+    """Return `probe` with `handles_json`, `words_answers` and `validates`, measured by short questions.
 
     These are at most nine, asked once: the result is cached. The requests are not part of a user's question: they are
     neither recorded nor limited.
@@ -74,10 +73,9 @@ def with_ability(model: ModelClient, probe: ProbeResult, settings: Settings) -> 
     """
     if probe.handles_json is not None:
         return probe
-    model.logprobs.is_enabled = not settings.provider
     with not_recorded():
         measured = _measure(model, settings.statement_limits)
-    result = replace(probe, **measured, logprobs=model.logprobs.are_returned)
+    result = replace(probe, **measured)
     store_probe(settings.cache_dir, model.failures.url, model.name, result)
     return result
 

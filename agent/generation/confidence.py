@@ -6,14 +6,6 @@ from typing import Protocol
 
 from agent.types import Evidence
 
-_INTERCEPT = 0.5
-_LOGPROB, _LOWEST_LOGPROB = 0.15, -15.0
-_AGREEMENT = 3.0
-_CONFIRMED, _REJECTED = 0.7, -1.5
-_FINDING = -0.5
-_NO_ROWS = -1.0
-"""Weights in logits for models without a calibration of their own. They are not fitted."""
-
 
 class ConfidenceEstimator(Protocol):
     """Estimates the confidence in the statements of a model."""
@@ -27,28 +19,19 @@ class ConfidenceEstimator(Protocol):
 
 
 @dataclass(frozen=True)
-class StandardConfidence:
-    """The estimate for chat models: log probabilities, validation, agreement of three statements, static findings.
+class AgreementConfidence:
+    """The estimate for chat models: how many of the statements written for a question have its result.
 
-    Without one of the first three, there is no estimate.
+    Of a statement that was written alone nothing is estimated, and neither of one that the model confirmed.
     """
 
     threshold: float = 0.5
 
     def estimate(self, evidence: Evidence) -> float | None:
-        """Return the estimate. See `ConfidenceEstimator.estimate`."""
-        if not {"logprob", "is_confirmed", "agreement"} & evidence.keys():
+        """Return the estimate by the rule of succession for three statements. See `ConfidenceEstimator.estimate`."""
+        if "agreement" not in evidence or evidence.get("is_confirmed"):
             return None
-        logit = _INTERCEPT + _FINDING * evidence.get("findings", 0)
-        if "logprob" in evidence:
-            logit += 1 + _LOGPROB * max(evidence["logprob"], _LOWEST_LOGPROB)
-        if "agreement" in evidence:
-            logit += _AGREEMENT * (evidence["agreement"] - 0.5)
-        if "is_confirmed" in evidence:
-            logit += _CONFIRMED if evidence["is_confirmed"] else _REJECTED
-        if not evidence.get("gives_rows", True):
-            logit += _NO_ROWS
-        return sigmoid(logit)
+        return round((3 * evidence["agreement"] + 1) / 5, 4)
 
 
 def sigmoid(logit: float) -> float:

@@ -105,8 +105,6 @@ class Logprobs:
     def __init__(self, enabled: bool) -> None:
         """Request log probabilities only if `enabled`."""
         self.is_enabled = enabled
-        self.are_returned = False
-        """Whether the last answer had the log probabilities that were requested for it."""
 
     def answer(
         self, chat: BaseChatModel, options: dict[str, Any], messages: list[BaseMessage], config: RunnableConfig
@@ -131,6 +129,4 @@ class Logprobs:
 
     def likelihood(self, answer: AIMessage) -> Likelihood | None:
         """Return the likelihood of `answer`; None if log probabilities were not requested or not returned."""
-        likelihood = likelihood_of(answer.response_metadata) if self.is_enabled else None
-        self.are_returned = likelihood is not None
-        return likelihood
+        return likelihood_of(answer.response_metadata) if self.is_enabled else None

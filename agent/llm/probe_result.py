@@ -54,8 +54,6 @@ class ProbeResult:
     """Whether it also does if it is asked how the answer is worded."""
     validates: bool | None = None
     """Whether the model judges correct and incorrect statements correctly."""
-    logprobs: bool | None = None
-    """Whether answers have the log probabilities of their tokens on request."""
     observations: Mapping[str, str]
     """By name of a value, what was observed: an error text or a part of a reply, without secrets."""
 

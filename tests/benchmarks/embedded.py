@@ -27,7 +27,7 @@ from agent.evals.datasets import Dataset, Question, find_databases, read_questio
 from agent.evals.reliability import auroc, calibration_error, risk_coverage
 from agent.evals.report import Outcome, Report, progress_bar
 from agent.evals.run import evaluate, evaluation_settings
-from agent.generation.confidence import StandardConfidence
+from agent.generation.confidence import AgreementConfidence
 from agent.sample.shop import shop_path
 from agent.services import Services
 from agent.settings import Settings
@@ -86,7 +86,7 @@ def main() -> None:
         else:
             calibration = shipped_calibration(settings.embedded_model, "statement")
             _print_reliability(
-                report.outcomes, calibration.threshold if calibration else StandardConfidence().threshold
+                report.outcomes, calibration.threshold if calibration else AgreementConfidence().threshold
             )
         for outcome in report.outcomes if asked.wrong else ():
             if not outcome.match:

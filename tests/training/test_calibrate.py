@@ -16,7 +16,7 @@ def observations(count: int) -> list[Observation]:
     for _ in range(count):
         logprob = -rng.random() * 6
         evidence = Evidence(
-            logprob=logprob, violations=0, ignored=[], unused_values=[], agreement=1.0, gives_rows=rng.random() < 0.5
+            logprob=logprob, violations=0, unused_values=[], agreement=1.0, gives_rows=rng.random() < 0.5
         )
         is_right = rng.random() < 1 / (1 + math.exp(-2 + 1.5 * math.log1p(-logprob)))
         made.append(Observation("statement", "shop", "?", evidence, is_right))

@@ -8,9 +8,11 @@ from mcp_types import InputRequiredResult
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.concurrency import run_in_threadpool
 
+from agent.answers.confidence import trust_in_words
 from agent.answers.progress import step_line
 from agent.conversation.reply import Reply, reply_of
 from agent.errors import InputInvalid, ThreadUnknown
+from agent.messages import language_of
 from agent.record.waiting import WaitEvent
 from agent.server.background import time_limit
 from agent.server.mcp.call import Call, limited_rows
@@ -48,7 +50,9 @@ class Clarification(BaseModel):
 class Answer(BaseModel):
     """An answer with the statement and the rows that support it, or a clarifying question."""
 
-    status: Status = Field(description="`ok`; `unsure`: a draft with low confidence; `clarification`; or `error`.")
+    status: Status = Field(
+        description="`ok`; `unsure`: a draft with a low confidence or unresolved findings; `clarification`; or `error`."
+    )
     answer: str = Field(description="The answer or the clarifying question, in the language of the question.")
     columns: list[str]
     rows: list[list[Any]] = Field(description="The first rows of the result. `***` replaces secret values.")
@@ -56,6 +60,7 @@ class Answer(BaseModel):
     more_rows: bool = Field(description="Whether the result has more rows than `rows`.")
     sql: str | None = Field(description="The statement that returned the rows.")
     confidence: Confidence | None
+    trust: str = Field(description="Without a confidence: a verified query, checked by the model, or not checked.")
     assumptions: list[str] = Field(description="Assumptions about the question.")
     definitions: list[AppliedDefinition] = Field(description="The business definitions that the statement uses.")
     trace_id: str = Field(description="The id of the run on the record, for the tool `explain_answer`.")
@@ -130,6 +135,7 @@ class _Output:
             more_rows=count > len(rows),
             sql=reply.get("sql"),
             confidence=reply.get("confidence"),
+            trust=trust_in_words(reply, language_of(reply["answer"])),
             assumptions=reply["audit"]["assumptions"],
             definitions=reply.get("definitions") or [],
             trace_id=reply["audit"]["trace_id"],

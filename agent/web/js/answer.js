@@ -70,5 +70,5 @@ function withoutFilters(paragraph, filters) {
 function isShownElsewhere(part, { answer, audit, confidence, status, verified }) {
   if (audit.assumptions.length && part.endsWith(audit.assumptions.join("; "))) return true;
   if (!answer.endsWith(part)) return false;
-  return Boolean(verified) || (status === "unsure" && part.includes(confidence.reason));
+  return Boolean(verified) || (status === "unsure" && confidence !== null && part.includes(confidence.reason));
 }

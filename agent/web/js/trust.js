@@ -17,7 +17,7 @@ export function trustBadge(output) {
 
 const MARKS = { verified: "✓", checked: "✓", likely: "≈", unsure: "?" };
 
-function trustOf({ verified, checked, chosen, confidence, status, error }) {
+function trustOf({ verified, checked, chosen, confidence, status, error, sql, output_type }) {
   if (error) return null;
   if (verified) return verifiedTrust(verified);
   const reasons = confidence ? [confidence.reason] : [];
@@ -25,6 +25,7 @@ function trustOf({ verified, checked, chosen, confidence, status, error }) {
   if (checked) return { level: "checked", key: "trust_checked", reasons: [["trust_checked_why"], ...reasons] };
   if (confidence) return { level: "likely", key: "trust_likely", reasons: [...reasons, ["trust_likely_why"]] };
   if (chosen) return { level: "likely", key: "trust_chosen", reasons: [["trust_chosen_why"], ["trust_likely_why"]] };
+  if (sql && output_type) return { level: "likely", key: "trust_unchecked", reasons: [["trust_unchecked_why"], ["trust_likely_why"]] };
   return null;
 }
 

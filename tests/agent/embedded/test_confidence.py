@@ -160,7 +160,7 @@ def test_a_stored_value_of_the_question_that_is_not_used_is_the_reason(ask: Ask)
     assert output["confidence"]["reason"].startswith("the query does not use “mail” of the question")
 
 
-FULL = Evidence(logprob=-1.0, violations=0, ignored=[], unused_values=[], agreement=1.0, gives_rows=True)
+FULL = Evidence(logprob=-1.0, violations=0, unused_values=[], agreement=1.0, gives_rows=True)
 
 
 @pytest.mark.parametrize("task", ["statement", "query_spec"])

@@ -1,6 +1,5 @@
 """The measurement that selects the profile of a model."""
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ from agent.graph import build_graph
 from agent.llm.probe_result import load_probe
 from agent.services import Services
 from agent.settings import load_settings
-from tests.agent.llm.test_logprobs import completion
 from tests.fake_openai import FakeOpenAI, Reply
 
 QUESTION = "How many customers are there?"
@@ -99,31 +97,6 @@ def test_a_model_that_errs_when_it_words_answers_is_not_asked_for_their_form(
 
     assert (profile(connected), output["value"]) == (("standard", True), 1184)
     assert connected.model and not connected.model.words_answers
-
-
-@pytest.mark.heavy
-@pytest.mark.parametrize("outcome", ["returned", "ignored", "rejected"])
-def test_log_probabilities_are_requested_from_an_endpoint_that_returns_them(
-    server: FakeOpenAI, services: Callable[..., Services], tmp_path: Path, outcome: str
-) -> None:
-    behaviour = model()
-
-    def answer(request: dict[str, Any]) -> Any:
-        if not request.get("logprobs") or outcome == "ignored":
-            return behaviour(request)
-        if outcome == "rejected":
-            return Reply(status=400, body=json.dumps({"error": {"message": "logprobs is not supported"}}))
-        content = behaviour(request)
-        return completion([(content if isinstance(content, str) else json.dumps(content), -0.25)])
-
-    server.default = answer
-    output = build_graph(services()).invoke({"question": QUESTION, "enable_sql_validation": False})
-    result = load_probe(tmp_path, server.base_url, "small")
-
-    assert result and result.logprobs is (outcome == "returned")
-    assert ("logprobs" in server.requests[-1]) is (outcome == "returned")
-    assert output["value"] == 1184
-    assert (output["confidence"] is not None) is (outcome == "returned")
 
 
 @pytest.mark.parametrize("wrong", ["ferries", "the most boats", "no boats"])
