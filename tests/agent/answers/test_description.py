@@ -1,6 +1,5 @@
-"""Requests to describe the data are answered in words by both graphs, with computed figures and without a model."""
+"""Requests to describe the data are answered by both graphs with computed statistics and without a model."""
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -120,50 +119,36 @@ def sales(tmp_path: Path) -> str:
     return str(path)
 
 
-EXPECTED = {
-    "Describe the data": """sales.csv – rows: 32, columns: 4 (region, sold on, units and paid).
+@pytest.mark.parametrize(
+    ("question", "size", "average"),
+    [
+        ("Describe the data", "sales.csv: rows 32, columns 4", "166.61"),
+        ("Beschreibe die Daten", "sales.csv: Zeilen 32, Spalten 4", "166,61"),
+        ("опиши данные", "sales.csv: строк — 32, столбцов — 4", "166,61"),
+        ("描述一下数据特征", "sales.csv：32行，4列", "166.61"),
+    ],
+)
+def test_a_file_is_described_by_the_statistics_of_its_columns(
+    ask: Any, sales: str, question: str, size: str, average: str
+) -> None:
+    answer = ask(question, files=[sales])["answer"]
+    first, table = answer.split("\n\n")
+    head, _, *lines = ([cell.strip() for cell in line.strip("| ").split("|")] for line in table.splitlines())
+    rows = {line[0]: dict(zip(head, line, strict=True)) for line in lines}
 
-- region: 2 different texts, most often north (23 rows)
-- sold on: dates from 2024-01-01 to 2024-06-02, 2 of 6 months without rows
-- units: numbers from 1 to 5,000, average 166.61, median 6
-- paid: true in 30 of 32 rows
-
-Outliers, more than 1.5 interquartile ranges outside of the quartiles: units (1).
-
-Missing values: units 1 (3.1%).""",
-    "опиши данные": """sales.csv: строк — 32, столбцов — 4 (region, sold on, units и paid).
-
-- region: разных текстов — 2, чаще всего north (строк — 23)
-- sold on: даты с 2024-01-01 по 2024-06-02, месяцев без строк — 2 из 6
-- units: числа от 1 до 5\u00a0000, среднее 166,61, медиана 6
-- paid: значений «истина» — 30 из 32
-
-Выбросы дальше 1,5 межквартильного размаха от квартилей: units (1).
-
-Пропущенные значения: units — 1 (3,1%).""",
-    "描述一下数据特征": """sales.csv有32行、4列：region、sold on、units、paid。
-
-- region：2个不同的文本，最常见的是north（23行）
-- sold on：日期从2024-01-01到2024-06-02，6个月中有2个月没有数据
-- units：数值从1到5,000，平均166.61，中位数6
-- paid：32行中有30行为真
-
-离群值（超出四分位数1.5倍四分位距以外）：units (1)。
-
-缺失值：units 1个（3.1%）。""",
-}
-
-
-@pytest.mark.parametrize("question", EXPECTED)
-def test_a_file_is_described_in_the_language_of_the_question(ask: Any, sales: str, question: str) -> None:
-    assert ask(question, files=[sales])["answer"] == EXPECTED[question]
+    assert first == size
+    assert list(rows) == ["region", "sold on", "units", "paid"]
+    assert (rows["region"]["distinct count"], rows["region"]["most frequent"]) == ("2", "north")
+    assert (rows["units"]["value count"], rows["units"]["outliers"]) == ("31", "1")
+    assert rows["units"]["average"].startswith(average)
+    assert (rows["sold on"]["months"], rows["paid"]["frequency"]) == ("4", "30")
 
 
 def test_several_files_are_described_one_after_the_other(ask: Any, sales: str, tmp_path: Path) -> None:
     (tmp_path / "cities.csv").write_text("city\nOslo\nRiga\n", encoding="utf-8")
     answer = ask("Describe the data", files=[sales, str(tmp_path / "cities.csv")])["answer"]
 
-    assert "sales.csv – rows: 32" in answer and "cities.csv – rows: 2, columns: 1 (city)." in answer
+    assert "sales.csv: rows 32" in answer and "cities.csv: rows 2, columns 1" in answer
     assert "sales.csv" not in ask("Describe cities.csv", files=[sales, str(tmp_path / "cities.csv")])["answer"]
 
 
@@ -176,28 +161,11 @@ def test_a_database_is_described_by_its_tables_and_a_table_by_its_columns(ask: A
     source = url(make_database(tmp_path, *statements))
     database, table = ask("Describe the database", source=source), ask("Describe the staff", source=source)
 
-    assert "- staff: rows 2, columns 5, hired from 2024-01-01 to 2024-01-03" in database["answer"]
-    assert "- notes: rows 0, columns 1" in database["answer"]
-    assert table["answer"].startswith(
-        "staff – rows: 2, columns: 5 (id, name, hired and salary). Columns not described: 1"
-    )
-    assert "- hired: dates from 2024-01-01 to 2024-01-03, 1 of 3 days without rows" in table["answer"]
-    assert "hunter" not in str(table) and "No values are missing." in table["answer"]
+    assert "| table name | row count | column count | date column | first date | last date |" in database["answer"]
+    assert "| staff | 2 | 5 | hired |" in database["answer"] and "| notes | 0 | 1 | – |" in database["answer"]
+    assert table["answer"].startswith("staff: rows 2, columns 5\n\n| column name |")
+    assert "hunter" not in str(table) and "password" not in table["answer"]
     assert "UNION ALL" in table["sql"]
-
-
-def test_every_figure_of_a_description_follows_from_its_table(ask: Any) -> None:
-    output = ask("Describe the orders", source="sample")
-    table = output["tables"][0]
-    rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
-    cells = [cell for row in rows for cell in row.values() if isinstance(cell, int | float)]
-    missing = [row["row_count"] - row["value_count"] for row in rows]
-    shares = [100 * count / row["row_count"] for row, count in zip(rows, missing, strict=True)]
-    computed = {round(figure, digits) for figure in [*cells, *missing, *shares] for digits in (0, 1, 2)} | {1.5}
-    text = re.sub(r"\d{4}-\d\d-\d\d", "", output["answer"])
-    figures = {float(figure.replace(",", "")) for figure in re.findall(r"\d[\d,]*(?:\.\d+)?", text)}
-
-    assert len(figures) > 10 and figures - computed <= {36.0}, "36 months lie between the first date and the last"
 
 
 def test_a_number_or_a_chart_is_left_to_the_model(cache_dir: Path) -> None:
