@@ -9,7 +9,6 @@ from typing_extensions import TypedDict
 
 from agent.record.step import Audit, merge_audit
 from agent.types import (
-    Ambiguity,
     AnswerChart,
     AnswerForm,
     AnswerTable,
@@ -41,7 +40,6 @@ CARRIED_ON = (
     "clarification_count",
     "readings",
     "other_forms",
-    "ambiguities",
     "relevant_tables",
     "relevant_tables_with_rel_columns",
     "table_list_tokens",
@@ -204,8 +202,6 @@ class State(Input, total=False):
     """The statements of the options of the clarifying question, by label, if available."""
     chosen_sql: str
     """The statement of the option which the user chose; empty if there is none."""
-    ambiguities: list[Ambiguity]
-    """Ambiguities of the question, detected from the catalog and stored values."""
     examples: list[dict[str, Any]] | None
     """Few-shot examples for generation, most similar first; None until they are selected, once per question."""
     describes_data: bool
@@ -299,7 +295,6 @@ def new_run(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "clarification_count": 0,
         "readings": {},
         "chosen_sql": "",
-        "ambiguities": [],
         "other_sources": {},
         "relevant_tables": {},
         "table_counter": 0,

@@ -283,16 +283,6 @@ class Feedback(TypedDict):
     comment: NotRequired[str]
 
 
-class Ambiguity(TypedDict):
-    """A phrase of a question with several possible meanings."""
-
-    type: str
-    """AmbQuestion, AmbTableColumn, AmbOutput or AmbValue."""
-    phrase: str
-    candidates: list[str]
-    """The possible meanings: columns as `table.column`, stored values with their columns, or readings in words."""
-
-
 class AppliedDefinition(TypedDict):
     """An entry of the business knowledge that a statement uses."""
 

@@ -8,9 +8,8 @@ from agent.answers.filters import unstated_filters
 from agent.answers.follow_up_questions import proposed_questions
 from agent.answers.format_checks import with_formats
 from agent.answers.outputs import clarification_output, compose_answer, failure_output, statement_output, text_output
-from agent.answers.references import Said
+from agent.answers.references import Said, unsupported
 from agent.charts.echarts import chart_of
-from agent.clarify.ambiguity import assumptions_of
 from agent.core.failure import failure_of
 from agent.core.redact import without_password
 from agent.errors import SqlNotGenerated
@@ -85,8 +84,9 @@ def answer(state: State, services: Services) -> dict[str, Any]:
             lambda: doubts_of(state, source, sql, services.today_of(source)),
             lambda: source.warnings_about(sql),
         )
-    clarifications, ambiguities = state.get("clarifications") or [], state.get("ambiguities") or []
-    assumed = assumptions_of(state.get("assumptions") or (), ambiguities, clarifications, sql, source.catalog, language)
+    clarifications = state.get("clarifications") or []
+    given = Said(state["question"], [one["answer"] for one in clarifications], summary["constants"])
+    assumed = [one for one in dict.fromkeys(state.get("assumptions") or ()) if not unsupported(one, given)]
     found, notes = source.findings_about(sql)
     # The model has seen them all before it confirmed the statement.
     findings = [] if is_checked else [*found, *_doubts(state, source, sql)]

@@ -2,7 +2,6 @@
 
 from typing import Any, cast
 
-from agent.clarify.ambiguity import find_ambiguities
 from agent.clarify.feedback import apply_user_input
 from agent.clarify.review import put_question, review, shared_word_question
 from agent.proposals import propose_rejected
@@ -15,8 +14,8 @@ def ask_clarification(state: State, services: Services) -> dict[str, Any]:
 
     Unless `clarify` is "never", a word of the question that several metrics or terms share is asked about without the
     model. With "always", the model reviews every question; with "never", none. With "auto", generation finds the
-    readings of the question. A model that cannot do that reviews the question here, if the user rejected an answer, or
-    if the catalog or stored values indicate an ambiguity that was not settled and no reading was chosen.
+    readings of the question. For a model that cannot do that, the question is reviewed here, unless a reading was
+    chosen.
 
     An answer that was rejected with a comment is listed for the reviewers of the source.
     """
@@ -27,25 +26,15 @@ def ask_clarification(state: State, services: Services) -> dict[str, Any]:
     state = cast(State, {**state, **user_input})
     source = services.source(state.get("source"))
     update = {**user_input, "clarification": None}
-    ambiguities = state.get("ambiguities")
-    if not ambiguities:
-        ambiguities = find_ambiguities(state["question"], source, state["relevant_tables_with_rel_columns"])
-        update["ambiguities"] = ambiguities
-    clarifications = state.get("clarifications") or []
-    is_rejected = len(user_input.get("rejected_sql", ())) > 0 and state.get("feedback") is not None
-    settled = {clarification.get("ambiguity_type") for clarification in clarifications}
-    is_open = not user_input.get("sql_request") and any(item["type"] not in settled for item in ambiguities)
     mode, roles = state.get("clarify") or services.settings.clarify, services.roles
     is_limit_reached = state.get("clarification_count", 0) >= services.settings.max_clarifications
     if mode != "never" and not is_limit_reached and not user_input.get("sql_request"):
         shared = shared_word_question(state, source)
         if shared:
             return {**update, **put_question(state, shared, ())}
-    is_reviewed = mode == "auto" and not roles.sql_writer.finds_alternatives and (is_rejected or is_open)
+    is_reviewed = mode == "auto" and not roles.sql_writer.finds_alternatives and not user_input.get("sql_request")
     is_generated = state.get("sql_generate_count", 0) > 0
     if is_generated or is_limit_reached or not (mode == "always" or is_reviewed):
         return update
-    outcome = review(state, ambiguities, source, roles.ambiguity_reviewer, services.today_of(source))
-    if outcome is None:
-        return {**update, "ambiguities": []}
-    return {**update, **put_question(state, *outcome)}
+    outcome = review(state, source, roles.ambiguity_reviewer, services.today_of(source))
+    return {**update, **put_question(state, *outcome)} if outcome else update

@@ -77,9 +77,6 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
         "error": None,
         **attempt.changes,
     }
-    if may_offer:
-        # The model has decided which of them matter.
-        update["ambiguities"] = []
     no_statement = _without_statement(attempt, state, source, services)
     if no_statement:
         return {**update, **no_statement}

@@ -23,19 +23,18 @@ from agent.errors import (
     SystemCatalogRefused,
 )
 from agent.generation.definitions import relevant_knowledge
-from agent.generation.prompt import question_messages
+from agent.generation.prompt import form_task, question_messages
 from agent.knowledge.prompt import definition_text
 from agent.llm.client import ModelClient
 from agent.llm.schemas import AmbiguityReview, ReadingOption
 from agent.messages import language_of, render
 from agent.record.step import note
-from agent.schema.describe import one_line, prompt_line
+from agent.schema.describe import one_line
 from agent.sources.source import Source
 from agent.sql.compare import canonical_sql, comparison_key, is_ordered
-from agent.sql.names import referenced_names
 from agent.sql.repair import repair
 from agent.state import State
-from agent.types import Ambiguity, AnswerForm, Clarification, ClarifyingQuestion, Option, Preview, Result
+from agent.types import AnswerForm, Clarification, ClarifyingQuestion, Option, Preview, Result
 
 _SQL = re.compile(r"\bselect\b.+\bfrom\b|\b(?:inner|left) join\b|\bgroup by\b.+[,;)]|```|\bwhere\b.+[=<>]", re.I | re.S)
 
@@ -45,14 +44,6 @@ _TIMEOUT_S = 5.0
 _PREVIEW_CHARS = 100
 _MAX_OPTIONS = 3
 _MAX_LABEL_CHARS, _MAX_READING_CHARS, _MAX_QUESTION_CHARS = 120, 300, 500
-_RECENT = re.compile(
-    r"\b(?:recent\w*|latest|newest|last|past|this (?:week|month|quarter|year)|today|yesterday|now|current\w*|"
-    r"недавн\w*|последн\w*|прошл\w*|нов\w+|сегодня|вчера|текущ\w*|"
-    r"kürzlich|neueste\w*|letzte[nrsm]?|vergangene[nrsm]?|diese[rsnm]? (?:woche|monat|quartal|jahr)|heute|gestern|"
-    r"aktuell\w*)\b|最近|最新|上个?[周月年季]|本[周月年季]|去年|今年|今天|昨天|目前",
-    re.IGNORECASE,
-)
-"""Words of a question about recent data."""
 _REFUSALS = (
     StatementError,
     SystemCatalogRefused,
@@ -83,8 +74,8 @@ class Reading:
 class AmbiguityReviewer(Protocol):
     """Finds the readings of a question with a model."""
 
-    def review(self, state: State, ambiguities: Sequence[Ambiguity], source: Source, today: date) -> AmbiguityReview:
-        """Return the readings of the question in `state`; `ambiguities` are those detected in it.
+    def review(self, state: State, source: Source, today: date) -> AmbiguityReview:
+        """Return the readings of the question in `state`.
 
         Raises:
             ModelAnswerUnreadable: the model's answer could not be parsed.
@@ -98,15 +89,10 @@ class StandardAmbiguityReviewer:
 
     model: ModelClient
 
-    def review(self, state: State, ambiguities: Sequence[Ambiguity], source: Source, today: date) -> AmbiguityReview:
+    def review(self, state: State, source: Source, today: date) -> AmbiguityReview:
         """Return the readings that the model finds. See `AmbiguityReviewer.review`."""
-        context = [
-            f"It may be open what {ambiguity['phrase']!r} means: {prompt_line('; '.join(ambiguity['candidates']))}"
-            for ambiguity in ambiguities
-        ]
-        messages = question_messages(
-            "review_ambiguity", state, source, today, context=context, words_answers=self.model.words_answers
-        )
+        form = form_task(words_answers=self.model.words_answers)
+        messages = question_messages("review_ambiguity", state, source, today, form=form)
         return self.model.ask(AmbiguityReview, messages)
 
 
@@ -114,25 +100,24 @@ class StandardAmbiguityReviewer:
 class NoAmbiguityReviewer:
     """Finds no ambiguity: for models that cannot list the readings of a question. Their default reading applies."""
 
-    def review(self, state: State, ambiguities: Sequence[Ambiguity], source: Source, today: date) -> AmbiguityReview:
+    def review(self, state: State, source: Source, today: date) -> AmbiguityReview:
         """Return a review without readings. See `AmbiguityReviewer.review`."""
         return AmbiguityReview(summary="", no_ambiguity=True)
 
 
 def review(
-    state: State, ambiguities: Sequence[Ambiguity], source: Source, reviewer: AmbiguityReviewer, today: date
+    state: State, source: Source, reviewer: AmbiguityReviewer, today: date
 ) -> tuple[ClarifyingQuestion, list[Reading]] | None:
     """Return the clarifying question that a review of the question leads to, and its readings; None if there is none.
 
-    `ambiguities` are those detected in the question. The clarifications and rejected statements in `state` are not
-    asked about again.
+    The clarifications and rejected statements in `state` are not asked about again.
 
     Raises:
         ModelUnreachable, ModelRejected, BudgetExceeded: see `ModelClient`.
         SourceUnreachable, PermissionDenied: see `Source.execute`.
     """
     try:
-        answer = reviewer.review(state, ambiguities, source, today)
+        answer = reviewer.review(state, source, today)
     except ModelAnswerUnreadable as error:
         note(f"no clarifying question: {error}")
         return None
@@ -190,8 +175,6 @@ def compare_readings(
     text = one_line(question or "", _MAX_QUESTION_CHARS)
     shortened = _shortened(options)
     readings = distinct_readings(shortened, source, rejected)
-    ranges = _date_ranges(state["question"], readings, source)
-    text = f"{text} {ranges}" if text and ranges else text
     hashes = [reading.result_hash for reading in readings]
     results = hashes if all(hashes) else []
     problem = question_problem(text, [option.label for option in shortened], clarifications, results)
@@ -211,27 +194,6 @@ def compare_readings(
     if results:
         clarifying_question["results"] = results
     return clarifying_question, readings
-
-
-def _date_ranges(question: str, readings: Sequence[Reading], source: Source) -> str:
-    """Return the ranges of the date columns in the readings of a question about recent data; "" if there are none.
-
-    With row rules, ranges are not shown, since they may come from rows that the user may not see.
-    """
-    if not _RECENT.search(question) or source.access:
-        return ""
-    catalog = source.catalog
-    used = {
-        name.lower() for reading in readings if reading.sql for name in referenced_names(reading.sql, catalog).columns
-    }
-    ranges = [
-        f"{column.name} {column.minimum} – {column.maximum}"
-        for key in sorted({name.rpartition(".")[0] for name in used})
-        for table in [table for table_key, table in catalog.tables.items() if table_key.lower() == key]
-        for column in table.columns
-        if f"{key}.{column.name.lower()}" in used and column.type_class in ("date", "datetime") and column.minimum
-    ]
-    return render("available_dates", language_of(question), ranges="; ".join(ranges)) if ranges else ""
 
 
 def put_question(state: State, question: ClarifyingQuestion, readings: Sequence[Reading]) -> dict[str, Any]:

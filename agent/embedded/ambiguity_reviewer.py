@@ -1,20 +1,20 @@
 """Ambiguity review with the embedded model, which writes a statement for each reading of a detected ambiguity."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import cast
 
+from agent.embedded.ambiguities import find_ambiguities
 from agent.embedded.sql_writer import write_statement
 from agent.errors import ModelAnswerUnreadable
 from agent.grounding.facts import readable
 from agent.llm.client import ModelClient
-from agent.llm.schemas import AmbiguityReview, ReadingOption
+from agent.llm.schemas import AmbiguityReview, AmbiguityType, ReadingOption
 from agent.messages import language_of, render
 from agent.sources.source import Source
 from agent.state import State
-from agent.types import Ambiguity, EmbeddedOptions
+from agent.types import EmbeddedOptions
 
 _MAX_OPTIONS = 3
 
@@ -26,25 +26,25 @@ class EmbeddedAmbiguityReviewer:
     model: ModelClient
     options: EmbeddedOptions
 
-    def review(self, state: State, ambiguities: Sequence[Ambiguity], source: Source, today: date) -> AmbiguityReview:
+    def review(self, state: State, source: Source, today: date) -> AmbiguityReview:
         """Return a review of the first ambiguous value or column of a type that was not settled.
 
         Each of its first three candidates is a reading: the question with the candidate in place of the ambiguous
-        phrase, for which the model writes one statement. Other types are never asked about: the model's default reading
-        applies. See `agent.clarify.review.AmbiguityReviewer.review`.
+        phrase, for which the model writes one statement. See `agent.clarify.review.AmbiguityReviewer.review`.
         """
         settled = {clarification.get("ambiguity_type", "") for clarification in state.get("clarifications") or ()}
-        for ambiguity in ambiguities:
-            if ambiguity["type"] in ("AmbValue", "AmbTableColumn") and ambiguity["type"] not in settled:
-                candidates = ambiguity["candidates"][:_MAX_OPTIONS]
+        found = find_ambiguities(state["question"], source, state["relevant_tables_with_rel_columns"])
+        for ambiguity in found:
+            if ambiguity.type not in settled:
                 readings = [
-                    self._reading(candidate, ambiguity["phrase"], state, source, today) for candidate in candidates
+                    self._reading(candidate, ambiguity.phrase, state, source, today)
+                    for candidate in ambiguity.candidates[:_MAX_OPTIONS]
                 ]
                 return AmbiguityReview(
                     summary="",
                     no_ambiguity=False,
-                    ambiguity_type=ambiguity["type"],
-                    question=render("what_is_meant", language_of(state["question"]), phrase=ambiguity["phrase"]),
+                    ambiguity_type=cast(AmbiguityType, ambiguity.type),
+                    question=render("what_is_meant", language_of(state["question"]), phrase=ambiguity.phrase),
                     options=[reading for reading in readings if reading],
                 )
         return AmbiguityReview(summary="", no_ambiguity=True)

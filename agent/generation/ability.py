@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from pydantic import SecretStr
 
@@ -80,7 +81,7 @@ def with_ability(model: ModelClient, probe: ProbeResult, settings: Settings) -> 
     return result
 
 
-def _measure(model: ModelClient, limits: Limits) -> dict[str, bool]:
+def _measure(model: ModelClient, limits: Limits) -> dict[str, Any]:
     """Return whether the model answers in JSON, and if so, whether it also words answers, and judges statements.
 
     A model whose JSON exceeds the time limit cannot answer in JSON if it answers in plain text.

@@ -13,7 +13,6 @@ from agent.llm.client import ModelClient
 from agent.llm.schemas import GeneratedSQL
 from agent.record.step import note
 from agent.schema.catalog import Catalog
-from agent.schema.describe import prompt_line
 from agent.sources.source import Source
 from agent.sql.repair import repair
 from agent.sql.validation import names_similar_value
@@ -110,7 +109,7 @@ class StandardSqlWriter:
     ) -> WrittenSql:
         """Return a statement, repaired without the model where that is unambiguous. See `SqlWriter.write`."""
         examples, changes = shown_examples(state, choose_examples)
-        task = _alternatives_task(state) if may_offer else approach
+        task = prompts.load("alternatives")[1].template if may_offer else approach
         messages = question_messages(
             "generate_sql",
             state,
@@ -175,16 +174,6 @@ def attempt_context(state: State, task: str) -> list[str]:
 def _conversation_task(state: State) -> list[str]:
     """Return the paragraph of the prompt that says how a question may continue the conversation, if there is one."""
     return [prompts.load("conversation")[1].template] if state.get("follows") else []
-
-
-def _alternatives_task(state: State) -> str:
-    """Return the paragraph of the prompt that allows alternatives, with the ambiguities that a word list indicates."""
-    hints = "".join(
-        f"\n- {ambiguity['phrase']!r}: {prompt_line('; '.join(ambiguity['candidates']))}"
-        for ambiguity in state.get("ambiguities") or ()
-    )
-    found = f"\nA word list finds these ambiguities, of which any may be clear all the same:{hints}" if hints else ""
-    return prompts.load("alternatives")[1].substitute(hints=found)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ questions on a source; a list of all tables is the same beginning of it. Provide
 cache equal beginnings of prompts.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from datetime import date
 
@@ -13,6 +14,7 @@ from langchain_core.messages import BaseMessage
 import prompts
 from agent.generation.definitions import definitions_of
 from agent.generation.follow_ups import conversation_paragraphs
+from agent.retrieval.value_index import is_spelling
 from agent.schema.describe import describe, literal, prompt_line, quoted_key
 from agent.schema.personal import personal_kind
 from agent.schema.words import normal_form
@@ -22,7 +24,7 @@ from agent.state import State
 
 _LIST_HEADING = "All tables with the names of their columns (-> references, ~> probably references):"
 _DETAILS_HEADING = "The tables that the question is probably about, in detail:"
-_MAX_SPELLINGS = 5
+_MAX_SPELLINGS, _MAX_MENTIONED = 5, 5
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _OUTPUT_TYPE_HINTS = {
     "number": "The answer has to be one number: one row with one column.",
@@ -110,21 +112,29 @@ def _further_details(state: State, source: Source) -> list[str]:
 def _stored_values(state: State, source: Source) -> list[str]:
     """Return a line with the stored values that words of the question or of the user's answers refer to.
 
-    A value that looks personal is shown only if the user wrote all of it.
+    Of a value that several columns have, all are named. A value that looks personal is shown only if the user wrote all
+    of it.
     """
     said = [state["question"], *(clarification["answer"] for clarification in state.get("clarifications") or ())]
     text, selection = "\n".join(said), state["relevant_tables_with_rel_columns"]
     if table_list(state, source):
         selection = {**selection, **{k: v for k, v in source.shown_catalog.selection().items() if k not in selection}}
-    quote = source.database.quote
-    conditions = []
-    for link in source.linked_values(text, selection):
-        table, samples = source.catalog.tables[link.table], source.catalog.values.get((link.table, link.column), ())
-        is_exact = normal_form(link.phrase) == normal_form(link.value)
-        if is_exact or not personal_kind(table.name, link.column, samples):
-            others = source.values.spellings(link.table, link.column, link.value)[:_MAX_SPELLINGS]
-            spelt = f" (also spelt {', '.join(map(literal, others))})" if others else ""
-            conditions.append(f"{quoted_key(table, quote)}.{quote(link.column)} = {literal(link.value)}{spelt}")
+    quote, by_phrase = source.database.quote, defaultdict[str, dict[str, str]](dict)
+    links = source.linked_values(text, selection)
+    same = source.values.lookup(link.value for link in links)
+    for link in links:
+        places = [(one.table, one.column, one.value) for one in same.get(link.value, ())]
+        places = [
+            place for place in places if place[1] in selection.get(place[0], ()) and is_spelling(place[2], link.value)
+        ]
+        for key, column, value in [(link.table, link.column, link.value), *places]:
+            table, is_exact = source.catalog.tables[key], normal_form(link.phrase) == normal_form(value)
+            if is_exact or not personal_kind(table.name, column, source.catalog.values.get((key, column), ())):
+                others = source.values.spellings(key, column, value)[:_MAX_SPELLINGS]
+                spelt = f" (also spelt {', '.join(map(literal, others))})" if others else ""
+                place = f"{quoted_key(table, quote)}.{quote(column)}"
+                by_phrase[link.phrase].setdefault(place, f"{place} = {literal(value)}{spelt}")
+    conditions = [condition for places in list(by_phrase.values())[:_MAX_MENTIONED] for condition in places.values()]
     return [f"Stored values that the question mentions: {prompt_line('; '.join(conditions))}"] if conditions else []
 
 

@@ -128,7 +128,6 @@ TEXTS = {
     "threads_unavailable": "Der Thread-Speicher {url} ist nicht verwendbar: {reason}. Prüfen Sie DATASPHINX_THREADS_URL und ob die Datenbank läuft.",
     "what_is_meant": "Was meinen Sie mit „{phrase}“?",
     "own_words": "oder antworten Sie in eigenen Worten",
-    "available_dates": "Vorhandene Daten: {ranges}.",
     "preview_nothing": "liefert nichts",
     "preview_rows": "Zeilen: {count}",
     "preview_first": "Zeilen: {count}, erste: {first}",
@@ -139,8 +138,6 @@ TEXTS = {
     "source_has_words": "{source} mit {words}",
     "source_fits": "{source}, die ebenso passt",
     "assumed": "Angenommen: {assumptions}",
-    "read_as": "„{phrase}“ wurde als {taken} verstanden, nicht als {others}",
-    "several_readings": "„{phrase}“ lässt sich auf mehrere Arten verstehen; das SQL zeigt, welche verwendet wurde",
     # Confidence
     "trust_verified": "geprüfte Abfrage",
     "trust_checked": "vom Modell geprüft",

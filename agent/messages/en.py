@@ -124,7 +124,6 @@ TEXTS = {
     "threads_unavailable": "The thread store {url} cannot be used: {reason}. Check DATASPHINX_THREADS_URL and that its database is running.",
     "what_is_meant": "What do you mean by “{phrase}”?",
     "own_words": "or answer in your own words",
-    "available_dates": "Data available: {ranges}.",
     "preview_nothing": "returns nothing",
     "preview_rows": "rows: {count}",
     "preview_first": "rows: {count}, first: {first}",
@@ -135,8 +134,6 @@ TEXTS = {
     "source_has_words": "{source}, which has {words}",
     "source_fits": "{source}, which fits as well",
     "assumed": "Assumed: {assumptions}",
-    "read_as": "“{phrase}” was read as {taken}, not {others}",
-    "several_readings": "“{phrase}” can be read in several ways; the SQL shows which one was used",
     # Confidence
     "trust_verified": "verified query",
     "trust_checked": "checked by the model",

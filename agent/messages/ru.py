@@ -120,7 +120,6 @@ TEXTS = {
     "threads_unavailable": "Хранилище бесед {url} недоступно: {reason}. Проверьте DATASPHINX_THREADS_URL и работу базы данных.",
     "what_is_meant": "Что имеется в виду под «{phrase}»?",
     "own_words": "или ответьте своими словами",
-    "available_dates": "Доступные данные: {ranges}.",
     "preview_nothing": "ничего не возвращает",
     "preview_rows": "строк: {count}",
     "preview_first": "строк: {count}, первая: {first}",
@@ -131,8 +130,6 @@ TEXTS = {
     "source_has_words": "{source}, где есть {words}",
     "source_fits": "{source}, который тоже подходит",
     "assumed": "Принято: {assumptions}",
-    "read_as": "«{phrase}» понято как {taken}, а не {others}",
-    "several_readings": "«{phrase}» можно понять по-разному; какой вариант выбран, видно из SQL",
     # Confidence
     "trust_verified": "проверенный запрос",
     "trust_checked": "проверено моделью",

@@ -126,7 +126,6 @@ TEXTS = {
     "threads_unavailable": "会话存储 {url} 无法使用：{reason}。请检查 DATASPHINX_THREADS_URL 以及其数据库是否在运行。",
     "what_is_meant": "“{phrase}”指的是什么？",
     "own_words": "或用自己的话回答",
-    "available_dates": "可用数据：{ranges}。",
     "preview_nothing": "无结果",
     "preview_rows": "行数：{count}",
     "preview_first": "行数：{count}，首行：{first}",
@@ -137,8 +136,6 @@ TEXTS = {
     "source_has_words": "{source}（含有 {words}）",
     "source_fits": "{source}（同样适合）",
     "assumed": "假设：{assumptions}",
-    "read_as": "“{phrase}”理解为 {taken}，而非 {others}",
-    "several_readings": "“{phrase}”有多种理解，所采用的一种见 SQL",
     # Confidence
     "trust_verified": "已核实的查询",
     "trust_checked": "已由模型检查",

@@ -125,6 +125,16 @@ def test_stored_values_that_the_question_mentions_are_below_it(scripted: Scripte
     assert stored_values(agent) == stored_values(agent, 1)
 
 
+def test_a_value_that_several_columns_have_is_shown_with_all_of_them(scripted: Scripted, tmp_path: Path) -> None:
+    names = ["maker", "origin", "seller", "market", "store"]
+    tables = [f"CREATE TABLE t{at} (id INTEGER, {name} TEXT)" for at, name in enumerate(names)]
+    rows = [f"INSERT INTO t{at} VALUES (1, 'United States'), (2, 'Peru')" for at in range(len(names))]
+    agent = scripted({"GeneratedSQL": [{"sql": "SELECT COUNT(*) FROM t0"}]})
+    agent.ask("How many ids are from the United States?", source=url(make_database(tmp_path, *tables, *rows)))
+
+    assert all(f"t{at}.{name} = 'United States'" in stored_values(agent) for at, name in enumerate(names))
+
+
 def test_a_question_without_stored_values_has_no_line_for_them(scripted: Scripted) -> None:
     agent = scripted({"GeneratedSQL": [COUNT]})
     agent.ask(HOW_MANY)

@@ -197,7 +197,6 @@ def test_defined_term_is_not_asked_about(asked: Scripted) -> None:
 
     assert output["clarification"] is None
     assert output["sql"] == active
-    assert "A word list finds these ambiguities" not in prompts(agent, "GeneratedSQL")[0]
 
 
 def test_the_reference_date_is_the_current_date(asked: Scripted) -> None:
