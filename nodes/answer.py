@@ -4,11 +4,12 @@ from typing import Any
 
 from agent.answers.codes import code_meanings
 from agent.answers.confidence import confidence_of, with_confidence
-from agent.answers.filters import unstated_filters
+from agent.answers.filters import condition_words, unstated_filters
 from agent.answers.follow_up_questions import proposed_questions
 from agent.answers.format_checks import with_formats
+from agent.answers.narration import narrate
 from agent.answers.outputs import clarification_output, compose_answer, failure_output, statement_output, text_output
-from agent.answers.references import Said, unsupported
+from agent.answers.references import Said, facts_of, unsupported
 from agent.charts.echarts import chart_of
 from agent.core.failure import failure_of
 from agent.core.redact import without_password
@@ -28,7 +29,7 @@ from agent.sql.summary import summarize_query
 from agent.sql.time_zones import depends_on_zone
 from agent.sql.validation import names_missing_value
 from agent.state import State
-from agent.types import Evidence, Exchange, Turn
+from agent.types import Evidence, Exchange, Turn, masked
 
 
 def answer(state: State, services: Services) -> dict[str, Any]:
@@ -52,18 +53,32 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     # A verified query is answered without a model, which need not even be configured.
     roles = None if verified else services.roles
     may_narrate = roles and effort_of(state, services.settings) != "low"
+    writer = roles.text_writer if roles and may_narrate else None
     summary = summarize_query(sql, source.catalog)
+    said = Said(state["question"], [turn["answer"] for turn in state.get("clarifications") or ()])
+    formats = state.get("form", {}).get("formats") or {}
+
+    def narrated() -> str | None:
+        assert writer is not None
+        return narrate(
+            facts_of(masked(result), sql, source.catalog, formats, language, said),
+            said,
+            writer,
+            filters=condition_words(summary["conditions"], language),
+            instructions=source.instructions,
+            verifies=effort_of(state, services.settings) == "high",
+        )
+
     output = compose_answer(
         state["question"],
         {"result": result},
-        roles.text_writer if roles and may_narrate else None,
         max_rows=max_rows,
         requested=requested,
         proposed=state.get("proposed_output_type"),
         sql=sql,
         summary=summary,
         charts=[chart] if chart else [],
-        instructions=source.instructions,
+        narrated=narrated if writer else None,
     )
     meanings = code_meanings(sql, result, source.catalog, language)
     _append(output, meanings)

@@ -1,7 +1,9 @@
 """Planning with a model: the prompt of a step, and the calls besides tools that finish the analysis or ask the user."""
 
 import json
+from dataclasses import replace
 from datetime import date
+from itertools import islice
 from typing import Annotated, Any, NamedTuple
 
 from langchain_core.messages import BaseMessage
@@ -9,35 +11,33 @@ from pydantic import Field
 
 import prompts
 from agent.analysis.earlier_results import earlier_results_text, readable_results
-from agent.analysis.evidence import evidence_from_calls, unknown_figures
+from agent.analysis.evidence import facts_of_results, known_to, said_of
 from agent.answers.description import names_described
+from agent.answers.narration import facts_text, unverified
 from agent.answers.outputs import choose_output_type
+from agent.answers.references import fill, unsupported
 from agent.charts.echarts import chart_of
 from agent.clarify.review import question_problem
 from agent.core.failure import failure_of
 from agent.core.prompt_data import block, shortened
 from agent.errors import CannotAnswer, InvalidOutputType, SpecProblem, ToolCallInvalid
-from agent.grounding.binding import Objection
-from agent.grounding.claims import unsupported_claims
+from agent.llm.client import ModelClient
 from agent.llm.formats import function_schema, model_schema
 from agent.llm.schemas import FINISH, ProposedOutputType
 from agent.messages import CONVENTIONS, language_of
 from agent.record.step import note
 from agent.schema.describe import one_line
 from agent.settings import Settings
-from agent.state import AnalystState, Conclusion, Observation, ToolCall
+from agent.state import AnalystState, Conclusion, ToolCall
 from agent.tools.arguments import read_arguments
 from agent.tools.tool import Arguments, Workbench, check_known
-from agent.types import ClarifyingQuestion, Option, Result, masked
+from agent.types import ClarifyingQuestion, Option, Result
 
 _MAX_TEXT = 300
 _MAX_REASON = 500
 _SHOWN_COLUMNS = 8
 _Text = Annotated[str, Field(min_length=1, max_length=_MAX_TEXT)]
-_REMEDY = (
-    "compute what is missing with run_query and name its result in result_ids, or finish without these claims: state "
-    "figures of the results only, each with its name, period and metric, and no causes, forecasts or judgements"
-)
+_REMEDY = "refer to the results, and compute what they lack with run_query"
 _MAX_CHARS = 40_000
 """Maximum length of all calls together, in characters; older calls are shown without their outcome."""
 _CLARIFY_INSTRUCTIONS = {
@@ -52,12 +52,19 @@ _OUTPUT_INSTRUCTIONS = {
     "string": "The answer has to be text.",
 }
 _MAX_TABLES = 4
+_MAX_FACTS = 20
+"""Computed facts of a result that the model sees."""
 
 
 class Finish(Arguments):
     """The end of the analysis."""
 
-    answer: Annotated[str, Field(max_length=4_000)] = Field("", description="The answer in words.")
+    answer: Annotated[str, Field(max_length=4_000)] = Field(
+        "", description="The answer in words, with references to results."
+    )
+    formats: dict[str, str] = Field(
+        {}, description="By column, where it is needed: currency EUR, percent (12.5 is 12.5 %), fraction (0.125 is so)."
+    )
     result_ids: Annotated[list[str], Field(max_length=8)] = Field(
         [], description="The results that hold the answer, the main one first; left out: the last."
     )
@@ -95,14 +102,16 @@ def may_ask(state: AnalystState, settings: Settings) -> bool:
 
 
 class ControlOutcome(NamedTuple):
-    """The state update of a call of `finish` or `ask_user`, and the claims of its text that nothing supports."""
+    """The state update of a call of `finish` or `ask_user`, and the problems of its text, which is left out then."""
 
     update: dict[str, Any]
-    unsupported: tuple[SpecProblem, ...] = ()
+    problems: tuple[SpecProblem, ...] = ()
 
 
-def apply_control(call: ToolCall, state: AnalystState, settings: Settings) -> ControlOutcome:
-    """Return the outcome of a call of `finish` or `ask_user`.
+def apply_control(
+    call: ToolCall, state: AnalystState, settings: Settings, bench: Workbench, verifier: ModelClient | None
+) -> ControlOutcome:
+    """Return the outcome of a call of `finish` or `ask_user`; `verifier` compares the text of an answer with the rows.
 
     Raises:
         ToolCallInvalid: the arguments are invalid, there is no result yet, or no further question is allowed.
@@ -112,23 +121,22 @@ def apply_control(call: ToolCall, state: AnalystState, settings: Settings) -> Co
     if isinstance(arguments, AskUser):
         return ControlOutcome(_ask_user(arguments, state, settings))
     assert isinstance(arguments, Finish)
-    return _give_up(arguments.cannot_answer, state) if arguments.cannot_answer else _finish(arguments, state)
+    if arguments.cannot_answer:
+        return _give_up(arguments.cannot_answer, state)
+    return _finish(arguments, state, bench, verifier)
 
 
 def _give_up(text: str, state: AnalystState) -> ControlOutcome:
-    """Return the failure with the model's reason, or without one that is in another language or has unknown figures."""
+    """Return the failure with the model's reason, or without one in another language or with figures nobody said."""
     reason, language = one_line(text, _MAX_REASON), language_of(state["question"])
     note(f"the model reports that the data cannot answer the question: {reason}")
-    problems = [
-        SpecProblem("cannot_answer", f"{figure.text}: no result and no description of the data has this figure")
-        for figure in unknown_figures(reason, state)
-    ]
+    problems = [SpecProblem("cannot_answer", problem) for problem in unsupported(reason, known_to(state))]
     if language_of(reason) != language:
         problems.append(SpecProblem("cannot_answer", f"write it in {CONVENTIONS[language].name}"))
     return ControlOutcome({"failure": failure_of(CannotAnswer("" if problems else reason))}, tuple(problems))
 
 
-def _finish(arguments: Finish, state: AnalystState) -> ControlOutcome:
+def _finish(arguments: Finish, state: AnalystState, bench: Workbench, verifier: ModelClient | None) -> ControlOutcome:
     if not state["results"]:
         reason = "there is no result yet: compute one with run_query, or say cannot_answer"
         raise ToolCallInvalid(FINISH, (SpecProblem("result_ids", reason),))
@@ -146,19 +154,27 @@ def _finish(arguments: Finish, state: AnalystState) -> ControlOutcome:
         if error.wanted == "number" and (hint := _hint_of_columns(ids[0], result)):
             error.add_note(hint)
         raise
-    answer = arguments.answer.strip()
-    objections = _objections(answer, ids, state)
-    for result_id in reversed(state["results"]):
-        if objections and result_id not in ids:
-            remaining = _objections(answer, [*ids, result_id], state)
-            if len(remaining) < len(objections):
-                ids, objections = [*ids, result_id], remaining
-    claims = dict.fromkeys(f"{objection.claim}: {objection.reason}" for objection in objections)
-    if claims:
-        note(f"answer rejected, unsupported claims: {', '.join(dict.fromkeys(each.claim for each in objections))}")
+    answer, problems = _checked(arguments, ids[0], state, bench, verifier)
+    ids += [name for name in state["results"] if name not in ids and f"{name}." in arguments.answer]
     conclusion = Conclusion(answer=answer, result_ids=ids, output_type=arguments.output_type)
-    problems = [SpecProblem("answer", text) for text in (*claims, *([_REMEDY] if claims else []))]
-    return ControlOutcome({"conclusion": conclusion}, tuple(problems))
+    return ControlOutcome({"conclusion": conclusion}, problems)
+
+
+def _checked(
+    arguments: Finish, main: str, state: AnalystState, bench: Workbench, verifier: ModelClient | None
+) -> tuple[str, tuple[SpecProblem, ...]]:
+    """Return the answer with the values of its references, and its problems; with problems, it is empty."""
+    if not arguments.answer.strip():
+        return "", ()
+    catalog = bench.open_source(bench.dataset_ids).catalog
+    results = facts_of_results(state, catalog, arguments.formats)
+    facts = replace(results[main], others=results)
+    filled = fill(arguments.answer, facts, said_of(state))
+    problems = filled.problems or (unverified(filled, facts, verifier, state["question"]) if verifier else ())
+    if not problems:
+        return filled.text, ()
+    note(f"answer refused: {'; '.join(problems)}")
+    return "", tuple(SpecProblem("answer", problem) for problem in (*problems, _REMEDY))
 
 
 def _hint_of_columns(result_id: str, result: Result) -> str:
@@ -177,17 +193,14 @@ def _hint_of_columns(result_id: str, result: Result) -> str:
     )
 
 
-def _objections(text: str, ids: list[str], state: AnalystState) -> list[Objection]:
-    results = [masked(state["results"][result_id]["result"]) for result_id in ids]
-    return unsupported_claims(text, results, state["question"], evidence_from_calls(state, ids)) if text else []
-
-
 def _ask_user(arguments: AskUser, state: AnalystState, settings: Settings) -> dict[str, Any]:
     question, labels = (
         one_line(arguments.question, _MAX_TEXT),
         [one_line(text, _MAX_TEXT) for text in arguments.options],
     )
     problem = question_problem(question, labels, state["clarifications"])
+    if figures := unsupported("\n".join([question, *labels]), known_to(state)):
+        raise ToolCallInvalid("ask_user", tuple(SpecProblem("question", figure) for figure in figures))
     if problem or not may_ask(state, settings):
         reason = "the user is not asked (again): take the likeliest reading and say so in the answer"
         raise ToolCallInvalid("ask_user", (SpecProblem("question", f"{reason}{problem and f' ({problem})' or ''}"),))
@@ -202,7 +215,9 @@ def _ask_user(arguments: AskUser, state: AnalystState, settings: Settings) -> di
     return {"clarification": clarification}
 
 
-def step_messages(state: AnalystState, settings: Settings, instructions: str, today: date) -> list[BaseMessage]:
+def step_messages(
+    state: AnalystState, settings: Settings, bench: Workbench, instructions: str, today: date
+) -> list[BaseMessage]:
     """Return the messages that request the next call from the model; `instructions` are those of the operator."""
     clarify = state.get("clarify") or settings.clarify
     clarified = "".join(f"Clarified: {turn['question']} - {turn['answer']}\n" for turn in state["clarifications"])
@@ -216,7 +231,7 @@ def step_messages(state: AnalystState, settings: Settings, instructions: str, to
         form=_OUTPUT_INSTRUCTIONS.get(str(state.get("output_type")), ""),
         question=state["question"],
         context=_conversation(state) + clarified + earlier_results_text(earlier),
-        calls="\n".join(_calls(state["observations"])) or "none",
+        calls="\n".join(_calls(state, bench)) or "none",
         left=str(max(0, settings.max_steps - state["step_count"])),
     )
 
@@ -231,14 +246,19 @@ def _conversation(state: AnalystState) -> str:
     return "\n".join([title, *told, f"The last answer: {answer}", ""])
 
 
-def _calls(observations: list[Observation]) -> list[str]:
-    """Return one text block per call, oldest first."""
+def _calls(state: AnalystState, bench: Workbench) -> list[str]:
+    """Return one text block per call, oldest first; results are followed by facts computed from them."""
+    observations = state["observations"]
+    results = facts_of_results(state, bench.open_source(bench.dataset_ids).catalog, {}) if state["results"] else {}
     blocks: list[str] = []
     left = _MAX_CHARS
     for number, observation in reversed(list(enumerate(observations, 1))):
         # The model wrote the arguments itself: it has to see all of an expression or a value to correct it.
         call = {"tool": observation["tool"], "arguments": observation["arguments"]}
-        text = block({**call, "gave": shortened(observation["content"])}, call=number)
+        gave = shortened(observation["content"])
+        if facts := results.get(str(observation["content"].get("result_id"))):
+            gave["facts"] = list(islice(facts_text(facts, f"{observation['content']['result_id']}."), _MAX_FACTS))
+        text = block({**call, "gave": gave}, call=number)
         if len(text) > left:
             text = block(call, call=number)
         left -= len(text)

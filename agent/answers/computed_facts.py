@@ -20,6 +20,8 @@ class Fact:
     text: str
     value: str
     number: Decimal
+    name: str = ""
+    """The name of rows that it is about, which has to stand beside it; empty for a fact about all rows."""
 
 
 def computed_facts(results: Mapping[str, ResultFacts]) -> list[Fact]:
@@ -28,28 +30,28 @@ def computed_facts(results: Mapping[str, ResultFacts]) -> list[Fact]:
     A result whose rows are cut has none, and neither has one of a single row.
     """
     found = (
-        (f"{name}, {text}" if len(results) > 1 else text, number, shown, facts.language)
+        (f"{name}, {text}" if len(results) > 1 else text, number, shown, facts.language, about)
         for name, facts in results.items()
         if len(facts.rows) > 1 and not facts.is_cut
         for column in facts.columns
         if column.numbers and not column.is_name and not column.is_period
-        for text, number, shown in _facts_of(facts, column)
+        for text, number, shown, about in _facts_of(facts, column)
     )
     return [
-        Fact(f"f{at}", text, format_value(float(number), shown, language, in_sentence=True), number)
-        for at, (text, number, shown, language) in enumerate(islice(found, _MAX_FACTS), 1)
+        Fact(f"f{at}", text, format_value(float(number), shown, language, in_sentence=True), number, about)
+        for at, (text, number, shown, language, about) in enumerate(islice(found, _MAX_FACTS), 1)
     ]
 
 
-_Found = tuple[str, Decimal, ColumnFormat]
+_Found = tuple[str, Decimal, ColumnFormat, str]
 
 
 def _facts_of(facts: ResultFacts, column: ColumnFacts) -> Iterator[_Found]:
     numbers = column.numbers or []
     if column.is_additive:
         total = sum(numbers, Decimal())
-        yield f"{column.name}, total", total, column.format
-        yield f"{column.name}, average of the rows", total / len(numbers), average_format(column.format)
+        yield f"{column.name}, total", total, column.format, ""
+        yield f"{column.name}, average of the rows", total / len(numbers), average_format(column.format), ""
         for names in facts.columns:
             if names.is_name and not names.is_period:
                 yield from _by_name(column, names, total)
@@ -66,9 +68,9 @@ def _by_name(column: ColumnFacts, names: ColumnFacts, total: Decimal) -> Iterato
     has_shares = total > 0 and min(column.numbers or []) >= 0
     for name, numbers in groups.items():
         if len(groups) < len(names.cells):
-            yield f"{column.name} of {name}, total", sum(numbers, Decimal()), column.format
+            yield f"{column.name} of {name}, total", sum(numbers, Decimal()), column.format, name
         if has_shares:
-            yield f"{column.name} of {name}, share of the total", 100 * sum(numbers, Decimal()) / total, _PER_CENT
+            yield f"{column.name} of {name}, share of the total", 100 * sum(numbers, Decimal()) / total, _PER_CENT, name
 
 
 def _change(facts: ResultFacts, column: ColumnFacts) -> Iterator[_Found]:
@@ -81,6 +83,6 @@ def _change(facts: ResultFacts, column: ColumnFacts) -> Iterator[_Found]:
     change, span = last - first, f"from {min(ranks)} to {max(ranks)}"
     direction = "rise" if change > 0 else "fall" if change < 0 else "change"
     points = replace(column.format, kind="number") if column.is_share else column.format
-    yield f"{column.name}, {direction} {span}", abs(change), points
+    yield f"{column.name}, {direction} {span}", abs(change), points, ""
     if first > 0 and change and not column.is_share:
-        yield f"{column.name}, {direction} {span} in per cent", abs(100 * change / first), _PER_CENT
+        yield f"{column.name}, {direction} {span} in per cent", abs(100 * change / first), _PER_CENT, ""

@@ -1,4 +1,4 @@
-"""Narration: an answer written by the model, used only if the rows support every figure and claim in it."""
+"""Texts about rows: written by a model that sees them, with references, and shown only if each check passes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -6,192 +6,105 @@ from dataclasses import replace
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 import prompts
-from agent.answers.filters import condition_words
+from agent.answers.computed_facts import computed_facts
+from agent.answers.formats import format_value
+from agent.answers.references import Filled, Said, fill
+from agent.answers.result_facts import ResultFacts
 from agent.core.prompt_data import escaped, shortened
-from agent.grounding.binding import Objection
-from agent.grounding.claims import unsupported_claims
-from agent.grounding.evidence import NO_EVIDENCE, Evidence
-from agent.grounding.facts import Column, Table, aggregates, bits
 from agent.llm.client import ModelClient
-from agent.llm.schemas import NarratedAnswer
-from agent.messages import CONVENTIONS, Language
+from agent.llm.schemas import CheckedText, NarratedAnswer
+from agent.messages import CONVENTIONS
 from agent.record.step import note
-from agent.types import OutputType, QuerySummary, Result, masked
 
-_PROMPT_ROWS = 50
+PROMPT_ROWS = 50
 _ROW_CHARS = 500
 
 
 def narrate(
-    question: str,
-    results: Mapping[str, Result],
-    output_type: OutputType,
-    language: Language,
-    summary: QuerySummary,
+    facts: ResultFacts,
+    said: Said,
     model: ModelClient,
-    draft: str = "",
-    instructions: str = "",
-    evidence: Evidence = NO_EVIDENCE,
-) -> str | None:
-    """Return a few sentences about `results`, the main result first; `draft` is a text the model has already written.
-
-    `summary` is the summary of the main statement, and `instructions` the operator's text for prompts. Values of
-    secret columns are masked first, so that no prompt contains them. If neither the rows nor `evidence` support a
-    figure or claim, the model gets these claims with the reasons and rewrites the text once. Returns None if the model
-    fails or the second text has an unsupported claim too.
-    """
-    results = {name: masked(result) for name, result in results.items()}
-    filters = condition_words(summary["conditions"], language)
-    evidence = replace(evidence, filters=tuple(dict.fromkeys([*filters, *evidence.filters])))
-    in_prompt = filters or (["not known"] if summary["more_conditions"] else ["none"])
-    messages = _messages(question, results, output_type, language, in_prompt, model, instructions)
-    try:
-        text = draft or _ask(model, messages)
-        objections = _objections(text, results, question, evidence)
-        if objections:
-            text = _ask(model, [*messages, AIMessage(text), _correction(objections)])
-            objections = _objections(text, results, question, evidence)
-    except Exception as error:
-        # The rows can be returned without a narration, so no error ends the run here.
-        note(f"narration failed: {error}")
-        return None
-    return None if objections else text or None
-
-
-def _ask(model: ModelClient, messages: list[BaseMessage]) -> str:
-    return model.ask(NarratedAnswer, messages).answer.strip()
-
-
-def _objections(text: str, results: Mapping[str, Result], question: str, evidence: Evidence) -> list[Objection]:
-    """Return the claims of `text` that neither the results nor `evidence` support, and note them."""
-    objections = unsupported_claims(text, list(results.values()), question, evidence)
-    if objections:
-        claims = dict.fromkeys(objection.claim for objection in objections)
-        note(f"narration rejected, unsupported claims: {', '.join(claims)}")
-    return objections
-
-
-def _correction(objections: list[Objection]) -> BaseMessage:
-    claims = "\n".join(dict.fromkeys(f"- {objection.claim}: {objection.reason}" for objection in objections))
-    return HumanMessage(
-        f"The rows do not support these claims:\n{claims}\nWrite the answer again without them. State only figures of "
-        "the rows and of the computed facts, each with the name, period and metric that it belongs to, and no causes, "
-        "forecasts or judgements."
-    )
-
-
-def _messages(
-    question: str,
-    results: Mapping[str, Result],
-    output_type: OutputType,
-    language: Language,
+    *,
     filters: Sequence[str],
-    model: ModelClient,
-    instructions: str,
-) -> list[BaseMessage]:
-    main = next(iter(results.values()))
-    lines = []
-    for name, result in results.items():
-        if len(results) > 1:
-            lines.append(f"{name}, {len(result['rows'])} rows:")
-        rows = [dict(zip(result["columns"], row, strict=True)) for row in result["rows"][:_PROMPT_ROWS]]
-        lines += [escaped(shortened(row))[:_ROW_CHARS] for row in rows]
-    return prompts.render(
+    instructions: str = "",
+    verifies: bool = False,
+) -> str | None:
+    """Return a text about the rows of `facts`, which `model` writes with references; None if it may not be shown.
+
+    The rows contain no values of secret columns, so that no prompt does; `filters` are the conditions of the statement
+    in words, and `instructions` the operator's text for prompts. A text with problems is written once more. With
+    `verifies`, another call compares the text with the rows.
+    """
+    facts = seen(facts, PROMPT_ROWS)
+    messages = prompts.render(
         "narrate",
         model.profile,
         instructions=instructions,
-        language=CONVENTIONS[language].name,
-        output_type=output_type,
-        question=question,
+        language=CONVENTIONS[facts.language].name,
+        question=said.question,
         filters=escaped("; ".join(filters)),
-        count=str(len(main["rows"])),
-        cut=", more exist" if main["truncated"] else "",
-        facts=escaped(computed_facts(list(results.values()), question)) or "nothing",
-        rows="\n".join(lines),
+        rows=rows_text(facts),
     )
+    try:
+        for _ in range(2):
+            text = model.ask(NarratedAnswer, messages).answer.strip()
+            filled = fill(text, facts, said)
+            problems = filled.problems or (unverified(filled, facts, model, said.question) if verifies else ())
+            if not problems:
+                return filled.text
+            note(f"text refused: {'; '.join(problems)}")
+            messages = [*messages, AIMessage(text), correction(problems)]
+    except Exception as error:
+        # The rows can be returned without a text, so no error ends the run here.
+        note(f"narration failed: {error}")
+    return None
 
 
-_MAX_METRICS = 6
-_MAX_GROUPS = 12
-_MAX_CHARS = 2_000
+def correction(problems: Sequence[str]) -> BaseMessage:
+    """Return the message that asks for a text without `problems`."""
+    listed = "\n".join(f"- {problem}" for problem in problems)
+    return HumanMessage(f"The text cannot be shown:\n{listed}\nWrite it again without these problems.")
 
 
-def computed_facts(results: Sequence[Result], question: str) -> str:
-    """Return totals, averages, medians, extremes, shares and changes of `results`, at most 2,000 characters.
+def unverified(filled: Filled, facts: ResultFacts, model: ModelClient, question: str) -> tuple[str, ...]:
+    """Return the claims of a text that `model` does not find in the rows.
 
-    Results of one row have none. For a truncated result, only the number of its rows is returned.
+    Raises:
+        DatasphinxError: an error of `ModelClient.ask`.
     """
+    messages = prompts.render("check_text", question=question, text=escaped(filled.text), rows=rows_text(facts))
+    return tuple(model.ask(CheckedText, messages).unsupported)
+
+
+def seen(facts: ResultFacts, rows: int) -> ResultFacts:
+    """Return `facts` as a model sees them: it may refer to each of the first `rows` rows, and to computed facts."""
+    return replace(facts, seen_rows=rows, computed={fact.id: fact for fact in computed_facts({"": facts})})
+
+
+def rows_text(facts: ResultFacts) -> str:
+    """Return the rows that a model sees, numbered and formatted, and the computed facts, a line each."""
+    results: Mapping[str, ResultFacts] = facts.others or {"": facts}
     lines: list[str] = []
-    size = 0
-    for result in results:
-        for line in _facts_of(Table(result, question)):
-            size += len(line) + 1
-            if size > _MAX_CHARS:
-                return "\n".join(lines)
-            lines.append(line)
+    for name, one in results.items():
+        prefix = f"{name}." if name and one.result is not facts.result else ""
+        lines += [f"{name}:"] if len(results) > 1 else []
+        lines += [_row_text(one, row) for row in range(min(len(one.rows), one.seen_rows))]
+        lines += ["more rows exist"] if one.is_cut or len(one.rows) > one.seen_rows else []
+        lines += map(escaped, facts_text(one, prefix))
     return "\n".join(lines)
 
 
-def _facts_of(table: Table) -> Iterator[str]:
-    rows = table.all.bit_count()
-    if len(table.rows) < 2:
-        return
-    if table.truncated:
-        yield f"{len(table.rows)} rows are shown, more exist: totals, counts and extremes of all rows are not known"
-        return
-    yield f"rows: {rows}"
-    for column in table.metrics[:_MAX_METRICS]:
-        values = table.values(table.all, column.index)
-        if len(values) < 2:
-            continue
-        computed = aggregates(values)
-        parts = [f"total {_number_text(computed['total'])}"] if column.is_additive else []
-        parts += [f"average {_number_text(computed['average'])}", f"median {_number_text(computed['median'])}"]
-        ordered = sorted(
-            (at for at in bits(table.all) if column.values[at] is not None), key=lambda at: column.values[at] or 0.0
-        )
-        parts += [f"highest {_cell(table, column, ordered[-1])}", f"lowest {_cell(table, column, ordered[0])}"]
-        yield f"{column.name}: {'; '.join(parts)}"
-    for column in table.metrics[:_MAX_METRICS]:
-        yield from _by_group(table, column)
-        yield from _over_time(table, column)
+def facts_text(facts: ResultFacts, prefix: str = "") -> Iterator[str]:
+    """Yield the computed facts, a line each with the reference to it."""
+    for fact in facts.computed.values():
+        yield f"{{{prefix}{fact.id}}} {fact.text}: {fact.value}"
 
 
-def _by_group(table: Table, column: Column) -> Iterator[str]:
-    """Yield the totals of the names that have several rows, and the share of each name."""
-    whole = sum(table.values(table.all, column.index))
-    if not column.is_additive or not whole or min(table.values(table.all, column.index)) < 0:
-        return
-    for label in table.labels:
-        groups = table.groups(label.index)
-        if not 1 < len(groups) <= _MAX_GROUPS:
-            continue
-        totals = {name: sum(table.values(rows, column.index)) for name, rows in groups.items()}
-        shares = ", ".join(
-            f"{name} {_number_text(total) + ' = ' if len(groups) < len(table.rows) else ''}{100 * total / whole:.1f}%"
-            for name, total in totals.items()
-        )
-        yield f"{column.name} by {label.name}, share of the total: {shares}"
-
-
-def _over_time(table: Table, column: Column) -> Iterator[str]:
-    """Yield the change from the first period to the last."""
-    if len(table.time_steps) < 2:
-        return
-    (_, first), (_, last) = table.time_steps[0], table.time_steps[-1]
-    early, late = sum(table.values(first, column.index)), sum(table.values(last, column.index))
-    if column.is_additive or first.bit_count() == last.bit_count() == 1:
-        change = f", {100 * (late - early) / abs(early):+.1f}%" if early else ""
-        ends = f"{_number_text(early)} to {_number_text(late)}"
-        yield f"{column.name}, first period to last: {ends}, {late - early:+,.6g}{change}"
-
-
-def _cell(table: Table, column: Column, row: int) -> str:
-    names = [str(table.rows[row][label.index]) for label in table.columns if label.kind in {"label", "period"}]
-    value = _number_text(column.values[row] or 0.0)
-    return f"{value} ({', '.join(names[:2])})" if names else value
-
-
-def _number_text(value: float) -> str:
-    """Return a number without exponent, with at most four decimals."""
-    return f"{value:,.4f}".rstrip("0").rstrip(".") if abs(value) < 1e15 else f"{value:.6g}"
+def _row_text(facts: ResultFacts, row: int) -> str:
+    cells = {
+        column.name: "NULL"
+        if column.cells[row] is None
+        else format_value(column.cells[row], column.format, facts.language, in_sentence=True)
+        for column in facts.columns
+    }
+    return f"{row + 1}: {escaped(shortened(cells))[:_ROW_CHARS]}"

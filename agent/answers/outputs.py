@@ -1,27 +1,22 @@
 """Final outputs of both graphs: an answer, an error or a clarifying question."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from agent.answers.description import description_of
 from agent.answers.filters import condition_words
 from agent.answers.formats import answer_table, format_single
-from agent.answers.narration import narrate
 from agent.answers.sentences import sentence_of
 from agent.answers.text import markdown_table, without_tables
 from agent.charts.echarts import chart_of
 from agent.charts.wording import requested_form
 from agent.core.failure import error_info, full_text
 from agent.errors import CannotAnswer, InvalidOutputType
-from agent.grounding.claims import states_values
-from agent.grounding.evidence import NO_EVIDENCE, Evidence
-from agent.llm.client import ModelClient
 from agent.messages import Language, language_of, render
 from agent.record.step import note
 from agent.run_events import LOGGED_ANSWER
-from agent.schema.words import content_words, words
 from agent.sql.column_statistics import is_statistics
 from agent.state import AnalystState, State
 from agent.types import (
@@ -42,7 +37,6 @@ _CLARIFICATION_KEYS = ("clarification", "clarifications", "clarification_count",
 def compose_answer(
     question: str,
     results: Mapping[str, Result],
-    model: ModelClient | None,
     *,
     max_rows: int,
     requested: OutputType | None,
@@ -50,20 +44,17 @@ def compose_answer(
     sql: str,
     summary: QuerySummary,
     charts: Sequence[AnswerChart] = (),
-    draft: str = "",
-    instructions: str = "",
-    evidence: Evidence = NO_EVIDENCE,
+    narrated: Callable[[], str | None] | None = None,
+    has_text: bool = False,
     names: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Return the output for `results`, which maps table names to results, the main result first.
 
     The text is a sentence built from the main result and from `summary`, the summary of its statement `sql`, and a
     Markdown table unless the output is a number or a text. For more than `max_rows` rows, for an output that is to be a
-    text, and for a question that asks to describe several values, `model` writes the text instead; its prompt contains
-    the `instructions` of the operator. `draft` is a text already written by a model, and `evidence` what a text may
-    state besides the rows. A text of a model that they do not support is not used, and one without any value about few
-    rows follows the sentence. Statistics of data are described in words without the model; `names` has the words for
-    their tables.
+    text, and for a question that asks to describe several values, the text is that of `narrated`, unless it returns
+    None; with `has_text`, always. Statistics of data are described in words without the model; `names` has the words
+    for their tables.
     `requested` is the output type the user asked for, and `proposed` the one that the model of the statement returned.
     `charts` are existing charts; without them a chart is derived from the main result. The output contains values of
     secret columns; the model's prompt and the text under `LOGGED_ANSWER`, for the record and the thread, do not.
@@ -82,18 +73,17 @@ def compose_answer(
         in_words = requested == "string" or _ASKS_FOR_WORDS.search(question) is not None
         has_values = len(main["rows"]) > 1 or (len(main["rows"]) == 1 and len(main["columns"]) > 1)
         narration = None
-        if model and (draft or len(main["rows"]) > max_rows or (in_words and has_values)):
-            narration = narrate(question, results, output_type, language, summary, model, draft, instructions, evidence)
+        if narrated and (has_text or len(main["rows"]) > max_rows or (in_words and has_values)):
+            narration = narrated()
         if narration and output_type == "string":
             narration = without_tables(narration)
-        is_short = 0 < len(main["rows"]) <= max_rows
-        if narration and (not is_short or states_values(narration, results.values(), question)):
+        if narration:
             text = logged = narration
         else:
             form = _Form(question, summary, output_type, language, max_rows)
-            text = logged = form.text(main, narration)
+            text = logged = form.text(main)
             if main.get("secret"):
-                logged = form.text(masked(main), narration)
+                logged = form.text(masked(main))
     notice = _truncation_notice(len(main["rows"]), language) if main["truncated"] else ""
     text, logged = f"{text}{notice}", f"{logged}{notice}"
     return {
@@ -124,19 +114,13 @@ class _Form:
     language: Language
     max_rows: int
 
-    def text(self, result: Result, narration: str | None) -> str:
-        """Return the sentence about `result`, followed by `narration`, or else by a table unless the output has none.
-
-        A narration that says no more than the sentence is left out.
-        """
+    def text(self, result: Result) -> str:
+        """Return the sentence about `result`, followed by a table unless the output has none."""
         is_text = self.output_type == "string"
         sentence = sentence_of(self.question, result, self.summary, self.language, complete=is_text)
         if is_text:
             count = format_single(len(result["rows"]), self.language)
             sentence = sentence or render("row_count", self.language, count=count)
-        if narration:
-            adds = content_words(narration) - words(sentence)
-            return "\n\n".join(filter(None, [sentence, narration if adds else ""]))
         if not result["rows"] or (sentence and (_is_single_value(result) or is_text)):
             return sentence
         table = markdown_table(result, self.language, self.max_rows)

@@ -51,6 +51,11 @@ def fill(text: str, facts: ResultFacts, said: Said, *, needs_reference: bool = T
         *resolver.problems,
         *typed_problems(typed_parts(template), said, names),
         *_problems_together(resolver.used),
+        *(
+            f"{{{fact}}} needs {{{fact}.name}} beside it"
+            for fact, name in resolver.named
+            if name.casefold() not in filled.casefold()
+        ),
     ]
     if needs_reference and facts.rows and not any(isinstance(part, Reference) for part in template):
         problems.append("it does not refer to any value of the rows")
@@ -81,6 +86,8 @@ class _Resolver:
     facts: ResultFacts
     problems: list[str] = field(default_factory=list)
     used: list[_Use] = field(default_factory=list)
+    named: list[tuple[str, str]] = field(default_factory=list)
+    """The computed facts that were used, with the names that have to stand beside them."""
 
     def text_of(self, template: Template) -> str:
         return "".join(part if isinstance(part, str) else self._filled(part) for part in template)
@@ -112,7 +119,10 @@ class _Resolver:
         first, rest = path[0], path[1:]
         if selection == "rows":
             return self._count(facts)
-        if fact := facts.computed.get(selection):
+        if fact := facts.computed.get(first):
+            if rest == ["name"] and fact.name:
+                return _Value(fact.name)
+            self.named.append((selection, fact.name))
             return _Value(fact.value, fact.number)
         if rest and first in facts.others:
             return self._value(facts.others[first], selection.partition(".")[2], is_sign=is_sign)
@@ -169,9 +179,10 @@ class _Resolver:
     def _cell_of_row(self, facts: ResultFacts, number: int, at: int) -> _Value:
         count = len(facts.rows)
         row = number - 1 if number > 0 else count + number
-        if number not in (1, -1) or not count:
-            raise Problem("only the first and the last row can be referred to")
-        if count > 1:
+        is_seen = 0 < number <= min(facts.seen_rows, count)
+        if not is_seen and (number not in (1, -1) or not count):
+            raise Problem("it refers to a row that is not shown")
+        if not is_seen and count > 1:
             self._require_place(facts, row)
         self.used.append(_Use(facts, str(number), at, at, (row,)))
         return self._cell(facts, at, row)
@@ -326,10 +337,10 @@ def _problems_together(used: Sequence[_Use]) -> Iterator[str]:
     kinds = {(one.kind, one.column) for one in used}
     for facts in {id(one.facts): one.facts for one in used}.values():
         own = [one for one in used if one.facts is facts]
-        for row in ("1", "-1"):
+        for row in {one.kind for one in own if _ROW.fullmatch(one.kind)}:
             of_row = [one.shown for one in own if one.kind == row]
             names = [at for at in of_row if facts.columns[at].is_name or facts.columns[at].is_period]
-            is_named = len(facts.rows) == 1 or facts.identifies(names, 0 if row == "1" else -1)
+            is_named = len(facts.rows) == 1 or facts.identifies(names, int(row) - (row != "-1"))
             if of_row and not is_named:
                 yield f"{{{row}...}} needs the names or period of its row beside it"
         for kind in _EXTREMES:

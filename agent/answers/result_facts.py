@@ -99,7 +99,9 @@ class ResultFacts:
     computed: Mapping[str, Any] = field(default_factory=dict)
     """Computed facts by id."""
     others: Mapping[str, "ResultFacts"] = field(default_factory=dict)
-    """Other results that a text is about, by id."""
+    """Results that a text is about, by id."""
+    seen_rows: int = 0
+    """How many of the rows, from the first one on, the model of a text has seen; it may refer to each of them."""
 
     @property
     def rows(self) -> list[list[Any]]:

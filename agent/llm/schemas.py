@@ -259,8 +259,13 @@ class SQLValidation(WithForm):
 class NarratedAnswer(Lenient):
     """An answer in words."""
 
-    answer: str
-    output_type: Literal["number", "string", "dataframe", "plot"]
+    answer: str = Field(description="the text, with references")
+
+
+class CheckedText(Lenient):
+    """A comparison of a text with the rows that it is about."""
+
+    unsupported: list[str] = Field(default_factory=list, description="the statements that the rows do not show")
 
 
 class AmbiguityReview(Lenient):

@@ -141,13 +141,15 @@ def call_in_text(text: str, names: Sequence[str]) -> dict[str, str] | None:
 def answer_in_words(text: str, names: Sequence[str]) -> dict[str, str] | None:
     """Return the call of `finish` that a reply in plain words stands for; None if it is not an answer.
 
-    A text with braces or markup is a call that was cut off, and one that names a tool or says what comes next is none.
+    A text with an object of JSON or markup is a call that was cut off, and one that names a tool or says what comes
+    next is none. Names in braces are references.
 
     >>> answer_in_words("Oslo leads.", ["finish"]), answer_in_words("Let me look.", ["finish"])
     ({'tool': 'finish', 'arguments': '{"answer": "Oslo leads."}'}, None)
     """
     text = text.strip()
-    is_call = re.search(r"[{}]|</?\w+[^<>]*>|<[|｜]", text) or any("_" in name and name in text for name in names)
+    is_markup = re.search(r"\{\s*[\"'}]|</?\w+[^<>]*>|<[|｜]", text) or text.count("{") != text.count("}")
+    is_call = is_markup or any("_" in name and name in text for name in names)
     if FINISH not in names or not re.search(r"\w", text) or is_call or _ANNOUNCEMENT.match(text):
         return None
     return {"tool": FINISH, "arguments": json.dumps({"answer": text}, ensure_ascii=False)}

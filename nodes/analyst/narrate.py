@@ -3,7 +3,6 @@
 from typing import Any
 
 from agent.analysis.earlier_results import keep_results
-from agent.analysis.evidence import evidence_from_calls
 from agent.answers.confidence import confidence_of, with_confidence
 from agent.answers.outputs import analysis_clarification_output, analysis_failure_output, compose_answer
 from agent.errors import CannotAnswer
@@ -14,7 +13,7 @@ from agent.types import Turn
 
 
 def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
-    """Return text, output type, value, tables and charts; every number in the model's text is checked."""
+    """Return text, output type, value, tables and charts; the text of the model has been checked."""
     failure, clarification, conclusion = state.get("failure"), state.get("clarification"), state.get("conclusion")
     if failure:
         # Results of queries that only showed what the data lack are no part of the answer.
@@ -29,16 +28,14 @@ def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
     output = compose_answer(
         state["question"],
         {result_id: state["results"][result_id]["result"] for result_id in ids},
-        services.roles.text_writer,
         max_rows=services.settings.short_table_rows,
         requested=state.get("output_type"),
         proposed=conclusion.get("output_type"),
         sql=main["sql"],
         summary=main["summary"],
         charts=[drawing["chart"] for drawing in state["drawn"]],
-        draft=conclusion["answer"],
-        instructions=services.instructions(state.get("source")),
-        evidence=evidence_from_calls(state, ids),
+        narrated=lambda: conclusion["answer"],
+        has_text=bool(conclusion["answer"]),
         names={
             kept["dataset_id"]: subject for kept in state["results"].values() if (subject := kept["summary"]["subject"])
         },

@@ -13,6 +13,7 @@ from agent.messages import Message
 from agent.services import Services
 from agent.settings import Settings
 from agent.state import AnalystState, ToolCall
+from agent.tools.tool import Workbench
 from agent.tools.toolbox import Toolbox
 
 _UNCOUNTED = ("create_dataset", "get_schema")
@@ -43,14 +44,14 @@ def plan(state: AnalystState, services: Services) -> dict[str, Any]:
         return _next_pending(state["pending"])
     if state["pending"]:
         call, *rest = state["pending"]
-        return {"pending": rest, **_further_call(call, state, settings)}
-    bench = workbench(state, services.registry, services.source, services.datasets)
+        return {"pending": rest, **_further_call(call, state, services)}
+    bench = _bench(state, services)
     if description := description_step(state, bench):
         return description
     if not services.roles.calls_tools:
         return embedded_step(state, bench, services.roles.planner, services.today())
     tools = [*Toolbox(bench, None).schemas(), *control_schemas(state, settings)]
-    messages = step_messages(state, settings, services.instructions(state.get("source")), services.today())
+    messages = step_messages(state, settings, bench, services.instructions(state.get("source")), services.today())
     try:
         step = services.roles.planner.ask(AnalystStep, messages, tools)
     except DatasphinxError:
@@ -58,30 +59,34 @@ def plan(state: AnalystState, services: Services) -> dict[str, Any]:
             raise
         return state["rejected"]
     calls = [ToolCall(tool=each.tool, arguments=each.arguments, is_given=False) for each in (step, *step.further)]
-    return {"pending": calls[1:], **_chosen_call(calls[0], state, settings)}
+    return {"pending": calls[1:], **_chosen_call(calls[0], state, services)}
 
 
 def _next_pending(pending: list[ToolCall]) -> dict[str, Any]:
     return {"call": pending[0], "pending": pending[1:]}
 
 
-def _further_call(call: ToolCall, state: AnalystState, settings: Settings) -> dict[str, Any]:
+def _bench(state: AnalystState, services: Services) -> Workbench:
+    return workbench(state, services.registry, services.source, services.datasets)
+
+
+def _further_call(call: ToolCall, state: AnalystState, services: Services) -> dict[str, Any]:
     """Return the state update for a call that is not the first of its reply.
 
     When the steps are used up, it is left out, and the model is asked to finish.
     """
-    if state["step_count"] >= settings.max_steps and call["tool"] not in (*CONTROLS, *_UNCOUNTED):
+    if state["step_count"] >= services.settings.max_steps and call["tool"] not in (*CONTROLS, *_UNCOUNTED):
         return {}
-    return _chosen_call(call, state, settings)
+    return _chosen_call(call, state, services)
 
 
-def _chosen_call(call: ToolCall, state: AnalystState, settings: Settings) -> dict[str, Any]:
+def _chosen_call(call: ToolCall, state: AnalystState, services: Services) -> dict[str, Any]:
     if call["tool"] in CONTROLS:
-        return _control_update(call, state, settings)
+        return _control_update(call, state, services)
     if call["tool"] in _UNCOUNTED:
         return {"call": call}
-    if state["step_count"] >= settings.max_steps:
-        return _out_of_steps(state, settings)
+    if state["step_count"] >= services.settings.max_steps:
+        return _out_of_steps(state, services.settings)
     return {"call": call, "step_count": state["step_count"] + 1}
 
 
@@ -90,13 +95,15 @@ def _out_of_steps(state: AnalystState, settings: Settings) -> dict[str, Any]:
     return state["rejected"] or {"failure": failure_of(error)}
 
 
-def _control_update(call: ToolCall, state: AnalystState, settings: Settings) -> dict[str, Any]:
+def _control_update(call: ToolCall, state: AnalystState, services: Services) -> dict[str, Any]:
     """Return the conclusion or the question to the user; report an invalid one to the model, which costs a step.
 
-    A text with claims that nothing supports is reported once, which costs no step.
+    A text with problems is reported once, which costs no step; at high effort, another call compares it with the rows.
     """
+    settings = services.settings
+    verifier = services.roles.text_writer if settings.effort == "high" else None
     try:
-        update, unsupported = apply_control(call, state, settings)
+        update, problems = apply_control(call, state, settings, _bench(state, services), verifier)
     except Retryable as error:
         if state["step_count"] >= settings.max_steps:
             return _out_of_steps(state, settings)
@@ -105,6 +112,6 @@ def _control_update(call: ToolCall, state: AnalystState, settings: Settings) -> 
         if state["form_was_corrected"]:
             return {"failure": failure_of(error)}
         return {**rejected_update(call, error, state), "form_was_corrected": True}
-    if unsupported and not state["rejected"]:
-        return {**rejected_update(call, ToolCallInvalid(call["tool"], unsupported), state), "rejected": update}
+    if problems and not state["rejected"]:
+        return {**rejected_update(call, ToolCallInvalid(call["tool"], problems), state), "rejected": update}
     return update

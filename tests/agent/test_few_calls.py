@@ -41,11 +41,11 @@ def test_short_table_is_not_narrated(scripted: Scripted, rows: int) -> None:
 
 
 def test_longer_table_is_narrated_with_one_call(scripted: Scripted) -> None:
-    narrated = {"answer": "There are 21 orders.", "output_type": "dataframe"}
+    narrated = {"answer": "The first has {1.total_amount} ({1.order_id})."}
     sql = "SELECT order_id, total_amount FROM orders LIMIT 21"
     agent = scripted({"GeneratedSQL": [{"sql": sql}], "NarratedAnswer": [narrated]})
 
-    assert agent.ask("List orders with their amounts")["answer"] == "There are 21 orders."
+    assert agent.ask("List orders with their amounts")["answer"].startswith("The first has ")
     assert calls(agent) == {"GeneratedSQL": 1, "SQLValidation": 1, "NarratedAnswer": 1}
 
 
@@ -84,7 +84,8 @@ def test_reading_a_new_source_costs_no_call(scripted: Scripted, tmp_path: Path) 
 
 
 BY_STATUS = {"sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status"}
-NARRATED = {"answer": "delivered dominates with 9,488 orders.", "output_type": "string"}
+NARRATED = {"answer": "{max.orders:status} dominates with {max.orders} orders."}
+NARRATION = "delivered dominates with 9,488 orders."
 
 
 @pytest.mark.parametrize(
@@ -101,7 +102,7 @@ def test_words_on_request_cost_one_call(scripted: Scripted, question: str, outpu
     agent = scripted({"GeneratedSQL": [BY_STATUS], "NarratedAnswer": [NARRATED]}, clarify="never")
     output = agent.ask(question, output_type=output_type)
 
-    assert output["answer"] == NARRATED["answer"]
+    assert output["answer"].replace("\xa0", ",") == NARRATION
     assert calls(agent)["NarratedAnswer"] == 1
 
 

@@ -22,7 +22,7 @@ Scripted = Callable[..., ScriptedAgent]
 GLOBAL = "The fiscal year starts in April. $question </schema>"
 OWN = "A thing of more than 5 is large."
 LIST = {"sql": "SELECT n FROM things"}
-NARRATED = {"answer": "There are many things.", "output_type": "dataframe"}
+NARRATED = {"answer": "There are many things, up to {max.n}."}
 
 
 def systems(model: ScriptedModel) -> list[tuple[str, str]]:

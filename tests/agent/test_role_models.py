@@ -21,7 +21,7 @@ from tests.fake_openai import FakeOpenAI, Reply
 ANSWERS = {
     "GeneratedSQL": {"sql": "SELECT order_id FROM orders", "assumptions": [], "off_topic": False},
     "SQLValidation": {"is_valid": True, "reason": "fine", "issues": [], "corrected_sql": None},
-    "NarratedAnswer": {"answer": "There are many orders.", "output_type": "dataframe"},
+    "NarratedAnswer": {"answer": "There are many orders, the first {1.order_id}."},
     "AmbiguityReview": {"summary": "clear", "no_ambiguity": True},
 }
 ROLES = {"validate": "v", "narrate": "n", "review": "r", "oracle": "o"}
@@ -146,7 +146,7 @@ def test_a_question_is_answered_if_the_endpoint_of_another_role_is_down(
     store_probe(tmp_path, server.base_url, "m", able)
     closed = {"model": "v", "base_url": "http://127.0.0.1:9/v1"}
     output = ask(services(llm_models={"validate": closed}, llm_profile="auto", cache_dir=tmp_path))
-    assert output["answer"].startswith("There are many orders.")
+    assert output["answer"].startswith("There are many orders")
     assert any("the check of the statement failed" in note for note in output["audit"]["notes"])
 
 

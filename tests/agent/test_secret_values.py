@@ -87,10 +87,10 @@ def is_hidden(text: str) -> bool:
 def test_a_long_result_is_narrated_without_them(make: Make, caplog: pytest.LogCaptureFixture) -> None:
     run = make(
         "SELECT name, email, salary FROM staff ORDER BY id",
-        NarratedAnswer=[{"answer": "They are all listed.", "output_type": "dataframe"}],
+        NarratedAnswer=[{"answer": "They are listed from {1.name} on.", "output_type": "dataframe"}],
     )
     output = run.ask("List the email and salary of all staff")
-    assert output["answer"] == "They are all listed."
+    assert output["answer"] == "They are listed from Person 0 on."
     (table,) = output["tables"]
     assert (table["rows"][13], table["secret"]) == (["Person 13", EMAIL, 7_654_013], [1, 2])
     assert "Person 13" in run.seen and "***" in run.seen
@@ -109,10 +109,10 @@ def test_the_rows_are_the_answer_where_the_narration_is_rejected(make: Make) -> 
 def test_a_rejected_narration_is_written_again_without_them(make: Make) -> None:
     answers = [
         {"answer": "Person 1 earns 7,654,001.", "output_type": "dataframe"},
-        {"answer": "They are all listed.", "output_type": "dataframe"},
+        {"answer": "They are listed from {1.name} on.", "output_type": "dataframe"},
     ]
     run = make("SELECT name, salary FROM staff ORDER BY salary", NarratedAnswer=answers)
-    assert run.ask("List the salary of all staff")["answer"] == "They are all listed."
+    assert run.ask("List the salary of all staff")["answer"] == "They are listed from Person 0 on."
     prompts = [call.prompt for call in run.model.calls if call.schema_name == "NarratedAnswer"]
     assert len(prompts) == 2 and is_hidden(prompts[0])
     # What the model made up, even if it is right, is the only figure there.
@@ -220,14 +220,14 @@ STEPS = [
             "query": {"aggregations": [{"as": "most", "agg": "max", "col": "salary"}]},
         },
     },
-    {"tool": "finish", "arguments": {"answer": "Here they are.", "result_ids": ["r1", "r2"]}},
+    {"tool": "finish", "arguments": {"answer": "Here they are, from {1.name} on.", "result_ids": ["r1", "r2"]}},
 ]
 
 
 def test_the_analyst(make: Make) -> None:
     run = make(graph=build_analyst, AnalystStep=STEPS)
     output = run.ask("List the staff with email and salary")
-    assert output["answer"] == "Here they are."
+    assert output["answer"].startswith("Here they are, from ")
     assert output["tables"][0]["rows"][0][1:] == [f"{MARK}0@example.org", 7_654_000]
     assert [table["secret"] for table in output["tables"]] == [[1, 2], [0]]
     assert "Person 13" in run.seen

@@ -29,7 +29,7 @@ def answer(schema: str, prompt: str) -> dict[str, Any]:
         return ASKS
     if schema == "AnalystStep":
         if '"r1"' in prompt:
-            return {"tool": "finish", "arguments": {"answer": "beta has 70, alpha 30."}}
+            return {"tool": "finish", "arguments": {"answer": "{2.账号} has {2.returns}, {1.账号} {1.returns}."}}
         dataset_id = "ds_" + prompt.rpartition("ds_")[2][:16]
         return {"tool": "run_query", "arguments": {"dataset_id": dataset_id, "query": _BY_ACCOUNT}}
     if schema == "GeneratedSQL" and "orders by status" in prompt.rpartition("How many")[2]:

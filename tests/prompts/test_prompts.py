@@ -25,7 +25,8 @@ VARIABLES = {
     "analyse": {"today", "language", "clarify", "form", "question", "context", "calls", "left"},
     "review_ambiguity": {"dialect", "today", "schema", "question", "context", "form"},
     "answer_clarification": {"clarification", "question", "sql"},
-    "narrate": {"language", "output_type", "question", "filters", "count", "cut", "rows", "facts"},
+    "narrate": {"language", "question", "filters", "rows"},
+    "check_text": {"question", "text", "rows"},
 }
 """What the nodes give. The embedded model's own templates may leave some of it out."""
 

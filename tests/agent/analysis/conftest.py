@@ -53,15 +53,15 @@ def calls(output: Mapping[str, Any], tool: str) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def analyst(cache_dir: Path, stored_record: bool, tmp_path: Path) -> Callable[..., ScriptedAnalyst]:
-    """A maker of analysts: the model's steps, its narrations, a checkpointer, and settings by name.
+    """A maker of analysts: the model's steps, its checks of texts, a checkpointer, and settings by name.
 
     Their event log is checked, and stored where `stored_record` says so.
     """
 
     def make(
-        steps: Iterable[Scripted] = (), narrations: Iterable[Scripted] = (), checkpointer: Any = None, **overrides: Any
+        steps: Iterable[Scripted] = (), checks: Iterable[Scripted] = (), checkpointer: Any = None, **overrides: Any
     ) -> ScriptedAnalyst:
-        model = ScriptedModel({"AnalystStep": steps, "NarratedAnswer": narrations})
+        model = ScriptedModel({"AnalystStep": steps, "CheckedText": checks})
         settings = load_settings(cache_dir=cache_dir, data_dir=tmp_path / "data", **overrides)
         is_checked = settings.record and settings.record_url is None and not stored_record
         services = Services(settings, model=model, recorder=Recorder(EventCheck()) if is_checked else None)

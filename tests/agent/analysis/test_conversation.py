@@ -15,7 +15,7 @@ from tests.agent.analysis.conftest import BY_ACCOUNT, QUESTION, TOTAL, ScriptedA
 Analyst = Callable[..., ScriptedAnalyst]
 THREAD: Any = {"configurable": {"thread_id": "1"}}
 ASKED = step("ask_user", question="Which account?", options=["alpha", "beta"])
-DONE = step("finish", answer="100")
+DONE = step("finish", answer="{returns}")
 
 
 class Talk:
@@ -66,7 +66,7 @@ def test_a_question_that_is_none_loses_nothing(talking: Talking, returns: str) -
 
 
 def test_the_form_of_the_question_holds_after_the_answer(talking: Talking, returns: str) -> None:
-    talk = talking(ASKED, "QUERY", step("finish", answer="100"))
+    talk = talking(ASKED, "QUERY", step("finish", answer="{returns}"))
     talk.ask(QUESTION, files=[returns], output_type="string")
 
     assert talk.ask(clarification_answer="beta")["output_type"] == "string"

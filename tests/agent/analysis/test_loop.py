@@ -15,8 +15,8 @@ from agent.services import Services
 from tests.agent.analysis.conftest import BY_ACCOUNT, QUESTION, TOTAL, ScriptedAnalyst, calls, step, tools
 
 Analyst = Callable[..., ScriptedAnalyst]
-SENTENCE = "Returns: alpha (30) and beta (70)."
-"""The sentence about the result of `query`."""
+DONE = step("finish", answer="{max.returns}")
+LARGEST = "{max.returns:账号} has {max.returns} of {r2.returns}."
 NOT_AN_ANSWER = {"output_type": None, "value": None}
 
 
@@ -25,11 +25,16 @@ def query(dataset: str, spec: dict[str, Any] = BY_ACCOUNT) -> dict[str, Any]:
 
 
 def test_a_question_is_answered_from_a_file(analyst: Analyst, returns: str, dataset: str) -> None:
-    agent = analyst([query(dataset), step("finish", answer="beta has 70 returns, alpha 30.", result_ids=["r1"])])
+    agent = analyst(
+        [
+            query(dataset),
+            step("finish", answer="{list.账号:returns}", result_ids=["r1"]),
+        ]
+    )
     output = agent.ask(files=[returns])
 
     assert output["error"] is None
-    assert output["answer"] == "beta has 70 returns, alpha 30."
+    assert output["answer"] == "alpha (30) and beta (70)"
     assert output["output_type"] == "dataframe"
     (table,) = output["tables"]
     assert (table["columns"], table["rows"]) == (["账号", "returns"], [["alpha", 30], ["beta", 70]])
@@ -40,7 +45,7 @@ def test_a_question_is_answered_from_a_file(analyst: Analyst, returns: str, data
 
 
 def test_the_record_tells_of_every_call(analyst: Analyst, returns: str, dataset: str) -> None:
-    output = analyst([query(dataset), step("finish", answer="70")]).ask(files=[returns])
+    output = analyst([query(dataset), DONE]).ask(files=[returns])
     (made,) = calls(output, "run_query")
 
     assert made["node"] == "run_tool"
@@ -132,7 +137,7 @@ def test_every_tool_can_be_called(analyst: Analyst, returns: str, dataset: str) 
             query(dataset),
             step("plot", result_id="r1", plot={"chart_type": "pie", "x": "账号", "y": "returns"}),
             step("get_schema", dataset_id=dataset, extra=1),
-            step("finish", answer="Of 30 and 70."),
+            step("finish", answer="Of {min.returns} and {max.returns}."),
         ]
     )
     output = agent.ask(files=[returns])
@@ -147,7 +152,7 @@ def test_every_tool_can_be_called(analyst: Analyst, returns: str, dataset: str) 
 
 def test_a_wrong_call_is_told_and_mended(analyst: Analyst, dataset: str) -> None:
     wrong = query(dataset, {**BY_ACCOUNT, "group_by": ["帐号"]})
-    agent = analyst([wrong, query(dataset), step("finish", answer="70")])
+    agent = analyst([wrong, query(dataset), DONE])
     output = agent.ask(datasets=[dataset])
 
     assert output["error"] is None
@@ -156,7 +161,7 @@ def test_a_wrong_call_is_told_and_mended(analyst: Analyst, dataset: str) -> None
 
 
 def test_a_call_is_not_made_twice(analyst: Analyst, dataset: str) -> None:
-    agent = analyst([query(dataset), query(dataset, {**BY_ACCOUNT, "filters": []}), step("finish", answer="70")])
+    agent = analyst([query(dataset), query(dataset, {**BY_ACCOUNT, "filters": []}), DONE])
     output = agent.ask(datasets=[dataset])
     first, second = calls(output, "run_query")
 
@@ -172,7 +177,7 @@ def several(*steps: dict[str, Any]) -> str:
 
 def test_the_calls_of_one_reply_are_made_in_order(analyst: Analyst, dataset: str) -> None:
     plot = step("plot", result_id="r1", plot={"chart_type": "bar", "x": "账号", "y": "returns"})
-    done = step("finish", answer="Of 100 returns, 70 are of beta.", result_ids=["r1", "r2"])
+    done = step("finish", answer=LARGEST, result_ids=["r1", "r2"])
     agent = analyst([several(query(dataset), plot, query(dataset, TOTAL), done)])
     output = agent.ask(datasets=[dataset])
 
@@ -184,8 +189,8 @@ def test_the_calls_of_one_reply_are_made_in_order(analyst: Analyst, dataset: str
 
 def test_a_failed_call_keeps_the_reply_from_ending(analyst: Analyst, dataset: str) -> None:
     wrong = query(dataset, {**BY_ACCOUNT, "group_by": ["帐号"]})
-    first = several(query(dataset), wrong, query(dataset, TOTAL), step("finish", answer="70"))
-    agent = analyst([first, step("finish", answer="There are 100 returns.", result_ids=["r2"])])
+    first = several(query(dataset), wrong, query(dataset, TOTAL), DONE)
+    agent = analyst([first, step("finish", answer="There are {returns} returns.", result_ids=["r2"])])
     output = agent.ask(datasets=[dataset])
 
     assert (output["answer"], output["value"]) == ("There are 100 returns.", 100)
@@ -203,12 +208,13 @@ def test_calls_beyond_the_limit_are_left_out_and_the_model_may_finish(analyst: A
 
 
 def test_a_reply_in_words_is_the_answer_and_its_figures_are_checked(analyst: Analyst, dataset: str) -> None:
-    agent = analyst(["It is 70.", query(dataset), "beta has 71 returns.", "beta has 70 returns."])
+    right = "The account {max.returns:账号} has {max.returns} returns."
+    agent = analyst(["It is {returns}.", query(dataset), "{max.returns:账号} has 71 returns.", right])
     output = agent.ask(datasets=[dataset])
 
-    assert output["answer"] == "beta has 70 returns."
+    assert output["answer"] == "The account beta has 70 returns."
     assert "there is no result yet" in agent.prompts()[1]
-    assert "71: " in agent.prompts()[3]
+    assert "71" in agent.prompts()[3] and "is typed" in agent.prompts()[3]
 
 
 @pytest.mark.parametrize(
@@ -223,7 +229,7 @@ def test_a_call_that_is_nearly_right_is_told_in_its_right_form(
     analyst: Analyst, dataset: str, said: dict[str, Any]
 ) -> None:
     wrong = json.loads(json.dumps(said).replace("{id}", dataset))
-    agent = analyst([json.dumps(wrong), query(dataset, TOTAL), step("finish", answer="100")])
+    agent = analyst([json.dumps(wrong), query(dataset, TOTAL), step("finish", answer="{returns}")])
     output = agent.ask(datasets=[dataset])
     right = {"tool": "run_query", "arguments": {"dataset_id": dataset, "query": TOTAL}}
 
@@ -253,7 +259,7 @@ def test_steps_are_limited_and_what_was_found_comes_out(analyst: Analyst, datase
 
 
 def test_the_last_step_may_be_followed_by_the_answer(analyst: Analyst, dataset: str) -> None:
-    agent = analyst([query(dataset), step("finish", answer="70")], max_steps=1)
+    agent = analyst([query(dataset), DONE], max_steps=1)
 
     assert agent.ask(datasets=[dataset])["error"] is None
     assert "Calls left before you have to finish: 0" in agent.prompts()[1]
@@ -263,7 +269,8 @@ def test_opening_files_and_reading_schemas_are_no_steps(analyst: Analyst, return
     file_id = analyst().services.registry.dataset(dataset).file_id
     opened = [step("create_dataset", file_id=file_id, header_row=row) for row in (0, 2, 3)]
     agent = analyst(
-        [*opened, query(dataset), step("get_schema", dataset_id=dataset), step("finish", answer="70")], max_steps=1
+        [*opened, query(dataset), step("get_schema", dataset_id=dataset), DONE],
+        max_steps=1,
     )
     output = agent.ask(files=[returns])
 
@@ -282,7 +289,7 @@ def test_steps_cannot_be_set_beyond_eight(analyst: Analyst, max_steps: int) -> N
 def test_budgets_end_the_question_with_what_was_found(
     analyst: Analyst, dataset: str, setting: str, value: float
 ) -> None:
-    agent = analyst([query(dataset), step("finish", answer="70")], **{setting: value})
+    agent = analyst([query(dataset), DONE], **{setting: value})
     output = agent.ask(datasets=[dataset])
 
     assert output["error"]["code"] == "budget_exceeded"
@@ -294,7 +301,7 @@ def test_a_budget_in_money_ends_the_question_with_what_was_found(
     analyst: Analyst, dataset: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ScriptedModel, "_llm_type", "gpt-4o")
-    output = analyst([query(dataset), step("finish", answer="70")], max_cost_usd=1e-6).ask(datasets=[dataset])
+    output = analyst([query(dataset), DONE], max_cost_usd=1e-6).ask(datasets=[dataset])
 
     assert output["error"]["code"] == "budget_exceeded"
     assert "1e-06 US dollars" in output["answer"]
@@ -363,7 +370,7 @@ def test_a_store_that_fails_ends_the_question(analyst: Analyst, dataset: str, mo
     ],
 )
 def test_a_wrong_end_is_told_and_costs_a_step(analyst: Analyst, dataset: str, wrong: dict[str, Any], path: str) -> None:
-    agent = analyst([query(dataset), step("finish", **wrong), step("finish", answer="70")])
+    agent = analyst([query(dataset), step("finish", **wrong), DONE])
 
     assert agent.ask(datasets=[dataset])["error"] is None
     assert f'"path": "{path}"' in agent.prompts()[2]
@@ -371,9 +378,9 @@ def test_a_wrong_end_is_told_and_costs_a_step(analyst: Analyst, dataset: str, wr
 
 
 def test_there_is_no_end_without_a_result(analyst: Analyst, dataset: str) -> None:
-    agent = analyst([step("finish", answer="70"), query(dataset), step("finish", answer="70")])
+    agent = analyst([DONE, query(dataset), DONE])
 
-    assert agent.ask(datasets=[dataset])["answer"] == SENTENCE
+    assert agent.ask(datasets=[dataset])["answer"] == "70"
     assert "there is no result yet" in agent.prompts()[1]
 
 
@@ -422,7 +429,12 @@ def test_a_reason_with_unknown_figures_or_in_another_language_is_returned_once(
 
 
 def test_a_form_that_cannot_be_is_corrected_once(analyst: Analyst, dataset: str) -> None:
-    steps = [query(dataset), step("finish", answer="70"), query(dataset, TOTAL), step("finish", result_ids=["r2"])]
+    steps = [
+        query(dataset),
+        DONE,
+        query(dataset, TOTAL),
+        step("finish", result_ids=["r2"]),
+    ]
     agent = analyst(steps)
     output = agent.ask(datasets=[dataset], output_type="number")
 
@@ -465,7 +477,7 @@ def test_the_model_sees_the_whole_of_its_expressions_and_of_notes(analyst: Analy
 
 
 def test_a_form_that_cannot_be_twice_is_an_error(analyst: Analyst, dataset: str) -> None:
-    agent = analyst([query(dataset), step("finish", answer="70"), step("finish", answer="70")])
+    agent = analyst([query(dataset), DONE, step("finish", answer="70")])
     output = agent.ask(datasets=[dataset], output_type="number")
 
     assert output["error"]["code"] == "invalid_output_type"
@@ -487,7 +499,7 @@ ASKED = step("ask_user", question="Which account?", options=["alpha", "beta"])
 
 
 def test_the_user_is_asked_and_the_answer_goes_on(analyst: Analyst, returns: str, dataset: str) -> None:
-    agent = analyst([ASKED, query(dataset), step("finish", answer="70")], checkpointer=InMemorySaver())
+    agent = analyst([ASKED, query(dataset), DONE], checkpointer=InMemorySaver())
     thread = {"configurable": {"thread_id": "1"}}
     first = agent.graph.invoke({"question": QUESTION, "files": [returns]}, thread)
 
@@ -497,30 +509,30 @@ def test_the_user_is_asked_and_the_answer_goes_on(analyst: Analyst, returns: str
     assert "Which account?" in first["answer"]
 
     second = agent.graph.invoke({"clarification_answer": "beta"}, thread)
-    assert (second["answer"], second["clarification"]) == (SENTENCE, None)
+    assert (second["answer"], second["clarification"]) == ("70", None)
     assert "Clarified: Which account? - beta" in agent.prompts()[1]
 
 
 def test_the_same_is_not_asked_twice(analyst: Analyst, returns: str, dataset: str) -> None:
-    agent = analyst([ASKED, ASKED, query(dataset), step("finish", answer="70")], checkpointer=InMemorySaver())
+    agent = analyst([ASKED, ASKED, query(dataset), DONE], checkpointer=InMemorySaver())
     thread = {"configurable": {"thread_id": "1"}}
     agent.graph.invoke({"question": QUESTION, "files": [returns]}, thread)
     second = agent.graph.invoke({"clarification_answer": "beta"}, thread)
 
-    assert (second["answer"], second["clarification"]) == (SENTENCE, None)
+    assert (second["answer"], second["clarification"]) == ("70", None)
     assert "the user is not asked" in agent.prompts()[2]
 
 
 def test_nobody_is_asked_where_that_is_not_wanted(analyst: Analyst, dataset: str) -> None:
-    agent = analyst([ASKED, query(dataset), step("finish", answer="70")])
+    agent = analyst([ASKED, query(dataset), DONE])
     output = agent.ask(datasets=[dataset], clarify="never")
 
-    assert (output["answer"], output["clarification"]) == (SENTENCE, None)
+    assert (output["answer"], output["clarification"]) == ("70", None)
     assert "Do not ask the user" in agent.prompts()[0]
 
 
 def test_a_new_question_on_a_thread_begins_anew(analyst: Analyst, returns: str, dataset: str) -> None:
-    steps = [ASKED, query(dataset), step("finish", answer="70"), step("finish", cannot_answer="no")]
+    steps = [ASKED, query(dataset), DONE, step("finish", cannot_answer="no")]
     agent = analyst(steps, checkpointer=InMemorySaver())
     thread = {"configurable": {"thread_id": "1"}}
     agent.graph.invoke({"question": QUESTION, "files": [returns]}, thread)
@@ -536,14 +548,16 @@ def test_a_new_question_on_a_thread_begins_anew(analyst: Analyst, returns: str, 
 
 
 def test_a_rejected_answer_returns_to_the_plan_with_what_is_missing(analyst: Analyst, dataset: str) -> None:
-    wrong = step("finish", answer="beta has 70 of 100 returns, gamma 12.")
-    agent = analyst([query(dataset), wrong, query(dataset, TOTAL), step("finish", answer="There are 100 returns.")])
+    wrong = step("finish", answer="{max.returns:账号} has {max.returns} of {r2.returns} returns, gamma 12.")
+    agent = analyst(
+        [query(dataset), wrong, query(dataset, TOTAL), step("finish", answer="There are {returns} returns.")]
+    )
     output = agent.ask(datasets=[dataset])
 
     assert (output["answer"], output["value"]) == ("There are 100 returns.", 100)
     assert [table["name"] for table in output["tables"]] == ["r2"]
-    assert "12: it does not follow from the rows" in agent.prompts()[2]
-    assert "compute what is missing with run_query" in agent.prompts()[2]
+    assert "12" in agent.prompts()[2] and "is typed; refer to a column" in agent.prompts()[2]
+    assert "compute what they lack with run_query" in agent.prompts()[2]
     assert "Calls left before you have to finish: 7" in agent.prompts()[2]
 
 
@@ -553,42 +567,36 @@ def test_a_rejected_answer_is_the_last_resort(analyst: Analyst, dataset: str) ->
         output = analyst([*steps, *more], max_steps=1).ask(datasets=[dataset])
 
         assert output["error"] is None
-        assert output["answer"].startswith("Returns: alpha (30) and beta (70).")
+        assert "| beta | 70 |" in output["answer"] and "71" not in output["answer"]
 
 
 def test_results_that_the_answer_needs_are_added(analyst: Analyst, dataset: str) -> None:
     rows = {"aggregations": [{"as": "highest", "agg": "max", "col": "退货数量"}]}
-    ends = step("finish", answer="The highest number is 40, of beta with 70 in all.", result_ids=["r1"])
+    ends = step(
+        "finish",
+        answer="Up to {r3.highest}, in all {max.returns}.",
+        result_ids=["r1"],
+    )
     output = analyst([query(dataset), query(dataset, TOTAL), query(dataset, rows), ends]).ask(datasets=[dataset])
 
     assert output["error"] is None
     assert [table["name"] for table in output["tables"]] == ["r1", "r3"]
 
 
-def test_an_invented_figure_is_written_anew(analyst: Analyst, dataset: str) -> None:
-    steps = [query(dataset), *[step("finish", answer="beta has 71 returns.")] * 2]
-    agent = analyst(steps, [{"answer": "beta has 70 returns.", "output_type": "dataframe"}])
-    output = agent.ask(datasets=[dataset])
-
-    assert output["answer"] == "beta has 70 returns."
-    assert any("unsupported claims: 71" in note for note in output["audit"]["notes"])
-    (prompt,) = agent.prompts("NarratedAnswer")
-    assert "- 71: " in prompt and "<data>" in prompt
-
-
 def test_a_figure_invented_twice_leaves_the_rows(analyst: Analyst, dataset: str) -> None:
     steps = [query(dataset), *[step("finish", answer="beta has 71 returns.")] * 2]
-    output = analyst(steps, [{"answer": "It has 72.", "output_type": "string"}]).ask(datasets=[dataset])
+    output = analyst(steps).ask(datasets=[dataset])
 
-    assert output["answer"].startswith("Returns: alpha (30) and beta (70).\n\n| 账号 | returns |")
-    assert output["error"] is None
+    assert "| beta | 70 |" in output["answer"] and "71" not in output["answer"]
+    assert (output["error"], output["audit"]["llm_calls"]) == (None, 3)
+    assert any('"71" is typed' in note for note in output["audit"]["notes"])
 
 
 def test_figures_may_come_from_every_result_that_is_named(analyst: Analyst, dataset: str) -> None:
     steps = [query(dataset), query(dataset, TOTAL)]
-    both = step("finish", answer="beta has 70 of 100.", result_ids=["r1", "r2"])
+    both = step("finish", answer=LARGEST, result_ids=["r1", "r2"])
     output = analyst([*steps, both]).ask(datasets=[dataset])
-    only = analyst([*steps, step("finish", answer="beta has 70 of 100.", result_ids=["r1"])]).ask(datasets=[dataset])
+    only = analyst([*steps, step("finish", answer=LARGEST, result_ids=["r1"])]).ask(datasets=[dataset])
 
     assert output["answer"] == "beta has 70 of 100."
     assert [table["name"] for table in output["tables"]] == ["r1", "r2"]
@@ -604,3 +612,57 @@ def test_the_answer_is_asked_for_in_the_language(analyst: Analyst, dataset: str,
 
     assert f"in {language}" in agent.prompts()[0]
     assert output["answer"] in {"По этим данным ответить на вопрос нельзя", "这些数据无法回答该问题"}
+
+
+MONTHS = "month,sales\n2024-01,10\n2024-02,25\n2024-03,40\n"
+BY_MONTH = {"group_by": ["month"], "aggregations": [{"as": "sales", "agg": "sum", "col": "sales"}],
+            "sort": [{"by": "month"}]}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("在 1-3 月呈上升趋势", None),
+        ("在 2-3 月上升", None),
+        (
+            "从 {1.month} 到 {3.month}，销售额{?change.sales|上升|下降|不变} {change%.sales}",
+            "从 2024年1月 到 2024年3月，销售额上升 300%",
+        ),
+        (
+            "最高为 {max.sales}（{max.sales:month}），合计 {sum.sales}，占 {share.max.sales}",
+            "最高为 40（2024年3月），合计 75，占 53.3%",
+        ),
+        ("{2.month}为 {2.sales}", "2024年2月为 25"),
+        ("销售额为 {2.sales}", None),
+    ],
+)
+def test_figures_and_periods_of_an_answer_are_references(
+    analyst: Analyst, keep: Any, tmp_path: Path, answer: str, expected: str | None
+) -> None:
+    dataset = keep(tmp_path / "data", "months.csv", MONTHS)
+    steps = [query(dataset, BY_MONTH), *[step("finish", answer=answer, formats={"month": "month"})] * 2]
+    output = analyst(steps).ask("销售额的趋势如何？", datasets=[dataset])
+
+    assert output["error"] is None
+    assert (output["answer"] == expected) if expected else ("|" in output["answer"])
+
+
+def test_reasons_and_questions_state_no_invented_figure(analyst: Analyst, dataset: str) -> None:
+    reason = step("finish", cannot_answer="Revenue was 98765 in 2019, which is not in the data.")
+    assert "98765" not in analyst([reason] * 2).ask(datasets=[dataset])["answer"]
+
+    asked = step("ask_user", question="The 98765 returns of which account?", options=["alpha", "beta"])
+    agent = analyst([asked, ASKED])
+    assert agent.ask(datasets=[dataset])["clarification"]["question"] == "Which account?"
+    assert "98765" in agent.prompts()[1]
+
+
+def test_at_high_effort_another_call_compares_the_answer_with_the_rows(analyst: Analyst, dataset: str) -> None:
+    wrong = step("finish", answer="{max.returns:账号} has fewer returns, {max.returns}.")
+    right = step("finish", answer="{max.returns:账号} has more returns, {max.returns}.")
+    checks = [{"unsupported": ["beta has fewer returns"]}, {"unsupported": []}]
+    agent = analyst([query(dataset), wrong, right], checks=checks, effort="high")
+
+    assert agent.ask(datasets=[dataset])["answer"] == "beta has more returns, 70."
+    assert "beta has fewer returns" in agent.prompts()[2]
+    assert "beta has fewer returns, 70." in agent.prompts("CheckedText")[0]

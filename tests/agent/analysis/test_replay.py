@@ -28,7 +28,7 @@ from tests.fake_openai import Reply as HTTPReply
 
 Analyst = Callable[..., ScriptedAnalyst]
 BARS = step("plot", result_id="r1", plot={"chart_type": "bar", "x": "账号", "y": "returns"})
-END = step("finish", answer="beta has 70 returns, alpha 30.")
+END = step("finish", answer="{2.账号} has {2.returns} returns, {1.账号} {1.returns}.")
 BACK = step("ask_user", question="Which month?", options=["January", "February"])
 
 

@@ -23,6 +23,8 @@ def test_facts_have_ids_that_a_text_refers_to() -> None:
     facts = replace(facts, computed={one.id: one for one in found})
     assert fill("Together they sold {f1}.", facts, said).text == "Together they sold 800.5."
     assert fill("Together they sold {f9}.", facts, said).problems
+    assert fill("{f3.name} has {f3} of it.", facts, said).text == "Berlin has 62.5% of it."
+    assert fill("{max.sales:city} has {f4} of it.", facts, said).problems
 
 
 def test_a_change_is_the_size_of_a_rise_or_fall() -> None:

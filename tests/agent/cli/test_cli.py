@@ -46,9 +46,9 @@ def test_a_long_result_is_narrated_and_its_cut_and_assumptions_are_said(
 ) -> None:
     monkeypatch.setenv("DATASPHINX_ROW_LIMIT", "30")
     statement = {"sql": "SELECT order_id FROM orders", "assumptions": ["cancelled orders count"], "off_topic": False}
-    model.answers = [statement, {"answer": "They are many.", "output_type": "dataframe"}]
+    model.answers = [statement, {"answer": "They are many, the first {1.order_id}."}]
     _, out, _ = run("ask", "List all orders")
-    assert "They are many." in out
+    assert "They are many, the first " in out
     assert "and 10 more" in out
     assert "Assumed: cancelled orders count" in out
     assert "note: Only the first 30 rows were read." in out

@@ -16,7 +16,7 @@ COUNT = {"sql": "SELECT COUNT(*) AS orders FROM orders", "assumptions": [], "off
 VALID = {"is_valid": True, "reason": "it counts", "issues": [], "corrected_sql": None}
 DESCRIBE = "Describe the orders by status"
 BY_STATUS = {"sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status", "assumptions": []}
-NARRATED = {"answer": "delivered dominates with 9,488 orders.", "output_type": "dataframe"}
+NARRATED = {"answer": "{max.orders:status} dominates with {max.orders} orders."}
 KEY = "sk-very-secret-0123456789"
 
 Make = Callable[..., Graph]

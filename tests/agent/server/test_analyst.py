@@ -28,7 +28,7 @@ def query_or_finish(messages: list[Any]) -> dict[str, Any]:
     """What a model says that asks for the rows and, when it has them, ends."""
     prompt = text_of(messages)
     if '"r1"' in prompt:
-        return {"tool": "finish", "arguments": {"answer": "beta has 70, alpha 30."}}
+        return {"tool": "finish", "arguments": {"answer": "{2.账号} has {2.returns}, {1.账号} {1.returns}."}}
     dataset_id = "ds_" + prompt.split("ds_", 1)[1][:16]
     return {"tool": "run_query", "arguments": {"dataset_id": dataset_id, "query": BY_ACCOUNT}}
 

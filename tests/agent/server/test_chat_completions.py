@@ -56,7 +56,7 @@ def shared_server(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         "data_dir": tmp_path_factory.mktemp("served"),
         "enable_sql_validation": False,
     }
-    narrated = {"answer": "delivered dominates with 9,488 orders.", "output_type": "dataframe"}
+    narrated = {"answer": "{max.orders:status} dominates with {max.orders} orders."}
     answers = {"GeneratedSQL": [statement_for], "AnalystStep": [query_or_finish], "NarratedAnswer": [narrated]}
     with serving(cache_dir, answers, **settings) as server:
         yield server
