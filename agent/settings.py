@@ -456,7 +456,7 @@ class Settings(ServiceSettings):
     llm_models: dict[ModelRole, RoleModel] = Field(
         {},
         description="Other models for `generate` (tables, statements and steps of an analysis), `validate`, `narrate` "
-        "(answers and follow-ups), `review` (ambiguities) and `oracle` (`datasphinx eval`), each a name or an object "
+        "(answers in words), `review` (ambiguities) and `oracle` (`datasphinx eval`), each a name or an object "
         "with `model`, `base_url` and `api_key`.",
     )
     llm_api_key: SecretStr | None = Field(None, description="API key of the endpoint.")

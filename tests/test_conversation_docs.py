@@ -22,6 +22,7 @@ PAGE = (ROOT / "docs/conversations.md").read_text(encoding="utf-8")
 OVER_HTTP, WITH_AGENT, WITH_GRAPH = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 COMMANDS = re.findall(r"^datasphinx .*$", PAGE, re.MULTILINE)
 ERRORS = re.findall(r"^\| `(\w+)` \| (\d) \|", PAGE, re.MULTILINE)
+TOP_TWO = {"sql": BY_AMOUNT.replace("LIMIT 3", "LIMIT 2")}
 OTHER = {"sql": "SELECT customer_id FROM orders ORDER BY total_amount DESC LIMIT 3"}
 
 
@@ -44,10 +45,10 @@ def model(monkeypatch: pytest.MonkeyPatch, cache_dir: Path) -> FakeOpenAI:
 @pytest.mark.process
 def test_the_program_with_an_agent(model: FakeOpenAI, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", model.base_url)
-    model.answers = [ASKS, OTHER]
+    model.answers = [ASKS, TOP_TWO, OTHER]
     with model:
         shown = output_of(WITH_AGENT)
-    assert shown.splitlines() == [BY_AMOUNT, BY_AMOUNT.replace("LIMIT 3", "LIMIT 2"), OTHER["sql"]]
+    assert shown.splitlines() == [BY_AMOUNT, TOP_TWO["sql"], OTHER["sql"]]
 
 
 @pytest.mark.heavy
@@ -62,7 +63,7 @@ def test_the_program_with_the_graph(model: FakeOpenAI, monkeypatch: pytest.Monke
 @pytest.mark.process
 @pytest.mark.filterwarnings(LANGSERVE_WARNING)
 def test_the_program_over_http(cache_dir: Path) -> None:
-    answers = {"GeneratedSQL": [ASKS, OTHER]}
+    answers = {"GeneratedSQL": [ASKS, TOP_TWO, OTHER]}
     with serving(cache_dir, answers) as server:
         shown = output_of(OVER_HTTP.replace("http://127.0.0.1:8000", str(server.http.base_url).rstrip("/")))
     assert shown.splitlines()[:2] == [ASKS["question"], shown.splitlines()[1]]

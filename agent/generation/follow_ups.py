@@ -82,8 +82,8 @@ def last_names(state: State, source: Source) -> ReferencedNames:
 
 
 def is_about(turn: Turn, state: State) -> bool:
-    """Return whether `turn` is about the source of the question; those of the analyst name none."""
-    return turn.get("source", "") == without_password(state.get("source") or "")
+    """Return whether `turn` is about the source of the question, as far as it names one."""
+    return turn.get("source") in (None, without_password(state.get("source") or ""))
 
 
 def shown_again(last: Turn, question: str, result: Result | None) -> dict[str, Any]:
