@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from functools import lru_cache
@@ -67,7 +67,7 @@ def column_formats(result: Result, formats: Mapping[str, str]) -> list[ColumnFor
     `formats` are checked; see `agent.answers.format_checks`.
     """
     return [
-        _column_format(formats.get(name, ""), kind, [row[at] for row in result["rows"] if row[at] is not None])
+        column_format(formats.get(name, ""), kind, [row[at] for row in result["rows"] if row[at] is not None])
         for at, (name, kind) in enumerate(zip(result["columns"], result["types"], strict=True))
     ]
 
@@ -88,7 +88,7 @@ def formats_of(table: AnswerTable | Result) -> list[ColumnFormat]:
     if "formats" in table:
         return [ColumnFormat(**each) for each in table["formats"]]
     columns = [[row[at] for row in table["rows"] if row[at] is not None] for at in range(len(table["columns"]))]
-    return [_column_format("", type_of(cells[0]) if cells else "null", cells) for cells in columns]
+    return [column_format("", type_of(cells[0]) if cells else "null", cells) for cells in columns]
 
 
 def format_rows(table: AnswerTable | Result, language: Language, most: int) -> list[list[str]]:
@@ -102,11 +102,12 @@ def format_rows(table: AnswerTable | Result, language: Language, most: int) -> l
 
 def format_single(value: Any, language: Language) -> str:
     """Return a value that belongs to no column, as it is in a sentence."""
-    fmt = ColumnFormat() if value is None else _column_format("", type_of(value), [value])
+    fmt = ColumnFormat() if value is None else column_format("", type_of(value), [value])
     return format_value(value, fmt, language, in_sentence=True)
 
 
-def _column_format(spec: str, kind: str, cells: Sequence[Any]) -> ColumnFormat:
+def column_format(spec: str, kind: str, cells: Sequence[Any]) -> ColumnFormat:
+    """Return the format of `cells`, without NULL, of a column of the type `kind`: `spec` if they have it."""
     if not cells:
         return ColumnFormat()
     numbers = [number_of(cell) for cell in cells] if kind in _NUMERIC else []
@@ -117,11 +118,14 @@ def _column_format(spec: str, kind: str, cells: Sequence[Any]) -> ColumnFormat:
         return ColumnFormat("boolean")
     if kind == "interval":
         return ColumnFormat("interval")
-    return ColumnFormat("text" if spec == "code" else _calendar_kind(spec, cells))
+    return ColumnFormat("text" if spec == "code" else _calendar_kind(spec, kind, cells))
 
 
-def _calendar_kind(spec: str, cells: Sequence[Any]) -> str:
-    """Return `year`, `month`, `date` or `datetime` for texts in ISO 8601, otherwise `text`."""
+def _calendar_kind(spec: str, kind: str, cells: Sequence[Any]) -> str:
+    """Return `year`, `month`, `date` or `datetime` for texts in ISO 8601, otherwise `text`.
+
+    Days that are all the first of a month are months, and first days of years are years: databases truncate so.
+    """
     if spec == "year" and all(isinstance(cell, str) and len(cell) == 4 and cell.isdecimal() for cell in cells):
         return "year"
     parts = [_moment(cell) for cell in cells]
@@ -133,7 +137,12 @@ def _calendar_kind(spec: str, cells: Sequence[Any]) -> str:
         return "month"
     if spec in {"year", "month", "date"}:
         return spec
-    return "date" if all(not any(part[3:]) for part in known) else "datetime"
+    if any(any(part[3:]) for part in known):
+        return "datetime"
+    days = {part[:3] for part in known}
+    if len(days) < (2 if kind == "datetime" else 3) or any(day != 1 for *_, day in days):
+        return "date"
+    return "year" if all(month == 1 for _, month, _ in days) else "month"
 
 
 def _moment(cell: Any) -> tuple[int, ...]:
@@ -233,6 +242,14 @@ def format_value(value: Any, fmt: ColumnFormat, language: Language, *, in_senten
     if number is not None:
         return _number_text(number, fmt, language, in_sentence)
     return _plain(value)
+
+
+def format_tick(value: float, fmt: ColumnFormat, language: Language) -> str:
+    """Return a number beside an axis or a scale in the format of its values, with the decimals that it needs."""
+    rounded = float(f"{value:.10g}")
+    if fmt.is_quantity and fmt.kind != "scientific":
+        fmt = replace(fmt, decimals=_decimals(number_of(rounded) or Decimal(0)))
+    return format_value(rounded, fmt, language)
 
 
 def _plain(value: Any) -> str:

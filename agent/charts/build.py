@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from agent.answers.formats import ColumnFormat, column_format, format_tick, format_value
 from agent.charts.cells import (
     NUMERIC,
     AxisKind,
@@ -13,12 +14,13 @@ from agent.charts.cells import (
     axis_title,
     clean,
     column,
+    format_of,
     label,
     labels_of,
     number,
-    number_text,
     order_of,
     percent,
+    period_label,
     places_in_cycle,
     quantile,
     scale_of,
@@ -55,7 +57,32 @@ def figure_of(result: Result, spec: PlotSpec, language: Language = "en", notes: 
         y_name = render("axis_count_rows", language)
     series_name = axis_title(spec.series, language) if spec.series is not None else ""
     texts = (*map(clean, notes), *own.texts(result))
-    return Figure(spec, clean(spec.title), x_name, y_name, data, texts, language, series_name)
+    return Figure(
+        spec, clean(spec.title), x_name, y_name, data, texts, language, series_name, format_of(result, spec.x),
+        _values_format(result, spec),
+    )  # fmt: skip
+
+
+def _measure_format(result: Result, spec: PlotSpec, name: str) -> ColumnFormat:
+    """Return the format of a measure: that of its column, or percentages of fractions if `spec` asks for them."""
+    fmt = format_of(result, name)
+    if spec.y_format == "percent" and fmt.kind not in {"percent", "fraction"}:
+        cells = [cell for cell in column(result, name) if cell is not None]
+        return column_format("fraction", type_of_column(result, name), cells)
+    return fmt
+
+
+def _values_format(result: Result, spec: PlotSpec) -> ColumnFormat:
+    """Return the format of the values of a chart: that of its measures, as numbers if they have several."""
+    if spec.chart_type == "histogram":
+        return ColumnFormat("number")
+    found = [_measure_format(result, spec, name) for name in spec.y]
+    decimals = max(fmt.decimals for fmt in found)
+    if len({(fmt.kind, fmt.unit) for fmt in found}) > 1:
+        return ColumnFormat("number", decimals)
+    # The values of the chart are percentages then.
+    kind = "percent" if found[0].kind == "fraction" else found[0].kind
+    return replace(found[0], kind=kind, decimals=decimals)
 
 
 class Notes:
@@ -83,7 +110,8 @@ class Notes:
         cells = column(result, name)
         values = [number(cell) for cell in cells]
         self.left_out += sum(cell is not None and value is None for cell, value in zip(cells, values, strict=True))
-        return [percent(value) for value in values] if spec.y_format == "percent" else values
+        is_fraction = _measure_format(result, spec, name).kind == "fraction"
+        return [percent(value) for value in values] if is_fraction else values
 
     def texts(self, result: Result) -> tuple[str, ...]:
         """Return all notes, including those on omitted cells and a truncated result."""
@@ -165,7 +193,7 @@ def category_data(result: Result, spec: PlotSpec, notes: Notes) -> ChartData:
     order of the rows. Missing periods are empty places. If most periods have no row, lines and areas have positions
     along a time axis instead of categories, and so do lines over uneven numbers.
     """
-    scale = scale_of(result, spec.x)
+    scale, fmt = scale_of(result, spec.x), format_of(result, spec.x)
     grid = _by_measure(result, spec, scale, notes) if spec.series is None else _by_series(result, spec, scale, notes)
     if grid.keys and (spec.series is not None or spec.chart_type in _SORTED_TYPES):
         grid = grid.at(sorted(range(len(grid.labels)), key=grid.keys.__getitem__))
@@ -174,11 +202,11 @@ def category_data(result: Result, spec: PlotSpec, notes: Notes) -> ChartData:
     if spec.chart_type == "pie":
         grid = _limit_parts(grid, spec, notes)
     elif spec.chart_type == "heatmap":
-        grid = _limit_columns(_with_gaps(grid, calendar, notes) or grid, spec, notes)
+        grid = _limit_columns(_with_gaps(grid, calendar, fmt, notes) or grid, spec, notes)
     elif spec.chart_type == "bar":
-        grid = _with_gaps(grid, calendar, notes) or grid
+        grid = _with_gaps(grid, calendar, fmt, notes) or grid
     else:
-        return _along_line(grid, scale, spec, notes)
+        return _along_line(grid, scale, fmt, spec, notes)
     return ChartData(tuple(grid.labels), tuple(grid.series))
 
 
@@ -204,7 +232,7 @@ def _by_series(result: Result, spec: PlotSpec, scale: Scale | None, notes: Notes
     return _Grid(places, keys and [keys[place] for place in at], series, ordinals)
 
 
-def _with_gaps(grid: _Grid, scale: Scale | None, notes: Notes) -> _Grid | None:
+def _with_gaps(grid: _Grid, scale: Scale | None, fmt: ColumnFormat, notes: Notes) -> _Grid | None:
     """Return the grid with an empty place for each missing step; None if x has no steps in ascending order."""
     known = [ordinal for ordinal in grid.ordinals if ordinal is not None]
     if scale is None or any(later <= earlier for earlier, later in zip(known, known[1:], strict=False)):
@@ -221,13 +249,14 @@ def _with_gaps(grid: _Grid, scale: Scale | None, notes: Notes) -> _Grid | None:
     series = [
         replace(part, values=tuple(None if at is None else part.values[at] for at in places)) for part in grid.series
     ]
-    labels = [scale.label(steps[index]) if at is None else grid.labels[at] for index, at in enumerate(places)]
+    names = [period_label(scale, step, fmt, notes.language) for step in steps]
+    labels = [names[index] if at is None else grid.labels[at] for index, at in enumerate(places)]
     return _Grid(labels, None, series, [*steps, *([None] if None in where else [])])
 
 
-def _along_line(grid: _Grid, scale: Scale | None, spec: PlotSpec, notes: Notes) -> ChartData:
+def _along_line(grid: _Grid, scale: Scale | None, fmt: ColumnFormat, spec: PlotSpec, notes: Notes) -> ChartData:
     """Return lines over categories if the places of x are even, otherwise over positions along an axis."""
-    even = _with_gaps(grid, scale, notes)
+    even = _with_gaps(grid, scale, fmt, notes)
     count = len((even or grid).labels)
     if scale is None or (even and count <= MAX_POINTS) or spec.stacked:
         sampled_grid = _sample_places(even or grid, notes)
@@ -473,14 +502,17 @@ def histogram_data(result: Result, spec: PlotSpec, notes: Notes) -> ChartData:
     low, high = values[0], values[-1]
     if all(isinstance(value, int) for value in values) and high - low < MAX_PARTS * 3:
         span = range(int(low), int(high) + 1)
-        return ChartData(tuple(map(str, span)), (Series(name, tuple(values.count(at) for at in span)),))
+        labels = tuple(format_value(at, format_of(result, spec.x), notes.language) for at in span)
+        return ChartData(labels, (Series(name, tuple(values.count(at) for at in span)),))
     width = _bin_width(values)
     start = math.floor(low / width)
     count = max(1, math.ceil(high / width) - start)
     sums = [0] * count
     for value in values:
         sums[min(count - 1, max(0, math.floor(value / width) - start))] += 1
-    bounds = [number_text((start + at) * width, notes.language, may_be_year=True) for at in range(count + 1)]
+    fmt = _measure_format(result, spec, spec.x)
+    fmt = replace(fmt, kind="percent") if fmt.kind == "fraction" else fmt
+    bounds = [format_tick((start + at) * width, fmt, notes.language) for at in range(count + 1)]
     labels = tuple(f"{bounds[at]} – {bounds[at + 1]}" for at in range(count))
     return ChartData(labels, (Series(name, tuple(sums)),))
 

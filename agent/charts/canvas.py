@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import cache
 from io import BytesIO
 from threading import Lock
 from typing import Any
@@ -17,9 +17,9 @@ from matplotlib.dates import AutoDateLocator, DateFormatter
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter
 
-from agent.charts.cells import Number, number_text, time_format
-from agent.charts.figure import COLOURS, Figure, Series, shares
-from agent.messages import CONVENTIONS
+from agent.answers.formats import ColumnFormat, format_tick, format_value
+from agent.charts.cells import Number, time_format
+from agent.charts.figure import COLOURS, Figure, Series, share_digits, shares
 from agent.schema.describe import one_line
 
 _TITLE_COLUMNS = 80
@@ -234,9 +234,9 @@ def _pie(axes: Axes, figure: Figure, lettering: Lettering) -> None:
     (parts,) = figure.data.series
     values = [value or 0 for value in parts.values]
     wedges, *_ = axes.pie(_numbers(values), startangle=90, counterclock=False)
-    point = CONVENTIONS[figure.language].decimal
+    fmt = ColumnFormat("percent", share_digits(values))
     labels = [
-        f"{lettering.wrapped(name, _PIE_COLUMNS)}: {share.replace('.', point)}"
+        f"{lettering.wrapped(name, _PIE_COLUMNS)}: {format_value(share, fmt, figure.language)}"
         for name, share in zip(figure.names, shares(values), strict=True)
     ]
     distance = _PIE_LABEL_HEIGHT * (2 if any("\n" in text for text in labels) else 1)
@@ -276,7 +276,7 @@ def _heatmap(axes: Axes, figure: Figure, lettering: Lettering) -> None:
     data = figure.data
     cells = np.ma.masked_invalid([_numbers(series.values) for series in data.series])
     image = axes.imshow(cells, aspect="auto", origin="lower", interpolation="nearest")
-    scale = axes.get_figure().colorbar(image, ax=axes, format=_formatter(figure))  # type: ignore[union-attr]
+    scale = axes.get_figure().colorbar(image, ax=axes, format=_formatter(figure, figure.value_format))  # type: ignore[union-attr]
     scale.set_label(lettering.fitted(figure.y_name, _TICK_COLUMNS))
     _tick(axes, "y", figure.names, lettering)
     beside = max((min(_columns(name), _NAME_COLUMNS) for name in figure.names), default=0) + _SCALE_COLUMNS
@@ -328,8 +328,8 @@ def _marker(count: int) -> dict[str, Any]:
     return {"marker": "o", "markersize": 4} if count <= _MARKED_POINTS else {"marker": ".", "markersize": 1}
 
 
-def _formatter(figure: Figure) -> FuncFormatter:
-    return FuncFormatter(lambda value, _: f"{number_text(value, figure.language)}{figure.unit}")
+def _formatter(figure: Figure, fmt: ColumnFormat) -> FuncFormatter:
+    return FuncFormatter(lambda value, _: format_tick(value, fmt, figure.language))
 
 
 def _label_axes(axes: Axes, figure: Figure, lettering: Lettering) -> None:
@@ -345,9 +345,8 @@ def _label_axes(axes: Axes, figure: Figure, lettering: Lettering) -> None:
             axes.xaxis.set_major_locator(AutoDateLocator(maxticks=8))  # type: ignore[no-untyped-call]
         axes.xaxis.set_major_formatter(DateFormatter(time_format(positions)))  # type: ignore[no-untyped-call]
     else:
-        form = partial(number_text, language=figure.language, may_be_year=True)
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: form(value)))
-    getattr(axes, f"{across}axis").set_major_formatter(_formatter(figure))
+        axes.xaxis.set_major_formatter(_formatter(figure, figure.x_format))
+    getattr(axes, f"{across}axis").set_major_formatter(_formatter(figure, figure.value_format))
     names = {f"{along}label": figure.x_name, f"{across}label": figure.y_name}
     axes.set(**{place: lettering.fitted(name, _NAME_COLUMNS) for place, name in names.items()})
     if figure.spec.horizontal:

@@ -10,8 +10,9 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, Literal
 
+from agent.answers.formats import ColumnFormat, column_format, format_value
 from agent.charts.calendar_names import calendar_places
-from agent.messages import CONVENTIONS, Language, render
+from agent.messages import Language, render
 from agent.types import Result
 
 Number = int | float
@@ -100,14 +101,12 @@ def percent(value: Number | None) -> Number | None:
     return None if value is None else value * 100 if isinstance(value, int) else float(Decimal(repr(value)) * 100)
 
 
-def number_text(value: Number, language: Language, *, may_be_year: bool = False) -> str:
-    """Return `value` with at most ten digits, grouped as in `language`; four digits are not if they may be a year.
-
-    >>> number_text(12500.5, "en"), number_text(0.5, "ru"), number_text(1990, "en", may_be_year=True)
-    ('12,500.5', '0,5', '1990')
-    """
-    text = f"{value:.10g}" if may_be_year and abs(value) < 10_000 else f"{value:,.10g}"
-    return CONVENTIONS[language].separated(text)
+def format_of(result: Result, name: str) -> ColumnFormat:
+    """Return the format of the first column named `name`: that of `result`, or that of its values."""
+    at, known = result["columns"].index(name), result.get("formats", [])
+    if at < len(known):
+        return ColumnFormat(**known[at])
+    return column_format("", result["types"][at], [row[at] for row in result["rows"] if row[at] is not None])
 
 
 def label(value: Any) -> str:
@@ -365,14 +364,17 @@ def time_format(positions: Sequence[Number]) -> str:
 
 
 def labels_of(result: Result, name: str, language: Language = "en") -> list[str]:
-    """Return the text of each cell of a column as the chart shows it: periods in their shortest form.
-
-    Numbers have the decimal separator of `language`, without grouping, since they may be codes.
-    """
-    scale = scale_of(result, name)
-    cells = column(result, name)
-    if scale is None or not scale.is_calendar:
+    """Return the text of each cell of a column in its format; of cells that it would make equal, all digits."""
+    scale, cells, fmt = scale_of(result, name), column(result, name), format_of(result, name)
+    if scale and scale.is_calendar:
+        texts = [scale.label(ordinal) for ordinal in scale.ordinals]
+        formatted = [period_label(scale, ordinal, fmt, language) for ordinal in scale.ordinals]
+    else:
         texts = [label(cell) for cell in cells]
-        is_number = type_of_column(result, name) in NUMERIC
-        return [text.replace(".", CONVENTIONS[language].decimal) for text in texts] if is_number else texts
-    return [scale.label(ordinal) for ordinal in scale.ordinals]
+        formatted = texts if fmt.kind == "text" else [format_value(cell, fmt, language) for cell in cells]
+    return formatted if len(set(formatted)) == len(set(texts)) else texts
+
+
+def period_label(scale: Scale, ordinal: Number | None, fmt: ColumnFormat, language: Language) -> str:
+    """Return the text of a place on a scale of periods or times, in the format of their column."""
+    return format_value(None if ordinal is None else scale.label(ordinal), fmt, language)

@@ -5,14 +5,15 @@ the data is reduced beforehand, and the defaults of ECharts fit otherwise.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from typing import Any
 
+from agent.answers.formats import ColumnFormat, format_value
 from agent.charts.build import figure_of
 from agent.charts.cells import Number, time_format
 from agent.charts.figure import COLOURS, Box, ChartData, Figure, Series, share_digits
-from agent.charts.plot_spec import PlotSpec, YFormat
+from agent.charts.plot_spec import PlotSpec
 from agent.charts.select import select_chart
 from agent.messages import LANGUAGES, Language, language_of, render
 from agent.types import AnswerChart, Result
@@ -56,7 +57,7 @@ def chart_of(result: Result, title: str, wording: str = "", keys: Collection[int
 def option_of(figure: Figure) -> Option:
     """Return a figure as an ECharts option (versions 5 and 6).
 
-    ECharts ignores `language`, in which `agent.charts.png` and the page write numbers.
+    ECharts ignores `language` and `formats`, by which `agent.charts.png` and the page write numbers.
     Names and cells are plain text, never part of a template. Tooltips are rich text, since ECharts' default is HTML.
     """
     title = {"text": figure.title, **({"subtext": "\n".join(figure.notes)} if figure.notes else {})}
@@ -65,6 +66,7 @@ def option_of(figure: Figure) -> Option:
     option = {
         "title": title,
         "language": figure.language,
+        "formats": _formats(figure),
         "color": list(COLOURS),
         **clock,
         **_WRITERS.get(figure.spec.chart_type, _lines)(figure),
@@ -86,8 +88,23 @@ def _legend(figure: Figure) -> Option:
 
 def _values(figure: Figure) -> Option:
     axis: Option = {"type": "value", **({"name": figure.y_name} if figure.y_name else {})}
-    axis |= {"axisLabel": {"formatter": f"{{value}}{figure.unit}"}} if figure.unit else {}
+    axis |= {"axisLabel": {"formatter": _template(figure)}} if _template(figure) else {}
     return axis if figure.includes_zero else {**axis, "scale": True}
+
+
+def _template(figure: Figure) -> str:
+    """Return how readers other than the page write a value, as a template of ECharts; empty for plain numbers."""
+    fmt = figure.value_format
+    if fmt.kind not in {"currency", "percent", "duration"}:
+        return ""
+    return format_value(0, replace(fmt, decimals=0), figure.language).replace("0", "{value}")
+
+
+def _formats(figure: Figure) -> Option:
+    """Return the formats of the values and of the numbers along each axis, by which the page writes them."""
+    across, along = ("xAxis", "yAxis") if figure.spec.horizontal else ("yAxis", "xAxis")
+    values = asdict(figure.value_format)
+    return {"values": values, across: values, along: asdict(figure.x_format)}
 
 
 def _categories(name: str, labels: tuple[str, ...]) -> Option:
@@ -189,7 +206,7 @@ def _heatmap(figure: Figure) -> Option:
     decimals = max(_decimals(low), _decimals(high))
     scale |= {"precision": decimals} if decimals else {}
     shape = {"orient": "horizontal", "left": "center", "bottom": 0, "calculable": True}
-    unit = {"formatter": f"{{value}}{figure.unit}"} if figure.unit else {}
+    unit = {"formatter": _template(figure)} if _template(figure) else {}
     rows = _categories(figure.series_name, tuple(figure.names))
     return {
         "tooltip": _tooltip("item"), "grid": _grid(figure),
@@ -225,9 +242,6 @@ def _box(figure: Figure) -> Option:
 _WRITERS = {"pie": _pie, "scatter": _scatter, "heatmap": _heatmap, "box": _box}
 
 
-_FORMATS: dict[str, YFormat] = {"{value}%": "percent", "{value} ¤": "currency"}
-
-
 def figure_of_option(chart_type: str, option: Option) -> Figure:
     """Return the figure from which `option_of` created `option`; names of columns that are not drawn are lost.
 
@@ -242,7 +256,6 @@ def figure_of_option(chart_type: str, option: Option) -> Figure:
     is_heatmap, is_pie = chart_type == "heatmap", chart_type == "pie"
     x_name, y_name = along.get("name", ""), series[0]["name"] if is_heatmap or is_pie else across.get("name", "")
     series_name = across.get("name", "") if is_heatmap else ""
-    values = option.get("visualMap", {}) if is_heatmap else across.get("axisLabel", {})
     spec = PlotSpec.model_validate(
         {
             "chart_type": chart_type,
@@ -251,7 +264,6 @@ def figure_of_option(chart_type: str, option: Option) -> Figure:
             "series": series_name if is_heatmap else None,
             "stacked": "stack" in series[0],
             "horizontal": horizontal,
-            "y_format": _FORMATS.get(values.get("formatter", ""), "number"),
         }
     )
     notes = option["title"].get("subtext", "")
@@ -262,7 +274,11 @@ def figure_of_option(chart_type: str, option: Option) -> Figure:
     # Options of earlier versions have no language.
     known = option.get("language")
     language = known if known in LANGUAGES else language_of(title)
-    return Figure(spec, title, x_name, y_name, data, texts, language, series_name)
+    # Those of earlier versions have no formats either.
+    formats = option.get("formats") or {"values": asdict(ColumnFormat("number", 2))}
+    x_format = ColumnFormat(**formats.get("yAxis" if horizontal else "xAxis", {}))
+    value_format = ColumnFormat(**formats["values"])
+    return Figure(spec, title, x_name, y_name, data, texts, language, series_name, x_format, value_format)
 
 
 def _read_lines(option: Option, categories: tuple[str, ...]) -> ChartData:

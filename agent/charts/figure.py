@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from agent.answers.formats import ColumnFormat
 from agent.charts.cells import AxisKind, Number
-from agent.charts.plot_spec import PlotSpec, YFormat
+from agent.charts.plot_spec import PlotSpec
 from agent.messages import Language
 
 
@@ -61,6 +62,9 @@ class Figure:
     language: Language
     """The language in which numbers are written."""
     series_name: str = ""
+    x_format: ColumnFormat = ColumnFormat()
+    """The format of the numbers along x."""
+    value_format: ColumnFormat = ColumnFormat("number", 2)
 
     @property
     def names(self) -> list[str]:
@@ -79,15 +83,6 @@ class Figure:
         values = [value for series in self.data.series for value in series.values if value is not None]
         return not values or max(values) - min(values) >= max(map(abs, values)) / 2
 
-    @property
-    def unit(self) -> str:
-        """The suffix of every value."""
-        return _UNITS[self.spec.y_format]
-
-
-_UNITS: dict[YFormat, str] = {"number": "", "percent": "%", "currency": " ¤"}
-"""¤ is the sign of an unspecified currency: a PlotSpec does not name one."""
-
 
 def share_digits(values: Sequence[Number]) -> int:
     """Return the decimals of the percentages of a pie: none, or one if a part is below 1 %."""
@@ -95,11 +90,11 @@ def share_digits(values: Sequence[Number]) -> int:
     return 1 if any(0 < value < whole / 100 for value in values) else 0
 
 
-def shares(values: Sequence[Number]) -> list[str]:
+def shares(values: Sequence[Number]) -> list[float]:
     """Return each part of a pie in percent; the rounded percentages add up to 100 (largest remainders), as in ECharts.
 
     >>> shares([1, 1, 1])
-    ['34%', '33%', '33%']
+    [34.0, 33.0, 33.0]
     """
     digits = share_digits(values)
     whole, scale = sum(values) or 1, 10**digits
@@ -109,7 +104,7 @@ def shares(values: Sequence[Number]) -> list[str]:
     order = sorted(range(len(values)), key=lambda at: rounded[at] - exact[at])
     for at in order[:missing]:
         rounded[at] += 1
-    return [f"{value / scale:.{digits}f}%" for value in rounded]
+    return [value / scale for value in rounded]
 
 
 COLOURS = (

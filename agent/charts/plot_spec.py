@@ -15,7 +15,7 @@ from agent.schema.spelling import nearest
 from agent.types import Result
 
 ChartType = Literal["line", "bar", "pie", "scatter", "area", "heatmap", "box", "histogram"]
-YFormat = Literal["number", "percent", "currency"]
+YFormat = Literal["number", "percent"]
 
 MAX_SERIES = 12
 """Maximum number of lines, grouped bars or parts of a pie: more cannot be distinguished by colour."""

@@ -37,8 +37,8 @@ _TYPES: dict[str, dict[str, Any]] = {
     "boxplot": {"chart_type": "box"},
 }
 _FORMATS = {
-    "%": "percent", "percentage": "percent", "pct": "percent", "money": "currency", "integer": "number",
-    "int": "number", "float": "number", "decimal": "number",
+    "%": "percent", "percentage": "percent", "pct": "percent", "money": "number", "currency": "number",
+    "integer": "number", "int": "number", "float": "number", "decimal": "number",
 }  # fmt: skip
 
 

@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 
+from agent.answers.formats import ColumnFormat
 from agent.charts.cells import (
     NUMERIC,
     axis_title,
     column,
+    format_of,
     is_year_column,
     labels_of,
     places_in_cycle,
@@ -234,8 +236,11 @@ class _Selector:
             for value in [column(self.result, measure)[row]]
         ]
         types = {type_of_column(self.result, measure) for measure in self.measures}
+        formats = {format_of(self.result, measure) for measure in self.measures}
+        shared = [*(format_of(self.result, name) for name in dimensions), ColumnFormat(), *formats]
         self.result = {
             **self.result,
+            "formats": list(map(asdict, shared[: len(dimensions) + 1 + (len(formats) == 1)])),
             "columns": [*dimensions, *names],
             "types": [
                 *(type_of_column(self.result, name) for name in dimensions),
