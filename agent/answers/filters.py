@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Any
 
-from agent.answers.text import format_measure, joined
+from agent.answers.formats import format_constant
+from agent.answers.text import joined
 from agent.messages import CONVENTIONS, Language, render
 from agent.schema.describe import one_line
 from agent.schema.words import words
@@ -58,7 +59,7 @@ def _values(condition: QueryCondition, language: Language) -> list[str]:
     if condition["operator"] == "during":
         first, last = map(date.fromisoformat, condition["values"])
         return [period_words(first, last, language)]
-    return [_value(value, one_line(condition["column"]), language) for value in condition["values"]]
+    return [_value(value, language) for value in condition["values"]]
 
 
 def _words(condition: QueryCondition, language: Language) -> str:
@@ -99,9 +100,9 @@ def period_words(first: date, last: date, language: Language) -> str:
     return " – ".join(dict.fromkeys([first.isoformat(), last.isoformat()]))
 
 
-def _value(value: Any, column: str, language: Language) -> str:
+def _value(value: Any, language: Language) -> str:
     if isinstance(value, bool):
         return render("answer_yes" if value else "answer_no", language).lower()
     if isinstance(value, str):
         return one_line(value, _VALUE_CHARS) or '""'
-    return format_measure(value, column, language)
+    return format_constant(value, language)

@@ -25,7 +25,7 @@ from agent.types import AnswerTable, Result
 
 _TEXT_CHARS = 80
 _NUMERIC = {"integer", "float", "decimal"}
-_CALENDAR = {"year", "month", "date", "datetime"}
+CALENDAR = {"year", "month", "date", "datetime"}
 DURATION_UNITS = ("days", "hours", "minutes", "seconds")
 _SURE_DIGITS = 15
 """Decimal digits that a double holds for sure; those after them come from computing."""
@@ -98,6 +98,13 @@ def format_rows(table: AnswerTable | Result, language: Language, most: int) -> l
         [format_value(value, fmt, language) for value, fmt in zip(row, formats, strict=True)]
         for row in table["rows"][:most]
     ]
+
+
+def format_constant(value: Any, language: Language) -> str:
+    """Return a constant of a statement; a number has all its digits, ungrouped: it may be a year or a code."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return format_single(value, language)
+    return str(value).replace(".", CONVENTIONS[language].decimal)
 
 
 def format_single(value: Any, language: Language) -> str:
@@ -234,7 +241,7 @@ def format_value(value: Any, fmt: ColumnFormat, language: Language, *, in_senten
         return "–"
     if isinstance(value, bool) or (fmt.kind == "boolean" and value in (0, 1)):
         return render("answer_yes" if value else "answer_no", language).lower()
-    if fmt.kind in _CALENDAR:
+    if fmt.kind in CALENDAR:
         return _calendar_text(value, fmt.kind, language, in_sentence)
     if fmt.kind == "interval":
         return _interval_text(str(value), language)

@@ -6,7 +6,7 @@ from itertools import chain
 from sqlglot import exp
 
 from agent.answers.filters import condition_words
-from agent.answers.text import format_value
+from agent.answers.formats import format_constant
 from agent.grounding.facts import readable
 from agent.llm.schemas import ReadingOption
 from agent.messages import CONVENTIONS, Language, render
@@ -221,7 +221,7 @@ class _Words(QueryReader):
     def _operand(self, node: exp.Expr, select: exp.Select) -> str | None:
         plain = unwrapped(node)
         value = constant(plain)
-        words = self.name(plain, select) if value is None else format_value(value, self.language)
+        words = self.name(plain, select) if value is None else format_constant(value, self.language)
         return f"({words})" if words and isinstance(node, exp.Paren) and type(plain) in _SIGNS else words
 
     def _derived(self, column: exp.Column, select: exp.Select) -> str | None:

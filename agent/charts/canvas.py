@@ -17,7 +17,7 @@ from matplotlib.dates import AutoDateLocator, DateFormatter
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter
 
-from agent.answers.formats import ColumnFormat, format_tick, format_value
+from agent.answers.formats import CALENDAR, ColumnFormat, format_tick, format_value
 from agent.charts.cells import Number, time_format
 from agent.charts.figure import COLOURS, Figure, Series, share_digits, shares
 from agent.schema.describe import one_line
@@ -278,9 +278,9 @@ def _heatmap(axes: Axes, figure: Figure, lettering: Lettering) -> None:
     image = axes.imshow(cells, aspect="auto", origin="lower", interpolation="nearest")
     scale = axes.get_figure().colorbar(image, ax=axes, format=_formatter(figure, figure.value_format))  # type: ignore[union-attr]
     scale.set_label(lettering.fitted(figure.y_name, _TICK_COLUMNS))
-    _tick(axes, "y", figure.names, lettering)
+    _tick(axes, "y", figure.names, lettering, ColumnFormat())
     beside = max((min(_columns(name), _NAME_COLUMNS) for name in figure.names), default=0) + _SCALE_COLUMNS
-    _tick(axes, "x", data.categories, lettering, _AXIS_COLUMNS - beside)
+    _tick(axes, "x", data.categories, lettering, figure.x_format, _AXIS_COLUMNS - beside)
     axes.set_xlabel(lettering.fitted(figure.x_name, _NAME_COLUMNS))
     axes.set_ylabel(lettering.fitted(figure.series_name, _NAME_COLUMNS))
 
@@ -335,7 +335,7 @@ def _formatter(figure: Figure, fmt: ColumnFormat) -> FuncFormatter:
 def _label_axes(axes: Axes, figure: Figure, lettering: Lettering) -> None:
     along, across = ("y", "x") if figure.spec.horizontal else ("x", "y")
     if figure.data.categories:
-        _tick(axes, along, figure.data.categories, lettering)
+        _tick(axes, along, figure.data.categories, lettering, figure.x_format)
     elif figure.data.axis == "time":
         positions = [at for series in figure.data.series for at in series.at]
         if len(set(positions)) == 1:
@@ -354,8 +354,9 @@ def _label_axes(axes: Axes, figure: Figure, lettering: Lettering) -> None:
 
 
 def _tick(
-    axes: Axes, along: str, names: Sequence[str], lettering: Lettering, axis_columns: int = _AXIS_COLUMNS
-) -> None:
+    axes: Axes, along: str, names: Sequence[str], lettering: Lettering, fmt: ColumnFormat,
+    axis_columns: int = _AXIS_COLUMNS,
+) -> None:  # fmt: skip
     """Label every category, or every n-th so that the labels do not overlap."""
     if along == "y":
         places = range(0, len(names), -(-len(names) // _MAX_TICKS) or 1)
@@ -371,7 +372,7 @@ def _tick(
     flat = [lettering.fitted(name, _NAME_COLUMNS) for name in names]
     widest = max(map(_columns, flat), default=1)
     upright = len(names) * (widest + 2) <= axis_columns
-    are_ordered = all(name[:1].isdigit() or name[:1] in "-–" for name in names)
+    are_ordered = fmt.kind in CALENDAR or all(name[:1].isdigit() or name[:1] in "-–" for name in names)
     if not upright and widest <= _PERIOD_COLUMNS and are_ordered:
         # Periods and numbers: fewer labels are clear enough. Digits are wider than letters.
         places = range(0, len(names), -(-len(names) * (widest + 4) // axis_columns))

@@ -1,9 +1,11 @@
 """Results to draw."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from agent.answers.formats import format_rows
 from agent.charts.echarts import draw
 from agent.charts.plot_spec import PlotSpec, check_plot_spec
 from agent.types import Result
@@ -33,6 +35,12 @@ def plot_spec(data: Any, rows: Result) -> PlotSpec:
 
 def option(rows: Result, chart_type: str, x: str, y: Any, **more: Any) -> dict[str, Any]:
     return draw(rows, plot_spec(spec(chart_type, x, y, **more), rows)).option
+
+
+def shown(values: Sequence[Any], kind: str) -> list[str]:
+    """Return the values of a column as a table shows them."""
+    rows = result({"x": kind}, *([value] for value in values))
+    return [text for (text,) in format_rows(rows, "en", len(values))]
 
 
 def written(value: Any) -> bytes:

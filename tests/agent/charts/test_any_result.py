@@ -31,7 +31,7 @@ _BY_TYPE: dict[str, Any] = {
     "null": st.none(),
 }
 _KINDS = ["line", "bar", "pie", "scatter", "area", "heatmap", "box", "histogram"]
-_FORMATS = ["number", "percent", "currency"]
+_FORMATS = ["number", "percent"]
 _NAMES = ["a", "b", "c", "月份", "_x"]
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from agent.charts.echarts import chart_of
 from agent.types import Result
+from tests.agent.charts.results import shown
 from tests.cases import all_cases
 
 
@@ -36,7 +37,7 @@ def test_periods_make_a_line(values: list[str]) -> None:
 
     assert chart is not None
     assert chart["type"] == "line"
-    assert chart["option"]["xAxis"]["data"] == values
+    assert chart["option"]["xAxis"]["data"] == shown(values, "string")
     assert chart["option"]["series"] == [{"name": "Orders", "type": "line", "data": [0, 10]}]
 
 

@@ -58,7 +58,7 @@ def test_one_measure_or_several() -> None:
         (spec("line", "month", ["cost"] * 13), "y", "at most 12"),
         (spec("line", "month", ["cost", 3]), "y.1", "valid string"),
         (spec("line", 7, "cost"), "x", "valid string"),
-        (spec("line", "month", "cost", y_format="dollars"), "y_format", "'currency'"),
+        (spec("line", "month", "cost", y_format="dollars"), "y_format", "'percent'"),
         (spec("line", "month", "cost", stacked="perhaps"), "stacked", "boolean"),
     ],
 )

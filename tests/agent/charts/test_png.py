@@ -1,6 +1,7 @@
 import builtins
 import json
 import sys
+from dataclasses import asdict
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.image import imread
 
+from agent.answers.formats import ColumnFormat
 from agent.charts import canvas
 from agent.charts.build import figure_of
 from agent.charts.canvas import Lettering, canvas_of, families_for
@@ -176,9 +178,20 @@ def test_legend_has_every_name_as_it_is() -> None:
         assert [text.get_text() for text in legend.get_texts()] == ["_hidden", "$x_1$", HOSTILE]
 
 
-@pytest.mark.parametrize(("y_format", "shown"), [("number", "2,500"), ("percent", "2,500%"), ("currency", "2,500 ¤")])
-def test_axis_says_its_unit(y_format: str, shown: str) -> None:
-    figure = figure_of(ROWS, plot_spec(spec("bar", "x", "n", y_format=y_format), ROWS))
+@pytest.mark.parametrize(
+    ("y_format", "kind", "unit", "shown"),
+    [
+        ("number", "number", "", "2,500"),
+        ("percent", "number", "", "2,500%"),
+        ("number", "percent", "", "2,500%"),
+        ("number", "currency", "EUR", "€2,500"),
+        ("number", "duration", "days", "2,500 days"),
+    ],
+)
+def test_axis_says_its_unit(y_format: str, kind: str, unit: str, shown: str) -> None:
+    formats = [asdict(ColumnFormat()), asdict(ColumnFormat(kind, 0, unit))]
+    rows: Result = {**ROWS, "formats": formats}
+    figure = figure_of(rows, plot_spec(spec("bar", "x", "n", y_format=y_format), rows))
 
     assert canvas_of(figure, Lettering(set())).axes[0].yaxis.get_major_formatter()(2500, 0) == shown
 
@@ -198,18 +211,20 @@ def test_numbers_are_written_as_in_the_language_of_the_chart(language: Language,
         assert axes.yaxis.get_major_formatter()(12500.5, 0) == thousands
     assert axes.xaxis.get_major_formatter()(0.5, 0) == half
     parts = result({"x": "string", "n": "integer"}, ("a", 1), ("b", 199))
-    assert f"a: {half}%" in {text.get_text() for text in drawn(parts, "pie").axes[0].texts}
+    percent = {"ru": "0,5\u00a0%"}.get(language, "0.5%")
+    assert f"a: {percent}" in {text.get_text() for text in drawn(parts, "pie").axes[0].texts}
     sizes = result({"x": "decimal", "n": "integer"}, ("0.5", 1), ("12500.5", 2))
     ticks = [text.get_text() for text in drawn(sizes, "bar").axes[0].get_xticklabels()]
-    assert ticks == [half, "12500,5" if language == "ru" else "12500.5"]
+    assert ticks == [half, thousands]
     cells = result({"x": "string", "s": "string", "n": "float"}, ("a", "b", 0.5), ("c", "b", 12_500.5))
     scale = drawn(cells, "heatmap", series="s").axes[1]
     assert scale.yaxis.get_major_formatter()(12500.5, 0) == thousands
 
 
-def test_bounds_of_bins_are_grouped_unless_they_may_be_years() -> None:
-    for low, first in ((1_000, "1000 – "), (20_000, "20,000 – ")):
-        rows = result({"n": "float"}, *((low * (1 + at / 100),) for at in range(100)))
+def test_bounds_of_bins_are_in_the_format_of_the_column() -> None:
+    for kind, first in (("year", "2000 – "), ("number", "2,000 – ")):
+        rows = result({"n": "integer"}, *((2_000 + at,) for at in range(100)))
+        rows["formats"] = [asdict(ColumnFormat(kind))]
         figure = figure_of(rows, plot_spec({"chart_type": "histogram", "x": "n"}, rows))
         assert figure.data.categories[0].startswith(first)
 

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from agent.answers.filters import period_words
-from agent.answers.text import format_value
-from agent.charts.cells import number_text
+from agent.answers.formats import format_single
 from agent.messages import LANGUAGES, TEXTS, Language, language_of, render
 from tests.generated_docs import ROOT
 
@@ -93,21 +92,20 @@ def test_the_first_questions_are_in_their_language(language: Language) -> None:
 
 def test_numbers_and_dates_in_german() -> None:
 
-    assert format_value(1234567.891, "de") == "1.234.567,891"
-    assert number_text(12500.5, "de") == "12.500,5"
+    assert format_single(1234.891, "de") == "1.234,891"
     assert period_words(date(2024, 3, 1), date(2024, 3, 31), "de") == "März 2024"
 
 
 FRENCH = """
-from agent.answers.text import format_value, joined
-from agent.charts.cells import number_text
+from agent.answers.formats import format_single
+from agent.answers.text import joined
 from agent.grounding.claims import unsupported_claims
 from agent.messages import LANGUAGES, language_of, render
 from agent.server.errors import accepted_language
 
 question = "Combien de clients y a-t-il par ville ?"
 print(LANGUAGES, language_of(question), language_of("How many clients are there?"))
-print(format_value(1234.5, "fr"), number_text(1234.5, "fr"), joined(["a", "b"], "fr"))
+print(format_single(1234.5, "fr"), joined(["a", "b"], "fr"))
 accepted = accepted_language({"headers": [(b"accept-language", b"fr-CA,fr;q=0.9")]})
 print(accepted, render("no_rows", language_of(question)))
 rows = {"columns": ["clients"], "types": ["INTEGER"], "rows": [[59]], "truncated": False}
@@ -149,7 +147,7 @@ def test_two_files_add_a_language(tmp_path: Path) -> None:
     assert done.stderr == ""
     assert done.stdout.splitlines() == [
         f"{('en', *sorted({*LANGUAGES, 'fr'} - {'en'}))} fr en",
-        "1\u202f234,5 1\u202f234,5 a et b",
+        "1\u202f234,5 a et b",
         "fr La requête n'a trouvé aucune ligne.",
         "[False, True]",
     ]
