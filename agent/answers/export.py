@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from agent.answers.formats import ColumnFormat, formats_of
 from agent.errors import DriverMissing
 from agent.types import AnswerTable
 
@@ -56,7 +57,8 @@ def table_bytes(table: AnswerTable, suffix: str) -> bytes:
     """Return all rows of `table` as the content of a file with `suffix`, one of `SUFFIXES`.
 
     In CSV, a text that a spreadsheet would evaluate as a formula is prefixed with an apostrophe. Excel files contain
-    texts as texts. Columns of Parquet files are BIGINT, DOUBLE or BOOLEAN if all values are, otherwise VARCHAR.
+    texts as texts, and numbers in the formats of their columns. Columns of Parquet files are BIGINT, DOUBLE or BOOLEAN
+    if all values are, otherwise VARCHAR.
 
     Raises:
         DriverMissing: the package for Excel or Parquet files is not installed.
@@ -111,17 +113,26 @@ def _xlsx(table: AnswerTable) -> bytes:
     with xlsxwriter.Workbook(content, options) as book:
         sheet = book.add_worksheet()
         sheet.write_row(0, 0, table["columns"], book.add_format({"bold": True}))
+        formats = [book.add_format({"num_format": _number_format(fmt)}) for fmt in formats_of(table)]
         for number, row in enumerate(table["rows"], 1):
             for column, value in enumerate(row):
                 if isinstance(value, bool):
                     sheet.write_boolean(number, column, value)
                 elif isinstance(value, int | float) and abs(value) < 2**53:
-                    sheet.write_number(number, column, value)
+                    sheet.write_number(number, column, value, formats[column])
                 elif value is not None:
                     sheet.write_string(number, column, _text(value))
         sheet.freeze_panes(1, 0)
         sheet.autofit()
     return content.getvalue()
+
+
+def _number_format(fmt: ColumnFormat) -> str:
+    """Return the format of a column as Excel has it, which writes separators as the reader's system does."""
+    digits = f"#,##0.{'0' * fmt.decimals}" if fmt.decimals else "#,##0"
+    unit = f' "{fmt.unit}"'
+    units = {"number": "", "currency": unit, "percent": '"%"', "fraction": "%", "duration": unit}
+    return f"{digits}{units[fmt.kind]}" if fmt.kind in units else "General"
 
 
 def _parquet(table: AnswerTable) -> bytes:

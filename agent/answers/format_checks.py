@@ -8,7 +8,7 @@ from types import MappingProxyType
 from babel.numbers import get_currency_name, list_currencies
 from sqlglot import exp
 
-from agent.answers.formats import DURATION_UNITS, column_formats, number_of
+from agent.answers.formats import DURATION_UNITS, YEARS, column_formats, number_of
 from agent.messages import LANGUAGES
 from agent.schema.catalog import Catalog, Table
 from agent.schema.currencies import CURRENCY_SIGNS
@@ -18,7 +18,6 @@ from agent.sql.summary import period_unit
 from agent.types import Result
 
 NO_FORMATS: Mapping[str, str] = MappingProxyType({})
-_YEARS = range(1500, 2101)
 _NO_LETTER = r"[^\W\d_])"
 
 
@@ -106,7 +105,7 @@ def _known_format(output: OutputColumn) -> str:
     if column.name in table.key_columns:
         return "code"
     bounds = [number_of(bound or "") for bound in (column.minimum, column.maximum)]
-    return "year" if all(bound in _YEARS for bound in bounds) else ""
+    return "year" if all(bound in YEARS for bound in bounds) else ""
 
 
 def _is_year_of_text(expression: exp.Expr) -> bool:

@@ -33,6 +33,8 @@ _EXACT_DECIMALS = 4
 """Most decimals of a column that are all shown; values with more were computed."""
 _MOST_DECIMALS = 9
 _NO_CENTS_FROM = 10_000
+YEARS = range(1500, 2101)
+"""Whole numbers that may be years."""
 _DATE = re.compile(
     r"(\d{4})-(\d{2})(?:-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?)?)?"
 )
@@ -101,10 +103,12 @@ def format_rows(table: AnswerTable | Result, language: Language, most: int) -> l
 
 
 def format_constant(value: Any, language: Language) -> str:
-    """Return a constant of a statement; a number has all its digits, ungrouped: it may be a year or a code."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    """Return a constant of a statement; a number has all its digits, grouped unless it may be a year."""
+    number = None if isinstance(value, str) else number_of(value)
+    if number is None:
         return format_single(value, language)
-    return str(value).replace(".", CONVENTIONS[language].decimal)
+    fmt = ColumnFormat("year") if number in YEARS else ColumnFormat("number", _decimals(number))
+    return format_value(value, fmt, language)
 
 
 def format_single(value: Any, language: Language) -> str:

@@ -1,15 +1,23 @@
 """The formats of columns and the text of values in every language."""
 
+import re
+from dataclasses import asdict
 from decimal import Decimal
+from io import StringIO
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 
 from agent.answers.format_checks import checked_formats
-from agent.answers.formats import ColumnFormat, column_formats, format_value
+from agent.answers.formats import ColumnFormat, answer_table, column_formats, format_rows, format_value
+from agent.answers.text import markdown_table
+from agent.charts.cells import labels_of
+from agent.cli.render import rows_view
 from agent.messages import LANGUAGES
+from agent.responses import table_of
 from agent.schema.catalog import Catalog, Column, ForeignKey, Table
 from agent.types import Result
 
@@ -155,3 +163,30 @@ def test_a_format_of_an_unresolved_statement_is_not_trusted() -> None:
 def test_columns_of_all_null_are_dashes() -> None:
     assert column_formats(result("null", None), {"c": "percent"}) == [ColumnFormat()]
     assert texts("null", None) == ["–"]
+
+
+# Every output
+
+
+@given(
+    st.lists(st.floats(-1e9, 1e9), min_size=2, max_size=4, unique=True),
+    st.sampled_from(["", "currency EUR", "percent"]),
+)
+@settings(max_examples=25, deadline=None)
+def test_a_value_has_the_same_text_in_every_output(values: list[float], spec: str) -> None:
+    rows = Result(columns=["name", "n"], types=["string", "float"], truncated=False, rows=[])
+    rows["rows"] = [[f"r{at}", value] for at, value in enumerate(values)]
+    rows["formats"] = [asdict(each) for each in column_formats(rows, {"n": spec})]
+    table = answer_table("result", rows)
+    expected = [text for _, text in format_rows(table, "en", len(values))]
+
+    assert [
+        line.split(" | ")[1].removesuffix(" |") for line in markdown_table(table, "en", 9).splitlines()[2:]
+    ] == expected
+    assert re.findall(r'<td class="number">(.*?)</td>', table_of(table, "en")) == expected
+    console = Console(width=200, record=True, file=StringIO())
+    console.print(rows_view(table, "en", console))
+    shown = console.export_text()
+    assert all(text in shown for text in expected)
+    labels = labels_of(rows, "n", "en")
+    assert labels == expected or len(set(expected)) < len(expected)
