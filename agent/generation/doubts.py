@@ -25,6 +25,7 @@ from agent.sql.names import ColumnReference, ResolvedQuery, resolved_query
 from agent.state import State
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_PART_END = re.compile(r"[^\w\s'’-]+")
 _DAY = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?!\d)")
 _YEARS = range(1900, 2101)
 _SPELT_OUT = 12
@@ -279,14 +280,14 @@ def _unsaid_numbers(said: Said, parts: _Parts) -> Iterator[str]:
 
 
 def _unused_values(said: Said, parts: _Parts) -> Iterator[str]:
-    """Yield the phrases that are stored values and occur in no literal or name of the statement."""
-    values: dict[str, list[str]] = {}
+    """Yield the phrases that are stored values, if neither they nor what else they stand for is in the statement."""
+    meant: dict[str, set[str]] = {}
     for link in said.values:
-        if normal_form(link.value) == normal_form(link.phrase):
-            values.setdefault(link.phrase, []).append(link.value)
-    for phrase in values:
+        meant.setdefault(link.phrase, set()).add(normal_form(link.value))
+    for phrase in meant:
         form = normal_form(phrase)
-        if not any(form in other for other in parts.forms):
+        values = set().union(*(found for other, found in meant.items() if form in normal_form(other)))
+        if form in meant[phrase] and not any(f" {value} " in text for value in values for text in parts.forms):
             yield phrase
 
 
@@ -323,12 +324,12 @@ def _unused_columns(said: Said, parts: _Parts) -> Iterator[str]:
         if key in parts.tables or key in near or any(foreign.target in parts.tables for foreign in table.foreign_keys)
     ]
     table_names = {_stems(catalog.tables[key].name) for key in catalog.tables}
-    question = _stems(said.question)
+    questions = [_stems(part) for part in _PART_END.split(said.question)]
     for key in keys:
         for column in catalog.tables[key].columns:
             for name in filter(None, (column.name, column.comment)):
                 phrase = _stems(name)
-                if phrase and phrase not in table_names and _contains(question, phrase):
+                if phrase and phrase not in table_names and any(_contains(part, phrase) for part in questions):
                     named.setdefault(phrase, (name, set()))[1].add(f"{key}.{column.name}".lower())
     longest = [
         phrase for phrase in named if not any(len(other) > len(phrase) and _contains(other, phrase) for other in named)

@@ -176,6 +176,17 @@ def test_call_decides_over_the_setting(scripted: Scripted, setting: bool, given:
     assert calls(agent).get("SQLValidation", 0) == checks
 
 
+@pytest.mark.parametrize(("requested", "checks"), [(True, 1), (None, 0)])
+def test_a_model_that_judges_badly_checks_on_request_alone(
+    scripted: Scripted, requested: bool | None, checks: int
+) -> None:
+    agent = scripted({"GeneratedSQL": [{"sql": YEAR_2023}]}, enable_sql_validation=None)
+    agent.services.model.validates = False
+    agent.ask("How many orders were placed in 2024?", enable_sql_validation=requested)
+
+    assert calls(agent).get("SQLValidation", 0) == checks
+
+
 def test_statement_that_cannot_run_is_not_checked(scripted: Scripted) -> None:
     agent = scripted({"GeneratedSQL": [{"sql": "SELECT nothing_like_it FROM orders"}, COUNT]})
     steps = walk(agent)

@@ -60,7 +60,7 @@ def _other_value(literal: exp.Literal, source: Source) -> exp.Literal | None:
         changed = next((value for value in sorted(values) if value != text), "")
     if not changed or isinstance(literal.parent, exp.Limit):
         return None
-    return exp.Literal.string(changed) if literal.is_string else exp.Literal.number(changed)
+    return exp.Literal(this=changed, is_string=literal.is_string)
 
 
 def measure(questions: Sequence[Mapping[str, Any]], open_database: Callable[[str], Source]) -> dict[str, float]:

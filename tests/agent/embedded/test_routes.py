@@ -52,6 +52,18 @@ def test_the_first_answers_alone_if_no_other_can_be_more_likely(embedded: Agent)
     assert [call["schema"] for step in output["audit"]["steps"] for call in step["calls"]] == ["GeneratedSQL"]
 
 
+def test_a_validation_that_is_requested_is_noted_as_impossible(embedded: Agent) -> None:
+    asked = embedded(likely(COUNT, 0.6)).ask("How many orders are there?", enable_sql_validation=True)
+    not_asked = embedded(likely(COUNT, 0.6)).ask("How many orders are there?")
+
+    note = "the model cannot check statements: the automatic checks of the query stand in for the validation"
+    assert (asked["error"], asked["audit"]["notes"].count(note), not_asked["audit"]["notes"].count(note)) == (
+        None,
+        1,
+        0,
+    )
+
+
 def test_the_most_likely_statement_answers(embedded: Agent) -> None:
     agent = embedded(likely(CUSTOMERS, 0.2), likely(COUNT, 0.3), likely(CUSTOMERS, 0.2))
 

@@ -238,6 +238,22 @@ def test_comparisons_with_codes_are_found(shop: Open) -> None:
     assert not forms.compares("orders", "channel", "S")
 
 
+@pytest.mark.parametrize(
+    ("sql", "follows"),
+    [
+        ("SELECT SUM(total_amount) / COUNT(*) FROM orders", True),
+        ("SELECT ROUND(1.0 * SUM(total_amount) / NULLIF(COUNT(total_amount), 0), 2) FROM orders", True),
+        ("SELECT CAST(SUM(o.total_amount) AS REAL) / COUNT(*) FROM orders AS o GROUP BY o.channel", True),
+        ("SELECT SUM(total_amount) / COUNT(DISTINCT customer_id) FROM orders", False),
+        ("SELECT 2 * SUM(total_amount) / COUNT(*) FROM orders", False),
+    ],
+)
+def test_an_average_may_be_a_sum_divided_by_a_count(shop: Open, sql: str, follows: bool) -> None:
+    text = "metrics: {average: {expression: AVG(orders.total_amount)}}"
+
+    assert usage(shop(text), "average", sql).is_complete is follows
+
+
 def test_statement_that_cannot_be_resolved_is_not_judged(shop: Open) -> None:
     source = shop(TEXT)
 

@@ -55,6 +55,7 @@ def test_a_checked_answer_says_why_on_click(visit: Visit) -> None:
     ("known", "badge"),
     [
         ({}, None),
+        ({"sql": "SELECT 1", "output_type": "number"}, "trust likely"),
         ({"checked": True}, "trust checked"),
         ({"confidence": {"value": 0.8, "word": "confident", "reason": "nothing"}}, "trust likely"),
         ({"checked": True, "confidence": {"value": 0.8, "word": "confident", "reason": "n"}}, "trust checked"),
