@@ -2,6 +2,7 @@
 
 from typing import Any, cast
 
+from agent.answers.plain_texts import supported_question
 from agent.clarify.feedback import apply_user_input
 from agent.clarify.review import put_question, review, shared_word_question
 from agent.proposals import propose_rejected
@@ -37,4 +38,5 @@ def ask_clarification(state: State, services: Services) -> dict[str, Any]:
     if is_generated or is_limit_reached or not (mode == "always" or is_reviewed):
         return update
     outcome = review(state, source, roles.ambiguity_reviewer, services.today_of(source))
-    return {**update, **put_question(state, *outcome)} if outcome else update
+    asked = supported_question(*outcome, state, source) if outcome else None
+    return {**update, **put_question(state, *asked)} if asked else update

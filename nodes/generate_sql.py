@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, cast
 
+from agent.answers.plain_texts import said_of, supported_question, supported_reason
 from agent.answers.readings import options_of
-from agent.answers.typed_text import Said, unsupported
+from agent.answers.typed_text import unsupported
 from agent.clarify.feedback import describe_option
 from agent.clarify.review import compare_readings, put_question
 from agent.core.failure import failure_of
@@ -107,14 +108,6 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
     return {**update, **_failure_of_repetition(state, sql, source.catalog.dialect)}
 
 
-def _said(state: State) -> Said:
-    """Return what the user has said, from which figures and names of a text without rows may come."""
-    turns = state.get("turns") or ()
-    answers = [clarification["answer"] for clarification in state.get("clarifications") or ()]
-    replies = [reply["question"] for turn in turns for reply in turn.get("replies", ())]
-    return Said(state["question"], [*(turn["question"] for turn in turns), *replies, *answers])
-
-
 def _without_statement(attempt: WrittenSql, state: State, source: Source, services: Services) -> dict[str, Any]:
     """Return the changes of the state for an attempt without a statement; {} if there is one or it is just empty.
 
@@ -122,13 +115,13 @@ def _without_statement(attempt: WrittenSql, state: State, source: Source, servic
     ends the question.
     """
     if attempt.is_off_topic:
-        reason = attempt.problem or Message("no_table_fits")
+        reason = supported_reason(attempt.problem, said_of(state))
         is_last = attempt.is_final or state["table_counter"] >= services.settings.max_table_retrievals
         return {"error": reason, **({"failure": failure_of(off_topic(reason, source))} if is_last else {})}
     if not attempt.sql and attempt.problem:
         failure = {"failure": failure_of(SqlNotGenerated(attempt.problem))} if attempt.is_final else {}
         return {**failure, "sql_error_info": attempt.problem}
-    if attempt.reply and (problems := unsupported(attempt.reply, _said(state))):
+    if attempt.reply and (problems := unsupported(attempt.reply, said_of(state))):
         note(f"the reply was not used: {'; '.join(problems)}")
         return {"failure": failure_of(off_topic(Message("not_about_data"), source))}
     return {"reply": attempt.reply} if attempt.reply else _in_another_form(attempt, state, source)
@@ -160,7 +153,7 @@ def _continued(attempt: WrittenSql, last: Turn, state: State, max_chars: int) ->
         return {}
     try:
         question = clean_question(attempt.standalone, max_chars)
-        problem = "; ".join(unsupported(question, _said(state)))
+        problem = "; ".join(unsupported(question, said_of(state)))
     except (InvalidQuestion, QuestionTooLong) as error:
         question, problem = "", str(error)
     if problem:
@@ -194,8 +187,9 @@ def _question_or_first(state: State, answer: GeneratedSQL, source: Source) -> di
     an assumption of the answer.
     """
     question, readings = compare_readings(state, answer.question, answer.ambiguity_type, answer.alternatives, source)
-    if question:
-        return put_question(state, question, readings)
+    asked = supported_question(question, readings, state, source) if question else None
+    if asked:
+        return put_question(state, *asked)
     update: dict[str, Any] = {}
     chosen = next((reading for reading in readings if reading.sql), None)
     if chosen:

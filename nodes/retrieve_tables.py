@@ -3,6 +3,7 @@
 from typing import Any, cast
 
 from agent.answers.description import description_statement
+from agent.answers.plain_texts import said_of, supported_reason
 from agent.core.failure import failure_of
 from agent.core.text import clean_question
 from agent.errors import NotPermitted
@@ -61,7 +62,8 @@ def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
     if keys:
         tables = {key: list(source.shown_catalog.tables[key].column_names) for key in keys}
         return {**update, "relevant_tables": tables, "table_list_tokens": linked.list_tokens, "error": None}
-    reason = linked.reason or state.get("error") or Message("no_table_fits")
+    reason = supported_reason(linked.reason, said_of(asked)) if linked.reason else state.get("error")
+    reason = reason or Message("no_table_fits")
     if linked.is_final or attempt >= settings.max_table_retrievals:
         update["failure"] = failure_of(off_topic(reason, source))
     return {**update, "error": reason}

@@ -246,7 +246,7 @@ def test_an_unreadable_review_asks_nobody(talking: Talking) -> None:
 
 
 def test_more_options_than_three_are_left_out(talking: Talking) -> None:
-    many = [{"label": f"option {n}", "reading": "?"} for n in range(5)]
+    many = [{"label": f"option {letter}", "reading": "?"} for letter in "abcde"]
 
     assert len(talking([{**ASKS, "alternatives": many}]).ask(BEST)["clarification"]["options"]) == 3
 

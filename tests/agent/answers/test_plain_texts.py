@@ -1,0 +1,50 @@
+"""Texts of a model that a user sees before there are rows have no figure that nobody gave."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.agent.clarify.test_asking_back import AMOUNT, ASKS, BEST, ORDERS, review_of
+from tests.agent.walk import HOW_MANY, OFF_TOPIC
+from tests.conftest import ScriptedAgent
+
+Scripted = Callable[..., ScriptedAgent]
+
+
+@pytest.mark.parametrize("reason", ["Revenue was 98765.", "Revenue was ９８７６５.", "{sum.revenue} is missing"])
+def test_a_reason_with_a_figure_is_the_general_one(scripted: Scripted, reason: str) -> None:
+    output = scripted({"GeneratedSQL": [{**OFF_TOPIC, "reason": reason}]}).ask(HOW_MANY)
+
+    assert output["error"]["code"] == "off_topic" and reason.rstrip(".") not in output["answer"]
+
+
+def test_a_reason_may_repeat_the_question(scripted: Scripted) -> None:
+    agent = scripted({"GeneratedSQL": [{**OFF_TOPIC, "reason": "No table has the orders of Mars in 2031"}]})
+
+    assert "the orders of Mars in 2031" in agent.ask("How many orders came from Mars in 2031?")["answer"]
+
+
+@pytest.mark.parametrize("mode", ["auto", "always"])
+def test_a_question_and_options_with_figures_are_plain(scripted: Scripted, mode: str) -> None:
+    asks = {**ASKS, "question": "All 512 or the best?", "alternatives": [{**ORDERS, "label": "the 47 loyal"}, AMOUNT]}
+    output = scripted({"GeneratedSQL": [asks], "AmbiguityReview": [review_of(asks)]}).ask(BEST, clarify=mode)
+
+    asked: Any = output["clarification"]
+    assert asked["question"] and "512" not in output["answer"] and "47" not in output["answer"]
+    assert len({option["label"] for option in asked["options"]}) == 2
+
+
+def test_an_option_may_name_the_figures_of_its_statement(scripted: Scripted) -> None:
+    labels = ["the 3 with the most orders", "the 3 who paid most"]
+    options = [{**option, "label": label} for option, label in zip((ORDERS, AMOUNT), labels, strict=True)]
+    output = scripted({"GeneratedSQL": [{**ASKS, "alternatives": options}]}).ask(BEST)
+
+    assert [option["label"] for option in output["clarification"]["options"]] == labels
+
+
+def test_options_with_figures_but_without_statements_are_not_offered(scripted: Scripted) -> None:
+    options = [{"label": "47 of them", "reading": "some"}, AMOUNT]
+    output = scripted({"GeneratedSQL": [{**ASKS, "alternatives": options}]}).ask(BEST)
+
+    assert output["clarification"] is None and output["sql"] == AMOUNT["sql"]
