@@ -32,7 +32,7 @@ from agent.evals.run import evaluation_settings
 from agent.graph import build_graph
 from agent.llm.formats import response_format
 from agent.llm.schemas import GeneratedSQL, SQLValidation
-from agent.llm.scripted import ScriptedModel
+from agent.llm.scripted import Scripted, ScriptedModel
 from agent.schema.describe import estimate_tokens
 from agent.services import Services
 from agent.settings import load_settings
@@ -56,7 +56,10 @@ class Model(ScriptedModel):
 
     def __init__(self) -> None:
         """Queue the answers, which repeat."""
-        answers = {GeneratedSQL.__name__: [lambda _: self.reply], SQLValidation.__name__: [{"is_valid": True}]}
+        answers: dict[str, list[Scripted]] = {
+            GeneratedSQL.__name__: [lambda _: self.reply],
+            SQLValidation.__name__: [{"is_valid": True}],
+        }
         super().__init__(answers, repeat_last=True)
 
     def _generate(self, *arguments: Any, **options: Any) -> ChatResult:
@@ -127,7 +130,7 @@ def write_prompts(questions: Sequence[Line], found: dict[str, str], folder: Path
     for start in range(0, len(questions), BATCH):
         batch = ask(questions[start : start + BATCH], found, {})
         firsts: dict[str, tuple[str, list[str]]] = {}
-        parts = []
+        parts: list[str] = []
         for question, output, model in batch:
             if not model.calls:
                 sys.stderr.write(f"{question['id']} has no call: {output['answer']}\n")
