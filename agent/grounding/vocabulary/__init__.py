@@ -133,72 +133,11 @@ class Vocabulary:
 
     questions: QuestionWords
     charts: ChartWords
-    up: re.Pattern[str]
-    """A metric rose over time."""
-    down: re.Pattern[str]
-    improves: re.Pattern[str]
-    """A metric rose, or fell if low values are better."""
-    worsens: re.Pattern[str]
-    judged: re.Pattern[str]
-    """Comparatives such as "better", which may mean a rise or a fall."""
-    steady: re.Pattern[str]
-    always: re.Pattern[str]
-    """A change in each period, such as "steadily"."""
-    more: re.Pattern[str]
-    """Comparatives by which the subject has more than the object, such as "higher"."""
-    less: re.Pattern[str]
-    than: re.Pattern[str]
-    """Words before the object of a comparison, such as "than"."""
-    exceeds: re.Pattern[str]
-    """Verbs whose subject has more than their object."""
-    trails: re.Pattern[str]
-    equal: re.Pattern[str]
-    highest: re.Pattern[str]
-    lowest: re.Pattern[str]
-    best: re.Pattern[str]
-    """The highest value, or the lowest if low values are better."""
-    worst: re.Pattern[str]
-    either: re.Pattern[str]
-    """Superlatives for the highest or the lowest value, depending on the measure."""
-    better_low: re.Pattern[str]
-    """Names of columns whose low values are better."""
-    each: re.Pattern[str]
-    """A figure for each of something: "per order"."""
-    not_superlative: re.Pattern[str]
-    """Words before a superlative that cancel its meaning, such as "one of the"."""
-    followed_by: re.Pattern[str]
-    rank: re.Pattern[str]
-    """A rank, with the ordinal in the group `ordinal`."""
-    ordinals: Mapping[str, int]
-    """The beginnings of ordinals, with their numbers."""
     total: re.Pattern[str]
     average: re.Pattern[str]
-    weighted: re.Pattern[str]
-    streak: re.Pattern[str]
     median: re.Pattern[str]
-    share: re.Pattern[str]
-    rated: re.Pattern[str]
-    """Nouns for a ratio of two columns, such as "share"."""
-    difference: re.Pattern[str]
     by: re.Pattern[str]
     """Words directly before a figure that make it a difference."""
-    ratio: re.Pattern[str]
-    every: re.Pattern[str]
-    none: re.Pattern[str]
-    only: re.Pattern[str]
-    majority: re.Pattern[str]
-    some: re.Pattern[str]
-    """An unspecified number of rows, such as "several"."""
-    rest: re.Pattern[str]
-    complement: re.Pattern[str]
-    """Words by which a share is that of rows without something."""
-    first_last: re.Pattern[str]
-    """Words after a number of rows that select them."""
-    top: re.Pattern[str]
-    """"top", "first" and the like before a number of rows."""
-    bottom: re.Pattern[str]
-    existence: re.Pattern[str]
-    """Words before a count of all rows, such as "there are" and "all"."""
     about: re.Pattern[str]
     over: re.Pattern[str]
     """Words directly before a figure by which the value is larger; the same applies to the following fields."""
@@ -210,57 +149,7 @@ class Vocabulary:
     about_after: re.Pattern[str]
     over_after: re.Pattern[str]
     at_least_after: re.Pattern[str]
-    positive: re.Pattern[str]
-    negative: re.Pattern[str]
-    negation: re.Pattern[str]
-    previous: re.Pattern[str]
-    """The period before a named one, as the object of a comparison."""
-    following: re.Pattern[str]
-    """The period after a named one."""
     since: re.Pattern[str]
-    multiple: re.Pattern[str]
-    """Words near "times" by which it compares values."""
-    own: re.Pattern[str]
-    """Words by which a superlative compares the periods of one subject, as in "its best year"."""
-    missing: re.Pattern[str]
-    """Words after a cause that report missing data."""
-    unknown: re.Pattern[str]
-    """Statements that the rows lack the information."""
-    dated: re.Pattern[str]
-    """Words before a year that limits a period."""
-    dated_after: re.Pattern[str]
-    shown: re.Pattern[str]
-    """Words that limit a claim to the rows shown."""
-    pronoun: re.Pattern[str]
-    """A pronoun for the subject of the previous sentence."""
-    joins: re.Pattern[str]
-    """Text between the members of a list."""
-    against: re.Pattern[str]
-    """Text between two compared figures."""
-    starts: re.Pattern[str]
-    """Words before the first end of a range of figures."""
-    part_of: re.Pattern[str]
-    """Words before the whole of which a figure is a part, as in "41 of 198"."""
-    ranges: re.Pattern[str]
-    """Text between the ends of a range."""
-    breaks: re.Pattern[str]
-    """Text between two clauses or two parts of a comparison."""
-    after_figure: re.Pattern[str]
-    """The complete text between a figure and the name after it to which it belongs."""
-    links: re.Pattern[str]
-    """Words that end the noun phrase after a figure."""
-    cause: re.Pattern[str]
-    afterwards: re.Pattern[str]
-    """Causes that may be mere temporal order."""
-    cause_columns: re.Pattern[str]
-    forecast: re.Pattern[str]
-    event: re.Pattern[str]
-    """Nouns for a change or an extreme of values."""
-    schedule: re.Pattern[str]
-    """A weaker forecast, supported by a date of the rows."""
-    forecast_columns: re.Pattern[str]
-    sentiment: re.Pattern[str]
-    recommendation: re.Pattern[str]
     relative_periods: Mapping[str, re.Pattern[str]]
     """Periods relative to today, such as "last week", by names that all languages share."""
     months: tuple[str, ...]
@@ -272,13 +161,9 @@ class Vocabulary:
     date_limits: DateWords
     number_words: Callable[[str], Iterator[NumberWord]]
     figures: FigureWords
-    counters: re.Pattern[str]
-    """Nouns for counts of anything, such as "pieces"."""
     units: Mapping[str, str]
     """Patterns of units of measure."""
     per: re.Pattern[str]
-    generic: re.Pattern[str]
-    """Words for rows of any kind."""
     total_rows: re.Pattern[str]
     """Labels of rows with totals."""
 
