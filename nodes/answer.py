@@ -17,19 +17,20 @@ from agent.errors import SqlNotGenerated
 from agent.generation.attempt import is_blank
 from agent.generation.definitions import applied_definitions, defined_conditions, definitions_of, unused_definitions
 from agent.generation.doubts import doubts_of
-from agent.generation.effort import effort_of
+from agent.generation.effort import effort_of, ends_of_dates
 from agent.generation.follow_ups import bounded
 from agent.generation.verified import verification_text
 from agent.messages import CONVENTIONS, Language, Message, language_of, render
 from agent.record.step import assume, note
 from agent.run_events import LOGGED_ANSWER
+from agent.schema.describe import one_line
 from agent.services import Services
 from agent.sources.source import Source
 from agent.sql.summary import summarize_query
 from agent.sql.time_zones import depends_on_zone
 from agent.sql.validation import names_missing_value
 from agent.state import State
-from agent.types import Evidence, Exchange, Turn, masked
+from agent.types import Evidence, Exchange, Result, Turn, masked
 
 
 def answer(state: State, services: Services) -> dict[str, Any]:
@@ -115,6 +116,7 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         told = CONVENTIONS[language].semicolon.join(one.in_language(language) for one in findings)
         _append(output, render("findings_remain", language, findings=told))
         note(render("findings_remain", language, findings=told))
+    _append(output, _ends_of_data(result, sql, source, language))
     _append(output, verification_text(verified, language) if verified else "")
     _append(output, _about_sources(state))
     output = with_confidence(output, confidence, threshold, has_findings=bool(findings and roles))
@@ -172,6 +174,15 @@ def _reservations(state: State, source: Source, sql: str, language: Language) ->
     if source.time_zone and depends_on_zone(sql, source.catalog):
         texts.append(render("times_in_zone", language, zone=source.time_zone))
     return texts
+
+
+def _ends_of_data(result: Result, sql: str, source: Source, language: Language) -> str:
+    """Return where the dates end that the conditions of `sql` compare, if it found nothing; "" otherwise."""
+    ends = ends_of_dates(sql, source).items() if is_blank(result) else ()
+    names = ((one_line(column.rpartition(".")[2]), last) for column, last in ends)
+    return CONVENTIONS[language].space.join(
+        render("data_ends", language, column=column, last=last) for column, last in names
+    )
 
 
 def _doubts(state: State, source: Source, sql: str) -> list[Message]:

@@ -106,4 +106,5 @@ def _doubts(result: Result | None, state: State, services: Services) -> list[str
     if result is None or not is_blank(result) or was_checked or not may_check:
         return []
     ends = ends_of_dates(state["sql_request"], services.source(state.get("source")))
-    return ["; ".join([f"this query returns {summary_of(result)}", *ends])]
+    told = (f"{column} ends on {last}" for column, last in ends.items())
+    return ["; ".join([f"this query returns {summary_of(result)}", *told])]

@@ -4,12 +4,15 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from sqlglot import exp
+
 from agent.errors import StatementError
 from agent.record.step import note
 from agent.schema.describe import one_line
 from agent.settings import Settings
 from agent.sources.source import Source
 from agent.sql.compare import comparison_key
+from agent.sql.guard import shared_trees
 from agent.sql.names import referenced_names
 from agent.state import State
 from agent.types import Effort, Result, masked
@@ -68,15 +71,25 @@ def summary_of(result: Result) -> str:
     return f"{count}, the first: {'; '.join(rows)}" if rows else "no rows"
 
 
-def ends_of_dates(sql: str, source: Source) -> list[str]:
-    """Return where the values of each column of dates end that `sql` reads; none if row rules hide some of them."""
+def ends_of_dates(sql: str, source: Source) -> dict[str, str]:
+    """Return the last value of each column of dates in the conditions of `sql`.
+
+    A value after all years and dates that the conditions name says nothing and is left out. There are none if row
+    rules hide some of them.
+    """
     if source.access:
-        return []
+        return {}
     used = {name.lower() for name in referenced_names(sql, source.catalog).columns}
-    return [
-        f"{table.key}.{column.name} ends on {column.maximum}"
+    trees = shared_trees(sql, source.catalog.dialect)
+    wheres = [where for tree in trees for where in tree.find_all(exp.Where)]
+    compared = {column.name.lower() for where in wheres for column in where.find_all(exp.Column)}
+    literals = [literal.name for where in wheres for literal in where.find_all(exp.Literal)]
+    latest = max((text for text in literals if text[:4].isdecimal() and text[4:5] in ("", "-")), default="")
+    return {
+        f"{table.key}.{column.name}": column.maximum
         for table in source.catalog.tables.values()
         for column in table.columns
         if column.type_class in ("date", "datetime") and column.maximum
-        if f"{table.key}.{column.name}".lower() in used
-    ]
+        if column.name.lower() in compared and f"{table.key}.{column.name}".lower() in used
+        if not latest or latest > column.maximum
+    }

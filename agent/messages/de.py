@@ -131,6 +131,7 @@ TEXTS = {
     "preview_nothing": "liefert nichts",
     "preview_rows": "Zeilen: {count}",
     "preview_first": "Zeilen: {count}, erste: {first}",
+    "data_ends": "Der letzte Wert von „{column}“ ist {last}.",
     "times_in_zone": "Tage und Uhrzeiten in der Zeitzone {zone}",
     "parts_not_answered": "nicht beantwortet: {parts}",
     "rejected_by_validation": "eine Prüfung der Abfrage hatte Einwände: {reason}",

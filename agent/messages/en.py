@@ -127,6 +127,7 @@ TEXTS = {
     "preview_nothing": "returns nothing",
     "preview_rows": "rows: {count}",
     "preview_first": "rows: {count}, first: {first}",
+    "data_ends": "The last value of {column} is {last}.",
     "times_in_zone": "days and times are in the time zone {zone}",
     "parts_not_answered": "not answered: {parts}",
     "rejected_by_validation": "a check of the query was not satisfied: {reason}",

@@ -123,6 +123,7 @@ TEXTS = {
     "preview_nothing": "ничего не возвращает",
     "preview_rows": "строк: {count}",
     "preview_first": "строк: {count}, первая: {first}",
+    "data_ends": "Последнее значение «{column}»: {last}.",
     "times_in_zone": "дни и время в часовом поясе {zone}",
     "parts_not_answered": "без ответа: {parts}",
     "rejected_by_validation": "проверка запроса не приняла его: {reason}",

@@ -129,6 +129,7 @@ TEXTS = {
     "preview_nothing": "无结果",
     "preview_rows": "行数：{count}",
     "preview_first": "行数：{count}，首行：{first}",
+    "data_ends": "“{column}”的最后一个值是{last}。",
     "times_in_zone": "日期和时间以时区 {zone} 为准",
     "parts_not_answered": "未回答：{parts}",
     "rejected_by_validation": "查询未通过检查：{reason}",

@@ -142,7 +142,7 @@ def test_no_rows_is_said_in_the_language_of_the_question(scripted: Scripted, que
 
     assert output["error"] is None
     assert output["answer"] == no_rows
-    assert output["tables"] == [{"name": "result", "columns": ["order_id"], "rows": []}]
+    assert [(table["columns"], table["rows"]) for table in output["tables"]] == [(["order_id"], [])]
 
 
 @pytest.mark.parametrize(
