@@ -227,7 +227,7 @@ def _previous_data(state: AnalystState) -> dict[str, Any]:
 
 def after_plan(state: AnalystState) -> Literal["narrate", "run_tool", "plan"]:
     """Run the planned call; narrate a conclusion or a question to the user; otherwise ask the model again."""
-    if state.get("clarification") or state.get("conclusion"):
+    if state.get("clarification") or state.get("conclusion") or state.get("reply"):
         return "narrate"
     return "run_tool" if state.get("call") else "plan"
 

@@ -437,6 +437,8 @@ class AnalystState(AnalystInput, total=False):
     """The conclusion of the model, at the end of the analysis."""
     evidence: Evidence
     """What is known about the query of the embedded model, to estimate the confidence in it."""
+    reply: str
+    """A text of the model in place of an answer: a courtesy, or what the data cannot say."""
     rejected: dict[str, Any] | None
     """The end of the analysis if a draft was returned to the model and no better one follows; at most once."""
     form_was_corrected: bool
@@ -475,6 +477,7 @@ def new_analysis(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "earlier_results": inputs.get("earlier_results") or {},
         "drawn": [],
         "conclusion": None,
+        "reply": "",
         "evidence": {},
         "rejected": None,
         "form_was_corrected": False,

@@ -69,6 +69,9 @@ class Finish(Arguments):
         [], description="The results that hold the answer, the main one first; left out: the last."
     )
     output_type: ProposedOutputType = None
+    reply: Annotated[str, Field(max_length=_MAX_REASON)] = Field(
+        "", description="In place of an answer, to thanks, a greeting or a why: a courtesy or what data cannot say."
+    )
     cannot_answer: Annotated[str, Field(max_length=_MAX_REASON)] | None = Field(
         None, description="Why the data cannot answer the question."
     )
@@ -121,6 +124,8 @@ def apply_control(
     if isinstance(arguments, AskUser):
         return ControlOutcome(_ask_user(arguments, state, settings))
     assert isinstance(arguments, Finish)
+    if arguments.reply and not arguments.answer:
+        return _reply(arguments.reply, state)
     if arguments.cannot_answer:
         return _give_up(arguments.cannot_answer, state)
     return _finish(arguments, state, bench, verifier)
@@ -134,6 +139,18 @@ def _give_up(text: str, state: AnalystState) -> ControlOutcome:
     if language_of(reason) != language:
         problems.append(SpecProblem("cannot_answer", f"write it in {CONVENTIONS[language].name}"))
     return ControlOutcome({"failure": failure_of(CannotAnswer("" if problems else reason))}, tuple(problems))
+
+
+def _reply(text: str, state: AnalystState) -> ControlOutcome:
+    """Return the update for a reply without data.
+
+    Raises:
+        ToolCallInvalid: it has figures that nobody gave.
+    """
+    problems = unsupported(text, said_of(state))
+    if problems:
+        raise ToolCallInvalid(FINISH, tuple(SpecProblem("reply", problem) for problem in problems))
+    return ControlOutcome({"reply": text})
 
 
 def _finish(arguments: Finish, state: AnalystState, bench: Workbench, verifier: ModelClient | None) -> ControlOutcome:

@@ -4,7 +4,7 @@ from typing import Any
 
 from agent.analysis.earlier_results import keep_results
 from agent.answers.confidence import confidence_of, with_confidence
-from agent.answers.outputs import analysis_clarification_output, analysis_failure_output, compose_answer
+from agent.answers.outputs import analysis_clarification_output, analysis_failure_output, compose_answer, text_output
 from agent.errors import CannotAnswer
 from agent.run_events import LOGGED_ANSWER
 from agent.services import Services
@@ -21,6 +21,8 @@ def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
         return analysis_failure_output(failure, {**state, "results": {}, "drawn": []} if is_refused else state)
     if clarification:
         return analysis_clarification_output(clarification, state)
+    if reply := state.get("reply"):
+        return text_output(reply)
     if not conclusion:
         raise ValueError("the analysis has not ended")
     ids = conclusion["result_ids"]

@@ -142,6 +142,19 @@ def test_a_follow_up_is_asked_of_the_same_files(talking: Talking, returns: str) 
 
 
 @pytest.mark.parametrize("stored_record", [True])
+def test_thanks_are_answered_without_figures_that_nobody_gave(talking: Talking, returns: str) -> None:
+    invented, thanked = step("finish", reply="There were 98,765."), step("finish", reply="You are welcome.")
+    talk = talking("SUMS", step("finish"), invented, thanked, "QUERY", step("finish"))
+    talk.ask(QUESTION, files=[returns])
+    output = talk.ask("thanks!")
+    settings = talk.agent.services.settings
+
+    assert (output["error"], output["answer"], output["tables"]) == (None, "You are welcome.", [])
+    assert replay(open_store(settings), output["audit"]["trace_id"], settings).differences == []
+    assert talk.ask("and beta?")["error"] is None and f"- {QUESTION}" in talk.prompts()[-1]
+
+
+@pytest.mark.parametrize("stored_record", [True])
 def test_each_run_is_replayed(talking: Talking, returns: str) -> None:
     talk = talking(ASKED, "QUERY", DONE, "SUMS", DONE)
     outputs = [talk.ask(QUESTION, files=[returns]), talk.ask(clarification_answer="9")]
