@@ -647,7 +647,7 @@ class Settings(ServiceSettings):
     short_table_rows: int = Field(
         20,
         ge=1,
-        description="For a result of at most this number of rows, the answer is a sentence built without a model call.",
+        description="Maximum number of rows of a table in the text of an answer; all rows are in its tables.",
     )
     cache_dir: Path = Field(
         default_factory=lambda: platformdirs.user_cache_path("datasphinx"),

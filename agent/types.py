@@ -53,23 +53,13 @@ class QueryCondition(TypedDict):
 
 
 class QuerySummary(TypedDict):
-    """What a query returns, as far as a sentence about its rows needs it."""
+    """What a query returns, in words and positions of its outputs."""
 
     subject: str
     """The words for the table whose rows it counts or lists; empty if it reads several."""
-    tables: list[str]
-    """The words for the table of each output; empty for a computed one. No entries if unknown."""
-    aggregated: bool
-    """Whether its rows are groups."""
     keys: list[int]
     """The indexes of the outputs that name the groups."""
-    single: str
-    """`count` if its only output is a number of rows, `condition` if it is true or false, else empty."""
-    order: tuple[int, bool] | None
-    """The index of the output by which the rows are sorted, and whether it descends."""
     conditions: list[QueryCondition]
-    constants: list[str]
-    """The constants of the statement as text."""
     more_conditions: bool
     """Whether it has conditions without words: on computed values, secret columns or other queries."""
 

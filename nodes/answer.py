@@ -6,6 +6,7 @@ from agent.answers.codes import code_meanings
 from agent.answers.confidence import confidence_of, with_confidence
 from agent.answers.filters import condition_words, unstated_filters
 from agent.answers.follow_up_questions import proposed_questions
+from agent.answers.form_text import form_text
 from agent.answers.format_checks import with_formats
 from agent.answers.narration import narrate
 from agent.answers.outputs import clarification_output, compose_answer, failure_output, statement_output, text_output
@@ -15,7 +16,7 @@ from agent.core.failure import failure_of
 from agent.core.redact import without_password
 from agent.errors import SqlNotGenerated
 from agent.generation.attempt import is_blank
-from agent.generation.definitions import applied_definitions, defined_conditions, definitions_of, unused_definitions
+from agent.generation.definitions import applied_definitions, defined_conditions, unused_definitions
 from agent.generation.doubts import doubts_of
 from agent.generation.effort import effort_of, ends_of_dates
 from agent.generation.follow_ups import bounded
@@ -45,8 +46,9 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     if state.get("failure") or state.get("clarification") or not result:
         return _output_without_rows(state)
     source, sql = services.source(state.get("source")), state["sql_request"]
-    formats = state.get("form", {}).get("formats") or {}
-    result = with_formats(result, sql, source.catalog, formats, _said(state, source) if formats else ())
+    form, said = state.get("form") or {}, _said(state, source, sql)
+    formats = form.get("formats") or {}
+    result = with_formats(result, sql, source.catalog, formats, [said.question, *said.texts])
     requested, forms = state.get("output_type"), state.get("forms") or []
     chart = chart_of(result, state["question"], forms[-1]) if forms and requested == "plot" else None
     verified, max_rows = state.get("verified"), services.settings.short_table_rows
@@ -56,13 +58,12 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     may_narrate = roles and effort_of(state, services.settings) != "low"
     writer = roles.text_writer if roles and may_narrate else None
     summary = summarize_query(sql, source.catalog)
-    said = Said(state["question"], [turn["answer"] for turn in state.get("clarifications") or ()])
-    formats = state.get("form", {}).get("formats") or {}
+    facts = facts_of(result, sql, source.catalog, formats, language, said)
 
     def narrated() -> str | None:
         assert writer is not None
         return narrate(
-            facts_of(masked(result), sql, source.catalog, formats, language, said),
+            facts.with_rows(masked(result)),
             said,
             writer,
             filters=condition_words(summary["conditions"], language),
@@ -78,8 +79,10 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         proposed=state.get("proposed_output_type"),
         sql=sql,
         summary=summary,
+        worded=lambda rows: form_text(form, facts.with_rows(rows), said),
         charts=[chart] if chart else [],
         narrated=narrated if writer else None,
+        chart_form=form.get("chart"),
     )
     meanings = code_meanings(sql, result, source.catalog, language)
     _append(output, meanings)
@@ -100,9 +103,9 @@ def answer(state: State, services: Services) -> dict[str, Any]:
             lambda: doubts_of(state, source, sql, services.today_of(source)),
             lambda: source.warnings_about(sql),
         )
-    clarifications = state.get("clarifications") or []
-    given = Said(state["question"], [one["answer"] for one in clarifications], summary["constants"])
-    assumed = [one for one in dict.fromkeys(state.get("assumptions") or ()) if not unsupported(one, given)]
+    clarifications, known = state.get("clarifications") or [], facts.with_literals(said)
+    stated = dict.fromkeys(state.get("assumptions") or ())
+    assumed = [one for one in stated if not unsupported(one, known, facts.names)]
     found, notes = source.findings_about(sql)
     # The model has seen them all before it confirmed the statement.
     findings = [] if is_checked else [*found, *_doubts(state, source, sql)]
@@ -110,12 +113,14 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     assumptions = [*assumed, *reservations, *(one.in_language(language) for one in notes)]
     for assumption in assumptions:
         assume(assumption)
-    if assumptions:
-        _append(output, render("assumed", language, assumptions=assumptions))
-    if findings:
-        told = CONVENTIONS[language].semicolon.join(one.in_language(language) for one in findings)
-        _append(output, render("findings_remain", language, findings=told))
-        note(render("findings_remain", language, findings=told))
+        _append(output, render("assumed", language, assumptions=assumption))
+    chosen = sql == state.get("chosen_sql")
+    if chosen and clarifications:
+        _append(output, render("reading_chosen", language, reading=clarifications[-1]["answer"]))
+    for finding in findings:
+        told = render("findings_remain", language, findings=finding.in_language(language))
+        _append(output, told)
+        note(told)
     _append(output, _ends_of_data(result, sql, source, language))
     _append(output, verification_text(verified, language) if verified else "")
     _append(output, _about_sources(state))
@@ -132,7 +137,7 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         forms=forms,
         trace_id=state["audit"]["trace_id"],
         output_type=output["output_type"],
-        form=state.get("form") or {},
+        form=form,
         columns=result["columns"],
         assumptions=assumed,
     )
@@ -144,18 +149,16 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         language,
     )
     checked = not verified and is_checked
-    chosen = sql == state.get("chosen_sql")
-    said = Said(state["question"], [each["answer"] for each in clarifications], summary["constants"])
-    follow_ups = proposed_questions((state.get("form") or {}).get("follow_ups", ()), said, result)
     output |= {"definitions": definitions, "checked": checked, "chosen": chosen, "verified": verified}
-    output["follow_ups"] = follow_ups
+    output["follow_ups"] = proposed_questions(form.get("follow_ups", ()), known, result)
     return {**output, "result": result, "turns": [*turns, bounded(turn)][-services.settings.memory_size :]}
 
 
-def _said(state: State, source: Source) -> list[str]:
-    """Return the texts that may name a currency: what the user said, and the knowledge about it."""
-    answers = (clarification["answer"] for clarification in state.get("clarifications") or ())
-    return [state["question"], *answers, source.instructions, *definitions_of(state, source)]
+def _said(state: State, source: Source, sql: str) -> Said:
+    """Return the question, the answers and remarks of the user, and the knowledge that the statement uses."""
+    answers = [clarification["answer"] for clarification in state.get("clarifications") or ()]
+    definitions = [entry["definition"] for entry in applied_definitions(state, source, sql)]
+    return Said(state["question"], [*answers, *(state.get("forms") or ()), *definitions, source.instructions])
 
 
 def _append(output: dict[str, Any], paragraph: str) -> None:

@@ -40,7 +40,7 @@ def test_the_programs_answer(cache_dir: Path) -> None:
     number, table, followed, several, error, graph, own = done.stdout.splitlines() or [done.stderr] * 7
     assert number == f"1184 | {CUSTOMERS['sql']}"
     assert table == "(4, 2) DataFrameResponse"
-    assert re.fullmatch(rf"There are [\d,]+ orders in all\. \| {re.escape(ORDERS['sql'])}", followed)
+    assert re.fullmatch(rf"Orders: [\d,]+ \| {re.escape(ORDERS['sql'])}", followed)
     assert several == "[1184, 1184]"
     assert re.fullmatch(r"number \d+ x \[name \(string\)\]", error)
     assert graph == f"1184 {CUSTOMERS['sql']} None"

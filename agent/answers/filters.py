@@ -10,20 +10,10 @@ from agent.answers.text import joined
 from agent.messages import CONVENTIONS, Language, render
 from agent.schema.describe import one_line
 from agent.schema.words import words
-from agent.types import QueryCondition, QuerySummary
+from agent.types import QueryCondition
 
 _VALUE_CHARS = 40
 _MAX_VALUES = 4
-
-
-def filters_text(summary: QuerySummary, language: Language) -> str:
-    """Return a sentence with the filters of a query, and that it has others; empty if none of them has words."""
-    conditions = condition_words(summary["conditions"], language)
-    if not conditions:
-        return ""
-    words = CONVENTIONS[language].comma.join(conditions)
-    code = "answer_filters" if len(conditions) > 1 else "answer_filter"
-    return render("answer_filters_and_more" if summary["more_conditions"] else code, language, conditions=words)
 
 
 def condition_words(conditions: Sequence[QueryCondition], language: Language) -> list[str]:

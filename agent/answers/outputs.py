@@ -5,23 +5,27 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import ValidationError
+
 from agent.answers.description import description_of
 from agent.answers.filters import condition_words
-from agent.answers.formats import answer_table, format_single
-from agent.answers.sentences import sentence_of
+from agent.answers.formats import answer_table, format_rows, format_single, format_value, formats_of
 from agent.answers.text import markdown_table, without_tables
-from agent.charts.echarts import chart_of
+from agent.charts.echarts import chart_of, draw
+from agent.charts.plot_spec import PlotSpec
 from agent.charts.wording import requested_form
 from agent.core.failure import error_info, full_text
-from agent.errors import CannotAnswer, InvalidOutputType
-from agent.messages import Language, language_of, render
+from agent.errors import CannotAnswer, InvalidOutputType, PlotSpecInvalid
+from agent.messages import CONVENTIONS, Language, language_of, render
 from agent.record.step import note
 from agent.run_events import LOGGED_ANSWER
+from agent.schema.describe import one_line
 from agent.sql.column_statistics import is_statistics
 from agent.state import AnalystState, State
 from agent.types import (
     AnswerChart,
     AnswerTable,
+    ChartForm,
     ClarifyingQuestion,
     Option,
     OutputType,
@@ -43,21 +47,23 @@ def compose_answer(
     proposed: OutputType | None = None,
     sql: str,
     summary: QuerySummary,
+    worded: Callable[[Result], str] = lambda result: "",
     charts: Sequence[AnswerChart] = (),
+    chart_form: ChartForm | None = None,
     narrated: Callable[[], str | None] | None = None,
     has_text: bool = False,
     names: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Return the output for `results`, which maps table names to results, the main result first.
 
-    The text is a sentence built from the main result and from `summary`, the summary of its statement `sql`, and a
-    Markdown table unless the output is a number or a text. For more than `max_rows` rows, for an output that is to be a
-    text, and for a question that asks to describe several values, the text is that of `narrated`, unless it returns
-    None; with `has_text`, always. Statistics of data are described in words without the model; `names` has the words
-    for their tables.
+    The text is that of `worded` for the main result, followed by a Markdown table unless the output is a number or a
+    text. If it is empty, several values that are to be a text have the text of `narrated`, and others the plain form:
+    the value with the name of its column, or a table with the names of its columns. With `has_text`, the text is that
+    of `narrated` unless it returns None. Statistics of data are described without the model; `names` has the words for
+    their tables.
     `requested` is the output type the user asked for, and `proposed` the one that the model of the statement returned.
-    `charts` are existing charts; without them a chart is derived from the main result. The output contains values of
-    secret columns; the model's prompt and the text under `LOGGED_ANSWER`, for the record and the thread, do not.
+    `charts` are existing charts; without them the chart is that of `chart_form`, or derived from the main result. The
+    output contains values of secret columns; the model's prompt and the text under `LOGGED_ANSWER` do not.
 
     Raises:
         InvalidOutputType: the main result cannot have the requested output type.
@@ -65,35 +71,29 @@ def compose_answer(
     language = language_of(question)
     main = next(iter(results.values()))
     tables = [answer_table(name, result) for name, result in results.items()]
-    chart = charts[0] if charts else chart_of(main, question, keys=summary["keys"])
+    proposed_chart = _proposed_chart(main, chart_form, question)
+    chart = charts[0] if charts else proposed_chart or chart_of(main, question, keys=summary["keys"])
     output_type = choose_output_type(question, main, requested, chart, proposed)
+    form = _Form(output_type, language, max_rows)
+    sentence, written = worded(main), ""
     if is_statistics(main):
-        text = logged = description_of(results.values(), names or {}, language)
-    else:
-        in_words = requested == "string" or _ASKS_FOR_WORDS.search(question) is not None
-        has_values = len(main["rows"]) > 1 or (len(main["rows"]) == 1 and len(main["columns"]) > 1)
-        narration = None
-        if narrated and (has_text or len(main["rows"]) > max_rows or (in_words and has_values)):
-            narration = narrated()
-        if narration and output_type == "string":
-            narration = without_tables(narration)
-        if narration:
-            text = logged = narration
-        else:
-            form = _Form(question, summary, output_type, language, max_rows)
-            text = logged = form.text(main)
-            if main.get("secret"):
-                logged = form.text(masked(main))
+        written = description_of(results.values(), names or {}, language)
+    elif narrated and (has_text or (not sentence and output_type == "string" and not _is_single_value(main))):
+        found = narrated()
+        written = without_tables(found) if found and output_type == "string" else found or ""
+    text = logged = written or form.text(main, sentence)
+    if main.get("secret") and not written:
+        logged = form.text(masked(main), worded(masked(main)))
     notice = _truncation_notice(len(main["rows"]), language) if main["truncated"] else ""
-    text, logged = f"{text}{notice}", f"{logged}{notice}"
+    shown = charts or [one for one in [proposed_chart or (output_type == "plot" and chart)] if one]
     return {
-        "answer": text,
-        LOGGED_ANSWER: logged,
+        "answer": f"{text}{notice}",
+        LOGGED_ANSWER: f"{logged}{notice}",
         "output_type": output_type,
         "value": value_of(output_type, main, text, tables[0], chart),
         "sql": sql,
         "tables": tables,
-        "charts": list(charts) or ([chart] if chart and output_type == "plot" else []),
+        "charts": list(shown),
         "definitions": [],
         "filters": condition_words(summary["conditions"], language),
         "checked": False,
@@ -104,27 +104,63 @@ def compose_answer(
     }
 
 
+def _proposed_chart(result: Result, form: ChartForm | None, title: str) -> AnswerChart | None:
+    """Return the chart that a model proposes for `result`; None if it fits no chart of these rows."""
+    if not form:
+        return None
+    fields = {"chart_type": form.get("type"), **{name: form.get(name) for name in ("x", "y", "series")}}
+    try:
+        chart = draw(result, PlotSpec.model_validate({**fields, "title": title}), language_of(title))
+    except (PlotSpecInvalid, ValidationError) as error:
+        note(f"chart refused: {error}")
+        return None
+    return AnswerChart(type=chart.type, option=chart.option)
+
+
 @dataclass(frozen=True)
 class _Form:
     """The form of the text of an answer."""
 
-    question: str
-    summary: QuerySummary
     output_type: OutputType
     language: Language
     max_rows: int
 
-    def text(self, result: Result) -> str:
-        """Return the sentence about `result`, followed by a table unless the output has none."""
-        is_text = self.output_type == "string"
-        sentence = sentence_of(self.question, result, self.summary, self.language, complete=is_text)
-        if is_text:
-            count = format_single(len(result["rows"]), self.language)
-            sentence = sentence or render("row_count", self.language, count=count)
-        if not result["rows"] or (sentence and (_is_single_value(result) or is_text)):
+    def text(self, result: Result, sentence: str) -> str:
+        """Return `sentence` with the table of `result` unless the output has none; without one, the plain form."""
+        if not result["rows"]:
+            return sentence or render("no_rows", self.language)
+        if sentence and (_is_single_value(result) or self.output_type == "string"):
             return sentence
-        table = markdown_table(result, self.language, self.max_rows)
-        return f"{sentence}\n\n{table}" if sentence else table
+        if _is_single_value(result):
+            return self._value(result)
+        title = sentence or CONVENTIONS[self.language].comma.join(map(_label, result["columns"]))
+        if self.output_type == "string":
+            return "\n".join([title, *self._lines(result)])
+        return f"{title}\n\n{markdown_table(result, self.language, self.max_rows)}"
+
+    def _lines(self, result: Result) -> list[str]:
+        """Return the first rows as text."""
+        comma, count = CONVENTIONS[self.language].comma, len(result["rows"])
+        lines = [comma.join(row) for row in format_rows(result, self.language, self.max_rows)]
+        more = render("row_count", self.language, count=format_single(count, self.language))
+        return [*lines, more] if count > self.max_rows else lines
+
+    def _value(self, result: Result) -> str:
+        (name,), (value,) = result["columns"], result["rows"][0]
+        if value is None:
+            return render(
+                "answer_field", self.language, label=_label(name), value=render("answer_no_value", self.language)
+            )
+        shown = format_value(value, formats_of(result)[0], self.language, in_sentence=True)
+        # The database names a column without an alias by its expression.
+        is_expression = re.search(r"\W", name.replace(" ", "")) is not None
+        return shown if is_expression else render("answer_field", self.language, label=_label(name), value=shown)
+
+
+def _label(name: str) -> str:
+    """Return the name of a column as words."""
+    words = one_line(name.replace("_", " ")).strip()
+    return words[:1].upper() + words[1:]
 
 
 def _truncation_notice(count: int, language: Language) -> str:
@@ -280,21 +316,6 @@ def option_text(option: Option, clarification: ClarifyingQuestion) -> str:
     return f"{option['label']} ({render('preview_first', language, count=count, first=first)})"
 
 
-_ASKS_FOR_WORDS = re.compile(
-    r"\b(?:describe|explain|why|summari[sz]e|summary|in words)\b|"
-    r"(?<!\w)(?:опиши|опишите|объясни\w*|поясни\w*|почему|расскажи\w*|словами|"
-    r"beschreib\w*|erklär\w*|erläuter\w*|warum|weshalb|wieso|in worten|zusammenfassung)(?!\w)|"
-    r"描述|解释|说明|为什么|为何|总结|概述",
-    re.IGNORECASE,
-)
-_ASKS_WHO = re.compile(
-    r"^\W*(?:(?:and|to|with|for|by|from) )?(?:who|whom|whose)\b"
-    r"|^\W*(?:(?:а|и|с|у|от) )?(?:кто|кого|кому|кем|ком|чей|чья|чь[её]|чьи)\b|"
-    r"^\W*(?:(?:und|mit|für|von) )?(?:wer|wen|wem|wessen)\b|谁|哪位|哪些人",
-    re.IGNORECASE,
-)
-"""Questions for persons, which are answered by their names."""
-_MAX_TEXT_ROWS = 20
 _REQUIREMENTS: dict[OutputType | None, str] = {
     "number": "the answer has to be one number: one row with one column of numbers",
     "plot": "the answer has to be a chart: two rows at least, and a column of numbers",
@@ -323,8 +344,7 @@ def choose_output_type(
 ) -> OutputType:
     """Return `requested` if set; else `proposed`, the type that a model returned, if the rows allow it.
 
-    Otherwise the type is `plot` if the question asks for a chart and there is one, and else the natural type. That of
-    statistics of data, and of few rows that answer a question for persons, is a text.
+    Otherwise the type is `plot` if the question asks for a chart and there is one, and else the natural type.
 
     Raises:
         InvalidOutputType: the result cannot have the requested type.
@@ -336,12 +356,9 @@ def choose_output_type(
         return requested
     if proposed in possible:
         return proposed
-    form = requested_form(question)
-    if chart and form == "chart":
+    if chart and requested_form(question) == "chart":
         return "plot"
-    asks_who = form in {None, "chart"} and _ASKS_WHO.search(question) and 0 < len(result["rows"]) <= _MAX_TEXT_ROWS
-    natural = _natural_type(result)
-    return "string" if is_statistics(result) or (asks_who and natural == "dataframe") else natural
+    return "string" if is_statistics(result) else _natural_type(result)
 
 
 def value_of(output_type: OutputType, result: Result, text: str, table: AnswerTable, chart: AnswerChart | None) -> Any:

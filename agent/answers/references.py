@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from babel import Locale
 
-from agent.answers.formats import ColumnFormat, format_value
+from agent.answers.formats import ColumnFormat, format_value, number_of
 from agent.answers.reference_syntax import Problem, Reference, Template, parse, path_of, typed_parts
 from agent.answers.result_facts import ColumnFacts, ResultFacts, average_format, facts_of
 from agent.answers.text import joined
@@ -24,7 +24,7 @@ __all__ = ["Filled", "ResultFacts", "Said", "facts_of", "fill", "unsupported"]
 
 _MAX_TEXTS, _MAX_LISTED, _MAX_TIED = 5, 7, 3
 _COUNT, _PER_CENT = ColumnFormat("number", 0), ColumnFormat("percent", 1)
-_ROW = re.compile(r"-?[1-9]\d*")
+_ROW = re.compile(r"-?\d+")
 _EXTREMES: dict[str, Callable[[Sequence[Any]], Any]] = {"max": max, "min": min}
 
 
@@ -39,7 +39,7 @@ class Filled:
 
 def fill(text: str, facts: ResultFacts, said: Said, *, needs_reference: bool = True) -> Filled:
     """Return `text` with the values of its references, or the reasons why it may not be shown."""
-    said = replace(said, literals=[*said.literals, *facts.literals])
+    said = facts.with_literals(said)
     try:
         template = parse(text)
     except Problem as problem:
@@ -296,7 +296,7 @@ class _Resolver:
     def _cell(self, facts: ResultFacts, at: int, row: int) -> _Value:
         column = facts.columns[at]
         cell = column.cells[row]
-        if cell is None or (isinstance(cell, str) and not cell.strip()):
+        if not str("" if cell is None else cell).strip() or (isinstance(cell, float) and number_of(cell) is None):
             raise Problem("it has no value")
         text = format_value(cell, column.format, facts.language, in_sentence=True)
         if isinstance(cell, bool):

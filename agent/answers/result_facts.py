@@ -17,7 +17,7 @@ from agent.messages import Language
 from agent.schema.catalog import Catalog
 from agent.sql.guard import shared_trees
 from agent.sql.output_columns import is_additive, output_columns
-from agent.sql.summary import QueryReader, constant, sort_key
+from agent.sql.summary import QueryReader, constant, sort_key, unwrapped
 from agent.types import Result
 
 _MEASURES = {"number", "currency", "percent", "fraction", "scientific", "duration"}
@@ -31,7 +31,6 @@ _PERIOD = re.compile(r"\d{4}(?:-?[QW]?\d{1,2}(?:-\d{2}.*)?)?")
 """A period as text that sorts in time."""
 _RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank, exp.Ntile)
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like, exp.ILike)
-_MAX_DEPTH = 20
 
 
 def average_format(shown: ColumnFormat) -> ColumnFormat:
@@ -51,6 +50,8 @@ class ColumnFacts:
     is_name: bool
     """Whether it tells rows apart, rather than being measured of them."""
     is_period: bool
+    is_count: bool = False
+    """Whether it counts rows."""
 
     @cached_property
     def numbers(self) -> list[Decimal] | None:
@@ -114,6 +115,13 @@ class ResultFacts:
         return self.result["truncated"] or self.limit is not None or self.is_shifted or self.is_ranked
 
     @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing in the rows: no rows, only NULL, or a count of 0."""
+        cells = [(column, cell) for column in self.columns for cell in column.cells]
+        is_counted = len(self.rows) == 1 and any(column.is_count for column in self.columns)
+        return all(cell is None or (is_counted and column.is_count and cell == 0) for column, cell in cells)
+
+    @property
     def names(self) -> set[str]:
         """The texts in the rows."""
         texts = (cell for column in self.columns for cell in column.cells)
@@ -127,6 +135,16 @@ class ResultFacts:
         at, descends = self.order[0], self.order[1]
         ranks = self.columns[at].ranks
         return (at, descends) if ranks is not None and ranks == sorted(ranks, reverse=descends) else None
+
+    def with_rows(self, result: Result) -> "ResultFacts":
+        """Return the facts about `result`, which differs in the values of secret columns."""
+        cells = ([row[at] for row in result["rows"]] for at in range(len(self.columns)))
+        columns = [replace(column, cells=own) for column, own in zip(self.columns, cells, strict=True)]
+        return replace(self, result=result, columns=columns)
+
+    def with_literals(self, said: Said) -> Said:
+        """Return `said` with the values that the statement compares with."""
+        return replace(said, literals=[*said.literals, *self.literals])
 
     def identifies(self, columns: Collection[int], row: int) -> bool:
         """Return whether no other row has the values of `row` in `columns`."""
@@ -160,6 +178,7 @@ def facts_of(
             is_additive=shown[at].kind in _AMOUNTS and output is not None and is_additive(output, tree, reader),
             is_name=shown[at].kind not in _MEASURES or (output is not None and _is_key(output, tree)),
             is_period=len(sources) == width and _is_period(sources[at].expression, shown[at]),
+            is_count=output is not None and isinstance(unwrapped(output), exp.Count),
         )
         for at, (name, output) in enumerate(zip(result["columns"], outputs, strict=True))
     ]

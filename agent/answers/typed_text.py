@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 REFERENCE = "\ufffc"
 """Stands for a reference in a text whose typed parts are checked."""
 
-_FIGURE = re.compile(r"\d+(?:[.,'\u2019\u00a0\u202f \u066b\u066c]\d+)*|[^\W\d]")
+_SEPARATORS = ".,'\u2019\u00a0\u202f \u066b\u066c"
+_FIGURE = re.compile(rf"0+(?:[{_SEPARATORS}]0+)*|n+|h{{2,}}")
+"""A figure in the kinds of its characters; see `_kind`."""
 _SEPARATOR = re.compile(r"\D")
 _SPACES = " \u00a0\u202f"
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
@@ -74,21 +76,28 @@ def typed_problems(text: str, said: Said, names: Collection[str]) -> tuple[str, 
 
 
 def figures_in(text: str) -> Iterator[Figure]:
-    """Yield the figures of `text`, in digits of any script."""
-    plain = "".join(map(_plain_digit, text))
-    at = 0
-    while match := _FIGURE.search(plain, at):
-        at = match.end()
-        if not unicodedata.category(plain[match.start()]).startswith("N"):
-            continue
-        digits = _grouped(match[0])
-        at = match.start() + len(digits)
-        unit = _unit(plain[: match.start()], plain[at:])
-        yield Figure(text[match.start() : at] + unit, _meanings(digits), unit)
+    """Yield the figures of `text`: digits of any script, and Chinese numerals of at least two characters."""
+    kinds, at = "".join(map(_kind, text)), 0
+    while match := _FIGURE.search(kinds, at):
+        start = match.start()
+        written = "".join(map(_plain_digit, text[start : match.end()]))
+        digits = _grouped(written) if match[0][0] == "0" else written
+        at = start + len(digits)
+        unit = _unit(text[:start], text[at:])
+        yield Figure(text[start:at] + unit, _meanings(digits), unit)
+
+
+def _kind(character: str) -> str:
+    """Return "0" for a digit, "n" for another sign of a number, "h" for a letter that is a numeral."""
+    if unicodedata.decimal(character, None) is not None:
+        return "0"
+    if unicodedata.numeric(character, None) is None:
+        return character if character in _SEPARATORS else "_"
+    return "n" if unicodedata.category(character).startswith("N") else "h"
 
 
 def _plain_digit(character: str) -> str:
-    """Return a decimal digit of any script as one of ASCII; other characters unchanged."""
+    """Return a digit of any script as one of ASCII; other characters unchanged."""
     value = unicodedata.decimal(character, None)
     return character if value is None else str(value)
 
@@ -138,6 +147,8 @@ def _unit(before: str, after: str) -> str:
 
 def _typed_names(text: str, said: Said, names: Collection[str]) -> list[str]:
     """Return the names in `text`, whole or by a capitalised word of them, that are not in `said`."""
+    # Characters without a form of their own do not make another name.
+    text = "".join(one for one in unicodedata.normalize("NFKC", text) if unicodedata.category(one) != "Cf")
     folded = text.casefold()
     typed = [
         name
@@ -148,7 +159,8 @@ def _typed_names(text: str, said: Said, names: Collection[str]) -> list[str]:
     ]
     words = {word for name in names for word in _WORD.findall(name) if len(word) >= _SHORT and word[0].isupper()}
     last_words = {found[-1] for name in names if (found := _WORD.findall(name))}
-    for match in _WORD.finditer(text):
+    cased = "".join(" " if unicodedata.category(one) == "Lo" else one for one in text)
+    for match in _WORD.finditer(cased):
         known = last_words if _SENTENCE_START.search(text[: match.start()]) else words
         if match[0] in words & known and not _mentions(said.folded, match[0].casefold()):
             typed.append(match[0])

@@ -1,4 +1,4 @@
-"""What a query returns, as far as a sentence about its rows needs it: its filters, grouping, order and tables."""
+"""The conditions of a query in words, its groups and its order."""
 
 import re
 from collections import defaultdict
@@ -12,20 +12,11 @@ from sqlglot import exp
 from agent.grounding.facts import readable
 from agent.schema.catalog import Catalog, Table
 from agent.sql.guard import shared_trees
+from agent.sql.joined_rows import is_aggregated
 from agent.sql.meaning import has_times as holds_times
 from agent.types import QueryCondition, QuerySummary
 
-EMPTY_SUMMARY = QuerySummary(
-    subject="",
-    tables=[],
-    aggregated=False,
-    keys=[],
-    single="",
-    order=None,
-    conditions=[],
-    constants=[],
-    more_conditions=False,
-)
+EMPTY_SUMMARY = QuerySummary(subject="", keys=[], conditions=[], more_conditions=False)
 OPERATORS: dict[type[exp.Expr], str] = {
     exp.EQ: "=", exp.NEQ: "≠", exp.LT: "<", exp.LTE: "≤", exp.GT: ">", exp.GTE: "≥",
 }  # fmt: skip
@@ -64,18 +55,14 @@ def summarize_query(sql: str, catalog: Catalog, *, names_tables: bool = True) ->
         has_more = tree.find(exp.Where, exp.Having) is not None
         return {**EMPTY_SUMMARY, "more_conditions": has_more}
     reader.read(tree)
-    single, order = _single(tree), sort_key(tree)
-    for query in tree.expressions[0].find_all(exp.Select) if single == "condition" else ():
-        reader.read(query)
+    outputs = tree.expressions
+    if len(outputs) == 1 and isinstance(outputs[0].unalias().unnest(), exp.Predicate | exp.Not):
+        for query in outputs[0].find_all(exp.Select):
+            reader.read(query)
     return QuerySummary(
         subject=reader.subject(tree),
-        tables=reader.output_tables(tree),
-        aggregated=reader.is_aggregated(tree),
         keys=_keys(tree),
-        single=single,
-        order=(order[0], order[1]) if order and order[0] is not None else None,
         conditions=_merged(reader.conditions),
-        constants=[literal.name for literal in tree.find_all(exp.Literal)],
         more_conditions=reader.has_more,
     )
 
@@ -308,31 +295,10 @@ class QueryReader:
     def subject(self, select: exp.Select) -> str:
         """Return the words for the only table that `select` reads; empty if it reads several."""
         sources = list(self.sources(select).values())
-        if len(sources) == 1 and isinstance(sources[0], exp.Select) and not self.is_aggregated(sources[0]):
+        if len(sources) == 1 and isinstance(sources[0], exp.Select) and not is_aggregated(sources[0]):
             return self.subject(sources[0])
         is_named = len(sources) == 1 and isinstance(sources[0], str) and self.names_tables
         return readable(str(sources[0])) if is_named else ""
-
-    def output_tables(self, select: exp.Select) -> list[str]:
-        """Return the words for the table of each output that is a column; empty for others, and none with a star."""
-        if any(item.is_star for item in select.expressions if not item.find(exp.AggFunc)):
-            return []
-        outputs = [item.unalias() for item in select.expressions]
-        origins = [self.origin(item, select) if isinstance(item, exp.Column) else None for item in outputs]
-        return [readable(origin.table) if origin and self.names_tables else "" for origin in origins]
-
-    def is_aggregated(self, select: exp.Select) -> bool:
-        """Return whether the rows of `select`, or of a query that it reads, are groups, without totals of groups."""
-        aggregates = any(
-            node.find_ancestor(exp.Window, exp.Query) is select
-            for item in select.expressions
-            for node in item.find_all(exp.AggFunc)
-        )
-        inner = [source for source in self.sources(select).values() if isinstance(source, exp.Select)]
-        group = select.args.get("group")
-        if group and any(group.args.get(totals) for totals in ("rollup", "cube", "grouping_sets", "totals")):
-            return False
-        return bool(group) or aggregates or any(map(self.is_aggregated, inner))
 
 
 def singular(words: str) -> str:
@@ -351,16 +317,6 @@ def _keys(select: exp.Select) -> list[int]:
     """Return the indexes of the outputs of a grouped query that are not computed from all rows of a group."""
     outputs = list(enumerate(select.expressions))
     return [at for at, item in outputs if not item.find(exp.AggFunc)] if select.args.get("group") else []
-
-
-def _single(select: exp.Select) -> str:
-    """Return what the only output of `select` is; see `QuerySummary.single`."""
-    if len(select.expressions) != 1 or select.args.get("group"):
-        return ""
-    output = select.expressions[0].unalias().unnest()
-    if isinstance(output, exp.Count) and not isinstance(output.this, exp.Distinct):
-        return "count"
-    return "condition" if isinstance(output, exp.Predicate | exp.Not) else ""
 
 
 def _conjuncts(node: exp.Expr | None) -> Iterator[exp.Expr]:

@@ -51,7 +51,7 @@ def test_every_prompt_on_a_source_has_the_instructions(scripted: Scripted, sourc
         clarify="always",
     )
     graph, thread = build_graph(agent.services, InMemorySaver()), {"configurable": {"thread_id": "one"}}
-    graph.invoke({"question": "Which things are there?"}, thread)
+    graph.invoke({"question": "Which things are there?", "output_type": "string"}, thread)
     output = graph.invoke({"question": "And which of them are large?"}, thread)
 
     assert output["error"] is None
@@ -63,7 +63,7 @@ def test_every_prompt_on_a_source_has_the_instructions(scripted: Scripted, sourc
 
 def test_a_source_without_instructions_gets_those_for_all(scripted: Scripted, sources: dict[str, Any]) -> None:
     agent = scripted({"GeneratedSQL": [LIST], "NarratedAnswer": [NARRATED]}, sources=sources, instructions=GLOBAL)
-    agent.ask("Which things are there?", source="b")
+    agent.ask("Which things are there?", source="b", output_type="string")
 
     assert len(systems(agent.model)) == 3
     assert all(system.endswith(GLOBAL) for _, system in systems(agent.model))

@@ -72,7 +72,8 @@ def keys_of(server: FakeOpenAI) -> list[str]:
 
 
 def ask(services: Services, **given: Any) -> dict[str, Any]:
-    return build_graph(services).invoke({"question": "List all orders", "clarify": "always", **given})
+    question = {"question": "List all orders", "clarify": "always", "output_type": "string"}
+    return build_graph(services).invoke({**question, **given})
 
 
 def test_each_role_asks_its_model(server: FakeOpenAI, services: Callable[..., Services]) -> None:

@@ -84,12 +84,12 @@ def is_hidden(text: str) -> bool:
     return MARK not in text and not re.search(r"(?<![0-9a-f])7,?654,?0\d\d(?![0-9a-f])", text)
 
 
-def test_a_long_result_is_narrated_without_them(make: Make, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_result_is_described_without_them(make: Make, caplog: pytest.LogCaptureFixture) -> None:
     run = make(
         "SELECT name, email, salary FROM staff ORDER BY id",
         NarratedAnswer=[{"answer": "They are listed from {1.name} on.", "output_type": "dataframe"}],
     )
-    output = run.ask("List the email and salary of all staff")
+    output = run.ask("List the email and salary of all staff", output_type="string")
     assert output["answer"] == "They are listed from Person 0 on."
     (table,) = output["tables"]
     assert (table["rows"][13], table["secret"]) == (["Person 13", EMAIL, 7_654_013], [1, 2])
@@ -100,7 +100,7 @@ def test_a_long_result_is_narrated_without_them(make: Make, caplog: pytest.LogCa
 def test_the_rows_are_the_answer_where_the_narration_is_rejected(make: Make) -> None:
     wrong = {"answer": "Person 99 has 4711.", "output_type": "dataframe"}
     run = make("SELECT name, email AS contact FROM staff", NarratedAnswer=[wrong, wrong])
-    output = run.ask("List the email of all staff")
+    output = run.ask("List the email of all staff", output_type="string")
     assert EMAIL in output["answer"] or f"{MARK}0" in output["answer"]
     assert is_hidden(run.seen)
     assert run.graph.get_state(run.config).values["turns"][-1]["answer"] != output["answer"]
@@ -112,7 +112,9 @@ def test_a_rejected_narration_is_written_again_without_them(make: Make) -> None:
         {"answer": "They are listed from {1.name} on.", "output_type": "dataframe"},
     ]
     run = make("SELECT name, salary FROM staff ORDER BY salary", NarratedAnswer=answers)
-    assert run.ask("List the salary of all staff")["answer"] == "They are listed from Person 0 on."
+    assert (
+        run.ask("List the salary of all staff", output_type="string")["answer"] == "They are listed from Person 0 on."
+    )
     prompts = [call.prompt for call in run.model.calls if call.schema_name == "NarratedAnswer"]
     assert len(prompts) == 2 and is_hidden(prompts[0])
     # What the model made up, even if it is right, is the only figure there.
@@ -141,7 +143,7 @@ def test_a_count_is_no_secret(make: Make) -> None:
     output = run.ask("How many email addresses do the staff have?")
     assert output["value"] == ROWS
     assert "secret" not in output["tables"][0]
-    assert f"Addresses: {ROWS}." in run.seen
+    assert f"Addresses: {ROWS}" in run.seen
 
 
 def test_hashes_on_the_record_are_of_masked_rows(make: Make) -> None:

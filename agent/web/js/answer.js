@@ -51,24 +51,14 @@ function savedAs({ thread_id: thread, run_id: run, tables }, table, said) {
 function words(output) {
   const [first, ...others] = wordsOf(output).split("\n\n").filter(Boolean);
   if (!first) return null;
-  const lead = withoutFilters(first, output.filters ?? []);
   const told = others.filter((part) => !isShownElsewhere(part, output));
-  return make("div", { class: "words" }, make("p", { class: "lead", dir: "auto" }, lead),
+  return make("div", { class: "words" }, make("p", { class: "lead", dir: "auto" }, first),
     ...told.map((part) => make("p", { dir: "auto" }, part)));
-}
-
-/** Return a paragraph without its last sentence if that says only what the chips of the filters show. */
-function withoutFilters(paragraph, filters) {
-  const listed = [", ", "，"].map((comma) => filters.join(comma)).find((list) => list && [".", "。"].some((stop) => paragraph.endsWith(list + stop)));
-  if (!listed) return paragraph;
-  const before = paragraph.slice(0, paragraph.length - listed.length - 1);
-  const end = Math.max(before.lastIndexOf(". "), before.lastIndexOf("。")) + 1;
-  return end ? before.slice(0, end) : paragraph;
 }
 
 /** Return whether a paragraph at the end of an answer only says what is in `audit`, `confidence` or `verified` too. */
 function isShownElsewhere(part, { answer, audit, confidence, status, verified }) {
-  if (audit.assumptions.length && part.endsWith(audit.assumptions.join("; "))) return true;
+  if (audit.assumptions.some((each) => part.endsWith(each))) return true;
   if (!answer.endsWith(part)) return false;
   return Boolean(verified) || (status === "unsure" && confidence !== null && part.includes(confidence.reason));
 }

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agent.answers.references import Filled, Said, facts_of, fill, unsupported
+from agent.answers.references import Filled, ResultFacts, Said, facts_of, fill, unsupported
 from agent.schema.catalog import Catalog, Column, Table
 from agent.types import Result
 
@@ -27,16 +27,18 @@ TREND = [["2024-01", 500], ["2024-02", 200], ["2024-03", 1100]]
 PLACES = [["Berlin", "2024-01", 9], ["Paris", "2024-01", 8], ["Berlin", "2024-02", 7]]
 
 
-def filled(
-    text: str, sql: str, rows: list[list[Any]], question: str = "?", language: str = "en", **formats: str
-) -> Filled:
-    selects = sql.split(" FROM ")[0].removeprefix("SELECT ").replace("'%Y-%m', ", "").split(", ")
-    columns = [item.split(" AS ")[-1] for item in selects]
+def facts_about(sql: str, rows: list[list[Any]], language: str = "en", **formats: str) -> ResultFacts:
+    """Return the facts about `rows` of `sql`, whose outputs all have names."""
+    outputs = sql.removeprefix("SELECT ").split(" FROM ")[0].replace("'%Y-%m', ", "").split(", ")
+    columns = [item.split(" AS ")[-1] for item in outputs]
     kinds = {str: "string", int: "integer", float: "float", bool: "boolean", type(None): "null"}
     types = [next((kinds[type(row[at])] for row in rows if row[at] is not None), "null") for at in range(len(columns))]
     result = Result(columns=columns, types=types, rows=rows, truncated=False)
-    said = Said(question)
-    return fill(text, facts_of(result, sql, CATALOG, formats, language, said), said)
+    return facts_of(result, sql, CATALOG, formats, language, Said("?"))
+
+
+def filled(text: str, sql: str, rows: list[list[Any]], language: str = "en") -> Filled:
+    return fill(text, facts_about(sql, rows, language), Said("?"))
 
 
 @pytest.mark.parametrize(

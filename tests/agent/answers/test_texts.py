@@ -1,13 +1,16 @@
-"""The text of an answer: a sentence first, a table where the output is one, and names where a text is asked for."""
+"""The text of an answer: the sentence of the model that wrote the statement, or the plain form, and a table."""
 
 from typing import Any
 
 import pytest
 
+from agent.answers.form_text import form_text
 from agent.answers.outputs import compose_answer
+from agent.answers.references import Said, facts_of
 from agent.run_events import LOGGED_ANSWER
 from agent.sql.summary import EMPTY_SUMMARY
-from agent.types import OutputType, Result
+from agent.types import AnswerForm, ChartForm, OutputType, Result
+from tests.agent.answers.test_references import CATALOG, CITIES, COUNT, SALES
 
 NAMES = [f"Person {letter}" for letter in "ABCDEFGHIJKLMNOPQRSTUVWXY"]
 
@@ -18,90 +21,93 @@ def result_of(columns: list[str], rows: list[list[Any]], secret: list[int] | Non
     return {**result, "secret": secret} if secret else result
 
 
-def composed(question: str, result: Result, requested: OutputType | None = None, draft: str = "") -> dict[str, Any]:
-    """Return the answer, with a draft of a model that is supported as it is."""
-
-    class Model:
-        """A model that is not asked."""
-
-        profile = "standard"
-
-    model: Any = Model() if draft else None
+def composed(
+    result: Result, sentence: str = "", requested: OutputType | None = None, chart: ChartForm | None = None
+) -> dict[str, Any]:
     return compose_answer(
-        question, {"r1": result}, model, max_rows=20, requested=requested, sql="", summary=EMPTY_SUMMARY, draft=draft
+        "How many?",
+        {"r1": result},
+        max_rows=20,
+        requested=requested,
+        sql="",
+        summary=EMPTY_SUMMARY,
+        worded=lambda rows: sentence,
+        chart_form=chart,
     )
 
 
-PEOPLE = result_of(["name"], [[name] for name in NAMES[:8]])
-SOLD = result_of(["name", "sold"], [[name, at] for at, name in enumerate(NAMES[:8], 1)])
+SOLD = result_of(["name", "units_sold"], [[name, at] for at, name in enumerate(NAMES[:3], 1)])
 
 
-@pytest.mark.parametrize(
-    "question", ["Who works here?", "Кто здесь работает?", "谁在这里工作？", "To whom do we sell?"]
-)
-def test_a_question_for_persons_is_answered_by_a_text_with_all_names(question: str) -> None:
-    for result in (PEOPLE, SOLD):
-        output = composed(question, result)
-        assert output["output_type"] == "string" and output["value"] == output["answer"]
-        assert "|" not in output["answer"] and all(name in output["answer"] for name in NAMES[:8])
+def test_the_sentence_comes_before_the_table() -> None:
+    answer = composed(SOLD, "Person C sold most.")["answer"]
+    assert answer.startswith("Person C sold most.\n\n| name | units_sold |\n")
 
 
-def test_a_long_list_of_persons_and_other_questions_are_tables() -> None:
-    many = result_of(["name"], [[name] for name in NAMES])
-    found = [
-        composed("Who works here?", many)["output_type"],
-        composed("Who works here? As a table", PEOPLE)["output_type"],
-        composed("Which people work here?", PEOPLE)["output_type"],
-        composed("Who sold how many? Draw a bar chart", SOLD)["output_type"],
-        composed("Who knows how many?", result_of(["n"], [[3]]))["output_type"],
-    ]
-    assert found == ["dataframe", "dataframe", "dataframe", "plot", "number"]
+def test_a_text_has_no_table_and_its_value_is_the_sentence() -> None:
+    output = composed(SOLD, "Person C sold most.", "string")
+    assert output["answer"] == output["value"] == "Person C sold most."
+
+
+def test_the_plain_form_has_the_names_of_the_columns() -> None:
+    assert composed(result_of(["units_sold"], [[1184]]))["answer"] == "Units sold: 1,184"
+    assert composed(result_of(["COUNT(*)"], [[1184]]))["answer"] == "1,184"
+    assert composed(SOLD)["answer"].startswith("Name, Units sold\n\n| name | units_sold |\n")
+    assert composed(SOLD, requested="string")["answer"] == "Name, Units sold\nPerson A, 1\nPerson B, 2\nPerson C, 3"
+    nothing = Result(columns=["name"], types=["string"], rows=[], truncated=False)
+    assert composed(nothing)["answer"] == "The query found no rows."
 
 
 def test_a_forced_string_is_never_a_markdown_table() -> None:
-    table = "| name |\n|---|\n| Person A |"
-    results = [PEOPLE, SOLD, result_of(["name"], [[name] for name in NAMES])]
-    results.append(result_of(["api_key"], [["k1"], ["k2"]], secret=[0]))
+    results = [SOLD, result_of(["name"], [[name] for name in NAMES]), result_of(["api_key"], [["k1"], ["k2"]], [0])]
     for result in results:
-        for draft in ("", f"They are these.\n\n{table}"):
-            output = composed("List the people", result, "string", draft)
-            assert "|" not in output["answer"] and output["answer"].strip()
-            assert "k1" not in output["answer"]
-
-
-SENTENCES = {
-    "How much did each person sell?": "Name (8): Person A",
-    "Сколько продал каждый?": "Name (8): Person A",
-    "每个人卖了多少？": "Name（8）：Person A",
-}
-"""Questions about `SOLD` and the beginnings of the sentences that answer them."""
-
-
-def test_a_draft_with_values_of_the_rows_is_the_whole_answer() -> None:
-    for question in SENTENCES:
-        for draft in ("Person H leads everyone with 8.", "Person H is ahead of Person G."):
-            assert composed(question, SOLD, draft=draft)["answer"] == draft
-    assert (
-        composed("How many were sold?", result_of(["sold"], [[70]]), draft="70 were sold.")["answer"] == "70 were sold."
-    )
-    nothing = Result(columns=["name"], types=["string"], rows=[], truncated=False)
-    assert (
-        composed("Who sold 9 in 2030?", nothing, draft="Nobody sold 9 in 2030.")["answer"] == "Nobody sold 9 in 2030."
-    )
-
-
-def test_few_rows_without_a_draft_begin_with_a_sentence_in_the_language_of_the_question() -> None:
-    for question, start in SENTENCES.items():
-        answer = composed(question, SOLD)["answer"]
-        assert answer.startswith(start) and "| name | sold |" in answer
-
-
-def test_a_draft_without_values_follows_the_sentence_if_it_says_more() -> None:
-    for question, start in SENTENCES.items():
-        answer = composed(question, SOLD, draft="The chart compares the staff.")["answer"]
-        assert answer.startswith(start) and answer.endswith("\n\nThe chart compares the staff.")
+        output = composed(result, requested="string")
+        assert "|" not in output["answer"] and output["answer"].strip()
+        assert "k1" not in output[LOGGED_ANSWER]
 
 
 def test_the_logged_text_has_no_secret() -> None:
-    output = composed("Which key?", result_of(["api_key"], [["hunter2"]], secret=[0]))
+    output = composed(result_of(["api_key"], [["hunter2"]], secret=[0]))
     assert "hunter2" in output["answer"] and "hunter2" not in output[LOGGED_ANSWER]
+
+
+def test_a_proposed_chart_is_drawn_if_it_fits_the_rows() -> None:
+    output = composed(SOLD, chart={"type": "bar", "x": "name", "y": ["units_sold"]})
+    assert [chart["type"] for chart in output["charts"]] == ["bar"] and output["output_type"] == "dataframe"
+    assert composed(SOLD, chart={"type": "bar", "x": "no_column", "y": ["units_sold"]})["charts"] == []
+    assert composed(SOLD, chart={"type": "<script>", "x": "name"})["charts"] == []
+
+
+def worded(form: AnswerForm, sql: str, columns: list[str], rows: list[list[Any]], question: str = "?") -> str:
+    types = ["integer" if isinstance(value, int | None) else "string" for value in (rows or [columns])[0]]
+    result, said = Result(columns=columns, types=types, rows=rows, truncated=False), Said(question)
+    return form_text(form, facts_of(result, sql, CATALOG, {}, "en", said), said)
+
+
+@pytest.mark.parametrize(
+    ("sentences", "expected"),
+    [
+        (["{max.sales:city} sold most.", "That is {share.max.sales}."], "Berlin sold most. That is 62.5%."),
+        (["{max.sales:city} sold most.", "That is 99 %."], "Berlin sold most."),
+        (["Paris sold most, {max.sales}.", "That is {share.max.sales}."], ""),
+        (["{max.sales:city} sold most.", "Returns are not counted."], "Berlin sold most. Returns are not counted."),
+        ([], ""),
+    ],
+)
+def test_a_second_sentence_falls_away_alone(sentences: list[str], expected: str) -> None:
+    rows = [[city, int(2 * sales)] for city, sales in SALES]
+    assert worded({"answer": sentences}, CITIES, ["city", "sales"], rows) == expected
+
+
+@pytest.mark.parametrize("rows", [[], [[None]], [[0]]])
+def test_nothing_has_a_sentence_of_its_own(rows: list[list[Any]]) -> None:
+    form = AnswerForm(answer=["{n} orders were placed."], empty_answer="No order was placed in 2024.")
+    assert worded(form, COUNT, ["n"], rows, "Orders in 2024?") == "No order was placed in 2024."
+    assert worded(form, COUNT, ["n"], rows, "Orders last year?") == "No order was placed in 2024."
+    assert worded({"empty_answer": "No order in 2023."}, COUNT, ["n"], rows, "Orders last year?") == ""
+    assert worded({"empty_answer": "No order, {n}."}, COUNT, ["n"], rows) == ""
+
+
+def test_a_zero_that_is_no_count_is_a_value() -> None:
+    form = AnswerForm(answer=["{s} were sold."], empty_answer="Nothing was sold.")
+    assert worded(form, "SELECT SUM(total) AS s FROM orders", ["s"], [[0]]) == "0 were sold."

@@ -82,27 +82,3 @@ def test_an_error_before_a_question_back_is_told_in_plain_words(visit: Visit) ->
     expect(again.locator(".operators")).to_contain_text("sql_not_generated")
     again.get_by_role("button", name="by amount").click()
     expect(page.locator(".chart canvas")).to_be_visible()
-
-
-SHORTENED = """async ([answer, filters]) => {
-  const { answerView } = await import("./static/js/answer.js");
-  const audit = { assumptions: [], notes: [], steps: [], trace_id: "0", llm_calls: 0, latency_ms: 0, llm_cost_usd: 0 };
-  const output = { answer, filters, audit, output_type: "string", tables: [], charts: [], status: "ok" };
-  return answerView(output, null, "").querySelector(".lead").textContent;
-}"""
-
-
-@pytest.mark.parametrize(
-    ("answer", "filters", "lead"),
-    [
-        ("Orders: 7. Filters: a = 1, b = 2.", ["a = 1", "b = 2"], "Orders: 7."),
-        ("Заказов: 7. Условие: a = 1.", ["a = 1"], "Заказов: 7."),
-        ("订单：7。条件：a = 1，b = 2。", ["a = 1", "b = 2"], "订单：7。"),
-        ("Orders: 7. Filters: a = 1, b = 2, and others.", ["a = 1", "b = 2"], None),
-        ("Orders: 7. Filters: c = 3, a = 1.", ["a = 1", "b = 2"], None),
-        ("Filter: a = 1.", ["a = 1"], None),
-        ("Orders: 7.", [], None),
-    ],
-)
-def test_the_text_does_not_repeat_the_filters(visit: Visit, answer: str, filters: list[str], lead: str | None) -> None:
-    assert visit().page.evaluate(SHORTENED, [answer, filters]) == (lead or answer)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agent.answers.filters import filters_text
+from agent.answers.filters import condition_words
 from tests.agent.tools.conftest import Bench
 
 ORDERS = "id,customer,day,amount\n1,007,2024-01-05,10\n2,007,2024-01-09,20\n3,8,2024-03-01,5\n4,9,2024-03-02,7\n"
@@ -148,9 +148,7 @@ def test_the_filters_of_every_kind_of_query_are_told(bench: Bench, ids: Ids) -> 
     )  # fmt: skip
     for query in queries:
         summary = bench.call("run_query", query=query).kept["summary"]
-        assert filters_text(summary, "en").startswith("Filters" if summary["more_conditions"] else "Filter:"), query
         assert summary["conditions"] == [{"column": "customer", "operator": "≠", "values": ["8"]}], query
-        assert summary["aggregated"] is ("aggregations" in query), query
 
 
 def test_a_summary_does_not_name_a_dataset_by_its_id(bench: Bench, ids: Ids) -> None:
@@ -159,8 +157,7 @@ def test_a_summary_does_not_name_a_dataset_by_its_id(bench: Bench, ids: Ids) -> 
     rows = bench.call("run_query", query={"from": ids["orders"]}).kept
 
     assert (count["summary"]["subject"], rows["summary"]["subject"]) == ("", "")
-    assert set(rows["summary"]["tables"]) == {""}
-    assert filters_text(count["summary"], "en") == "Filter: id = 1."
+    assert condition_words(count["summary"]["conditions"], "en") == ["id = 1"]
 
 
 def test_the_filters_of_every_operator_are_told(bench: Bench, ids: Ids) -> None:
@@ -180,7 +177,7 @@ def test_the_filters_of_every_operator_are_told(bench: Bench, ids: Ids) -> None:
     for op, value, text in words:
         query = {"from": ids["orders"], "filters": [{"col": "customer", "op": op, "value": value}]}
         summary = bench.call("run_query", query=query).kept["summary"]
-        assert filters_text(summary, "en") == f"Filter: customer {text}."
+        assert condition_words(summary["conditions"], "en") == [f"customer {text}"]
     amount = {"as": "n", "agg": "count", "col": "*", "where": [{"col": "amount", "op": ">", "value": 6}]}
     parts = [{"from": ids["orders"], "filters": [{"col": "id", "op": "=", "value": value}]} for value in (1, 2)]
     for part in parts:

@@ -1,0 +1,29 @@
+"""The text of an answer as the model that wrote its statement words it."""
+
+from agent.answers.references import ResultFacts, Said, fill, unsupported
+from agent.messages import CONVENTIONS
+from agent.record.step import note
+from agent.types import AnswerForm
+
+
+def form_text(form: AnswerForm, facts: ResultFacts, said: Said) -> str:
+    """Return the sentences of `form` with the values of the rows; empty if it has none that may be shown.
+
+    The second sentence only adds: it is left out if it may not be shown.
+    """
+    if facts.is_empty:
+        text = form.get("empty_answer") or ""
+        return "" if _is_refused(unsupported(text, facts.with_literals(said), facts.names)) else text
+    sentences = []
+    for text in form.get("answer") or ():
+        filled = fill(text, facts, said, needs_reference=not sentences)
+        if _is_refused(filled.problems):
+            break
+        sentences.append(filled.text)
+    return CONVENTIONS[facts.language].space.join(sentences)
+
+
+def _is_refused(problems: tuple[str, ...]) -> bool:
+    if problems:
+        note(f"wording refused: {'; '.join(problems)}")
+    return bool(problems)

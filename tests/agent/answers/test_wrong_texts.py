@@ -1,0 +1,184 @@
+"""Texts of a hostile or careless model: none with a figure or name that is not from the rows is shown."""
+
+from itertools import product
+from typing import Any
+
+import pytest
+
+from agent.answers.references import Said, fill, unsupported
+from tests.agent.answers.test_references import CITIES, COUNT, GRID, MONTHS, PLACES, SALES, TREND, facts_about
+
+FIGURES = (
+    "1185", "1,185", "1.185", "1 185", "1\u202f185", "1'185", "0", "7", "12.5", "99 %", "99%", "５００", "٧٧٧", "७७",
+    "²", "⑦", "½", "Ⅳ", "𝟗", "3x", "5k", "1e3", "2025-12-31", "31.12.2025", "10:30", "&#49;", "€ 5", "5️⃣", "0x1F", "№3",
+)  # fmt: skip
+SENTENCES = {
+    "en": ("{max.sales:city} sold most, %s.", "In total {sum.sales}, or %s, were sold.", "%s: {max.sales}"),
+    "de": ("{max.sales:city} verkauft mit %s am meisten.", "Insgesamt {sum.sales} bzw. %s.", "%s: {max.sales}"),
+    "ru": ("Лидирует {max.sales:city} — %s.", "Всего {sum.sales}, то есть %s.", "%s: {max.sales}"),
+    "zh": ("{max.sales:city}最多，为%s。", "合计{sum.sales}，即%s。", "%s：{max.sales}"),
+}
+NAMED = {
+    "en": ("%s sold most, {max.sales}.", "Most was sold in %s: {max.sales}.", "{max.sales:city} is ahead of %s."),
+    "de": ("%s verkaufte am meisten, {max.sales}.", "In %s waren es {max.sales}.", "{max.sales:city} vor %s."),
+    "ru": ("%s на первом месте: {max.sales}.", "Лидер — %s, {max.sales}.", "{max.sales:city} впереди %s."),
+    "zh": ("%s最多，为{max.sales}。", "最多的是%s：{max.sales}。", "{max.sales:city}领先于%s。"),
+}
+NAMES = {
+    "Paris": ("Paris", "PARIS", "paris", "“Paris”", "Paris’", "Pa\u200bris", "Ｐａｒｉｓ"),
+    "David Kim": ("David Kim", "david kim", "Kim"),
+    "上海": ("上海", "上海市"),
+    "Москва": ("Москва", "МОСКВА"),
+}
+CHINESE_FIGURES = ("一千二百", "三百", "五万", "二〇二五")
+
+
+def wrong_texts() -> list[tuple[str, str]]:
+    """Return texts with a typed figure or name, with their languages."""
+    figures = [
+        (sentence % wrong, language)
+        for language, each in SENTENCES.items()
+        for sentence, wrong in product(each, FIGURES)
+    ]
+    written = [name for variants in NAMES.values() for name in variants]
+    names = [
+        (sentence % wrong, language) for language, each in NAMED.items() for sentence, wrong in product(each, written)
+    ]
+    return [
+        *figures,
+        *names,
+        *((sentence % one, "zh") for sentence in SENTENCES["zh"] for one in CHINESE_FIGURES if one != "九成五"),
+    ]
+
+
+CITY_ROWS = [["Berlin", 500.5], *([name, 100 - at] for at, name in enumerate(NAMES))]
+
+
+def test_no_typed_figure_or_name_is_shown() -> None:
+    texts = wrong_texts()
+    assert len(texts) >= 500
+    for text, language in texts:
+        result = fill(text, facts_about(CITIES, CITY_ROWS, language), Said("?"))
+        assert result.problems and not result.text, text
+
+
+def test_no_typed_figure_or_name_is_shown_without_rows() -> None:
+    for language, sentences in SENTENCES.items():
+        for sentence, wrong in product(sentences, FIGURES):
+            text = sentence.replace("{", "").replace("}", "") % wrong
+            assert unsupported(text, Said("?")), (language, text)
+    for name, variants in NAMES.items():
+        for wrong in variants:
+            assert unsupported(f"Only {wrong} is counted.", Said("?"), [name]), wrong
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("Top 5 cities", "{max.sales:city} has 5 %."),
+        ("Top 5 cities", "{max.sales:city} has 5k."),
+        ("Top 5 cities", "{max.sales:city} has 5.5."),
+        ("Top 5 cities", "{max.sales:city} has 55."),
+        ("Top 5 cities", "{max.sales:city} has €5."),
+        ("Sales between 10 and 500", "{max.sales:city} has 10,500."),
+        ("Sales between 10 and 500", "{max.sales:city} has 10 500."),
+        ("Sales between 10 and 500", "{max.sales:city} has 10.500."),
+        ("Sales on 2024-03-15", "{max.sales:city}, since 15.04.2024."),
+        ("Sales of 1,234 units", "{max.sales:city} has 1.2."),
+        ("前 5 名", "{max.sales:city}有5万。"),
+        ("Sales in 2024", "{max.sales:city} in 2025"),
+        ("Sales in Berlin", "Paris has more than {max.sales:city}."),
+    ],
+)
+def test_figures_of_the_question_make_no_others(question: str, text: str) -> None:
+    assert fill(text, facts_about(CITIES, CITY_ROWS), Said(question)).problems
+
+
+RATES = "SELECT city, AVG(total) AS sales FROM orders GROUP BY city ORDER BY sales DESC"
+USERS = "SELECT city, COUNT(DISTINCT day) AS sales FROM orders GROUP BY city"
+RUNNING = "SELECT city, SUM(total) OVER (ORDER BY day) AS sales FROM orders"
+BOTH = (
+    "SELECT city, SUM(total) AS sales FROM orders GROUP BY city UNION ALL SELECT 'all', SUM(total) AS sales FROM orders"
+)
+RANKED = (
+    "SELECT city, sales FROM (SELECT city, SUM(total) AS sales, RANK() OVER (ORDER BY SUM(total) DESC) AS r "
+    "FROM orders GROUP BY city) WHERE r <= 3"
+)
+TIED = [["Alpha", 5], ["Beta", 5], ["Gamma", 5], ["Delta", 5], ["Omega", 1]]
+
+
+@pytest.mark.parametrize(
+    ("sql", "rows", "text"),
+    [
+        *((sql, SALES, text)
+          for sql in (RATES, USERS, RUNNING, BOTH, RANKED, f"{CITIES} LIMIT 3", f"{CITIES} LIMIT 3 OFFSET 2")
+          for text in ("{sum.sales}", "{avg.sales}", "{share.max.sales}", "{share.1.sales} in {1.city}")),
+        *((f"{CITIES} LIMIT 3 OFFSET 2", SALES, text) for text in ("{max.sales:city}", "{min.sales:city}", "{rows}")),
+        (CITIES.replace(" DESC", "") + " LIMIT 3", SALES[::-1], "{max.sales:city} sold most."),
+        (CITIES.replace("ORDER BY sales DESC", "LIMIT 3"), SALES, "{max.sales:city} sold most."),
+        (CITIES.replace("ORDER BY sales DESC", "LIMIT 3"), SALES, "They are {list.city}."),
+        (CITIES.replace(" ORDER BY sales DESC", ""), SALES, "{1.city} is first with {1.sales}."),
+        (CITIES, TIED, "{max.sales:city} lead."),
+        (CITIES, TIED, "{1.city} leads with {1.sales}."),
+        (CITIES, [["Alpha", 5], ["Beta", 5]], "{max.sales:city} leads."),
+        (CITIES, [["Alpha", 5]], "{max.sales:city} sold most."),
+        (CITIES, [["Alpha", -5], ["Beta", 10]], "{share.max.sales}"),
+        (CITIES, [["Alpha", 0], ["Beta", 0]], "{share.1.sales} in {1.city}"),
+        (CITIES, [["Alpha", 3], [None, 2]], "{min.sales:city} sold least."),
+        (CITIES, [["Alpha", 3], ["", 2]], "{min.sales:city} sold least."),
+        (CITIES, [[f"City {chr(65 + at)}", 99 - at] for at in range(8)], "{list.city:sales}"),
+        (CITIES, SALES, "{2.city} is second."),
+        (CITIES, SALES, "{0.city} is best."),
+        (CITIES, SALES, "{-2.city} is last but one."),
+        (CITIES, SALES, "{max.city}"),
+        (CITIES, SALES, "{sum.city}"),
+        (CITIES, SALES, "{max.sales:nothing}"),
+        (CITIES, SALES, "{max.sales:city:sales}"),
+        (CITIES, SALES, "{}"),
+        (CITIES, SALES, "{max.}"),
+        (CITIES, SALES, "}{"),
+        (CITIES, SALES, "{{max.sales}}"),
+        (CITIES, SALES, "{max.sales#one}{"),
+        (CITIES, SALES, "{?city|yes|no|none}"),
+        (CITIES, SALES, "{?change.sales|rose|fell|stayed}"),
+        (MONTHS, TREND[:1], "{?change.u|rose|fell|stayed}"),
+        (MONTHS, [*TREND, [None, 3]], "{?change.u|rose|fell|stayed}"),
+        (MONTHS, [["2024-01", None], *TREND[1:]], "{?change.u|rose|fell|stayed}"),
+        (MONTHS, [["2024-01", -5], *TREND[1:]], "{?change.u|rose by {change%.u}|fell|stayed}"),
+        (MONTHS, [["Jan 2024", 5], ["Feb 2024", 7]], "{?change.u|rose|fell|stayed}"),
+        (MONTHS, TREND, "{change.u}"),
+        (MONTHS, TREND, "{?change.u|rose|fell|stayed} by 5 to {-1.u} ({-1.month})"),
+        (f"{MONTHS} LIMIT 3", TREND, "{?change.u|rose|fell|stayed}"),
+        (MONTHS.replace("ORDER BY 1", "ORDER BY 1 DESC"), TREND[::-1],
+         "{?change.u|rose|fell|stayed}: {1.u} ({1.month}), {-1.u} ({-1.month})"),
+        (GRID, PLACES, "{max.u:city} was best."),
+        (GRID, PLACES, "{max.u:month} was best."),
+        (GRID, PLACES, "{1.city} was best with {1.u}."),
+        (GRID, PLACES, "{?change.u|rose|fell|stayed}"),
+        (GRID, PLACES, "{list.city:u}"),
+        (GRID, [["Alpha", "2024-01", 9], ["Beta", "2024-02", 9], *PLACES[1:]], "{max.u:city} in {max.u:month}"),
+        (COUNT, [[1184]], "{n} of {sum.n} and {rows.x}"),
+        (COUNT, [[1184]], "No reference here."),
+        (COUNT, [[1184]], "{f1} orders"),
+        ("SELECT total AS n FROM orders", [[float("nan")]], "{n}"),
+        ("SELECT total AS n FROM orders", [[1], [2]], "{n}"),
+    ],
+)  # fmt: skip
+def test_no_reference_says_more_than_the_rows(sql: str, rows: list[list[Any]], text: str) -> None:
+    result = fill(text, facts_about(sql, rows), Said("?"))
+    assert result.problems and not result.text, result
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Half of it was sold in {max.sales:city}.",
+        "About twelve were sold in {max.sales:city}.",
+        "{min.sales:city} sold most.",
+        "{max.sales:city} is the capital.",
+        "约占一半，{max.sales:city}最多。",
+    ],
+)
+def test_what_references_cannot_catch(text: str) -> None:
+    """Number words, a wrong selector and world knowledge are shown: SECURITY.md says so."""
+    assert fill(text, facts_about(CITIES, CITY_ROWS), Said("?")).text
