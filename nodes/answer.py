@@ -170,7 +170,8 @@ def _append(output: dict[str, Any], paragraph: str) -> None:
 
 def _reservations(state: State, source: Source, sql: str, language: Language) -> list[str]:
     """Return what limits the answer: definitions not followed, parts left out, the time zone."""
-    departed = [] if state.get("verified") else unused_definitions(state, source, sql)
+    is_settled = state.get("verified") or state["evidence"].get("is_confirmed")
+    departed = [] if is_settled else unused_definitions(state, source, sql)
     texts = [render("definition_departed", language, names=", ".join(departed))] if departed else []
     if not_answered := "; ".join(state.get("not_answered") or ()):
         texts.append(render("parts_not_answered", language, parts=not_answered))

@@ -150,6 +150,12 @@ def test_departure_that_remains_is_stated(asked: Scripted) -> None:
     assert "The definition of revenue was not followed exactly." in output["answer"]
 
 
+def test_departure_that_the_model_confirms_is_settled(asked: Scripted) -> None:
+    output = asked({"GeneratedSQL": [{"sql": GROSS}]}, enable_sql_validation=None).ask("The revenue?")
+
+    assert (output["checked"], output["status"], output["audit"]["assumptions"]) == (True, "ok", [])
+
+
 def test_word_of_two_metrics_is_asked_with_their_definitions(asked: Scripted) -> None:
     agent = asked({"GeneratedSQL": [no_call]})
     output = agent.ask("What were the sales?")
