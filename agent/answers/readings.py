@@ -7,11 +7,11 @@ from sqlglot import exp
 
 from agent.answers.filters import condition_words
 from agent.answers.formats import format_constant
-from agent.grounding.facts import readable
 from agent.llm.schemas import ReadingOption
 from agent.messages import CONVENTIONS, Language, render
 from agent.schema.catalog import Catalog
 from agent.schema.describe import one_line
+from agent.schema.words import readable
 from agent.sql.guard import shared_trees
 from agent.sql.names import key_of
 from agent.sql.summary import AGGREGATES, OPERATORS, QueryReader, constant, main_table, period_unit, unwrapped

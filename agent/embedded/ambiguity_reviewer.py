@@ -8,10 +8,10 @@ from typing import cast
 from agent.embedded.ambiguities import find_ambiguities
 from agent.embedded.sql_writer import write_statement
 from agent.errors import ModelAnswerUnreadable
-from agent.grounding.facts import readable
 from agent.llm.client import ModelClient
 from agent.llm.schemas import AmbiguityReview, AmbiguityType, ReadingOption
 from agent.messages import language_of, render
+from agent.schema.words import readable
 from agent.sources.source import Source
 from agent.state import State
 from agent.types import EmbeddedOptions

@@ -140,3 +140,16 @@ def stem(word: str) -> str:
 
 _FUNCTION_STEMS = frozenset(map(stem, _FUNCTION_WORDS))
 _DATA_STEMS = frozenset(map(stem, _DATA_WORDS))
+
+
+_CAMEL = re.compile(r"(?<=[a-zа-я])(?=[A-ZА-Я])|(?<=[A-Za-zА-Яа-я])(?=(?:19|20)\d\d(?!\d))")
+"""The start of a word or a year within a name, as in `unitsSold` and `sales2021`."""
+
+
+def readable(name: str) -> str:
+    """Return the name of a column as words.
+
+    >>> readable("unitsSold_2021")
+    'units Sold 2021'
+    """
+    return _CAMEL.sub(" ", name).replace("_", " ")

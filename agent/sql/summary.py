@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from sqlglot import exp
 
-from agent.grounding.facts import readable
 from agent.schema.catalog import Catalog, Table
+from agent.schema.words import readable
 from agent.sql.guard import shared_trees
 from agent.sql.joined_rows import is_aggregated
 from agent.sql.meaning import has_times as holds_times

@@ -7,7 +7,6 @@ from pydantic import Field
 from rapidfuzz import fuzz, utils
 
 from agent.core.cancellation import Cancellation
-from agent.grounding.measures import kinds_of, measures_of
 from agent.retrieval.linked_values import linked_values
 from agent.retrieval.synonyms import Concept, concepts, overlap
 from agent.schema.catalog import Table
@@ -17,7 +16,7 @@ from agent.tools.tool import Arguments, Outcome, Tool, Workbench
 
 _MAX_MATCHES = 3
 _MIN_SCORE = 0.55
-_BY_WORDS, _BY_SPELLING, _BY_MEANING, _BY_VALUE, _BY_MEASURE = 0.95, 0.9, 0.86, 0.85, 0.54
+_BY_WORDS, _BY_SPELLING, _BY_MEANING, _BY_VALUE = 0.95, 0.9, 0.86, 0.85
 _TERM_WEIGHT = 0.6
 """Weight of the share of the term's words that are in the name; the share of the name's words has the rest."""
 
@@ -40,7 +39,7 @@ class ResolveFields(Arguments):
 class Match(NamedTuple):
     """A candidate column for a term, with a score from 0 to 1.
 
-    `by` is the kind of match: `name`, `words`, `spelling`, `meaning`, `value`, `part` or `measure`.
+    `by` is the kind of match: `name`, `words`, `spelling`, `meaning`, `value` or `part`.
     """
 
     column: str
@@ -55,8 +54,7 @@ def resolve_fields(arguments: ResolveFields, bench: Workbench, cancellation: Can
     meaning of its words in English, Russian or Chinese (up to 0.86), or a value of the column (0.85). Scores of words
     and meanings are 0.6 times the share of the term's words found in the name plus 0.4 times the share of the name's
     words found in the term. A column that shares a word, its beginning or its meaning with the term, while at most two
-    others do, has at least 0.55 (`part`). Lower scores are not matches, but the best of them are the nearest columns; a
-    column of numbers of the kind that the term measures has 0.54, as `amount` for revenue.
+    others do, has at least 0.55 (`part`). Lower scores are not matches, but the best of them are the nearest columns.
 
     Raises:
         ToolCallInvalid: the dataset is not among those of the question.
@@ -88,7 +86,6 @@ def _candidates(term: str, table: Table, source: Source) -> list[Match]:
     values = linked_values(quoted, source.values, {table.key: table.column_names})
     by_value = [Match(value.column, _BY_VALUE, "value") for value in values]
     for match in [
-        *_by_measure(term, table),
         *_by_part(term, table),
         *_by_meaning(term, table),
         *_by_name(term, table),
@@ -143,15 +140,6 @@ def _by_meaning(term: str, table: Table) -> Iterator[Match]:
             name_concepts, term_concepts
         )
         yield Match(name, round(_BY_MEANING * share, 2), "meaning")
-
-
-def _by_measure(term: str, table: Table) -> Iterator[Match]:
-    """Yield the columns of numbers that measure the same kind of thing, such as money, as the term."""
-    kinds = kinds_of(measures_of(term))
-    for column in table.columns if kinds else ():
-        is_money = "money" in kinds and overlap(concepts("money"), concepts(column.name)) > 0
-        if column.type_class == "number" and (is_money or kinds & kinds_of(measures_of(column.name))):
-            yield Match(column.name, _BY_MEASURE, "measure")
 
 
 TOOL = Tool(

@@ -43,7 +43,7 @@ def test_wheel_has_the_packages_and_their_types_only(wheel: Path) -> None:
         "prompts",
     }
     assert {f"{name}/py.typed" for name in ("agent", "datasphinx", "nodes", "prompts")} <= set(names)
-    assert {"agent/grounding/measures.txt", "agent/sample/knowledge/shop/metrics.yml"} <= set(names)
+    assert {"agent/sample/knowledge/shop/metrics.yml"} <= set(names)
 
 
 def test_wheel_answers_a_question_in_a_new_environment(wheel: Path, tmp_path: Path) -> None:

@@ -133,22 +133,6 @@ class Vocabulary:
 
     questions: QuestionWords
     charts: ChartWords
-    total: re.Pattern[str]
-    average: re.Pattern[str]
-    median: re.Pattern[str]
-    by: re.Pattern[str]
-    """Words directly before a figure that make it a difference."""
-    about: re.Pattern[str]
-    over: re.Pattern[str]
-    """Words directly before a figure by which the value is larger; the same applies to the following fields."""
-    under: re.Pattern[str]
-    nearly: re.Pattern[str]
-    """Words of `under` that only round, such as "almost"."""
-    at_least: re.Pattern[str]
-    at_most: re.Pattern[str]
-    about_after: re.Pattern[str]
-    over_after: re.Pattern[str]
-    at_least_after: re.Pattern[str]
     since: re.Pattern[str]
     relative_periods: Mapping[str, re.Pattern[str]]
     """Periods relative to today, such as "last week", by names that all languages share."""
@@ -160,12 +144,6 @@ class Vocabulary:
     """Beginnings of ordinals and names in `dates`, with their numbers."""
     date_limits: DateWords
     number_words: Callable[[str], Iterator[NumberWord]]
-    figures: FigureWords
-    units: Mapping[str, str]
-    """Patterns of units of measure."""
-    per: re.Pattern[str]
-    total_rows: re.Pattern[str]
-    """Labels of rows with totals."""
 
 
 @cache

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from agent.grounding.vocabulary import (
     ChartWords,
     DateWords,
-    FigureWords,
     NumberWord,
     QuestionWords,
     Vocabulary,
@@ -16,11 +15,6 @@ from agent.grounding.vocabulary import (
 
 def _words(pattern: str) -> re.Pattern[str]:
     return lazy_pattern(rf"\b(?:{pattern})\b", re.IGNORECASE)
-
-
-def _before(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern of words directly before a figure, with an optional currency sign between."""
-    return lazy_pattern(rf"(?:\b(?:{pattern})\s|[~≈])\s*[$€£¥₽]?$", re.IGNORECASE)
 
 
 _UNITS = {
@@ -168,19 +162,6 @@ QUESTION_WORDS = QuestionWords(
 VOCABULARY = Vocabulary(
     questions=QUESTION_WORDS,
     charts=CHART_WORDS,
-    total=_words(r"gesamt\w*|insgesamt|summe\w*|summiert\w*|zusammen|zusammengenommen|alles in allem|addier\w+|in summe|kumuliert\w*"),
-    average=_words(r"durchschnitt\w*|mittelwert\w*|im mittel|mittler\w+|typisch\w*|im schnitt"),
-    median=_words(r"median\w*"),
-    by=lazy_pattern(r"\b(?:um|weitere[nrs]?|zusätzliche[nrs]?|von)\s+(?:\w+\s+){0,2}[$€£]?$", re.IGNORECASE),
-    about=_before(r"etwa|rund|ungefähr|circa|ca\.|zirka|annähernd|geschätzt|um die|in etwa"),
-    over=_before(r"über|mehr als|größer als|höher als|gut|knapp über|etwas mehr als|etwas über|oberhalb von|deutlich über|deutlich mehr als|länger als|älter als"),
-    under=_before(r"unter|weniger als|kleiner als|niedriger als|fast|beinahe|nahezu|knapp|bis zu|knapp unter|etwas weniger als|etwas unter|unterhalb von|deutlich unter|kürzer als|jünger als|nicht ganz"),
-    nearly=_before(r"fast|beinahe|nahezu|knapp|bis zu|knapp unter|etwas weniger als|etwas unter|nicht ganz"),
-    at_least=_before(r"mindestens|wenigstens|nicht weniger als|minimal"),
-    at_most=_before(r"höchstens|maximal|nicht mehr als|bis zu"),
-    about_after=lazy_pattern(r"\s?(?:oder so|in etwa)", re.IGNORECASE),
-    over_after=lazy_pattern(r"\s?\+(?!\d)| plus\b", re.IGNORECASE),
-    at_least_after=lazy_pattern(r"\s?(?:%|prozent)?\s?(?:\w+ )?(?:oder|und) (?:mehr|höher|länger|größer|älter|darüber|besser)\b", re.IGNORECASE),
     since=_words(r"bevor|erreicht(?:e[n]?)?|bis|dann|seitdem|seither|anschließend|danach|später"),
     relative_periods={
         f"{which} {unit}": _words(rf"(?:{before})e(?:s|r|n|m)? {word}")
@@ -219,24 +200,4 @@ VOCABULARY = Vocabulary(
         in_year="im Jahr {year}",
     ),
     number_words=_number_words,
-    figures=FigureWords(
-        scales={"tsd": 1e3, "tausend": 1e3, "mio": 1e6, "million": 1e6, "millionen": 1e6, "mrd": 1e9, "milliarde": 1e9, "milliarden": 1e9, "billionen": 1e12},
-        scale_endings="",
-        points=r"prozentpunkten?",
-        percent=r"prozent(?!\w)",
-        times=r"mal\b|-?fach\w*",
-        ordinal_after=r"\.\s+(?:platz|rang|stelle)\b",
-        ordinal_before=r"\bnr\.\s?|\b(?:ersten|letzten|besten|platz|rang|stelle)\s",
-    ),
-    units={
-        r"\$|usd|(?:us-)?dollar": "usd", r"€|eur|euro": "eur", r"£|gbp|pfund": "gbp", r"chf|franken|sfr": "chf", r"¥|jpy|yen": "jpy", r"cny|rmb|yuan": "cny", r"₽|rub|rubel": "rub",
-        r"cent": "cent",
-        r"mg|milligramm": "mg", r"g|gramm": "g", r"kg|kilo|kilogramm": "kg", r"t|tonnen?": "t",
-        r"ms|millisekunden?": "ms", r"s|sek|sekunden?": "s", r"min|minuten?": "min", r"h|std|stunden?": "h", r"tage?n?": "d", r"wochen?": "week", r"monaten?|monate": "month", r"jahren?|jahre": "year",
-        r"mm|millimeter": "mm", r"cm|zentimeter": "cm", r"m|meter": "m", r"km|kilometer": "km", r"meilen?": "mi",
-        r"ml|milliliter": "ml", r"l|liter": "l", r"m3|m³|kubikmeter": "m3", r"gb|gigabyte": "gb", r"mb|megabyte": "mb", r"kb|kilobyte": "kb", r"tb|terabyte": "tb",
-        r"°c|grad celsius|celsius": "c", r"°f|grad fahrenheit|fahrenheit": "f", r"kwh": "kwh", r"mwh": "mwh", r"gwh": "gwh", r"twh": "twh",
-    },
-    per=lazy_pattern(r"\b(?:pro|je)\s+$", re.IGNORECASE),
-    total_rows=_words(r"gesamt(?:summe)?|summe|alle|insgesamt|zwischensumme|total"),
 )  # fmt: skip

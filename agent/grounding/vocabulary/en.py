@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from agent.grounding.vocabulary import (
     ChartWords,
     DateWords,
-    FigureWords,
     NumberWord,
     QuestionWords,
     Vocabulary,
@@ -16,11 +15,6 @@ from agent.grounding.vocabulary import (
 
 def _words(pattern: str) -> re.Pattern[str]:
     return lazy_pattern(rf"\b(?:{pattern})\b", re.IGNORECASE)
-
-
-def _before(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern of words directly before a figure, with an optional currency sign between."""
-    return lazy_pattern(rf"(?:\b(?:{pattern})\s|[~≈])\s*[$€£¥₽]?$", re.IGNORECASE)
 
 
 _SMALL = {
@@ -243,19 +237,6 @@ QUESTION_WORDS = QuestionWords(
 VOCABULARY = Vocabulary(
     questions=QUESTION_WORDS,
     charts=CHART_WORDS,
-    total=_words(r"totals?|totall?ed|totall?ing|in all|altogether|together|combined|overall|sum(?:med|s)?|in sum|add(?:s|ed)? up to|adds? to|collectively|jointly|grand total|in aggregate|between them|all told|cumulative(?:ly)?"),
-    average=_words(r"averag(?:e[sd]?|ing)|mean|on average|avg|typically|typical"),
-    median=_words(r"median"),
-    by=lazy_pattern(r"\b(?:by|another|additional|extra|further|of)\s+(?:\w+\s+){0,2}[$€£]?$", re.IGNORECASE),
-    about=_before(r"(?:passed|crossed|reached|hit) the|about|around|roughly|approximately|some|circa|close to|approx\.?|an estimated|in the region of"),
-    over=_before(r"over|more than|above|upwards? of|greater than|higher than|larger than|exceed(?:s|ed|ing)?|surpass(?:es|ed|ing)?|topp(?:ed|ing)|past|in excess of|slightly over|just over|beyond|well over|well above|passed|(?:cross(?:ed|es)?|broke|breaks|breached|hit|topp?(?:ed|s)|clear(?:ed|s)) the|crossed|cross|reached more than|bigger than|longer than|older than|a little over|slightly more than"),
-    under=_before(r"under|less than|fewer than|below|nearly|almost|up to|just under|slightly under|slightly less than|slightly fewer than|just below|lower than|smaller than|short of|not quite|beneath|well below|well under|shy of|shorter than|younger than|close to"),
-    nearly=_before(r"nearly|almost|up to|just under|slightly under|slightly less than|slightly fewer than|just below|not quite|close to|shy of"),
-    at_least=_before(r"at least|no less than|no fewer than|not less than|minimum of|a minimum of"),
-    at_most=_before(r"at most|no more than|not more than|maximum of|a maximum of|up to"),
-    about_after=lazy_pattern(r"\s?(?:or so|-odd|or thereabouts)", re.IGNORECASE),
-    over_after=lazy_pattern(r"\s?\+(?!\d)| plus\b", re.IGNORECASE),
-    at_least_after=lazy_pattern(r"\s?(?:%|percent)?\s?(?:\w+ )?or (?:more|better|higher|above|longer|over|greater)\b", re.IGNORECASE),
     since=_words(r"before reaching|before|reach(?:ed|ing)|until|then|since|afterwards|thereafter|from then on|later"),
     relative_periods={
         f"{which} {unit}": _words(rf"(?:{words}) {unit}")
@@ -294,24 +275,4 @@ VOCABULARY = Vocabulary(
         in_year="in {year}",
     ),
     number_words=_number_words,
-    figures=FigureWords(
-        scales={"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "mn": 1e6, "mln": 1e6, "bn": 1e9, "tn": 1e12},
-        scale_endings="s",
-        points=r"percentage[ -]points?|pp\b|p\.p\.",
-        percent=r"per\s?cent\b",
-        times=r"times\b|[x×](?!\w)|-?fold\b",
-        ordinal_after=r"(?:st|nd|rd|th)\b",
-        ordinal_before=r"\bno\.\s?|\b(?:top|first|last|bottom|rank(?:ed|s)?)[\s-]|\bplaces?\s",
-    ),
-    units={
-        r"\$|usd|dollars?|bucks|us\$": "usd", r"€|eur|euros?": "eur", r"£|gbp|pounds?(?: sterling)?": "gbp", r"¥|jpy|yen": "jpy", r"cny|rmb|yuan": "cny", r"₽|rub|roubles?|rubles?": "rub",
-        r"cents?": "cent",
-        r"mg|milligrams?": "mg", r"g|grams?": "g", r"kg|kgs|kilos?|kilograms?": "kg", r"t|tonnes?|tons?|metric tons?": "t",
-        r"ms|milliseconds?": "ms", r"s|secs?|seconds?": "s", r"mins?|minutes?": "min", r"h|hrs?|hours?": "h", r"days?": "d", r"weeks?": "week", r"months?": "month", r"years?": "year",
-        r"mm|millimet(?:er|re)s?": "mm", r"cm|centimet(?:er|re)s?": "cm", r"m|met(?:er|re)s?": "m", r"km|kilomet(?:er|re)s?": "km", r"mi|miles?": "mi",
-        r"ml|millilit(?:er|re)s?": "ml", r"l|lit(?:er|re)s?": "l", r"gal|gallons?": "gal", r"m3|m³|cubic met(?:er|re)s?": "m3", r"gb|gigabytes?": "gb", r"mb|megabytes?": "mb", r"kb|kilobytes?": "kb", r"tb|terabytes?": "tb",
-        r"°c|degrees celsius|celsius": "c", r"°f|degrees fahrenheit|fahrenheit": "f", r"kwh": "kwh", r"mwh": "mwh", r"gwh": "gwh", r"twh": "twh",
-    },
-    per=lazy_pattern(r"\b(?:per|each|every)\s+$|\d\s+(?:\w+\s+)?an?\s+$", re.IGNORECASE),
-    total_rows=_words(r"(?:grand |sub)?total|all|overall|sum"),
 )  # fmt: skip

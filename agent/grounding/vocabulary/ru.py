@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from agent.grounding.vocabulary import (
     ChartWords,
     DateWords,
-    FigureWords,
     NumberWord,
     QuestionWords,
     Vocabulary,
@@ -16,11 +15,6 @@ from agent.grounding.vocabulary import (
 
 def _words(pattern: str) -> re.Pattern[str]:
     return lazy_pattern(rf"(?<!\w)(?:{pattern})(?!\w)", re.IGNORECASE)
-
-
-def _before(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern of words directly before a figure, with an optional currency sign between."""
-    return lazy_pattern(rf"(?:(?<!\w)(?:{pattern})\s|[~≈])\s*[$€£¥₽]?$", re.IGNORECASE)
 
 
 _NUMBERS: tuple[tuple[str, float], ...] = (
@@ -172,19 +166,6 @@ QUESTION_WORDS = QuestionWords(
 VOCABULARY = Vocabulary(
     questions=QUESTION_WORDS,
     charts=CHART_WORDS,
-    total=_words(r"всего(?! лишь| \w+ раз)|итого|в сумме|сумм(?:а|арно|арн\w+|у|ы|е)|в общей сложности|общ(?:ий|ая|ее|ую|его|ей|ем|им|ие|их)|вместе|совместно|совокупн\w+|в совокупности|вдво[её]м|суммируя|итог(?:о|овая|овый|овое)"),
-    average=_words(r"средн(?:ий|яя|ее|юю|его|ей|ем|им|ие|их)|в среднем|среднем"),
-    median=_words(r"медиан\w*"),
-    by=lazy_pattern(r"(?<!\w)на\s+(?:\w+\s+)?[$€]?$", re.IGNORECASE),
-    about=_before(r"около|примерно|приблизительно|порядка|где-то|почти что|ориентировочно"),
-    over=_before(r"свыше|более(?: чем)?(?: на| по| в)?|больше(?: чем)?(?: на| по| в)?|больше|выше|(?:превы(?:сил|шает|шают|сила|сило|сили)|перешагну|преодоле|перевали|пробил)\w*(?: за)?(?: (?:отметку|планку|рубеж|порог))?(?: в)?|чуть более|немного более|чуть больше|немного больше|старше|дольше|дороже"),
-    under=_before(r"менее(?: чем)?|меньше(?: чем)?|почти|ниже|до|чуть менее|чуть меньше|немногим менее|без малого|не дотянул\w* до|не достиг\w*|младше|короче|дешевле"),
-    nearly=_before(r"почти|чуть менее|чуть меньше|немногим менее|без малого"),
-    at_least=_before(r"не менее(?: чем)?|не меньше|как минимум|минимум|не ниже|от"),
-    at_most=_before(r"не более(?: чем)?|не больше|максимум|не выше|не превы\w+"),
-    about_after=lazy_pattern(r"(?!)"),
-    at_least_after=lazy_pattern(r"\s?%?\s?(?:\w+ )?(?:и|или) (?:более|больше|выше)", re.IGNORECASE),
-    over_after=lazy_pattern(r"\s?\+(?!\d)| с лишним", re.IGNORECASE),
     since=_words(r"достиг\w*|дош[её]?л\w*|начиная с|с тех пор|с тех пор как|потом|затем|после этого|с(?= \w+ (?:года|месяца|квартала)| (?:19|20)\d\d| январ| феврал| март| апрел| ма[яй]| июн| июл| август| сентябр| октябр| ноябр| декабр)"),
     relative_periods={
         f"{which} {unit}": _words(rf"(?:{words})\w+ (?:{noun})\w*")
@@ -223,22 +204,4 @@ VOCABULARY = Vocabulary(
         in_year="в {year} году",
     ),
     number_words=_number_words,
-    figures=FigureWords(
-        scales={"тыс": 1e3, "тысяч": 1e3, "млн": 1e6, "миллион": 1e6, "млрд": 1e9, "миллиард": 1e9, "трлн": 1e12},
-        scale_endings="а|ов|и|у|ам|ах",
-        points=r"п\.\s?п\.?|проц\w*\s+пункт\w*",
-        percent=r"процент\w*",
-        times=r"х(?!\w)|-?кратн\w*|раза?\b",
-        ordinal_after=r"-(?:й|я|е|м|го|му|ой|ю|х)\b|\s+мест[оеа]\b",
-        ordinal_before=r"\bтоп[\s-]|\b(?:перв|последн)\w+\s|\bмест[оае]м?\s",
-    ),
-    units={
-        r"\$|долл\w*|usd": "usd", r"€|евро|eur": "eur", r"₽|руб\w*|р|rub": "rub", r"£|фунт\w*": "gbp", r"юан\w+|cny": "cny", r"тенге": "kzt", r"коп\w*": "kopeck",
-        r"мг|миллиграмм\w*": "mg", r"г|гр|грамм\w*": "g", r"кг|килограмм\w*|кило": "kg", r"т|тонн\w*": "t",
-        r"мс|миллисекунд\w*": "ms", r"с|сек\w*|секунд\w*": "s", r"мин|минут\w*": "min", r"ч|час(?:а|ов|ы)?": "h", r"дн(?:ей|я|и)|день|сут\w*": "d", r"недел\w+|недель": "week", r"месяц\w*": "month", r"лет|год(?:а|ов)?": "year",
-        r"мм": "mm", r"см|сантиметр\w*": "cm", r"м|метр\w*": "m", r"км|километр\w*": "km", r"мл": "ml", r"л|литр\w*": "l", r"галлон\w*": "gal", r"м3|м³|кубометр\w*|куб\. ?м": "m3",
-        r"гб": "gb", r"мб": "mb", r"°c": "c", r"квтч|квт·ч|квт\*ч|квт-ч": "kwh", r"мвтч|мвт·ч|мвт-ч": "mwh", r"гвтч|гвт·ч|гвт-ч": "gwh",
-    },
-    per=lazy_pattern(r"(?<!\w)(?:на (?:одн\w+|кажд\w+)|в|за)\s+$", re.IGNORECASE),
-    total_rows=_words(r"итого|всего|сумма|общий итог"),
 )  # fmt: skip

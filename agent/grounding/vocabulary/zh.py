@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from agent.grounding.vocabulary import (
     ChartWords,
     DateWords,
-    FigureWords,
     NumberWord,
     QuestionWords,
     Vocabulary,
@@ -16,11 +15,6 @@ from agent.grounding.vocabulary import (
 
 def _words(pattern: str) -> re.Pattern[str]:
     return lazy_pattern(f"(?:{pattern})", re.IGNORECASE)
-
-
-def _before(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern of words directly before a figure, with an optional currency sign between."""
-    return lazy_pattern(rf"(?:{pattern})(?:有|为|是|达到?|在)?\s*[$€£¥￥]?$", re.IGNORECASE)
 
 
 _DIGITS = {"零": 0, "〇": 0, "一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9}
@@ -155,19 +149,6 @@ QUESTION_WORDS = QuestionWords(
 VOCABULARY = Vocabulary(
     questions=QUESTION_WORDS,
     charts=CHART_WORDS,
-    total=_words(r"总计|合计|共计|一共|总共|总额|总和|总数|总量|总(?!体|部|经理|结|是|统|监|会)|加起来|之和|累计|合共|共(?!同|享|有产)"),
-    average=_words(r"平均|均值|人均|均为|户均"),
-    median=_words(r"中位数|中值|中位"),
-    by=lazy_pattern(r"(?:多|少|高|低|大|小|快|慢|贵|便宜|长|短|重|轻|增加|减少|了|出|约)$"),
-    about=_before(r"约为|大约为|约|大约|大概|将近|近|左右|接近|差不多"),
-    over=_before(r"超过|逾|超|高于|多于|大于|突破|高出|以上|长于|超出"),
-    under=_before(r"不到|不足|将近|接近|低于|少于|小于|未达|近|未满|以下|短于"),
-    nearly=_before(r"将近|接近|近"),
-    at_least=_before(r"至少|不少于|不低于|最少"),
-    at_most=_before(r"至多|最多|不超过|不多于|不高于"),
-    about_after=lazy_pattern(r"\s?\w{0,2}(?:左右|上下)"),
-    at_least_after=lazy_pattern(r"\s?[%％]?\w{0,3}(?:及以上|以上)"),
-    over_after=lazy_pattern(r"\s?[多余]|\s?\+(?!\d)"),
     since=_words(r"达到|随后|以来|此后|之后|自(?!身|己)"),
     relative_periods={
         f"{which} {unit}": _words(rf"(?:{words})个?(?:{noun})")
@@ -199,22 +180,4 @@ VOCABULARY = Vocabulary(
         in_year="{year}年",
     ),
     number_words=_number_words,
-    figures=FigureWords(
-        scales={"千": 1e3, "万": 1e4, "十万": 1e5, "百万": 1e6, "千万": 1e7, "亿": 1e8, "十亿": 1e9, "万亿": 1e12},
-        scale_endings="",
-        points=r"(?:个)?百分点",
-        percent="",
-        times="倍",
-        ordinal_after="",
-        ordinal_before="第|[前后]|排名",
-    ),
-    units={
-        r"\$|美元|美金": "usd", r"€|欧元": "eur", r"[¥￥]|元|人民币|块钱?": "cny", r"£|英镑": "gbp", r"日元": "jpy", r"卢布": "rub",
-        r"毫克|mg": "mg", r"克|g": "g", r"公斤|千克|kg": "kg", r"吨|t": "t", r"斤": "jin",
-        r"毫秒|ms": "ms", r"秒|s": "s", r"分钟": "min", r"小时|h": "h", r"天": "d", r"周": "week", r"个月": "month", r"年|岁": "year",
-        r"毫米|mm": "mm", r"厘米|cm": "cm", r"米|m": "m", r"公里|千米|km": "km", r"毫升|ml": "ml", r"升|l": "l", r"加仑": "gal", r"立方米|m³": "m3", r"℃|摄氏度|°c": "c",
-        r"千瓦时|kwh": "kwh", r"兆瓦时|mwh": "mwh", r"吉瓦时|gwh": "gwh", r"gb": "gb", r"mb": "mb",
-    },
-    per=lazy_pattern(r"每$"),
-    total_rows=_words(r"合计|总计|小计|总和|全部|汇总"),
 )  # fmt: skip

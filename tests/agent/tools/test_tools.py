@@ -9,7 +9,6 @@ import openpyxl
 import pytest
 
 from agent.core.cancellation import Cancellation
-from agent.datasets.registry import Registry
 from agent.errors import SourceUnreachable, StatementCancelled
 from agent.queryspec.schema import json_schema
 from agent.queryspec.spec import QuerySpec
@@ -427,25 +426,6 @@ def test_a_term_that_finds_nothing_gives_the_names(bench: Bench, sales: str) -> 
     assert list(found.content["nearest"]) == ["zzzz"]
     assert "net amount" in found.content["columns"]
     assert "hunter2" not in str(found.content)
-
-
-@pytest.mark.parametrize(
-    ("names", "term", "nearest"),
-    [
-        (["day", "shop", "amount", "pieces"], "revenue", "amount"),
-        (["day", "shop", "line total", "staff"], "выручка", "line total"),
-        (["дата", "магазин", "сумма", "сотрудники"], "revenue", "сумма"),
-    ],
-)
-def test_the_nearest_columns_of_a_measure_are_of_its_kind(
-    bench: Bench, registry: Registry, names: list[str], term: str, nearest: str
-) -> None:
-    content = "\n".join([",".join(names), "2024-01-05,A,10.5,1", "2024-02-05,B,20,2"])
-    made = registry.create(registry.add_stream(io.BytesIO(content.encode()), "a.csv"))
-    own = Bench(replace(bench.bench, dataset_ids=(made.dataset_id,)))
-    found = own.call("resolve_fields", dataset_id=made.dataset_id, terms=[term]).content
-
-    assert found["nearest"][term][0] == {"column": nearest, "score": 0.54, "by": "measure"}
 
 
 @pytest.mark.parametrize("terms", [[], [""], ["x" * 201], ["x"] * 21, "x"])
