@@ -45,23 +45,6 @@ class NumberWord:
 
 
 @dataclass(frozen=True)
-class FigureWords:
-    """Words next to figures, as parts of patterns."""
-
-    scales: Mapping[str, float]
-    """Names such as "million", in lower case, with their factors."""
-    scale_endings: str
-    points: str
-    """Words for percentage points."""
-    percent: str
-    times: str
-    """Words by which a figure is a multiple."""
-    ordinal_after: str
-    """Text directly after an ordinal."""
-    ordinal_before: str
-
-
-@dataclass(frozen=True)
 class ChartWords:
     """Words of questions about the form of the answer, as parts of patterns."""
 
