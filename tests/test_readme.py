@@ -60,7 +60,9 @@ def test_the_question_of_a_spreadsheet_gives_what_is_shown(cache_dir: Path, tmp_
 
     bars = {"chart_type": "bar", "x": "账号", "y": "returns", "title": "Returns"}
     plot = {"tool": "plot", "arguments": json.dumps({"result_id": "r1", "plot": bars})}
-    end = {"answer": "海蓝服饰 has the most returns, 820; 优品数码 follows with 774 and 安心母婴 with 714."}
+    said = "Of all accounts {1.账号} has the most returns, {1.returns}; it is followed by {2.账号} with {2.returns} "
+    said += "and {3.账号} with {3.returns}."
+    end = {"answer": said}
     with FakeOpenAI([query, plot, {"tool": "finish", "arguments": json.dumps(end)}]) as server:
         environment = os.environ | {
             "DATASPHINX_LLM_BASE_URL": server.base_url,
