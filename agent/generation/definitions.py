@@ -60,10 +60,14 @@ def unused_definitions(state: State, source: Source, sql: str) -> list[str]:
 
 
 def applied_definitions(state: State, source: Source, sql: str) -> list[AppliedDefinition]:
-    """Return the terms, metrics and names of codes of the question that `sql` uses, with their places."""
+    """Return the terms, metrics and names of codes of the question that `sql` uses, with their places.
+
+    A term without SQL counts as used, since the prompt has its text.
+    """
     if not source.knowledge.knowledge.hash:
         return []
     forms, relevant = StatementForms(sql, source.catalog), relevant_knowledge(state, source)
+    used = [named for named, usage in _usages(state, source, sql) if usage.is_complete]
     applied = [
         AppliedDefinition(
             name=named.item.name,
@@ -71,8 +75,7 @@ def applied_definitions(state: State, source: Source, sql: str) -> list[AppliedD
             definition=named.entry.definition or definition_text(named),
             place=str(named.item.place),
         )
-        for named, usage in _usages(state, source, sql)
-        if usage.is_complete
+        for named in [*used, *(each for each in relevant.definitions if not each.definition)]
     ]
     for match in relevant.mentions:
         for name in match.names:

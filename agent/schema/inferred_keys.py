@@ -60,7 +60,7 @@ class _Target:
 
 def _strength(table: Table, column: Column) -> int:
     """Return how clearly the name of `column` identifies it as the key of `table`, from 0 to `_NAMED_AS_KEY`."""
-    table_words, column_words = _words(table.name), _words(column.name)
+    table_words, column_words = _words(table.name), _key_words(table, column)
     subject = tuple(word for word in column_words if word not in _KEY_WORDS)
     if not subject or subject == table_words:
         return _NAMED_AS_KEY
@@ -87,13 +87,19 @@ def _key_column(table: Table) -> Column | None:
     if table.primary_key:
         name = table.primary_key[0] if len(table.primary_key) == 1 else None
         return next((column for column in table.columns if column.name == name), None)
-    first, first_words = table.columns[0], _words(table.columns[0].name)
+    first, first_words = table.columns[0], _key_words(table, table.columns[0])
     is_named_as_key = bool(first_words) and first_words[-1] in _KEY_WORDS
     return first if is_named_as_key and (len(first_words) == 1 or set(first_words) & set(_words(table.name))) else None
 
 
+def _key_words(table: Table, column: Column) -> Words:
+    """Return the words of the name of a key of `table`, which may begin with its initial: `users.uid`."""
+    words, subject = _words(column.name), _words(table.name)
+    return ("id",) if subject and words == (f"{subject[-1][0]}id",) else words
+
+
 def _forms(table: Table, column: Column) -> set[Words]:
-    table_words, column_words = _words(table.name), _words(column.name)
+    table_words, column_words = _words(table.name), _key_words(table, column)
     is_key = bool(column_words) and column_words[-1] in _KEY_WORDS
     forms = {column_words} if set(column_words) - _GENERIC and (is_key or _strength(table, column)) else set()
     if is_key:

@@ -251,6 +251,13 @@ def test_term_in_words_brings_its_tables(asked: Scripted) -> None:
     assert next(iter(update["relevant_tables"])) == "returns"
 
 
+def test_a_term_without_sql_that_was_in_the_prompt_is_among_the_definitions(asked: Scripted) -> None:
+    agent = asked({"GeneratedSQL": [{"sql": GROSS}]}, "terms: {churn: {definition: Customers who do not come back}}")
+    (definition,) = agent.ask("How much was the churn?")["definitions"]
+
+    assert (definition["name"], definition["definition"]) == ("churn", "Customers who do not come back")
+
+
 def test_sql_of_a_definition_is_not_cut(asked: Scripted) -> None:
     condition = " OR ".join(f"orders.order_id = {number}" for number in range(100))
     agent = asked(

@@ -33,6 +33,7 @@ def joins(*tables: Table) -> list[str]:
         (("visits", "id", "city"), ("cities", "id"), "visits.city -> cities.id"),
         (("flights", "id", "airline_code:TEXT"), ("airlines", "code:TEXT"), "flights.airline_code -> airlines.code"),
         (("orders", "id", "order item id"), ("order items", "id"), "orders.order item id -> order items.id"),
+        (("ratings", "id", "user_id"), ("users", "uid"), "ratings.user_id -> users.uid"),
         (("orders", "id", "personId"), ("people", "id"), "orders.personId -> people.id"),
     ],
 )
