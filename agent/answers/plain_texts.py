@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from agent.answers.readings import options_of
 from agent.answers.references import Said, unsupported
+from agent.answers.result_facts import compared_values
 from agent.clarify.review import Reading
 from agent.messages import Message, language_of, render
 from agent.record.step import note
 from agent.sources.source import Source
-from agent.sql.summary import summarize_query
+from agent.sql.guard import shared_trees
 from agent.state import State
 from agent.types import ClarifyingQuestion
 
@@ -39,13 +41,13 @@ def supported_question(
     no question.
     """
     said, catalog, language = said_of(state), source.catalog, language_of(state["question"])
-    constants = [summarize_query(each.sql, catalog)["constants"] if each.sql else [] for each in readings]
-    of_all = replace(said, literals=[one for each in constants for one in each])
+    compared = [_compared(each.sql, catalog.dialect) for each in readings]
+    of_all = replace(said, literals=[one for each in compared for one in each])
     if unsupported(question["question"], of_all):
         question = {**question, "question": render("which_reading", language)}
     is_plain = any(
         unsupported(text, replace(said, literals=own))
-        for each, own in zip(readings, constants, strict=True)
+        for each, own in zip(readings, compared, strict=True)
         for text in (each.option["label"], each.option["reading"])
     )
     if not is_plain:
@@ -59,3 +61,8 @@ def supported_question(
         for each, plain in zip(readings, options_of(statements, catalog, language), strict=True)
     ]
     return {**question, "options": [each.option for each in readings]}, readings
+
+
+def _compared(sql: str | None, dialect: str) -> list[Any]:
+    """Return the values that a statement compares with."""
+    return [value for tree in shared_trees(sql, dialect) for value in compared_values(tree)] if sql else []
