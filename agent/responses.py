@@ -10,10 +10,10 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from agent.answers.formats import format_rows, format_single, formats_of
 from agent.answers.text import without_tables
 from agent.charts.png import png_of_option
 from agent.errors import DriverMissing
+from agent.formatting.formats import format_rows, format_single, formats_of
 from agent.messages import Language, language_of
 from agent.record.step import Audit
 from agent.schema.describe import one_line

@@ -24,7 +24,7 @@ class Result(TypedDict):
     secret: NotRequired[list[int]]
     """Positions of the columns that contain, or may contain, values of secret columns; absent if there are none."""
     formats: NotRequired[list[dict[str, Any]]]
-    """The format of each column, as `kind`, `decimals` and `unit`; see `agent.answers.formats`."""
+    """The format of each column, as `kind`, `decimals` and `unit`; see `agent.formatting.formats`."""
     additive: NotRequired[list[int]]
     """Positions of the columns whose sum means something."""
 
@@ -126,7 +126,7 @@ class AnswerForm(TypedDict, total=False):
     empty_answer: str
     """The sentence for no rows, only NULL, or a count of 0."""
     formats: dict[str, str]
-    """Formats of output columns that their types do not say; see `agent.answers.formats`."""
+    """Formats of output columns that their types do not say; see `agent.formatting.formats`."""
     chart: ChartForm | None
     follow_ups: list[str]
     """Further questions that the tables can answer."""

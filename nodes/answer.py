@@ -7,7 +7,6 @@ from agent.answers.confidence import confidence_of, with_confidence
 from agent.answers.filters import condition_words, unstated_filters
 from agent.answers.follow_up_questions import proposed_questions
 from agent.answers.form_text import form_text
-from agent.answers.format_checks import with_formats
 from agent.answers.narration import narrate
 from agent.answers.outputs import clarification_output, compose_answer, failure_output, statement_output, text_output
 from agent.answers.references import Said, facts_of, unsupported
@@ -15,6 +14,7 @@ from agent.charts.echarts import chart_of
 from agent.core.failure import failure_of
 from agent.core.redact import without_password
 from agent.errors import SqlNotGenerated
+from agent.formatting.checks import with_formats
 from agent.generation.attempt import is_blank
 from agent.generation.definitions import applied_definitions, defined_conditions, unused_definitions
 from agent.generation.doubts import doubts_of

@@ -30,10 +30,12 @@ def test_source_is_found() -> None:
 LAYERS = """
 types messages prompts sample schema
 errors grounding
-settings charts
+settings
 core
 record
 state llm sql storage
+formatting
+charts
 run_events retrieval
 knowledge
 sources

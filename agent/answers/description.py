@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from agent.answers.formats import format_single
 from agent.answers.text import markdown_table
+from agent.formatting.formats import format_single
 from agent.grounding.vocabulary import vocabulary_of
 from agent.messages import CONVENTIONS, Language, language_of, render
 from agent.schema.catalog import Catalog

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agent.answers.formats import ColumnFormat, formats_of
 from agent.errors import DriverMissing
+from agent.formatting.formats import ColumnFormat, formats_of
 from agent.types import AnswerTable
 
 SUFFIXES = (".csv", ".xlsx", ".parquet")

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Any
 
-from agent.answers.formats import format_constant
 from agent.answers.text import joined
+from agent.formatting.formats import format_constant
 from agent.messages import CONVENTIONS, Language, render
 from agent.schema.describe import one_line
 from agent.schema.words import words

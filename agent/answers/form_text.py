@@ -14,7 +14,7 @@ def form_text(form: AnswerForm, facts: ResultFacts, said: Said) -> str:
     if facts.is_empty:
         text = form.get("empty_answer") or ""
         return "" if _is_refused(unsupported(text, facts.with_literals(said), facts.names)) else text
-    sentences = []
+    sentences: list[str] = []
     for text in form.get("answer") or ():
         filled = fill(text, facts, said, needs_reference=not sentences)
         if _is_refused(filled.problems):

@@ -7,10 +7,10 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 import prompts
 from agent.answers.computed_facts import computed_facts
-from agent.answers.formats import format_value
 from agent.answers.references import Filled, Said, fill
 from agent.answers.result_facts import ResultFacts
 from agent.core.prompt_data import escaped, shortened
+from agent.formatting.formats import format_value
 from agent.llm.client import ModelClient
 from agent.llm.schemas import CheckedText, NarratedAnswer
 from agent.messages import CONVENTIONS

@@ -9,13 +9,13 @@ from pydantic import ValidationError
 
 from agent.answers.description import description_of
 from agent.answers.filters import condition_words
-from agent.answers.formats import answer_table, format_rows, format_single, format_value, formats_of
 from agent.answers.text import markdown_table, without_tables
 from agent.charts.echarts import chart_of, draw
 from agent.charts.plot_spec import PlotSpec
 from agent.charts.wording import requested_form
 from agent.core.failure import error_info, full_text
 from agent.errors import CannotAnswer, InvalidOutputType, PlotSpecInvalid
+from agent.formatting.formats import answer_table, format_rows, format_single, format_value, formats_of
 from agent.messages import CONVENTIONS, Language, language_of, render
 from agent.record.step import note
 from agent.run_events import LOGGED_ANSWER

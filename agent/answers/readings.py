@@ -6,7 +6,7 @@ from itertools import chain
 from sqlglot import exp
 
 from agent.answers.filters import condition_words
-from agent.answers.formats import format_constant
+from agent.formatting.formats import format_constant
 from agent.llm.schemas import ReadingOption
 from agent.messages import CONVENTIONS, Language, render
 from agent.schema.catalog import Catalog

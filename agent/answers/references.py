@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 from babel import Locale
 
-from agent.answers.formats import ColumnFormat, format_value, number_of
 from agent.answers.reference_syntax import Problem, Reference, Template, parse, path_of, typed_parts
 from agent.answers.result_facts import ColumnFacts, ResultFacts, average_format, facts_of
 from agent.answers.text import joined
 from agent.answers.typed_text import Said, typed_problems, unsupported
+from agent.formatting.formats import ColumnFormat, format_value, number_of
 
 __all__ = ["Filled", "ResultFacts", "Said", "facts_of", "fill", "unsupported"]
 

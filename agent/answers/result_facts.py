@@ -10,9 +10,9 @@ from typing import Any
 
 from sqlglot import exp
 
-from agent.answers.format_checks import checked_formats
-from agent.answers.formats import ColumnFormat, column_formats, number_of
 from agent.answers.typed_text import Said
+from agent.formatting.checks import checked_formats
+from agent.formatting.formats import ColumnFormat, column_formats, number_of
 from agent.messages import Language
 from agent.schema.catalog import Catalog
 from agent.sql.guard import shared_trees

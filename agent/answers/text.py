@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from agent.answers.formats import format_rows, format_single
+from agent.formatting.formats import format_rows, format_single
 from agent.messages import CONVENTIONS, Language, render
 from agent.schema.describe import one_line
 from agent.types import AnswerTable, Result

@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agent.answers.formats import ColumnFormat, column_format, format_tick, format_value
 from agent.charts.cells import (
     NUMERIC,
     AxisKind,
@@ -30,6 +29,7 @@ from agent.charts.cells import (
 )
 from agent.charts.figure import Box, ChartData, Figure, Series
 from agent.charts.plot_spec import MAX_SERIES, PlotSpec, check_plot_spec
+from agent.formatting.formats import ColumnFormat, column_format, format_tick, format_value
 from agent.messages import Language, render
 from agent.types import Result
 

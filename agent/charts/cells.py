@@ -10,8 +10,8 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, Literal
 
-from agent.answers.formats import ColumnFormat, column_format, format_value
 from agent.charts.calendar_names import calendar_places
+from agent.formatting.formats import ColumnFormat, column_format, format_value
 from agent.messages import Language, render
 from agent.types import Result
 

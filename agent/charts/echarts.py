@@ -9,12 +9,12 @@ from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from typing import Any
 
-from agent.answers.formats import ColumnFormat, format_value
 from agent.charts.build import figure_of
 from agent.charts.cells import Number, time_format
 from agent.charts.figure import COLOURS, Box, ChartData, Figure, Series, share_digits
 from agent.charts.plot_spec import PlotSpec
 from agent.charts.select import select_chart
+from agent.formatting.formats import ColumnFormat, format_value
 from agent.messages import LANGUAGES, Language, language_of, render
 from agent.types import AnswerChart, Result
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from agent.answers.formats import ColumnFormat
 from agent.charts.cells import AxisKind, Number
 from agent.charts.plot_spec import PlotSpec
+from agent.formatting.formats import ColumnFormat
 from agent.messages import Language
 
 

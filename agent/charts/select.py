@@ -5,7 +5,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 
-from agent.answers.formats import ColumnFormat
 from agent.charts.cells import (
     NUMERIC,
     axis_title,
@@ -20,6 +19,7 @@ from agent.charts.cells import (
 from agent.charts.plot_spec import MAX_SERIES, ChartType, PlotSpec, check_plot_spec
 from agent.charts.wording import Wish, wish_of
 from agent.errors import PlotSpecInvalid
+from agent.formatting.formats import ColumnFormat
 from agent.messages import Language, render
 from agent.schema.words import words
 from agent.types import Result

@@ -10,10 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from agent.analyst import build_analyst
-from agent.answers.formats import format_rows
 from agent.cli import render
 from agent.cli.text import printable
 from agent.errors import DriverMissing
+from agent.formatting.formats import format_rows
 from agent.graph import build_graph
 from agent.messages import language_of
 from agent.sample.spreadsheets import STORES

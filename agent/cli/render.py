@@ -15,11 +15,11 @@ from rich.syntax import ANSISyntaxTheme, Syntax
 from rich.table import Table
 from rich.text import Text
 
-from agent.answers.formats import format_rows, formats_of
 from agent.answers.progress import step_line
 from agent.answers.text import without_tables
 from agent.cli.text import printable
 from agent.conversation.reply import Reply
+from agent.formatting.formats import format_rows, formats_of
 from agent.messages import Language, language_of
 from agent.record.waiting import Wait
 from agent.schema.describe import one_line

@@ -10,7 +10,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from agent.answers.format_checks import with_formats
 from agent.charts.echarts import chart_of, draw
 from agent.charts.plot_spec import PlotSpec
 from agent.core.cancellation import Cancellation
@@ -24,6 +23,7 @@ from agent.errors import (
     DatasphinxError,
     PlotSpecInvalid,
 )
+from agent.formatting.checks import with_formats
 from agent.messages import Message, language_of
 from agent.proposals import user_of
 from agent.server.background import cancellable, repeated, run_in_thread

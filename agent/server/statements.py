@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import Any
 
-from agent.answers.format_checks import with_formats
-from agent.answers.formats import answer_table
 from agent.core.cancellation import Cancellation
 from agent.core.failure import client_failure, error_info
 from agent.core.version import package_version
 from agent.errors import DatasphinxError, InputInvalid, InternalError, SourceNotFound
+from agent.formatting.checks import with_formats
+from agent.formatting.formats import answer_table
 from agent.messages import Message
 from agent.record.step import Step, current_step, merge_audit, new_audit
 from agent.record.telemetry import traced_run

@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from agent.answers.format_checks import with_formats
 from agent.core.cancellation import Cancellation
 from agent.errors import QuerySpecInvalid, SpecProblem, ToolCallInvalid
+from agent.formatting.checks import with_formats
 from agent.messages import Message
 from agent.queryspec.check_sources import results_read, union_notes, unknown_sources
 from agent.queryspec.columns import Datasets, main_name, sources_of

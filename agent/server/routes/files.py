@@ -11,13 +11,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sqlglot import exp
 from starlette.concurrency import run_in_threadpool
 
-from agent.answers.formats import answer_table
 from agent.core.cancellation import Cancellation
 from agent.datasets.limits import LoadProgress, ProgressEvent, ignore_progress, progress_events
 from agent.datasets.notes import ordered
 from agent.datasets.options import DETECT, LoadOptions, problem_of
 from agent.datasets.registry import Registry
 from agent.errors import DatasphinxError, FileTooLarge, FileUnknown, InputInvalid
+from agent.formatting.formats import answer_table
 from agent.messages import Language, Message
 from agent.server.background import cancellable, run_in_thread
 from agent.server.errors import accepted_language

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from agent.answers.formats import answer_table
 from agent.core.cancellation import Cancellation
+from agent.formatting.formats import answer_table
 from agent.proposals import propose_statement
 from agent.server.background import cancellable, run_in_thread
 from agent.server.errors import accepted_language

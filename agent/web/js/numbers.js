@@ -1,4 +1,4 @@
-/** Values as they are written in the language of the page, by the formats of their columns: see `agent/answers/formats.py`. */
+/** Values as they are written in the language of the page, by the formats of their columns: see `agent/formatting/formats.py`. */
 
 import { current, text } from "./language.js";
 

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from agent.answers.format_checks import checked_formats
-from agent.answers.formats import ColumnFormat, answer_table, column_formats, format_rows, format_value
 from agent.answers.text import markdown_table
 from agent.charts.cells import labels_of
 from agent.cli.render import rows_view
+from agent.formatting.checks import checked_formats
+from agent.formatting.formats import ColumnFormat, answer_table, column_formats, format_rows, format_value
 from agent.messages import LANGUAGES
 from agent.responses import table_of
 from agent.schema.catalog import Catalog, Column, ForeignKey, Table

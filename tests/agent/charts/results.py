@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agent.answers.formats import format_rows
 from agent.charts.echarts import draw
 from agent.charts.plot_spec import PlotSpec, check_plot_spec
+from agent.formatting.formats import format_rows
 from agent.types import Result
 
 GOLDEN = sorted((Path(__file__).resolve().parents[2] / "fixtures/charts").glob("*.json"))

@@ -13,13 +13,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.image import imread
 
-from agent.answers.formats import ColumnFormat
 from agent.charts import canvas
 from agent.charts.build import figure_of
 from agent.charts.canvas import Lettering, canvas_of, families_for
 from agent.charts.echarts import draw, figure_of_option, option_of
 from agent.charts.png import draw_png, png_of_option
 from agent.errors import DriverMissing, PlotSpecInvalid
+from agent.formatting.formats import ColumnFormat
 from agent.messages import Language
 from agent.types import Result
 from tests.agent.charts.results import GOLDEN, HOSTILE, plot_spec, result, spec

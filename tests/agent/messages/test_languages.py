@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from agent.answers.filters import period_words
-from agent.answers.formats import format_single
+from agent.formatting.formats import format_single
 from agent.messages import LANGUAGES, TEXTS, Language, language_of, render
 from tests.generated_docs import ROOT
 
@@ -97,7 +97,7 @@ def test_numbers_and_dates_in_german() -> None:
 
 
 FRENCH = """
-from agent.answers.formats import format_single
+from agent.formatting.formats import format_single
 from agent.answers.text import joined
 from agent.messages import LANGUAGES, language_of, render
 from agent.server.errors import accepted_language

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from agent.answers.formats import ColumnFormat, format_value
+from agent.formatting.formats import ColumnFormat, format_value
 from agent.messages import LANGUAGES
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import Model

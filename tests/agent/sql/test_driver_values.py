@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from agent.answers.formats import format_rows
 from agent.answers.outputs import compose_answer
+from agent.formatting.formats import format_rows
 from agent.sources.source import Source
 from agent.sql.quotients import with_numbers_alike
 from agent.sql.summary import summarize_query

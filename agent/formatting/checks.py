@@ -8,7 +8,7 @@ from types import MappingProxyType
 from babel.numbers import get_currency_name, list_currencies
 from sqlglot import exp
 
-from agent.answers.formats import DURATION_UNITS, YEARS, column_formats, number_of
+from agent.formatting.formats import DURATION_UNITS, YEARS, column_formats, number_of
 from agent.messages import LANGUAGES
 from agent.schema.catalog import Catalog, Table
 from agent.schema.currencies import CURRENCY_SIGNS

@@ -66,7 +66,7 @@ class ColumnFormat:
 def column_formats(result: Result, formats: Mapping[str, str]) -> list[ColumnFormat]:
     """Return the format of each column: that of `formats` by its name if its values have it, else that of its type.
 
-    `formats` are checked; see `agent.answers.format_checks`.
+    `formats` are checked; see `agent.formatting.checks`.
     """
     return [
         column_format(formats.get(name, ""), kind, [row[at] for row in result["rows"] if row[at] is not None])

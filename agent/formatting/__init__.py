@@ -1,0 +1,1 @@
+"""Values as text: the one place that formats them, for texts, tables, charts and exports."""
