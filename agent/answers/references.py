@@ -213,13 +213,13 @@ class _Resolver:
         is_sorted = facts.sorted_by == (at, kind == "max") and not facts.is_shifted
         if not ranks:
             raise Problem("it has no values that can be compared")
-        if facts.is_cut and not is_sorted:
+        if facts.is_cut and not is_sorted and not (facts.are_extremes and min(ranks) == max(ranks)):
             raise Problem("the rows are cut, so that their extremes are not known")
-        if min(ranks) == max(ranks) and not (len(ranks) == 1 and facts.limit == 1):
+        if min(ranks) == max(ranks) and not facts.are_extremes and not (len(ranks) == 1 and facts.limit == 1):
             raise Problem("all values are equal")
         wanted = _EXTREMES[kind](ranks)
         rows = [row for row, rank in enumerate(ranks) if rank == wanted]
-        if facts.is_cut and len(rows) == len(ranks) > 1:
+        if facts.is_cut and len(rows) == len(ranks) > 1 and not facts.are_extremes:
             raise Problem("rows with the same value may be cut")
         return rows
 

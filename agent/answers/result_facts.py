@@ -93,6 +93,8 @@ class ResultFacts:
     """Whether the first rows are left out."""
     is_ranked: bool = False
     """Whether a rank selects the rows."""
+    are_extremes: bool = False
+    """Whether the statement selects all rows with the highest or lowest value: by a rank, ties or a comparison."""
     order: tuple[int | None, bool] | None = None
     """The first key by which rows are sorted: its output, if it is one, and whether it descends."""
     literals: Sequence[Any] = ()
@@ -189,8 +191,22 @@ def facts_of(
         limit=_reached_limit(tree, len(result["rows"])),
         is_shifted=tree.find(exp.Offset) is not None,
         is_ranked=tree.find(*_RANKS) is not None,
+        are_extremes=_selects_extremes(tree),
         order=sort_key(tree) if isinstance(tree, exp.Query) else None,
         literals=tuple(compared_values(tree)),
+    )
+
+
+def _selects_extremes(tree: exp.Expr) -> bool:
+    """Return whether a rank of 1, FETCH WITH TIES, or equality with the highest or lowest value selects the rows."""
+    ties = (options for fetch in tree.find_all(exp.Fetch) if (options := fetch.args.get("limit_options")))
+    if tree.find(exp.Rank, exp.DenseRank) or any(options.args.get("with_ties") for options in ties):
+        return True
+    sides = (side for node in tree.find_all(exp.EQ) for side in (node.left, node.right))
+    queries = (side.unnest() for side in sides if isinstance(side, exp.Subquery))
+    return any(
+        isinstance(query, exp.Select) and any(isinstance(unwrapped(one), exp.Max | exp.Min) for one in query.selects)
+        for query in queries
     )
 
 

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from agent.generation.definitions import relevant_knowledge
 from agent.knowledge.prompt import definition_text
-from agent.messages import Message
+from agent.messages import Message, language_of
 from agent.retrieval.linked_values import LinkedValue, coded_values
 from agent.schema.catalog import Catalog
 from agent.schema.describe import one_line
@@ -292,7 +292,8 @@ def _unused_values(said: Said, parts: _Parts) -> Iterator[str]:
 
 
 def _unsaid_texts(said: Said, parts: _Parts) -> Iterator[str]:
-    linked = {link.value for link in said.values}
+    """Yield the texts that the statement compares with and nobody said; those of another language cannot be said."""
+    linked, language = {link.value for link in said.values}, language_of(said.question)
     texts = [said.question, *said.others]
     stems = {one for text in texts for one in _stems(text)}
     whole = normal_form(" ".join(texts))
@@ -301,9 +302,9 @@ def _unsaid_texts(said: Said, parts: _Parts) -> Iterator[str]:
         own = _stems(text)
         if not literal.is_string or _day(text) or len(text) < _MIN_TEXT or not own or text in linked:
             continue
-        if not stems.isdisjoint(own) or normal_form(text) in whole:
-            continue
-        yield text
+        is_said = not stems.isdisjoint(own) or normal_form(text) in whole
+        if not is_said and language_of(text) == language:
+            yield text
 
 
 # Columns

@@ -433,7 +433,7 @@ def sort_key(query: exp.Query) -> tuple[int | None, bool] | None:
     for at, item in enumerate(query.selects):
         is_named = isinstance(key, exp.Column) and not key.table and key.name.lower() == item.alias_or_name.lower()
         is_position = isinstance(key, exp.Literal) and key.name == str(at + 1)
-        if is_named or is_position or key == item.unalias():
+        if is_named or is_position or unwrapped(key) == unwrapped(item):
             return at, descends
     return None, descends
 
