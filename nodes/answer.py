@@ -5,10 +5,10 @@ from typing import Any
 from agent.answers.codes import code_meanings
 from agent.answers.confidence import confidence_of, with_confidence
 from agent.answers.filters import condition_words, unstated_filters
-from agent.answers.follow_up_questions import proposed_questions
 from agent.answers.form_text import form_text
 from agent.answers.narration import narrate
 from agent.answers.outputs import clarification_output, compose_answer, failure_output, statement_output, text_output
+from agent.answers.proposed_questions import proposed_questions
 from agent.answers.references import Said, facts_of, unsupported
 from agent.charts.echarts import chart_of
 from agent.core.failure import failure_of

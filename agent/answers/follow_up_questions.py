@@ -1,32 +1,23 @@
-"""Questions that follow an answer: those that the model proposed, or else its figure by groups or by month."""
+"""Questions that follow an answer of one figure: the figure by groups or by month."""
 
 from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
-from agent.answers.references import Said, unsupported
 from agent.answers.starting_questions import Candidate, group_column, offered_columns, shown_name, with_rows
 from agent.core.cancellation import Cancellation
 from agent.core.text import question_key
 from agent.messages import Language, language_of, render
 from agent.queryspec.dialect import DIALECTS, period_key
-from agent.schema.describe import one_line
 from agent.sources.source import Source
 from agent.sql.dialects import print_statement
 from agent.sql.guard import parse
 from agent.sql.names import key_of, qualify_names
-from agent.types import Result
 
 COUNT = 3
 _MAX_TRIED = 4
 _MAX_ROWS = 50
 _ENDS = "?.!？。！ "
-
-
-def proposed_questions(proposed: Sequence[str], said: Said, result: Result) -> list[str]:
-    """Return those questions of a model that type no figure, and no text of `result`, except those that were `said`."""
-    names = {cell for row in result["rows"] for cell in row if isinstance(cell, str)}
-    return [one_line(question) for question in proposed if question.strip() and not unsupported(question, said, names)]
 
 
 def follow_up_questions(

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from agent.answers.follow_up_questions import follow_up_questions, proposed_questions
+from agent.answers.follow_up_questions import follow_up_questions
+from agent.answers.proposed_questions import proposed_questions
 from agent.answers.references import Said
 from agent.core.cancellation import Cancellation
 from agent.errors import StatementCancelled

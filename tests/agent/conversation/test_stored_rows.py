@@ -18,12 +18,13 @@ from tests.conftest import ScriptedAgent
 
 Scripted = Callable[..., ScriptedAgent]
 ORDERS = {"sql": "SELECT * FROM orders ORDER BY order_id LIMIT 200", "assumptions": [], "off_topic": False}
+AS_TABLE, AS_CHART = {"sql": "", "output_type": "dataframe"}, {"sql": "", "output_type": "plot"}
 LIST = "List all orders"
 THREAD: Any = {"configurable": {"thread_id": "1"}}
 
 
 def test_a_checkpointer_gets_one_checkpoint_for_each_run(scripted: Scripted) -> None:
-    agent, saver = scripted({"GeneratedSQL": [ORDERS]}), InMemorySaver()
+    agent, saver = scripted({"GeneratedSQL": [ORDERS, AS_TABLE, AS_CHART]}), InMemorySaver()
     graph = build_graph(agent.services, saver)
     for question in (LIST, "as a table", "as a bar chart"):
         output = graph.invoke({"question": question}, THREAD)
@@ -49,7 +50,7 @@ def test_a_question_back_is_resumed_from_its_only_checkpoint(scripted: Scripted)
 
 
 def test_a_run_in_the_store_is_hardly_larger_than_its_rows(scripted: Scripted, tmp_path: Path) -> None:
-    agent, threads = scripted({"GeneratedSQL": [ORDERS]}), SqliteThreads(tmp_path)
+    agent, threads = scripted({"GeneratedSQL": [ORDERS, AS_TABLE]}), SqliteThreads(tmp_path)
     *_, (_, reply) = Conversations(agent.graph, threads).stream({"question": LIST})
     ((size,),) = threads.rows("SELECT sum(length(checkpoint)) FROM checkpoints", ())
     assert size < 1.2 * len(json.dumps(reply["tables"][0]["rows"]))  # type: ignore[index]

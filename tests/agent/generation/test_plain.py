@@ -72,7 +72,7 @@ def test_the_prompt_has_create_table_statements_and_ends_with_the_question(plain
     agent = plain(" COUNT(*) FROM customers")
     agent.ask("How many customers live in Germany?")
     system, user, start = (str(message.content) for message in agent.model.calls[0].messages)
-    assert "sqlite SELECT" in system
+    assert "one SQLite 3" in system and "SELECT statement" in system
     assert user.startswith("CREATE TABLE categories (")
     assert "  FOREIGN KEY (region_id) REFERENCES regions (region_id)\n);" in user
     assert user.endswith("customers.country = 'Germany'\n\nQuestion: How many customers live in Germany?")

@@ -109,6 +109,11 @@ def test_the_request_is_the_contract(server: FakeOpenAI, connect: Connect) -> No
                         "type": "string",
                         "description": "one SELECT statement; empty when off_topic, or with alternatives or reply",
                     },
+                    "standalone": {
+                        "type": "string",
+                        "description": "a question that continues the conversation, as it reads without it, "
+                        "in the user's words",
+                    },
                     "assumptions": {
                         "type": "array",
                         "items": {"type": "string"},
@@ -205,6 +210,7 @@ def test_the_request_is_the_contract(server: FakeOpenAI, connect: Connect) -> No
                 "required": [
                     "plan",
                     "sql",
+                    "standalone",
                     "assumptions",
                     "not_answered",
                     "output_type",

@@ -1,0 +1,13 @@
+"""Questions that a model proposed to follow its answer."""
+
+from collections.abc import Sequence
+
+from agent.answers.references import Said, unsupported
+from agent.schema.describe import one_line
+from agent.types import Result
+
+
+def proposed_questions(proposed: Sequence[str], said: Said, result: Result) -> list[str]:
+    """Return those questions of a model that type no figure, and no text of `result`, except those that were `said`."""
+    names = {cell for row in result["rows"] for cell in row if isinstance(cell, str)}
+    return [one_line(question) for question in proposed if question.strip() and not unsupported(question, said, names)]
