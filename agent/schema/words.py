@@ -142,7 +142,7 @@ _FUNCTION_STEMS = frozenset(map(stem, _FUNCTION_WORDS))
 _DATA_STEMS = frozenset(map(stem, _DATA_WORDS))
 
 
-_CAMEL = re.compile(r"(?<=[a-zа-я])(?=[A-ZА-Я])|(?<=[A-Za-zА-Яа-я])(?=(?:19|20)\d\d(?!\d))")
+_WORD_STARTS = re.compile(r"(?<=[a-zа-я])(?=[A-ZА-Я])|(?<=[A-Za-zА-Яа-я])(?=(?:19|20)\d\d(?!\d))")
 """The start of a word or a year within a name, as in `unitsSold` and `sales2021`."""
 
 
@@ -152,4 +152,4 @@ def readable(name: str) -> str:
     >>> readable("unitsSold_2021")
     'units Sold 2021'
     """
-    return _CAMEL.sub(" ", name).replace("_", " ")
+    return _WORD_STARTS.sub(" ", name).replace("_", " ")
