@@ -42,7 +42,7 @@ def test_recorded_steps_are_replayed_and_missing_ones_written(tmp_path: Path, ca
     dataset = json.loads(prompt["messages"][-1]["content"].split('"gave": ')[1].split("}</data>")[0])["dataset_id"]
     steps = [
         {"tool": "run_query", "arguments": {"dataset_id": dataset, "query": TOTAL}},
-        {"tool": "finish", "arguments": {"answer": "The total is 30."}},
+        {"tool": "finish", "arguments": {"answer": "The total is {total}."}},
     ]
     answers.write_text(json.dumps({"id": "a", "steps": steps}))
     main([str(questions), "--answers", str(answers)])

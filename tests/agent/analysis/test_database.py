@@ -46,7 +46,7 @@ def by_city(**changes: Any) -> dict[str, Any]:
 
 
 def test_tables_of_a_database_are_asked_as_datasets_are(analyst: Analyst, shop: str) -> None:
-    agent = analyst([by_city(), step("finish", answer="{list.city:ordered}")])
+    agent = analyst([by_city(), step("finish", answer="{1.city} ordered {1.total}, {2.city} {2.total}.")])
     output = agent.ask(QUESTION, source=shop)
 
     assert output["error"] is None
@@ -178,7 +178,7 @@ def test_a_run_on_a_database_is_replayed_on_it(analyst: Analyst, shop: str, tmp_
     shutil.copy(shop.removeprefix("duckdb:///"), other)
     with duckdb.connect(str(other)) as connection:
         connection.execute("INSERT INTO orders VALUES (4, 2, 100)")
-    agent = analyst([by_city(), step("finish", answer="{list.city:ordered}")], record=True)
+    agent = analyst([by_city(), step("finish", answer="{list.city:total}")], record=True)
     trace_id = agent.ask(QUESTION, source=shop)["audit"]["trace_id"]
     settings = agent.services.settings
 

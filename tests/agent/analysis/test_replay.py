@@ -141,7 +141,7 @@ def test_another_result_is_reported_at_the_call_that_gave_it(analyst: Analyst, d
     [
         ("llm", '\\"sum\\"', '\\"max\\"', "tool arguments"),
         ("llm", '\\"bar\\"', '\\"pie\\"', "tool arguments"),
-        ("llm", "70 returns", "71 returns", "node"),
+        ("llm", "{2.returns}", "{3.returns}", "node"),
         ("tool", '"rows":2', '"rows":3', "tool rows"),
         ("chart", '"type":"bar"', '"type":"pie"', "chart type"),
         ("chart", '"option_hash":"', '"option_hash":"0', "chart option_hash"),

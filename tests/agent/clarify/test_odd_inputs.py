@@ -176,14 +176,14 @@ def test_a_reading_that_was_rejected_is_no_option(talking: Talking) -> None:
 
 def test_readings_are_free_of_sql_and_control_characters(talking: Talking) -> None:
     evil = [
-        {**ORDERS, "label": "by\x1b[31m orders\n", "reading": "SELECT customer_id FROM orders"},
+        {**ORDERS, "label": "by\x1b[m orders\n", "reading": "SELECT customer_id FROM orders"},
         {**AMOUNT, "reading": "those\x00 who \u202espent\nthe most" + "x" * 5000},
     ]
     asked = talking([{**ASKS, "alternatives": evil}]).ask(BEST)["clarification"]
 
-    assert [option["label"] for option in asked["options"]] == ["by [31m orders", "by amount"]
+    assert [option["label"] for option in asked["options"]] == ["by [m orders", "by amount"]
     first, second = (option["reading"] for option in asked["options"])
-    assert first == "by [31m orders"
+    assert first == "by [m orders"
     assert second.startswith("those who spent the most") and len(second) == 300
 
 
@@ -237,8 +237,8 @@ def test_a_spent_budget_leaves_the_question_open(talking: Talking, limit: dict[s
 
 
 def test_a_failed_first_question_and_an_answer_to_it_are_replayed(talking: Talking) -> None:
-    talk = talking([])
-    outputs = [talk.ask("Hello there!"), talk.ask(clarification_answer="1")]
+    talk = talking([{"sql": "", "off_topic": True}])
+    outputs = [talk.ask("Who won the cup?"), talk.ask(clarification_answer="1")]
     settings = talk.agent.services.settings
 
     assert [output["error"]["code"] for output in outputs] == ["off_topic", "nothing_asked"]
