@@ -37,8 +37,7 @@ def test_one_query_is_the_answer(ask: Ask, returns: str) -> None:
     assert output["tables"][0]["rows"] == [["alpha", 30], ["beta", 70]]
     assert tools(output) == ["create_dataset", "get_schema", "run_query"]
     assert output["answer"].startswith("账号，Returns\n\n| 账号")
-    assert 0 < output["confidence"]["value"] < 1
-    assert any(output["confidence"]["word"] in note for note in output["audit"]["notes"])
+    assert 0 < output["confidence"]["value"] < 1 and output["status"] == "ok"
     assert all("退货数量" in call.prompt for call in model.calls) and len(model.calls) == 1
 
 
@@ -65,6 +64,8 @@ def test_the_most_likely_query_answers(ask: Ask, returns: str) -> None:
 
     assert output["tables"][0]["rows"] == [["alpha", 30], ["beta", 70]]
     assert len(model.calls) == 3
+    assert output["status"] == "unsure"
+    assert any(output["confidence"]["word"] in note for note in output["audit"]["notes"])
 
 
 def test_one_candidate_is_run_once(ask: Ask, returns: str) -> None:
