@@ -26,9 +26,9 @@ class Embedded:
     def __init__(self, source: str, cache_dir: Path, *texts: Any, **overrides: Any) -> None:
         self.model = ScriptedModel({"text": texts})
         settings = load_settings(source=source, cache_dir=cache_dir, **overrides)
-        self.graph = build_graph(
-            Services(settings, model=self.model, embedded=EmbeddedOptions(candidates=1)), InMemorySaver()
-        )
+        services = Services(settings, model=self.model, embedded=EmbeddedOptions(candidates=1))
+        services.source(None).complete_values()
+        self.graph = build_graph(services, InMemorySaver())
 
     def ask(self, **given: Any) -> dict[str, Any]:
         return self.graph.invoke(given, THREAD)
