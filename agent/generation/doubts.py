@@ -68,9 +68,11 @@ def doubts_of(state: State, source: Source, sql: str, today: date) -> tuple[Mess
 
 def _said(state: State, source: Source, question: str, assumptions: Sequence[str]) -> Said:
     relevant, selection = relevant_knowledge(state, source), state["relevant_tables_with_rel_columns"]
+    # The meanings of codes are read with statements.
+    codes = {} if state.get("sql_only") else source.code_meanings(selection)
     values = [
         *source.linked_values(question, selection),
-        *coded_values(question, source.catalog, source.code_meanings(selection), source.values, selection),
+        *coded_values(question, source.catalog, codes, source.values, selection),
     ]
     defined = [*(each.phrase for each in relevant.definitions), *(word.phrase for word in relevant.ambiguous_words)]
     for phrase in defined:

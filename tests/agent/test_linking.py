@@ -107,11 +107,12 @@ def test_a_text_about_a_source_is_rendered_once(source: Source) -> None:
     assert source.memoized("other key", render) == "text" and len(rendered) == 2
 
 
-def test_a_statement_is_checked_once(source: Source) -> None:
+def test_a_statement_is_checked_once(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     sql = "SELECT first FROM student WHERE id = 'x'"
     warnings = source.warnings_about(sql)
+    monkeypatch.setattr("agent.sources.source.remarks_of", lambda *_: pytest.fail("checked again"))
 
-    assert warnings and source.warnings_about(sql) is warnings
+    assert warnings and source.warnings_about(sql) == warnings
 
 
 def test_best_tables_are_detailed_beside_the_list_of_all(source: Source) -> None:

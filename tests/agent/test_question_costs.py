@@ -92,8 +92,8 @@ def test_a_question_parses_and_qualifies_its_statement_once(
     # The guard parses the text of the model, and the text printed from its tree, which runs.
     assert counts["parses"] == 2
     assert counts["qualifications"] == 1
-    # Printed twice; read in both forms by the code that shares a tree; qualified.
-    assert counts["copies"] == 5
+    # Printed twice; read in both forms by the code that shares a tree; qualified; compared with a similar example.
+    assert counts["copies"] == 10
 
 
 def test_a_question_writes_its_record_in_two_transactions(
@@ -121,7 +121,7 @@ def test_a_question_searches_its_stored_values_once(agent: Callable[[], Scripted
 def test_a_question_and_a_follow_up_serialize_their_thread_once_each(
     scripted: Scripted, counts: Counter[str], tmp_path: Path
 ) -> None:
-    graph = scripted({"GeneratedSQL": [{"sql": SQL.format(number=1)}]}).graph
+    graph = scripted({"GeneratedSQL": [{"sql": SQL.format(number=1)}, {"sql": "", "output_type": "dataframe"}]}).graph
     conversations = Conversations(graph, SqliteThreads(tmp_path))
     [*_, (_, first)] = conversations.stream({"question": QUESTION})
     assert counts["serializations"] == 1

@@ -14,7 +14,6 @@ import pytest
 
 from agent.errors import SourceNotFound, SourceUnreachable, TraceUnknown
 from agent.graph import build_graph
-from agent.llm.schemas import GeneratedSQL
 from agent.llm.scripted import ScriptedModel
 from agent.record.store import Store, open_store
 from agent.replay import Replay, replay
@@ -241,18 +240,12 @@ def test_an_endpoint_that_returns_reasoning_is_replayed_the_same(settings: Setti
 
 
 @pytest.mark.parametrize("clarify", ["auto", "never"])
-@pytest.mark.parametrize("described", [GeneratedSQL.alternative_fields, frozenset()], ids=["now", "earlier"])
-def test_a_schema_with_and_without_alternatives_is_replayed_the_same(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch, clarify: str, described: frozenset[str]
-) -> None:
-    """Earlier versions described alternatives to the model whether it was to give them or not."""
-    with FakeOpenAI([json.dumps(SUM), json.dumps(VALID)]) as server, monkeypatch.context() as version:
-        version.setattr(GeneratedSQL, "alternative_fields", described)
+def test_a_schema_with_and_without_alternatives_is_replayed_the_same(settings: Settings, clarify: str) -> None:
+    with FakeOpenAI([json.dumps(SUM), json.dumps(VALID)]) as server:
         given = {"llm_base_url": server.base_url, "llm_model": "m", "llm_structured_output": "text", "clarify": clarify}
         output = build_graph(Services(settings.model_copy(update=given))).invoke({"question": QUESTION})
 
-    is_described = "ReadingOption" in str(server.requests[0]["messages"])
-    assert is_described is (clarify == "auto" or not described)
+    assert ("ReadingOption" in str(server.requests[0]["messages"])) is (clarify == "auto")
     assert again(output, settings).differences == []
 
 
