@@ -549,7 +549,7 @@ def test_assumptions_are_on_the_audit(scripted: Scripted) -> None:
 
 def test_price_of_an_unlisted_model_is_unknown_and_of_no_call_nothing(scripted: Scripted) -> None:
     assert scripted({"GeneratedSQL": [COUNT]}).ask(HOW_MANY)["audit"]["llm_cost_usd"] is None
-    assert scripted().ask("Hello!")["audit"]["llm_cost_usd"] == 0
+    assert scripted().ask("")["audit"]["llm_cost_usd"] == 0
 
 
 def test_price_of_a_listed_model_adds_up(scripted: Scripted, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT
 from tests.agent.conftest import Keep
 from tests.agent.server.serving import COUNT, Served, serving
 from tests.agent.server.test_analyst import query_or_finish
-from tests.agent.server.test_chat_completions import BY_STATUS, HOW_MANY, statement_for
+from tests.agent.server.test_chat_completions import BY_STATUS, HOW_MANY, TOP_TWO, statement_for
 from tests.agent.server.test_clients_that_leave import UNBOUNDED, Held, broken_off, client, statements
 from tests.agent.server.test_tenants import ACME, BETA, KEYS, as_
 from tests.agent.sql.test_execute import ENDLESS
@@ -131,7 +131,7 @@ def test_a_clarifying_question_is_an_interrupt(served: Served) -> None:
     chosen = run(served, *history, thread="best", **resume(asked, payload="2"))
     assert (state(chosen)["sql"], chosen[-1].outcome.type) == (BY_AMOUNT, "success")
     two = run(served, *history, "only the top two", thread="best")
-    assert state(two)["sql"] == BY_AMOUNT.replace("LIMIT 3", "LIMIT 2"), "the client's thread continues"
+    assert state(two)["sql"] == TOP_TWO["sql"], "the client's thread continues"
 
     again = run(served, *history, thread="best", **resume(asked, payload="2"))
     assert kinds(again) == ["RUN_STARTED", "RUN_ERROR"] and again[-1].code == "nothing_asked"

@@ -60,7 +60,9 @@ def asked(served: Served, kept: Callable[[Served], str]) -> dict[str, Any]:
 def test_invoke_answers_from_a_dataset(served: Served, asked: dict[str, Any]) -> None:
     output = served.analyst.invoke(asked)
     assert output["error"] is None
-    assert output["tables"] == [{"name": "r1", "columns": ["账号", "returns"], "rows": ROWS}]
+    (table,) = output["tables"]
+    assert (table["name"], table["columns"], table["rows"]) == ("r1", ["账号", "returns"], ROWS)
+    assert [each["kind"] for each in table["formats"]] == ["text", "number"]
     assert output["answer"] == "beta has 70, alpha 30."
     assert [step.get("tool") for step in output["audit"]["steps"] if "tool" in step] == ["get_schema", "run_query"]
     assert "observations" not in output and "results" not in output

@@ -33,11 +33,14 @@ HOW_MANY = "How many orders were placed?"
 SHOES = "Which names of shoes are there?"
 HOSTILE = "![x](http://host.example/?q) <img src=x> [link](http://host.example) ```html"
 BY_STATUS = {**COUNT, "sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY status"}
+TOP_TWO = {**COUNT, "sql": BY_AMOUNT.replace("LIMIT 3", "LIMIT 2")}
 
 
 def statement_for(messages: list[Any]) -> dict[str, Any]:
     """What the model writes for the question of a prompt."""
     prompt = str(messages)
+    if "only the top two" in prompt and f"Its query: {BY_AMOUNT}" in prompt:
+        return TOP_TWO
     if BEST in prompt:
         return ASKS
     if SHOES in prompt:
@@ -241,7 +244,7 @@ def test_a_clarifying_question_is_a_text_and_the_next_message_its_answer(served:
 def test_messages_before_the_last_one_identify_the_conversation(served: Served) -> None:
     asked = text(ask(served, BEST, user="ann"))
     chosen = text(ask(served, BEST, asked, "2", user="ann"))
-    two = BY_AMOUNT.replace("LIMIT 3", "LIMIT 2")
+    two = TOP_TWO["sql"]
     history = (BEST, asked, "2", chosen, "only the top two")
 
     assert two in reasoning(ask(served, *history, user="ann"))

@@ -43,9 +43,8 @@ def test_questions_are_in_the_language_of_the_question_and_new_in_the_conversati
     assert questions(served, again) == []
 
 
-def test_other_outputs_have_none(served: Served) -> None:
+def test_a_statement_without_rows_has_none(served: Served) -> None:
     assert questions(served, served.invoke(**ASKED, sql_only=True)) == []
-    assert questions(served, served.invoke(question="hello")) == []
 
 
 def test_an_unknown_run_is_not_found(served: Served) -> None:
