@@ -36,7 +36,7 @@ _SPEC = {
     "limit": 3,
 }
 _BARS = {"chart_type": "bar", "x": "账号", "y": "returns", "title": "Returns by account"}
-_END = "海蓝服饰 has the most returns, 820; 优品数码 follows with 774 and 安心母婴 with 714."
+_END = "{1.账号} has the most returns, {1.returns}; {2.账号} follows with {2.returns} and {3.账号} with {3.returns}."
 
 
 class Model:
