@@ -38,7 +38,10 @@ def model() -> Iterator[FakeOpenAI]:
     """A model that asks back what "the best" means, and else counts the orders."""
 
     def answer(request: dict[str, Any]) -> Any:
-        return ASKS if BEST in str(request["messages"]) else COUNT
+        prompt = str(request["messages"])
+        if "only the top two" in prompt:
+            return {**COUNT, "sql": BY_AMOUNT.replace("LIMIT 3", "LIMIT 2")}
+        return ASKS if BEST in prompt else COUNT
 
     with FakeOpenAI(default=answer) as server:
         yield server

@@ -126,7 +126,8 @@ def test_a_thread_outlives_the_server(cache_dir: Path, store: dict[str, Any]) ->
     with serving(cache_dir, **store) as server:
         output = server.invoke(thread_id=thread, clarification_answer="by amount")
         assert "AmbiguityReview" not in {call.schema_name for call in server.model.calls}
-    with serving(cache_dir, **store) as server:
+    top_two = {**COUNT, "sql": BY_AMOUNT.replace("LIMIT 3", "LIMIT 2")}
+    with serving(cache_dir, {"GeneratedSQL": [top_two]}, **store) as server:
         followed = server.invoke(thread_id=thread, question="only the top two")
 
     assert (output["status"], output["sql"]) == ("ok", BY_AMOUNT)
