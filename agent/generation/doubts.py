@@ -121,20 +121,16 @@ class _Parts:
     query: ResolvedQuery
     today: date
 
-    @property
-    def _tree(self) -> exp.Expr:
-        return self.query.scopes[-1].expression.root()
-
     @cached_property
     def texts(self) -> list[str]:
         """All literals and names."""
-        return [node.name for node in self._tree.find_all(exp.Literal, exp.Identifier)]
+        return [node.name for node in self.query.tree.find_all(exp.Literal, exp.Identifier)]
 
     @cached_property
     def compared(self) -> list[tuple[exp.Literal, exp.Expr]]:
         """The literals that something is compared with, outside of calculations, with their comparisons."""
         found: list[tuple[exp.Literal, exp.Expr]] = []
-        for node in self._tree.find_all(*_COMPARISONS):
+        for node in self.query.tree.find_all(*_COMPARISONS):
             operands = [node.this, *node.expressions, *(node.args.get(name) for name in ("expression", "low", "high"))]
             for operand in operands:
                 if operand is None or operand.find(exp.Column, exp.Query, *_CALCULATIONS):
@@ -185,7 +181,7 @@ class _Parts:
     def names(self) -> list[frozenset[str]]:
         """The stems of the words of each name, of columns as the catalog spells them."""
         names = [reference.column.name for reference in self._references] + [
-            node.name for node in self._tree.find_all(exp.Identifier)
+            node.name for node in self.query.tree.find_all(exp.Identifier)
         ]
         return [frozenset(_stems(name)) for name in names]
 

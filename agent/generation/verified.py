@@ -4,13 +4,16 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from sqlglot import exp
+
 from agent.examples.selection import ShownExample
 from agent.knowledge.verified import VerifiedMatch
 from agent.messages import Language, render
 from agent.record.step import note, record_event
+from agent.schema.catalog import Catalog
 from agent.sources.source import Source
 from agent.sql.compare import canonical_sql
-from agent.sql.names import referenced_names
+from agent.sql.names import referenced_names, resolved_query
 from agent.sql.validation import find_problem
 from agent.state import State
 from agent.types import VerifiedAnswer
@@ -67,13 +70,18 @@ class KnowledgeQueries:
         return found
 
     def confirmed(self, sql: str, examples: Sequence[ShownExample], source: Source) -> VerifiedAnswer | None:
-        """Return the mark of the example with the same statement. See `VerifiedSelector.confirmed`."""
-        dialect = source.catalog.dialect
-        written = canonical_sql(sql, dialect)
+        """Return the mark of the example with the same statement. See `VerifiedSelector.confirmed`.
+
+        An example with the question of a verified query, but with another statement, is no verified query.
+        """
+        catalog = source.catalog
         for example in examples:
             match = source.knowledge.find_verified(example["question"])
-            same = (source.ending_with_nulls(example["sql"]), match.statement(dialect)) if match else ()
-            if match and written in (canonical_sql(each, dialect) for each in same):
+            verified = source.knowledge.verified_queries[match.entry.question]() if match else None
+            if match is None or verified is None:
+                continue
+            same = (verified, source.ending_with_nulls(verified))
+            if _compared(sql, catalog) in (_compared(each, catalog) for each in same):
                 mark = _mark_of(match)
                 _record(mark, {"confirmed": True})
                 return mark
@@ -114,6 +122,15 @@ def verification_text(verified: VerifiedAnswer, language: Language) -> str:
     author, date = verified["author"], verified["date"]
     code = "verified_by_on" if author and date else "verified_by" if author else "verified_on" if date else "verified"
     return render(code, language, author=author, date=date)
+
+
+def _compared(sql: str, catalog: Catalog) -> exp.Expr | str:
+    """Return the tree of `sql` with qualified names, or its canonical text if they cannot be resolved."""
+    try:
+        query = resolved_query(sql, catalog)
+    except ValueError:
+        query = None
+    return query.tree if query and query.scopes else canonical_sql(sql, catalog.dialect)
 
 
 def _mark_of(match: VerifiedMatch) -> VerifiedAnswer:

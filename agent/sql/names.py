@@ -57,6 +57,11 @@ class ResolvedQuery:
         """The SQL dialect, by its sqlglot name."""
         return self.catalog.dialect
 
+    @property
+    def tree(self) -> exp.Expr:
+        """The whole statement."""
+        return self.scopes[-1].expression.root()
+
     def selects(self) -> Iterator[tuple[Scope, exp.Select]]:
         """Return the SELECTs, each with its scope."""
         return ((scope, scope.expression) for scope in self.scopes if isinstance(scope.expression, exp.Select))
