@@ -47,8 +47,7 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         return _output_without_rows(state)
     source, sql = services.source(state.get("source")), state["sql_request"]
     form, said = state.get("form") or {}, _said(state, source, sql)
-    formats = form.get("formats") or {}
-    result = with_formats(result, sql, source.catalog, formats, [said.question, *said.texts])
+    result = with_formats(result, sql, source.catalog, form.get("formats") or {}, [said.question, *said.texts])
     requested, forms = state.get("output_type"), state.get("forms") or []
     chart = chart_of(result, state["question"], forms[-1]) if forms and requested == "plot" else None
     verified, max_rows = state.get("verified"), services.settings.short_table_rows
@@ -58,7 +57,7 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     may_narrate = roles and effort_of(state, services.settings) != "low"
     writer = roles.text_writer if roles and may_narrate else None
     summary = summarize_query(sql, source.catalog)
-    facts = facts_of(result, sql, source.catalog, formats, language, said)
+    facts = facts_of(result, sql, source.catalog, language)
 
     def narrated() -> str | None:
         assert writer is not None

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from agent.answers.narration import seen
 from agent.answers.references import Said, facts_of
 from agent.answers.result_facts import ResultFacts
+from agent.formatting.checks import with_formats
 from agent.messages import language_of
 from agent.schema.catalog import Catalog
 from agent.state import AnalystState
@@ -18,7 +19,8 @@ def facts_of_results(state: AnalystState, catalog: Catalog, formats: Mapping[str
     said, language = said_of(state), language_of(state["question"])
 
     def facts(kept: KeptResult) -> ResultFacts:
-        return facts_of(masked(kept["result"]), kept["sql"], catalog, formats, language, said)
+        result = with_formats(masked(kept["result"]), kept["sql"], catalog, formats, [said.question, *said.texts])
+        return facts_of(result, kept["sql"], catalog, language)
 
     return {name: seen(facts(kept), SHOWN_ROWS) for name, kept in state["results"].items()}
 

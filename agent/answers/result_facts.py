@@ -11,8 +11,7 @@ from typing import Any
 from sqlglot import exp
 
 from agent.answers.typed_text import Said
-from agent.formatting.checks import checked_formats
-from agent.formatting.formats import ColumnFormat, column_formats, number_of
+from agent.formatting.formats import ColumnFormat, formats_of, number_of
 from agent.messages import Language
 from agent.schema.catalog import Catalog
 from agent.sql.guard import shared_trees
@@ -154,18 +153,9 @@ class ResultFacts:
         return bool(columns) and [[one[at] for at in columns] for one in self.rows].count(wanted) == 1
 
 
-def facts_of(
-    result: Result,
-    sql: str,
-    catalog: Catalog,
-    formats: Mapping[str, str],
-    language: Language,
-    said: Said,
-) -> ResultFacts:
-    """Return the facts about `result`, the rows of `sql`; `formats` are those that a model proposes."""
-    shown = column_formats(
-        result, checked_formats(formats, result["columns"], sql, catalog, [said.question, *said.texts])
-    )
+def facts_of(result: Result, sql: str, catalog: Catalog, language: Language) -> ResultFacts:
+    """Return the facts about `result`, the rows of `sql` with their formats; see `agent.formatting.checks`."""
+    shown = formats_of(result)
     trees = shared_trees(sql, catalog.dialect)
     tree = trees[0].unnest() if trees else exp.Null()
     width = len(result["columns"])

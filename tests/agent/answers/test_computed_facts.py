@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from agent.answers.computed_facts import computed_facts
 from agent.answers.references import Said, facts_of, fill
+from agent.formatting.checks import with_formats
 from agent.types import Result
 from tests.agent.answers.test_references import CATALOG, CITIES, MONTHS, SALES, TREND
 
@@ -11,7 +12,7 @@ from tests.agent.answers.test_references import CATALOG, CITIES, MONTHS, SALES, 
 def test_facts_have_ids_that_a_text_refers_to() -> None:
     said = Said("Which city?")
     cities = Result(columns=["city", "sales"], types=["string", "float"], rows=SALES, truncated=False)
-    facts = facts_of(cities, CITIES, CATALOG, {}, "en", said)
+    facts = facts_of(with_formats(cities, CITIES, CATALOG), CITIES, CATALOG, "en")
     found = computed_facts({"cities": facts})
     assert [(one.id, one.text, one.value) for one in found] == [
         ("f1", "sales, total", "800.5"),
@@ -29,7 +30,7 @@ def test_facts_have_ids_that_a_text_refers_to() -> None:
 
 def test_a_change_is_the_size_of_a_rise_or_fall() -> None:
     months = Result(columns=["month", "u"], types=["string", "integer"], rows=TREND[:2], truncated=False)
-    found = computed_facts({"r1": facts_of(months, MONTHS, CATALOG, {}, "de", Said("?"))})
+    found = computed_facts({"r1": facts_of(with_formats(months, MONTHS, CATALOG), MONTHS, CATALOG, "de")})
     assert [(one.text, one.value) for one in found if "fall" in one.text] == [
         ("u, fall from 2024-01 to 2024-02", "300"),
         ("u, fall from 2024-01 to 2024-02 in per cent", "60\xa0%"),
@@ -38,4 +39,4 @@ def test_a_change_is_the_size_of_a_rise_or_fall() -> None:
 
 def test_cut_rows_have_no_totals() -> None:
     cities = Result(columns=["city", "sales"], types=["string", "float"], rows=SALES, truncated=True)
-    assert computed_facts({"r1": facts_of(cities, CITIES, CATALOG, {}, "en", Said("?"))}) == []
+    assert computed_facts({"r1": facts_of(with_formats(cities, CITIES, CATALOG), CITIES, CATALOG, "en")}) == []

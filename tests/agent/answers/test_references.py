@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from agent.answers.references import Filled, ResultFacts, Said, facts_of, fill, unsupported
+from agent.formatting.checks import with_formats
 from agent.schema.catalog import Catalog, Column, Table
 from agent.types import Result
 
@@ -34,7 +35,7 @@ def facts_about(sql: str, rows: list[list[Any]], language: str = "en", **formats
     kinds = {str: "string", int: "integer", float: "float", bool: "boolean", type(None): "null"}
     types = [next((kinds[type(row[at])] for row in rows if row[at] is not None), "null") for at in range(len(columns))]
     result = Result(columns=columns, types=types, rows=rows, truncated=False)
-    return facts_of(result, sql, CATALOG, formats, language, Said("?"))
+    return facts_of(with_formats(result, sql, CATALOG, formats, ["?"]), sql, CATALOG, language)
 
 
 def filled(text: str, sql: str, rows: list[list[Any]], language: str = "en") -> Filled:

@@ -7,6 +7,7 @@ import pytest
 from agent.answers.form_text import form_text
 from agent.answers.outputs import compose_answer
 from agent.answers.references import Said, facts_of
+from agent.formatting.checks import with_formats
 from agent.run_events import LOGGED_ANSWER
 from agent.sql.summary import EMPTY_SUMMARY
 from agent.types import AnswerForm, ChartForm, OutputType, Result
@@ -81,7 +82,7 @@ def test_a_proposed_chart_is_drawn_if_it_fits_the_rows() -> None:
 def worded(form: AnswerForm, sql: str, columns: list[str], rows: list[list[Any]], question: str = "?") -> str:
     types = ["integer" if isinstance(value, int | None) else "string" for value in (rows or [columns])[0]]
     result, said = Result(columns=columns, types=types, rows=rows, truncated=False), Said(question)
-    return form_text(form, facts_of(result, sql, CATALOG, {}, "en", said), said)
+    return form_text(form, facts_of(with_formats(result, sql, CATALOG), sql, CATALOG, "en"), said)
 
 
 @pytest.mark.parametrize(
