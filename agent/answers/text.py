@@ -2,68 +2,19 @@
 
 import re
 from collections.abc import Sequence
-from decimal import Decimal
-from typing import Any
 
 from agent.formatting.formats import format_rows, format_single
 from agent.messages import CONVENTIONS, Language, render
 from agent.schema.describe import one_line
 from agent.types import AnswerTable, Result
 
-_CELL_CHARS = 80
-_LABEL = re.compile(r"(^|[^a-z])(id|ids|year|code|zip)([^a-z]|$)|год|номер|код|индекс|年|号|码", re.IGNORECASE)
-"""Columns whose integers are identifiers, not measures; keep equal to the pattern in `agent/web/js/measures.js`."""
-
 _MARKUP = re.compile(r"(?<!\\)(\\*)(\[|<(?=[A-Za-z/!?])|`(?=``)|~(?=~~))")
 """The beginning of a link, image, HTML tag or code block, with the backslashes before it; an odd number escapes it."""
-
-
-def format_value(value: Any, language: Language) -> str:
-    """Return `value` formatted for `language`, with grouped digits and at most four decimals; NULL is a dash.
-
-    Of a float, those digits are shown that tell it from other floats. Booleans are yes and no.
-
-    >>> format_value(1234.5, "en"), format_value(None, "en")
-    ('1,234.5', '–')
-    """
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return render("answer_yes" if value else "answer_no", language).lower()
-    if not isinstance(value, int | float):
-        return one_line(str(value), _CELL_CHARS)
-    if isinstance(value, float) and 0 < abs(value) < 0.0001:
-        return CONVENTIONS[language].separated(f"{value:.4g}")
-    digits = f"{value:,}" if isinstance(value, int) else f"{Decimal(repr(value)):,.4f}".rstrip("0").rstrip(".")
-    return CONVENTIONS[language].separated(digits)
-
-
-def format_cell(value: Any, language: Language) -> str:
-    """Return `value` formatted for a table cell: integers, which may be years or ids, have no digit grouping."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    return format_value(value, language)
 
 
 def _escape(text: str) -> str:
     """Return `text` with the characters escaped that would end a cell of a Markdown table."""
     return text.replace("\\", "\\\\").replace("|", "\\|")
-
-
-def is_identifier(column: str) -> bool:
-    """Return whether the name of a column says that its integers are ids, codes or years."""
-    return _LABEL.search(column) is not None
-
-
-def format_measure(value: Any, column: str, language: Language) -> str:
-    """Return `value` of `column` for a sentence.
-
-    Digits are grouped unless the name of the column says that it is an id or a year. A fraction with more than four
-    decimals, such as an average, has two if it is at least 1.
-    """
-    if isinstance(value, float) and abs(value) >= 1 and round(value, 4) != round(value, 12):
-        value = round(value, 2)
-    return (format_cell if is_identifier(column) else format_value)(value, language)
 
 
 def joined(names: Sequence[str], language: Language, most: int | None = None) -> str:

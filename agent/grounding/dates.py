@@ -1,7 +1,6 @@
 """Dates and periods in texts and rows."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -11,14 +10,6 @@ _DAY = r"(?P<day>\d{1,2})"
 _YEAR = r"(?P<year>(?:19|20)\d\d)(?!\d)"
 _CLOCK = r"(?:[T ]+(?P<clock>\d{1,2}:\d\d)(?::\d\d)?)?"
 _BARE_YEAR = re.compile(r"(?<![\w.,$€£¥₽-])(?:19|20)\d\d(?![\d%]|[.,]\d|[ \u00a0]\d{3}\b)")
-_LAST_YEAR = 9999
-
-_PARTS_OF_NAMES = {
-    "year": re.compile(r"(?<![a-zа-я])(year|yr|fy|год|года)(?![a-zа-я])|年份|年度|^年$"),
-    "quarter": re.compile(r"(?<![a-zа-я])(quarter|qtr|квартал)(?![a-zа-я])|季度"),
-    "month": re.compile(r"(?<![a-zа-я])(month|месяц)(?![a-zа-я])|月份|^月$"),
-    "day": re.compile(r"(?<![a-zа-я])(day|день|число)(?![a-zа-я])|^日$"),
-}
 
 
 @dataclass(frozen=True)
@@ -34,36 +25,10 @@ class Period:
     start: int = 0
     end: int = 0
 
-    def supports(self, stated: "Period", years: set[int]) -> bool:
-        """Return whether this period lies within `stated`; if this period has no year, one of `years` is assumed."""
-        quarter = self.quarter or (self.month and (self.month - 1) // 3 + 1)
-        half = self.half or (quarter and (quarter + 1) // 2)
-        known_years = {self.year} if self.year else years
-        return (
-            (stated.year is None or stated.year in known_years)
-            and (stated.half is None or stated.half == half)
-            and (stated.quarter is None or stated.quarter == quarter)
-            and (stated.month is None or stated.month == self.month)
-            and (stated.day is None or stated.day == self.day)
-            and (stated.clock is None or stated.clock == self.clock)
-        )
-
     @property
     def is_year(self) -> bool:
         """Whether this is a whole year."""
         return bool(self.year) and not (self.quarter or self.month or self.half or self.day)
-
-    @property
-    def begin(self) -> tuple[int, ...]:
-        """A key that sorts periods by their first month; `order` sorts them by their last one."""
-        month = self.month or (self.quarter and self.quarter * 3 - 2) or (self.half and self.half * 6 - 5) or 0
-        return self.year or 0, month, self.day or 0
-
-    @property
-    def order(self) -> tuple[int, ...]:
-        """A key that sorts periods by time."""
-        month = self.month or (self.quarter and self.quarter * 3) or (self.half and self.half * 6) or 0
-        return self.year or 0, month, self.day or 0
 
 
 def periods_of(text: str) -> list[Period]:
@@ -85,39 +50,6 @@ def years_alone(text: str, years: set[int]) -> list[Period]:
         for match in _BARE_YEAR.finditer(text)
         if int(match.group()) in years
     ]
-
-
-def part_named(name: str) -> str | None:
-    """Return the part of a date that a column of this name contains, such as "year"; None for other columns."""
-    return next((part for part, names in _PARTS_OF_NAMES.items() if names.search(name.lower())), None)
-
-
-def periods_of_row(row: Mapping[str, object]) -> Iterator[Period]:
-    """Yield the dates in the cells of a row, and the date that its columns of years, months and days form."""
-    parts: dict[str, int] = {}
-    for name, value in row.items():
-        if isinstance(value, str):
-            if len(value) <= 40:
-                yield from periods_of(value)
-                named = month_named(value)
-                parts |= {"month": named} if named else {}
-        elif isinstance(value, int | float) and abs(value) <= _LAST_YEAR and value == int(value):
-            part = part_named(name)
-            parts |= {part: int(value)} if part else {}
-    if parts:
-        yield Period(**parts, clock=None)
-
-
-@cache
-def month_named(text: str) -> int | None:
-    """Return the month that `text` names in words, 1 to 12; None if it names no month."""
-    match = re.search(rf"(?<![^\W\d_])(?:{_names()})", text.strip())
-    return _month_of(match.group()) if match else None
-
-
-def years_of(periods: Iterable[Period]) -> set[int]:
-    """Return the years of `periods`."""
-    return {period.year for period in periods if period.year}
 
 
 def _period(match: re.Match[str]) -> Period:

@@ -116,7 +116,6 @@ class Vocabulary:
 
     questions: QuestionWords
     charts: ChartWords
-    since: re.Pattern[str]
     relative_periods: Mapping[str, re.Pattern[str]]
     """Periods relative to today, such as "last week", by names that all languages share."""
     months: tuple[str, ...]

@@ -162,7 +162,6 @@ QUESTION_WORDS = QuestionWords(
 VOCABULARY = Vocabulary(
     questions=QUESTION_WORDS,
     charts=CHART_WORDS,
-    since=_words(r"bevor|erreicht(?:e[n]?)?|bis|dann|seitdem|seither|anschließend|danach|später"),
     relative_periods={
         f"{which} {unit}": _words(rf"(?:{before})e(?:s|r|n|m)? {word}")
         for which, before in (("last", "letzt|vorig|vergangen|vorherig"), ("this", "dies|laufend|aktuell"), ("next", "nächst|kommend"))

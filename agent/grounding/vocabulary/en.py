@@ -237,7 +237,6 @@ QUESTION_WORDS = QuestionWords(
 VOCABULARY = Vocabulary(
     questions=QUESTION_WORDS,
     charts=CHART_WORDS,
-    since=_words(r"before reaching|before|reach(?:ed|ing)|until|then|since|afterwards|thereafter|from then on|later"),
     relative_periods={
         f"{which} {unit}": _words(rf"(?:{words}) {unit}")
         for which, words in (("last", "last|previous|past|prior"), ("this", "this|the current"), ("next", "next"))

@@ -166,7 +166,6 @@ QUESTION_WORDS = QuestionWords(
 VOCABULARY = Vocabulary(
     questions=QUESTION_WORDS,
     charts=CHART_WORDS,
-    since=_words(r"достиг\w*|дош[её]?л\w*|начиная с|с тех пор|с тех пор как|потом|затем|после этого|с(?= \w+ (?:года|месяца|квартала)| (?:19|20)\d\d| январ| феврал| март| апрел| ма[яй]| июн| июл| август| сентябр| октябр| ноябр| декабр)"),
     relative_periods={
         f"{which} {unit}": _words(rf"(?:{words})\w+ (?:{noun})\w*")
         for which, words in (("last", "прошл|прошедш|предыдущ|минувш"), ("this", "эт|текущ|нынешн"), ("next", "следующ|будущ"))

@@ -149,7 +149,6 @@ QUESTION_WORDS = QuestionWords(
 VOCABULARY = Vocabulary(
     questions=QUESTION_WORDS,
     charts=CHART_WORDS,
-    since=_words(r"达到|随后|以来|此后|之后|自(?!身|己)"),
     relative_periods={
         f"{which} {unit}": _words(rf"(?:{words})个?(?:{noun})")
         for which, words in (("last", "上一?"), ("this", "本|这一?"), ("next", "下一?"))
