@@ -34,7 +34,7 @@ from agent.record.step import Audit
 from agent.responses import ChartResponse, DataFrameResponse, NumberResponse, Response, StringResponse, response_of
 from agent.services import Services
 from agent.settings import Settings, SourceSettings, load_settings
-from agent.sql.engines import parse_url
+from agent.sql.database import parse_url
 from agent.types import Effort, OutputType
 
 __all__ = ["Agent", "ChartResponse", "DataFrameResponse", "NumberResponse", "Response", "StringResponse", "chat"]

@@ -28,7 +28,9 @@ def test_source_is_found() -> None:
 # Layers
 
 LAYERS = """
-types messages prompts sample schema
+types messages prompts sample
+engines
+schema
 errors grounding
 settings
 core
@@ -121,10 +123,10 @@ MAY_RUN_STATEMENTS = (
     "agent/sql/sessions.py",
     "agent/sql/grants.py",
     "agent/sql/system_catalogs.py",
-    "agent/sql/duckdb_dialect.py",
-    "agent/sql/redshift_dialect.py",
+    "agent/engines/duckdb_dialect.py",
+    "agent/engines/redshift_dialect.py",
     "agent/sql/read_only_files.py",
-    "agent/sql/spark_dialect.py",
+    "agent/engines/spark_dialect.py",
     "agent/sample/",
     "training/rows.py",
     "agent/retrieval/value_store.py",
@@ -183,7 +185,7 @@ MAY_CONNECT = {
     # An empty database in memory, which writes the rows of an answer as Parquet.
     "agent/answers/export.py": {"duckdb"},
     "agent/sql/database.py": {"sqlite3"},
-    "agent/sql/duckdb_dialect.py": {"duckdb"},
+    "agent/engines/duckdb_dialect.py": {"duckdb"},
     "agent/sql/read_only.py": {"duckdb", "sqlite3"},
     "agent/sql/read_only_files.py": {"duckdb"},
     "agent/sql/worker.py": {"sqlite3"},

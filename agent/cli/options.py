@@ -57,9 +57,9 @@ def services_of(
 
 def note_untested(name: str, settings: "SourceSettings", language: Language = "en") -> None:
     """Print a line on standard error if the engine of the source is untested."""
-    from agent.sql.engines import engine_status
+    from agent.engines import engine_called
 
-    url = settings.url.get_secret_value()
-    if engine_status(url) == "untested":
-        engine = url.partition("://")[0]
-        echo(render("engine_untested", language, source=name, engine=engine), error=True, color="yellow")
+    scheme = settings.url.get_secret_value().partition("://")[0]
+    engine = engine_called(scheme)
+    if engine and engine.status == "untested":
+        echo(render("engine_untested", language, source=name, engine=scheme), error=True, color="yellow")

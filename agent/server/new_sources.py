@@ -19,7 +19,7 @@ from agent.errors import ConfigurationError, DatasphinxError, InputInvalid, Sour
 from agent.messages import Message
 from agent.record.credentials import secrets_of
 from agent.settings import Settings, SourceSettings
-from agent.sql.engines import ENGINES, parse_url
+from agent.sql.database import parse_url
 
 _OPTIONS: Mapping[str, frozenset[str]] = {
     "sqlite": frozenset(),
@@ -117,16 +117,15 @@ def _accepted_url(text: str, settings: Settings) -> str:
         raise InputInvalid("url", error.reason) from None
     except ConfigurationError as error:
         raise InputInvalid("url", error.reason) from None
-    engine = next(name for name, each in ENGINES.items() if each is kind)
-    if engine not in _OPTIONS:
+    if kind.name not in _OPTIONS:
         raise InputInvalid("url", Message("engine_not_editable", choices=", ".join(_OPTIONS)))
-    if refused := sorted(set(url.query) - _OPTIONS[engine]):
+    if refused := sorted(set(url.query) - _OPTIONS[kind.name]):
         raise InputInvalid("url", Message("url_options_refused", options=", ".join(refused)[:200]))
     if kind.in_worker:
-        return _accepted_file(url, settings).set(drivername=engine).render_as_string(hide_password=False)
+        return _accepted_file(url, settings).set(drivername=kind.name).render_as_string(hide_password=False)
     if not re.match(_HOST, url.host or ""):
         raise InputInvalid("host", Message("host_invalid"))
-    return url.set(drivername=engine).render_as_string(hide_password=False)
+    return url.set(drivername=kind.name).render_as_string(hide_password=False)
 
 
 def _accepted_file(url: URL, settings: Settings) -> URL:

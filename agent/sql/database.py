@@ -6,20 +6,32 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import URL, Connection, Engine, Inspector, create_engine, event, inspect
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import URL, Connection, Inspector, create_engine, event, inspect, make_url
+from sqlalchemy import Engine as SQLAlchemyEngine
+from sqlalchemy.dialects import registry
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 from sqlalchemy.pool import NullPool
 
-from agent.core.redact import without_paths, without_secrets
+from agent.core.redact import without_password, without_paths, without_secrets
 from agent.core.result_cache import ResultCache
-from agent.errors import ConfigurationError, SourceBusy, SourceFilesUnreadable, SourceNotFound, SourceUnreachable
+from agent.core.text import valid_text
+from agent.engines import engine_called, engines
+from agent.engines.base import Engine
+from agent.errors import (
+    ConfigurationError,
+    DriverMissing,
+    SourceBusy,
+    SourceFilesUnreadable,
+    SourceNotFound,
+    SourceUnreachable,
+)
 from agent.messages import Message
-from agent.sql.engines import EngineKind, parse_url
 from agent.sql.failures import connection_failure
 from agent.sql.read_only import connect_duckdb_read_only, connect_read_only
 from agent.sql.sessions import SNOWFLAKE_SESSION, reset_on_checkin, set_parser_defaults
@@ -27,6 +39,10 @@ from agent.sql.workers import DatabaseFile
 
 if TYPE_CHECKING:
     from agent.sql.view_files import ViewFiles
+
+for _engine in engines().values():
+    if _engine.sqlalchemy_dialect:
+        registry.register(_engine.driver, *_engine.sqlalchemy_dialect)
 
 _CONNECT_TIMEOUT_S = 10
 _ODBC_DRIVER = "ODBC Driver 18 for SQL Server"
@@ -46,6 +62,40 @@ _CHECKS_URL = {"snowflake", "bigquery", "databricks", "tsql"}
 _POOL_SIZE = 5
 _POOL_OVERFLOW = 10
 _POOL_WAIT_S = 10.0
+
+
+def parse_url(text: str) -> tuple[URL, Engine]:
+    """Parse a database URL; return it with the driver set, and its engine.
+
+    Raises:
+        SourceNotFound: `text` is not a valid URL.
+        ConfigurationError: the engine is not supported.
+        DriverMissing: the driver of this engine is not installed.
+    """
+    if valid_text(text) != text:
+        raise SourceNotFound(without_password(valid_text(text)), Message("url_not_unicode"))
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError) as error:
+        raise SourceNotFound(without_password(text), Message("not_a_url")) from error
+    scheme = url.drivername.partition("+")[0]
+    engine = engine_called(scheme)
+    if engine is None:
+        supported = ", ".join(engines())
+        raise ConfigurationError(
+            "DATASPHINX_SOURCE", Message("engine_not_supported", engine=scheme, supported=supported)
+        )
+    for package in engine.packages:
+        if not _is_installed(package):
+            raise DriverMissing(package, engine.extra)
+    return url.set(drivername=engine.driver), engine
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ModuleNotFoundError:  # the parent of the package is missing
+        return False
 
 
 @dataclass(frozen=True)
@@ -122,7 +172,7 @@ class Database:
     @property
     def default_schema(self) -> str | None:
         """The schema of unqualified names; None for engines whose inspector reports it."""
-        if self.dialect == "clickhouse" and self.kind.scheme == "chdb":
+        if self.dialect == "clickhouse" and self.kind.driver == "chdb":
             return "default"
         if self.dialect == "databricks":
             return str(self.url.query.get("schema", "default"))
@@ -142,8 +192,8 @@ class Database:
     def file(self) -> DatabaseFile:
         """The database file, for engines that run in worker processes."""
         if self.view_files:
-            return DatabaseFile(self.kind.scheme, self.view_files.key, self.name, self.view_files)
-        return DatabaseFile(self.kind.scheme, str(Path(self.url.database or "").absolute()), self.name)
+            return DatabaseFile(self.kind.driver, self.view_files.key, self.name, self.view_files)
+        return DatabaseFile(self.kind.driver, str(Path(self.url.database or "").absolute()), self.name)
 
     def list_files(self) -> bool:
         """List the files of a database of views again; return whether they have changed.
@@ -156,7 +206,7 @@ class Database:
         before, self.view_files = self.view_files, self._files.list()
         return before is None or before.key != self.view_files.key
 
-    def _views_engine(self) -> Engine:
+    def _views_engine(self) -> SQLAlchemyEngine:
         from agent.sql.read_only_files import ViewUnreadable, open_views
         from agent.sql.view_files import PROTOCOL
 
@@ -222,12 +272,12 @@ class Database:
         return without_secrets(driver_message(error), self._secrets)
 
 
-def chdb_engine(path: str) -> Engine:
+def chdb_engine(path: str) -> SQLAlchemyEngine:
     """Return an engine over the chDB folder `path`, which is open while a connection is."""
     return create_engine(URL.create("chdb", database=path), poolclass=NullPool)
 
 
-def _file_engine(url: URL) -> Engine:
+def _file_engine(url: URL) -> SQLAlchemyEngine:
     path = Path(url.database or "")
     if not (path.is_dir() if url.drivername == "chdb" else path.is_file()):
         raise SourceNotFound(str(url), Message("source_file_missing"))
@@ -238,7 +288,7 @@ def _file_engine(url: URL) -> Engine:
     return create_engine("duckdb://", creator=lambda: connect_duckdb_read_only(str(path)), poolclass=NullPool)
 
 
-def _server_engine(url: URL, kind: EngineKind, connect_args: Mapping[str, Any]) -> Engine:
+def _server_engine(url: URL, kind: Engine, connect_args: Mapping[str, Any]) -> SQLAlchemyEngine:
     options: dict[str, Any] = {"pool_size": _POOL_SIZE, "max_overflow": _POOL_OVERFLOW, "pool_timeout": _POOL_WAIT_S}
     if kind.dialect == "tsql":
         forced = {"applicationintent", "driver"}

@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.answers.filters import condition_words
+from agent.engines import engines
 from agent.schema.catalog import Catalog, Column, Table
-from agent.sql.engines import ENGINES
 from agent.sql.summary import summarize_query
 from tests.agent.sql.catalogs import catalog
 from tests.heavy import sample
 
-DIALECTS = sorted({engine.dialect for engine in ENGINES.values()})
+DIALECTS = sorted({engine.dialect for engine in engines().values()})
 # A condition, and its negation as users and models write it.
 NEGATIONS = [
     ("name IS NULL", "name IS NOT NULL"),

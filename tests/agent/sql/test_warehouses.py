@@ -12,13 +12,13 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from pydantic import SecretStr, ValidationError
 
+from agent.engines import engine_called, engines
 from agent.errors import ConfigurationError, DatasphinxError, DriverMissing, StatementFailed
 from agent.schema.catalog import Catalog, Column, Table
 from agent.settings import SourceSettings
 from agent.sources.files import database_of
 from agent.sources.source import open_source
-from agent.sql.database import Database
-from agent.sql.engines import ENGINES, engine_status, parse_url
+from agent.sql.database import Database, parse_url
 from agent.sql.execute import execute
 from agent.sql.sessions import setup_statements
 from agent.types import Limits
@@ -47,7 +47,7 @@ def test_a_missing_driver_is_named_with_its_extra(name: str, monkeypatch: pytest
     def missing(package: str) -> None:
         raise ModuleNotFoundError(package)
 
-    monkeypatch.setattr("agent.sql.engines.find_spec", missing)
+    monkeypatch.setattr("agent.sql.database.find_spec", missing)
     with pytest.raises(DriverMissing) as caught:
         parse_url(f"{name}://host/x")
     assert caught.value.extra == name
@@ -56,7 +56,7 @@ def test_a_missing_driver_is_named_with_its_extra(name: str, monkeypatch: pytest
 @pytest.mark.warehouse
 @pytest.mark.parametrize("name", URLS)
 def test_no_secret_is_in_the_name_of_a_source(name: str) -> None:
-    for package in ENGINES[name].packages:
+    for package in engines()[name].packages:
         pytest.importorskip(package, exc_type=ImportError)
     database = Database(URLS[name])
     assert "hunter22" not in f"{database.name} {database.identity} {database!r}"
@@ -265,17 +265,17 @@ def test_bigquery_without_credentials_is_a_wrong_setting() -> None:
 
 
 def test_the_status_of_an_engine_is_known_without_its_driver() -> None:
-    statuses = {name: engine_status(f"{name}://host/x") for name in ENGINES}
+    statuses = {name: engine.status for name, engine in engines().items()}
     assert statuses["postgresql"] == "tested" and statuses["redshift"] == "emulated"
     assert {name for name, status in statuses.items() if status == "untested"} == {
         "trino", "bigquery", "databricks", "mssql"
     }  # fmt: skip
-    assert engine_status("sqlserver+pyodbc://host/x") == "untested"
-    assert engine_status("oracle://host/x") is None
+    assert engine_called("sqlserver+pyodbc") is engines()["mssql"]
+    assert engine_called("oracle") is None
 
 
 def test_documentation_has_the_status_of_every_engine() -> None:
     lines = (Path(__file__).resolve().parents[3] / "docs/databases.md").read_text(encoding="utf-8").splitlines()
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("| ")]
-    for name, kind in ENGINES.items():
-        assert [row[3] for row in rows if f"`{name}://" in row[1]] == [kind.status], name
+    for name, engine in engines().items():
+        assert [row[3] for row in rows if f"`{name}://" in row[1]] == [engine.status], name

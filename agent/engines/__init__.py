@@ -1,0 +1,52 @@
+"""Database engines: everything that differs between them, one file for each.
+
+An engine is a subclass of `agent.engines.base.Engine`, found through the entry-point group `datasphinx.engines` under
+its name. The engines of this package are registered in the same way, and listed here too: the installed metadata of a
+checkout may be older than its files. An engine of another package cannot replace one of these.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+
+from agent.engines.base import Engine
+
+GROUP = "datasphinx.engines"
+OWN = {
+    "sqlite": "agent.engines.sqlite:SQLite",
+    "duckdb": "agent.engines.duckdb:DuckDB",
+    "postgresql": "agent.engines.postgres:PostgreSQL",
+    "mysql": "agent.engines.mysql:MySQL",
+    "mariadb": "agent.engines.mysql:MariaDB",
+    "clickhouse": "agent.engines.clickhouse:ClickHouse",
+    "chdb": "agent.engines.clickhouse:ChDB",
+    "trino": "agent.engines.trino:Trino",
+    "spark": "agent.engines.spark:Spark",
+    "redshift": "agent.engines.redshift:Redshift",
+    "snowflake": "agent.engines.snowflake:Snowflake",
+    "bigquery": "agent.engines.bigquery:BigQuery",
+    "databricks": "agent.engines.spark:Databricks",
+    "mssql": "agent.engines.mssql:SQLServer",
+}
+"""The entry points of this package."""
+
+
+@cache
+def engines() -> Mapping[str, Engine]:
+    """Return all engines by name; those of this package come first."""
+    own = [EntryPoint(name, value, GROUP) for name, value in OWN.items()]
+    others = [entry for entry in entry_points(group=GROUP) if entry.name not in OWN]
+    return {entry.name: entry.load()() for entry in (*own, *others)}
+
+
+@cache
+def engine_of(dialect: str) -> Engine:
+    """Return the first engine with this dialect of sqlglot; one with the defaults if there is none."""
+    return next((engine for engine in engines().values() if engine.dialect == dialect), Engine())
+
+
+@cache
+def engine_called(scheme: str) -> Engine | None:
+    """Return the engine whose URLs begin with `scheme`, with any driver after a plus sign; None if there is none."""
+    name = scheme.partition("+")[0].lower()
+    return next((engine for key, engine in engines().items() if name in (key, *engine.other_schemes)), None)

@@ -1,0 +1,31 @@
+"""Spark SQL, through its Thrift server, and Databricks."""
+
+from typing import ClassVar
+
+from agent.engines.base import Engine, EngineStatus
+
+
+class Spark(Engine):
+    """Spark SQL, with PyHive."""
+
+    name = "spark"
+    other_schemes: ClassVar[tuple[str, ...]] = ("hive",)
+    dialect = "spark"
+    driver = "spark"
+    sqlalchemy_dialect: ClassVar[tuple[str, str] | None] = ("agent.engines.spark_dialect", "SparkDialect")
+    packages: ClassVar[tuple[str, ...]] = ("pyhive", "thrift_sasl")
+    extra = "spark"
+    status: ClassVar[EngineStatus] = "tested"
+
+
+class Databricks(Spark):
+    """A SQL warehouse of Databricks."""
+
+    name = "databricks"
+    other_schemes = ()
+    dialect = "databricks"
+    driver = "databricks"
+    sqlalchemy_dialect = None
+    packages = ("databricks.sqlalchemy",)
+    extra = "databricks"
+    status = "untested"
