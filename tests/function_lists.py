@@ -1,4 +1,4 @@
-"""The lists of harmless functions in `agent/sql/guard/allowed/`, generated from the engines' own catalogs.
+"""The lists of harmless functions in `agent/engines/allowed/`, generated from the engines' own catalogs.
 
     python -m tests.function_lists [DIALECT ...]
 
@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-FOLDER = Path(__file__).resolve().parents[1] / "agent/sql/guard/allowed"
+FOLDER = Path(__file__).resolve().parents[1] / "agent/engines/allowed"
 DOCUMENTED = Path(__file__).resolve().parent / "documented_functions"
 POSTGRES_URL = os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test")
 MYSQL_URL = os.environ.get("TEST_MYSQL_URL", "mysql+pymysql://root@127.0.0.1:3306/test")
@@ -300,7 +300,7 @@ def write(dialect: str) -> None:
     """Write the list of `dialect` from its engine."""
     names = harmless(dialect, SOURCES[dialect]())
     source = f"tests/documented_functions/{dialect}.txt"
-    header = [f"# Generated from {source}, which names its source."] if (FOLDER.parents[3] / source).exists() else []
+    header = [f"# Generated from {source}, which names its source."] if (FOLDER.parents[2] / source).exists() else []
     (FOLDER / f"{dialect}.txt").write_text("\n".join([*header, *names]) + "\n", encoding="utf-8")
 
 

@@ -42,7 +42,9 @@ def engines() -> Mapping[str, Engine]:
 @cache
 def engine_of(dialect: str) -> Engine:
     """Return the first engine with this dialect of sqlglot; one with the defaults if there is none."""
-    return next((engine for engine in engines().values() if engine.dialect == dialect), Engine())
+    other = Engine()
+    other.dialect = dialect
+    return next((engine for engine in engines().values() if engine.dialect == dialect), other)
 
 
 @cache

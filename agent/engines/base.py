@@ -1,9 +1,35 @@
 """The class of an engine: its differences from others are attributes and methods, each with a default."""
 
+from collections.abc import Mapping
+from functools import cached_property
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from string import ascii_lowercase, ascii_uppercase
+from types import MappingProxyType
 from typing import ClassVar, Literal
+
+from sqlglot import exp
 
 EngineStatus = Literal["tested", "emulated", "untested"]
 """How an engine is tested: with the engine itself, with a compatible one, or not at all beyond the guard."""
+
+
+_ASCII_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
+
+
+def fold_case(name: str) -> str:
+    """Return `name` with ASCII letters in lower case, as engines fold names; other letters keep their case.
+
+    >>> fold_case("Größe \N{KELVIN SIGN}")
+    'größe \N{KELVIN SIGN}'
+    """
+    return name.translate(_ASCII_LOWER)
+
+
+def read_names(path: Traversable) -> frozenset[str]:
+    """Return the lines of a file that are not comments; none if there is no such file."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    return frozenset(line for line in lines if line and not line.startswith("#"))
 
 
 class Engine:
@@ -13,7 +39,7 @@ class Engine:
     """Name of the engine, with which its URLs begin."""
     other_schemes: ClassVar[tuple[str, ...]] = ()
     """Other beginnings of its URLs."""
-    dialect: ClassVar[str] = ""
+    dialect: str = ""
     """The name of its dialect in sqlglot."""
     driver: ClassVar[str] = ""
     """The dialect and driver of SQLAlchemy, as in a URL."""
@@ -26,3 +52,79 @@ class Engine:
     status: ClassVar[EngineStatus] = "untested"
     in_worker: ClassVar[bool] = False
     """Whether statements run in a worker process; True for embedded engines, which run in the calling process."""
+
+    # Names
+
+    ignores_case: ClassVar[bool] = False
+    """Whether names are compared without regard to case, quoted names included."""
+    folds_unquoted: ClassVar[bool] = False
+    """Whether unquoted names are folded to lower case, and quoted ones compared as they are."""
+    folds_with: ClassVar[bool] = False
+    """Whether the case of the names in WITH is ignored, but not that of tables."""
+    inner_with_hides_outer: ClassVar[bool] = False
+    """Whether some version does not see a WITH in the definitions of another one inside it."""
+    arm_hides_with: ClassVar[bool] = False
+    """Whether an arm of a set operation with its own WITH does not see that of the first arm."""
+    recurses_in_later_arms: ClassVar[bool] = False
+    """Whether all arms of a recursive UNION but the first may refer to the WITH."""
+    reuses_aliases: ClassVar[bool] = False
+    """Whether an output may refer to the alias of another output."""
+
+    # The guard
+
+    system_columns: ClassVar[frozenset[str]] = frozenset()
+    """Columns that every table has, in lower case."""
+    bare_session_functions: ClassVar[frozenset[str]] = frozenset()
+    """Session functions written like a column; a table may also have a column of this name, if quoted."""
+    quotes_make_columns: ClassVar[bool] = False
+    """Whether a quoted name is never a session function."""
+    in_reads_tables: ClassVar[bool] = False
+    """Whether `x IN name` reads the table of this name."""
+    in_list_reads_tables: ClassVar[bool] = False
+    """Whether `x IN (name)` reads the table of this name."""
+    dollar_reads_metadata: ClassVar[bool] = False
+    """Whether a table with a `$` in its name is one of metadata."""
+    schema_names_format: ClassVar[bool] = False
+    """Whether a schema such as `csv` makes the name of a table that of a file."""
+    row_functions: ClassVar[frozenset[str] | None] = None
+    """Functions that may be called in FROM; None if those are the allowed functions."""
+    table_calls_functions: ClassVar[bool] = False
+    """Whether TABLE(f(x)) in FROM calls f."""
+    function_schemas: ClassVar[frozenset[str]] = frozenset()
+    """Schemas of the engine's own functions, which may precede a call."""
+    calls_by_name: ClassVar[Mapping[str, int]] = MappingProxyType({})
+    """Functions that call a function named by an argument, with the index of that argument."""
+    dot_may_call: ClassVar[bool] = False
+    """Whether `x.f` may call the function f, if x has no such column or field."""
+    exists_needs_no_columns: ClassVar[bool] = False
+    """Whether the SELECT in EXISTS may name no columns."""
+    format_takes_number: ClassVar[bool] = False
+    """Whether FORMAT formats a number, with at most 38 decimals or 4,000 characters."""
+    reads_separated_digits: ClassVar[bool] = False
+    """Whether every version reads 1_000 as a number."""
+    has_plan_hints: ClassVar[bool] = False
+    """Whether hints affect only the plan; they are not printed."""
+    substitutes_variables: ClassVar[bool] = False
+    """Whether variables ${...} are replaced before parsing, even within strings and quoted names."""
+    has_ambiguous_escapes: ClassVar[bool] = False
+    """Whether a setting decides if a backslash in a string is an escape."""
+    comment_needs_blank: ClassVar[bool] = False
+    """Whether -- begins a comment only before white space."""
+    other_dialects: ClassVar[tuple[str, ...]] = ()
+    """Other names of its dialect, which the guard as a linter reads."""
+    usual_schema: ClassVar[str] = ""
+    """The schema that the names of tables have by default, as far as all databases have one."""
+
+    def stored_name(self, name: exp.Expr) -> str:
+        """Return the identifier `name` as the engine looks it up."""
+        folds = self.ignores_case or (self.folds_unquoted and not name.args.get("quoted"))
+        return fold_case(name.name) if folds else name.name
+
+    @cached_property
+    def allowed_functions(self) -> frozenset[str]:
+        """Functions that a statement may call, in lower case: `allowed/<dialect>.txt` in the package of the class."""
+        return read_names(files(type(self).__module__.rpartition(".")[0]) / "allowed" / f"{self.dialect}.txt")
+
+    def base_name(self, name: str) -> str:
+        """Return the name of a called function as `allowed_functions` has it."""
+        return name.lower()

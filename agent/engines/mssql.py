@@ -12,3 +12,11 @@ class SQLServer(Engine):
     driver = "mssql+pyodbc"
     packages = ("pyodbc",)
     extra = "mssql"
+    ignores_case = True
+    system_columns = frozenset({"$identity", "$rowguid", "$action"})
+    bare_session_functions = frozenset({"user"})
+    quotes_make_columns = True
+    row_functions = frozenset({"string_split", "openjson"})
+    format_takes_number = True
+    other_dialects = ("sqlserver",)
+    usual_schema = "dbo"

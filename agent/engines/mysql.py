@@ -14,6 +14,12 @@ class MySQL(Engine):
     packages = ("pymysql",)
     extra = "mysql"
     status: ClassVar[EngineStatus] = "emulated"
+    folds_with = True
+    inner_with_hides_outer = True
+    quotes_make_columns = True
+    row_functions = frozenset({"json_table"})
+    format_takes_number = True
+    comment_needs_blank = True
 
 
 class MariaDB(MySQL):

@@ -13,3 +13,11 @@ class PostgreSQL(Engine):
     packages = ("psycopg",)
     extra = "postgres"
     status = "tested"
+    folds_unquoted = True
+    system_columns = frozenset({"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"})
+    bare_session_functions = frozenset({"user"})
+    quotes_make_columns = True
+    function_schemas = frozenset({"pg_catalog"})
+    dot_may_call = True
+    exists_needs_no_columns = True
+    usual_schema = "public"

@@ -13,3 +13,11 @@ class Redshift(Engine):
     packages = ("psycopg",)
     extra = "redshift"
     status = "emulated"
+    ignores_case = True
+    system_columns = frozenset({"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid", "oid"})
+    bare_session_functions = frozenset({"user"})
+    quotes_make_columns = True
+    function_schemas = frozenset({"pg_catalog"})
+    dot_may_call = True
+    has_ambiguous_escapes = True
+    usual_schema = "public"

@@ -16,6 +16,11 @@ class Spark(Engine):
     packages: ClassVar[tuple[str, ...]] = ("pyhive", "thrift_sasl")
     extra = "spark"
     status: ClassVar[EngineStatus] = "tested"
+    ignores_case = True
+    system_columns = frozenset({"_metadata"})
+    schema_names_format = True
+    has_plan_hints = True
+    substitutes_variables = True
 
 
 class Databricks(Spark):
@@ -29,3 +34,5 @@ class Databricks(Spark):
     packages = ("databricks.sqlalchemy",)
     extra = "databricks"
     status = "untested"
+    bare_session_functions = frozenset({"user"})
+    usual_schema = "default"

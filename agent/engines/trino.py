@@ -11,3 +11,8 @@ class Trino(Engine):
     driver = "trino"
     packages = ("trino",)
     extra = "trino"
+    ignores_case = True
+    system_columns = frozenset({"$path", "$file_size", "$file_modified_time", "$partition", "$bucket"})
+    quotes_make_columns = True
+    dollar_reads_metadata = True
+    other_dialects = ("presto",)

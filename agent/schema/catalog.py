@@ -4,8 +4,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from string import ascii_lowercase, ascii_uppercase
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
+
+from agent.engines import engine_of
+from agent.engines.base import Engine, fold_case
 
 COUNTED_ROWS = 1_000_000
 """Rows of a table are counted up to this number."""
@@ -33,10 +35,6 @@ NO_TYPE = "NULL"
 """Type of a column that declares none, such as a computed column of a view in SQLite."""
 CELL_TYPES: Mapping[type, str] = {int: "integer", float: "real", str: "text"}
 """Types of such columns by their cells, in lower case, unlike those that are declared."""
-
-IGNORES_CASE = {"sqlite", "duckdb", "spark", "trino", "snowflake", "redshift", "databricks", "tsql"}
-"""Dialects that compare names without regard to case, quoted names included."""
-_ASCII_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 
 
 @lru_cache(maxsize=4096)
@@ -152,15 +150,6 @@ class Directory(Protocol):
         """Return the column names of every table by its key."""
 
 
-def fold_case(name: str) -> str:
-    """Return `name` with ASCII letters in lower case, as engines fold names; other letters keep their case.
-
-    >>> fold_case("Größe \N{KELVIN SIGN}")
-    'größe \N{KELVIN SIGN}'
-    """
-    return name.translate(_ASCII_LOWER)
-
-
 def dotted_name(*parts: str) -> str:
     r"""Return the parts of a name joined by dots; dots within a part are escaped.
 
@@ -203,6 +192,11 @@ class Catalog:
     denied: frozenset[str] = frozenset()
     """Keys of the tables that row rules deny. Errors and repairs suggest none of their names."""
 
+    @property
+    def engine(self) -> Engine:
+        """The engine of the dialect."""
+        return engine_of(self.dialect)
+
     @cached_property
     def full_names(self) -> Mapping[str, FullName]:
         """Schema and name of every table by its key."""
@@ -218,7 +212,7 @@ class Catalog:
             names |= {
                 dotted_name(self.default_schema, full.name) for full in self.full_names.values() if not full.schema
             }
-        tables = frozenset(map(fold_case, names) if self.dialect in IGNORES_CASE else names)
+        tables = frozenset(map(fold_case, names) if self.engine.ignores_case else names)
         return ReadableNames(tables, self.routines, self.composite_fields)
 
     @cached_property

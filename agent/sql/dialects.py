@@ -21,8 +21,8 @@ from sqlglot.generator import Generator
 from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import Token, TokenType
 
+from agent.engines.base import fold_case
 from agent.errors import PackageConflict
-from agent.schema.catalog import fold_case
 
 _WORD = re.compile(r"\w+")
 _TIME_UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond", "microsecond")

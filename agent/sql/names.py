@@ -19,7 +19,6 @@ from agent.messages import Message
 from agent.schema.catalog import Catalog, Column, Table
 from agent.sql.dialects import exact_dialect
 from agent.sql.guard import sanitize, shared_trees
-from agent.sql.guard.tables import stored_name
 from agent.sql.statement_cache import StatementCache
 
 _ASCII_CASE = str.maketrans(ascii_uppercase, ascii_lowercase)
@@ -161,7 +160,7 @@ def key_of(source: exp.Table, catalog: Catalog) -> str | None:
     """Return the key of the catalog table that `source` names: that of the engine, else one that differs in case."""
     if not isinstance(source.this, exp.Identifier):
         return None
-    name, schema = stored_name(source.this, catalog.dialect), source.db.lower()
+    name, schema = catalog.engine.stored_name(source.this), source.db.lower()
     return catalog.key_of(name if schema in {"", (catalog.default_schema or "").lower()} else f"{source.db}.{name}")
 
 

@@ -12,12 +12,13 @@ from sqlglot.errors import ErrorLevel, SqlglotError
 from sqlglot.optimizer.scope import Scope
 from sqlglot.tokenizer_core import TokenType
 
-from agent.schema.catalog import IGNORES_CASE, Catalog, ReadableNames, Table
+from agent.engines import engine_of
+from agent.schema.catalog import Catalog, ReadableNames, Table
 from agent.sql.compare import canonical_sql
 from agent.sql.dialects import arguments_of, build_call, exact_dialect, print_statement
 from agent.sql.guard import parse, sanitize
 from agent.sql.guard.finding import Statement
-from agent.sql.guard.functions import allowed_names, called_name
+from agent.sql.guard.functions import called_name
 from agent.sql.guard.tables import names_cte, system_names
 from agent.sql.names import connected_groups, inner_join_equalities, qualify_names, table_of, unresolved_columns
 from agent.sql.rankings import with_null_order
@@ -139,9 +140,9 @@ def _translate_calls(tree: exp.Expr, dialect: str) -> list[str]:
     changes = []
     for node in list(tree.find_all(exp.Func)):
         name, arguments = called_name(node, statement), arguments_of(node)
-        if name is None or arguments is None or name in allowed_names(dialect):
+        if name is None or arguments is None or name in engine_of(dialect).allowed_functions:
             continue
-        for other in (each for each in _DIALECTS if name in allowed_names(each)):
+        for other in (each for each in _DIALECTS if name in engine_of(each).allowed_functions):
             call = build_call(name, [argument.copy() for argument in arguments], Dialect.get_or_raise(other))
             translated = _to_sql(call, dialect) if call else None
             if call is not None and translated and not translated.lower().startswith(f"{name}("):
@@ -308,7 +309,7 @@ def _forms(name: str) -> set[str]:
 
 def _repair_tables(tree: exp.Expr, catalog: Catalog) -> Iterator[str]:
     for node in list(tree.find_all(exp.Table)):
-        if isinstance(node.this, exp.Func) or names_cte(node, catalog.dialect) or _is_exact(node, catalog):
+        if isinstance(node.this, exp.Func) or names_cte(node, catalog.engine) or _is_exact(node, catalog):
             continue
         exact = table_of(node, catalog)
         allowed = (table for key, table in catalog.tables.items() if key not in catalog.denied and not node.catalog)
@@ -329,10 +330,9 @@ def _repair_tables(tree: exp.Expr, catalog: Catalog) -> Iterator[str]:
 
 def _is_exact(node: exp.Table, catalog: Catalog) -> bool:
     table = table_of(node, catalog)
-    if table is None or catalog.dialect in IGNORES_CASE:
+    if table is None or catalog.engine.ignores_case:
         return table is not None
-    folds = catalog.dialect == "postgres" and not node.this.args.get("quoted")
-    return table.name == (node.name.lower() if folds else node.name)
+    return table.name == catalog.engine.stored_name(node.this)
 
 
 def _rename(tree: exp.Expr, node: exp.Table, table: Table) -> None:

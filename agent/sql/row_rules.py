@@ -14,9 +14,11 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from agent.engines import engine_of
+from agent.engines.base import Engine
 from agent.errors import ConfigurationError, NotPermitted, RowRuleNotApplied, RowRuleParameterMissing
 from agent.messages import Message
-from agent.schema.catalog import IGNORES_CASE, Catalog, Table
+from agent.schema.catalog import Catalog, Table
 from agent.sql.dialects import print_statement
 from agent.sql.guard import check, parse
 from agent.sql.guard.tables import names_cte
@@ -245,9 +247,9 @@ class RowRules:
     def _references(self, tree: exp.Expr) -> Iterator[tuple[exp.Table, _Rule]]:
         """Yield the references of tables whose rule does not permit every row."""
         for table in tree.find_all(exp.Table):
-            if isinstance(table.this, exp.Func) or names_cte(table, self.dialect):
+            if isinstance(table.this, exp.Func) or names_cte(table, engine_of(self.dialect)):
                 continue
-            keys = self._keys.of(table, self.dialect)
+            keys = self._keys.of(table, self._catalog.engine)
             ruled = [self._rules[key] for key in keys if key in self._rules]
             if ruled and len(keys) > 1:
                 raise RowRuleNotApplied(
@@ -280,7 +282,7 @@ class RowRules:
     def _is_barrier(self, subquery: exp.Subquery, *, needs_barrier: bool) -> bool:
         """Return whether `subquery` is exactly the subquery with which `apply` replaces a table."""
         table = filtered_table(subquery.this)
-        rules = [self._rules.get(key) for key in self._keys.of(table, self.dialect)] if table else []
+        rules = [self._rules.get(key) for key in self._keys.of(table, self._catalog.engine)] if table else []
         if table is None or len(rules) != 1 or rules[0] is None or rules[0].predicate is None:
             return False
         clause = subquery.this.args.get("with_")
@@ -305,14 +307,15 @@ class _Keys:
             for parts in names:
                 self._by_name.setdefault(_lower(parts), {})[parts] = key
 
-    def of(self, table: exp.Table, dialect: str) -> tuple[str, ...]:
+    def of(self, table: exp.Table, engine: Engine) -> tuple[str, ...]:
         """Return the keys of the tables that a reference may mean; more than one if it is ambiguous.
 
         Tables whose names differ in case are considered only if no name matches exactly.
         """
-        # PostgreSQL folds unquoted names.
-        folds = dialect == "postgres"
-        parts = tuple(part.name.lower() if folds and not part.args.get("quoted") else part.name for part in table.parts)
+        parts = tuple(
+            part.name.lower() if engine.folds_unquoted and not part.args.get("quoted") else part.name
+            for part in table.parts
+        )
         close = self._by_name.get(_lower(parts))
         if close is None:
             # The guard compares names as text, where a dot may separate parts or belong to one.
@@ -330,7 +333,7 @@ class _Keys:
         spellings = [(parts, key) for names in self._by_name.values() for parts, key in names.items()]
         exact = {key for parts, key in spellings if ".".join(parts) == name}
         close = {key for parts, key in spellings if ".".join(parts).lower() == name.lower()}
-        keys = exact or (close if self._catalog.dialect in IGNORES_CASE else set())
+        keys = exact or (close if self._catalog.engine.ignores_case else set())
         if len(keys) == 1:
             return keys.pop()
         if keys:

@@ -15,6 +15,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token
 
+from agent.engines import engine_of
 from agent.errors import PackageConflict
 from agent.schema.catalog import ReadableNames
 from agent.sql.dialects import exact_dialect, lost_words, print_statement, with_negations
@@ -185,7 +186,7 @@ def _check_once(
 ) -> tuple[tuple[Finding, ...], _Parsed | None]:
     """Return the findings on the text `sql`, and its tokens and trees if there are none."""
     try:
-        findings = tuple(check_length(sql)) or tuple(check_tokens(sql, _tokens(sql, dialect), dialect))
+        findings = tuple(check_length(sql)) or tuple(check_tokens(sql, _tokens(sql, dialect), engine_of(dialect)))
         if findings:
             return findings, None
         parsed = _parse(sql, dialect)

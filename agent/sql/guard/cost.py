@@ -31,8 +31,6 @@ _WIDTH_FUNCTIONS = {
     "random_bytes", "sformat", "format_string", "makelist",
 }  # fmt: skip
 _FORMATS = {"printf", "format", "sformat", "format_string"}
-_NUMBER_FORMAT = {"mysql", "tsql"}
-"""Engines where FORMAT formats a number, with at most 38 decimals or 4,000 characters."""
 _POWERS = {"pow", "power", "exp", "factorial"}
 _SECONDS = {
     "microsecond": 1e-6, "millisecond": 1e-3, "second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800,
@@ -80,7 +78,7 @@ def bounded_widths(statement: Statement) -> Iterator[Finding]:
     """Reject functions whose results may become too long, and nested calls of such functions."""
     for node in statement.nodes:
         name = called_name(node, statement)
-        if name not in _WIDTH_FUNCTIONS or (name == "format" and statement.dialect in _NUMBER_FORMAT):
+        if name not in _WIDTH_FUNCTIONS or (name == "format" and statement.engine.format_takes_number):
             continue
         nested = node.find_ancestor(exp.Func)
         while nested and called_name(nested, statement) not in _WIDTH_FUNCTIONS - _FORMATS - {"bar"}:

@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
+from agent.engines import engine_of
+from agent.engines.base import Engine
 from agent.schema.catalog import ReadableNames
 from agent.sql.dialects import exact_dialect
 
@@ -54,6 +56,11 @@ class Statement:
     deadline: float = inf
     called_names: dict[int, tuple[exp.Expr, str | None]] = field(default_factory=dict, compare=False, repr=False)
     """The names of called functions, which several rules read, with their nodes by id; see `called_name`."""
+
+    @property
+    def engine(self) -> Engine:
+        """The engine of the dialect."""
+        return engine_of(self.dialect)
 
     @property
     def nodes(self) -> Iterator[exp.Expr]:

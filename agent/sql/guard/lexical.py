@@ -6,6 +6,7 @@ from unicodedata import category
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from agent.engines.base import Engine
 from agent.sql.guard.finding import Finding, Position
 
 _STRINGS = {
@@ -16,9 +17,6 @@ _STRINGS = {
     TokenType.BYTE_STRING,
 }
 _NAMES = {TokenType.IDENTIFIER}
-_READS_SEPARATED_DIGITS = {"duckdb", "clickhouse"}
-_HAS_PLAN_HINTS = {"spark", "databricks"}
-"""Engines whose hints only affect the plan; they are not printed."""
 _EXECUTABLE = re.compile(r"/\*(?:M?!|\+)")
 _ESCAPED = re.compile(r"(?i)(?<![\w$])U&\s*[\"']")
 _GLUED_COMMENT = re.compile(r"--(?=[^\s-])")
@@ -49,7 +47,7 @@ def check_length(sql: str) -> Iterator[Finding]:
         yield _finding("hidden_characters", "a NUL character is not allowed", sql, sql.index("\0"), "U+0000")
 
 
-def check_tokens(sql: str, tokens: Sequence[Token], dialect: str) -> Iterator[Finding]:
+def check_tokens(sql: str, tokens: Sequence[Token], engine: Engine) -> Iterator[Finding]:
     """Yield findings on the size and text of `sql`; the contents of strings are not checked."""
     if len(tokens) > MAX_TOKENS:
         yield Finding("length", f"the statement has {len(tokens)} tokens, at most {MAX_TOKENS} are parsed")
@@ -60,10 +58,10 @@ def check_tokens(sql: str, tokens: Sequence[Token], dialect: str) -> Iterator[Fi
         if depth > MAX_NESTING:
             yield Finding("length", f"the statement is nested deeper than {MAX_NESTING} levels")
             return
-    if dialect in {"spark", "databricks"} and "${" in sql:
+    if engine.substitutes_variables and "${" in sql:
         # Spark substitutes variables before parsing, even within strings and quoted names.
         yield _finding("variables", "a variable ${...} is not allowed", sql, sql.index("${"), "${")
-    if dialect == "redshift":
+    if engine.has_ambiguous_escapes:
         yield from _backslashes(sql, tokens)
     unquoted, code = _without_strings(sql, tokens)
     for match in _INVISIBLE.finditer(unquoted.replace("\0", " ")):
@@ -76,7 +74,7 @@ def check_tokens(sql: str, tokens: Sequence[Token], dialect: str) -> Iterator[Fi
             text = f"engines read {name} as a blank, quotation mark or operator, or as a part of a name; quote the name"
             yield _finding("hidden_characters", text, sql, index, name)
             return
-    yield from _ambiguous_text(code, sql, dialect)
+    yield from _ambiguous_text(code, sql, engine)
 
 
 def check_printed(sql: str, tokens: Sequence[Token]) -> Iterator[Finding]:
@@ -89,7 +87,7 @@ def check_printed(sql: str, tokens: Sequence[Token]) -> Iterator[Finding]:
 
 
 def _backslashes(sql: str, tokens: Sequence[Token]) -> Iterator[Finding]:
-    """Report backslashes in strings: whether they escape depends on a setting of Redshift."""
+    """Report backslashes in strings: whether they escape depends on a setting."""
     for token in tokens:
         index = sql.find("\\", token.start, token.end + 1) if token.token_type in _STRINGS else -1
         if index >= 0:
@@ -97,9 +95,9 @@ def _backslashes(sql: str, tokens: Sequence[Token]) -> Iterator[Finding]:
             yield _finding("ambiguous_escapes", text, sql, index, "\\")
 
 
-def _ambiguous_text(code: str, sql: str, dialect: str) -> Iterator[Finding]:
+def _ambiguous_text(code: str, sql: str, engine: Engine) -> Iterator[Finding]:
     for match in _EXECUTABLE.finditer(code):
-        if match[0] == "/*+" and dialect in _HAS_PLAN_HINTS:
+        if match[0] == "/*+" and engine.has_plan_hints:
             continue
         text = f"a comment that begins with {match[0]} is run as code by some engines"
         yield _finding("executable_comments", text, sql, match.start(), match[0])
@@ -107,11 +105,11 @@ def _ambiguous_text(code: str, sql: str, dialect: str) -> Iterator[Finding]:
         if code[match.start()] != " ":
             text = "names and strings with Unicode escapes are not allowed"
             yield _finding("unicode_escapes", text, sql, match.start(), match[0])
-    if dialect not in _READS_SEPARATED_DIGITS:
+    if not engine.reads_separated_digits:
         for match in _SEPARATED_DIGITS.finditer(code):
             text = f"{match[0]} is a number to some versions and a number with an alias to others"
             yield _finding("ambiguous_number", text, sql, match.start(), match[0])
-    if dialect == "mysql":
+    if engine.comment_needs_blank:
         for match in _GLUED_COMMENT.finditer(code):
             text = "-- starts a comment only before white space; without it, engines disagree"
             yield _finding("executable_comments", text, sql, match.start(), "--")

@@ -6,24 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from agent.engines import engines
+from agent.engines.base import Engine
 from agent.errors import DatasetInvalid
 from agent.messages import Message
 from agent.sql.guard import check
-from agent.sql.guard.functions import allowed_names
 
-DIALECTS = (
-    "sqlite", "postgres", "mysql", "duckdb", "clickhouse", "spark", "trino",
-    "snowflake", "redshift", "bigquery", "databricks", "tsql",
-)  # fmt: skip
+DIALECTS = tuple(dict.fromkeys(engine.dialect for engine in engines().values() if engine.allowed_functions))
 """The dialects that have a list of harmless functions, by sqlglot's names."""
-
-_OTHER_NAMES = {
-    "mariadb": "mysql", "postgresql": "postgres", "presto": "trino", "mssql": "tsql", "sqlserver": "tsql",
-}  # fmt: skip
-_DEFAULT_SCHEMAS = {
-    "sqlite": "main", "duckdb": "main", "postgres": "public", "clickhouse": "default",
-    "snowflake": "public", "redshift": "public", "databricks": "default", "tsql": "dbo",
-}  # fmt: skip
 
 
 def read_tables(path: Path) -> frozenset[str]:
@@ -71,8 +61,9 @@ def lint(lines: Iterable[bytes], name: str, tables: frozenset[str] | None) -> It
     """
     for number, line in enumerate(lines, 1):
         if line.strip():
-            case = _case(line, Message("place_of_line", file=name, line=number))
-            yield {**case, **_verdict(case, tables)}
+            place = Message("place_of_line", file=name, line=number)
+            case = _case(line, place)
+            yield {**case, **_verdict(case, _engine_of(case, place), tables)}
 
 
 def _case(line: bytes, place: str) -> dict[str, Any]:
@@ -85,26 +76,23 @@ def _case(line: bytes, place: str) -> dict[str, Any]:
     for key in ("dialect", "sql"):
         if not isinstance(case.get(key), str):
             raise DatasetInvalid(place, Message("no_text_under", key=key))
-    if not allowed_names(_dialect_of(case)):
-        raise DatasetInvalid(
-            place, Message("dialect_not_supported", dialect=case["dialect"], dialects=", ".join(DIALECTS))
-        )
     return case
 
 
-def _dialect_of(case: Mapping[str, Any]) -> str:
+def _engine_of(case: Mapping[str, Any], place: str) -> Engine:
     name = case["dialect"].strip().lower()
-    dialect = _OTHER_NAMES.get(name, name)
-    return dialect if dialect in DIALECTS else ""
+    for engine in engines().values():
+        if engine.dialect in DIALECTS and name in (engine.name, engine.dialect, *engine.other_dialects):
+            return engine
+    reason = Message("dialect_not_supported", dialect=case["dialect"], dialects=", ".join(DIALECTS))
+    raise DatasetInvalid(place, reason)
 
 
-def _verdict(case: Mapping[str, Any], tables: frozenset[str] | None) -> dict[str, Any]:
-    dialect = _dialect_of(case)
-    schema = _DEFAULT_SCHEMAS.get(dialect)
+def _verdict(case: Mapping[str, Any], engine: Engine, tables: frozenset[str] | None) -> dict[str, Any]:
     readable = tables
-    if tables is not None and schema:
-        readable = tables | {f"{schema}.{table}" for table in tables if "." not in table}
-    first = next(iter(check(case["sql"], dialect, readable)), None)
+    if tables is not None and engine.usual_schema:
+        readable = tables | {f"{engine.usual_schema}.{table}" for table in tables if "." not in table}
+    first = next(iter(check(case["sql"], engine.dialect, readable)), None)
     expected = {"expected": case["verdict"]} if "verdict" in case and "expected" not in case else {}
     return expected | {
         "verdict": "block" if first else "allow",

@@ -4,11 +4,10 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from agent.engines.base import Engine
 from agent.sql.guard.finding import Finding, Statement, position_of, sql_excerpt
-from agent.sql.guard.functions import allowed_names, called_name
+from agent.sql.guard.functions import called_name, guard_names
 
-_REUSES_ALIASES = {"duckdb", "clickhouse"}
-"""Engines where an output may refer to the alias of another output."""
 _QUERIES = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
 _OPERATIONS = {
     "TRUNCATETABLE": "TRUNCATE",
@@ -57,7 +56,7 @@ def query_only(statement: Statement) -> Iterator[Finding]:
     A SELECT has to have columns, which PostgreSQL does not require, except in its EXISTS.
     """
     for node in statement.nodes:
-        is_exists = statement.dialect == "postgres" and isinstance(node.parent, exp.Exists)
+        is_exists = statement.engine.exists_needs_no_columns and isinstance(node.parent, exp.Exists)
         if isinstance(node, exp.Select) and not node.expressions and not is_exists:
             yield Finding("query_only", "a SELECT has to name the columns of its result", None, "SELECT")
     for tree in statement.trees:
@@ -66,12 +65,12 @@ def query_only(statement: Statement) -> Iterator[Finding]:
             word = _operation(tree)
             yield Finding("query_only", f"only a query may run, not {word}", word, word, position_of(tree))
         elif isinstance(tree, exp.Select) and not tree.args.get("from_"):
-            yield from _columns_without_source(tree, statement.dialect)
+            yield from _columns_without_source(tree, statement.engine)
 
 
 def known_syntax(statement: Statement) -> Iterator[Finding]:
     """Reject node types that are not known to only read; functions are checked by name instead."""
-    allowed = allowed_names("nodes")
+    allowed = guard_names("nodes")
     for node in statement.nodes:
         is_call = isinstance(node, exp.Func) and called_name(node, statement) is not None
         if type(node).__name__ not in allowed and not is_call and not _is_harmless_hint(node):
@@ -99,11 +98,11 @@ def known_clauses(statement: Statement) -> Iterator[Finding]:
                 yield Finding("known_syntax", f"{word} is not allowed in a query", word, word, position_of(node))
 
 
-def _columns_without_source(tree: exp.Select, dialect: str) -> Iterator[Finding]:
+def _columns_without_source(tree: exp.Select, engine: Engine) -> Iterator[Finding]:
     """Report unquoted columns without a FROM: such a name may be a command or a session variable."""
     inner = {id(node) for query in tree.find_all(exp.Query) if query is not tree for node in query.walk()}
     inner |= {id(node) for function in tree.find_all(exp.Lambda, exp.Comprehension) for node in function.walk()}
-    aliases = {output.alias for output in tree.expressions if dialect in _REUSES_ALIASES and output.alias}
+    aliases = {output.alias for output in tree.expressions if engine.reuses_aliases and output.alias}
     for column in tree.find_all(exp.Column):
         if id(column) not in inner and isinstance(column.this, exp.Identifier) and not column.this.args.get("quoted"):
             if column.find_ancestor(exp.Lateral, exp.Join) or column.name in aliases:

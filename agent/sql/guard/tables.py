@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator
 
 from sqlglot import exp
 
-from agent.schema.catalog import IGNORES_CASE, dotted_name, fold_case
+from agent.engines.base import Engine
+from agent.schema.catalog import dotted_name
 from agent.sql.guard.finding import Finding, Statement, position_of, sql_excerpt
 
 _SYSTEM_SCHEMAS = {
@@ -34,28 +35,20 @@ _FORMATS = {"csv", "json", "parquet", "orc", "text", "avro", "binaryfile", "delt
 _MAX_PARTS = 3
 """Parts of a name on one server: database, schema and table."""
 
-_SYSTEM_COLUMNS = {
-    "postgres": {"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"},
-    "clickhouse": {"_file", "_path", "_database", "_table"},
-    "spark": {"_metadata"},
-    "databricks": {"_metadata"},
-    "redshift": {"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid", "oid"},
-    "snowflake": {"nextval"},
-    "bigquery": {"_file_name"},
-    "tsql": {"$identity", "$rowguid", "$action"},
-    "trino": {"$path", "$file_size", "$file_modified_time", "$partition", "$bucket"},
-}
 _SESSION = {
     "current_user", "session_user", "system_user", "current_role", "current_catalog", "current_schema", "current_path",
     "current_database", "currentuser", "currentdatabase",
 }  # fmt: skip
 """Session functions that are written like a column."""
-_BARE_SESSION = {name: {"user"} for name in ("postgres", "duckdb", "redshift", "tsql", "databricks")}
-"""Session functions that a table may also have as a column, if quoted."""
-_FOLDS_WITH = {"mysql", "bigquery"}
-"""Engines that ignore the case of the names in WITH, but not of tables."""
-_QUOTES_MAKE_COLUMNS = {"postgres", "mysql", "sqlite", "trino", "snowflake", "redshift", "bigquery", "tsql"}
-"""Engines where a quoted name is never a session function."""
+
+
+class _IgnoringCase(Engine):
+    """An engine whose WITH ignores case, and is visible wherever the standard says so."""
+
+    ignores_case = True
+
+
+_STANDARD = _IgnoringCase()
 
 
 def catalog_tables(statement: Statement) -> Iterator[Finding]:
@@ -63,10 +56,10 @@ def catalog_tables(statement: Statement) -> Iterator[Finding]:
     for node in statement.nodes:
         if isinstance(node, exp.Table) and not isinstance(node.this, exp.Func) and node.this is not None:
             name = ".".join(part.name for part in node.parts).lower() or node.sql()
-            if _may_name_cte(node, statement.dialect):
+            if _may_name_cte(node, statement.engine):
                 text = f"{name} may be a WITH or a table; give the WITH another name, and define it where it is used"
                 yield Finding("catalog_tables", text, None, name, position_of(node))
-            elif not _is_readable(node, statement) and not names_cte(node, statement.dialect):
+            elif not _is_readable(node, statement) and not names_cte(node, statement.engine):
                 text = f"the table {name} is not in the catalog"
                 yield Finding("catalog_tables", text, None, name, position_of(node))
 
@@ -105,11 +98,11 @@ def no_bare_table_lists(statement: Statement) -> Iterator[Finding]:
 
     ClickHouse allows it in parentheses too.
     """
-    for node in statement.nodes if statement.dialect in {"sqlite", "clickhouse"} else ():
+    for node in statement.nodes if statement.engine.in_reads_tables else ():
         if not isinstance(node, exp.In):
             continue
         field = node.args.get("field")
-        if field is None and statement.dialect == "clickhouse" and len(node.expressions) == 1:
+        if field is None and statement.engine.in_list_reads_tables and len(node.expressions) == 1:
             only = node.expressions[0].unnest()
             field = only if isinstance(only, exp.Column | exp.Dot | exp.Identifier) else None
         if field is not None:
@@ -120,22 +113,21 @@ def no_bare_table_lists(statement: Statement) -> Iterator[Finding]:
 
 def no_system_columns(statement: Statement) -> Iterator[Finding]:
     """Reject system columns, and session functions that are written like a column."""
-    system = _SYSTEM_COLUMNS.get(statement.dialect, set())
-    bare = _BARE_SESSION.get(statement.dialect, set())
+    engine = statement.engine
     for node in statement.nodes:
         if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
             continue
         name, is_quoted = node.name.lower(), bool(node.this.args.get("quoted"))
         is_session = not node.table and (
-            (name in _SESSION and not (is_quoted and statement.dialect in _QUOTES_MAKE_COLUMNS))
-            or (name in bare and not is_quoted)
+            (name in _SESSION and not (is_quoted and engine.quotes_make_columns))
+            or (name in engine.bare_session_functions and not is_quoted)
         )
-        if name in system or node.table.lower() in system or is_session:
+        if not engine.system_columns.isdisjoint((name, node.table.lower())) or is_session:
             text = f"{name} is a system column or a session function, not a column of a table"
             yield Finding("no_system_columns", text, name.upper(), node.name, position_of(node))
 
 
-def names_cte(table: exp.Table, dialect: str) -> bool:
+def names_cte(table: exp.Table, engine: Engine) -> bool:
     """Return whether `table` refers to a WITH in scope: an enclosing one that defines the name before its use.
 
     Return False where engines differ; the name then counts as that of a table.
@@ -148,12 +140,14 @@ def names_cte(table: exp.Table, dialect: str) -> bool:
     while ancestor is not None:
         clause = ancestor.args.get("with_")
         if clause is not None:
-            if any(_defines_name(cte, table, dialect) for cte in clause.expressions):
-                if dialect == "mysql" and any(isinstance(node, exp.With) and node is not clause for node in path):
+            if any(_defines_name(cte, table, engine) for cte in clause.expressions):
+                if engine.inner_with_hides_outer and any(
+                    isinstance(node, exp.With) and node is not clause for node in path
+                ):
                     # MariaDB does not see the outer WITH in the definitions of an inner one.
                     return False
-                return _refers_to_cte(clause, table, path if clause is child else [], dialect)
-            if dialect == "clickhouse" and isinstance(ancestor.parent, exp.SetOperation):
+                return _refers_to_cte(clause, table, path if clause is child else [], engine)
+            if engine.arm_hides_with and isinstance(ancestor.parent, exp.SetOperation):
                 # An arm with its own WITH does not see the WITH of the first arm.
                 return False
         child, ancestor = ancestor, ancestor.parent
@@ -161,10 +155,9 @@ def names_cte(table: exp.Table, dialect: str) -> bool:
     return False
 
 
-def _may_name_cte(table: exp.Table, dialect: str) -> bool:
+def _may_name_cte(table: exp.Table, engine: Engine) -> bool:
     """Return whether versions of the engine differ on whether `table` refers to a WITH in scope."""
-    # The WITH of Redshift ignores case, and is visible wherever the standard says so.
-    return dialect in _FOLDS_WITH and names_cte(table, dialect) != names_cte(table, "redshift")
+    return engine.folds_with and names_cte(table, engine) != names_cte(table, _STANDARD)
 
 
 def system_names(findings: Iterable[Finding]) -> list[str]:
@@ -183,16 +176,16 @@ def system_names(findings: Iterable[Finding]) -> list[str]:
 def _is_readable(table: exp.Table, statement: Statement) -> bool:
     if _is_elsewhere(table):
         return False
-    parts = [stored_name(part, statement.dialect) for part in table.parts]
+    parts = [statement.engine.stored_name(part) for part in table.parts]
     if statement.names.tables is not None:
         return dotted_name(*parts) in statement.names.tables
     *schemas, name = (part.lower() for part in parts)
     if not re.fullmatch(r"[\w $]+", "".join(parts)) or _SYSTEM_TABLE.match(name):
         return False
-    if statement.dialect == "trino" and "$" in name:
+    if statement.engine.dollar_reads_metadata and "$" in name:
         return False
     is_file = bool(_FILE.search(".".join(parts))) or (
-        statement.dialect in {"spark", "databricks"} and not _FORMATS.isdisjoint(schemas)
+        statement.engine.schema_names_format and not _FORMATS.isdisjoint(schemas)
     )
     return not is_file and _SYSTEM_SCHEMAS.isdisjoint(schemas)
 
@@ -207,7 +200,7 @@ def _is_elsewhere(table: exp.Table) -> bool:
     return has_empty_part or is_temporary or len(table.parts) > _MAX_PARTS
 
 
-def _refers_to_cte(clause: exp.With, table: exp.Table, path: list[exp.Expr], dialect: str) -> bool:
+def _refers_to_cte(clause: exp.With, table: exp.Table, path: list[exp.Expr], engine: Engine) -> bool:
     """Return whether `table` refers to a common table expression of `clause`.
 
     `path` holds the nodes from the table up to the clause, if the table is inside it.
@@ -215,14 +208,14 @@ def _refers_to_cte(clause: exp.With, table: exp.Table, path: list[exp.Expr], dia
     inside = next((cte for cte in clause.expressions if any(cte is node for node in path)), None)
     for cte in clause.expressions:
         if cte is inside:
-            is_recursive = bool(clause.recursive) and _defines_name(inside, table, dialect)
-            return is_recursive and _in_recursive_arm(inside, path, dialect)
-        if _defines_name(cte, table, dialect):
+            is_recursive = bool(clause.recursive) and _defines_name(inside, table, engine)
+            return is_recursive and _in_recursive_arm(inside, path, engine)
+        if _defines_name(cte, table, engine):
             return isinstance(cte.this, exp.Query | exp.Pivot) and not cte.args.get("scalar")
     return False
 
 
-def _in_recursive_arm(cte: exp.CTE, path: list[exp.Expr], dialect: str) -> bool:
+def _in_recursive_arm(cte: exp.CTE, path: list[exp.Expr], engine: Engine) -> bool:
     """Return whether `path` leads through a later arm of the recursive UNION.
 
     In the first arm DuckDB reads a table with the name of the common table expression.
@@ -230,16 +223,14 @@ def _in_recursive_arm(cte: exp.CTE, path: list[exp.Expr], dialect: str) -> bool:
     body = cte.this
     if not isinstance(body, exp.Union) or body.args.get("by_name"):
         return False
-    while dialect == "sqlite" and isinstance(body.this, exp.SetOperation) and any(body.this is node for node in path):
+    while (
+        engine.recurses_in_later_arms
+        and isinstance(body.this, exp.SetOperation)
+        and any(body.this is node for node in path)
+    ):
         body = body.this
     return any(body.expression is node for node in path)
 
 
-def _defines_name(cte: exp.CTE, table: exp.Table, dialect: str) -> bool:
-    return stored_name(cte.args["alias"].this, dialect) == stored_name(table.this, dialect)
-
-
-def stored_name(name: exp.Expr, dialect: str) -> str:
-    """Return `name` as the engine looks it up: folded if the engine ignores case, or if unquoted on PostgreSQL."""
-    folds = dialect in IGNORES_CASE or (dialect == "postgres" and not name.args.get("quoted"))
-    return fold_case(name.name) if folds else name.name
+def _defines_name(cte: exp.CTE, table: exp.Table, engine: Engine) -> bool:
+    return engine.stored_name(cte.args["alias"].this) == engine.stored_name(table.this)

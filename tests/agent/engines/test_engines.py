@@ -24,7 +24,7 @@ def test_an_engine_is_found_by_dialect_and_by_scheme() -> None:
     assert engine_of("mysql") is engines()["mysql"]
     assert engine_called("postgres+psycopg") is engines()["postgresql"]
     assert engine_called("hive") is engines()["spark"]
-    assert engine_of("oracle").dialect == "" and engine_called("oracle") is None
+    assert engine_of("oracle").name == "" and engine_called("oracle") is None
 
 
 class Oracle(Engine):

@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import Connection, create_engine
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
+from agent.engines import engine_of
 from agent.sql.guard import RULES, check, sanitize, stop_words
-from agent.sql.guard.functions import allowed_names
 from tests import function_lists
 from tests.cases import all_cases
 from tests.fixtures import Pair, read_pairs
@@ -177,7 +177,7 @@ MUST_NOT = {
 
 @pytest.mark.parametrize("dialect", MUST_NOT)
 def test_no_list_has_what_acts_or_tells_of_the_session(dialect: str) -> None:
-    names = allowed_names(dialect)
+    names = engine_of(dialect).allowed_functions
 
     assert len(names) > 100
     assert not names & MUST_NOT[dialect]
@@ -199,7 +199,7 @@ def test_the_list_has_no_function_that_its_engine_calls_impure(dialect: str) -> 
         functions = SOURCES[dialect]()
     except OperationalError as error:
         pytest.skip(f"no {dialect} server answers: {error.orig}")
-    generated, stored = set(function_lists.harmless(dialect, functions)), allowed_names(dialect)
+    generated, stored = set(function_lists.harmless(dialect, functions)), engine_of(dialect).allowed_functions
     dangerous = {each.name.lower() for each in functions if function_lists.danger(each)}
 
     assert stored & dangerous - set(function_lists.SYNTAX[dialect].split()) == set()

@@ -14,8 +14,8 @@ from sqlalchemy import create_engine
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
 
+from agent.engines import engine_of
 from agent.sql.guard import sanitize
-from agent.sql.guard.functions import allowed_names
 from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL
 from tests.agent.sql.guard.test_lexers import ENGINES
 from tests.heavy import sample
@@ -291,7 +291,9 @@ UNORDERED = re.compile(r"(?i)select (group_concat|string_agg|listagg|list|array_
 def statements(dialect: str) -> list[str]:
     """Return the statements to try: an engine accepts some of them."""
     calls = [
-        f"SELECT {name}({arguments}) FROM printed" for name in sorted(allowed_names(dialect)) for arguments in ARGUMENTS
+        f"SELECT {name}({arguments}) FROM printed"
+        for name in sorted(engine_of(dialect).allowed_functions)
+        for arguments in ARGUMENTS
     ]
     pairs = product(OPERANDS, OPERATORS, OPERANDS)
     outputs = [*OUTPUTS, *(f"{left} {operator} {right}" for left, operator, right in pairs)]

@@ -2,8 +2,8 @@
 
 import pytest
 
+from agent.engines import engine_of
 from agent.sql.guard import check, sanitize
-from agent.sql.guard.functions import allowed_names
 from tests.cases import all_cases
 from tests.function_lists import SOURCES, documented, harmless
 
@@ -427,13 +427,13 @@ def test_a_second_statement_of_one_word_is_refused_or_becomes_an_alias(sql: str,
 
 @all_cases("dialect", DIALECTS)
 def test_the_list_of_functions_is_generated_from_the_documented_ones(dialect: str) -> None:
-    assert allowed_names(dialect) == set(harmless(dialect, SOURCES[dialect]()))
+    assert engine_of(dialect).allowed_functions == set(harmless(dialect, SOURCES[dialect]()))
 
 
 @all_cases("dialect", DIALECTS)
 def test_no_function_of_a_marked_chapter_is_allowed(dialect: str) -> None:
     marked = {function.name for function in documented(dialect) if not function.is_pure}
-    assert marked and not marked & allowed_names(dialect)
+    assert marked and not marked & engine_of(dialect).allowed_functions
 
 
 def test_a_limit_becomes_top_on_sql_server() -> None:
