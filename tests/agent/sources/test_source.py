@@ -17,7 +17,7 @@ from agent.errors import (
 from agent.schema.catalog import ForeignKey
 from agent.settings import SourceSettings
 from agent.sources.source import open_source
-from agent.sql import engines
+from agent.sql import database
 from agent.types import Limits
 from tests.databases import make_database, open_url, url
 
@@ -75,7 +75,7 @@ def test_a_file_that_is_no_database(tmp_path: Path) -> None:
 
 
 def test_a_missing_driver_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines, "find_spec", lambda _: None)
+    monkeypatch.setattr(database, "find_spec", lambda _: None)
     with pytest.raises(DriverMissing, match=r"datasphinx\[postgres\]"):
         open_url("postgresql://u@127.0.0.1/x", Limits(1, 10))
 

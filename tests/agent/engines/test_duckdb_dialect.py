@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import Inspector, create_engine, inspect, text
 from sqlalchemy.exc import NoSuchTableError
 
-from agent.sql import engines
+from agent.sql import database
 
-assert engines  # It registers the dialect.
+assert database  # It registers the dialect.
 
 
 @pytest.fixture
