@@ -162,6 +162,7 @@ def server(name: str, admin_url: str, corpus: str) -> Iterator[CorpusDatabase]:
     try:
         with admin.connect() as connection:
             connection.exec_driver_sql("DROP DATABASE IF EXISTS guard_corpus")
+            connection.exec_driver_sql(f"DROP {'ROLE' if name == 'postgres' else 'USER'} IF EXISTS {READER}")
             connection.exec_driver_sql("CREATE DATABASE guard_corpus")
     except OperationalError as error:
         admin.dispose()
