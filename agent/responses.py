@@ -14,7 +14,7 @@ from agent.answers.text import without_tables
 from agent.charts.png import png_of_option
 from agent.errors import DriverMissing
 from agent.formatting.formats import format_rows, format_single, formats_of
-from agent.messages import Language, language_of
+from agent.messages import Language, language_in
 from agent.record.step import Audit
 from agent.schema.describe import one_line
 from agent.types import AnswerChart, AnswerTable, AppliedDefinition, ClarifyingQuestion, Confidence, VerifiedAnswer
@@ -112,6 +112,8 @@ class Response:
     """The verified query that answered the question; None if a model wrote the statement."""
     confidence: Confidence | None = None
     """The probability that the answer is right; None if none was fitted."""
+    language: Language = "en"
+    """The code of the language of the answer."""
     reply: "Callable[[str], Response] | None" = field(default=None, repr=False, compare=False)
     """Answers `clarification`, as `Agent.clarify` does; None without one."""
     draw: "Callable[[], AnswerChart | None] | None" = field(default=None, repr=False, compare=False)
@@ -178,7 +180,7 @@ class DataFrameResponse(Response):
         return pandas.DataFrame(self.plain["rows"], columns=self.plain["columns"])
 
     def _body(self) -> str:
-        table = table_of(self.plain, language_of(self.answer))
+        table = table_of(self.plain, self.language)
         return table if self.chart is None else f"{_drawing_of(self.chart)}{table}"
 
 
@@ -211,7 +213,7 @@ class ChartResponse(Response):
         return target
 
     def _body(self) -> str:
-        return _drawing_of(self.value) or "".join(table_of(table, language_of(self.answer)) for table in self.tables)
+        return _drawing_of(self.value) or "".join(table_of(table, self.language) for table in self.tables)
 
 
 _CLASSES: dict[str | None, type[Response]] = {
@@ -244,6 +246,7 @@ def response_of(
         verified=output.get("verified"),
         plain=output["value"] if output_type else output["answer"],
         confidence=output.get("confidence"),
+        language=language_in(output),
         reply=reply if clarification else None,
         draw=draw,
     )

@@ -40,6 +40,7 @@ CARRIED_ON = (
     "clarification_count",
     "readings",
     "other_forms",
+    "language",
     "relevant_tables",
     "relevant_tables_with_rel_columns",
     "table_list_tokens",
@@ -124,6 +125,8 @@ class Output(TypedDict, total=False):
 
     answer: str
     """The answer in the language of the question, or the text of the error."""
+    language: str
+    """The code of that language, English for one without texts."""
     output_type: OutputType | None
     """The form of the answer; None if there is no answer."""
     value: Any
@@ -265,6 +268,7 @@ class State(Input, total=False):
     sql_error_info: str | None
     """The error of the statement, for the next attempt."""
     answer: str
+    language: str
     value: Any
     sql: str | None
     tables: list[AnswerTable]
@@ -313,6 +317,7 @@ def new_run(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "form": {},
         "other_forms": {},
         "reply": "",
+        "language": "",
         "proposed_output_type": None,
         "tried_sql": [],
         "sql_was_repaired": False,
@@ -445,6 +450,7 @@ class AnalystState(AnalystInput, total=False):
     """Whether a result was returned to the model because it did not fit the output type; at most once."""
     error: Any
     answer: str
+    language: str
     value: Any
     sql: str | None
     tables: list[AnswerTable]
@@ -478,6 +484,7 @@ def new_analysis(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "drawn": [],
         "conclusion": None,
         "reply": "",
+        "language": "",
         "evidence": {},
         "rejected": None,
         "form_was_corrected": False,

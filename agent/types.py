@@ -258,6 +258,8 @@ class ClarifyingQuestion(TypedDict):
     options: list[Option]
     about: str
     """The user's question that it refers to."""
+    language: NotRequired[str]
+    """The code of its language; absent in questions of earlier versions."""
     earlier: list[Clarification]
     """Earlier answers and remarks of the user."""
     rejected_sql: list[str]
@@ -327,6 +329,8 @@ class Turn(TypedDict):
     columns: NotRequired[list[str]]
     """The names of the columns of its rows."""
     assumptions: NotRequired[list[str]]
+    language: NotRequired[str]
+    """The code of the language of the answer."""
     replies: NotRequired[list[Exchange]]
     """What was said about the answer, oldest first."""
 

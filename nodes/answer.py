@@ -21,7 +21,7 @@ from agent.generation.doubts import doubts_of
 from agent.generation.effort import effort_of, ends_of_dates
 from agent.generation.follow_ups import bounded
 from agent.generation.verified import verification_text
-from agent.messages import CONVENTIONS, Language, Message, language_of, render
+from agent.messages import CONVENTIONS, Language, Message, language_in, render
 from agent.record.step import assume, note
 from agent.run_events import LOGGED_ANSWER
 from agent.schema.describe import one_line
@@ -49,9 +49,10 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     form, said = state.get("form") or {}, _said(state, source, sql)
     result = with_formats(result, sql, source.catalog, form.get("formats") or {}, [said.question, *said.texts])
     requested, forms = state.get("output_type"), state.get("forms") or []
-    chart = chart_of(result, state["question"], forms[-1]) if forms and requested == "plot" else None
+    language = language_in(state)
+    is_redrawn = forms and requested == "plot"
+    chart = chart_of(result, state["question"], forms[-1], language=language) if is_redrawn else None
     verified, max_rows = state.get("verified"), services.settings.short_table_rows
-    language = language_of(state["question"])
     # A verified query is answered without a model, which need not even be configured.
     roles = None if verified else services.roles
     may_narrate = roles and effort_of(state, services.settings) != "low"
@@ -73,6 +74,7 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     output = compose_answer(
         state["question"],
         {"result": result},
+        language=language,
         max_rows=max_rows,
         requested=requested,
         proposed=state.get("proposed_output_type"),
@@ -92,12 +94,12 @@ def answer(state: State, services: Services) -> dict[str, Any]:
             note(roles.caveat)
         threshold = services.min_confidence
         confidence = confidence_of(
-            state["question"],
             sql,
             result,
             evidence,
             roles.confidence,
             threshold,
+            language,
             source.catalog,
             lambda: doubts_of(state, source, sql, services.today_of(source)),
             lambda: source.warnings_about(sql),
@@ -139,6 +141,7 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         form=form,
         columns=result["columns"],
         assumptions=assumed,
+        language=language,
     )
     definitions = applied_definitions(state, source, sql)
     defined = defined_conditions(state, source, sql)
@@ -198,7 +201,7 @@ def _doubts(state: State, source: Source, sql: str) -> list[Message]:
 
 def _about_sources(state: State) -> str:
     """Return a paragraph about the sources that the question may also be about; "" if there are none."""
-    others, language = state.get("other_sources") or {}, language_of(str(state.get("question") or ""))
+    others, language = state.get("other_sources") or {}, language_in(state)
     if not others:
         return ""
     texts = [
@@ -217,7 +220,7 @@ def _replied(reply: str, state: State) -> dict[str, Any]:
     if turns:
         said = Exchange(question=state["question"], answer=reply)
         turns[-1] = bounded({**turns[-1], "replies": [*turns[-1].get("replies", ()), said]})
-    return {**text_output(reply), "turns": turns}
+    return {**text_output(reply, language_in(state)), "turns": turns}
 
 
 def _output_without_rows(state: State) -> dict[str, Any]:
@@ -225,7 +228,7 @@ def _output_without_rows(state: State) -> dict[str, Any]:
     if clarification and not failure:
         return clarification_output(clarification)
     if state.get("sql_only") and not failure:
-        return statement_output(state["sql_request"], language_of(state["question"]))
+        return statement_output(state["sql_request"], language_in(state))
     output = failure_output(failure or failure_of(SqlNotGenerated(Message("no_result"))), state)
     about_sources = _about_sources(state)
     return {**output, "answer": f"{output['answer']}\n\n{about_sources}"} if about_sources else output

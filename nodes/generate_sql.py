@@ -26,7 +26,7 @@ from agent.generation.follow_ups import is_about, joined, shown_again
 from agent.generation.verified import may_use_verified
 from agent.linking import off_topic
 from agent.llm.schemas import GeneratedSQL
-from agent.messages import Message, language_of, render
+from agent.messages import Message, language_in, render
 from agent.record.step import note
 from agent.services import Services
 from agent.sources.source import Source
@@ -78,6 +78,7 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
         "error": None,
         **attempt.changes,
     }
+    state = cast(State, {**state, "language": update.get("language") or state.get("language", "")})
     no_statement = _without_statement(attempt, state, source, services)
     if no_statement:
         return {**update, **no_statement}
@@ -212,7 +213,7 @@ def _question_if_unsure(state: State, attempt: WrittenSql, source: Source, servi
     statements = _following(state, attempt.readings, source)
     if len(statements) < 2:
         return {}
-    language = language_of(state["question"])
+    language = language_in(state)
     options = options_of(statements, source.catalog, language)
     question, readings = compare_readings(state, render("which_reading", language), None, options, source)
     return put_question(state, question, readings) if question else {}

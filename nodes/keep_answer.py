@@ -5,7 +5,7 @@ from typing import Any
 from agent.answers.outputs import text_output
 from agent.clarify.feedback import feedback_of, keep_as_example
 from agent.examples.store import ExampleStore
-from agent.messages import language_of, render
+from agent.messages import language_in, render
 from agent.proposals import propose
 from agent.services import Services
 from agent.state import State
@@ -21,5 +21,6 @@ def keep_answer(state: State, services: Services) -> dict[str, Any]:
     if services.settings.keep_accepted_examples:
         keep_as_example(last, services.source(state.get("source")), ExampleStore(services.settings.data_dir))
     is_proposed = propose(last, state.get("source") or services.choices[0], services)
-    text = render("answer_proposed" if is_proposed else "answer_accepted", language_of(last["question"]))
-    return {**text_output(text), "sql": last["sql"]}
+    language = language_in(last)
+    text = render("answer_proposed" if is_proposed else "answer_accepted", language)
+    return {**text_output(text, language), "sql": last["sql"]}

@@ -17,7 +17,7 @@ from agent.embedded.spec_candidates import SpecContext, select_spec, with_dates
 from agent.errors import QueryNotWritten
 from agent.grounding.date_ranges import date_range_of
 from agent.llm.client import ModelClient
-from agent.messages import Language, Message, language_of
+from agent.messages import Language, Message, language_in
 from agent.queryspec.columns import TIMES
 from agent.retrieval.linked_values import linked_values
 from agent.schema.words import words
@@ -43,7 +43,7 @@ def embedded_step(state: AnalystState, bench: Workbench, model: ModelClient, tod
         return {"conclusion": Conclusion(answer="", result_ids=[list(state["results"])[-1]])}
     if state["step_count"]:
         error = state["observations"][-1]["content"].get("error", {})
-        return {"failure": failure_of(QueryNotWritten(_reasons(error, language_of(state["question"]))))}
+        return {"failure": failure_of(QueryNotWritten(_reasons(error, language_in(state))))}
     question_words = words(state["question"])
     source, dataset_id = max(
         ((bench.open_source([name]), name) for name in state["dataset_ids"]),

@@ -7,7 +7,7 @@ from agent.answers.narration import seen
 from agent.answers.references import Said, facts_of
 from agent.answers.result_facts import ResultFacts
 from agent.formatting.checks import with_formats
-from agent.messages import language_of
+from agent.messages import language_in
 from agent.schema.catalog import Catalog
 from agent.state import AnalystState
 from agent.tools.run_query import SHOWN_ROWS
@@ -16,7 +16,7 @@ from agent.types import KeptResult, masked
 
 def facts_of_results(state: AnalystState, catalog: Catalog, formats: Mapping[str, str]) -> dict[str, ResultFacts]:
     """Return the facts about the results by their ids, as the model sees them."""
-    said, language = said_of(state), language_of(state["question"])
+    said, language = said_of(state), language_in(state)
 
     def facts(kept: KeptResult) -> ResultFacts:
         result = with_formats(masked(kept["result"]), kept["sql"], catalog, formats, [said.question, *said.texts])

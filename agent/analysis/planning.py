@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 from datetime import date
 from itertools import islice
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, cast
 
 from langchain_core.messages import BaseMessage
 from pydantic import Field
@@ -23,8 +23,8 @@ from agent.core.prompt_data import block, shortened
 from agent.errors import CannotAnswer, InvalidOutputType, SpecProblem, ToolCallInvalid
 from agent.llm.client import ModelClient
 from agent.llm.formats import function_schema, model_schema
-from agent.llm.schemas import FINISH, ProposedOutputType
-from agent.messages import CONVENTIONS, language_of
+from agent.llm.schemas import FINISH, ProposedOutputType, QuestionLanguage
+from agent.messages import language_in
 from agent.record.step import note
 from agent.schema.describe import one_line
 from agent.settings import Settings
@@ -59,6 +59,7 @@ _MAX_FACTS = 20
 class Finish(Arguments):
     """The end of the analysis."""
 
+    language: QuestionLanguage = None
     answer: Annotated[str, Field(max_length=4_000)] = Field(
         "", description="The answer in words, with references to results."
     )
@@ -84,6 +85,7 @@ class AskUser(Arguments):
     options: Annotated[list[_Text], Field(min_length=2, max_length=4)] = Field(
         description="The readings to choose from."
     )
+    language: QuestionLanguage = None
 
 
 CONTROLS: dict[str, tuple[str, type[Arguments]]] = {
@@ -121,23 +123,25 @@ def apply_control(
         InvalidOutputType: the result does not have the requested output type.
     """
     arguments = read_arguments(call["tool"], CONTROLS[call["tool"]][1], call["arguments"])
+    assert isinstance(arguments, Finish | AskUser)
+    language = {"language": arguments.language} if arguments.language else {}
+    state = cast(AnalystState, {**state, **language})
     if isinstance(arguments, AskUser):
-        return ControlOutcome(_ask_user(arguments, state, settings))
-    assert isinstance(arguments, Finish)
-    if arguments.reply and not arguments.answer:
-        return _reply(arguments.reply, state)
-    if arguments.cannot_answer:
-        return _give_up(arguments.cannot_answer, state)
-    return _finish(arguments, state, bench, verifier)
+        outcome = ControlOutcome(_ask_user(arguments, state, settings))
+    elif arguments.reply and not arguments.answer:
+        outcome = _reply(arguments.reply, state)
+    elif arguments.cannot_answer:
+        outcome = _give_up(arguments.cannot_answer, state)
+    else:
+        outcome = _finish(arguments, state, bench, verifier)
+    return outcome._replace(update={**outcome.update, **language})
 
 
 def _give_up(text: str, state: AnalystState) -> ControlOutcome:
-    """Return the failure with the model's reason, or without one in another language or with figures nobody said."""
-    reason, language = one_line(text, _MAX_REASON), language_of(state["question"])
+    """Return the failure with the model's reason, or without one that has figures nobody said."""
+    reason = one_line(text, _MAX_REASON)
     note(f"the model reports that the data cannot answer the question: {reason}")
     problems = [SpecProblem("cannot_answer", problem) for problem in unsupported(reason, known_to(state))]
-    if language_of(reason) != language:
-        problems.append(SpecProblem("cannot_answer", f"write it in {CONVENTIONS[language].name}"))
     return ControlOutcome({"failure": failure_of(CannotAnswer("" if problems else reason))}, tuple(problems))
 
 
@@ -226,6 +230,7 @@ def _ask_user(arguments: AskUser, state: AnalystState, settings: Settings) -> di
         ambiguity_type="AmbQuestion",
         options=[Option(label=text, reading=text, preview=None) for text in dict.fromkeys(labels) if text],
         about=state["question"],
+        language=language_in(state),
         earlier=state["clarifications"],
         rejected_sql=[],
     )
@@ -243,7 +248,6 @@ def step_messages(
         "analyse",
         instructions=instructions,
         today=today.isoformat(),
-        language=CONVENTIONS[language_of(state["question"])].name,
         clarify=_CLARIFY_INSTRUCTIONS[clarify] if may_ask(state, settings) else _NO_CLARIFY_INSTRUCTION,
         form=_OUTPUT_INSTRUCTIONS.get(str(state.get("output_type")), ""),
         question=state["question"],

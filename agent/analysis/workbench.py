@@ -10,7 +10,7 @@ from agent.analysis.start import schema_calls
 from agent.datasets.limits import LoadProgress, ignore_progress
 from agent.datasets.registry import Registry
 from agent.errors import DatasetUnknown, DatasphinxError, FileUnknown, NotPermitted, PermissionDenied
-from agent.messages import Language, language_of
+from agent.messages import Language, language_in
 from agent.record.step import ToolRun, current_step, note
 from agent.sources.source import Source
 from agent.state import AnalystState, DrawnChart, Observation, ToolCall
@@ -42,7 +42,7 @@ def workbench(
         results=state["results"],
         earlier_results=readable_results(state["earlier_results"], state["dataset_ids"]),
         earlier_number=last_number(state["earlier_results"]),
-        language=language_of(state["question"]),
+        language=language_in(state),
         loading=loading,
     )
 
@@ -58,7 +58,7 @@ def call_update(call: CallResult, state: AnalystState) -> dict[str, Any]:
     """Return the state update after a call, and record the call in the audit."""
     outcome = call.outcome
     content = error_content(call.error) if call.error else dict(outcome.content) if outcome else {}
-    _record(call, content, language_of(state["question"]))
+    _record(call, content, language_in(state))
     update: dict[str, Any] = {"observations": [*state["observations"], _observation(call, content)]}
     if outcome and outcome.kept:
         update["results"] = {**state["results"], content["result_id"]: outcome.kept}

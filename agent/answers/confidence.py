@@ -5,7 +5,7 @@ from typing import Any
 
 from agent.answers.readings import difference
 from agent.generation.confidence import ConfidenceEstimator
-from agent.messages import CONVENTIONS, Language, Message, language_of, render
+from agent.messages import CONVENTIONS, Language, Message, language_in, render
 from agent.record.step import note
 from agent.run_events import LOGGED_ANSWER
 from agent.schema.catalog import Catalog
@@ -35,7 +35,7 @@ def with_confidence(
     is_unsure = confidence["value"] < threshold if confidence else has_findings
     output = {**output, "confidence": confidence, "status": "unsure" if is_unsure else "ok"}
     if confidence and confidence["value"] < max(threshold, _HIGH):
-        language = language_of(confidence["word"])
+        language = language_in(output)
         note(render("confidence_in_words", language, word=confidence["word"], why=confidence["reason"]))
         if is_unsure:
             text = f"\n\n{render('draft', language, why=confidence['reason'])}"
@@ -58,17 +58,17 @@ def trust_in_words(output: Mapping[str, Any], language: Language) -> str:
 
 
 def confidence_of(
-    question: str,
     sql: str,
     result: Result,
     evidence: Evidence,
     estimator: ConfidenceEstimator,
     threshold: float,
+    language: Language,
     catalog: Catalog | None = None,
     doubts: Callable[[], Sequence[Message]] = tuple,
     warnings: Callable[[], Sequence[str]] = tuple,
 ) -> Confidence | None:
-    """Return the confidence in `result`, the answer of `sql` to `question`; None if there is no estimate.
+    """Return the confidence in `result`, the answer of `sql`, in words of `language`; None if there is no estimate.
 
     The words are "not sure" below `threshold`, "confident" from 0.7 on, and "fairly confident" in between. The reasons
     are `doubts` about the statement, `warnings` of the static checks, and what `evidence` shows.
@@ -77,7 +77,6 @@ def confidence_of(
     value = estimator.estimate(evidence)
     if value is None:
         return None
-    language = language_of(question)
     level = "low" if value < threshold else "high" if value >= _HIGH else "medium"
     against = [one.in_language(language) for one in doubts()]
     for warning in list(warnings())[:1] if evidence.get("findings") else ():

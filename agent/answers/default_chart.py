@@ -6,7 +6,7 @@ from typing import Any
 from agent.charts.default import default_chart
 from agent.charts.echarts import draw
 from agent.errors import DatasphinxError
-from agent.messages import language_of
+from agent.messages import language_in
 from agent.sources.source import Source
 from agent.sql.summary import summarize_query
 from agent.types import AnswerChart, Result
@@ -43,9 +43,9 @@ def drawn_by_default(state: Mapping[str, Any], source_of: SourceOf) -> AnswerCha
     found = charted_result(state, source_of)
     if found is None:
         return None
-    question = str(state.get("question") or "")
-    selection = default_chart(found[0], question, found[1])
+    language = language_in(state)
+    selection = default_chart(found[0], str(state.get("question") or ""), found[1], language)
     if selection is None:
         return None
-    drawn = draw(selection.result, selection.spec, language_of(question), selection.notes)
+    drawn = draw(selection.result, selection.spec, language, selection.notes)
     return AnswerChart(type=drawn.type, option=drawn.option)

@@ -16,7 +16,7 @@ from agent.charts.wording import requested_form
 from agent.core.failure import error_info, full_text
 from agent.errors import CannotAnswer, InvalidOutputType, PlotSpecInvalid
 from agent.formatting.formats import answer_table, format_rows, format_single, format_value, formats_of
-from agent.messages import CONVENTIONS, Language, language_of, render
+from agent.messages import CONVENTIONS, Language, language_in, render
 from agent.record.step import note
 from agent.run_events import LOGGED_ANSWER
 from agent.schema.describe import one_line
@@ -42,6 +42,7 @@ def compose_answer(
     question: str,
     results: Mapping[str, Result],
     *,
+    language: Language,
     max_rows: int,
     requested: OutputType | None,
     proposed: OutputType | None = None,
@@ -68,11 +69,10 @@ def compose_answer(
     Raises:
         InvalidOutputType: the main result cannot have the requested output type.
     """
-    language = language_of(question)
     main = next(iter(results.values()))
     tables = [answer_table(name, result) for name, result in results.items()]
-    proposed_chart = _proposed_chart(main, chart_form, question)
-    chart = charts[0] if charts else proposed_chart or chart_of(main, question, keys=summary["keys"])
+    proposed_chart = _proposed_chart(main, chart_form, question, language)
+    chart = charts[0] if charts else proposed_chart or chart_of(main, question, keys=summary["keys"], language=language)
     output_type = choose_output_type(question, main, requested, chart, proposed)
     form = _Form(output_type, language, max_rows)
     sentence, written = worded(main), ""
@@ -88,6 +88,7 @@ def compose_answer(
     shown = charts or [one for one in [proposed_chart or (output_type == "plot" and chart)] if one]
     return {
         "answer": f"{text}{notice}",
+        "language": language,
         LOGGED_ANSWER: f"{logged}{notice}",
         "output_type": output_type,
         "value": value_of(output_type, main, text, tables[0], chart),
@@ -104,13 +105,13 @@ def compose_answer(
     }
 
 
-def _proposed_chart(result: Result, form: ChartForm | None, title: str) -> AnswerChart | None:
+def _proposed_chart(result: Result, form: ChartForm | None, title: str, language: Language) -> AnswerChart | None:
     """Return the chart that a model proposes for `result`; None if it fits no chart of these rows."""
     if not form:
         return None
     fields = {"chart_type": form.get("type"), **{name: form.get(name) for name in ("x", "y", "series")}}
     try:
-        chart = draw(result, PlotSpec.model_validate({**fields, "title": title}), language_of(title))
+        chart = draw(result, PlotSpec.model_validate({**fields, "title": title}), language)
     except (PlotSpecInvalid, ValidationError) as error:
         note(f"chart refused: {error}")
         return None
@@ -175,7 +176,7 @@ def failure_output(failure: dict[str, Any], state: State) -> dict[str, Any]:
 
     If the failed run was to answer a clarifying question, that question is open again.
     """
-    language = language_of(str(state.get("question") or ""))
+    language = language_in(state)
     error = error_info(failure, language)
     # Rows without a statement belong to the previous answer.
     result = state.get("result") if state.get("sql_request") else None
@@ -183,6 +184,7 @@ def failure_output(failure: dict[str, Any], state: State) -> dict[str, Any]:
     return {
         "failure": failure,
         "answer": full_text(failure, language) if failure["code"] in _WITH_REASON else error["message"],
+        "language": language,
         "output_type": None,
         "value": None,
         "sql": state.get("sql_request") or None,
@@ -214,6 +216,7 @@ def clarification_output(clarification: ClarifyingQuestion) -> dict[str, Any]:
     """Return the output that asks the user: the question and its options as text, and as `clarification`."""
     return {
         "answer": question_text(clarification),
+        "language": language_in(clarification),
         "output_type": None,
         "value": None,
         "sql": None,
@@ -233,13 +236,14 @@ def clarification_output(clarification: ClarifyingQuestion) -> dict[str, Any]:
 
 def statement_output(sql: str, language: Language) -> dict[str, Any]:
     """Return the output for a statement that was written and checked, but not executed."""
-    return {**text_output(render("not_executed", language)), "output_type": None, "value": None, "sql": sql}
+    return {**text_output(render("not_executed", language), language), "output_type": None, "value": None, "sql": sql}
 
 
-def text_output(text: str) -> dict[str, Any]:
+def text_output(text: str, language: Language) -> dict[str, Any]:
     """Return the output for a text without data."""
     return {
         "answer": text,
+        "language": language,
         "output_type": "string",
         "value": text,
         "sql": None,
@@ -262,7 +266,7 @@ def analysis_failure_output(failure: dict[str, Any], state: AnalystState) -> dic
 
     If the data cannot answer the question, the answer is the reason.
     """
-    error = error_info(failure, language_of(str(state.get("question") or "")))
+    error = error_info(failure, language_in(state))
     reason = failure["facts"]["reason"] if failure["code"] == CannotAnswer.code else ""
     answer = reason or error["message"]
     output = {**_partial_output(state), "failure": failure, "answer": answer, "clarification": None, "error": error}
@@ -280,6 +284,7 @@ def analysis_clarification_output(clarification: ClarifyingQuestion, state: Anal
 def _partial_output(state: AnalystState) -> dict[str, Any]:
     results = state.get("results") or {}
     return {
+        "language": language_in(state),
         "output_type": None,
         "value": None,
         "sql": list(results.values())[-1]["sql"] if results else None,
@@ -296,7 +301,7 @@ def _partial_output(state: AnalystState) -> dict[str, Any]:
 
 def question_text(clarification: ClarifyingQuestion) -> str:
     """Return the question and its options, numbered from 1, in the language of the user's question."""
-    language = language_of(clarification["about"])
+    language = language_in(clarification)
     options = enumerate(clarification["options"], 1)
     lines = [f"{number}. {option_text(option, clarification)}" for number, option in options]
     return "\n".join([clarification["question"], *lines, f"({render('own_words', language)})"])
@@ -304,7 +309,7 @@ def question_text(clarification: ClarifyingQuestion) -> str:
 
 def option_text(option: Option, clarification: ClarifyingQuestion) -> str:
     """Return the label of `option` with a preview of its result, if known: row count and first value, or no rows."""
-    language, preview = language_of(clarification["about"]), option["preview"]
+    language, preview = language_in(clarification), option["preview"]
     if preview is None:
         return option["label"]
     if preview["rows"] == 0:

@@ -8,7 +8,7 @@ from agent.answers.readings import options_of
 from agent.answers.references import Said, unsupported
 from agent.answers.result_facts import compared_values
 from agent.clarify.review import Reading
-from agent.messages import Message, language_of, render
+from agent.messages import Message, language_in, render
 from agent.record.step import note
 from agent.sources.source import Source
 from agent.sql.guard import shared_trees
@@ -40,7 +40,7 @@ def supported_question(
     The figures of an option may be those of its statement. If an option without a statement has other figures, there is
     no question.
     """
-    said, catalog, language = said_of(state), source.catalog, language_of(state["question"])
+    said, catalog, language = said_of(state), source.catalog, language_in(state)
     compared = [_compared(each.sql, catalog.dialect) for each in readings]
     of_all = replace(said, literals=[one for each in compared for one in each])
     if unsupported(question["question"], of_all):

@@ -8,7 +8,7 @@ from agent.charts.plot_spec import ChartType, PlotSpec, check_plot_spec
 from agent.charts.select import Selection, select_chart
 from agent.charts.wording import asks_for_shares, names_shares, refuses_chart, requested_form
 from agent.errors import PlotSpecInvalid
-from agent.messages import language_of
+from agent.messages import Language
 from agent.types import Result
 
 _WORDING: dict[ChartType, str] = {"heatmap": "heat map", "histogram": "histogram", "box": "box plot"}
@@ -19,7 +19,9 @@ _MAX_RATIO = 20
 """Maximum ratio of the greatest values of two lines in a chart without a request; smaller lines would be flat."""
 
 
-def default_chart(result: Result, question: str, keys: Collection[int] = ()) -> Selection | None:
+def default_chart(
+    result: Result, question: str, keys: Collection[int] = (), language: Language = "en"
+) -> Selection | None:
     """Return the chart of a ranking, a trend or shares; None for other results and if `question` asks for no chart.
 
     A trend has rows in the order of their periods. A ranking has 3 to 30 rows in the order of one measure, which alone
@@ -28,11 +30,11 @@ def default_chart(result: Result, question: str, keys: Collection[int] = ()) -> 
     """
     if refuses_chart(question) or requested_form(question) not in {None, "chart"}:
         return None
-    selection = select_chart(result, question, question, language_of(question), keys)
+    selection = select_chart(result, question, question, language, keys)
     if selection is None:
         return None
     if asks_for_shares(question):
-        pie = select_charts(result, question, keys).get("pie")
+        pie = select_charts(result, question, keys, language).get("pie")
         if pie and _is_whole(pie):
             return pie
     for y in (_trend_measures(selection), _ranking_measure(selection)):
@@ -43,9 +45,10 @@ def default_chart(result: Result, question: str, keys: Collection[int] = ()) -> 
     return None
 
 
-def select_charts(result: Result, question: str, keys: Collection[int] = ()) -> dict[ChartType, Selection]:
+def select_charts(
+    result: Result, question: str, keys: Collection[int] = (), language: Language = "en"
+) -> dict[ChartType, Selection]:
     """Return a chart of each type that the result allows, the most suitable one first."""
-    language = language_of(question)
     best = select_chart(result, question, question, language, keys)
     if best is None:
         return {}

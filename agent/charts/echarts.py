@@ -40,13 +40,14 @@ def draw(result: Result, spec: PlotSpec, language: Language = "en", notes: Seque
     return Chart(spec.chart_type, option_of(figure), figure.notes)
 
 
-def chart_of(result: Result, title: str, wording: str = "", keys: Collection[int] = ()) -> AnswerChart | None:
+def chart_of(
+    result: Result, title: str, wording: str = "", keys: Collection[int] = (), language: Language = "en"
+) -> AnswerChart | None:
     """Return a suitable chart of a result, or None if the result cannot be charted.
 
-    A chart type named in `wording` (by default the title) is used if it fits. Texts are in the language of `title`.
-    `keys` are the positions of columns known to name groups.
+    A chart type named in `wording` (by default the title) is used if it fits. `keys` are the positions of
+    columns known to name groups.
     """
-    language = language_of(title)
     selection = select_chart(result, title, wording or title, language, keys)
     if selection is None:
         return None

@@ -120,6 +120,7 @@ def _apply_answer(state: Mapping[str, Any], may_remark: bool) -> dict[str, Any]:
     earlier_questions = sum(bool(earlier["question"]) for earlier in question["earlier"])
     return {
         "clarification": None,
+        "language": question.get("language", ""),
         "clarifications": [*question["earlier"], clarification],
         "clarification_count": max(state.get("clarification_count", 0), earlier_questions + 1),
         "rejected_sql": question["rejected_sql"],

@@ -27,7 +27,7 @@ from agent.generation.prompt import form_task, question_messages
 from agent.knowledge.prompt import definition_text
 from agent.llm.client import ModelClient
 from agent.llm.schemas import AmbiguityReview, ReadingOption
-from agent.messages import language_of, render
+from agent.messages import language_in, render
 from agent.record.step import note
 from agent.schema.describe import one_line
 from agent.sources.source import Source
@@ -143,13 +143,14 @@ def shared_word_question(state: State, source: Source) -> ClarifyingQuestion | N
             )
             for item in word.items[:_MAX_OPTIONS]
         ]
-        text = render("shared_word", language_of(state["question"]), phrase=one_line(word.phrase))
+        text = render("shared_word", language_in(state), phrase=one_line(word.phrase))
         if question_problem(text, [option["label"] for option in options], clarifications) is None:
             return ClarifyingQuestion(
                 question=text,
                 ambiguity_type="AmbQuestion",
                 options=options,
                 about=state["question"],
+                language=language_in(state),
                 earlier=clarifications,
                 rejected_sql=state.get("rejected_sql") or [],
             )
@@ -188,6 +189,7 @@ def compare_readings(
         ambiguity_type=ambiguity_type or "AmbQuestion",
         options=[reading.option for reading in readings],
         about=state["question"],
+        language=language_in(state),
         earlier=clarifications,
         rejected_sql=rejected,
     )

@@ -161,7 +161,7 @@ def answer_to(question: "ClarifyingQuestion", console: "Console") -> str | None:
     """Read the answer from the terminal; None at the end of input. Empty and invalid answers are asked for again."""
     from rich.text import Text
 
-    from agent.messages import language_of, render
+    from agent.messages import language_in, render
 
     options = len(question["options"])
     while True:
@@ -171,7 +171,7 @@ def answer_to(question: "ClarifyingQuestion", console: "Console") -> str | None:
             console.print()
             return None
         if text.isdecimal() and not 1 <= int(text) <= options:
-            warning = render("option_unknown", language_of(question["about"]), given=text, options=options)
+            warning = render("option_unknown", language_in(question), given=text, options=options)
             console.print(Text(warning, style="yellow"))
         elif text:
             return text

@@ -15,7 +15,7 @@ from agent.cli.text import printable
 from agent.errors import DriverMissing
 from agent.formatting.formats import format_rows
 from agent.graph import build_graph
-from agent.messages import language_of
+from agent.messages import language_in
 from agent.sample.spreadsheets import STORES
 from agent.services import Services
 from agent.sources.names import SAMPLE
@@ -60,7 +60,7 @@ def _show(answer: Mapping[str, Any], console: Console) -> None:
 def _bars(output: Output) -> Table:
     """Return the rows of a name or period and a value as bars."""
     table = output["tables"][0]
-    texts = format_rows(table, language_of(output["answer"]), len(table["rows"]))
+    texts = format_rows(table, language_in(output), len(table["rows"]))
     longest = max((row[1] for row in table["rows"]), default=0)
     bars = Table.grid(padding=(0, 1))
     for (_, value), (name, text) in zip(table["rows"], texts, strict=True):

@@ -20,7 +20,7 @@ from agent.answers.text import without_tables
 from agent.cli.text import printable
 from agent.conversation.reply import Reply
 from agent.formatting.formats import format_rows, formats_of
-from agent.messages import Language, language_of
+from agent.messages import Language, language_in
 from agent.record.waiting import Wait
 from agent.schema.describe import one_line
 from agent.state import Output
@@ -172,7 +172,7 @@ def show(output: Output | Reply, console: Console, *, details: bool = True) -> N
 
     An error after which a clarifying question is open again is printed without its details, which `details` adds.
     """
-    language = language_of(output["answer"])
+    language = language_in(output)
     single = output.get("output_type") in {"number", "string"}
     tables = [rows_view(table, language, console) for table in output["tables"] if table["rows"] and not single]
     answer = printable(without_tables(output["answer"]) if tables else output["answer"])

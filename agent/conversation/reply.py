@@ -42,8 +42,10 @@ def reply_of(state: Mapping[str, Any], thread_id: str | None, checkpoint_id: str
 def refusal(failure: dict[str, Any], inputs: Mapping[str, Any], thread_id: str | None) -> Reply:
     """Return the reply for a run that could not be started or stored because of `failure`; it has no trace."""
     text = str(inputs.get("question") or inputs.get("clarification_answer") or "")
-    info = error_info(failure, language_of(text))
+    language = language_of(text)
+    info = error_info(failure, language)
     empty: dict[str, Any] = {
+        "language": language,
         "output_type": None,
         "value": None,
         "sql": None,

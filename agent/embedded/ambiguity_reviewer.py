@@ -10,7 +10,7 @@ from agent.embedded.sql_writer import write_statement
 from agent.errors import ModelAnswerUnreadable
 from agent.llm.client import ModelClient
 from agent.llm.schemas import AmbiguityReview, AmbiguityType, ReadingOption
-from agent.messages import language_of, render
+from agent.messages import language_in, render
 from agent.schema.words import readable
 from agent.sources.source import Source
 from agent.state import State
@@ -44,7 +44,7 @@ class EmbeddedAmbiguityReviewer:
                     summary="",
                     no_ambiguity=False,
                     ambiguity_type=cast(AmbiguityType, ambiguity.type),
-                    question=render("what_is_meant", language_of(state["question"]), phrase=ambiguity.phrase),
+                    question=render("what_is_meant", language_in(state), phrase=ambiguity.phrase),
                     options=[reading for reading in readings if reading],
                 )
         return AmbiguityReview(summary="", no_ambiguity=True)

@@ -125,6 +125,7 @@ class StandardSqlWriter:
             answer = self.model.ask(GeneratedSQL, messages, without=without)
         except ModelAnswerUnreadable as error:
             return WrittenSql(problem=error.as_message(), changes=changes)
+        changes |= {"language": answer.language} if answer.language else {}
         if answer.off_topic:
             shows_all = len(state["relevant_tables"]) >= len(source.shown_catalog.tables)
             saw_all = shows_all or bool(table_list(state, source))

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from agent.generation.definitions import relevant_knowledge
 from agent.knowledge.prompt import definition_text
-from agent.messages import Message, language_of
+from agent.messages import Language, Message, language_in, language_of
 from agent.retrieval.linked_values import LinkedValue, coded_values
 from agent.schema.catalog import Catalog
 from agent.schema.describe import one_line
@@ -52,6 +52,8 @@ class Said:
     """The stored values that words of the question refer to."""
     columns: Sequence[tuple[str, Collection[str]]] = ()
     """The phrases of the question that the business knowledge explains as columns, with these as `table.column`."""
+    language: Language = "en"
+    """The language of the question."""
 
 
 def doubts_of(state: State, source: Source, sql: str, today: date) -> tuple[Message, ...]:
@@ -90,6 +92,7 @@ def _said(state: State, source: Source, question: str, assumptions: Sequence[str
         [*assumptions, *defined, *texts],
         [link for link in values if normal_form(link.phrase) in normal_form(question)],
         [(phrase, names) for phrase, names in columns if names],
+        language_in(state),
     )
 
 
@@ -291,7 +294,7 @@ def _unused_values(said: Said, parts: _Parts) -> Iterator[str]:
 
 def _unsaid_texts(said: Said, parts: _Parts) -> Iterator[str]:
     """Yield the texts that the statement compares with and nobody said; those of another language cannot be said."""
-    linked, language = {link.value for link in said.values}, language_of(said.question)
+    linked, language = {link.value for link in said.values}, said.language
     texts = [said.question, *said.others]
     stems = {one for text in texts for one in _stems(text)}
     whole = normal_form(" ".join(texts))

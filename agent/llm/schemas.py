@@ -22,6 +22,7 @@ from pydantic import (
 from pydantic.json_schema import SkipJsonSchema
 
 from agent.llm.json_text import json_text_of
+from agent.messages import LANGUAGES, Language
 from agent.types import AnswerForm, ChartForm, OutputType
 
 _OTHER_NAMES = {
@@ -196,6 +197,21 @@ ProposedOutputType = Annotated[
 """The form of the answer that a model proposes; a value that is no output type counts as none."""
 
 
+def _known_language(value: Any) -> Language | None:
+    """Return the code of a supported language, English for any other; None if there is none."""
+    code = value.strip().lower()[:2] if isinstance(value, str) else ""
+    return code if code in LANGUAGES else "en" if code else None
+
+
+QuestionLanguage = Annotated[
+    Language | None,
+    BeforeValidator(_known_language),
+    WithJsonSchema({"type": "string", "enum": LANGUAGES}),
+    Field(description="that of the question; en for any other"),
+]
+"""The language in which an answer is written, as the model recognises it; None if it does not say."""
+
+
 class GeneratedSQL(WithForm):
     """A statement that answers the question, or alternatives where the task allows them."""
 
@@ -207,6 +223,7 @@ class GeneratedSQL(WithForm):
 
     plan: str = Field("", description="tables, joins, filters, groups and output columns needed; one or two sentences")
     sql: str = Field(description="one SELECT statement; empty when off_topic, or with alternatives or reply")
+    language: QuestionLanguage = None
     standalone: str = Field(
         "", description="a question that continues the conversation, as it reads without it, in the user's words"
     )

@@ -6,6 +6,7 @@ added to the package, and one of the same name in `agent.grounding.vocabulary`, 
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -126,6 +127,18 @@ def language_of(text: str) -> Language:
         if count and count >= max(other for name, other in counts.items() if name != script) // 2:
             return _by_words(text, scripts[script])
     return _by_words(text, scripts[latin])
+
+
+def language_in(said: Mapping[str, Any]) -> Language:
+    """Return the language that a model stated for a run, its output, a question to the user, or an earlier turn.
+
+    Where none is stated, as before a model replied, it is recognised from the question or the answer.
+
+    >>> language_in({"question": "Umsatz?"}), language_in({"question": "Umsatz?", "language": "de"})
+    ('en', 'de')
+    """
+    texts = (said.get(name) for name in ("about", "question", "answer"))
+    return said.get("language") or language_of(str(next(filter(None, texts), "")))
 
 
 def _by_words(text: str, languages: list[Language]) -> Language:

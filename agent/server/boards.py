@@ -273,7 +273,7 @@ def _chart(pin: Pin, source: Source, result: Result) -> AnswerChart | None:
             chart = draw(result, PlotSpec.model_validate(pin.chart), language_of(pin.question))
             return AnswerChart(type=chart.type, option=chart.option)
     keys = summarize_query(pin.sql, source.catalog)["keys"]
-    return chart_of(result, pin.question, pin.wording, keys)
+    return chart_of(result, pin.question, pin.wording, keys, language_of(pin.question))
 
 
 def _failed(error: DatasphinxError, services: Services) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from agent.answers.text import escape_markup, has_table, markdown_table
 from agent.conversation.reply import Reply
 from agent.conversation.threads import Link
 from agent.errors import DatasetUnknown, ModelUnknown
-from agent.messages import language_of, render
+from agent.messages import language_in, render
 from agent.server.runnable import ServedGraph
 from agent.server.tenants import Tenant
 from agent.types import ClarifyingQuestion
@@ -138,7 +138,7 @@ def markdown_of(reply: Reply, base_url: str, max_rows: int) -> str:
     A clarifying question is a text with numbered options. `base_url` is the URL of the server.
     """
     answer, tables = reply["answer"], reply["tables"]
-    language = language_of(answer)
+    language = language_in(reply)
     parts = [escape_markup(answer)]
     if reply["output_type"] == "dataframe" and tables and tables[0]["rows"] and not has_table(answer):
         parts.append(escape_markup(markdown_table(tables[0], language, max_rows)))

@@ -6,6 +6,7 @@ from agent.analysis.earlier_results import keep_results
 from agent.answers.confidence import confidence_of, with_confidence
 from agent.answers.outputs import analysis_clarification_output, analysis_failure_output, compose_answer, text_output
 from agent.errors import CannotAnswer
+from agent.messages import language_in
 from agent.run_events import LOGGED_ANSWER
 from agent.services import Services
 from agent.state import AnalystState
@@ -22,7 +23,7 @@ def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
     if clarification:
         return analysis_clarification_output(clarification, state)
     if reply := state.get("reply"):
-        return text_output(reply)
+        return text_output(reply, language_in(state))
     if not conclusion:
         raise ValueError("the analysis has not ended")
     ids = conclusion["result_ids"]
@@ -30,6 +31,7 @@ def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
     output = compose_answer(
         state["question"],
         {result_id: state["results"][result_id]["result"] for result_id in ids},
+        language=language_in(state),
         max_rows=services.settings.short_table_rows,
         requested=state.get("output_type"),
         proposed=conclusion.get("output_type"),
@@ -43,13 +45,14 @@ def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
         },
     )
     estimator, threshold = services.roles.spec_confidence, services.min_spec_confidence
-    confidence = confidence_of(state["question"], main["sql"], main["result"], state["evidence"], estimator, threshold)
+    confidence = confidence_of(main["sql"], main["result"], state["evidence"], estimator, threshold, language_in(state))
     output = with_confidence(output, confidence, threshold)
     turn = Turn(
         question=state["question"],
         sql=output["sql"],
         answer=output[LOGGED_ANSWER],
         clarifications=state.get("clarifications") or [],
+        language=output["language"],
     )
     turns = [*(state.get("turns") or ()), turn][-services.settings.memory_size :]
     return {**output, "turns": turns, "earlier_results": keep_results(state)}

@@ -128,6 +128,21 @@ def test_answer_is_in_the_language_of_the_question(scripted: Scripted, question:
 
 
 @pytest.mark.parametrize(
+    ("stated", "written", "answer"),
+    [("de", "de", "Salary: 1.234.567"), ("DE", "de", "Salary: 1.234.567"), ("fr", "en", "Salary: 1,234,567")],
+)
+def test_the_model_states_the_language_of_the_answer(
+    scripted: Scripted, stated: str, written: str, answer: str
+) -> None:
+    reply = {"sql": "SELECT 1234567 AS salary FROM employees LIMIT 1", "language": stated, "assumptions": ["x"]}
+    output = scripted({"GeneratedSQL": [reply]}).ask("Budget?")
+
+    assert output["language"] == written
+    assert output["answer"].split("\n\n")[0] == answer
+    assert output["answer"].endswith({"de": "Angenommen: x", "en": "Assumed: x"}[written])
+
+
+@pytest.mark.parametrize(
     ("question", "no_rows"),
     [
         ("Orders of the year 1900?", "The query found no rows."),

@@ -22,7 +22,7 @@ VARIABLES = {
     "validate_sql": {"dialect", "today", "schema", "question", "context", "sql", "form", "findings"},
     "select_tables": {"tables", "question", "correction"},
     "select_columns": {"schema", "question", "correction"},
-    "analyse": {"today", "language", "clarify", "form", "question", "context", "calls", "left"},
+    "analyse": {"today", "clarify", "form", "question", "context", "calls", "left"},
     "review_ambiguity": {"dialect", "today", "schema", "question", "context", "form"},
     "answer_clarification": {"clarification", "question", "sql"},
     "narrate": {"language", "question", "filters", "rows"},

@@ -12,7 +12,7 @@ from agent.answers.confidence import trust_in_words
 from agent.answers.progress import step_line
 from agent.conversation.reply import Reply, reply_of
 from agent.errors import InputInvalid, ThreadUnknown
-from agent.messages import language_of
+from agent.messages import language_in
 from agent.record.waiting import WaitEvent
 from agent.server.background import time_limit
 from agent.server.mcp.call import Call, limited_rows
@@ -135,7 +135,7 @@ class _Output:
             more_rows=count > len(rows),
             sql=reply.get("sql"),
             confidence=reply.get("confidence"),
-            trust=trust_in_words(reply, language_of(reply["answer"])),
+            trust=trust_in_words(reply, language_in(reply)),
             assumptions=reply["audit"]["assumptions"],
             definitions=reply.get("definitions") or [],
             trace_id=reply["audit"]["trace_id"],

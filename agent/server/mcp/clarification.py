@@ -22,7 +22,7 @@ from pydantic import ValidationError
 
 from agent.answers.outputs import question_text
 from agent.clarify.feedback import LONGEST_ANSWER
-from agent.messages import language_of, render
+from agent.messages import language_in, render
 from agent.types import ClarifyingQuestion
 
 _REQUEST = "clarification"
@@ -69,7 +69,7 @@ async def ask_user(context: ServerRequestContext[Any, Any], question: Clarifying
 
 def _form(question: ClarifyingQuestion) -> ElicitRequestFormParams:
     labels = list(dict.fromkeys(option["label"] for option in question["options"]))
-    own_words = render(_OWN_WORDS, language_of(question["about"]))
+    own_words = render(_OWN_WORDS, language_in(question))
     properties = {
         _OPTION: {"type": "string", "title": question["question"], "enum": labels},
         _OWN_WORDS: {"type": "string", "title": own_words, "maxLength": LONGEST_ANSWER},

@@ -36,6 +36,7 @@ _VERSION = "1.0"
 _MAX_ID_CHARS = 500
 _IN_STATE = (
     "answer",
+    "language",
     "output_type",
     "sql",
     "tables",

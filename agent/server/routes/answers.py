@@ -20,7 +20,7 @@ from agent.charts.plot_spec import PlotSpec
 from agent.charts.select import Selection
 from agent.core.cancellation import Cancellation
 from agent.errors import DatasetUnknown, PlotSpecInvalid, TableUnknown
-from agent.messages import language_of
+from agent.messages import language_in
 from agent.server.background import cancellable
 from agent.server.routes.threads import RunId, ThreadId
 from agent.server.runnable import PlainJSON
@@ -133,7 +133,8 @@ def _chart(tenant: Tenant, thread_id: str, run_id: str, spec: PlotSpec | None) -
             raise TableUnknown(1)
         return {"chart": None, "spec": None, "saved": False, "types": {}, "columns": []}
     result, keys = found
-    charts = select_charts(result, question, keys)
+    language = language_in(state)
+    charts = select_charts(result, question, keys, language)
     saved = None
     if spec:
         selection: Selection | None = selection_of(spec, result, charts.values())
@@ -141,7 +142,6 @@ def _chart(tenant: Tenant, thread_id: str, run_id: str, spec: PlotSpec | None) -
     else:
         saved = tenant.threads.saved_chart(key, run_id)
         selection = _selection(state, result, keys, charts.values(), saved)
-    language = language_of(question)
     drawn = draw(selection.result, selection.spec, language, selection.notes) if selection else None
     body = {
         "chart": {"type": drawn.type, "option": drawn.option} if drawn else None,
@@ -174,7 +174,7 @@ def _selection(
         return next((chart for chart in charts if chart.spec.chart_type == shown), None)
     if state.get("output_type") != "dataframe":
         return None
-    return default_chart(result, _question(state), keys)
+    return default_chart(result, _question(state), keys, language_in(state))
 
 
 def _file(tenant: Tenant, thread_id: str, run_id: str, number: int, suffix: Suffix) -> Response:

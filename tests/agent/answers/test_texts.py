@@ -28,6 +28,7 @@ def composed(
     return compose_answer(
         "How many?",
         {"r1": result},
+        language="en",
         max_rows=20,
         requested=requested,
         sql="",

@@ -244,7 +244,7 @@ def test_what_is_not_drawn_as_asked_is_said() -> None:
 def test_axes_are_titled_in_words() -> None:
     month = "order_date_month"
     rows = grid({month: S, "sales_region": S, "total_sales": N}, MONTHS, REGIONS)
-    english, russian = chart_of(rows, "Sales"), chart_of(rows, "Продажи")
+    english, russian = chart_of(rows, "Sales"), chart_of(rows, "Sales", language="ru")
 
     assert english is not None and russian is not None
     assert english["option"]["xAxis"]["name"] == "Order date, month"
