@@ -164,8 +164,8 @@ async def page(person: Person, number: int) -> None:
     """The page as a browser loads it."""
     await person.send("GET", "/", headers={})
     await person.send("GET", f"/static/{_STATIC[number % len(_STATIC)]}", headers={})
-    await person.send("GET", "/sources")
-    await person.send("GET", "/datasets")
+    for address in ("/sources", "/datasets", "/boards"):
+        await person.send("GET", address)
 
 
 async def watching(person: Person, number: int) -> None:
