@@ -1,14 +1,16 @@
 """The class of an engine: its differences from others are attributes and methods, each with a default."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from string import ascii_lowercase, ascii_uppercase
 from types import MappingProxyType
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from sqlglot import exp
+from sqlglot.generator import Generator
+from sqlglot.parser import Parser
 
 EngineStatus = Literal["tested", "emulated", "untested"]
 """How an engine is tested: with the engine itself, with a compatible one, or not at all beyond the guard."""
@@ -30,6 +32,11 @@ def read_names(path: Traversable) -> frozenset[str]:
     """Return the lines of a file that are not comments; none if there is no such file."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     return frozenset(line for line in lines if line and not line.startswith("#"))
+
+
+def print_at_time_zone(self: Any, node: exp.AtTimeZone) -> str:
+    """Print AT TIME ZONE as it is written."""
+    return f"{self.sql(node, 'this')} AT TIME ZONE {self.sql(node, 'zone')}"
 
 
 class Engine:
@@ -115,6 +122,35 @@ class Engine:
     usual_schema: ClassVar[str] = ""
     """The schema that the names of tables have by default, as far as all databases have one."""
 
+    # Parsing and printing
+
+    has_isnull: ClassVar[bool] = False
+    """Whether x ISNULL is x IS NULL; elsewhere ISNULL is an alias."""
+    recurses_without_keyword: ClassVar[bool] = False
+    """Whether a common table expression may refer to itself without RECURSIVE."""
+    has_trim_from: ClassVar[bool] = False
+    """Whether there is TRIM(LEADING FROM x)."""
+    has_dual: ClassVar[bool] = False
+    """Whether FROM DUAL is the same as no FROM."""
+    has_limit_percent: ClassVar[bool] = False
+    """Whether there is LIMIT 10%."""
+    has_string_aliases: ClassVar[bool] = False
+    """Whether a string after a string is an alias; elsewhere both are one string."""
+    has_interval_function: ClassVar[bool] = False
+    """Whether INTERVAL(n, 1, 10) is a call."""
+    has_window_function: ClassVar[bool] = False
+    """Whether window(...) is a call after GROUP BY."""
+    keeps_cast_types: ClassVar[bool] = False
+    """Whether a type in CAST is printed as it is written, although sqlglot has another for it."""
+    parser_mixins: ClassVar[tuple[type[Parser], ...]] = ()
+    """Bases of the parser before sqlglot's."""
+    generator_mixins: ClassVar[tuple[type[Generator], ...]] = ()
+    """Bases of the generator before sqlglot's."""
+    transforms: ClassVar[Mapping[type[exp.Expr], Callable[..., str]]] = MappingProxyType({})
+    """Functions that print nodes to which sqlglot gives another meaning."""
+    type_names: ClassVar[Mapping[exp.DType, str]] = MappingProxyType({})
+    """Names of types that sqlglot replaces by others."""
+
     def stored_name(self, name: exp.Expr) -> str:
         """Return the identifier `name` as the engine looks it up."""
         folds = self.ignores_case or (self.folds_unquoted and not name.args.get("quoted"))
@@ -128,3 +164,7 @@ class Engine:
     def base_name(self, name: str) -> str:
         """Return the name of a called function as `allowed_functions` has it."""
         return name.lower()
+
+    def stored_spelling(self, name: str) -> str:
+        """Return an unquoted name as the engine stores it: with ASCII letters in its case."""
+        return name

@@ -1,6 +1,8 @@
 """BigQuery."""
 
-from agent.engines.base import Engine
+from sqlglot import exp
+
+from agent.engines.base import Engine, print_at_time_zone
 
 
 class BigQuery(Engine):
@@ -15,3 +17,4 @@ class BigQuery(Engine):
     system_columns = frozenset({"_file_name"})
     quotes_make_columns = True
     row_functions = frozenset({"unnest"})
+    transforms = {exp.AtTimeZone: print_at_time_zone}

@@ -1,12 +1,24 @@
 """ClickHouse, as a server and in the process."""
 
 import re
-from typing import ClassVar
+from typing import Any, ClassVar
+
+from sqlglot import exp
 
 from agent.engines.base import Engine, EngineStatus
 
 _COMBINATORS = re.compile(r"(?:If|Array|Map|Merge|ForEach|Distinct|OrNull|OrDefault|ArgMin|ArgMax|Resample)+$")
 """Combinator suffixes of aggregate functions."""
+
+
+def _values(self: Any, node: exp.Values) -> str:
+    """Print rows of values; sqlglot parses each value of a row as a row with one value."""
+    rows = []
+    for row in node.expressions:
+        cells = [cell.expressions[0] if isinstance(cell, exp.Tuple) else cell for cell in row.expressions]
+        rows.append(f"({', '.join(self.sql(cell) for cell in cells)})")
+    alias = self.sql(node, "alias")
+    return f"(VALUES {', '.join(rows)}){f' AS {alias}' if alias else ''}"
 
 
 class ClickHouse(Engine):
@@ -28,6 +40,12 @@ class ClickHouse(Engine):
     calls_by_name = dict.fromkeys(("arrayreduce", "arrayreduceinranges"), 0)
     reads_separated_digits = True
     usual_schema = "default"
+
+    transforms = {
+        exp.IntDiv: lambda self, node: self.binary(node, "DIV"),
+        exp.NullSafeEQ: lambda self, node: self.binary(node, "<=>"),
+        exp.Values: _values,
+    }
 
     def base_name(self, name: str) -> str:
         """Leave out combinators of aggregates that are not part of a listed name."""

@@ -1,6 +1,73 @@
 """DuckDB."""
 
+from collections.abc import Collection
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.parser import Parser
+from sqlglot.tokenizer_core import TokenType
+
 from agent.engines.base import Engine
+
+_AroundCall = exp.Window | exp.Filter | exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls
+"""Nodes around a call that are written after it."""
+
+
+class _Method(exp.Expression):
+    """A call after a dot, while its operand is parsed."""
+
+    arg_types = {"this": True}
+
+
+class _Methods(Parser):
+    """Parser that reads the method calls of DuckDB, `x.f(y)`, as the calls `f(x, y)` that they are."""
+
+    def _parse_field(
+        self, any_token: bool = False, tokens: Collection[TokenType] | None = None, anonymous_func: bool = False
+    ) -> exp.Expr | None:
+        field = super()._parse_field(any_token, tokens, anonymous_func)
+        # Another node than a function keeps sqlglot from changing the columns of the operand into names.
+        is_call = anonymous_func and isinstance(field, exp.Func | _AroundCall)
+        return _Method(this=field) if is_call else field
+
+    def _parse_column_ops(self, this: exp.Expr | None) -> exp.Expr | None:
+        parsed = super()._parse_column_ops(this)
+        operands = [node for node in parsed.walk() if _has_method(node)] if parsed else []
+        for node in reversed(operands):
+            call = _without_methods(node)
+            parsed = call if node is parsed else parsed
+            node.replace(call)
+        return parsed
+
+
+def _has_method(node: exp.Expr) -> bool:
+    return any(isinstance(part, _Method) for part in node.iter_expressions())
+
+
+def _without_methods(node: exp.Expr) -> exp.Expr:
+    """Return the column or dot `node` with calls instead of methods; `a.b.f()` is parsed as the column f() of a.b."""
+    operand: exp.Expr | None = None
+    names: list[Any] = []
+    for part in node.parts if isinstance(node, exp.Column) else (node.this, node.expression):
+        if isinstance(part, _Method):
+            operand = _call(part.this, operand or exp.column(*reversed(names)))
+        elif operand is None and isinstance(node, exp.Column):
+            names.append(part)
+        else:
+            operand = exp.Dot(this=operand, expression=part) if operand else part
+    assert operand
+    return operand
+
+
+def _call(call: exp.Expr, operand: exp.Expr) -> exp.Expr:
+    """Return `call` with `operand` as its first argument; the guard refuses calls that cannot have one."""
+    function = call
+    while isinstance(function, _AroundCall):
+        function = function.this
+    if not isinstance(function, exp.Anonymous):
+        return exp.Dot(this=operand, expression=call)
+    function.set("expressions", [operand, *function.expressions])
+    return call
 
 
 class DuckDB(Engine):
@@ -21,3 +88,7 @@ class DuckDB(Engine):
     calls_by_name = dict.fromkeys(("list_aggregate", "list_aggr", "array_aggregate", "array_aggr", "aggregate"), 1)
     reads_separated_digits = True
     usual_schema = "main"
+    has_isnull = True
+    has_trim_from = True
+    has_limit_percent = True
+    parser_mixins = (_Methods,)

@@ -20,3 +20,4 @@ class SQLServer(Engine):
     format_takes_number = True
     other_dialects = ("sqlserver",)
     usual_schema = "dbo"
+    recurses_without_keyword = True

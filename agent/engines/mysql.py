@@ -2,6 +2,8 @@
 
 from typing import ClassVar
 
+from sqlglot import exp
+
 from agent.engines.base import Engine, EngineStatus
 
 
@@ -20,6 +22,11 @@ class MySQL(Engine):
     row_functions = frozenset({"json_table"})
     format_takes_number = True
     comment_needs_blank = True
+    has_trim_from = True
+    has_dual = True
+    has_interval_function = True
+    keeps_cast_types = True
+    transforms = {exp.RegexpLike: lambda self, node: self.binary(node, "REGEXP")}
 
 
 class MariaDB(MySQL):

@@ -1,6 +1,6 @@
 """Amazon Redshift."""
 
-from agent.engines.base import Engine
+from agent.engines.base import Engine, fold_case
 
 
 class Redshift(Engine):
@@ -21,3 +21,9 @@ class Redshift(Engine):
     dot_may_call = True
     has_ambiguous_escapes = True
     usual_schema = "public"
+    has_isnull = True
+    has_trim_from = True
+
+    def stored_spelling(self, name: str) -> str:
+        """Return `name` in lower case."""
+        return fold_case(name)

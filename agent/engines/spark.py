@@ -21,6 +21,8 @@ class Spark(Engine):
     schema_names_format = True
     has_plan_hints = True
     substitutes_variables = True
+    has_trim_from = True
+    has_window_function = True
 
 
 class Databricks(Spark):

@@ -1,5 +1,7 @@
 """SQLite."""
 
+from sqlglot import exp
+
 from agent.engines.base import Engine
 
 
@@ -17,3 +19,8 @@ class SQLite(Engine):
     in_reads_tables = True
     row_functions = frozenset({"json_each", "json_tree", "generate_series"})
     usual_schema = "main"
+    has_isnull = True
+    has_string_aliases = True
+    # The name of the type in a CAST decides its affinity, so NUMERIC and REAL differ.
+    transforms = {exp.Cast: lambda self, node: f"CAST({self.sql(node, 'this')} AS {self.sql(node, 'to')})"}
+    type_names = {exp.DType.DECIMAL: "DECIMAL", exp.DType.BOOLEAN: "BOOLEAN"}

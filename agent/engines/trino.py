@@ -1,6 +1,8 @@
 """Trino."""
 
-from agent.engines.base import Engine
+from sqlglot import exp
+
+from agent.engines.base import Engine, fold_case, print_at_time_zone
 
 
 class Trino(Engine):
@@ -16,3 +18,9 @@ class Trino(Engine):
     quotes_make_columns = True
     dollar_reads_metadata = True
     other_dialects = ("presto",)
+    has_trim_from = True
+    transforms = {exp.AtTimeZone: print_at_time_zone}
+
+    def stored_spelling(self, name: str) -> str:
+        """Return `name` in lower case."""
+        return fold_case(name)

@@ -21,7 +21,8 @@ from sqlglot.generator import Generator
 from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from agent.engines.base import fold_case
+from agent.engines import engine_of
+from agent.engines.base import Engine
 from agent.errors import PackageConflict
 
 _WORD = re.compile(r"\w+")
@@ -34,16 +35,12 @@ _NOISE = {
     "both", "array", "argmax", "argmin", "string_agg", "group_concat", "listagg",
 }  # fmt: skip
 """Words that may be left out, or that have a synonym which sqlglot prints."""
-_HAS_ISNULL = {"postgres", "redshift", "sqlite", "duckdb"}
-"""Engines where x ISNULL is x IS NULL; on others ISNULL is an alias."""
 _WRITTEN = "written"
 """Meta key of a call or of a node without children: how it was written, with its dialect."""
 _STRINGS = {
     TokenType.STRING, TokenType.NATIONAL_STRING, TokenType.RAW_STRING, TokenType.HEREDOC_STRING, TokenType.BYTE_STRING,
 }  # fmt: skip
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_FOLDS_NAMES = {"postgres", "redshift", "trino"}
-"""Engines that fold unquoted names to lower case and compare quoted ones as they are, or as lower case."""
 _PLAIN_OR_SPECIAL = {
     "ARG_MAX", "ARG_MIN", "CEIL", "CHAR", "CHR", "DATEPART", "DECODE", "FLOOR", "GROUP_CONCAT", "INITCAP",
     "JSON_VALUE", "JSON_QUERY", "LISTAGG", "MAX_BY", "MIN_BY", "NORMALIZE", "OVERLAY", "POSITION", "STRING_AGG",
@@ -56,12 +53,6 @@ _FROM_STRING = "from_string"
 """Meta key of an alias written as a string, such as `AS 'Number of orders'`."""
 
 
-_RECURSES_WITHOUT_KEYWORD = {"tsql", "snowflake"}
-"""Engines where a common table expression may refer to itself without RECURSIVE."""
-_HAS_TRIM_FROM = {"postgres", "mysql", "duckdb", "trino", "redshift", "spark", "databricks"}
-"""Engines that have TRIM(LEADING FROM x)."""
-_HAS_DUAL = {"mysql", "snowflake"}
-"""Engines where FROM DUAL is the same as no FROM."""
 _ENDS_FROM = {
     TokenType.R_PAREN, TokenType.SEMICOLON, TokenType.UNION, TokenType.WHERE, TokenType.LIMIT, TokenType.ORDER_BY,
 }  # fmt: skip
@@ -158,6 +149,8 @@ class _Functions(NamedTuple):
 class _ExactParser(Parser):
     """Parser that notes how calls, types and numbers are written, and marks aliases that are written as strings."""
 
+    engine: Engine
+
     def _parse_function_call(
         self,
         functions: Any = None,
@@ -191,7 +184,7 @@ class _ExactParser(Parser):
 
     def _parse_with(self, skip_with_token: bool = False) -> exp.With | None:
         node = super()._parse_with(skip_with_token)
-        if node is not None and name_of(self.dialect) in _RECURSES_WITHOUT_KEYWORD:
+        if node is not None and self.engine.recurses_without_keyword:
             for cte in node.expressions:
                 if any(table.name.casefold() == cte.alias.casefold() for table in cte.this.find_all(exp.Table)):
                     node.set("recursive", True)
@@ -199,19 +192,18 @@ class _ExactParser(Parser):
 
     def _parse_from(self, *args: Any, **options: Any) -> exp.From | None:
         node = super()._parse_from(*args, **options)
-        if node is None or name_of(self.dialect) not in _HAS_DUAL or not isinstance(node.this, exp.Table):
+        if node is None or not self.engine.has_dual or not isinstance(node.this, exp.Table):
             return node
         table, is_alone = node.this, not self._curr or self._curr.token_type in _ENDS_FROM
         is_dual = len(table.parts) == 1 and table.name.lower() == "dual" and not table.this.args.get("quoted")
         return None if is_dual and is_alone else node
 
     def _parse_term(self, parse_mod: bool = True) -> exp.Expr | None:
-        # Only DuckDB has LIMIT 10%.
-        return super()._parse_term(parse_mod or name_of(self.dialect) != "duckdb")
+        return super()._parse_term(parse_mod or not self.engine.has_limit_percent)
 
     def _parse_primary(self) -> exp.Expr | None:
         is_text = self._curr and self._curr.token_type == TokenType.STRING == self._next.token_type
-        if is_text and name_of(self.dialect) == "sqlite":
+        if is_text and self.engine.has_string_aliases:
             # The second string is an alias; sqlglot joins both.
             self._advance()
             return exp.Literal.string(self._prev.text)
@@ -223,8 +215,7 @@ class _ExactParser(Parser):
 
     def _parse_interval(self, require_interval: bool = True, parse_function_unit: bool = True) -> Any:
         index = self._index
-        if name_of(self.dialect) == "mysql" and self._match_pair(TokenType.INTERVAL, TokenType.L_PAREN):
-            # INTERVAL(n, 1, 10) is a function.
+        if self.engine.has_interval_function and self._match_pair(TokenType.INTERVAL, TokenType.L_PAREN):
             arguments = self._parse_csv(self._parse_disjunction)
             if len(arguments) > 1 and self._match(TokenType.R_PAREN):
                 return exp.Anonymous(this="INTERVAL", expressions=arguments)
@@ -314,37 +305,11 @@ def _child(node: Any, place: _Place) -> Any:
     return node
 
 
-class _SnowflakeGenerator(Generator):
-    def identifier_sql(self, expression: exp.Identifier) -> str:
-        """Print a quoted name without upper-case letters in upper case.
-
-        SQLAlchemy, and thus the catalog, has names that Snowflake stores in upper case in lower case.
-        """
-        name = expression.name
-        if expression.args.get("quoted") and name == name.lower():
-            expression = exp.Identifier(this=name.upper(), quoted=True)
-        return str(super().identifier_sql(expression))
-
-
 def _cast_as_written(self: Any, node: exp.Cast) -> str:
     written = node.to.meta.get(_WRITTEN)
     if written is None or written.value != node.to.this or node.to.this not in self.CAST_MAPPING:
         return str(self.cast_sql(node))
     return f"CAST({self.sql(node, 'this')} AS {self.sql(node, 'to')})"
-
-
-def _values_of_clickhouse(self: Any, node: exp.Values) -> str:
-    """Print rows of values; sqlglot parses each value of a row as a row with one value."""
-    rows = []
-    for row in node.expressions:
-        cells = [cell.expressions[0] if isinstance(cell, exp.Tuple) else cell for cell in row.expressions]
-        rows.append(f"({', '.join(self.sql(cell) for cell in cells)})")
-    alias = self.sql(node, "alias")
-    return f"(VALUES {', '.join(rows)}){f' AS {alias}' if alias else ''}"
-
-
-def _at_time_zone(self: Any, node: exp.AtTimeZone) -> str:
-    return f"{self.sql(node, 'this')} AT TIME ZONE {self.sql(node, 'zone')}"
 
 
 def _trim(self: Any, node: exp.Trim) -> str:
@@ -357,81 +322,6 @@ def _trim(self: Any, node: exp.Trim) -> str:
 
 def _within_group(self: Any, node: exp.WithinGroup) -> str:
     return f"{self.sql(node, 'this')} WITHIN GROUP ({self.sql(node, 'expression').strip()})"
-
-
-_TRANSFORMS: dict[str, dict[type[exp.Expr], Callable[..., str]]] = {
-    "bigquery": {exp.AtTimeZone: _at_time_zone},
-    "clickhouse": {
-        exp.IntDiv: lambda self, node: self.binary(node, "DIV"),
-        exp.NullSafeEQ: lambda self, node: self.binary(node, "<=>"),
-        exp.Values: _values_of_clickhouse,
-    },
-    "trino": {exp.AtTimeZone: _at_time_zone},
-    "mysql": {exp.RegexpLike: lambda self, node: self.binary(node, "REGEXP"), exp.Cast: _cast_as_written},
-    "sqlite": {exp.Cast: lambda self, node: f"CAST({self.sql(node, 'this')} AS {self.sql(node, 'to')})"},
-}
-"""Operators and names that sqlglot prints with another meaning."""
-
-
-_AroundCall = exp.Window | exp.Filter | exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls
-"""Nodes around a call that are written after it."""
-
-
-class _Method(exp.Expression):
-    """A call after a dot, while its operand is parsed."""
-
-    arg_types = {"this": True}
-
-
-class _Methods(Parser):
-    """Parser that reads the method calls of DuckDB, `x.f(y)`, as the calls `f(x, y)` that they are."""
-
-    def _parse_field(
-        self, any_token: bool = False, tokens: Collection[TokenType] | None = None, anonymous_func: bool = False
-    ) -> exp.Expr | None:
-        field = super()._parse_field(any_token, tokens, anonymous_func)
-        # Another node than a function keeps sqlglot from changing the columns of the operand into names.
-        is_call = anonymous_func and isinstance(field, exp.Func | _AroundCall)
-        return _Method(this=field) if is_call else field
-
-    def _parse_column_ops(self, this: exp.Expr | None) -> exp.Expr | None:
-        parsed = super()._parse_column_ops(this)
-        operands = [node for node in parsed.walk() if _has_method(node)] if parsed else []
-        for node in reversed(operands):
-            call = _without_methods(node)
-            parsed = call if node is parsed else parsed
-            node.replace(call)
-        return parsed
-
-
-def _has_method(node: exp.Expr) -> bool:
-    return any(isinstance(part, _Method) for part in node.iter_expressions())
-
-
-def _without_methods(node: exp.Expr) -> exp.Expr:
-    """Return the column or dot `node` with calls instead of methods; `a.b.f()` is parsed as the column f() of a.b."""
-    operand: exp.Expr | None = None
-    names: list[Any] = []
-    for part in node.parts if isinstance(node, exp.Column) else (node.this, node.expression):
-        if isinstance(part, _Method):
-            operand = _call(part.this, operand or exp.column(*reversed(names)))
-        elif operand is None and isinstance(node, exp.Column):
-            names.append(part)
-        else:
-            operand = exp.Dot(this=operand, expression=part) if operand else part
-    assert operand
-    return operand
-
-
-def _call(call: exp.Expr, operand: exp.Expr) -> exp.Expr:
-    """Return `call` with `operand` as its first argument; the guard refuses calls that cannot have one."""
-    function = call
-    while isinstance(function, _AroundCall):
-        function = function.this
-    if not isinstance(function, exp.Anonymous):
-        return exp.Dot(this=operand, expression=call)
-    function.set("expressions", [operand, *function.expressions])
-    return call
 
 
 @cache
@@ -448,36 +338,31 @@ def exact_dialect(dialect: str) -> Dialect:
     special = base.parser_class.FUNCTION_PARSERS
     numbers = (TokenType.HEX_STRING, TokenType.BIT_STRING)
 
-    parsers = (_Methods, _ExactParser) if dialect == "duckdb" else (_ExactParser,)
-    generators = (_ExactGenerator, _SnowflakeGenerator) if dialect == "snowflake" else (_ExactGenerator,)
+    own = engine_of(dialect)
 
-    class ExactParser(*parsers, base.parser_class):  # type: ignore[misc]
+    class ExactParser(*own.parser_mixins, _ExactParser, base.parser_class):  # type: ignore[misc]
+        engine = own
         FUNCTIONS = {"STRING_AGG": exp.GroupConcat.from_arg_list, **base.parser_class.FUNCTIONS}
         FUNCTION_PARSERS = {name: parse for name, parse in special.items() if name not in _PLAIN} | {
             name: partial(_plain_or_special, special[name]) for name in _PLAIN_OR_SPECIAL & special.keys()
         }
-        # GROUP BY window(...) is a call on Spark.
         QUERY_MODIFIER_TOKENS = base.parser_class.QUERY_MODIFIER_TOKENS - (
-            {TokenType.WINDOW} if dialect in {"spark", "databricks"} else set()
+            {TokenType.WINDOW} if own.has_window_function else set()
         )
         PRIMARY_PARSERS = base.parser_class.PRIMARY_PARSERS | {
             kind: partial(_number_as_written, base.parser_class.PRIMARY_PARSERS[kind]) for kind in numbers
         }
 
-    class ExactGenerator(*generators, base.generator_class):  # type: ignore[misc]
+    class ExactGenerator(_ExactGenerator, *own.generator_mixins, base.generator_class):  # type: ignore[misc]
         MULTI_ARG_DISTINCT = True
         TRANSFORMS = {
             **{kind: sql for kind, sql in base.generator_class.TRANSFORMS.items() if kind is not exp.Pivot},
             exp.WithinGroup: _within_group,
-            **({exp.Trim: _trim} if dialect in _HAS_TRIM_FROM else {}),
-            **_TRANSFORMS.get(dialect, {}),
+            **({exp.Trim: _trim} if own.has_trim_from else {}),
+            **({exp.Cast: _cast_as_written} if own.keeps_cast_types else {}),
+            **own.transforms,
         }
-
-    if dialect == "sqlite":
-        # The name of the type in a CAST decides its affinity, so NUMERIC and REAL differ.
-        types = exp.DataType.Type
-        names = {types.DECIMAL: "DECIMAL", types.BOOLEAN: "BOOLEAN"}
-        ExactGenerator.TYPE_MAPPING = base.generator_class.TYPE_MAPPING | names
+        TYPE_MAPPING = {**base.generator_class.TYPE_MAPPING, **own.type_names}
 
     parts = {
         "Parser": ExactParser,
@@ -517,7 +402,7 @@ def lost_words(before: Sequence[Token], after: Sequence[Token], tree: exp.Expr, 
     """
     lost = _words(before) - _words(after) - (_unneeded(before) - _unneeded(after))
     noise = _NOISE | {"is", "distinct", "not"} if tree.find(exp.NullSafeEQ, exp.NullSafeNEQ) else _NOISE
-    if dialect in _HAS_ISNULL:
+    if engine_of(dialect).has_isnull:
         noise = noise | {"isnull", "notnull"}
     words = [word for word in lost if word not in noise]
     aliases = Counter(node.name.casefold() for node in tree.find_all(exp.Identifier) if _FROM_STRING in node.meta)
@@ -570,21 +455,15 @@ def print_statement(tree: exp.Expr, dialect: str, *, normalize_functions: str | 
 def _quoting_generator(dialect: str) -> type[Generator]:
     """Return the generator of `dialect`, quoting every name whose characters engines may read in different ways."""
     base: Any = exact_dialect(dialect).generator_class
+    engine = engine_of(dialect)
 
     class QuotingGenerator(base):  # type: ignore[misc]
         def identifier_sql(self, expression: exp.Identifier) -> str:
             if not expression.args.get("quoted") and not _PLAIN_NAME.fullmatch(expression.name):
-                expression = exp.Identifier(this=_stored_spelling(expression.name, dialect), quoted=True)
+                expression = exp.Identifier(this=engine.stored_spelling(expression.name), quoted=True)
             return str(super().identifier_sql(expression))
 
     return QuotingGenerator
-
-
-def _stored_spelling(name: str, dialect: str) -> str:
-    """Return the unquoted `name` as the engine stores it: with ASCII letters in its case."""
-    if dialect == "snowflake":
-        return name.upper()
-    return fold_case(name) if dialect in _FOLDS_NAMES else name
 
 
 def _named_placeholder(node: exp.Expr) -> exp.Expr:
