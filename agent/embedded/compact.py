@@ -19,14 +19,13 @@ from sqlglot.dialects.sqlite import SQLite
 from sqlglot.errors import SqlglotError
 from sqlglot.generators.sqlite import SQLiteGenerator
 
+from agent.engines import engine_of
 from agent.schema.catalog import Catalog, Table
 from agent.sql.names import key_of
 
 _RESERVED = RESERVED_WORDS_MYSQL | RESERVED_WORDS_POSTGRESQL | SQLiteIdentifierPreparer.reserved_words
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NUMBER = re.compile(r"\d+(\.\d+)?")
-_PRESERVES_CASE = {"sqlite", "mysql", "duckdb"}
-"""Dialects in which names without quotes keep their case."""
 _MAX_OUTPUTS = 8
 _UNSUPPORTED = (exp.With, exp.Exists, exp.Cast, exp.Values, exp.Lateral, exp.Offset)
 
@@ -63,7 +62,7 @@ def column_of(catalog: Catalog, key: str, name: str, *, qualified: bool) -> exp.
 
 def identifier(name: str, dialect: str = "sqlite") -> exp.Identifier:
     """Return `name` as an identifier, in quotes if `dialect` or a compact statement needs them."""
-    is_folded = dialect not in _PRESERVES_CASE and name != name.lower()
+    is_folded = not engine_of(dialect).preserves_case and name != name.lower()
     return exp.to_identifier(name, quoted=is_folded or quoted(name) != name)
 
 

@@ -6,11 +6,14 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from string import ascii_lowercase, ascii_uppercase
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from sqlglot import exp
 from sqlglot.generator import Generator
 from sqlglot.parser import Parser
+
+if TYPE_CHECKING:
+    from sqlglot.optimizer.scope import Scope
 
 EngineStatus = Literal["tested", "emulated", "untested"]
 """How an engine is tested: with the engine itself, with a compatible one, or not at all beyond the guard."""
@@ -151,6 +154,62 @@ class Engine:
     type_names: ClassVar[Mapping[exp.DType, str]] = MappingProxyType({})
     """Names of types that sqlglot replaces by others."""
 
+    # Columns, values and types
+
+    has_exact_columns: ClassVar[bool] = False
+    """Whether columns of a table may differ in case alone."""
+    has_exact_tables: ClassVar[bool] = False
+    """Whether the names of tables, but not those of columns, are as they are written for sqlglot."""
+    preserves_case: ClassVar[bool] = False
+    """Whether unquoted names keep their case."""
+    has_unit_words: ClassVar[bool] = False
+    """Whether functions take units of time as words."""
+    reads_unknown_names_as_text: ClassVar[bool] = False
+    """Whether a name in double quotes that is no column is a text."""
+    double_quotes_are_text: ClassVar[bool] = False
+    """Whether double quotes enclose a text."""
+    aliases_hide_columns: ClassVar[bool] = False
+    """Whether an alias hides a column of its name in the whole query."""
+    enforces_types: ClassVar[bool] = True
+    """Whether a column has only values of its type."""
+    compares_numbers_as_text: ClassVar[bool] = False
+    """Whether a number is compared with a column of text as a text."""
+    calculates_with_text: ClassVar[bool] = False
+    """Whether text is converted to numbers in calculations."""
+    ignores_case_of_text: ClassVar[bool] = False
+    """Whether text is compared without regard to case."""
+    compares_strictly: ClassVar[bool] = False
+    """Whether comparisons of text with numbers are rejected; elsewhere text that is no number becomes zero or NULL."""
+    rejects_number_for_text: ClassVar[bool] = False
+    """Whether a comparison of a text column with a numeric literal is rejected too."""
+    has_numeric_booleans: ClassVar[bool] = False
+    """Whether Boolean values are numbers."""
+    divides_integers: ClassVar[bool] = False
+    """Whether `1 / 2` is 0."""
+    sums_long_integers_exactly: ClassVar[bool] = False
+    """Whether the sum of BIGINT is a NUMERIC."""
+    has_time_zones: ClassVar[bool] = True
+    """Whether the functions of the current time are in another zone than UTC."""
+    reads_numbers_as_days: ClassVar[bool] = False
+    """Whether functions of dates read a number as a Julian day."""
+
+    # Queries
+
+    groups_strictly: ClassVar[bool] = False
+    """Whether incomplete grouping is always rejected. MySQL does so in its default mode, MariaDB does not."""
+    grouping_follows_key: ClassVar[bool] = False
+    """Whether a grouped primary key determines all columns of its table, by rule or in effect."""
+    has_row_of_extreme: ClassVar[bool] = False
+    """Whether a single MIN or MAX determines the row of columns that are not grouped."""
+    orders_distinct_by_outputs: ClassVar[bool] = False
+    """Whether SELECT DISTINCT may be ordered by outputs only."""
+    has_ties: ClassVar[bool] = False
+    """Whether there is LIMIT or FETCH with WITH TIES."""
+    pipes_are_or: ClassVar[bool] = False
+    """Whether || is OR."""
+    confusion_rank: ClassVar[int] = 0
+    """Place among the dialects that models write in place of another, the most frequent first; 0 for the others."""
+
     def stored_name(self, name: exp.Expr) -> str:
         """Return the identifier `name` as the engine looks it up."""
         folds = self.ignores_case or (self.folds_unquoted and not name.args.get("quoted"))
@@ -168,3 +227,15 @@ class Engine:
     def stored_spelling(self, name: str) -> str:
         """Return an unquoted name as the engine stores it: with ASCII letters in its case."""
         return name
+
+    def folded_for_sqlglot(self, name: str) -> str:
+        """Return the name of a column in the case to which sqlglot folds a name that refers to it."""
+        return name
+
+    def accepts_unknown_column(self, column: exp.Column, scope: "Scope") -> bool:
+        """Return whether the engine may accept `column`, which no source of `scope` has."""
+        return False
+
+    def rewritten_call(self, node: exp.Expr) -> exp.Expr:
+        """Return a call of a function that the engine lacks as one that it has; other nodes unchanged."""
+        return node

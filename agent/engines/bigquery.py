@@ -18,3 +18,13 @@ class BigQuery(Engine):
     quotes_make_columns = True
     row_functions = frozenset({"unnest"})
     transforms = {exp.AtTimeZone: print_at_time_zone}
+    has_exact_tables = True
+    double_quotes_are_text = True
+    compares_strictly = True
+    rejects_number_for_text = True
+    groups_strictly = True
+    confusion_rank = 5
+
+    def folded_for_sqlglot(self, name: str) -> str:
+        """Return `name` in lower case."""
+        return name.lower()

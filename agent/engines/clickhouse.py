@@ -1,11 +1,14 @@
 """ClickHouse, as a server and in the process."""
 
 import re
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sqlglot import exp
 
 from agent.engines.base import Engine, EngineStatus
+
+if TYPE_CHECKING:
+    from sqlglot.optimizer.scope import Scope
 
 _COMBINATORS = re.compile(r"(?:If|Array|Map|Merge|ForEach|Distinct|OrNull|OrDefault|ArgMin|ArgMax|Resample)+$")
 """Combinator suffixes of aggregate functions."""
@@ -46,10 +49,22 @@ class ClickHouse(Engine):
         exp.NullSafeEQ: lambda self, node: self.binary(node, "<=>"),
         exp.Values: _values,
     }
+    has_exact_columns = True
+    aliases_hide_columns = True
+    compares_strictly = True
+    groups_strictly = True
+    has_ties = True
 
     def base_name(self, name: str) -> str:
         """Leave out combinators of aggregates that are not part of a listed name."""
         return name.lower() if name.lower() in self.allowed_functions else _COMBINATORS.sub("", name).lower()
+
+    def accepts_unknown_column(self, column: exp.Column, scope: "Scope") -> bool:
+        """Accept names of values in WITH, and members of a value with an alias."""
+        name, qualifier = column.name.lower(), column.table.lower()
+        values = {cte.alias.lower() for cte in scope.expression.root().find_all(exp.CTE) if cte.args.get("scalar")}
+        aliases = {output.alias.lower() for output in scope.expression.expressions}
+        return (qualifier or name) in values or (bool(qualifier) and qualifier in aliases)
 
 
 class ChDB(ClickHouse):

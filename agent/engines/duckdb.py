@@ -1,13 +1,16 @@
 """DuckDB."""
 
 from collections.abc import Collection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import TokenType
 
-from agent.engines.base import Engine
+from agent.engines.base import Engine, fold_case
+
+if TYPE_CHECKING:
+    from sqlglot.optimizer.scope import Scope
 
 _AroundCall = exp.Window | exp.Filter | exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls
 """Nodes around a call that are written after it."""
@@ -92,3 +95,15 @@ class DuckDB(Engine):
     has_trim_from = True
     has_limit_percent = True
     parser_mixins = (_Methods,)
+    preserves_case = True
+    compares_strictly = True
+    groups_strictly = True
+    confusion_rank = 7
+
+    def folded_for_sqlglot(self, name: str) -> str:
+        """Return `name` in lower case."""
+        return fold_case(name)
+
+    def accepts_unknown_column(self, column: exp.Column, scope: "Scope") -> bool:
+        """Accept the row identifier."""
+        return column.name.lower() == "rowid"

@@ -21,3 +21,13 @@ class SQLServer(Engine):
     other_dialects = ("sqlserver",)
     usual_schema = "dbo"
     recurses_without_keyword = True
+    has_unit_words = True
+    divides_integers = True
+    groups_strictly = True
+    orders_distinct_by_outputs = True
+    has_ties = True
+    confusion_rank = 4
+
+    def folded_for_sqlglot(self, name: str) -> str:
+        """Return `name` in lower case."""
+        return name.lower()

@@ -27,6 +27,13 @@ class MySQL(Engine):
     has_interval_function = True
     keeps_cast_types = True
     transforms = {exp.RegexpLike: lambda self, node: self.binary(node, "REGEXP")}
+    preserves_case = True
+    double_quotes_are_text = True
+    ignores_case_of_text = True
+    has_numeric_booleans = True
+    grouping_follows_key = True
+    pipes_are_or = True
+    confusion_rank = 1
 
 
 class MariaDB(MySQL):

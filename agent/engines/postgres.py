@@ -23,6 +23,15 @@ class PostgreSQL(Engine):
     usual_schema = "public"
     has_isnull = True
     has_trim_from = True
+    has_exact_columns = True
+    compares_strictly = True
+    rejects_number_for_text = True
+    divides_integers = True
+    sums_long_integers_exactly = True
+    groups_strictly = True
+    grouping_follows_key = True
+    has_ties = True
+    confusion_rank = 2
 
     def stored_spelling(self, name: str) -> str:
         """Return `name` in lower case."""

@@ -23,7 +23,16 @@ class Redshift(Engine):
     usual_schema = "public"
     has_isnull = True
     has_trim_from = True
+    has_unit_words = True
+    compares_strictly = True
+    divides_integers = True
+    sums_long_integers_exactly = True
+    groups_strictly = True
 
     def stored_spelling(self, name: str) -> str:
         """Return `name` in lower case."""
         return fold_case(name)
+
+    def folded_for_sqlglot(self, name: str) -> str:
+        """Return `name` in lower case."""
+        return name.lower()

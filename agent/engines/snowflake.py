@@ -37,7 +37,14 @@ class Snowflake(Engine):
     has_dual = True
 
     generator_mixins = (_Generator,)
+    has_unit_words = True
+    groups_strictly = True
+    confusion_rank = 6
 
     def stored_spelling(self, name: str) -> str:
         """Return `name` in upper case."""
         return name.upper()
+
+    def folded_for_sqlglot(self, name: str) -> str:
+        """Return `name` in upper case, in which Snowflake stores names that SQLAlchemy returns in lower case."""
+        return name.upper() if name == name.lower() else name

@@ -1,8 +1,13 @@
 """Spark SQL, through its Thrift server, and Databricks."""
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
+
+from sqlglot import exp
 
 from agent.engines.base import Engine, EngineStatus
+
+if TYPE_CHECKING:
+    from sqlglot.optimizer.scope import Scope
 
 
 class Spark(Engine):
@@ -23,6 +28,11 @@ class Spark(Engine):
     substitutes_variables = True
     has_trim_from = True
     has_window_function = True
+    groups_strictly = True
+
+    def accepts_unknown_column(self, column: exp.Column, scope: "Scope") -> bool:
+        """Accept parts of the output of window(time, '1 hour'), which is called `window`."""
+        return column.table.lower() == "window"
 
 
 class Databricks(Spark):
@@ -38,3 +48,8 @@ class Databricks(Spark):
     status = "untested"
     bare_session_functions = frozenset({"user"})
     usual_schema = "default"
+    has_unit_words = True
+
+    def folded_for_sqlglot(self, name: str) -> str:
+        """Return `name` in lower case."""
+        return name.lower()

@@ -20,6 +20,11 @@ class Trino(Engine):
     other_dialects = ("presto",)
     has_trim_from = True
     transforms = {exp.AtTimeZone: print_at_time_zone}
+    compares_strictly = True
+    rejects_number_for_text = True
+    divides_integers = True
+    groups_strictly = True
+    has_ties = True
 
     def stored_spelling(self, name: str) -> str:
         """Return `name` in lower case."""

@@ -126,9 +126,9 @@ def _secret_names(tree: exp.Expr, catalog: Catalog) -> set[str]:
 
 
 def _values(tree: exp.Expr, catalog: Catalog) -> Iterator[exp.Expr]:
-    """Yield literals and, for SQLite, quoted names that are not columns, which SQLite reads as text literals."""
+    """Yield literals, and quoted names that are not columns where the engine reads them as texts."""
     yield from tree.find_all(exp.Literal)
-    if catalog.dialect == "sqlite":
+    if catalog.engine.reads_unknown_names_as_text:
         column_names = {name.lower() for columns in catalog.selection().values() for name in columns}
         for column in tree.find_all(exp.Column):
             if not column.table and column.this.args.get("quoted") and column.name.lower() not in column_names:

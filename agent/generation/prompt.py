@@ -69,7 +69,7 @@ def form_task(*, words_answers: bool) -> str:
 
 def today_text(today: date, source: Source) -> str:
     """Return the date for a prompt with its weekday, the time zone of the sessions, and the first day of a week."""
-    zone = source.time_zone if source.catalog.dialect != "sqlite" else ""
+    zone = source.time_zone if source.catalog.engine.has_time_zones else ""
     calendar = source.knowledge.knowledge.calendar
     first_day = (calendar and calendar.week_start) or "monday"
     about = [*([f"time zone {zone}"] if zone else ()), f"weeks begin on {first_day.capitalize()}"]

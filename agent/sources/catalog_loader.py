@@ -219,4 +219,4 @@ class CatalogLoader:
             sampled_only=sampled_only,
             stop=stop,
         )
-        return ValueIndex.build(columns, path, folds_case=catalog.dialect == "mysql", stop=stop)
+        return ValueIndex.build(columns, path, folds_case=catalog.engine.ignores_case_of_text, stop=stop)

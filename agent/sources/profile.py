@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from agent.engines import engine_of
 from agent.errors import DatasphinxError, SourceUnreachable
 from agent.record.step import not_recorded
 from agent.retrieval.value_store import MAX_VALUE_LENGTH, ColumnValues
@@ -300,8 +301,8 @@ def _read_sample(
 
 
 def _with_type_of_cells(column: Column, cells: list[Any], dialect: str) -> Column:
-    """Return a column of SQLite without a declared type with that of its cells, if all have one."""
-    if column.type != NO_TYPE or dialect != "sqlite":
+    """Return a column without a declared type with that of its cells, if all have one."""
+    if column.type != NO_TYPE or engine_of(dialect).enforces_types:
         return column
     kinds = {type(cell) for cell in cells if cell is not None}
     kind = "real" if kinds == {int, float} else CELL_TYPES.get(kinds.pop()) if len(kinds) == 1 else None

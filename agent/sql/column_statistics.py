@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from agent.engines import engine_of
 from agent.schema.catalog import Column, Table
 from agent.sql.dialects import print_statement
 from agent.types import Result
@@ -152,8 +153,7 @@ def _numbers(column: Column, table: Table, values: dict[str, exp.Expr], dialect:
     """Return the statistics of a column of numbers, computed over its values in order."""
     name = _name(column)
     is_number: exp.Expr = exp.Not(this=exp.Is(this=name.copy(), expression=exp.null()))
-    if dialect == "sqlite":
-        # In SQLite, a column of numbers may contain texts.
+    if not engine_of(dialect).enforces_types:
         types = [exp.Literal.string("integer"), exp.Literal.string("real")]
         is_number = exp.In(this=exp.func("typeof", name.copy()), expressions=types)
     counted = ("row_count", "value_count", "distinct_count")

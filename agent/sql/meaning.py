@@ -41,8 +41,6 @@ _EPOCH = re.compile(r"\d{9,19}")
 _RANGES = (exp.GT, exp.GTE, exp.LT, exp.LTE)
 _COMPARISONS = (exp.EQ, exp.NEQ, *_RANGES, exp.Between, exp.In)
 _INTEGER_TYPE = re.compile(r"^(?!.*point|interval).*(int|serial)|^long", re.IGNORECASE)
-_DIVIDES_INTEGERS = {"sqlite", "postgres", "redshift", "trino", "tsql"}
-"""Engines on which `1 / 2` is 0."""
 
 
 @dataclass(frozen=True)
@@ -341,7 +339,7 @@ def _differs_for_numbers(node: exp.Expr, values: Sequence[str], query: _Query) -
     numbers = [value for value in values if _NUMBER.fullmatch(value)]
     literals = [each for each in node.iter_expressions() if isinstance(each, exp.Literal)]
     if isinstance(node, (*_RANGES, exp.Between)) and literals:
-        if query.dialect != "sqlite" and not all(each.is_string for each in literals):
+        if not query.engine.compares_numbers_as_text and not all(each.is_string for each in literals):
             # The engine converts the texts to numbers.
             return False
         bounds = [each.name for each in literals if _NUMBER.fullmatch(each.name)]
@@ -379,7 +377,7 @@ def other_forms_of_dates(query: _Query) -> Iterator[Remark]:
 
 def dates_of_numbers(query: _Query) -> Iterator[Remark]:
     """Report date functions of SQLite over seconds since 1970 without the modifier that says so."""
-    if query.dialect != "sqlite":
+    if not query.engine.reads_numbers_as_days:
         return
     for scope, _ in query.selects():
         for call in scope.find_all(exp.Func):
@@ -459,9 +457,7 @@ def cut_fractions(query: _Query) -> Iterator[Remark]:
     """Report divisions of whole numbers by whole numbers where the engine drops the fraction."""
     for scope, select in query.selects():
         for node in scope.find_all(exp.Div, exp.IntDiv):
-            if node.parent_select is not select or not (
-                isinstance(node, exp.IntDiv) or query.dialect in _DIVIDES_INTEGERS
-            ):
+            if node.parent_select is not select or not (isinstance(node, exp.IntDiv) or query.engine.divides_integers):
                 continue
             rows = query.rows(scope)
             is_ratio = all(side.find(exp.AggFunc, exp.Query) for side in (node.this, node.expression))
@@ -483,8 +479,7 @@ def _is_integer(node: exp.Expr, rows: JoinedRows, query: _Query) -> bool:
     if isinstance(node, exp.Sum):
         argument = node.this.expressions[0] if isinstance(node.this, exp.Distinct) else node.this
         column = rows.column(rows.place(argument))
-        # PostgreSQL adds up BIGINT as NUMERIC.
-        is_numeric = query.dialect in {"postgres", "redshift"} and column and "big" in column.column.type.lower()
+        is_numeric = query.engine.sums_long_integers_exactly and column and "big" in column.column.type.lower()
         return not is_numeric and _is_integer(argument, rows, query)
     if isinstance(node, exp.Case):
         values = [branch.args["true"] for branch in node.args["ifs"]]
@@ -509,7 +504,7 @@ def _is_integer(node: exp.Expr, rows: JoinedRows, query: _Query) -> bool:
 def _is_integer_column(found: ColumnReference | None, query: _Query) -> bool:
     if found is None or not _INTEGER_TYPE.search(found.column.type):
         return False
-    return query.dialect != "sqlite" or all(value.lstrip("-").isdigit() for value in found.column.examples)
+    return query.engine.enforces_types or all(value.lstrip("-").isdigit() for value in found.column.examples)
 
 
 def averages_of_averages(query: _Query) -> Iterator[Remark]:

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
-from string import ascii_lowercase, ascii_uppercase
 from typing import NamedTuple
 
 from rapidfuzz import fuzz, process
@@ -14,6 +13,7 @@ from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import Scope, traverse_scope
 from sqlglot.schema import MappingSchema
 
+from agent.engines.base import Engine
 from agent.errors import NamesUnknown
 from agent.messages import Message
 from agent.schema.catalog import Catalog, Column, Table
@@ -21,17 +21,8 @@ from agent.sql.dialects import exact_dialect
 from agent.sql.guard import sanitize, shared_trees
 from agent.sql.statement_cache import StatementCache
 
-_ASCII_CASE = str.maketrans(ascii_uppercase, ascii_lowercase)
 _OUTER = {"LEFT", "RIGHT", "FULL"}
-_ROW_IDS = {"rowid", "oid", "_rowid_"}
-_TIME_WINDOWS = {"spark", "databricks"}
-"""Engines where the output of window(time, '1 hour') is called `window`."""
-_EXACT_COLUMNS = {"postgres", "clickhouse"}
-"""Engines where columns may differ in case alone; PostgreSQL folds unquoted names, which `qualify` does too."""
-_HAS_UNITS = {"tsql", "snowflake", "redshift", "databricks"}
-"""Engines whose functions take units of time as words."""
 _CANDIDATES = 200
-_COMPARISONS = (exp.Binary, exp.In, exp.Between)
 
 
 class ColumnReference(NamedTuple):
@@ -55,6 +46,11 @@ class ResolvedQuery:
     def dialect(self) -> str:
         """The SQL dialect, by its sqlglot name."""
         return self.catalog.dialect
+
+    @property
+    def engine(self) -> Engine:
+        """The engine of the catalog."""
+        return self.catalog.engine
 
     @property
     def tree(self) -> exp.Expr:
@@ -172,25 +168,15 @@ def _mapping(names: Iterable[str], catalog: Catalog) -> MappingSchema:
     # All names need the same depth: if some tables have a schema, the others get the default one.
     default = catalog.default_schema if catalog.has_schemas else None
     for table in map(catalog.tables.__getitem__, keys):
-        columns = {_folded(column, catalog.dialect): "text" for column in table.column_names}
-        is_exact = catalog.dialect == "bigquery"
+        columns = {catalog.engine.folded_for_sqlglot(column): "text" for column in table.column_names}
+        is_exact = catalog.engine.has_exact_tables
         name, schema_name = (
-            part if is_exact or part is None else _folded(part, catalog.dialect)
+            part if is_exact or part is None else catalog.engine.folded_for_sqlglot(part)
             for part in (table.name, table.schema or default)
         )
         mapped = exp.table_(name, db=schema_name, quoted=True)
         schema.add_table(mapped, columns, match_depth=False)
     return schema
-
-
-def _folded(name: str, dialect: str) -> str:
-    """Return `name` in the case to which sqlglot folds a name that refers to it."""
-    if dialect in {"sqlite", "duckdb"}:
-        return name.translate(_ASCII_CASE)
-    if dialect == "snowflake":
-        # SQLAlchemy returns the names that Snowflake stores in upper case in lower case.
-        return name.upper() if name == name.lower() else name
-    return name.lower() if dialect in {"redshift", "bigquery", "databricks", "tsql"} else name
 
 
 def connected_groups(names: Iterable[str], conditions: Iterable[set[str]]) -> list[set[str]]:
@@ -277,7 +263,7 @@ def resolve(sql: str, catalog: Catalog) -> ResolvedQuery | None:
         NamesUnknown: a column is unknown or ambiguous; the error suggests the nearest names.
     """
     query = checked = _resolved_text(sql, catalog)
-    if catalog.dialect in {"postgres", "redshift"}:
+    if catalog.engine.dot_may_call:
         # With a star, PostgreSQL interprets a name that is not a column as a function of the row.
         checked = _resolved_text(sql, catalog, expand_stars=True)
     unknown = [_explain(column, scope, catalog) for scope, column in unresolved_columns(checked)] if checked else []
@@ -329,7 +315,7 @@ def _missing_in_source(scope: Scope, catalog: Catalog) -> Iterator[exp.Column]:
         names = columns_of(source, catalog)
         if names and "*" not in names and column.name.lower() not in names:
             yield column
-        elif names and catalog.dialect in _EXACT_COLUMNS and isinstance(source, exp.Table):
+        elif names and catalog.engine.has_exact_columns and isinstance(source, exp.Table):
             table = table_of(source, catalog)
             if table and column.name not in table.column_names:
                 yield column
@@ -347,32 +333,16 @@ def columns_of(source: exp.Table | Scope | None, catalog: Catalog) -> set[str]:
 def _is_tolerated(column: exp.Column, scope: Scope, catalog: Catalog) -> bool:
     """Return whether the engine may accept an unknown `column`.
 
-    These are unqualified names where a source has unknown columns, names that the engine adds, and on ClickHouse names
-    of values in WITH and members of a value with an alias.
+    These are unqualified names where a source has unknown columns, and names that the engine adds.
     """
-    name, qualifier, dialect = column.name.lower(), column.table.lower(), catalog.dialect
-    if not qualifier and (
-        scope.pivots or any(_has_unknown_columns(source, catalog) for source in _visible_sources(scope))
-    ):
+    sources = _visible_sources(scope)
+    if not column.table and (scope.pivots or any(_has_unknown_columns(source, catalog) for source in sources)):
         return True
-    call = column.parent
-    if (
-        isinstance(call, exp.Func)
-        and not qualifier
-        and column.name.upper() in exact_dialect(dialect).VALID_INTERVAL_UNITS
-    ):
+    is_argument = isinstance(column.parent, exp.Func) and not column.table
+    if is_argument and column.name.upper() in exact_dialect(catalog.dialect).VALID_INTERVAL_UNITS:
         # A unit of time, as in DATENAME(weekday, x).
-        return dialect in _HAS_UNITS
-    if dialect == "sqlite":
-        is_string = bool(column.this.args.get("quoted")) and isinstance(column.parent, _COMPARISONS)
-        # A full-text table is named like a column of it: docs MATCH 'x'.
-        is_table = isinstance(column.parent, exp.Match) and name in map(str.lower, scope.sources)
-        return name in _ROW_IDS or (not qualifier and (is_string or is_table))
-    if dialect == "clickhouse":
-        values = {cte.alias.lower() for cte in scope.expression.root().find_all(exp.CTE) if cte.args.get("scalar")}
-        aliases = {output.alias.lower() for output in scope.expression.expressions}
-        return (qualifier or name) in values or (bool(qualifier) and qualifier in aliases)
-    return (dialect == "duckdb" and name == "rowid") or (dialect in _TIME_WINDOWS and qualifier == "window")
+        return catalog.engine.has_unit_words
+    return catalog.engine.accepts_unknown_column(column, scope)
 
 
 def _visible_sources(scope: Scope) -> Iterator[exp.Table | Scope]:

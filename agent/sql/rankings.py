@@ -12,6 +12,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import Scope
 
+from agent.engines import engine_of
 from agent.schema.catalog import Catalog
 from agent.sql.dialects import exact_dialect, print_statement
 from agent.sql.guard import parse, shared_trees
@@ -202,7 +203,7 @@ def _filled_by(condition: exp.Expr) -> list[exp.Expr]:
 def _null_key(term: exp.Ordered, order: exp.Order, dialect: str) -> exp.Ordered | None:
     """Return a term that sorts NULL last, for engines without NULLS LAST; None if they would refuse it."""
     query, node = order.parent, term.this
-    if dialect == "tsql" and isinstance(query, exp.Select) and query.args.get("distinct"):
+    if engine_of(dialect).orders_distinct_by_outputs and isinstance(query, exp.Select) and query.args.get("distinct"):
         return None
     if isinstance(query, exp.SetOperation) and isinstance(node, exp.Literal):
         at = int(node.name) if node.is_int else 0

@@ -4,6 +4,7 @@ import logging
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 import sqlglot
 from sqlglot import exp
@@ -12,7 +13,7 @@ from sqlglot.errors import ErrorLevel, SqlglotError
 from sqlglot.optimizer.scope import Scope
 from sqlglot.tokenizer_core import TokenType
 
-from agent.engines import engine_of
+from agent.engines import engine_of, engines
 from agent.schema.catalog import Catalog, ReadableNames, Table
 from agent.sql.compare import canonical_sql
 from agent.sql.dialects import arguments_of, build_call, exact_dialect, print_statement
@@ -24,20 +25,11 @@ from agent.sql.names import connected_groups, inner_join_equalities, qualify_nam
 from agent.sql.rankings import with_null_order
 from agent.sql.validation import find_problem
 
-_DIALECTS = ("mysql", "postgres", "sqlite", "tsql", "bigquery", "snowflake", "duckdb")
-"""Dialects that models confuse most often, in the order in which they are tried."""
-
-_DOUBLE_QUOTED_STRINGS = {"mysql", "bigquery"}
 _COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like, exp.ILike, exp.In, exp.Between)
 _DOUBLE_QUOTED_TABLE = re.compile(r'(?i)\b(from|join)\s+"')
 _LITERAL_TOKENS = {TokenType.STRING, TokenType.NUMBER}
 _LITERAL_NODES = (exp.Literal, exp.Var, exp.Interval)
 
-_FORMATS = {"YEAR": "%Y", "MONTH": "%m", "DAY": "%d", "HOUR": "%H", "MINUTE": "%M", "SECOND": "%S", "DOW": "%w"}
-_STARTS = {"YEAR": "%Y-01-01", "MONTH": "%Y-%m-01", "DAY": "%Y-%m-%d"}
-
-_HAS_TIES = {"postgres", "tsql", "trino", "clickhouse"}
-"""Engines that have WITH TIES."""
 _RANK = "rank_with_ties"
 
 _INDEX = "index"
@@ -78,8 +70,8 @@ def repair(sql: str, catalog: Catalog) -> Repair | None:
 
 
 def _with_twins(sql: str, catalog: Catalog) -> Repair | None:
-    """Return `sql` with quotes around the tables whose names PostgreSQL folds, if there is a table in that case too."""
-    tree = _parse_one(sql, catalog.dialect) if catalog.dialect == "postgres" else None
+    """Return `sql` with quotes around the tables whose names are folded, if there is a table in that case too."""
+    tree = _parse_one(sql, catalog.dialect) if catalog.engine.folds_unquoted else None
     changes = []
     for node in tree.find_all(exp.Table) if tree is not None else ():
         table, keys = table_of(node, catalog), catalog.keys_named(node.name)
@@ -104,7 +96,7 @@ def _candidates(sql: str, catalog: Catalog) -> Iterator[Repair]:
 def _ranked_and_named(
     tree: exp.Expr, changes: list[str], catalog: Catalog, to_sql: Callable[[exp.Expr, str], str | None]
 ) -> Iterator[Repair]:
-    if catalog.dialect not in _HAS_TIES or changes:
+    if not catalog.engine.has_ties or changes:
         ranked = _with_ranks(tree)
         if ranked is None:
             return
@@ -131,18 +123,18 @@ def _translate_calls(tree: exp.Expr, dialect: str) -> list[str]:
 
     A function of another engine is taken as the one of the first dialect whose function the engine can express.
     """
-    if dialect == "sqlite":
-        for node in list(tree.find_all(exp.Func)):
-            rewritten = _for_sqlite(node)
-            if rewritten is not node:
-                node.replace(rewritten)
+    engine = engine_of(dialect)
+    for node in list(tree.find_all(exp.Func)):
+        rewritten = engine.rewritten_call(node)
+        if rewritten is not node:
+            node.replace(rewritten)
     statement = Statement((tree,), ReadableNames(None), dialect)
     changes = []
     for node in list(tree.find_all(exp.Func)):
         name, arguments = called_name(node, statement), arguments_of(node)
-        if name is None or arguments is None or name in engine_of(dialect).allowed_functions:
+        if name is None or arguments is None or name in engine.allowed_functions:
             continue
-        for other in (each for each in _DIALECTS if name in engine_of(each).allowed_functions):
+        for other in (each for each in _foreign_dialects() if name in engine_of(each).allowed_functions):
             call = build_call(name, [argument.copy() for argument in arguments], Dialect.get_or_raise(other))
             translated = _to_sql(call, dialect) if call else None
             if call is not None and translated and not translated.lower().startswith(f"{name}("):
@@ -201,24 +193,30 @@ def _parse_one(sql: str, dialect: str) -> exp.Expr | None:
     return tree
 
 
+@cache
+def _foreign_dialects() -> tuple[str, ...]:
+    """Return the dialects that models confuse most often, in the order in which they are tried."""
+    confused = (engine for engine in engines().values() if engine.confusion_rank)
+    return tuple(dict.fromkeys(engine.dialect for engine in sorted(confused, key=lambda each: each.confusion_rank)))
+
+
 def _parse_in_dialects(sql: str, dialect: str) -> Iterator[tuple[str, exp.Expr]]:
     """Yield the other dialects in which `sql` can be parsed, each with its tree adapted to `dialect`.
 
-    sqlglot translates the functions; for SQLite, date parts and LEFT and RIGHT are rewritten here. Dialects in which a
-    literal would be lost are skipped.
+    sqlglot and the engine translate the functions. Dialects in which a literal would be lost are skipped.
     """
-    names = [name for name in _DIALECTS if name != dialect]
+    names = [name for name in _foreign_dialects() if name != dialect]
     if _is_foreign(sql, dialect):
-        names = [name for name in names if name not in _DOUBLE_QUOTED_STRINGS]
+        names = [name for name in names if not engine_of(name).double_quotes_are_text]
     for name in names:
         tree = _parse_as(sql, name, dialect)
         if tree is not None:
-            yield name, tree.transform(_for_sqlite) if dialect == "sqlite" else tree
+            yield name, tree.transform(engine_of(dialect).rewritten_call)
 
 
 def _is_foreign(sql: str, dialect: str) -> bool:
     """Return whether quoted table names show that `sql` is in another dialect, which sqlglot would misread."""
-    return dialect in _DOUBLE_QUOTED_STRINGS and bool(_DOUBLE_QUOTED_TABLE.search(sql))
+    return engine_of(dialect).double_quotes_are_text and bool(_DOUBLE_QUOTED_TABLE.search(sql))
 
 
 def _to_sql(tree: exp.Expr, dialect: str) -> str | None:
@@ -230,8 +228,7 @@ def _to_sql(tree: exp.Expr, dialect: str) -> str | None:
 
 
 def _parse_as(sql: str, name: str, dialect: str) -> exp.Expr | None:
-    if name == "mysql" and dialect != "mysql" and "||" in sql:
-        # In MySQL || is OR.
+    if engine_of(name).pipes_are_or and "||" in sql:
         return None
     try:
         # An order that does not place NULL is printed as it stands.
@@ -248,37 +245,11 @@ def _parse_as(sql: str, name: str, dialect: str) -> exp.Expr | None:
 
 def _quotes_are_values(sql: str, tree: exp.Expr, name: str) -> bool:
     """Return whether all texts in double quotes are compared with something, and so are values rather than names."""
-    if name not in _DOUBLE_QUOTED_STRINGS:
+    if not engine_of(name).double_quotes_are_text:
         return True
     quoted = set(re.findall(r'"([^"]*)"', sql))
     texts = (node for node in tree.find_all(exp.Literal) if node.is_string and node.name in quoted)
     return all(isinstance(node.parent, _COMPARED) for node in texts)
-
-
-def _for_sqlite(node: exp.Expr) -> exp.Expr:
-    """Rewrite a call of a function that SQLite does not have; return other nodes unchanged.
-
-    EXTRACT, YEAR and similar functions become STRFTIME, and DATE_TRUNC the first day of the year or month.
-    """
-    if isinstance(node, exp.Left):
-        return _call("SUBSTR", node.this, exp.Literal.number(1), node.expression)
-    if isinstance(node, exp.Right):
-        return _call("SUBSTR", node.this, exp.Neg(this=node.expression))
-    if isinstance(node, exp.DateTrunc | exp.TimestampTrunc):
-        pattern = _STARTS.get(node.text("unit").upper())
-        return _call("STRFTIME", pattern, node.this) if pattern else node
-    if isinstance(node, exp.Extract):
-        pattern, value = _FORMATS.get(node.name.upper()), node.expression
-    elif isinstance(node, exp.Year | exp.Month | exp.Day | exp.Hour | exp.Minute | exp.Second):
-        pattern, value = _FORMATS[node.key.upper()], node.this
-    else:
-        return node
-    return exp.cast(_call("STRFTIME", pattern, value), "INTEGER") if pattern else node
-
-
-def _call(name: str, *arguments: exp.Expr | str) -> exp.Expr:
-    expressions = [exp.Literal.string(argument) if isinstance(argument, str) else argument for argument in arguments]
-    return exp.Anonymous(this=name, expressions=expressions)
 
 
 def _repair_names(tree: exp.Expr, catalog: Catalog) -> list[str]:

@@ -132,7 +132,7 @@ def secret_outputs(sql: str, catalog: Catalog, width: int) -> list[int]:
 
 
 def _outputs_of(tree: exp.Expr, catalog: Catalog) -> Sequence[_Output] | None:
-    if catalog.dialect == "clickhouse" and _hides_columns(tree, catalog):
+    if catalog.engine.aliases_hide_columns and _hides_columns(tree, catalog):
         return None
     query = qualify_names(tree, catalog, expand_stars=True)
     if query is None or not query.scopes or tree.find(exp.Pivot):
@@ -144,7 +144,7 @@ def _outputs_of(tree: exp.Expr, catalog: Catalog) -> Sequence[_Output] | None:
 
 
 def _hides_columns(tree: exp.Expr, catalog: Catalog) -> bool:
-    """Return whether an alias of a secret value may hide another column, as aliases of ClickHouse do."""
+    """Return whether an alias of a secret value may hide another column."""
     values: dict[str, list[exp.Expr]] = {}
     for node in tree.find_all(exp.Alias, exp.CTE):
         if isinstance(node, exp.Alias) or node.args.get("scalar"):

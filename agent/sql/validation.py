@@ -13,6 +13,7 @@ from typing import Protocol
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
+from agent.engines.base import Engine
 from agent.errors import StatementError, StatementRefused, StatementUnsound
 from agent.messages import Message
 from agent.schema.catalog import Catalog, Column
@@ -32,25 +33,10 @@ _log = logging.getLogger(__name__)
 _valid_statements: StatementCache[None] = StatementCache()
 _statement_remarks: "StatementCache[tuple[Remark, ...]]" = StatementCache()
 
-_STRICT = {"postgres", "redshift", "duckdb", "clickhouse", "trino", "bigquery"}
-"""Engines that reject comparisons of text with numbers; the others convert the text, to zero or NULL if it is not a
-number.
-"""
-_REFUSES_NUMBER_FOR_TEXT = {"postgres", "trino", "bigquery"}
-"""Engines that also reject the comparison of a text column with a numeric literal."""
-_BOOLEANS_ARE_NUMBERS = {"mysql", "sqlite"}
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.In)
 _NUMBER_WORDS = {"nan", "inf", "infinity"}
 _DATE_WORDS = {"now", "today", "tomorrow", "yesterday", "epoch", "infinity", "allballs"}
 _DIGIT = re.compile(r"\d")
-_STRICT_GROUPING = {
-    "postgres", "duckdb", "clickhouse", "spark", "trino", "redshift", "snowflake", "bigquery", "databricks", "tsql",
-}  # fmt: skip
-"""Engines that always require complete grouping. MySQL does in its default mode, MariaDB does not; both use the dialect
-mysql.
-"""
-_FOLLOWS_KEY = {"postgres", "mysql", "sqlite"}
-"""Engines where a grouped primary key determines all columns of its table, by rule or in effect."""
 _TRANSPARENT = (
     exp.Alias, exp.Paren, exp.Binary, exp.Unary, exp.Cast, exp.Case, exp.If, exp.Coalesce, exp.Upper, exp.Lower,
     exp.Round, exp.Concat, exp.Extract, exp.Substring, exp.Trim, exp.Abs, exp.Ordered, exp.Between,
@@ -89,7 +75,7 @@ def find_problem(sql: str, catalog: Catalog) -> StatementError | None:
 
 def _check_names_and_types(sql: str, catalog: Catalog) -> None:
     query = resolve(sql, catalog)
-    if query is None and catalog.dialect in {"postgres", "redshift"}:
+    if query is None and catalog.engine.dot_may_call:
         # On PostgreSQL a name that is not a column may call a function of the row.
         raise StatementUnsound((Message("names_unresolved"),))
     problems = tuple(remark.text for remark in _remarks(sql, query) if remark.is_problem) if query else ()
@@ -110,20 +96,20 @@ def sums_of_text(query: ResolvedQuery) -> Iterator[Remark]:
             column_key = (reference.table.key, reference.column.name)
             values = reference.column.examples or query.catalog.values.get(column_key, ())
             holds_numbers = bool(values) and all(_DIGIT.search(value) for value in values)
-            if query.dialect in _STRICT or not holds_numbers:
+            if query.engine.compares_strictly or not holds_numbers:
                 text = Message(
                     "aggregate_of_text", function=call.key.upper(), column=str(reference), type=reference.column.type
                 )
-                yield Remark(text, "problem" if query.dialect in _STRICT else "warning")
+                yield Remark(text, "problem" if query.engine.compares_strictly else "warning")
 
 
 def mismatched_comparisons(query: ResolvedQuery) -> Iterator[Remark]:
     """Report columns compared with literals that their type cannot represent, such as a date with `'high'`."""
-    is_strict = query.dialect in _STRICT
+    is_strict = query.engine.compares_strictly
     for scope, _ in query.selects():
         for node in scope.find_all(*_COMPARISONS):
             for reference, literal in _compared_literals(node, query, scope):
-                if _is_impossible(reference.column, literal, query.dialect):
+                if _is_impossible(reference.column, literal, query.engine):
                     literal_sql = literal.sql(dialect=query.dialect)
                     kind = reference.column.type
                     text = Message("comparison_impossible", column=str(reference), type=kind, value=literal_sql)
@@ -139,14 +125,14 @@ def _compared_literals(
     yield from ((reference, part) for reference in places[:1] for part in parts if isinstance(part, exp.Literal))
 
 
-def _is_impossible(column: Column, literal: exp.Literal, dialect: str) -> bool:
+def _is_impossible(column: Column, literal: exp.Literal, engine: Engine) -> bool:
     kind = column.type_class
     if not literal.is_string:
-        return dialect in _REFUSES_NUMBER_FOR_TEXT and kind == "text"
+        return engine.rejects_number_for_text and kind == "text"
     if _DIGIT.search(literal.name):
         return False
     word = literal.name.strip().lower().lstrip("+-")
-    if kind == "boolean" and dialect in _BOOLEANS_ARE_NUMBERS:
+    if kind == "boolean" and engine.has_numeric_booleans:
         # MySQL reads any word as 0; SQLite finds it only if it is stored.
         return literal.name not in column.examples
     is_number, is_date = kind == "number", kind in {"date", "datetime"}
@@ -160,14 +146,13 @@ def ungrouped_columns(query: ResolvedQuery) -> Iterator[Remark]:
         aggregates = _aggregates(select)
         if _is_special(group) or not (group or aggregates):
             continue
-        if query.dialect == "sqlite" and len(aggregates) == 1 and isinstance(aggregates[0], exp.Min | exp.Max):
-            # SQLite takes the other columns from the row of the single MIN or MAX.
+        if query.engine.has_row_of_extreme and len(aggregates) == 1 and isinstance(aggregates[0], exp.Min | exp.Max):
             continue
         grouped = _grouped_expressions(select)
         ungrouped = [column for item in _items(select) for column in _unaggregated_columns(item, grouped)]
         effect: Effect
         undetermined = [column for column in ungrouped if not _is_determined(column, grouped, scope, query)]
-        if query.dialect in _STRICT_GROUPING:
+        if query.engine.groups_strictly:
             code, effect = "column_not_grouped", "problem"
         else:
             code, effect = "value_of_any_row", "warning"
@@ -245,7 +230,7 @@ def _is_determined(column: exp.Column, grouped: list[exp.Expr], scope: Scope, qu
     if column.name.lower() in same:
         return True
     key = {name.lower() for name in table.primary_key} if table else set()
-    return query.dialect in _FOLLOWS_KEY and bool(key) and key <= same
+    return query.engine.grouping_follows_key and bool(key) and key <= same
 
 
 _ColumnKey = tuple[str, str]
