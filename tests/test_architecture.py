@@ -1,7 +1,6 @@
 """The rules of the house that no single module can keep: directions, the choke point, texts, nodes."""
 
 import ast
-import re
 import string
 from collections.abc import Iterator
 from dataclasses import MISSING, fields
@@ -334,15 +333,6 @@ def test_codes_are_unique_and_every_error_ends_or_may_be_tried_again() -> None:
 
     assert len(set(codes)) == len(codes)
     assert all(issubclass(error, Retryable) != issubclass(error, Terminal) for error in ERRORS)
-
-
-def test_tree_in_the_docstring_is_the_tree() -> None:
-    drawn = re.findall(r"── (\w+)", agent.errors.__doc__ or "")
-    classes = [error for error in vars(agent.errors).values() if isinstance(error, type)]
-
-    assert sorted(drawn) == sorted(
-        error.__name__ for error in classes if issubclass(error, DatasphinxError) and error is not DatasphinxError
-    )
 
 
 @pytest.mark.parametrize(
