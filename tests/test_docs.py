@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.generated_docs import ROOT
 
-PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md"))]
 ARCHITECTURE = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
 
 
@@ -33,7 +33,7 @@ def test_index_lists_every_page() -> None:
     index = (ROOT / "docs/README.md").read_text(encoding="utf-8")
 
     assert [
-        page.name for page in (ROOT / "docs").glob("*.md") if page.name != "README.md" and page.name not in index
+        page.name for page in (ROOT / "docs").rglob("*.md") if page.name != "README.md" and page.name not in index
     ] == []
 
 
