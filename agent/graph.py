@@ -1,20 +1,19 @@
 """The SQL agent: answers a question about a database. `graph` is for callers in the same process."""
 
-from collections.abc import Hashable
-from functools import partial
 from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, StateGraph
 
 from agent import routes
 from agent.conversation.compiled_graph import CompiledGraph, compile_graph
-from agent.node_runner import Node, Router, add_node, described
+from agent.node_runner import SQL_AGENT, Steps, add_nodes
 from agent.services import Services
 from agent.state import Context, GraphOutput, Input, State
 from nodes.answer import answer
 from nodes.ask_clarification import ask_clarification
 from nodes.await_clarification import await_clarification
+from nodes.begin import begin
 from nodes.check_stop_words import check_stop_words
 from nodes.execute_sql import execute_sql
 from nodes.generate_sql import generate_sql
@@ -28,13 +27,16 @@ Graph = CompiledGraph[State, Context, Input, GraphOutput]
 _RECURSION_LIMIT = 200
 """Steps of the graph, more than its loops can take with the highest limits that the settings allow."""
 
-_START_NODES: dict[Hashable, str] = {
-    "question": "retrieve_tables",
-    "clarification or feedback": "ask_clarification",
-    "answer accepted": "keep_answer",
-}
-"""Nodes in which a run may start, by the label of the edge; see `routes.begin`."""
-STEPS: tuple[tuple[Node, Router | str, dict[str, str]], ...] = (
+STEPS: Steps = (
+    (
+        begin,
+        routes.after_begin,
+        {
+            "retrieve_tables": "question",
+            "ask_clarification": "clarification or feedback",
+            "keep_answer": "answer accepted",
+        },
+    ),
     (
         retrieve_tables,
         routes.after_retrieve_tables,
@@ -94,6 +96,11 @@ STEPS: tuple[tuple[Node, Router | str, dict[str, str]], ...] = (
         },
     ),
     (answer, routes.after_answer, {"await_clarification": "clarifying question", END: "answered"}),
+    (
+        await_clarification,
+        routes.after_await_clarification,
+        {"begin": "answer of the user", END: "no answer yet"},
+    ),
     (keep_answer, END, {END: "acknowledged"}),
 )
 """The nodes, how the next one is chosen, and the labels of the edges."""
@@ -103,19 +110,7 @@ def build_graph(services: Services | None = None, checkpointer: BaseCheckpointSa
     """Return the compiled graph over `services`; by default, services are created at the first question."""
     services = services or Services()
     builder = StateGraph(State, context_schema=Context, input_schema=Input, output_schema=GraphOutput)
-    for node, router, labels in STEPS:
-        add_node(builder, node, services, router, labels)
-    builder.add_node(
-        "await_clarification",
-        partial(await_clarification, services=services),
-        metadata=described(await_clarification),
-    )
-    builder.add_conditional_edges(START, routes.begin, _START_NODES)
-    builder.add_conditional_edges(
-        "await_clarification",
-        routes.after_await_clarification,
-        {"answer of the user": "ask_clarification", "answer of the user, no tables": "retrieve_tables", END: END},
-    )
+    add_nodes(builder, SQL_AGENT, STEPS, services)
     return compile_graph(builder, "agent", services, checkpointer, _RECURSION_LIMIT)
 
 

@@ -10,9 +10,8 @@ from typing import Any, Protocol, get_args
 from langchain_core.messages import AIMessage
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.errors import GraphBubbleUp
-from langgraph.graph import StateGraph
+from langgraph.graph import START, StateGraph
 from langgraph.runtime import get_runtime
-from langgraph.types import Command
 
 from agent.answers.outputs import failure_output
 from agent.conversation.conversations import CANCELLATION
@@ -24,6 +23,7 @@ from agent.messages import Message
 from agent.record.step import Audit, Step, current_step, merge_audit, new_audit
 from agent.record.telemetry import check_installed, current_run
 from agent.record.telemetry import node as trace_node
+from agent.routes import Router, unless_failed
 from agent.run_events import LOGGED_ANSWER, chart_bodies, output_body, run_body, step_body
 from agent.services import Services
 from agent.state import Context, new_run
@@ -84,8 +84,8 @@ logger = logging.getLogger("datasphinx")
 Node = Callable[[Any, Services], dict[str, Any]]
 """A node: returns the changes of the state."""
 
-Router = Callable[[Any], str]
-"""Returns the name of the next node."""
+Steps = tuple[tuple[Node, Router | str, dict[str, str]], ...]
+"""The nodes, how the next one is chosen, and the labels of the edges by the next node."""
 
 
 @dataclass(frozen=True)
@@ -123,38 +123,59 @@ class GraphNode(Protocol):
         """Return the changes of `state`."""
 
 
-def add_node(
-    builder: StateGraph[Any, Any, Any, Any],
-    node: Node,
-    services: Services,
-    router: Router | str,
-    labels: Mapping[str, str],
-    flow: Flow = SQL_AGENT,
-) -> None:
-    """Add `node` and its edges to `builder`: after a failure to the last node of `flow`, otherwise as `router` decides.
+def add_nodes(builder: StateGraph[Any, Any, Any, Any], flow: Flow, steps: Steps, services: Services) -> None:
+    """Add the nodes of `steps` and their edges to `builder`; a failure leads to the node that writes the answer.
 
-    `router` is the name of the next node if there is only one. `labels` has the label of the edge to each next node;
-    pictures show them, and the first line of the node's docstring as its description.
+    Pictures show the labels of the edges, and the first line of a node's docstring as its description.
     """
-    name = node.__name__
-    run, is_exit = run_as_node(node, services, flow), name == flow.answer_node
+    builder.add_edge(START, "begin")
+    for node, router, labels in steps:
+        name = node.__name__
+        if name == "begin":
+            run: Any = partial(_start_run, node, services, flow)
+        elif name == "await_clarification":
+            run = partial(_unrecorded, node, services)
+        else:
+            run = run_as_node(node, services, flow)
+        builder.add_node(name, run, metadata={"description": (node.__doc__ or "").partition("\n")[0]})
+        if name not in (flow.answer_node, "await_clarification"):
+            router, labels = unless_failed(router, flow.answer_node), {flow.answer_node: _FAILED, **labels}
+        builder.add_conditional_edges(
+            name, _labelled(router, labels), {label: target for target, label in labels.items()}
+        )
 
-    def run_and_route(given: Any) -> Command[str]:
-        update = run(given)
-        state = {**given, **update}
-        if state.get("failure") and not is_exit:
-            return Command(update=update, goto=flow.answer_node)
-        return Command(update=update, goto=router if isinstance(router, str) else router(state))
 
-    # For a conditional edge, LangGraph would copy the whole state of the thread after each node.
-    destinations = dict(labels) if is_exit else {flow.answer_node: _FAILED, **labels}
-    # LangGraph disassembles functions in search of subgraphs, which takes a millisecond for each; not partial objects.
-    builder.add_node(name, partial(run_and_route), destinations=destinations, metadata=described(node))
+def _unrecorded(node: Node, services: Services, state: Any) -> dict[str, Any]:
+    return node(state, services)
 
 
-def described(node: Callable[..., Any]) -> dict[str, str]:
-    """Return the metadata of a node in a graph: its description, the first line of its docstring."""
-    return {"description": (node.__doc__ or "").partition("\n")[0]}
+def _labelled(router: Router | str, labels: Mapping[str, str]) -> Router:
+    """Return a function that returns the label of the edge to the next node."""
+
+    def edge(state: Any) -> str:
+        return labels[router if isinstance(router, str) else router(state)]
+
+    return edge
+
+
+def _start_run(node: Node, shared: Services, flow: Flow, state: Any) -> dict[str, Any]:
+    """Return a new working state with a trace id for the inputs that `node` returns, and log the start of the run.
+
+    The inputs are kept under `given`. If the start cannot be logged, the run fails.
+    """
+    context, trace_id = run_context(shared, flow.context), uuid.uuid4().hex
+    inputs = _with_defaults(node(state, context.services), context, flow)
+    # The rows of the last answer are a key of the working state.
+    given = {name: value for name, value in inputs.items() if name != "result"}
+    question, audit = inputs.get("question"), new_audit(trace_id)
+    working_state = {**flow.new_run(inputs), "question": question, "given": given, "audit": audit}
+
+    def begin() -> dict[str, Any]:
+        _begin_run(trace_id, inputs, context, flow)
+        return {}
+
+    failure = _or_failure(begin, node, flow, working_state, context.services)
+    return _without_paths({**working_state, **failure}, context.services)
 
 
 def run_as_node(node: Node, shared: Services, flow: Flow = SQL_AGENT) -> GraphNode:
@@ -162,51 +183,37 @@ def run_as_node(node: Node, shared: Services, flow: Flow = SQL_AGENT) -> GraphNo
 
     `shared` are the services of all runs; the context of a run may choose another model.
 
-    An error becomes the state's `failure`. The first node of a run finds only its input in the state; the run gets a
-    trace id and a new working state, and keeps the input under `given`. If the start of a run cannot be logged, the run
-    fails. The node that writes the answer also ends the log of the run.
+    An error becomes the state's `failure`. The node that writes the answer also ends the log of the run.
     """
 
     def run_step(state: Any) -> dict[str, Any]:
-        is_first = "given" not in state
-        context = run_context(shared, flow.context)
-        services = context.services
-        if is_first:
-            state = _with_defaults(state, context, flow)
-        # The rows of the last answer are already a key of the working state.
-        given = {name: value for name, value in state.get("given", state).items() if name != "result"}
-        initial = {**flow.new_run(state), "given": given} if is_first else {}
-        state = {**given, **state, "given": given}
-        previous_audit = new_audit(uuid.uuid4().hex) if is_first else state["audit"]
+        services = run_context(shared, flow.context).services
+        state = {**state["given"], **state}
+        trace_id = state["audit"]["trace_id"]
         config = var_child_runnable_config.get() or {}
-        step = Step(node.__name__, previous_audit, cancellation=config.get("configurable", {}).get(CANCELLATION))
+        step = Step(node.__name__, state["audit"], cancellation=config.get("configurable", {}).get(CANCELLATION))
+
+        def recorded() -> dict[str, Any]:
+            step.recorder = services.recorder
+            step.results = partial(services.results_of, trace_id)
+            return node(state, services)
+
         token = current_step.set(step)
         try:
-            step.recorder = services.recorder
-            step.results = partial(services.results_of, previous_audit["trace_id"])
-            if is_first:
-                _begin_run(previous_audit["trace_id"], state, context, flow)
-            update = node(state, services)
+            update = _or_failure(recorded, node, flow, state, services)
         except GraphBubbleUp:
             # The run is suspended, perhaps for long or for ever.
-            services.recorder.flush(previous_audit["trace_id"])
+            services.recorder.flush(trace_id)
             raise
-        except DatasphinxError as error:
-            update = _failure_update(node, flow, state, error, services)
-        except Exception as error:
-            logger.exception("[%s] failed trace_id=%s", node.__name__, previous_audit["trace_id"])
-            # The text of an unexpected error may contain anything; a client of a server gets only its type.
-            reason = f"{type(error).__name__}: {error}" if _is_trusted(services) else type(error).__name__
-            update = _failure_update(node, flow, state, InternalError(reason, previous_audit["trace_id"]), services)
         finally:
             current_step.reset(token)
         if "answer" in update:
-            services.forget_results(previous_audit["trace_id"])
+            services.forget_results(trace_id)
         audit = _record_result(step, update)
         logged_answer = update.pop(LOGGED_ANSWER, update.get("answer"))
         if "answer" in update:
             _report_answer(state, update, logged_answer)
-        return _without_paths({**initial, **update, "audit": audit}, services)
+        return _without_paths({**update, "audit": audit}, services)
 
     def run(state: Any) -> dict[str, Any]:
         with trace_node(node.__name__) as operation:
@@ -217,6 +224,26 @@ def run_as_node(node: Node, shared: Services, flow: Flow = SQL_AGENT) -> GraphNo
     run.__name__ = node.__name__
     run.__doc__ = node.__doc__
     return run
+
+
+def _or_failure(
+    call: Callable[[], dict[str, Any]], node: Node, flow: Flow, state: Any, services: Services
+) -> dict[str, Any]:
+    """Return the result of `call`, or the update for its error: a failure, or the output of the last node."""
+    try:
+        return call()
+    except GraphBubbleUp:
+        raise
+    except DatasphinxError as error:
+        problem = error
+    except Exception as error:
+        trace_id = state["audit"]["trace_id"]
+        logger.exception("[%s] failed trace_id=%s", node.__name__, trace_id)
+        # The text of an unexpected error may contain anything; a client of a server gets only its type.
+        reason = f"{type(error).__name__}: {error}" if _is_trusted(services) else type(error).__name__
+        problem = InternalError(reason, trace_id)
+    failure = failure_of(problem) if _is_trusted(services) else client_failure(problem, services.settings)
+    return flow.failure_output_of(failure, state) if node.__name__ == flow.answer_node else {"failure": failure}
 
 
 def _with_defaults(state: Any, context: RunContext, flow: Flow) -> dict[str, Any]:
@@ -257,11 +284,6 @@ def _report_answer(state: Any, update: dict[str, Any], logged_answer: str) -> No
         span.answered(logged_answer, (update.get("error") or {}).get("code", ""))
     if state.get("messages"):
         update["messages"] = [AIMessage(update["answer"])]
-
-
-def _failure_update(node: Node, flow: Flow, state: Any, error: DatasphinxError, services: Services) -> dict[str, Any]:
-    failure = failure_of(error) if _is_trusted(services) else client_failure(error, services.settings)
-    return flow.failure_output_of(failure, state) if node.__name__ == flow.answer_node else {"failure": failure}
 
 
 def _is_trusted(services: Services) -> bool:

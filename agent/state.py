@@ -47,7 +47,7 @@ CARRIED_ON = (
     "result",
     "earlier_results",
 )
-"""Keys that a run may take over from earlier runs of its thread; see `agent.routes.begin`."""
+"""Keys that a run may take over from earlier runs of its thread; see `nodes.begin`."""
 
 
 def messages_of(value: Any) -> list[BaseMessage]:
@@ -342,7 +342,7 @@ def new_run(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "chosen": False,
         "verified": None,
         "follow_ups": [],
-        **{name: inputs[name] for name in CARRIED_ON if inputs.get(name) is not None},
+        **_carried_on(inputs),
     }
 
 
@@ -467,7 +467,7 @@ def new_analysis(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Return the initial working state of a run with `inputs`; all other keys of the thread are reset."""
     return {
         "heard": False,
-        "turns": inputs.get("turns") or [],
+        "turns": [],
         "clarifications": [],
         "clarification_count": 0,
         "failure": None,
@@ -480,7 +480,7 @@ def new_analysis(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "step_count": 0,
         "observations": [],
         "results": {},
-        "earlier_results": inputs.get("earlier_results") or {},
+        "earlier_results": {},
         "drawn": [],
         "conclusion": None,
         "reply": "",
@@ -488,4 +488,9 @@ def new_analysis(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "evidence": {},
         "rejected": None,
         "form_was_corrected": False,
+        **_carried_on(inputs),
     }
+
+
+def _carried_on(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: inputs[name] for name in CARRIED_ON if inputs.get(name) is not None}

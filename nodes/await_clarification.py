@@ -2,15 +2,13 @@
 
 from typing import Any
 
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.config import get_config
 from langgraph.types import interrupt
 
 from agent.conversation.conversations import ENDS_WITH_QUESTION
 from agent.services import Services
 from agent.state import State
-
-_CHECKPOINTER = "__pregel_checkpointer"
-"""Key under which LangGraph holds the checkpointer of a run. A run without one cannot be resumed."""
 
 
 def await_clarification(state: State, services: Services) -> dict[str, Any]:
@@ -21,7 +19,8 @@ def await_clarification(state: State, services: Services) -> dict[str, Any]:
     here, and the answer is an input of the next run.
     """
     configurable = get_config()["configurable"]
-    if configurable.get(_CHECKPOINTER) is None or configurable.get(ENDS_WITH_QUESTION):
+    can_resume = any(isinstance(value, BaseCheckpointSaver) for value in configurable.values())
+    if not can_resume or configurable.get(ENDS_WITH_QUESTION):
         return {}
     value = interrupt(state["clarification"])
     inputs = value if isinstance(value, dict) else {"clarification_answer": value}

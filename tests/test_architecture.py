@@ -47,7 +47,8 @@ embedded tools
 connect
 services
 answers conversation proposals
-node_runner responses routes analysis
+responses routes analysis
+node_runner
 nodes
 graph analyst
 chat replay evals
@@ -360,3 +361,16 @@ def test_each_node_file_has_one_public_function_named_as_the_file() -> None:
 
         assert [function.name for function in public] == [Path(name).stem], name
         assert [argument.arg for argument in public[0].args.args] == ["state", "services"], name
+
+
+# LangGraph
+
+
+def test_langgraph_is_used_by_its_public_names() -> None:
+    texts = [each.value for tree in project().values() for each in nodes(tree) if isinstance(each, ast.Constant)]
+    modules = [
+        (each.module or "") for tree in project().values() for each in nodes(tree) if isinstance(each, ast.ImportFrom)
+    ]
+
+    assert [text for text in texts if isinstance(text, str) and text.startswith("__pregel")] == []
+    assert [name for name in modules if name.startswith("langgraph") and "._" in name] == []

@@ -26,7 +26,7 @@ REGIONS = {"sql": "SELECT name FROM regions"}
 @pytest.mark.heavy
 @pytest.mark.process
 def test_the_programs_answer(cache_dir: Path) -> None:
-    statements = (CUSTOMERS, BY_STATUS, ORDERS, CUSTOMERS, CUSTOMERS, REGIONS, REGIONS, CUSTOMERS, CUSTOMERS)
+    statements = (CUSTOMERS, BY_STATUS, ORDERS, CUSTOMERS, CUSTOMERS, REGIONS, REGIONS, *[CUSTOMERS] * 3)
     with FakeOpenAI([*statements[:2], ALONE, *statements[2:]]) as server:
         environment = os.environ | {
             "DATASPHINX_LLM_BASE_URL": server.base_url,
@@ -37,7 +37,7 @@ def test_the_programs_answer(cache_dir: Path) -> None:
         done = subprocess.run(
             [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=60, check=False
         )
-    number, table, followed, several, error, graph, own = done.stdout.splitlines() or [done.stderr] * 7
+    number, table, followed, several, error, graph, own, edited = done.stdout.splitlines() or [done.stderr] * 8
     assert number == f"1184 | {CUSTOMERS['sql']}"
     assert table == "(4, 2) DataFrameResponse"
     assert re.fullmatch(rf"Orders: [\d,]+ \| {re.escape(ORDERS['sql'])}", followed)
@@ -45,6 +45,7 @@ def test_the_programs_answer(cache_dir: Path) -> None:
     assert re.fullmatch(r"number \d+ x \[name \(string\)\]", error)
     assert graph == f"1184 {CUSTOMERS['sql']} None"
     assert own == "1184 How many customers are there?"
+    assert edited == "SELECT COUNT(*) AS regions FROM regions"
 
 
 def test_the_accessor_is_imported_as_the_tests_do() -> None:

@@ -8,11 +8,13 @@ from typing import Any, Generic, cast
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.constants import TAG_HIDDEN
 from langgraph.graph import StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.typing import ContextT, InputT, OutputT, StateT
 
 from agent.conversation.conversations import CANCELLATION
+from agent.conversation.inputs import run_input
 from agent.core.cancellation import Cancellation
 from agent.core.langsmith import langsmith, without_tracer
 from agent.core.worker_threads import iterate_in_thread
@@ -21,7 +23,6 @@ from agent.record.telemetry import Run, traced_run
 from agent.services import Services
 
 _END = object()
-_DURABILITY = "__pregel_durability"
 
 
 class CompiledGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT], Generic[StateT, ContextT, InputT, OutputT]):
@@ -43,9 +44,10 @@ class CompiledGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT], Gener
     def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Iterator[Any]:
         """Run the graph; see `Pregel.stream`. `invoke` uses it."""
         graph, config = self._without_tracer(config)
+        run = CompiledStateGraph.stream(graph, run_input(input), config, **self._with_durability(options))
         with (
             self._traced() as step,
-            closing(cast(Any, CompiledStateGraph.stream(graph, input, config, **options))) as chunks,
+            closing(cast(Any, run)) as chunks,
         ):
             while True:
                 # Between the chunks, the context of the caller applies.
@@ -78,7 +80,8 @@ class CompiledGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT], Gener
     async def _stream_natively(self, input: Any, config: RunnableConfig | None, **options: Any) -> AsyncGenerator[Any]:
         """Yield the chunks of LangGraph's own `astream`, for checkpointers without synchronous methods."""
         graph, config = self._without_tracer(config)
-        stream = cast(Any, CompiledStateGraph.astream(graph, input, config, **options))
+        run = CompiledStateGraph.astream(graph, run_input(input), config, **self._with_durability(options))
+        stream = cast(Any, run)
         with self._traced() as step:
             async with aclosing(stream) as chunks:
                 while True:
@@ -87,6 +90,14 @@ class CompiledGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT], Gener
                     if chunk is _END:
                         return
                     yield chunk
+
+    def _with_durability(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Return the options of a run: the checkpointer gets the state when the run ends or waits for the user.
+
+        The checkpoint of each node would contain all rows. The caller may choose so, and decides for a sub-graph.
+        """
+        has_own = isinstance(self.checkpointer, BaseCheckpointSaver)
+        return {**options, "durability": options.get("durability") or ("exit" if has_own else None)}
 
     def _is_async_only(self, config: RunnableConfig | None) -> bool:
         """Return whether the checkpointer, that of the graph or of a parent graph, has no synchronous methods."""
@@ -139,14 +150,12 @@ def compile_graph(
     checkpointer: BaseCheckpointSaver[Any] | None,
     recursion_limit: int,
 ) -> CompiledGraph[StateT, ContextT, InputT, OutputT]:
-    """Return the compiled graph over `services`; a run has at most `recursion_limit` steps.
-
-    By default a checkpointer gets the state when a run ends or waits for the user: each checkpoint contains all rows.
-    """
-    compiled = vars(builder.compile(checkpointer=checkpointer, name=name))
-    attributes = {key: value for key, value in compiled.items() if key != "__orig_class__"}
-    config = RunnableConfig(recursion_limit=recursion_limit, configurable={_DURABILITY: "exit"})
-    return CompiledGraph(services=services, **{**attributes, "config": config})
+    """Return the compiled graph over `services`; a run has at most `recursion_limit` steps."""
+    compiled = builder.compile(checkpointer=checkpointer, name=name)
+    # The start of a run is no step that a stream shows.
+    compiled.nodes["begin"].tags = [TAG_HIDDEN]
+    attributes = {key: value for key, value in vars(compiled).items() if key != "__orig_class__"}
+    return CompiledGraph(services=services, **{**attributes, "config": RunnableConfig(recursion_limit=recursion_limit)})
 
 
 def _in_thread(run: Callable[[RunnableConfig], Iterator[Any]], config: RunnableConfig | None) -> AsyncGenerator[Any]:

@@ -20,6 +20,7 @@ def test_picture_is_the_graph() -> None:
 def test_picture_has_every_node() -> None:
     assert set(graph.get_graph().nodes) == {
         "__start__",
+        "begin",
         *NODES,
         "await_clarification",
         "keep_answer",
@@ -46,7 +47,7 @@ def test_nodes_have_descriptions_and_choices_have_labels(compiled: Any) -> None:
     }
     assert described == drawn.nodes.keys() - {"__start__", "__end__"}
     unlabelled = {(edge.source, edge.target) for edge in drawn.edges if not edge.data}
-    assert unlabelled == {("await_clarification", "__end__")}
+    assert unlabelled == {("__start__", "begin")}
     assert len({(edge.source, edge.target) for edge in drawn.edges}) == len(drawn.edges)
 
 

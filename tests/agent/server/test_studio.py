@@ -224,7 +224,7 @@ def test_the_picture_has_descriptions_and_labels(studio: Any) -> None:
         nodes = [node for node in drawn["nodes"] if node["id"] not in ("__start__", "__end__")]
         assert all(node["metadata"]["description"] for node in nodes)
         unlabelled = [edge for edge in drawn["edges"] if not edge.get("data")]
-        assert [(edge["source"], edge["target"]) for edge in unlabelled] == [("await_clarification", "__end__")]
+        assert [(edge["source"], edge["target"]) for edge in unlabelled] == [("__start__", "begin")]
 
 
 def test_an_assistant_has_a_context(studio: Any, new_assistant: Callable[..., str], model: FakeOpenAI) -> None:
