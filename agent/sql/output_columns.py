@@ -89,7 +89,7 @@ def is_additive(node: exp.Expr, select: exp.Expr, reader: QueryReader, depth: in
     node = unwrapped(node)
     if isinstance(node, exp.Count | exp.Sum):
         group = select.args.get("group")
-        totals = group and any(group.args.get(name) for name in ("rollup", "cube", "grouping_sets", "totals"))
+        totals = group and (group.args.get("totals") or group.find(exp.Rollup, exp.Cube, exp.GroupingSets))
         return not totals and not isinstance(node.this, exp.Distinct)
     if isinstance(node, exp.Add | exp.Sub):
         return all(is_additive(side, select, reader, depth) for side in (node.this, node.expression))

@@ -12,7 +12,8 @@ from typing_extensions import TypedDict
 
 from agent.answers.default_chart import charted_result
 from agent.answers.export import file_name, table_bytes
-from agent.answers.follow_up_questions import follow_up_questions, without_asked
+from agent.answers.follow_up_questions import COUNT, follow_up_questions, without_asked
+from agent.answers.starting_questions import starting_questions
 from agent.charts.cells import NUMERIC, type_of_column
 from agent.charts.default import default_chart, select_charts, selection_of
 from agent.charts.echarts import draw
@@ -67,7 +68,7 @@ class FollowUpQuestions(TypedDict):
 
 @router.get("/questions")
 async def questions(thread_id: ThreadId, run_id: RunId) -> FollowUpQuestions:
-    """Up to three follow-up questions on an answer about a database or files; none for other runs."""
+    """Up to three follow-up questions on an answer about a database or files, or to start with after a greeting."""
     return {"questions": await cancellable(partial(_questions, current_tenant(), thread_id, run_id))}
 
 
@@ -88,26 +89,29 @@ async def table(
 
 def _questions(tenant: Tenant, thread_id: str, run_id: str, stop: Cancellation) -> list[str]:
     run, services = tenant.stored_run(thread_id, run_id), tenant.services
-    sql, turns = run.state.get("sql"), run.state.get("turns") or []
+    state, turns = run.state, run.state.get("turns") or []
     # A statement that was not executed is no answer.
-    is_answer = bool(sql) and run.state.get("output_type") is not None
-    if not is_answer or not services.settings.follow_up_questions:
+    is_answer = bool(state.get("sql")) and state.get("output_type") is not None
+    is_greeting = bool(state.get("reply")) and not turns and not state.get("error")
+    if not (is_answer or is_greeting) or not services.settings.follow_up_questions:
         return []
     asked = [turn["question"] for turn in turns]
-    if run.state.get("follow_ups"):
-        return without_asked(run.state["follow_ups"], asked)
+    if state.get("follow_ups"):
+        return without_asked(state["follow_ups"], asked)
     source = _source_of(run, services)
+    if source is not None and is_greeting:
+        return [each["question"] for each in starting_questions(source, language_in(state))[:COUNT]]
     # The question alone does not say what the user clarified.
-    if source is None or run.state.get("clarifications"):
+    if source is None or state.get("clarifications"):
         return []
-    return follow_up_questions(_question(run.state), str(sql), source, asked, stop)
+    return follow_up_questions(_question(state), str(state["sql"]), source, asked, stop)
 
 
 def _source_of(run: StoredRun, services: Services) -> Source | None:
     """Return the source that an answer is about: a database, or the files of the analyst; None if these are deleted."""
     name, turns = run.state.get("source"), run.state.get("turns") or []
     if run.graph == "agent":
-        return services.source(name or turns[-1].get("source") or None)
+        return services.source(name or (turns[-1].get("source") if turns else None) or None)
     try:
         return services.datasets(run.state["dataset_ids"]) if run.state.get("dataset_ids") and not name else None
     except DatasetUnknown:

@@ -36,8 +36,9 @@ function drawWhenShown(box, option) {
   const failed = () => box.replaceChildren(say(make("p"), "chart_failed"));
   // The box has a size once it is in the page.
   new ResizeObserver(() => (drawn ? drawn.resize() : draw().catch(failed))).observe(box);
-  onTheme(() => drawn && draw());
-  onLanguage(() => drawn && draw());
+  const again = () => drawn && box.isConnected && draw();
+  onTheme(again);
+  onLanguage(again);
 }
 
 function library() {

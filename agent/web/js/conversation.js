@@ -167,9 +167,9 @@ export class Conversation {
     if (!this.running) this.offer(output);
   }
 
-  /** Show the questions that follow an answer, below the last turn, once the server has found some. */
-  async offer({ sql, run_id, error, clarification, ...output }) {
-    if (!sql || !run_id || error || clarification) return;
+  /** Show the questions that follow an answer or a greeting, below the last turn, once the server has found some. */
+  async offer({ run_id, error, clarification, ...output }) {
+    if (!run_id || error || clarification) return;
     const [graph, named] = JSON.parse(this.place);
     this.offering = new AbortController();
     const { signal } = this.offering;
@@ -211,8 +211,8 @@ export class Conversation {
     const reject = (comment) => this.begin(rejected({ comment }),
       { thread_id, feedback: { accepted: false, ...(comment && { comment }) } });
     const view = answerView(output, steps, said, reject);
-    if (output.sql) view.append(editorView(output, said, JSON.parse(this.place)[1].source));
-    view.append(this.feedback(thread_id, reject));
+    // A reply is no answer that could be right or wrong.
+    if (output.sql) view.append(editorView(output, said, JSON.parse(this.place)[1].source), this.feedback(thread_id, reject));
     return view;
   }
 

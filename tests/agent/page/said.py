@@ -42,9 +42,14 @@ _END = "{1.账号} has the most returns, {1.returns}; {2.账号} follows with {2
 class Model:
     """Answers requests for a fake server: first with `reviews`, as alternatives or in reviews, then with `sql`."""
 
-    def __init__(self, sql: str = FEWER, reviews: tuple[dict[str, Any], ...] = (ASKS, ASKS_AGAIN)) -> None:
+    def __init__(
+        self, sql: str = FEWER, reviews: tuple[dict[str, Any], ...] = (ASKS, ASKS_AGAIN), **fields: Any
+    ) -> None:
         self.calls = 0
         self.sql, self.reviews = sql, list(reviews)
+        self.fields = fields
+        """Further fields of a statement, such as `answer`, or those in its place, such as `reply`."""
+        self.verdict: dict[str, Any] = VALID
         self.wait: threading.Event | None = None
         """Where there is one, a statement is written when it is set."""
         self.asked = threading.Event()
@@ -55,7 +60,7 @@ class Model:
         may_ask = "alternatives" in str(request["messages"])
         answers: dict[str | None, Callable[[], dict[str, Any]]] = {
             "AmbiguityReview": lambda: review_of(self.reviews.pop(0)) if self.reviews else NO_AMBIGUITY,
-            "SQLValidation": lambda: VALID,
+            "SQLValidation": lambda: self.verdict,
             "GeneratedSQL": lambda: self.reviews.pop(0) if self.reviews and may_ask else self._statement(),
             "NarratedAnswer": lambda: {"answer": "These are the rows.", "output_type": "dataframe"},
         }
@@ -75,7 +80,7 @@ class Model:
         self.asked.set()
         if self.wait:
             self.wait.wait(10)
-        return {"sql": self.sql, "assumptions": ["cancelled orders count too"], "off_topic": False}
+        return {"sql": self.sql, "assumptions": ["cancelled orders count too"], "off_topic": False, **self.fields}
 
 
 def _query(request: dict[str, Any]) -> dict[str, Any]:

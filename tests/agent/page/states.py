@@ -9,6 +9,7 @@ from playwright.sync_api import Frame, Page, expect
 from tests.agent.datasets.files import FEB, JAN, book
 from tests.agent.page.said import ASKS, BY_AMOUNT, QUESTION, Model
 from tests.agent.page.test_loading import EXCEL
+from tests.conftest import VALID
 
 COUNT = "SELECT COUNT(*) AS customers FROM customers"
 HOW_MANY = "How many customers are there?"
@@ -17,6 +18,8 @@ SPENT = (
     "SELECT c.name, COUNT(*) AS orders, AVG(o.total_amount) AS mean, ROUND(SUM(o.total_amount), 2) AS spent"
     " FROM orders AS o JOIN customers AS c ON c.customer_id = o.customer_id GROUP BY c.name ORDER BY c.name LIMIT 12"
 )
+REPEATED = "SELECT SUM(o.total_amount) AS revenue FROM orders AS o JOIN order_items AS i ON i.order_id = o.order_id"
+"""Adds the amount of an order for each of its items."""
 THOUSAND = (
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)"
     " SELECT 'Row number ' || i AS label, i * 1.25 AS amount, i * i AS square FROM n"
@@ -49,7 +52,7 @@ class Stage(NamedTuple):
 
     def ask(self, question: str, sql: str | None = None) -> None:
         """Send a question, which the model answers with `sql`."""
-        self.model.sql = sql or self.model.sql
+        self.model.sql = self.model.sql if sql is None else sql
         self.page.get_by_label("Your question").fill(question)
         self.page.keyboard.press("Enter")
 
@@ -191,7 +194,8 @@ def table_of_1000_rows(stage: Stage) -> None:
 
 @state()
 def unsure(stage: Stage) -> None:
-    stage.answered("Which customers have no name?", "SELECT customer_id, name FROM customers WHERE name IS NULL")
+    stage.model.verdict = {**VALID, "is_valid": False, "reason": "Items count.", "corrected_sql": REPEATED}
+    stage.answered("What is the revenue?", "SELECT SUM(total_amount) AS revenue FROM orders")
     stage.page.locator(".trust.unsure summary").click()
 
 
@@ -226,8 +230,16 @@ def error(stage: Stage) -> None:
 
 
 @state()
+def greeting(stage: Stage) -> None:
+    stage.model.fields = {"reply": "Hello! You can ask about orders and customers."}
+    stage.answered("hello", "")
+    expect(stage.page.locator(".follow-ups button")).to_have_count(3)
+
+
+@state()
 def off_topic(stage: Stage) -> None:
-    stage.ask("hello")
+    stage.model.fields = {"off_topic": True, "reason": "The tables have no weather"}
+    stage.ask("What is the weather?", "")
     expect(stage.page.locator(".start .tables li").first).to_be_visible()
 
 

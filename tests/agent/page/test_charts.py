@@ -3,11 +3,13 @@
 import json
 import re
 from collections.abc import Callable
+from dataclasses import asdict
 
 import pytest
 from playwright.sync_api import expect
 
 from agent.charts.echarts import draw
+from agent.formatting.formats import ColumnFormat
 from tests.agent.charts.results import option, plot_spec, result
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import ASKS, QUESTION, Model
@@ -95,9 +97,10 @@ def test_every_number_is_written_as_in_the_language_of_the_page(visit: Visit) ->
     rows = result({"k": "string", "s": "string", "v": "float"}, ("a", "p", 12500.5), ("b", "p", 1787.25))
     points = result({"x": "float", "v": "float"}, (0.25, 12500.5), (12500.5, 1787.25), (0.75, 0.5))
     values = result({"k": "string", "v": "float"}, *(("a", 12500.5 + at) for at in range(5)), ("b", 1787.25))
+    formats = [asdict(ColumnFormat()), asdict(ColumnFormat()), asdict(ColumnFormat("currency", 2, "EUR"))]
     options = {
         "bar": option(rows, "bar", "k", "v"),
-        "horizontal": option(rows, "bar", "k", "v", horizontal=True, y_format="currency"),
+        "horizontal": option({**rows, "formats": formats}, "bar", "k", "v", horizontal=True),
         "line": option(rows, "line", "k", "v"),
         "scatter": option(points, "scatter", "x", "v"),
         "pie": option(rows, "pie", "k", "v"),
@@ -107,13 +110,17 @@ def test_every_number_is_written_as_in_the_language_of_the_page(visit: Visit) ->
     # 1787.25 of 14287.75 is 12.5 %.
     options["pie"]["series"][0]["percentPrecision"] = 1
     page = visit().page
-    for language, grouped in (("en", "12,500.5"), ("ru", "12\u00a0500,5"), ("zh", "12,500.5")):
+    for language, grouped, share in (
+        ("en", "12,500.5", "12.5%"),
+        ("ru", "12\u00a0500,5", "12,5\u00a0%"),
+        ("zh", "12,500.5", "12.5%"),
+    ):
         wrong = re.compile(r"\d\.\d|\d,\d{3}\b" if language == "ru" else r"\d\u00a0\d|\d,\d\d?\b|\d{4}")
         for name, chart in options.items():
             texts = page.evaluate(DRAWN, [chart, language])
             assert [text for text in texts if wrong.search(text)] == [], (language, name)
             assert any(grouped in text for text in texts), (language, name, texts)
-        assert f"b: 12{',' if language == 'ru' else '.'}5%" in page.evaluate(DRAWN, [options["pie"], language])
+        assert f"b: {share}" in page.evaluate(DRAWN, [options["pie"], language])
 
 
 def test_the_tooltip_of_a_box_is_in_the_language_of_the_answer(visit: Visit) -> None:

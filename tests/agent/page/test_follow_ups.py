@@ -1,5 +1,6 @@
 """What an answer leads to: questions to ask next, filters to change, and a question back that is asked again."""
 
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -18,15 +19,17 @@ BY_STATUS = (
     "SELECT status, COUNT(*) AS orders FROM orders WHERE ordered_on >= '2024-01-01' AND ordered_on < '2025-01-01' "
     "GROUP BY status ORDER BY orders DESC"
 )
-FIRST = "How many orders of 2024 were delivered, by month?"
+ANSWER = ["{orders#order|orders} of 2024 were delivered."]
+NEXT = ["How many orders of 2024 were delivered, by month?", "How many orders of 2024 have which status?"]
 
 
 def test_an_answer_leads_to_the_next_question_and_its_filters_are_changed(visit: Visit) -> None:
-    site = visit(Model(DELIVERED, reviews=()), viewport={"width": 1440, "height": 1000})
+    model = Model(DELIVERED, reviews=(), answer=ANSWER, follow_ups=NEXT)
+    site = visit(model, viewport={"width": 1440, "height": 1000})
     page, sent = site.page, sent_by(site.page)
     ask(site, "How many orders of 2024 were delivered?")
     follow_ups = page.get_by_role("list", name="Questions to ask next").get_by_role("button")
-    expect(follow_ups).to_have_text([FIRST])
+    expect(follow_ups).to_have_text(NEXT)
     expect(page.locator(".premise")).to_have_text(
         ["cancelled orders count too", "status = delivered", "ordered on = 2024"]
     )
@@ -35,13 +38,13 @@ def test_an_answer_leads_to_the_next_question_and_its_filters_are_changed(visit:
     page.get_by_label("Theme").select_option("Dark")
     site.picture("follow-ups-dark")
 
-    site.model.sql = BY_STATUS
-    follow_ups.first.focus()
+    site.model.sql, site.model.fields = BY_STATUS, {}
+    follow_ups.last.focus()
     page.keyboard.press("Enter")
     expect(page.locator(".answer")).to_have_count(2)
-    assert sent[1]["question"] == FIRST and sent[1]["thread_id"]
+    assert sent[1]["question"] == NEXT[1] and sent[1]["thread_id"]
     expect(page.locator(".turn").last.locator("tbody tr")).to_have_count(2)
-    # Only the last answer may have some, and a grouped one has none.
+    # Only the last answer may have some; the model proposed none, and rows have no other.
     expect(page.locator(".follow-ups")).to_have_count(0)
 
     page.reload()
@@ -61,8 +64,11 @@ def test_follow_ups_are_hidden_while_the_next_question_runs_and_fit_a_phone(visi
     expect(site.page.locator(".follow-ups button")).to_have_count(1)
     assert fits(site.page)
     site.picture("phone-follow-ups")
-    site.ask("hello")
-    expect(site.page.locator(".turn").last.locator(".start")).to_be_visible()
+    site.model.sql, site.model.fields, site.model.wait = "", {"reply": "You are welcome."}, threading.Event()
+    site.ask("thanks!")
+    expect(site.page.locator(".follow-ups")).to_have_count(0)
+    site.model.wait.set()
+    expect(site.page.locator(".turn").last.locator(".lead")).to_have_text("You are welcome.")
     expect(site.page.locator(".follow-ups")).to_have_count(0)
 
 

@@ -114,16 +114,21 @@ def test_no_saved_or_copied_cell_is_a_formula(visit: Visit, tmp_path: Path) -> N
 
 def test_a_question_back(visit: Visit) -> None:
     attack = " ".join(ATTACKS)
+    # A text of a model with braces, which would be references, is replaced before.
+    told = " ".join(each for each in ATTACKS if "{" not in each)
     options = [
-        {**option, "label": f"{at} {attack}", "reading": attack} for at, option in enumerate(ASKS["alternatives"])
+        {**option, "label": f"{name} {told}", "reading": told}
+        for name, option in zip(("One", "Other"), ASKS["alternatives"], strict=True)
     ]
-    asks = {**ASKS, "question": f"Which? {attack}", "alternatives": options}
+    asks = {**ASKS, "question": f"Which? {told}", "alternatives": options}
     site = visit(Model(reviews=(asks,)), clarify="always")
     site.ask(f"Which customers are the best? {attack}")
     expect(site.page.locator(".option")).to_have_count(2)
 
     # What no reader would see is taken out before; all the rest comes as it is.
-    assert site.page.locator(".option .reading").first.text_content() == one_line(attack, len(attack))
+    assert site.page.locator(".option .reading").first.text_content() == one_line(told, len(told))
+    expect(site.page.locator(".option .label").first).to_contain_text(f"One {told}"[:100])
+    expect(site.page.locator(".asked-back h3")).to_have_text(one_line(f"Which? {told}", 2000))
     assert attack in (site.page.locator(".said").text_content() or "")
     unharmed(site.page)
 

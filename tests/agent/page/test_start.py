@@ -42,18 +42,19 @@ def test_tables_open_by_keys_and_show_columns(visit: Visit) -> None:
     expect(table).to_contain_text("rows:")
     site.picture("start-tables")
     page.get_by_label("Language").select_option("Русский")
-    expect(page.locator("#start-questions")).to_contain_text("Как сумма")
+    expect(page.locator("#start-questions")).to_contain_text("Покажи количество записей в таблице «orders»")
 
 
 def test_names_of_tables_and_questions_stay_texts(visit: Visit, tmp_path: Path) -> None:
-    rows = [[each, number] for number, each in enumerate(ATTACKS)]
+    rows = [[each, number] for number in range(2) for each in ATTACKS]
     table = make_table(
         tmp_path, '"<img src=x onerror=window.hit=1>" TEXT, amount INTEGER', rows, table='"<b>notes</b>"'
     )
     page = visit(source=url(table)).page
     page.locator("#start-tree summary").click()
     expect(page.locator("#start-tree .name").nth(1)).to_have_text("<img src=x onerror=window.hit=1>")
-    expect(page.locator("#start-questions button").first).to_contain_text("<b>notes</b>")
+    question = "Show the number of records in <b>notes</b> by <img src=x onerror=window.hit=1>"
+    expect(page.locator("#start-questions button")).to_have_text([question])
     expect(page.locator("#start, #start-questions").locator("img, b, script")).to_have_count(0)
     unharmed(page)
 
@@ -62,12 +63,12 @@ def test_the_tables_are_those_of_the_chosen_source(visit: Visit, tmp_path: Path)
     sources = {}
     for name in ("moons", "stars"):
         (tmp_path / name).mkdir()
-        sources[name] = url(make_table(tmp_path / name, "size INTEGER", [[1], [2]], table=name))
+        sources[name] = url(make_table(tmp_path / name, "kind TEXT", [["a"], ["a"], ["b"], ["b"]], table=name))
     page = visit(sources=sources).page
     expect(page.locator("#start-tree .name")).to_have_text(["moons"])
     page.get_by_label("Data source").select_option("stars")
     expect(page.locator("#start-tree .name")).to_have_text(["stars"])
-    expect(page.locator("#start-questions")).to_have_text("How many stars are there?")
+    expect(page.locator("#start-questions")).to_have_text("Show the number of records in stars by kind")
 
 
 def test_a_file_is_chosen_from_the_start(visit: Visit) -> None:

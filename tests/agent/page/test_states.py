@@ -20,6 +20,7 @@ from agent.settings import load_settings
 from tests.agent.page.conftest import TIMEOUT_MS
 from tests.agent.page.states import STATES, Stage, StateModel
 from tests.agent.server.serving import running
+from tests.conftest import VALID
 from tests.fake_openai import FakeOpenAI
 from tests.generated_docs import ROOT
 
@@ -81,7 +82,7 @@ def stage(chromium: Browser, cache_dir: Path, tmp_path_factory: pytest.TempPathF
         portal.datasphinx = server
 
         def open_page(opened: ExitStack, has_key: bool, **context: Any) -> Stage:
-            model.wait, model.reviews = None, []
+            model.wait, model.reviews, model.fields, model.verdict = None, [], {}, VALID
             visitor = chromium.new_context(reduced_motion="reduce", **context)
             opened.callback(visitor.close)
             opened.callback(release, model)

@@ -43,6 +43,18 @@ def test_questions_are_in_the_language_of_the_question_and_new_in_the_conversati
     assert questions(served, again) == []
 
 
+def test_a_greeting_is_followed_by_questions_to_start_with_and_thanks_by_none(cache_dir: Path) -> None:
+    reply = {"sql": "", "reply": "Hello! You can ask about orders."}
+    with serving(cache_dir, {"GeneratedSQL": [reply, COUNT, reply]}) as server:
+        greeted = server.invoke(question="Hello")
+        assert greeted["answer"] == reply["reply"]
+        start = server.http.get("/sources/questions").json()["questions"]
+        assert questions(server, greeted) == [each["question"] for each in start[:3]]
+        answered = server.invoke(**ASKED, thread_id=greeted["thread_id"])
+        thanked = server.invoke(question="Thanks", thread_id=answered["thread_id"])
+        assert thanked["answer"] == reply["reply"] and questions(server, thanked) == []
+
+
 def test_a_statement_without_rows_has_none(served: Served) -> None:
     assert questions(served, served.invoke(**ASKED, sql_only=True)) == []
 

@@ -1,0 +1,44 @@
+"""Which outputs of a statement add up."""
+
+import pytest
+
+from agent.sql.output_columns import additive_columns
+from tests.agent.sql.catalogs import catalog
+
+
+@pytest.mark.parametrize(
+    ("sql", "additive"),
+    [
+        ("SELECT status, COUNT(*) FROM orders GROUP BY status", [1]),
+        ("SELECT status, ROUND(SUM(amount * (1 - 0.1)), 2) AS n FROM orders GROUP BY status", [1]),
+        ("SELECT status, COALESCE(ROUND(SUM(amount), 2), 0) AS n FROM orders GROUP BY status", [1]),
+        ("SELECT status, SUM(amount) - COUNT(*) AS n FROM orders GROUP BY status", [1]),
+        ("SELECT status, n FROM (SELECT status, COUNT(*) AS n FROM orders GROUP BY status) AS t", [1]),
+        ("SELECT status, COUNT(DISTINCT customer_id) AS n FROM orders GROUP BY status", []),
+        ("SELECT status, AVG(amount) AS n FROM orders GROUP BY status", []),
+        ("SELECT status, SUM(amount) / COUNT(*) AS n FROM orders GROUP BY status", []),
+        ("SELECT status, ROUND(SUM(amount) / SUM(id), 2) AS n FROM orders GROUP BY status", []),
+        ("SELECT SUM(amount) OVER (ORDER BY id) AS n FROM orders", []),
+        ("SELECT status, SUM(amount) AS n FROM orders GROUP BY ROLLUP (status)", []),
+        ("SELECT SUM(amount) AS n FROM orders UNION SELECT 1", []),
+        ("SELECT amount FROM orders", [0]),
+        ("SELECT DISTINCT amount FROM orders", []),
+        ("SELECT o.amount, c.score FROM orders AS o JOIN customers AS c ON c.id = o.customer_id", [0]),
+    ],
+)
+def test_sums_counts_and_rows_that_no_join_repeats_add_up(sql: str, additive: list[int]) -> None:
+    assert additive_columns(sql, catalog("postgres")) == additive
+
+
+@pytest.mark.parametrize(
+    ("dialect", "groups"),
+    [
+        ("mysql", "status WITH ROLLUP"),
+        ("clickhouse", "status WITH TOTALS"),
+        ("postgres", "CUBE (status)"),
+        ("duckdb", "GROUPING SETS ((status), ())"),
+    ],
+)
+def test_rows_with_subtotals_do_not_add_up(dialect: str, groups: str) -> None:
+    sql = f"SELECT status, SUM(amount) AS n FROM orders GROUP BY {groups}"
+    assert additive_columns(sql, catalog(dialect)) == []
