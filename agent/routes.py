@@ -1,11 +1,47 @@
-"""Routers of both graphs: pure functions of the state that return the name of the next node."""
+"""Routers of both graphs, and the limits of their loops: pure functions of the state.
+
+A router returns the name of the next node. A node asks for a limit before it starts another round.
+"""
 
 from collections.abc import Callable
 from typing import Any, Literal
 
+from agent.settings import Settings
 from agent.state import AnalystState, State
 
 Router = Callable[[Any], str]
+
+_MAX_REFUSALS = 3
+
+
+def may_retrieve_again(state: State, settings: Settings) -> bool:
+    """Return whether tables may be retrieved again."""
+    return state["table_counter"] < settings.max_table_retrievals
+
+
+def may_be_refused_again(state: State) -> bool:
+    """Return whether another statement may be generated after the guard refused one."""
+    return state["refusal_count"] < _MAX_REFUSALS
+
+
+def may_generate_again(state: State, settings: Settings) -> bool:
+    """Return whether another statement may be generated after an error or an objection of validation."""
+    return state["sql_retry_count"] < settings.max_sql_generations
+
+
+def may_validate_again(state: State, settings: Settings) -> bool:
+    """Return whether the model may validate another statement."""
+    return state.get("sql_validation_count", 0) <= settings.sql_validation_max_retries
+
+
+def may_ask_again(state: State | AnalystState, settings: Settings) -> bool:
+    """Return whether the user may be asked another clarifying question."""
+    return state.get("clarification_count", 0) < settings.max_clarifications
+
+
+def calls_left(state: AnalystState, settings: Settings) -> int:
+    """Return how many more tool calls the model may choose."""
+    return max(0, settings.max_steps - state["step_count"])
 
 
 def unless_failed(router: Router | str, answer_node: str) -> Router:

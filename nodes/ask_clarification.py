@@ -6,6 +6,7 @@ from agent.answers.plain_texts import supported_question
 from agent.clarify.feedback import apply_user_input
 from agent.clarify.review import put_question, review, shared_word_question
 from agent.proposals import propose_rejected
+from agent.routes import may_ask_again
 from agent.services import Services
 from agent.state import State
 
@@ -28,14 +29,14 @@ def ask_clarification(state: State, services: Services) -> dict[str, Any]:
     source = services.source(state.get("source"))
     update = {**user_input, "clarification": None}
     mode, roles = state.get("clarify") or services.settings.clarify, services.roles
-    is_limit_reached = state.get("clarification_count", 0) >= services.settings.max_clarifications
-    if mode != "never" and not is_limit_reached and not user_input.get("sql_request"):
+    may_ask = may_ask_again(state, services.settings)
+    if mode != "never" and may_ask and not user_input.get("sql_request"):
         shared = shared_word_question(state, source)
         if shared:
             return {**update, **put_question(state, shared, ())}
     is_reviewed = mode == "auto" and not roles.sql_writer.finds_alternatives and not user_input.get("sql_request")
     is_generated = state.get("sql_generate_count", 0) > 0
-    if is_generated or is_limit_reached or not (mode == "always" or is_reviewed):
+    if is_generated or not may_ask or not (mode == "always" or is_reviewed):
         return update
     outcome = review(state, source, roles.ambiguity_reviewer, services.today_of(source))
     asked = supported_question(*outcome, state, source) if outcome else None

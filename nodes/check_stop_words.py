@@ -1,18 +1,16 @@
 """Node: check the statement for forbidden operations."""
 
-from typing import Any
+from typing import Any, cast
 
 from agent.core.failure import failure_of
 from agent.errors import SqlNotGenerated, SystemCatalogRefused
 from agent.messages import Message
+from agent.routes import may_be_refused_again
 from agent.services import Services
 from agent.sql.compare import canonical_sql
 from agent.sql.guard import check, stop_words
 from agent.sql.guard.tables import system_names
 from agent.state import State
-
-MAX_REFUSALS = 3
-"""Refused statements after which a question fails."""
 
 
 def check_stop_words(state: State, services: Services) -> dict[str, Any]:
@@ -35,9 +33,8 @@ def check_stop_words(state: State, services: Services) -> dict[str, Any]:
     update: dict[str, Any] = {"stop_words": bool(words), "used_stop_words": words}
     if not words:
         return update
-    count = state["refusal_count"] + 1
-    update["refusal_count"] = count
+    update["refusal_count"] = state["refusal_count"] + 1
     update["tried_sql"] = [*state.get("tried_sql", ()), canonical_sql(sql, catalog.dialect)]
-    if count >= MAX_REFUSALS:
+    if not may_be_refused_again(cast(State, {**state, **update})):
         update["failure"] = failure_of(SqlNotGenerated(Message("operations_not_allowed", words=", ".join(words))))
     return update

@@ -9,6 +9,7 @@ from agent.errors import SqlNotGenerated
 from agent.generation.attempt import execute_with_repair, is_blank
 from agent.generation.effort import effort_of, ends_of_dates, summary_of, validation_of
 from agent.record.step import note
+from agent.routes import may_generate_again
 from agent.services import Services
 from agent.sql.compare import canonical_sql
 from agent.state import State
@@ -30,7 +31,7 @@ def execute_sql(state: State, services: Services) -> dict[str, Any]:
     name = state.get("source")
     source, writer = services.source(name), services.roles.sql_writer
     execution = execute_with_repair(state, source, lambda: services.refresh(name), may_repair=writer.may_repair)
-    may_generate = state["sql_retry_count"] < services.settings.max_sql_generations
+    may_generate = may_generate_again(state, services.settings)
     if execution.result is not None and may_generate and not state.get("form_was_corrected"):
         problem = output_type_problem(state["question"], execution.result, state.get("output_type"))
         if problem:

@@ -28,6 +28,7 @@ from agent.linking import off_topic
 from agent.llm.schemas import GeneratedSQL
 from agent.messages import Message, language_in, render
 from agent.record.step import note
+from agent.routes import may_ask_again, may_retrieve_again
 from agent.services import Services
 from agent.sources.source import Source
 from agent.sql.compare import canonical_sql
@@ -117,7 +118,7 @@ def _without_statement(attempt: WrittenSql, state: State, source: Source, servic
     """
     if attempt.is_off_topic:
         reason = supported_reason(attempt.problem, said_of(state))
-        is_last = attempt.is_final or state["table_counter"] >= services.settings.max_table_retrievals
+        is_last = attempt.is_final or not may_retrieve_again(state, services.settings)
         return {"error": reason, **({"failure": failure_of(off_topic(reason, source))} if is_last else {})}
     if not attempt.sql and attempt.problem:
         failure = {"failure": failure_of(SqlNotGenerated(attempt.problem))} if attempt.is_final else {}
@@ -167,8 +168,7 @@ def _continued(attempt: WrittenSql, last: Turn, state: State, max_chars: int) ->
 def _may_ask(state: State, services: Services) -> bool:
     """Return whether the first statement may be replaced by a clarifying question."""
     mode = state.get("clarify") or services.settings.clarify
-    is_allowed = state.get("clarification_count", 0) < services.settings.max_clarifications
-    return mode == "auto" and is_allowed and not state.get("sql_request")
+    return mode == "auto" and may_ask_again(state, services.settings) and not state.get("sql_request")
 
 
 def _following(state: State, statements: Sequence[str], source: Source) -> Sequence[str]:

@@ -11,6 +11,7 @@ from agent.generation.follow_ups import last_names, with_previous
 from agent.generation.verified import may_use_verified
 from agent.linking import link_source, off_topic
 from agent.messages import Message
+from agent.routes import may_retrieve_again
 from agent.services import Services
 from agent.sources.source import Source
 from agent.state import State
@@ -64,7 +65,7 @@ def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
         return {**update, "relevant_tables": tables, "table_list_tokens": linked.list_tokens, "error": None}
     reason = supported_reason(linked.reason, said_of(asked)) if linked.reason else state.get("error")
     reason = reason or Message("no_table_fits")
-    if linked.is_final or attempt >= settings.max_table_retrievals:
+    if linked.is_final or not may_retrieve_again(asked, settings):
         update["failure"] = failure_of(off_topic(reason, source))
     return {**update, "error": reason}
 

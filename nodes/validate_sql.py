@@ -13,6 +13,7 @@ from agent.generation.effort import group_by_result, summary_of, validation_of
 from agent.generation.prompt import question_messages
 from agent.llm.schemas import SQLValidation
 from agent.record.step import note
+from agent.routes import may_generate_again, may_validate_again
 from agent.schema.describe import one_line
 from agent.services import Services
 from agent.sources.source import Source
@@ -38,7 +39,7 @@ def validate_sql(state: State, services: Services) -> dict[str, Any]:
     settings = services.settings
     source, mode = services.source(state.get("source")), validation_of(state, settings)
     count = state.get("sql_validation_count", 0) + 1
-    may_check = _can_check(mode, services, count) and count <= settings.sql_validation_max_retries + 1
+    may_check = _can_check(mode, services, count) and may_validate_again(state, settings)
     if not may_check or find_problem(state["sql_request"], source.catalog):
         return {"validation": None, "doubts": []}
     compared = _compare_candidates(state, source) if state.get("candidates") and not state.get("validation") else {}
@@ -86,7 +87,7 @@ def validate_sql(state: State, services: Services) -> dict[str, Any]:
         forms = {**state["other_forms"], sql: state["form"]}
         corrected = {"sql_request": correction, "form": verdict.get("form", {}), "other_forms": forms}
         return {**update, **corrected, "sql_request_is_valid": False, "result": None}
-    if state["sql_retry_count"] >= settings.max_sql_generations:
+    if not may_generate_again(state, settings):
         return update
     objection = "; ".join(dict.fromkeys(filter(None, [verdict["reason"], *verdict["issues"]])))
     return {**update, "sql_error_info": objection, "sql_request_is_valid": False, "result": None}

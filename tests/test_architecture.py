@@ -46,8 +46,8 @@ clarify
 embedded tools
 connect
 services
-answers conversation proposals
-responses routes analysis
+answers conversation proposals routes
+responses analysis
 node_runner
 nodes
 graph analyst

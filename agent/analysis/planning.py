@@ -26,6 +26,7 @@ from agent.llm.formats import function_schema, model_schema
 from agent.llm.schemas import FINISH, ProposedOutputType, QuestionLanguage
 from agent.messages import language_in
 from agent.record.step import note
+from agent.routes import calls_left, may_ask_again
 from agent.schema.describe import one_line
 from agent.settings import Settings
 from agent.state import AnalystState, Conclusion, ToolCall
@@ -103,7 +104,7 @@ def control_schemas(state: AnalystState, settings: Settings) -> list[dict[str, A
 def may_ask(state: AnalystState, settings: Settings) -> bool:
     """Return whether another question to the user is allowed."""
     mode = state.get("clarify") or settings.clarify
-    return mode != "never" and state["clarification_count"] < settings.max_clarifications
+    return mode != "never" and may_ask_again(state, settings)
 
 
 class ControlOutcome(NamedTuple):
@@ -253,7 +254,7 @@ def step_messages(
         question=state["question"],
         context=_conversation(state) + clarified + earlier_results_text(earlier),
         calls="\n".join(_calls(state, bench)) or "none",
-        left=str(max(0, settings.max_steps - state["step_count"])),
+        left=str(calls_left(state, settings)),
     )
 
 

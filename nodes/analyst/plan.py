@@ -10,6 +10,7 @@ from agent.core.failure import failure_of
 from agent.errors import BudgetExceeded, DatasphinxError, InvalidOutputType, Retryable, ToolCallInvalid
 from agent.llm.schemas import AnalystStep
 from agent.messages import Message
+from agent.routes import calls_left
 from agent.services import Services
 from agent.settings import Settings
 from agent.state import AnalystState, ToolCall
@@ -75,7 +76,7 @@ def _further_call(call: ToolCall, state: AnalystState, services: Services) -> di
 
     When the steps are used up, it is left out, and the model is asked to finish.
     """
-    if state["step_count"] >= services.settings.max_steps and call["tool"] not in (*CONTROLS, *_UNCOUNTED):
+    if not calls_left(state, services.settings) and call["tool"] not in (*CONTROLS, *_UNCOUNTED):
         return {}
     return _chosen_call(call, state, services)
 
@@ -85,7 +86,7 @@ def _chosen_call(call: ToolCall, state: AnalystState, services: Services) -> dic
         return _control_update(call, state, services)
     if call["tool"] in _UNCOUNTED:
         return {"call": call}
-    if state["step_count"] >= services.settings.max_steps:
+    if not calls_left(state, services.settings):
         return _out_of_steps(state, services.settings)
     return {"call": call, "step_count": state["step_count"] + 1}
 
@@ -105,7 +106,7 @@ def _control_update(call: ToolCall, state: AnalystState, services: Services) -> 
     try:
         update, problems = apply_control(call, state, settings, _bench(state, services), verifier)
     except Retryable as error:
-        if state["step_count"] >= settings.max_steps:
+        if not calls_left(state, settings):
             return _out_of_steps(state, settings)
         return {**rejected_update(call, error, state), "step_count": state["step_count"] + 1}
     except InvalidOutputType as error:
