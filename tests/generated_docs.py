@@ -164,9 +164,9 @@ PARTS = {
     "graph": (ROOT / "docs/graph.md", graph_picture),
     "analyst": (ROOT / "docs/analyst.md", analyst_picture),
     "tools": (ROOT / "docs/analyst.md", tools_table),
-    "behaviours": (ROOT / "docs/models.md", behaviours_table),
-    "probe": (ROOT / "docs/models.md", probe_table),
-    "server-behaviours": (ROOT / "docs/models.md", server_behaviours_table),
+    "behaviours": (ROOT / "docs/research/endpoints.md", behaviours_table),
+    "probe": (ROOT / "docs/research/endpoints.md", probe_table),
+    "server-behaviours": (ROOT / "docs/research/endpoints.md", server_behaviours_table),
 }
 """The generated parts by name: the file that contains the part between two markers, and its generator."""
 

@@ -1,4 +1,4 @@
-"""What OpenAI-compatible endpoints do, as scripts for the fake server: the rows of the table in docs/models.md."""
+"""What OpenAI-compatible endpoints do, as scripts for the fake server: rows of docs/research/endpoints.md."""
 
 import json
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""Endpoints as the probe meets them: the rows of a table in docs/models.md."""
+"""Endpoints as the probe meets them: the rows of a table in docs/research/endpoints.md."""
 
 import json
 from collections.abc import Callable, Mapping
