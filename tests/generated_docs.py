@@ -163,7 +163,7 @@ PARTS = {
     "cli": (ROOT / "docs/cli.md", cli_help),
     "graph": (ROOT / "docs/graph.md", graph_picture),
     "analyst": (ROOT / "docs/analyst.md", analyst_picture),
-    "tools": (ROOT / "docs/analyst.md", tools_table),
+    "tools": (ROOT / "docs/query-specs.md", tools_table),
     "behaviours": (ROOT / "docs/research/endpoints.md", behaviours_table),
     "probe": (ROOT / "docs/research/endpoints.md", probe_table),
     "server-behaviours": (ROOT / "docs/research/endpoints.md", server_behaviours_table),

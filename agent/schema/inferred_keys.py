@@ -29,7 +29,8 @@ def infer_foreign_keys(tables: Mapping[str, Table]) -> dict[str, Table]:
     foreign key, are not changed.
 
     A key is `likely` if the whole name of the column matches, and the target is named like the key of its table:
-    `customer_id` for `customers.customer_id`, but not `home_team_id` for `teams.id`. docs/catalog.md has the precision.
+    `customer_id` for `customers.customer_id`, but not `home_team_id` for `teams.id`. The precision is in
+    docs/research/catalog.md.
     """
     targets = _targets(tables)
     return {key: _add_foreign_keys(table, targets) for key, table in tables.items()}

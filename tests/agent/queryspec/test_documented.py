@@ -1,4 +1,4 @@
-"""The examples of query specs in docs/analyst.md return the results that the page shows."""
+"""The examples of query specs in docs/query-specs.md return the results that the page shows."""
 
 import json
 import re
@@ -17,16 +17,15 @@ from agent.types import Limits
 from tests.agent.queryspec.tables import engine
 from tests.databases import open_url
 
-PAGE = Path(__file__).parents[3] / "docs/analyst.md"
+PAGE = Path(__file__).parents[3] / "docs/query-specs.md"
 EXAMPLE = re.compile(r"```json\n(.+?)```\s+Rows: `(.+?)`\n", re.DOTALL)
 TYPES = ("INTEGER", "VARCHAR", "VARCHAR", "DECIMAL(10,2)", "INTEGER", "DATE", "TIMESTAMP", "BOOLEAN")
 
 
 def tables() -> dict[str, list[list[str]]]:
-    """Return the tables of the section by the first word of their header, without headers."""
-    section = PAGE.read_text(encoding="utf-8").partition("## Query specs\n")[2].partition("\n## ")[0]
+    """Return the tables of the page by the first word of their header, without headers."""
     found: dict[str, list[list[str]]] = {}
-    for block in re.findall(r"(?:^\|.*\n)+", section, re.MULTILINE):
+    for block in re.findall(r"(?:^\|.*\n)+", PAGE.read_text(encoding="utf-8"), re.MULTILINE):
         rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in block.splitlines()]
         found.setdefault(rows[0][0], []).extend(rows[2:])
     return found

@@ -1,4 +1,4 @@
-"""The examples of docs/http.md, as they stand there."""
+"""The examples of the pages on HTTP, as they stand there."""
 
 import json
 import re
@@ -18,7 +18,8 @@ from tests.agent.server.test_chat_completions import statement_for
 from tests.databases import make_table
 from tests.generated_docs import ROOT
 
-PAGE = (ROOT / "docs/http.md").read_text(encoding="utf-8")
+PAGES = ("http", "http-api", "boards", "chat-clients")
+PAGE = "".join((ROOT / f"docs/{name}.md").read_text(encoding="utf-8") for name in PAGES)
 CURL = re.findall(r"^curl .*$", PAGE, re.MULTILINE)
 (PROGRAM,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 

@@ -297,7 +297,7 @@ def test_the_examples_of_the_documentation(tmp_path: Path, monkeypatch: pytest.M
 
     from tests.generated_docs import ROOT
 
-    text = (ROOT / "docs/databases.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/lakes.md").read_text(encoding="utf-8")
     lists, options = re.findall(r"<!-- files: tested -->\n```toml\n(.*?)```", text, re.DOTALL)
     monkeypatch.chdir(tmp_path)
     write_sales(tmp_path / "data/sales")

@@ -258,7 +258,7 @@ def test_a_server_without_the_package_says_so(served: Served, monkeypatch: pytes
 
 
 def test_the_call_of_the_documentation_answers(served: Served) -> None:
-    (command,) = re.findall(r"^curl .*/mcp .*$", (ROOT / "docs/http.md").read_text(encoding="utf-8"), re.MULTILINE)
+    (command,) = re.findall(r"^curl .*/mcp .*$", (ROOT / "docs/mcp.md").read_text(encoding="utf-8"), re.MULTILINE)
     words = shlex.split(command)
     headers = dict(words[at + 1].split(": ") for at, word in enumerate(words) if word == "-H")
     response = served.http.post("/mcp", content=words[words.index("-d") + 1], headers=headers)
