@@ -106,10 +106,13 @@ class Limits:
 OutputType = Literal["number", "string", "dataframe", "plot"]
 
 
+ChartType = Literal["line", "bar", "pie", "scatter", "area", "heatmap", "box", "histogram"]
+
+
 class ChartForm(TypedDict, total=False):
     """A chart as a model asks for it: columns of the result by name."""
 
-    type: str
+    type: ChartType
     x: str
     y: list[str]
     series: str | None

@@ -6,7 +6,7 @@ from decimal import Decimal
 from itertools import islice
 
 from agent.answers.result_facts import ColumnFacts, ResultFacts, average_format
-from agent.formatting.formats import ColumnFormat, format_value
+from agent.formatting.formats import ColumnFormat, format_computed
 
 _MAX_FACTS, _MAX_GROUPS = 60, 12
 _PER_CENT = ColumnFormat("percent", 1)
@@ -38,7 +38,7 @@ def computed_facts(results: Mapping[str, ResultFacts]) -> list[Fact]:
         for text, number, shown, about in _facts_of(facts, column)
     )
     return [
-        Fact(f"f{at}", text, format_value(float(number), shown, language, in_sentence=True), number, about)
+        Fact(f"f{at}", text, format_computed(number, shown, language), number, about)
         for at, (text, number, shown, language, about) in enumerate(islice(found, _MAX_FACTS), 1)
     ]
 

@@ -1,6 +1,6 @@
 """The text of an answer as the model that wrote its statement words it."""
 
-from agent.answers.references import ResultFacts, Said, fill, unsupported
+from agent.answers.references import Filled, ResultFacts, Said, fill, unsupported
 from agent.messages import CONVENTIONS
 from agent.record.step import note
 from agent.types import AnswerForm
@@ -15,11 +15,12 @@ def form_text(form: AnswerForm, facts: ResultFacts, said: Said) -> str:
         text = form.get("empty_answer") or ""
         return "" if _is_refused(unsupported(text, facts.with_literals(said), facts.names)) else text
     sentences: list[str] = []
+    before: Filled | None = None
     for text in form.get("answer") or ():
-        filled = fill(text, facts, said, needs_reference=not sentences)
-        if _is_refused(filled.problems):
+        before = fill(text, facts, said, before)
+        if _is_refused(before.problems):
             break
-        sentences.append(filled.text)
+        sentences.append(before.text)
     return CONVENTIONS[facts.language].space.join(sentences)
 
 

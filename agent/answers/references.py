@@ -6,10 +6,11 @@ have the prefix of a table.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from babel import Locale
@@ -18,11 +19,12 @@ from agent.answers.reference_syntax import Problem, Reference, Template, parse, 
 from agent.answers.result_facts import ColumnFacts, ResultFacts, average_format, facts_of
 from agent.answers.text import joined
 from agent.answers.typed_text import Said, typed_problems, unsupported
-from agent.formatting.formats import ColumnFormat, format_value, number_of
+from agent.formatting.formats import ColumnFormat, format_computed, format_value, number_of
+from agent.messages import CONVENTIONS, render
 
 __all__ = ["Filled", "ResultFacts", "Said", "facts_of", "fill", "unsupported"]
 
-_MAX_TEXTS, _MAX_LISTED, _MAX_TIED = 5, 7, 3
+_MAX_TEXTS, _MAX_LISTED = 5, 7
 _COUNT, _PER_CENT = ColumnFormat("number", 0), ColumnFormat("percent", 1)
 _ROW = re.compile(r"-?\d+")
 _EXTREMES: dict[str, Callable[[Sequence[Any]], Any]] = {"max": max, "min": min}
@@ -35,31 +37,37 @@ class Filled:
     text: str
     problems: tuple[str, ...] = ()
     """Why it may not be shown, as English sentences for the model that wrote it."""
+    directions: frozenset[int] = frozenset()
+    """The columns whose direction of change it says."""
 
 
-def fill(text: str, facts: ResultFacts, said: Said, *, needs_reference: bool = True) -> Filled:
-    """Return `text` with the values of its references, or the reasons why it may not be shown."""
+def fill(text: str, facts: ResultFacts, said: Said, before: Filled | None = None) -> Filled:
+    """Return `text` with the values of its references, or the reasons why it may not be shown.
+
+    It may follow the sentence `before`; the first one needs a reference.
+    """
+    resolver = _Resolver(facts, is_limit_said=facts.limit is not None and (Decimal(facts.limit), "") in said.figures)
     said = facts.with_literals(said)
     try:
         template = parse(text)
     except Problem as problem:
         return Filled("", (str(problem),))
-    resolver = _Resolver(facts)
     filled = resolver.text_of(template)
     names = facts.names.union(*(other.names for other in facts.others.values()))
     problems = [
         *resolver.problems,
         *typed_problems(typed_parts(template), said, names),
-        *_problems_together(resolver.used),
+        *_problems_together(resolver.used, before.directions if before else frozenset()),
         *(
             f"{{{fact}}} needs {{{fact}.name}} beside it"
             for fact, name in resolver.named
             if name.casefold() not in filled.casefold()
         ),
     ]
-    if needs_reference and facts.rows and not any(isinstance(part, Reference) for part in template):
+    if before is None and facts.rows and not any(isinstance(part, Reference) for part in template):
         problems.append("it does not refer to any value of the rows")
-    return Filled("" if problems else filled.strip(), tuple(dict.fromkeys(problems)))
+    directions = frozenset(one.column for one in resolver.used if one.kind == "sign")
+    return Filled("" if problems else filled.strip(), tuple(dict.fromkeys(problems)), directions)
 
 
 class _Value(NamedTuple):
@@ -67,6 +75,10 @@ class _Value(NamedTuple):
 
     text: str
     number: Decimal | None = None
+    names: int = 0
+    """How many names the text has; 0 if it names nothing."""
+    varies: bool = False
+    """Whether it is the change of values that neither rise nor fall throughout."""
 
 
 class _Use(NamedTuple):
@@ -84,6 +96,8 @@ class _Resolver:
     """The values of references in the rows of a result."""
 
     facts: ResultFacts
+    is_limit_said: bool = False
+    """Whether the user asked for as many rows as there are, at which the statement cuts them."""
     problems: list[str] = field(default_factory=list)
     used: list[_Use] = field(default_factory=list)
     named: list[tuple[str, str]] = field(default_factory=list)
@@ -105,11 +119,12 @@ class _Resolver:
         value = self._value(self.facts, reference.selection, is_sign=reference.chooses_by == "sign")
         if not reference.chooses_by:
             return value.text
-        if value.number is None or not reference.words:
-            raise Problem("only a number has a sign or a plural, and words for them have to follow it")
+        number = Decimal(value.names) if value.names and reference.chooses_by == "number" else value.number
+        if number is None or not reference.words:
+            raise Problem("only a number has a sign, only a number or names a plural, and words have to follow it")
         if reference.chooses_by == "sign":
-            return self.text_of(_by_sign(value.number, reference.words))
-        noun = self.text_of(_by_number(value.number, reference.words, self.facts.language))
+            return self.text_of(_by_sign(value, number, reference.words))
+        noun = self.text_of(_by_number(number, reference.words, self.facts.language))
         return f"{value.text}{'' if self.facts.language == 'zh' else ' '}{noun.strip()}"
 
     def _value(self, facts: ResultFacts, selection: str, *, is_sign: bool = False) -> _Value:
@@ -168,13 +183,18 @@ class _Resolver:
             raise Problem("it has several values, so the text has to say which one")
         self._require_listable(facts)
         rows = [next(row for row, cell in enumerate(column.cells) if _hashable(cell) == one) for one in cells]
-        return _Value(joined([self._cell(facts, at, row).text for row in rows], facts.language))
+        return _names([self._cell(facts, at, row).text for row in rows], facts)
 
     def _count(self, facts: ResultFacts) -> _Value:
-        if facts.is_cut:
+        if facts.is_cut and not self._is_as_asked(facts):
             raise Problem("the rows are cut, so their number is not known")
         self.used.append(_Use(facts, "rows", -1, -1))
         return _number(Decimal(len(facts.rows)), _COUNT, facts)
+
+    def _is_as_asked(self, facts: ResultFacts) -> bool:
+        """Return whether the rows are cut only where the user asked for it."""
+        is_limited = self.is_limit_said and facts is self.facts and len(facts.rows) == facts.limit
+        return is_limited and not (facts.result["truncated"] or facts.is_shifted or facts.is_ranked)
 
     def _cell_of_row(self, facts: ResultFacts, number: int, at: int) -> _Value:
         count = len(facts.rows)
@@ -182,14 +202,14 @@ class _Resolver:
         is_seen = 0 < number <= min(facts.seen_rows, count)
         if not is_seen and (number not in (1, -1) or not count):
             raise Problem("it refers to a row that is not shown")
-        if not is_seen and count > 1:
+        if not is_seen and _varies(facts.columns[at]):
             self._require_place(facts, row)
         self.used.append(_Use(facts, str(number), at, at, (row,)))
         return self._cell(facts, at, row)
 
     def _require_place(self, facts: ResultFacts, row: int) -> None:
         """Require that the order of the rows says that `row` is the first or last."""
-        if facts.order is None or (row and facts.is_cut):
+        if facts.order is None or (row and facts.is_cut and not self._is_as_asked(facts)):
             raise Problem("the rows are not sorted, or cut before the last one")
         if facts.order[0] is None:
             return
@@ -202,23 +222,23 @@ class _Resolver:
     def _extreme(self, facts: ResultFacts, kind: str, at: int, shown: int | None) -> _Value:
         row, *tied = rows = self._extreme_rows(facts, kind, at)
         by = at if shown is None else shown
-        texts = list(dict.fromkeys(self._cell(facts, by, one).text for one in rows))
-        if shown is not None and len(rows) > _MAX_TIED:
-            raise Problem("too many rows are tied")
         self.used.append(_Use(facts, kind, at, by, (row, *tied)))
-        return self._cell(facts, by, row) if len(texts) == 1 else _Value(joined(texts, facts.language))
+        texts = list(dict.fromkeys(self._cell(facts, by, one).text for one in rows))
+        return self._cell(facts, by, row) if len(texts) == 1 else _names(texts, facts)
 
     def _extreme_rows(self, facts: ResultFacts, kind: str, at: int) -> list[int]:
-        ranks = facts.columns[at].ranks
+        column = facts.columns[at]
+        known = [row for row, cell in enumerate(column.cells) if cell is not None]
+        ranks = replace(column, cells=[column.cells[row] for row in known]).ranks
         is_sorted = facts.sorted_by == (at, kind == "max") and not facts.is_shifted
-        if not ranks:
-            raise Problem("it has no values that can be compared")
+        if not ranks or (kind == "min" and column.is_additive and len(known) < len(facts.rows)):
+            raise Problem("it has no values that can be compared, or no sum where nothing was summed")
         if facts.is_cut and not is_sorted and not (facts.are_extremes and min(ranks) == max(ranks)):
             raise Problem("the rows are cut, so that their extremes are not known")
         if min(ranks) == max(ranks) and not facts.are_extremes and not (len(ranks) == 1 and facts.limit == 1):
             raise Problem("all values are equal")
         wanted = _EXTREMES[kind](ranks)
-        rows = [row for row, rank in enumerate(ranks) if rank == wanted]
+        rows = [row for row, rank in zip(known, ranks, strict=True) if rank == wanted]
         if facts.is_cut and len(rows) == len(ranks) > 1 and not facts.are_extremes:
             raise Problem("rows with the same value may be cut")
         return rows
@@ -229,7 +249,7 @@ class _Resolver:
         self.used.append(_Use(facts, kind, at, at))
         if kind == "sum":
             return _number(total, column.format, facts)
-        return _number(total / len(numbers), average_format(column.format), facts)
+        return _computed(total / len(numbers), average_format(column.format), facts)
 
     def _addends(self, facts: ResultFacts, at: int) -> tuple[ColumnFacts, list[Decimal]]:
         column = facts.columns[at]
@@ -254,7 +274,7 @@ class _Resolver:
             raise Problem("a share is that of max, min, or the first or last row")
         share = 100 * numbers[row] / whole
         is_near = 0 < share < Decimal("0.1") or Decimal("99.9") < share < 100
-        return _number(share, replace(_PER_CENT, decimals=3) if is_near else _PER_CENT, facts)
+        return _computed(share, replace(_PER_CENT, decimals=3) if is_near else _PER_CENT, facts)
 
     def _change(self, facts: ResultFacts, kind: str, at: int, *, is_sign: bool) -> _Value:
         periods = [(index, one.ranks) for index, one in enumerate(facts.columns) if one.is_period]
@@ -266,28 +286,32 @@ class _Resolver:
             raise Problem("a change needs periods that occur once")
         if facts.is_cut and (facts.sorted_by != (index, True) or facts.is_shifted or facts.result["truncated"]):
             raise Problem("the rows are cut before the last period")
-        first, last = (numbers[ranks.index(pick(ranks))] for pick in (min, max))
+        in_time = [number for _, number in sorted(zip(ranks, numbers, strict=True), key=itemgetter(0))]
         self.used.append(_Use(facts, "sign" if is_sign else kind, at, index))
-        change = last - first
+        first, last = in_time[0], in_time[-1]
+        change, varies = last - first, in_time not in (sorted(in_time), sorted(in_time, reverse=True))
         if kind == "change":
-            shown = replace(_COUNT, decimals=column.format.decimals) if column.is_share else column.format
-            return _number(change, shown, facts, shown=abs(change))
+            points = replace(_COUNT, decimals=column.format.decimals)
+            size = abs(change) * (100 if column.format.kind == "fraction" else 1)
+            text = _number(size, points if column.is_share else column.format, facts).text
+            return _Value(text, change, varies=varies)
         if first <= 0 or column.is_share:
             raise Problem("a change in per cent needs a positive start and no column of percentages")
-        return _number(100 * change / first, _PER_CENT, facts, shown=abs(100 * change / first))
+        return _Value(_computed(abs(100 * change / first), _PER_CENT, facts).text, change, varies=varies)
 
     def _list(self, facts: ResultFacts, name: int, at: int | None) -> _Value:
         rows = range(len(facts.rows))
-        if not 0 < len(rows) <= _MAX_LISTED:
-            raise Problem(f"only one to {_MAX_LISTED} rows can be listed")
+        if not rows:
+            raise Problem("there are no rows to list")
         self._require_listable(facts)
         names = [self._cell(facts, name, row).text for row in rows]
-        if len(set(names)) < len(names) and at is not None:
+        is_named_by_both = at is not None and facts.columns[at].is_text
+        if len(set(names)) < len(names) and at is not None and not is_named_by_both:
             raise Problem("its names repeat")
         self.used.append(_Use(facts, "list", name if at is None else at, name, tuple(rows)))
         if at is not None:
             names = [f"{one} ({self._cell(facts, at, row).text})" for one, row in zip(names, rows, strict=True)]
-        return _Value(joined(list(dict.fromkeys(names)), facts.language))
+        return _names(list(dict.fromkeys(names)), facts)
 
     def _require_listable(self, facts: ResultFacts) -> None:
         if facts.result["truncated"] or (facts.is_cut and facts.order is None):
@@ -300,24 +324,41 @@ class _Resolver:
             raise Problem("it has no value")
         text = format_value(cell, column.format, facts.language, in_sentence=True)
         if isinstance(cell, bool):
-            return _Value(text, Decimal(cell))
-        return _Value(text, column.numbers[row] if column.numbers else None)
+            return _Value(text, Decimal(1 if cell else -1))
+        number = number_of(cell) if column.is_numeric else None
+        return _Value(text, number, names=int(column.is_text and isinstance(cell, str)))
 
 
-def _number(number: Decimal, fmt: ColumnFormat, facts: ResultFacts, *, shown: Decimal | None = None) -> _Value:
-    value = number if shown is None else shown
-    plain = int(value) if value == value.to_integral_value() else float(value)
-    return _Value(format_value(plain, fmt, facts.language, in_sentence=True), number)
+def _names(names: Sequence[str], facts: ResultFacts) -> _Value:
+    """Return names as a list in words: up to seven, and how many more there are."""
+    more = len(names) - _MAX_LISTED
+    if more < 1:
+        return _Value(joined(names, facts.language), names=len(names))
+    shown = CONVENTIONS[facts.language].list_comma.join(names[:_MAX_LISTED])
+    return _Value(render("names_and_more", facts.language, names=shown, count=more), names=len(names))
+
+
+def _number(number: Decimal, fmt: ColumnFormat, facts: ResultFacts) -> _Value:
+    return _Value(format_value(str(number), fmt, facts.language, in_sentence=True), number)
+
+
+def _computed(number: Decimal, fmt: ColumnFormat, facts: ResultFacts) -> _Value:
+    return _Value(format_computed(number, fmt, facts.language), number)
 
 
 def _hashable(cell: Any) -> Any:
     return cell if isinstance(cell, str | int | float | bool | None) else str(cell)
 
 
-def _by_sign(number: Decimal, words: Sequence[Template]) -> Template:
-    at = 0 if number > 0 else 1 if number < 0 else 2
+def _varies(column: ColumnFacts) -> bool:
+    return len(set(map(_hashable, column.cells))) > 1
+
+
+def _by_sign(value: _Value, number: Decimal, words: Sequence[Template]) -> Template:
+    """Return the words for the sign; a fourth one is for values that change, but not in one direction throughout."""
+    at = 3 if value.varies and (len(words) > 3 or not number) else 0 if number > 0 else 1 if number < 0 else 2
     if at >= len(words):
-        raise Problem("there are no words for the sign of the value")
+        raise Problem("there are no words for the sign of the value, or for values that rise and fall")
     return words[at]
 
 
@@ -333,7 +374,7 @@ def _by_number(number: Decimal, words: Sequence[Template], language: str) -> Tem
 # Checks of references with each other
 
 
-def _problems_together(used: Sequence[_Use]) -> Iterator[str]:
+def _problems_together(used: Sequence[_Use], directions: Collection[int]) -> Iterator[str]:
     kinds = {(one.kind, one.column) for one in used}
     for facts in {id(one.facts): one.facts for one in used}.values():
         own = [one for one in used if one.facts is facts]
@@ -341,17 +382,19 @@ def _problems_together(used: Sequence[_Use]) -> Iterator[str]:
             of_row = [one.shown for one in own if one.kind == row]
             names = [at for at in of_row if facts.columns[at].is_name or facts.columns[at].is_period]
             is_named = len(facts.rows) == 1 or facts.identifies(names, int(row) - (row != "-1"))
-            if of_row and not is_named:
+            if not is_named and any(map(_varies, (facts.columns[at] for at in of_row))):
                 yield f"{{{row}...}} needs the names or period of its row beside it"
         for kind in _EXTREMES:
             yield from _problems_of_extremes(facts, [one for one in own if one.kind == kind])
         measured = {one.column for one in own if one.kind == "1"} & {one.column for one in own if one.kind == "-1"}
         for at in measured | {one.column for one in own if one.kind.startswith("change")}:
             column = facts.columns[at]
-            if not column.is_name and not column.is_period and ("sign", at) not in kinds:
+            is_said = ("sign", at) in kinds or at in directions
+            if not column.is_name and not column.is_period and not is_said:
                 yield f"{{?change.{column.name}|...|...|...}} has to say the direction"
         if {"1", "-1"} & {one.kind for one in own} and (periods := [one.shown for one in own if one.kind == "sign"]):
-            if facts.sorted_by != (periods[0], False):
+            ranks = facts.columns[periods[0]].ranks
+            if ranks != sorted(ranks or ()):
                 yield "the rows need ascending periods"
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from sqlglot import exp
 
 from agent.answers.typed_text import Said
-from agent.formatting.formats import ColumnFormat, formats_of, number_of
+from agent.formatting.formats import CALENDAR, ColumnFormat, formats_of, number_of
 from agent.messages import Language
 from agent.schema.catalog import Catalog
 from agent.sql.guard import shared_trees
@@ -22,7 +22,6 @@ from agent.types import Result
 _MEASURES = {"number", "currency", "percent", "fraction", "scientific", "duration"}
 _PER_CENT = {"percent", "fraction"}
 _AMOUNTS = _MEASURES - _PER_CENT
-_CALENDAR = {"year", "month", "date", "datetime"}
 _PARTS_OF_DATES = (
     exp.Extract, exp.Year, exp.Quarter, exp.Month, exp.Week, exp.TimeToStr, exp.TimestampTrunc, exp.DateTrunc,
 )  # fmt: skip
@@ -56,8 +55,7 @@ class ColumnFacts:
     def numbers(self) -> list[Decimal] | None:
         """The values as numbers; None if one of them is NULL or no number."""
         found = [number_of(cell) for cell in self.cells]
-        is_measure = self.format.kind in _MEASURES or self.format.kind in {"year", "month", "code", "boolean"}
-        return [one for one in found if one is not None] if is_measure and None not in found else None
+        return [one for one in found if one is not None] if self.is_numeric and None not in found else None
 
     @cached_property
     def ranks(self) -> list[Any] | None:
@@ -67,6 +65,11 @@ class ColumnFacts:
         is_sorted = all(isinstance(cell, str) and _PERIOD.fullmatch(cell) for cell in self.cells)
         lengths = {len(str(cell)) for cell in self.cells}
         return list(self.cells) if is_sorted and len(lengths) == 1 else None
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether its values may be numbers."""
+        return self.format.kind in _MEASURES or self.format.kind in {"year", "month", "code", "boolean"}
 
     @property
     def is_share(self) -> bool:
@@ -206,7 +209,7 @@ def _is_key(output: exp.Expr, select: exp.Expr) -> bool:
 
 def _is_period(expression: exp.Expr, shown: ColumnFormat) -> bool:
     has_part = expression.find(*_PARTS_OF_DATES) is not None
-    return expression.find(exp.AggFunc) is None and (has_part or shown.kind in _CALENDAR)
+    return expression.find(exp.AggFunc) is None and (has_part or shown.kind in CALENDAR)
 
 
 def _reached_limit(tree: exp.Expr, rows: int) -> int | None:

@@ -12,9 +12,8 @@ from agent.charts.cells import NUMERIC, column, labels_of, number, type_of_colum
 from agent.charts.plot_variants import standard_form
 from agent.errors import PlotSpecInvalid, SpecProblem
 from agent.schema.spelling import nearest
-from agent.types import Result
+from agent.types import ChartType, Result
 
-ChartType = Literal["line", "bar", "pie", "scatter", "area", "heatmap", "box", "histogram"]
 YFormat = Literal["number", "percent"]
 
 MAX_SERIES = 12

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
-from agent.charts.plot_spec import ChartType
 from agent.grounding.vocabulary import all_vocabularies
+from agent.types import ChartType
 
 
 class Wish(NamedTuple):

@@ -58,7 +58,7 @@ def checked_formats(
 
 def _is_format(spec: str) -> bool:
     match spec.split():
-        case ["percent" | "fraction" | "integer" | "year" | "month" | "date" | "code"]:
+        case ["percent" | "fraction" | "integer" | "year" | "quarter" | "month" | "week" | "date" | "code"]:
             return True
         case ["decimal", digits]:
             return digits in {"0", "1", "2", "3", "4", "5", "6"}

@@ -25,7 +25,7 @@ from agent.types import AnswerTable, Result
 
 _TEXT_CHARS = 80
 _NUMERIC = {"integer", "float", "decimal"}
-CALENDAR = {"year", "month", "date", "datetime"}
+CALENDAR = {"year", "quarter", "month", "date", "datetime"}
 DURATION_UNITS = ("days", "hours", "minutes", "seconds")
 _SURE_DIGITS = 15
 """Decimal digits that a double holds for sure; those after them come from computing."""
@@ -38,6 +38,7 @@ YEARS = range(1500, 2101)
 _DATE = re.compile(
     r"(\d{4})-(\d{2})(?:-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?)?)?"
 )
+_QUARTER = re.compile(r"(\d{4})-?Q([1-4])")
 _DURATION = re.compile(
     r"(-?)P(?:(-?\d+)Y)?(?:(-?\d+)M)?(?:(-?\d+)W)?(?:(-?\d+)D)?(?:T(?:(-?\d+)H)?(?:(-?\d+)M)?(?:(-?\d+(?:\.\d+)?)S)?)?"
 )
@@ -49,7 +50,7 @@ class ColumnFormat:
     """The format of all values of a column.
 
     `kind` is `number`, `currency`, `percent` (12.5 is 12.5 %), `fraction` (0.125 is 12.5 %), `scientific`, `duration`,
-    `interval` (ISO 8601), `year`, `month`, `date`, `datetime`, `code`, `boolean` or `text`.
+    `interval` (ISO 8601), `year`, `quarter`, `month`, `date`, `datetime`, `code`, `boolean` or `text`.
     """
 
     kind: str = "text"
@@ -133,12 +134,14 @@ def column_format(spec: str, kind: str, cells: Sequence[Any]) -> ColumnFormat:
 
 
 def _calendar_kind(spec: str, kind: str, cells: Sequence[Any]) -> str:
-    """Return `year`, `month`, `date` or `datetime` for texts in ISO 8601, otherwise `text`.
+    """Return `year`, `quarter`, `month`, `date` or `datetime` for texts in ISO 8601 or such as 2024-Q1, else `text`.
 
     Days that are all the first of a month are months, and first days of years are years: databases truncate so.
     """
     if spec == "year" and all(isinstance(cell, str) and len(cell) == 4 and cell.isdecimal() for cell in cells):
         return "year"
+    if all(isinstance(cell, str) and _QUARTER.fullmatch(cell) for cell in cells):
+        return "quarter"
     parts = [_moment(cell) for cell in cells]
     known = [part for part in parts if part]
     if len(known) < len(parts):
@@ -146,7 +149,9 @@ def _calendar_kind(spec: str, kind: str, cells: Sequence[Any]) -> str:
     precision = max(len(part) for part in known)
     if precision == 2:
         return "month"
-    if spec in {"year", "month", "date"}:
+    if spec in {"year", "month", "date", "week"}:
+        return "date" if spec == "week" else spec
+    if spec == "quarter" and all(part[1] % 3 == 1 and part[2] == 1 for part in known):
         return spec
     if any(any(part[3:]) for part in known):
         return "datetime"
@@ -190,7 +195,7 @@ def _number_format(spec: str, numbers: Sequence[Decimal]) -> ColumnFormat:
         case ["decimal", digits]:
             return ColumnFormat("number", int(digits))
         case ["currency", code]:
-            return ColumnFormat("currency", _cents(code, max(map(_decimals, numbers))), code)
+            return ColumnFormat("currency", _cents(code, numbers), code)
         case ["fraction"]:
             return ColumnFormat("fraction", _precision([100 * number for number in numbers]))
         case ["percent"]:
@@ -204,17 +209,26 @@ def _number_format(spec: str, numbers: Sequence[Decimal]) -> ColumnFormat:
 
 def _label_kind(spec: str, numbers: Sequence[Decimal]) -> str:
     """Return `spec` if it is the format of numbers that name something and all of `numbers` are such; else nothing."""
-    allowed = {"boolean": range(2), "month": range(1, 13), "year": range(10_000), "code": None}
+    allowed = {
+        "boolean": range(2),
+        "month": range(1, 13),
+        "quarter": range(1, 5),
+        "week": range(1, 54),
+        "year": range(10_000),
+        "code": None,
+    }
     if spec not in allowed or any(map(_decimals, numbers)):
         return ""
     values = allowed[spec]
-    return spec if values is None or all(number in values for number in numbers) else ""
+    kind = "code" if spec in {"quarter", "week"} else spec
+    return kind if values is None or all(number in values for number in numbers) else ""
 
 
-def _cents(code: str, needed: int) -> int:
-    """Return the decimals of amounts of a currency that need `needed` ones: none, its own, or those of unit prices."""
-    usual = get_currency_precision(code)
-    return needed if not needed or usual < needed <= _EXACT_DECIMALS and usual else usual
+def _cents(code: str, numbers: Sequence[Decimal]) -> int:
+    """Return the decimals of amounts of a currency: none, its own, or those of prices below its smallest coin."""
+    needed, usual = max(map(_decimals, numbers)), get_currency_precision(code)
+    is_visible = min((abs(number) for number in numbers if number), default=1) >= Decimal(1).scaleb(-usual)
+    return min(needed, usual) and usual if is_visible else _precision(numbers)
 
 
 def _decimals(number: Decimal) -> int:
@@ -235,8 +249,7 @@ def _precision(numbers: Sequence[Decimal]) -> int:
 def format_value(value: Any, fmt: ColumnFormat, language: Language, *, in_sentence: bool = False) -> str:
     r"""Return `value`, of a column with the format `fmt`, as text in `language`; NULL is a dash.
 
-    In a sentence, a number has no decimals from 10,000 up, at most four significant ones and no zeros at its end, and
-    a date is written out.
+    In a sentence, a date is written out.
 
     >>> format_value(1234.5, ColumnFormat("currency", 2, "EUR"), "de"), format_value(None, ColumnFormat(), "de")
     ('1.234,50\xa0€', '–')
@@ -251,7 +264,7 @@ def format_value(value: Any, fmt: ColumnFormat, language: Language, *, in_senten
         return _interval_text(str(value), language)
     number = number_of(value) if fmt.is_quantity else None
     if number is not None:
-        return _number_text(number, fmt, language, in_sentence)
+        return _number_text(number, fmt, language)
     return _plain(value)
 
 
@@ -269,12 +282,12 @@ def _plain(value: Any) -> str:
     return one_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), _TEXT_CHARS)
 
 
-def _number_text(number: Decimal, fmt: ColumnFormat, language: Language, in_sentence: bool) -> str:
+def _number_text(number: Decimal, fmt: ColumnFormat, language: Language) -> str:
     # More digits than any value has: nothing is rounded but to the decimals of the format.
     with localcontext(prec=400, rounding=ROUND_HALF_UP):
         if fmt.kind == "fraction":
             number *= 100
-        decimals = _decimals_in_sentence(number, fmt) if in_sentence else fmt.decimals
+        decimals = fmt.decimals
         if fmt.kind == "scientific":
             return _digits(number, "scientific", decimals, language)
         number = number.quantize(Decimal(1).scaleb(-decimals))
@@ -297,13 +310,16 @@ def _in_units(number: Decimal, unit: str, decimals: int, language: Language) -> 
     return str(format_unit(number, f"duration-{unit}", format=pattern, locale=language))
 
 
-def _decimals_in_sentence(number: Decimal, fmt: ColumnFormat) -> int:
-    if abs(number) >= _NO_CENTS_FROM:
-        return 0
-    significant = _EXACT_DECIMALS if abs(number) >= 1 or not number else _EXACT_DECIMALS - 1 - number.adjusted()
-    shown = min(fmt.decimals, significant)
-    needed = _decimals(number.quantize(Decimal(1).scaleb(-shown)))
-    return shown if fmt.kind == "currency" and needed else needed
+def format_computed(number: Decimal, fmt: ColumnFormat, language: Language) -> str:
+    """Return a number that was computed of values with the format `fmt`, which no table shows, without idle decimals.
+
+    >>> [format_computed(Decimal(share), ColumnFormat("percent", 1), "en") for share in ("250", "33.333")]
+    ['250%', '33.3%']
+    """
+    decimals = 0 if abs(number) >= _NO_CENTS_FROM else fmt.decimals
+    needed = _decimals(number.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP))
+    kept = decimals if fmt.kind == "currency" and needed else needed
+    return format_value(str(number), replace(fmt, decimals=kept), language)
 
 
 @lru_cache(maxsize=256)
@@ -323,6 +339,8 @@ def _pattern(language: Language, kind: str, decimals: int) -> NumberPattern:
 def _calendar_text(value: Any, kind: str, language: Language, in_sentence: bool) -> str:
     if kind == "month" and isinstance(value, int) and 1 <= value <= 12:
         return str(get_month_names("wide", "stand-alone", language)[value])
+    if kind == "quarter":
+        return _quarter_text(value, language)
     parts = _moment(value)
     if not parts:
         return _plain(value)
@@ -337,6 +355,12 @@ def _calendar_text(value: Any, kind: str, language: Language, in_sentence: bool)
         return text
     hour, minute, second = (*parts[3:], 0, 0, 0)[:3]
     return f"{text}, {hour:02}:{minute:02}" + (f":{second:02}" if second else "")
+
+
+def _quarter_text(value: Any, language: Language) -> str:
+    match = _QUARTER.fullmatch(value) if isinstance(value, str) else None
+    year, month = (int(match[1]), 3 * int(match[2])) if match else (_moment(value) or (0, 0))[:2]
+    return format_date(date(year, month, 1), CONVENTIONS[language].quarter, language) if year else _plain(value)
 
 
 def _interval_text(value: str, language: Language) -> str:

@@ -147,7 +147,8 @@ class WithForm(Lenient):
     ] = Field(
         default_factory=dict,
         description="`column: format` if its type does not say it: currency EUR, percent (12.5 is 12.5 %), fraction "
-        "(0.125 is 12.5 %), integer, decimal 2, year, month, date, code, duration days (hours, minutes, seconds)",
+        "(0.125 is 12.5 %), integer, decimal 2, year, quarter, month, week, date, code, "
+        "duration days (hours, minutes, seconds)",
     )
     chart: Annotated[ChartForm | None, BeforeValidator(_chart_or_none)] = Field(
         None, description="if one is asked for, or for a trend, ranking or share of more than two rows"

@@ -30,6 +30,8 @@ class Conventions:
     """The marks of a quotation, with `{}` for its text. An English text quotes English messages as they are."""
     month: str
     """A month with its year, as a pattern of Unicode's locale data."""
+    quarter: str
+    """A quarter with its year, in the same way."""
     date: str
     long_date: str
     """A day in a table and in a sentence, in the same way."""
@@ -134,7 +136,7 @@ def language_in(said: Mapping[str, Any]) -> Language:
 
     Where none is stated, as before a model replied, it is recognised from the question or the answer.
 
-    >>> language_in({"question": "Umsatz?"}), language_in({"question": "Umsatz?", "language": "de"})
+    >>> language_in({"question": "Budget?"}), language_in({"question": "Budget?", "language": "de"})
     ('en', 'de')
     """
     texts = (said.get(name) for name in ("about", "question", "answer"))

@@ -8,6 +8,7 @@ CONVENTIONS = Conventions(
     decimal=",",
     quotation="„{}“",
     month="LLLL y",
+    quarter="QQQ y",
     date="dd.MM.y",
     long_date="d. MMMM y",
     words=frozenset(

@@ -8,6 +8,7 @@ CONVENTIONS = Conventions(
     decimal=".",
     quotation="{}",
     month="LLLL y",
+    quarter="QQQ y",
     date="MMM d, y",
     long_date="MMMM d, y",
     words=frozenset(

@@ -8,6 +8,7 @@ CONVENTIONS = Conventions(
     decimal=".",
     quotation="“{}”",
     month="y年M月",
+    quarter="y年第Q季度",
     date="y年M月d日",
     long_date="y年M月d日",
     words=frozenset(),

@@ -5,6 +5,7 @@ import { current, text } from "./language.js";
 const PLAIN = /^(-?)(\d+)(?:\.(\d+))?$/;
 const NUMBER = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
 const MOMENT = /^(\d{4})-(\d{2})(?:-(\d{2})(?:[T ](\d{2}:\d{2})(?:(:\d{2})(?:\.\d+)?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?)?)?$/;
+const QUARTER = /^(\d{4})-?Q([1-4])$/;
 const INTERVAL = /^(-?)P(?:(-?\d+)Y)?(?:(-?\d+)M)?(?:(-?\d+)W)?(?:(-?\d+)D)?(?:T(?:(-?\d+)H)?(?:(-?\d+)M)?(?:(-?\d+(?:\.\d+)?)S)?)?$/;
 const UNITS = ["year", "month", "week", "day", "hour", "minute", "second"];
 /** The decimal digits that a double holds for sure. */
@@ -21,7 +22,7 @@ export function isQuantity({ kind }) {
 export function valueText(value, { kind = "text", decimals = 0, unit = "" } = {}) {
   if (value === null || value === undefined) return "–";
   if (typeof value === "boolean" || (kind === "boolean" && [0, 1].includes(value))) return text(value ? "yes" : "no");
-  if (["year", "month", "date", "datetime"].includes(kind)) return momentText(value, kind);
+  if (["year", "quarter", "month", "date", "datetime"].includes(kind)) return momentText(value, kind);
   if (kind === "interval") return intervalText(value);
   const digits = digitsOf(value);
   if (QUANTITIES.includes(kind) && digits !== null) return quantityText(digits, kind, decimals, unit);
@@ -99,9 +100,12 @@ function numberFormat(options) {
 
 function momentText(value, kind) {
   if (kind === "month" && typeof value === "number") return dateText(`2000-${String(value).padStart(2, "0")}-01`, { month: "long" });
+  const [, known, quarter] = QUARTER.exec(value) ?? [];
+  if (known !== undefined) return text("quarter", { quarter, year: known });
   const [, year, month, day = "01", clock = "00:00", seconds = ""] = MOMENT.exec(value) ?? [];
   if (year === undefined) return String(value);
   if (kind === "year") return year;
+  if (kind === "quarter") return text("quarter", { quarter: Math.ceil(month / 3), year });
   const iso = `${year}-${month}-${day}`;
   if (kind === "month") return dateText(iso, { year: "numeric", month: "long" });
   const shown = dateText(iso, { dateStyle: "medium" });

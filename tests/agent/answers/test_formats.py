@@ -44,7 +44,7 @@ def texts(kind: str, *cells: Any, spec: str = "", language: str = "en", in_sente
         ("decimal", ["12345678901234567890.12"], "", ["12,345,678,901,234,567,890.12"]),
         ("decimal", [1234.5, 1000], "currency EUR", ["€1,234.50", "€1,000.00"]),
         ("integer", [1234, 1000], "currency EUR", ["€1,234", "€1,000"]),
-        ("float", [1.4590, 1.5], "currency EUR", ["€1.459", "€1.500"]),
+        ("float", [1.4590, 1.5], "currency EUR", ["€1.46", "€1.50"]),
         ("float", [1234.5678], "currency JPY", ["¥1,235"]),
         ("integer", [2024, 1999], "year", ["2024", "1999"]),
         ("string", ["2024-01-01", "1999-01-01"], "year", ["2024", "1999"]),
@@ -73,7 +73,12 @@ def test_a_column_has_one_format(kind: str, cells: list[Any], spec: str, expecte
 @pytest.mark.parametrize(
     ("kind", "cell", "spec", "expected"),
     [
-        ("float", 53209.92, "currency USD", ["$53,210", "53.210\xa0$", "53\xa0210\xa0$", "US$53,210"]),
+        ("float", 53209.92, "currency USD", ["$53,209.92", "53.209,92\xa0$", "53\xa0209,92\xa0$", "US$53,209.92"]),
+        ("string", "2025-Q1", "", ["Q1 2025", "Q1 2025", "1-й кв. 2025", "2025年第1季度"]),
+        ("date", "2025-04-01", "quarter", ["Q2 2025", "Q2 2025", "2-й кв. 2025", "2025年第2季度"]),
+        ("integer", 2, "quarter", ["2", "2", "2", "2"]),
+        ("integer", 7, "week", ["7", "7", "7", "7"]),
+        ("date", "2025-01-06", "week", ["January 6, 2025", "6. Januar 2025", "6 января 2025 года", "2025年1月6日"]),
         ("float", 3.77491, "", ["3.77", "3,77", "3,77", "3.77"]),
         ("float", 9999.5, "currency EUR", ["€9,999.50", "9.999,50\xa0€", "9\xa0999,50\xa0€", "€9,999.50"]),
         ("float", 1.8, "duration days", ["1.8 days", "1,8 Tage", "1,8 дня", "1.8天"]),

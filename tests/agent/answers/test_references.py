@@ -24,6 +24,10 @@ CITIES = "SELECT city, SUM(total) AS sales FROM orders GROUP BY city ORDER BY sa
 MONTHS = "SELECT strftime('%Y-%m', day) AS month, SUM(total) AS u FROM orders GROUP BY 1 ORDER BY 1"
 GRID = "SELECT city, strftime('%Y-%m', day) AS month, SUM(total) AS u FROM orders GROUP BY 1, 2 ORDER BY u DESC"
 SALES = [["Berlin", 500.5], ["Paris", 200], ["Rome", 100]]
+VARIED = (
+    "It {?change.u|rose from {1.u} in {1.month} to {-1.u} in {-1.month}|fell|stayed at {1.u}"
+    "|varied from {min.u} ({min.u:month}) to {max.u} ({max.u:month})}."
+)
 TREND = [["2024-01", 500], ["2024-02", 200], ["2024-03", 1100]]
 PLACES = [["Berlin", "2024-01", 9], ["Paris", "2024-01", 8], ["Berlin", "2024-02", 7]]
 
@@ -52,10 +56,20 @@ def filled(text: str, sql: str, rows: list[list[Any]], language: str = "en") -> 
         (COUNT, [[25]], "ru", "{n#заказ|заказа|заказов}", "25 заказов"),
         (COUNT, [[25]], "zh", "共 {n#个订单}。", "共 25个订单。"),
         (CITIES, SALES, "en", "{max.sales:city}, {share.max.sales} of {sum.sales}", "Berlin, 62.5% of 800.5"),
-        (CITIES, SALES, "en", "{list.city:sales}", "Berlin (500.5), Paris (200) and Rome (100)"),
+        (CITIES, SALES, "en", "{list.city:sales}", "Berlin (500.5), Paris (200.0) and Rome (100.0)"),
         (CITIES, SALES, "en", "{1.city} with {1.sales} of {rows#city|cities}", "Berlin with 500.5 of 3 cities"),
         (CITIES, [["A1", 5], ["B1", 5], ["C1", 1]], "en", "{max.sales:city}: {max.sales} each", "A1 and B1: 5 each"),
         (CITIES + " LIMIT 3", SALES, "en", "{max.sales:city} sold most.", "Berlin sold most."),
+        (CITIES, [["A1", 5], ["B1", 5], ["C1", 1]], "en", "{max.sales:city#has|each have} {max.sales}.",
+         "A1 and B1 each have 5."),
+        (CITIES, [["A1", 5], ["B1", 4], ["C1", 1]], "en", "{max.sales:city#has|each have} {max.sales}.", "A1 has 5."),
+        (CITIES, [[f"City {chr(65 + at)}", 9 - at] for at in range(9)], "en", "{list.city}",
+         "City A, City B, City C, City D, City E, City F, City G and 2 more"),
+        (CITIES, [["A1", 5], ["B1", 4], ["C1", None]], "en", "{max.sales:city#leads|lead}", "A1 leads"),
+        (CITIES.replace("SUM", "AVG"), [["A1", 5], ["B1", 4], ["C1", None]], "en", "{min.sales:city}", "B1"),
+        (MONTHS, TREND, "en", VARIED, "It varied from 200 (February 2024) to 1,100 (March 2024)."),
+        (MONTHS, TREND[1:], "en", VARIED, "It rose from 200 in February 2024 to 1,100 in March 2024."),
+        (MONTHS, [[month, 5] for month, _ in TREND], "en", VARIED, "It stayed at 5."),
         (MONTHS, TREND, "de", "Umsatz {?change.u|stieg|sank|blieb gleich}: {1.u} ({1.month}), {-1.u} ({-1.month}).",
          "Umsatz stieg: 500 (Januar 2024), 1.100 (März 2024)."),
         (MONTHS, TREND[::-1][1:] + TREND[-1:], "en", "{u}", None),
@@ -70,9 +84,33 @@ def test_references_are_filled(sql: str, rows: list[list[Any]], language: str, t
     assert bool(result.problems) == (expected is None)
 
 
+def test_rows_may_be_counted_up_to_a_limit_that_the_user_asked_for() -> None:
+    facts = facts_about(CITIES + " LIMIT 3", SALES)
+    text = "The {rows#city|cities} with most sales: {1.city} ({1.sales}) to {-1.city} ({-1.sales}){?change.sales|||}"
+
+    assert fill(text.partition("{?")[0], facts, Said("Top 3 cities")).problems == (
+        "{?change.sales|...|...|...} has to say the direction",
+    )
+    assert fill("The {rows#city|cities} with most sales.", facts, Said("Top 3 cities")).text == (
+        "The 3 cities with most sales."
+    )
+    assert fill("Down to {-1.city}.", facts, Said("Top 3 cities")).text == "Down to Rome."
+    assert fill("There are {rows#city|cities}.", facts, Said("Which cities sell?")).problems
+
+
+def test_a_second_sentence_may_rely_on_the_direction_of_the_first() -> None:
+    facts = facts_about(MONTHS, TREND)
+    first = fill("Sales {?change.u|rose|fell|stayed}.", facts, Said("?"))
+
+    assert fill("That is {change%.u}.", facts, Said("?"), first).text == "That is 120%."
+    assert fill("That is {change%.u}.", facts, Said("?")).problems
+
+
 @pytest.mark.parametrize(
     ("sql", "rows", "text"),
     [
+        (MONTHS, [*TREND, ["2024-04", 500]], "{?change.u|rose|fell|stayed the same}"),
+        (CITIES, [["A1", 5], ["B1", 4], ["C1", None]], "{min.sales:city} sold least."),
         (COUNT, [[1184]], "There were {n} orders in 2025."),
         (COUNT, [[1184]], "There were 1184 orders."),
         (COUNT, [[1184]], "There were ١١٨٤ orders, not {n}."),

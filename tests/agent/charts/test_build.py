@@ -152,7 +152,7 @@ def test_no_bar_is_dropped() -> None:
 def test_missing_steps_are_empty_places_and_sparse_ones_positions() -> None:
     cases = [
         ("string", ["2024-01", "2024-02", "2024-04"], ["January 2024", "February 2024", "March 2024", "April 2024"]),
-        ("string", ["2023-Q4", "2024-Q2", "2024-Q3"], ["2023-Q4", "2024-Q1", "2024-Q2", "2024-Q3"]),
+        ("string", ["2023-Q4", "2024-Q2", "2024-Q3"], ["Q4 2023", "Q1 2024", "Q2 2024", "Q3 2024"]),
         ("date", ["2024-01-01", "2024-01-08", "2024-01-22"],
          ["Jan 1, 2024", "Jan 8, 2024", "Jan 15, 2024", "Jan 22, 2024"]),
         ("datetime", ["2023-12-01T00:00:00", "2024-01-01T00:00:00"], ["December 2023", "January 2024"]),

@@ -104,7 +104,7 @@ def test_the_page_writes_values_as_the_server_does(page: Page) -> None:
     moments = ["2024-03", "2024-12-01", "2024-05-05T10:20:30", "2024-05-05T10:20:00Z", "no date"]
     cases = [
         *product(numbers, quantities),
-        *product(moments, map(ColumnFormat, ("year", "month", "date", "datetime", "text"))),
+        *product(moments, map(ColumnFormat, ("year", "quarter", "month", "date", "datetime", "text"))),
         *product(range(1, 13), [ColumnFormat("month")]),
         *product(["P2985D", "P1Y2M3DT4H5M6.5S", "-P1D", "P0D"], [ColumnFormat("interval")]),
         *product([1.2e-11], [ColumnFormat("scientific", 3)]),
