@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,41 +24,6 @@ from tests.agent.llm.server_behaviours import SERVER_BEHAVIOURS
 from tests.test_architecture import LAYERS
 
 ROOT = Path(__file__).resolve().parents[1]
-_COMMANDS = (
-    ("ask",),
-    ("demo",),
-    ("serve",),
-    ("mcp",),
-    ("guard",),
-    ("source", "check"),
-    ("eval", "replay"),
-    ("eval", "run"),
-    ("eval", "clarification"),
-    ("eval", "compare"),
-    ("examples", "add"),
-    ("examples", "list"),
-    ("examples", "remove"),
-    ("examples", "import"),
-    ("key", "new"),
-    ("knowledge", "check"),
-    ("knowledge", "draft"),
-    ("knowledge", "export", "osi"),
-    ("knowledge", "import", "dbt"),
-    ("knowledge", "import", "osi"),
-    ("knowledge", "import", "csv"),
-    ("knowledge", "show"),
-    ("knowledge", "review", "list"),
-    ("knowledge", "review", "show"),
-    ("knowledge", "review", "accept"),
-    ("knowledge", "review", "reject"),
-    ("model", "check"),
-    ("trace", "list"),
-    ("trace", "show"),
-    ("trace", "verify"),
-    ("trace", "replay"),
-)
-
-
 _DIRECTORIES = {"cache_dir": "the user's cache directory", "data_dir": "the user's data directory"}
 
 
@@ -72,16 +38,31 @@ def settings_table() -> str:
     return "\n".join(lines)
 
 
-def cli_help() -> str:
-    """Return the help texts of all commands."""
+def commands(command: Any, path: str = "datasphinx") -> Iterator[tuple[str, Any]]:
+    """Yield the commands below `command`, each with its path."""
+    for name, each in command.commands.items():
+        if hasattr(each, "commands"):
+            yield from commands(each, f"{path} {name}")
+        else:
+            yield f"{path} {name}", each
+
+
+def cli_table() -> str:
+    """Return all commands with their help and the names of their options as a Markdown table."""
+    lines = ["| command | what it does | options |", "|---|---|---|"]
+    for path, command in commands(get_command(app)):
+        arguments = [each for each in command.params if each.param_type_name == "argument"]
+        names = [each.name.upper() if each.required else f"[{each.name.upper()}]" for each in arguments]
+        options = [f"`{max(each.opts, key=len)}`" for each in command.params if each.param_type_name == "option"]
+        lines.append(f"| `{' '.join([path, *names])}` | {' '.join(command.help.split())} | {' '.join(options)} |")
+    return "\n".join(lines)
+
+
+def ask_help() -> str:
+    """Return the help text of `datasphinx ask`."""
     runner = CliRunner(env={"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1", "_TYPER_FORCE_DISABLE_TERMINAL": "1"})
-    command = get_command(app)
-    blocks = []
-    for path in ((), *_COMMANDS):
-        text = runner.invoke(app, [*path, "--help"], prog_name="datasphinx").output
-        blocks.append("\n".join(line.rstrip() for line in text.strip().splitlines()))
-    assert command.name == "datasphinx"
-    return "```text\n" + "\n\n".join(blocks) + "\n```"
+    text = runner.invoke(app, ["ask", "--help"], prog_name="datasphinx").output
+    return "```text\n" + "\n".join(line.rstrip() for line in text.strip().splitlines()) + "\n```"
 
 
 def mermaid(compiled: Any) -> str:
@@ -160,7 +141,8 @@ PARTS = {
     "readme-graph": (ROOT / "README.md", graph_picture),
     "layers": (ROOT / "docs/architecture.md", layer_table),
     "settings": (ROOT / "docs/settings.md", settings_table),
-    "cli": (ROOT / "docs/cli.md", cli_help),
+    "cli": (ROOT / "docs/cli.md", cli_table),
+    "ask": (ROOT / "docs/cli.md", ask_help),
     "graph": (ROOT / "docs/graph.md", graph_picture),
     "analyst": (ROOT / "docs/analyst.md", analyst_picture),
     "tools": (ROOT / "docs/query-specs.md", tools_table),
