@@ -16,7 +16,7 @@ from agent.datasets.options import LoadOptions, problem_of
 from agent.datasets.registry import Registry
 from agent.errors import DataMissing, FileUnknown, InputInvalid, NotPermitted, SourcesNotTogether
 from agent.messages import Message
-from agent.queryspec.dialect import spec_dialect
+from agent.queryspec.dialect import spelling_of
 from agent.record.step import note
 from agent.sources.source import Source
 from agent.state import AnalystState, ToolCall
@@ -91,7 +91,7 @@ def _database_update(question: str, state: AnalystState, open_source: Callable[[
     if state.get("files") or state.get("datasets"):
         raise SourcesNotTogether(without_password(str(state["source"])), Message("files"))
     source = open_source(str(state["source"]))
-    spec_dialect(source.catalog.dialect)
+    spelling_of(source.catalog.dialect)
     ranking = source.index.rank(source.knowledge.expanded(question)) or list(source.catalog.tables)
     shown = source.shown_catalog.tables
     best = list(islice(filter(shown.__contains__, ranking), _MAX_TABLES))

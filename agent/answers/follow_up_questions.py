@@ -8,7 +8,6 @@ from agent.answers.starting_questions import Candidate, group_column, offered_co
 from agent.core.cancellation import Cancellation
 from agent.core.text import question_key
 from agent.messages import Language, language_of, render
-from agent.queryspec.dialect import DIALECTS, period_key
 from agent.sources.source import Source
 from agent.sql.dialects import print_statement
 from agent.sql.guard import parse
@@ -83,10 +82,10 @@ def _candidates(question: str, sql: str, source: Source, stop: Cancellation | No
     ]
     # A filter says which of several dates is meant.
     days = [(alias, name) for alias, name in days if (alias, name.lower()) in filtered] or days
-    spec_dialect = next((each for each in DIALECTS if each == dialect), None)
-    if len(days) == 1 and spec_dialect:
+    spelling = source.catalog.engine.spelling
+    if len(days) == 1 and spelling:
         day = exp.column(days[0][1], table=days[0][0], quoted=True)
-        yield candidate("follow_up_months", period_key(day, "month", spec_dialect))
+        yield candidate("follow_up_months", spelling.period_key(day, "month"))
 
 
 def _extended(question: str, code: str, language: Language, **names: str) -> str:

@@ -12,6 +12,8 @@ from sqlglot import exp
 from sqlglot.generator import Generator
 from sqlglot.parser import Parser
 
+from agent.engines.spelling import Spelling
+
 if TYPE_CHECKING:
     from sqlglot.optimizer.scope import Scope
 
@@ -209,6 +211,11 @@ class Engine:
     """Whether || is OR."""
     confusion_rank: ClassVar[int] = 0
     """Place among the dialects that models write in place of another, the most frequent first; 0 for the others."""
+
+    # Query specs
+
+    spelling: ClassVar[Spelling | None] = None
+    """How query specs are spelled; None if they cannot be compiled for the engine."""
 
     def stored_name(self, name: exp.Expr) -> str:
         """Return the identifier `name` as the engine looks it up."""

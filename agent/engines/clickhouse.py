@@ -1,11 +1,13 @@
 """ClickHouse, as a server and in the process."""
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sqlglot import exp
 
 from agent.engines.base import Engine, EngineStatus
+from agent.engines.spelling import ISO_FORMATS, Spelling, function_call, literal
 
 if TYPE_CHECKING:
     from sqlglot.optimizer.scope import Scope
@@ -22,6 +24,81 @@ def _values(self: Any, node: exp.Values) -> str:
         rows.append(f"({', '.join(self.sql(cell) for cell in cells)})")
     alias = self.sql(node, "alias")
     return f"(VALUES {', '.join(rows)}){f' AS {alias}' if alias else ''}"
+
+
+_DATE_PARTS = {
+    "year": "toYear", "quarter": "toQuarter", "month": "toMonth", "iso_week": "toISOWeek", "day": "toDayOfMonth",
+    "weekday": "toDayOfWeek", "hour": "toHour", "minute": "toMinute",
+}  # fmt: skip
+
+
+class _Spelling(Spelling):
+    dialect = "clickhouse"
+    types = {
+        "number": "Nullable(Float64)",
+        "date": "Nullable(Date32)",
+        "datetime": "Nullable(DateTime64(6))",
+        "text": "Nullable(String)",
+    }
+    integer = "Nullable(Int64)"
+    decimal = "Nullable(Decimal(38, 10))"
+    formatter = "formatDateTime"
+    formats = {**ISO_FORMATS, "quarter": "%Y-Q%Q"}
+    length = "lengthUTF8"
+    substring = "substringUTF8"
+    replace = "replaceAll"
+    match = "match"
+    samples = {"stddev": "stddevSamp", "variance": "varSamp"}
+    pattern_escape = "\\"
+    fills_unmatched = True
+    widens_numbers = False
+    # An array is never NULL.
+    words_in_capitals = (
+        "CASE WHEN lower_text IS NOT NULL THEN arrayStringConcat(arrayMap(word -> concat(upperUTF8(substringUTF8(word, "
+        "1, 1)), substringUTF8(word, 2)), splitByString(' ', lower_text)), ' ') END"
+    )
+
+    def nullable(self, node: exp.Expr, kind: str) -> exp.Expr:
+        """Make NULL possible, in whose place there is 0 or '' otherwise."""
+        return function_call("toNullable", node) if kind in {*self.types, "boolean"} else node
+
+    def as_decimal(self, node: exp.Expr) -> exp.Expr:
+        return function_call("accurateCastOrNull", node, "Decimal(38, 10)")
+
+    def seconds(self, node: exp.Expr, kind: str) -> exp.Expr:
+        moment = function_call("toUnixTimestamp64Micro", self.cast(node, "datetime"))
+        return exp.Div(this=moment, expression=literal(1_000_000))
+
+    def case_changed(self, node: exp.Expr, function: str) -> exp.Expr:
+        return function_call(f"{function}UTF8", node)
+
+    def concatenate(self, parts: Sequence[exp.Expr]) -> exp.Expr:
+        return function_call("concat", *parts)
+
+    def contains(self, node: exp.Expr, pattern: exp.Expr) -> exp.Expr:
+        """Compare in lower case: LOWER handles only ASCII, and LIKE has no ESCAPE."""
+        return exp.Like(this=function_call("lowerUTF8", node), expression=function_call("lowerUTF8", pattern))
+
+    def date_part(self, node: exp.Expr, part: str) -> exp.Expr:
+        return self.cast_to_integer(function_call(_DATE_PARTS[part], node))
+
+    def days_between(self, start: exp.Expr, end: exp.Expr) -> exp.Expr:
+        """Subtract days since 1970: the unit of dateDiff does not survive parsing."""
+        return super().days_between(self.cast_to_integer(start), self.cast_to_integer(end))
+
+    def days_of_periods(self, first: exp.Expr, last: exp.Expr) -> exp.Expr:
+        return exp.Sub(this=self._cast(last, "Nullable(Int32)"), expression=self._cast(first, "Nullable(Int32)"))
+
+    def add_days(self, day: exp.Expr, days: exp.Expr) -> exp.Expr:
+        return function_call("addDays", day, days)
+
+    def sample(self, function: str, node: exp.Expr) -> exp.Expr:
+        """Return NULL for a single value, of which the functions return NaN."""
+        is_defined = exp.GT(this=exp.Count(this=node.copy()), expression=literal(1))
+        return exp.Case().when(is_defined, super().sample(function, node))
+
+    def percentile(self, node: exp.Expr, fraction: float) -> exp.Expr:
+        return exp.ParameterizedAgg(this="quantileExactInclusive", expressions=[literal(fraction)], params=[node])
 
 
 class ClickHouse(Engine):
@@ -54,6 +131,7 @@ class ClickHouse(Engine):
     compares_strictly = True
     groups_strictly = True
     has_ties = True
+    spelling = _Spelling()
 
     def base_name(self, name: str) -> str:
         """Leave out combinators of aggregates that are not part of a listed name."""

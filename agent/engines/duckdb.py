@@ -8,6 +8,7 @@ from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import TokenType
 
 from agent.engines.base import Engine, fold_case
+from agent.engines.spelling import Spelling, function_call
 
 if TYPE_CHECKING:
     from sqlglot.optimizer.scope import Scope
@@ -73,6 +74,31 @@ def _call(call: exp.Expr, operand: exp.Expr) -> exp.Expr:
     return call
 
 
+class _Spelling(Spelling):
+    dialect = "duckdb"
+    match = "REGEXP_MATCHES"
+    words_in_capitals = (
+        "ARRAY_TO_STRING(LIST_TRANSFORM(STR_SPLIT(lower_text, ' '), "
+        "LAMBDA word : UPPER(SUBSTRING(word, 1, 1)) || SUBSTRING(word, 2)), ' ')"
+    )
+
+    def as_decimal(self, node: exp.Expr) -> exp.Expr:
+        return exp.TryCast(this=node, to=exp.DataType.build(self.decimal, dialect=self.dialect))
+
+    def duration(self, node: exp.Expr) -> exp.Expr:
+        return function_call("TO_SECONDS", node)
+
+    def period_key(self, node: exp.Expr, by: str) -> exp.Expr:
+        """Return the first day of the period, which is faster than its text."""
+        return function_call("DATE_TRUNC", by, node)
+
+    def period(self, key: exp.Expr, by: str) -> exp.Expr:
+        return self.period_text(key, by)
+
+    def days_of_periods(self, first: exp.Expr, last: exp.Expr) -> exp.Expr:
+        return function_call("dateDiff", "day", first, last)
+
+
 class DuckDB(Engine):
     """DuckDB, in worker processes."""
 
@@ -99,6 +125,7 @@ class DuckDB(Engine):
     compares_strictly = True
     groups_strictly = True
     confusion_rank = 7
+    spelling = _Spelling()
 
     def folded_for_sqlglot(self, name: str) -> str:
         """Return `name` in lower case."""

@@ -1,10 +1,13 @@
 """SQLite."""
 
+from collections.abc import Callable
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from agent.engines.base import Engine, fold_case
+from agent.engines.spelling import Spelling, function_call, literal
 
 if TYPE_CHECKING:
     from sqlglot.optimizer.scope import Scope
@@ -12,7 +15,115 @@ if TYPE_CHECKING:
 
 _TIME_FORMATS = {"YEAR": "%Y", "MONTH": "%m", "DAY": "%d", "HOUR": "%H", "MINUTE": "%M", "SECOND": "%S", "DOW": "%w"}
 _STARTS = {"YEAR": "%Y-01-01", "MONTH": "%Y-%m-01", "DAY": "%Y-%m-%d"}
+_DATETIME_FORMAT = "%Y-%m-%d %H:%M:%f"
+_PARTS = {"year": "%Y", "month": "%m", "day": "%d", "hour": "%H", "minute": "%M"}
 _ROW_IDS = {"rowid", "oid", "_rowid_"}
+
+
+class _Spelling(Spelling):
+    """The spelling of SQLite, which stores dates and times as text and has no decimals."""
+
+    dialect = "sqlite"
+    types = {"number": "REAL", "text": "TEXT"}
+    integer = "INTEGER"
+    decimal = "NUMERIC"
+    formats = {"day": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y"}
+    substring = "SUBSTR"
+    samples = {}
+    has_percentiles = False
+    any_text = "*"
+    words_in_capitals = (
+        "(SELECT GROUP_CONCAT(UPPER(SUBSTRING(value, 1, 1)) || SUBSTRING(value, 2), ' ') FROM "
+        "JSON_EACH('[' || REPLACE(JSON_QUOTE(lower_text), ' ', '\",\"') || ']'))"
+    )
+
+    def as_date(self, node: exp.Expr) -> exp.Expr:
+        return function_call("DATE", node)
+
+    def as_comparable(self, node: exp.Expr, kind: str) -> exp.Expr:
+        """Return a date or time in one form, however it is stored."""
+        if kind == "date":
+            return self.as_date(node)
+        return (
+            function_call("STRFTIME", _DATETIME_FORMAT, node)
+            if kind == "datetime"
+            else super().as_comparable(node, kind)
+        )
+
+    def datetime_text(self, time: datetime) -> str:
+        """Return a time in that form."""
+        return time.isoformat(sep=" ", timespec="milliseconds")
+
+    def seconds(self, node: exp.Expr, kind: str) -> exp.Expr:
+        made = _integer("%s", node)
+        start = exp.cast(function_call("STRFTIME", "%s", "00:00"), "INTEGER", copy=False)
+        return exp.Paren(this=exp.Sub(this=made, expression=start)) if kind == "time" else made
+
+    def contains(self, node: exp.Expr, pattern: exp.Expr) -> exp.Expr:
+        return exp.Glob(this=node, expression=pattern)
+
+    def pattern(self, text: str) -> str:
+        """Return the GLOB pattern that matches `text` in any case; LIKE and LOWER handle only ASCII."""
+        parts = []
+        for character in text:
+            cases = dict.fromkeys((character, character.lower(), character.upper()))
+            single = [variant for variant in cases if len(variant) == 1]
+            parts.append(f"[{''.join(single)}]" if len(single) > 1 or character in "*?[" else character)
+        return "".join(parts)
+
+    def is_number(self, text: exp.Expr, bind: Callable[[str], exp.Expr]) -> exp.Expr:
+        """Allow digits with at most one point, and a sign before them."""
+        rest = function_call("LTRIM", text, "+-")
+        # LTRIM removes all signs, so at most one is allowed.
+        is_short = exp.LTE(
+            this=exp.Sub(this=function_call("LENGTH", text.copy()), expression=function_call("LENGTH", rest)),
+            expression=literal(1),
+        )
+        patterns = (("*[^0-9.]*", False), ("[0-9]*", True), ("*.*.*", False))
+        globs: list[exp.Expr] = []
+        for pattern_text, is_wanted in patterns:
+            glob = exp.Glob(this=rest.copy(), expression=literal(pattern_text))
+            globs.append(glob if is_wanted else exp.Not(this=glob))
+        return exp.and_(is_short, *globs, copy=False)
+
+    def period_text(self, node: exp.Expr, by: str) -> exp.Expr:
+        if by in self.formats:
+            return function_call("STRFTIME", self.formats[by], node)
+        if by == "quarter":
+            number = _divide(exp.Add(this=_integer("%m", node), expression=literal(2)), 3)
+            return self.concatenate(
+                [function_call("STRFTIME", "%Y", node.copy()), literal("-Q"), exp.Paren(this=number)]
+            )
+        padded = function_call("SUBSTR", self.concatenate([literal("0"), exp.Paren(this=_iso_week(node.copy()))]), -2)
+        return self.concatenate([function_call("STRFTIME", "%Y", _thursday(node)), literal("-W"), padded])
+
+    def date_part(self, node: exp.Expr, part: str) -> exp.Expr:
+        if part == "iso_week":
+            return exp.Paren(this=_iso_week(node))
+        if part == "quarter":
+            return _divide(exp.Add(this=_integer("%m", node), expression=literal(2)), 3)
+        if part == "weekday":
+            day = exp.Add(this=_integer("%w", node), expression=literal(6))
+            return exp.Paren(
+                this=exp.Add(this=exp.Mod(this=exp.Paren(this=day), expression=literal(7)), expression=literal(1))
+            )
+        return _integer(_PARTS[part], node)
+
+    def days_between(self, start: exp.Expr, end: exp.Expr) -> exp.Expr:
+        days = exp.Sub(this=function_call("JULIANDAY", end), expression=function_call("JULIANDAY", start))
+        return exp.cast(days, "INTEGER", copy=False)
+
+    def add_days(self, day: exp.Expr, days: exp.Expr) -> exp.Expr:
+        return function_call("DATE", day, exp.DPipe(this=days, expression=literal(" days")))
+
+    def round_number(self, node: exp.Expr, digits: int) -> exp.Expr:
+        """Round like a decimal with ten decimal places."""
+        if not digits:
+            return exp.Round(this=exp.Round(this=node, decimals=literal(10)))
+        scale = literal(float(10**digits))
+        shifted = exp.Mul(this=exp.Paren(this=node), expression=scale)
+        whole = exp.Round(this=exp.Round(this=shifted, decimals=literal(10 - digits)))
+        return exp.Paren(this=exp.Div(this=whole, expression=scale.copy(), typed=True))
 
 
 class SQLite(Engine):
@@ -46,6 +157,7 @@ class SQLite(Engine):
     grouping_follows_key = True
     has_row_of_extreme = True
     confusion_rank = 3
+    spelling = _Spelling()
 
     def folded_for_sqlglot(self, name: str) -> str:
         """Return `name` in lower case."""
@@ -58,24 +170,37 @@ class SQLite(Engine):
         is_table = isinstance(column.parent, exp.Match) and name in map(str.lower, scope.sources)
         return name in _ROW_IDS or (not column.table and (is_text or is_table))
 
-    def rewritten_call(self, node: exp.Expr) -> exp.Expr:
+    def rewrittenfunction_call(self, node: exp.Expr) -> exp.Expr:
         """Rewrite EXTRACT, YEAR and the like as STRFTIME, DATE_TRUNC as the first day of a period, LEFT and RIGHT."""
         if isinstance(node, exp.Left):
-            return _call("SUBSTR", node.this, exp.Literal.number(1), node.expression)
+            return function_call("SUBSTR", node.this, exp.Literal.number(1), node.expression)
         if isinstance(node, exp.Right):
-            return _call("SUBSTR", node.this, exp.Neg(this=node.expression))
+            return function_call("SUBSTR", node.this, exp.Neg(this=node.expression))
         if isinstance(node, exp.DateTrunc | exp.TimestampTrunc):
             pattern = _STARTS.get(node.text("unit").upper())
-            return _call("STRFTIME", pattern, node.this) if pattern else node
+            return function_call("STRFTIME", pattern, node.this) if pattern else node
         if isinstance(node, exp.Extract):
             pattern, value = _TIME_FORMATS.get(node.name.upper()), node.expression
         elif isinstance(node, exp.Year | exp.Month | exp.Day | exp.Hour | exp.Minute | exp.Second):
             pattern, value = _TIME_FORMATS[node.key.upper()], node.this
         else:
             return node
-        return exp.cast(_call("STRFTIME", pattern, value), "INTEGER") if pattern else node
+        return exp.cast(function_call("STRFTIME", pattern, value), "INTEGER") if pattern else node
 
 
-def _call(name: str, *arguments: exp.Expr | str) -> exp.Expr:
-    expressions = [exp.Literal.string(argument) if isinstance(argument, str) else argument for argument in arguments]
-    return exp.Anonymous(this=name, expressions=expressions)
+def _thursday(node: exp.Expr) -> exp.Expr:
+    """Return the Thursday of a date's week: a week belongs to the year of its Thursday (ISO 8601)."""
+    return function_call("DATE", node, "-3 days", "weekday 4")
+
+
+def _iso_week(node: exp.Expr) -> exp.Expr:
+    days = exp.Sub(this=_integer("%j", _thursday(node)), expression=literal(1))
+    return exp.Add(this=_divide(days, 7), expression=literal(1))
+
+
+def _integer(part: str, node: exp.Expr) -> exp.Expr:
+    return exp.cast(function_call("STRFTIME", part, node), "INTEGER", copy=False)
+
+
+def _divide(node: exp.Expr, by: int) -> exp.Expr:
+    return exp.Div(this=exp.Paren(this=node), expression=literal(by), typed=True)

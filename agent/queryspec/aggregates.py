@@ -9,21 +9,14 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from agent.engines.spelling import Spelling
 from agent.queryspec.clauses import BoundValues, divide, order_term
-from agent.queryspec.dialect import SpecDialect, function_call
 from agent.queryspec.spec import Aggregation
 from agent.queryspec.statement import row_number
 
 _FUNCTIONS: dict[str, type[exp.AggFunc]] = {
     "sum": exp.Sum, "avg": exp.Avg, "min": exp.Min, "max": exp.Max, "count": exp.Count, "nunique": exp.Count,
 }  # fmt: skip
-_SAMPLE = {
-    "clickhouse": {"stddev": "stddevSamp", "variance": "varSamp"},
-    **dict.fromkeys(("duckdb", "postgres", "mysql"), {"stddev": "STDDEV_SAMP", "variance": "VAR_SAMP"}),
-}
-"""Functions of a sample; SQLite has none."""
-_PERCENTILES = ("duckdb", "postgres", "clickhouse")
-"""Engines with an aggregate function for percentiles."""
 
 
 @dataclass
@@ -38,36 +31,23 @@ class Windowed:
     second: dict[str, exp.Expr] = field(default_factory=dict)
 
 
-def is_windowed(aggregation: Aggregation, dialect: SpecDialect) -> bool:
+def is_windowed(aggregation: Aggregation, spelling: Spelling) -> bool:
     """Return whether `aggregation` is computed from windows over the rows of a group."""
     if aggregation.agg in {"stddev", "variance"}:
-        return dialect not in _SAMPLE
+        return not spelling.samples
     if aggregation.agg in {"median", "percentile"}:
-        return dialect not in _PERCENTILES
+        return not spelling.has_percentiles
     return aggregation.agg in {"corr", "mode", "first", "last"} or len(aggregation.cols) > 1
 
 
 def aggregate(aggregation: Aggregation, node: exp.Expr, bound: BoundValues) -> exp.Expr:
     """Return an aggregation of `node` that is not computed from windows."""
-    name, dialect = aggregation.agg, bound.dialect
+    name = aggregation.agg
     if name in {"median", "percentile"}:
-        return _percentile(node, _fraction(aggregation), dialect)
+        return bound.spelling.percentile(node, _fraction(aggregation))
     if name in {"stddev", "variance"}:
-        made = function_call(_SAMPLE[dialect][name], node)
-        # Of a single value ClickHouse's functions return NaN.
-        is_defined = exp.GT(this=exp.Count(this=node.copy()), expression=exp.Literal.number(1))
-        return exp.Case().when(is_defined, made) if dialect == "clickhouse" else made
+        return bound.spelling.sample(name, node)
     return _FUNCTIONS[name](this=exp.Distinct(expressions=[node]) if name == "nunique" else node)
-
-
-def _percentile(node: exp.Expr, fraction: float, dialect: SpecDialect) -> exp.Expr:
-    literal = exp.Literal.number(fraction)
-    if dialect == "postgres":
-        order = exp.Order(expressions=[exp.Ordered(this=node)])
-        return exp.WithinGroup(this=exp.PercentileCont(this=literal), expression=order)
-    if dialect == "clickhouse":
-        return exp.ParameterizedAgg(this="quantileExactInclusive", expressions=[literal], params=[node])
-    return function_call("QUANTILE_CONT", node, literal)
 
 
 def _fraction(aggregation: Aggregation) -> float:

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from agent.engines.spelling import Spelling
 from agent.errors import QuerySpecInvalid, SpecProblem
 from agent.queryspec.check_sources import check_sources
 from agent.queryspec.columns import (
@@ -108,8 +109,6 @@ MAX_LAYERS = 6
 """Maximum depth of derived columns that use other derived columns of the result."""
 MAX_NESTED = 3
 """Maximum depth of `any` and `all` in each other."""
-_REGULAR_EXPRESSIONS = ("duckdb", "clickhouse")
-"""Engines that match regular expressions in time linear in the text."""
 
 
 def value_problems(condition: Condition, kind: TypeClass, path: str) -> Iterator[SpecProblem]:
@@ -217,18 +216,19 @@ def _column_types(spec: QuerySpec, datasets: Datasets) -> dict[str, TypeClass]:
     return {**{output.name: output.type_class for output in outputs(spec, scope)}, **rows}
 
 
-def check_engine(spec: QuerySpec, dialect: str) -> None:
-    """Check that the engine `dialect` can compute `spec`.
+def check_engine(spec: QuerySpec, spelling: Spelling) -> None:
+    """Check that the engine of `spelling` can compute `spec`.
 
     Raises:
         QuerySpecInvalid: A regular expression, on an engine whose time for one is not linear in the text.
     """
-    if dialect in _REGULAR_EXPRESSIONS:
+    if spelling.match:
         return
     lists = {"filters": spec.filters}
     lists |= {f"aggregations[{at}].where": each.where or [] for at, each in enumerate(spec.aggregations)}
     reason = (
-        f"regular expressions need DuckDB or ClickHouse, and this is {dialect}: use contains, starts_with, ends_with"
+        "regular expressions need DuckDB or ClickHouse, and this is "
+        f"{spelling.dialect}: use contains, starts_with, ends_with"
     )
     problems = [
         SpecProblem(f"{path}.op", reason)

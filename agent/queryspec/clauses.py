@@ -6,16 +6,8 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
+from agent.engines.spelling import Spelling, function_call
 from agent.queryspec.dates import read_clock, read_date, read_span
-from agent.queryspec.dialect import (
-    SpecDialect,
-    as_comparable,
-    cast,
-    contains,
-    contains_pattern,
-    datetime_text,
-    matches,
-)
 from agent.queryspec.spec import (
     AllOf,
     AnyOf,
@@ -50,9 +42,9 @@ Scalar = str | int | float | bool
 class BoundValues:
     """Collects the values of a statement, named `v1`, `v2` and so on."""
 
-    def __init__(self, dialect: SpecDialect) -> None:
+    def __init__(self, spelling: Spelling) -> None:
         """Start without values."""
-        self.dialect = dialect
+        self.spelling = spelling
         self.values: dict[str, Value] = {}
 
     def bind(self, value: Value) -> exp.Expr:
@@ -62,20 +54,20 @@ class BoundValues:
         return exp.Placeholder(this=name)
 
     def text(self, value: str) -> exp.Expr:
-        """Bind a text; PostgreSQL has to be told that it is one."""
-        return cast(self.bind(value), "text", self.dialect) if self.dialect == "postgres" else self.bind(value)
+        """Bind a text."""
+        return self.spelling.bound_text(self.bind(value))
 
     def number(self, value: int | float) -> exp.Expr:
         """Bind a number and return it cast to floating-point."""
-        return cast(self.bind(value), "number", self.dialect)
+        return self.spelling.cast(self.bind(value), "number")
 
     def date(self, text: str) -> exp.Expr:
         """Bind the ISO date `text` and return it cast to a date."""
-        return cast(self.bind(read_date(text).isoformat()), "date", self.dialect)
+        return self.spelling.cast(self.bind(read_date(text).isoformat()), "date")
 
     def datetime(self, time: datetime) -> exp.Expr:
         """Bind a time and return it cast to the engine's type."""
-        return cast(self.bind(datetime_text(time, self.dialect)), "datetime", self.dialect)
+        return self.spelling.cast(self.bind(self.spelling.datetime_text(time)), "datetime")
 
 
 def filter_sql(spec_filter: Filter, look_up: Callable[[str], Column], bound: BoundValues) -> exp.Expr:
@@ -94,14 +86,14 @@ def _condition(spec_filter: Condition, node: exp.Expr, kind: TypeClass, bound: B
     missing = exp.Is(this=node, expression=exp.Null())
     if isinstance(spec_filter, IsNull):
         return missing if spec_filter.value else exp.Not(this=missing)
-    plain = as_comparable(node, kind, bound.dialect)
+    plain = bound.spelling.as_comparable(node, kind)
     if isinstance(spec_filter, Contains):
         place = "contains" if spec_filter.op == "not_contains" else spec_filter.op
-        pattern = bound.bind(contains_pattern(spec_filter.value, bound.dialect, place))
-        found = contains(plain, pattern, bound.dialect)
+        pattern = bound.bind(bound.spelling.contains_pattern(spec_filter.value, place))
+        found = bound.spelling.contains(plain, pattern)
         return _unless(found, missing) if spec_filter.op == "not_contains" else found
     if isinstance(spec_filter, Matches):
-        return matches(plain, bound.bind(spec_filter.value), bound.dialect)
+        return function_call(bound.spelling.match, plain, bound.bind(spec_filter.value))
     if isinstance(spec_filter, Between):
         low, high = spec_filter.value
         return _and(compare(">=", plain, low, kind, bound), compare("<=", plain.copy(), high, kind, bound))
@@ -124,8 +116,8 @@ def _compare_columns(op: str, left: Column, right: Column, bound: BoundValues) -
     kind: TypeClass = "date" if {left.kind, right.kind} == {"date", "datetime"} else left.kind
     sides = []
     for column in (left, right):
-        node = cast(column.sql, "date", bound.dialect) if column.kind != kind else column.sql
-        sides.append(as_comparable(node, kind, bound.dialect))
+        node = bound.spelling.cast(column.sql, "date") if column.kind != kind else column.sql
+        sides.append(bound.spelling.as_comparable(node, kind))
     made = differs(op, *sides)
     return exp.Paren(this=made) if isinstance(made, exp.Or) else made
 
@@ -207,4 +199,4 @@ def order_term(node: exp.Expr, *, is_descending: bool) -> exp.Expr:
 
 def as_number(node: exp.Expr, bound: BoundValues) -> exp.Expr:
     """Return `node` as a floating-point number."""
-    return cast(node, "number", bound.dialect)
+    return bound.spelling.cast(node, "number")

@@ -31,24 +31,12 @@ from agent.queryspec.columns import (
     time_groups,
     united_columns,
 )
-from agent.queryspec.dialect import (
-    SpecDialect,
-    as_comparable,
-    as_text,
-    cast,
-    duration,
-    nullable,
-    period,
-    period_key,
-    seconds,
-    spec_dialect,
-    typed_null,
-)
+from agent.queryspec.dialect import spelling_of
 from agent.queryspec.expression_sql import ExpressionWriter, WindowOrder
 from agent.queryspec.expressions import ORDERED, Call, names_in, windows_in
 from agent.queryspec.fan_out import FanOut
 from agent.queryspec.fill import ZERO_IF_EMPTY, Gaps, bounds_of, filled_groups
-from agent.queryspec.keys import as_date, join_key, key_type
+from agent.queryspec.keys import join_key, key_type
 from agent.queryspec.spec import (
     DEFAULT_LIMIT,
     Aggregation,
@@ -79,7 +67,7 @@ class Compiled:
     """A statement for an engine, its parameter values by name, and its result columns."""
 
     tree: exp.Select
-    dialect: SpecDialect
+    dialect: str
     parameters: Mapping[str, Value]
     columns: tuple[Output, ...]
 
@@ -94,7 +82,7 @@ class Compiled:
         return print_statement(with_literals(self.tree, self.parameters), self.dialect)
 
 
-def compile_spec(spec: QuerySpec, datasets: Datasets, dialect: SpecDialect) -> Compiled:
+def compile_spec(spec: QuerySpec, datasets: Datasets, dialect: str) -> Compiled:
     """Return the statement that computes `spec` in `dialect`.
 
     If the spec has no limit, the statement requests one row more than the default, to detect truncation. Results that
@@ -104,8 +92,8 @@ def compile_spec(spec: QuerySpec, datasets: Datasets, dialect: SpecDialect) -> C
         QuerySpecInvalid: The spec does not fit the datasets, or the engine lacks a function for it.
     """
     check(spec, datasets)
-    check_engine(spec, dialect)
-    parts = StatementParts(dialect, datasets)
+    parts = StatementParts(spelling_of(dialect), datasets)
+    check_engine(spec, parts.spelling)
     compiler = _Compiler(spec, datasets, parts)
     query = compiler.select(is_ordered=True).limit(spec.limit or DEFAULT_LIMIT + 1, copy=False)
     return Compiled(parts.complete(query), dialect, parts.bound.values, tuple(outputs(spec, compiler.scope)))
@@ -115,7 +103,7 @@ class _Compiler:
     """Compiler of one spec; holds the query so far and the expression of each result column."""
 
     def __init__(self, spec: QuerySpec, datasets: Datasets, parts: StatementParts) -> None:
-        self.spec, self.datasets, self.dialect, self.parts = spec, datasets, parts.dialect, parts
+        self.spec, self.datasets, self.spelling, self.parts = spec, datasets, parts.spelling, parts
         self.scope = scope_of(spec, datasets)
         self.bound = parts.bound
         self.nodes = parse_derived(spec)
@@ -167,16 +155,15 @@ class _Compiler:
         else:
             relation = self._named_relation(dataset)
         node = exp.alias_(relation, alias, table=True)
-        # ClickHouse fills unmatched rows with 0 or '' unless columns are nullable.
-        needs_nullable = is_optional and self.dialect == "clickhouse"
+        needs_nullable = is_optional and self.spelling.fills_unmatched
         if not needs_nullable and not self.numbers_rows:
             return node
         columns: dict[str, exp.Expr] = {}
         for column in self.scope.tables[dataset].columns:
             inner = self._column(ColumnRef(dataset, column))
-            columns[column.name] = nullable(inner, column.type_class, self.dialect) if needs_nullable else inner
+            columns[column.name] = self.spelling.nullable(inner, column.type_class) if needs_nullable else inner
         if self.numbers_rows:
-            columns[self._row_number_name(dataset)] = nullable(row_number([], []), "number", self.dialect)
+            columns[self._row_number_name(dataset)] = self.spelling.nullable(row_number([], []), "number")
         selected = [exp.alias_(column, name, quoted=True) for name, column in columns.items()]
         return exp.select(*selected).from_(node, copy=False).subquery(alias.copy())
 
@@ -197,14 +184,13 @@ class _Compiler:
         columns = united_columns(union, self.datasets)
         selects: list[exp.Query] = []
         for at, part in enumerate(union.parts):
-            label = cast(self.bound.bind(part.name or part.source), "text", self.dialect)
+            label = self.spelling.cast(self.bound.bind(part.name or part.source), "text")
             nodes = [exp.alias_(label, union.label, quoted=True)]
             for united in columns:
                 own, column = united.parts[at], united.column
-                node = exp.column(own.name, quoted=True) if own else typed_null(united.first_type, self.dialect)
-                # Engines widen numbers exactly, except ClickHouse, which has no type for some of them.
-                if united.is_converted and (column.type_class != "number" or self.dialect == "clickhouse"):
-                    node = cast(node, column.type_class, self.dialect)
+                node = exp.column(own.name, quoted=True) if own else self.spelling.typed_null(united.first_type)
+                if united.is_converted and not (column.type_class == "number" and self.spelling.widens_numbers):
+                    node = self.spelling.cast(node, column.type_class)
                 nodes.append(exp.alias_(node, column.name, quoted=True))
             selects.append(exp.select(*nodes).from_(self._named_relation(part.source), copy=False))
         return reduce(lambda head, select: exp.union(head, select, distinct=False, copy=False), selects)
@@ -281,7 +267,7 @@ class _Compiler:
             return Column(_parenthesize(sql), self.row_types[name])
         place = self._resolve(name)
         node, kind = self._column(place), place.column.type_class
-        return Column(as_text(node, place.column, self.dialect) if kind == "text" else node, kind)
+        return Column(self.spelling.as_text(node, place.column.type) if kind == "text" else node, kind)
 
     def _row_writer(self) -> ExpressionWriter:
         def row_type(name: str) -> TypeClass:
@@ -303,8 +289,8 @@ class _Compiler:
         columns = [self._aggregated(aggregation) for aggregation in aggregations]
         filled = next((group for group in groups if isinstance(group, Bucket) and group.fill), None)
         if filled:
-            columns.append([as_date(self._grouped(filled), self.dialect)])
-        windows = [at for at, each in enumerate(aggregations) if is_windowed(each, self.dialect)]
+            columns.append([self.spelling.as_date(self._grouped(filled))])
+        windows = [at for at, each in enumerate(aggregations) if is_windowed(each, self.spelling)]
         is_derived = [(group.col if isinstance(group, Bucket) else group) in self.row_types for group in groups]
         if windows or any(is_derived):
             keys, columns = self._select_rows(keys, columns)
@@ -321,11 +307,11 @@ class _Compiler:
         if self.layers:
             keys, aggregates = list(map(self._qualified, keys)), list(map(self._qualified, aggregates))
         self.columns = {
-            output_name(group): period(key.copy(), group.by, self.dialect) if isinstance(group, Bucket) else key.copy()
+            output_name(group): self.spelling.period(key.copy(), group.by) if isinstance(group, Bucket) else key.copy()
             for group, key in zip(groups, keys, strict=True)
         }
         self.columns |= {
-            each.name: duration(node, self.dialect) if each.name in self.durations else node
+            each.name: self.spelling.duration(node) if each.name in self.durations else node
             for each, node in zip(aggregations, aggregates, strict=True)
         }
         self.query.group_by(*keys, copy=False)
@@ -335,7 +321,7 @@ class _Compiler:
 
     def _key(self, group: str | Bucket) -> exp.Expr:
         key = self._grouped(group)
-        return period_key(key, group.by, self.dialect) if isinstance(group, Bucket) else key
+        return self.spelling.period_key(key, group.by) if isinstance(group, Bucket) else key
 
     def _grouped(self, group: str | Bucket) -> exp.Expr:
         """Return the column that `group` names, or the one derived for each row."""
@@ -390,7 +376,7 @@ class _Compiler:
         columns = [self._argument(name, aggregation) for name in aggregation.cols]
         if aggregation.order_by:
             order = self._row(aggregation.order_by)
-            columns.append(as_comparable(order.sql, order.kind, self.dialect))
+            columns.append(self.spelling.as_comparable(order.sql, order.kind))
         if aggregation.agg == "nunique" or len(columns) == 1:
             return [_where(column, selected) for column in columns]
         present = [exp.Not(this=exp.Is(this=exp.Paren(this=column), expression=exp.Null())) for column in columns]
@@ -412,13 +398,13 @@ class _Compiler:
             # Engines differ in the precision of an average of integers.
             node = as_number(node, self.bound) if is_float and kind != "time" else node
             if kind == "text" and aggregation.agg not in {"count", "nunique"}:
-                node = as_text(node, place.column, self.dialect)
+                node = self.spelling.as_text(node, place.column.type)
         if kind == "time" and aggregation.agg in {"sum", "avg"}:
             self.durations.add(aggregation.name)
-            return seconds(node, kind, self.dialect)
+            return self.spelling.seconds(node, kind)
         self.numbers |= {aggregation.name} if is_float else set()
         keeps = is_float or aggregation.agg in {"count", "nunique"} or name in self.row_types and kind == "number"
-        return node if keeps else nullable(node, kind, self.dialect)
+        return node if keeps else self.spelling.nullable(node, kind)
 
     def _select_rows(
         self, keys: list[exp.Expr], columns: list[list[exp.Expr]]
@@ -452,8 +438,7 @@ class _Compiler:
             node = self.nodes[derived.name]
             is_ordered = any(call.function in ORDERED and not call.order_by for call in windows_in(node))
             sorts = [sort.by for sort in self.spec.sort if is_ordered]
-            # MariaDB computes some windows wrongly beside others in the same query.
-            is_crowded = self.dialect == "mysql" and bool(windows_in(node)) and windowed_names & level_names
+            is_crowded = self.spelling.crowds_windows and bool(windows_in(node)) and windowed_names & level_names
             if is_crowded or level_names & {*names_in(node), *sorts}:
                 self._wrap()
                 level_names = set()
@@ -562,7 +547,7 @@ def run(spec: QuerySpec, datasets: Datasets, source: Source, cancellation: Cance
         ConfigurationError: Specs cannot be compiled to the SQL of the source.
         DatasphinxError: Any error of `agent.sql.execute.execute`.
     """
-    compiled = compile_spec(spec, datasets, spec_dialect(source.catalog.dialect))
+    compiled = compile_spec(spec, datasets, source.catalog.dialect)
     if spec.is_grouped:
         find_fan_out(spec, datasets, source, cancellation)
     result = source.execute(compiled.sql, cancellation, parameters=compiled.parameters)
@@ -616,8 +601,8 @@ def _count(
     query_of: Callable[["_Compiler"], exp.Select],
 ) -> list[Any]:
     """Return the one row of the query that `query_of` returns for the compiler of `spec`."""
-    parts = StatementParts(spec_dialect(source.catalog.dialect), datasets)
-    sql = print_statement(parts.complete(query_of(_Compiler(spec, datasets, parts))), parts.dialect)
+    parts = StatementParts(spelling_of(source.catalog.dialect), datasets)
+    sql = print_statement(parts.complete(query_of(_Compiler(spec, datasets, parts))), parts.spelling.dialect)
     rows: list[list[Any]] = source.execute(sql, cancellation, parameters=parts.bound.values)["rows"]
     return rows[0]
 

@@ -6,30 +6,9 @@ from datetime import UTC, datetime
 
 from sqlglot import exp
 
+from agent.engines.spelling import Spelling
 from agent.queryspec.clauses import BoundValues, compare, differs, divide, either, order_term
-from agent.queryspec.dialect import (
-    as_comparable,
-    case_changed,
-    cast,
-    cast_to_integer,
-    contains,
-    contains_pattern,
-    date_part,
-    days_between,
-    first_characters,
-    fiscal_quarter,
-    fiscal_year,
-    initcap,
-    join_texts,
-    nullable,
-    nulls_last,
-    number_text,
-    replace_text,
-    round_number,
-    seconds,
-    text_length,
-    weekday_name,
-)
+from agent.queryspec.dialect import fiscal_quarter, fiscal_year, weekday_name
 from agent.queryspec.expression_types import Finder, compared_type, type_of
 from agent.queryspec.expressions import (
     BETWEEN,
@@ -89,12 +68,17 @@ class ExpressionWriter:
     bound: BoundValues
     order: Callable[[Call], WindowOrder] = _no_windows
 
+    @property
+    def spelling(self) -> Spelling:
+        """The spelling of the engine."""
+        return self.bound.spelling
+
     def column(self, node: Node) -> tuple[exp.Expr, bool]:
         """Return `node` as a result column, and whether it is floating-point; some numbers are integers."""
         if isinstance(node, Call) and node.function in _WHOLE:
             return self._whole(node), False
         if isinstance(node, Case) and _is_whole(node):
-            return cast_to_integer(self.to_sql(node), self.bound.dialect), False
+            return self.spelling.cast_to_integer(self.to_sql(node)), False
         return self.to_sql(node), self._type(node) == "number"
 
     def to_sql(self, node: Node) -> exp.Expr:
@@ -157,7 +141,7 @@ class ExpressionWriter:
         if kind in ("date", "datetime", "time") and isinstance(left, Text):
             operator, left, right = _SWAPPED[operator], right, left
         if kind in ("date", "datetime", "time") and isinstance(right, Text):
-            plain = as_comparable(self.to_sql(left), kind, self.bound.dialect)
+            plain = self.spelling.as_comparable(self.to_sql(left), kind)
             made = compare(operator, plain, right.value, kind, self.bound)
             return either(made, exp.Is(this=plain.copy(), expression=exp.Null())) if operator == "!=" else made
         return differs(operator, self._comparable(left, kind), self._comparable(right, kind))
@@ -165,20 +149,20 @@ class ExpressionWriter:
     def _comparable(self, node: Node, kind: TypeClass | None) -> exp.Expr:
         made = _parenthesize(self.to_sql(node))
         if kind == "date" and self._type(node) == "datetime":
-            made = cast(made, "date", self.bound.dialect)
-        return as_comparable(made, kind, self.bound.dialect) if kind else made
+            made = self.spelling.cast(made, "date")
+        return self.spelling.as_comparable(made, kind) if kind else made
 
     def _call(self, node: Call) -> exp.Expr:
-        function, dialect = node.function, self.bound.dialect
+        function = node.function
         if function in _WHOLE:
-            return cast(self._whole(node), "number", dialect)
+            return self.spelling.cast(self._whole(node), "number")
         if function == "today":
             return self.bound.date(datetime.now(UTC).date().isoformat())
         if function in BETWEEN:
             start, end = (self._seconds(argument) for argument in node.arguments)
             return divide(exp.Paren(this=exp.Sub(this=end, expression=start)), self.bound.number(BETWEEN[function]))
         if function == "concat":
-            return join_texts([self._text(argument) for argument in node.arguments], dialect)
+            return self.spelling.join_texts([self._text(argument) for argument in node.arguments])
         first = self.to_sql(node.arguments[0])
         if function in WINDOWS:
             return self._window(node, first)
@@ -193,11 +177,10 @@ class ExpressionWriter:
         return self._number_call(node, first) if function in _OF_NUMBERS else self._text_call(node, first)
 
     def _seconds(self, node: Node) -> exp.Expr:
-        kind, dialect = self._type(node), self.bound.dialect
-        made = self.to_sql(node)
+        kind, made = self._type(node), self.to_sql(node)
         if kind != "time":
-            made, kind = cast(made, "datetime", dialect), "datetime"
-        return seconds(made, kind, dialect)
+            made, kind = self.spelling.cast(made, "datetime"), "datetime"
+        return self.spelling.seconds(made, kind)
 
     def _number_call(self, node: Call, first: exp.Expr) -> exp.Expr:
         if node.function == "mod":
@@ -207,28 +190,28 @@ class ExpressionWriter:
         if node.function == "abs":
             return exp.Abs(this=first)
         if node.function == "round":
-            return round_number(first, _literal(node, 0), self.bound.dialect)
+            return self.spelling.round_number(first, _literal(node, 0))
         if node.function == "sqrt":
             return exp.Sqrt(this=exp.Case().when(exp.GTE(this=_parenthesize(first), expression=_zero()), first.copy()))
         return self._log(node, first)
 
     def _text_call(self, node: Call, first: exp.Expr) -> exp.Expr:
-        function, dialect = node.function, self.bound.dialect
+        function = node.function
         if function in MATCHES:
-            pattern = contains_pattern(_text(node.arguments[1]), dialect, function)
-            return contains(first, self.bound.bind(pattern), dialect)
+            pattern = self.spelling.contains_pattern(_text(node.arguments[1]), function)
+            return self.spelling.contains(first, self.bound.bind(pattern))
         if function == "replace":
             old, new = (self.bound.text(_text(argument)) for argument in node.arguments[1:])
-            return replace_text(first, old, new, dialect)
+            return self.spelling.replace_text(first, old, new)
         if function == "normalize_space":
             return self._normalized(first)
         if function == "left":
-            return first_characters(first, _literal(node, 1), dialect)
+            return self.spelling.first_characters(first, _literal(node, 1))
         if function == "weekday_name":
-            return weekday_name(first, dialect)
+            return weekday_name(first, self.spelling)
         if function == "initcap":
-            return initcap(first, dialect)
-        return case_changed(first, function, dialect) if function in {"lower", "upper"} else exp.Trim(this=first)
+            return self.spelling.initcap(first)
+        return self.spelling.case_changed(first, function) if function in {"lower", "upper"} else exp.Trim(this=first)
 
     def _normalized(self, text: exp.Expr) -> exp.Expr:
         """Return `text` with one space for each sequence of blanks, by replacements that every engine has.
@@ -236,7 +219,7 @@ class ExpressionWriter:
         A mark after each space makes repeated ones recognizable: between two spaces stands mark and space.
         """
         for old, new in (*((blank, " ") for blank in _BLANKS), (" ", f" {_MARK}"), (f"{_MARK} ", ""), (_MARK, "")):
-            text = replace_text(text, self.bound.text(old), self.bound.text(new), self.bound.dialect)
+            text = self.spelling.replace_text(text, self.bound.text(old), self.bound.text(new))
         return exp.Trim(this=text)
 
     def _log(self, node: Call, of: exp.Expr) -> exp.Expr:
@@ -250,13 +233,12 @@ class ExpressionWriter:
         kind = self._type(node)
         if kind == "number":
             made, is_float = (self.bound.number(node.value), True) if isinstance(node, Number) else self.column(node)
-            return number_text(made, self.bound.dialect) if is_float else cast(made, "text", self.bound.dialect)
+            return self.spelling.number_text(made) if is_float else self.spelling.cast(made, "text")
         made = self.to_sql(node)
-        return made if kind == "text" else date_part(made, "iso", self.bound.dialect)
+        return made if kind == "text" else self.spelling.period_text(made, "day")
 
     def _whole(self, node: Call) -> exp.Expr:
         """Return the call of a function that gives an integer."""
-        dialect = self.bound.dialect
         if node.function == "rank":
             of = self.to_sql(node.arguments[0])
             window = exp.Order(expressions=[order_term(of.copy(), is_descending=True)])
@@ -265,20 +247,20 @@ class ExpressionWriter:
             return exp.Case().when(exp.Not(this=exp.Is(this=_parenthesize(of), expression=exp.Null())), place)
         if node.function == "days_between":
             start, end = map(self._date, node.arguments)
-            return days_between(start, end, dialect)
+            return self.spelling.days_between(start, end)
         of = self.to_sql(node.arguments[0])
         if node.function == "length":
-            return text_length(of, dialect)
+            return self.spelling.text_length(of)
         if node.function in FISCAL:
             make = fiscal_year if node.function == "fiscal_year" else fiscal_quarter
-            return make(of, _literal(node, 1), dialect)
-        return date_part(of, node.function, dialect)
+            return make(of, _literal(node, 1), self.spelling)
+        return self.spelling.date_part(of, node.function)
 
     def _date(self, node: Node) -> exp.Expr:
         if isinstance(node, Text):
             return self.bound.date(node.value[:10])
         made = self.to_sql(node)
-        return as_comparable(cast(made, "date", self.bound.dialect), "date", self.bound.dialect)
+        return self.spelling.as_comparable(self.spelling.cast(made, "date"), "date")
 
     def _window(self, node: Call, of: exp.Expr) -> exp.Expr:
         rows = self.order(node)
@@ -287,14 +269,14 @@ class ExpressionWriter:
             return divide(_parenthesize(of), exp.Window(this=exp.Sum(this=of.copy()), partition_by=within))
         order = exp.Order(expressions=[term.copy() for term in rows.terms])
         if node.function in {"cumulative", "moving_avg"}:
-            order = exp.Order(expressions=nulls_last(rows.terms, self.bound.dialect))
+            order = exp.Order(expressions=self.spelling.nulls_last(rows.terms))
             is_sum = node.function == "cumulative"
             start = "UNBOUNDED" if is_sum else exp.Literal.number(_literal(node, 1) - 1)
             frame = exp.WindowSpec(kind="ROWS", start=start, start_side="PRECEDING", end="CURRENT ROW")
             aggregate = (exp.Sum if is_sum else exp.Avg)(this=of)
             return exp.Window(this=aggregate, partition_by=within, order=order, spec=frame)
         kind = self._type(node.arguments[0]) or "other"
-        value = of.copy() if kind == "number" else nullable(of.copy(), kind, self.bound.dialect)
+        value = of.copy() if kind == "number" else self.spelling.nullable(of.copy(), kind)
         offset = exp.Literal.number(_literal(node, 1)) if len(node.arguments) == 2 else None
         before = exp.Window(this=exp.Lag(this=value, offset=offset), partition_by=within, order=order)
         if node.function == "lag":

@@ -13,7 +13,6 @@ from typing import NamedTuple
 from sqlglot import exp
 
 from agent.queryspec.dates import read_span
-from agent.queryspec.dialect import SpecDialect, function_call, period, period_key
 from agent.queryspec.spec import Between, Compared, Condition, Period
 from agent.queryspec.statement import StatementParts, row_number, unused_name
 
@@ -124,7 +123,7 @@ def filled_groups(gaps: Gaps, columns: Sequence[str], groups: exp.Table, parts: 
 
 def _periods(gaps: Gaps, groups: exp.Table, parts: StatementParts) -> exp.Query:
     """Return the query for all periods from the first to the last day, in a column named as in the groups."""
-    dialect, step = parts.dialect, _STEPS[gaps.by]
+    spelling, step = parts.spelling, _STEPS[gaps.by]
     ends = _ends(gaps, groups, parts)
     numbers = parts.add("numbers", _numbers(parts))
     block = _product(_column("n", "a"), step * _BLOCK)
@@ -134,9 +133,9 @@ def _periods(gaps: Gaps, groups: exp.Table, parts: StatementParts) -> exp.Query:
     blocks = blocks.join(exp.alias_(numbers, "a", table=True, quoted=True), join_type="cross", copy=False)
     blocks = blocks.where(exp.LTE(this=block.copy(), expression=_column("days", "e")), copy=False)
     offset = exp.Paren(this=exp.Add(this=_column("start", "s"), expression=_product(_column("n", "b"), step)))
-    day = _add_days(_column("start_day", "s"), offset, dialect)
+    day = spelling.add_days(_column("start_day", "s"), offset)
     generated = exp.select(
-        exp.alias_(period(period_key(day, gaps.by, dialect), gaps.by, dialect), gaps.period_name, quoted=True)
+        exp.alias_(spelling.period(spelling.period_key(day, gaps.by), gaps.by), gaps.period_name, quoted=True)
     )
     generated = generated.from_(blocks.subquery(_quoted("s")), copy=False)
     generated = generated.join(exp.alias_(numbers.copy(), "b", table=True, quoted=True), join_type="cross", copy=False)
@@ -158,14 +157,14 @@ def _ends(gaps: Gaps, groups: exp.Table, parts: StatementParts) -> exp.Select:
         if is_span:
             return parts.bound.date(bound.isoformat())
         pair = (parts.bound.date(bound.isoformat()), data) if is_first else (data, parts.bound.date(bound.isoformat()))
-        is_near = exp.LTE(this=_days_between(*pair, parts.dialect), expression=_number(most_days))
+        is_near = exp.LTE(this=parts.spelling.days_of_periods(*pair), expression=_number(most_days))
         return exp.Case(ifs=[exp.If(this=is_near, true=parts.bound.date(bound.isoformat()))], default=data.copy())
 
     first = end(low, exp.Min(this=_column(gaps.ends[0])), is_first=True)
     last = end(high, exp.Max(this=_column(gaps.ends[1])), is_first=False)
     ends = exp.select(
         exp.alias_(first, "start_day", quoted=True),
-        exp.alias_(_days_between(first.copy(), last, parts.dialect), "days", quoted=True),
+        exp.alias_(parts.spelling.days_of_periods(first.copy(), last), "days", quoted=True),
     )
     # With two bounds, there may be no group.
     return ends if is_span else ends.from_(groups.copy(), copy=False)
@@ -182,30 +181,6 @@ def _numbers(parts: StatementParts) -> exp.Select:
     for alias in ("b", "c"):
         query = query.join(exp.alias_(digits.copy(), alias, table=True, quoted=True), join_type="cross", copy=False)
     return query
-
-
-def _days_between(first: exp.Expr, last: exp.Expr, dialect: SpecDialect) -> exp.Expr:
-    if dialect == "sqlite":
-        days = [function_call("JULIANDAY", day) for day in (last, first)]
-        return exp.cast(exp.Sub(this=days[0], expression=days[1]), "INTEGER", copy=False)
-    if dialect == "mysql":
-        return function_call("DATEDIFF", last, first)
-    if dialect == "postgres":
-        return exp.Sub(this=last, expression=first)
-    if dialect == "clickhouse":
-        number = exp.DataType.build("Nullable(Int32)", dialect=dialect)
-        return exp.Sub(this=exp.cast(last, number, copy=False), expression=exp.cast(first, number.copy(), copy=False))
-    return function_call("dateDiff", exp.Literal.string("day"), first, last)
-
-
-def _add_days(day: exp.Expr, days: exp.Expr, dialect: SpecDialect) -> exp.Expr:
-    if dialect == "sqlite":
-        return function_call("DATE", day, exp.DPipe(this=days, expression=exp.Literal.string(" days")))
-    if dialect == "mysql":
-        return function_call("ADDDATE", day, days)
-    if dialect == "clickhouse":
-        return function_call("addDays", day, days)
-    return exp.Add(this=day, expression=exp.cast(days, "INTEGER", copy=False))
 
 
 def _column(name: str, table: str | None = None) -> exp.Column:

@@ -2,17 +2,13 @@
 
 from sqlglot import exp
 
+from agent.engines.spelling import function_call
 from agent.messages import Message
-from agent.queryspec import sqlite
 from agent.queryspec.clauses import BoundValues
 from agent.queryspec.columns import Datasets, scope_of
-from agent.queryspec.dialect import SpecDialect, as_text, cast, function_call, period, period_key
 from agent.queryspec.spec import Join, KeyType, QuerySpec
 from agent.schema.catalog import Column, TypeClass
 
-_NUMBER = r"^[+-]?[0-9]{1,28}([.][0-9]{0,10})?$"
-"""Text that equals a number. More digits than this fit into no decimal."""
-_DECIMALS = {"duckdb": "DECIMAL(38, 10)", "postgres": "DECIMAL", "mysql": "DECIMAL(38, 10)", "sqlite": "NUMERIC"}
 _DAY_LENGTH = 10
 
 _COMPARED_AS: dict[frozenset[TypeClass], KeyType] = {
@@ -53,40 +49,15 @@ def converted_keys(spec: QuerySpec, datasets: Datasets) -> list[Message]:
 
 def join_key(node: exp.Expr, column: Column, kind: TypeClass, bound: BoundValues) -> exp.Expr:
     """Return `node`, the column `column`, as a number, as the text of a day, or as text; NULL where it is none."""
-    dialect = bound.dialect
+    spelling = bound.spelling
     if kind == "number":
         if column.type_class != "text":
-            return _decimal(node, dialect)
-        text = exp.Trim(this=as_text(node, column, dialect))
-        return exp.Case().when(_is_number(text, bound), _decimal(text.copy(), dialect))
+            return spelling.as_decimal(node)
+        text = exp.Trim(this=spelling.as_text(node, column.type))
+        return exp.Case().when(spelling.is_number(text, bound.bind), spelling.as_decimal(text.copy()))
     if kind == "date":
         if column.type_class != "text":
-            return period(period_key(as_date(node, dialect), "day", dialect), "day", dialect)
-        text = exp.Trim(this=as_text(node, column, dialect))
+            return spelling.period(spelling.period_key(spelling.as_date(node), "day"), "day")
+        text = exp.Trim(this=spelling.as_text(node, column.type))
         return function_call("SUBSTR", text, exp.Literal.number(1), exp.Literal.number(_DAY_LENGTH))
-    return as_text(node, column, dialect) if kind == "text" else node
-
-
-def as_date(node: exp.Expr, dialect: SpecDialect) -> exp.Expr:
-    """Return a date or time as a date."""
-    return sqlite.as_comparable(node, "date") if dialect == "sqlite" else cast(node, "date", dialect)
-
-
-def _is_number(text: exp.Expr, bound: BoundValues) -> exp.Expr:
-    """Return the condition that `text` has the form `_NUMBER`."""
-    if bound.dialect == "sqlite":
-        return sqlite.is_number(text)
-    pattern = bound.bind(_NUMBER)
-    if bound.dialect == "clickhouse":
-        return function_call("match", text, pattern)
-    if bound.dialect == "duckdb":
-        return function_call("REGEXP_MATCHES", text, pattern)
-    return exp.RegexpLike(this=text, expression=pattern)
-
-
-def _decimal(node: exp.Expr, dialect: SpecDialect) -> exp.Expr:
-    """Return a number as a decimal, which compares long identifiers exactly."""
-    if dialect == "clickhouse":
-        return function_call("accurateCastOrNull", node, exp.Literal.string("Decimal(38, 10)"))
-    kind = exp.DataType.build(_DECIMALS[dialect], dialect=dialect)
-    return exp.TryCast(this=node, to=kind) if dialect == "duckdb" else exp.cast(node, kind, copy=False)
+    return spelling.as_text(node, column.type) if kind == "text" else node

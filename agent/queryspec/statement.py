@@ -4,18 +4,18 @@ from collections.abc import Collection, Sequence
 
 from sqlglot import exp
 
+from agent.engines.spelling import Spelling
 from agent.queryspec.clauses import BoundValues
 from agent.queryspec.columns import Datasets
-from agent.queryspec.dialect import SpecDialect
 
 
 class StatementParts:
     """Collects the values and the common table expressions (CTEs) of a statement."""
 
-    def __init__(self, dialect: SpecDialect, datasets: Datasets) -> None:
+    def __init__(self, spelling: Spelling, datasets: Datasets) -> None:
         """Start without values and CTEs; names of CTEs differ from those of the tables of `datasets`."""
-        self.dialect = dialect
-        self.bound = BoundValues(dialect)
+        self.spelling = spelling
+        self.bound = BoundValues(spelling)
         self.results: dict[str, exp.Table] = {}
         """The CTEs of the results that were compiled."""
         self._tables = {table.name.lower() for table in datasets.tables.values()}

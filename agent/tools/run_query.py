@@ -13,7 +13,6 @@ from agent.messages import Message
 from agent.queryspec.check_sources import results_read, union_notes, unknown_sources
 from agent.queryspec.columns import Datasets, main_name, sources_of
 from agent.queryspec.compile import compile_spec, find_fan_out, run
-from agent.queryspec.dialect import spec_dialect
 from agent.queryspec.keys import converted_keys
 from agent.queryspec.spec import QuerySpec, Union, read_spec
 from agent.schema.catalog import Catalog, Table
@@ -61,7 +60,7 @@ def run_query(arguments: RunQuery, bench: Workbench, cancellation: Cancellation)
     datasets = Datasets(bench.dataset_ids[0], tables, results, repeated)
     result = run(spec, datasets, source, cancellation)
     repeated_columns = sorted(() if spec.is_grouped else find_fan_out(spec, datasets, source, cancellation))
-    compiled = compile_spec(spec, datasets, spec_dialect(source.catalog.dialect))
+    compiled = compile_spec(spec, datasets, source.catalog.dialect)
     result_id = bench.next_result_id
     query = spec.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     kept = KeptResult(

@@ -8,7 +8,6 @@ import pytest
 
 from agent.errors import QuerySpecInvalid
 from agent.queryspec.compile import compile_spec, run
-from agent.queryspec.dialect import spec_dialect
 from agent.queryspec.spec import read_spec
 from agent.sources.source import Source
 from tests.agent.queryspec.naive import rows_of
@@ -89,7 +88,7 @@ def test_rows_are_the_same_on_every_engine(source: Source, name: str) -> None:
 def test_a_statement_with_its_values_gives_the_same_rows(source: Source, name: str) -> None:
     golden = content(name)
     known = datasets(golden["dataset"], source.catalog.tables, golden.get("results"))
-    compiled = compile_spec(read_spec(golden["spec"]), known, spec_dialect(source.catalog.dialect))
+    compiled = compile_spec(read_spec(golden["spec"]), known, source.catalog.dialect)
 
     alone = source.execute(compiled.sql_with_values)["rows"]
     bound = source.execute(compiled.sql, parameters=compiled.parameters)["rows"]

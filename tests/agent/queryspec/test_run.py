@@ -76,7 +76,7 @@ def test_engines_without_a_compiler_are_named(tmp_path: Path) -> None:
     source = open_url(url(make_table(tmp_path, "a TEXT", [("x",)])))
     elsewhere = replace(source, catalog=replace(source.catalog, dialect="trino"))
 
-    with pytest.raises(ConfigurationError, match="duckdb, postgres, mysql, sqlite, clickhouse, not on trino"):
+    with pytest.raises(ConfigurationError, match="sqlite, duckdb, postgres, mysql, clickhouse, not on trino"):
         run(read_spec({}), one(source, "things"), elsewhere)
     source.close()
 

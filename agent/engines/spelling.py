@@ -1,0 +1,236 @@
+"""How an engine spells what query specs compute, as SQL nodes."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from functools import reduce
+from typing import ClassVar
+
+import sqlglot
+from sqlglot import exp
+
+ISO_FORMATS = {"day": "%Y-%m-%d", "week": "%G-W%V", "month": "%Y-%m", "year": "%Y"}
+_NUMBER = r"^[+-]?[0-9]{1,28}([.][0-9]{0,10})?$"
+"""Text that equals a number. More digits than this fit into no decimal."""
+_PLAIN_TEXT = re.compile(r"char|text|string|clob", re.IGNORECASE)
+
+
+def function_call(name: str, *arguments: exp.Expr | str | float) -> exp.Expr:
+    """Return a call of the engine-specific function `name`; text and number arguments become literals."""
+    return exp.Anonymous(this=name, expressions=list(map(literal, arguments)))
+
+
+def literal(value: exp.Expr | str | float) -> exp.Expr:
+    """Return a text or number as a node; nodes unchanged."""
+    if isinstance(value, exp.Expr):
+        return value
+    return exp.Literal.string(value) if isinstance(value, str) else exp.Literal.number(value)
+
+
+class Spelling:
+    """The spelling of most engines. A `kind` is a class of types of the catalog, `by` a period of a query spec."""
+
+    dialect: ClassVar[str] = ""
+    """The name of the dialect in sqlglot."""
+    types: ClassVar[Mapping[str, str]] = {"number": "DOUBLE", "date": "DATE", "datetime": "TIMESTAMP", "text": "TEXT"}
+    """Types to cast to, by kind; other kinds are not cast."""
+    integer: ClassVar[str] = "BIGINT"
+    decimal: ClassVar[str] = "DECIMAL(38, 10)"
+    formatter: ClassVar[str] = "STRFTIME"
+    """Function that writes a date or time in a format."""
+    formats: ClassVar[Mapping[str, str]] = ISO_FORMATS
+    """Its formats by period; without one for quarters there is a function QUARTER."""
+    length: ClassVar[str] = "LENGTH"
+    substring: ClassVar[str] = "SUBSTRING"
+    replace: ClassVar[str] = "REPLACE"
+    match: ClassVar[str] = ""
+    """Function that matches a regular expression in time linear in the text, if there is one."""
+    samples: ClassVar[Mapping[str, str]] = {"stddev": "STDDEV_SAMP", "variance": "VAR_SAMP"}
+    """Functions of a sample; empty if there are none."""
+    has_percentiles: ClassVar[bool] = True
+    """Whether there is an aggregate function for percentiles."""
+    pattern_escape: ClassVar[str] = "!"
+    any_text: ClassVar[str] = "%"
+    """The sign of a pattern that stands for any text."""
+    words_in_capitals: ClassVar[str] = ""
+    """`lower_text` with the first letters of its words in upper case."""
+    fills_unmatched: ClassVar[bool] = False
+    """Whether rows without a match have 0 or '' in columns that are not nullable."""
+    widens_numbers: ClassVar[bool] = True
+    """Whether a union of numbers has a type that holds all of them exactly."""
+    crowds_windows: ClassVar[bool] = False
+    """Whether some windows are computed wrongly beside others in the same query."""
+
+    def cast(self, node: exp.Expr, kind: str) -> exp.Expr:
+        """Return `node` cast to the type for `kind`; unchanged if the engine has none."""
+        return self._cast(node, self.types[kind]) if kind in self.types else node
+
+    def cast_to_integer(self, node: exp.Expr) -> exp.Expr:
+        """Return `node` cast to a 64-bit integer."""
+        return self._cast(node, self.integer)
+
+    def _cast(self, node: exp.Expr, name: str) -> exp.Expr:
+        return exp.cast(node, exp.DataType.build(name, dialect=self.dialect), copy=False)
+
+    def typed_null(self, name: str) -> exp.Expr:
+        """Return NULL in place of a column of the type `name` in a union."""
+        return exp.null()
+
+    def bound_text(self, placeholder: exp.Expr) -> exp.Expr:
+        """Return the placeholder of a text."""
+        return placeholder
+
+    def nullable(self, node: exp.Expr, kind: str) -> exp.Expr:
+        """Return `node` as nullable."""
+        return node
+
+    def as_text(self, node: exp.Expr, name: str) -> exp.Expr:
+        """Return a text column of the type `name` cast to text if it is another one, such as an enum or a UUID."""
+        return node if _PLAIN_TEXT.search(name) else self.cast(node, "text")
+
+    def as_date(self, node: exp.Expr) -> exp.Expr:
+        """Return a date or time as a date."""
+        return self.cast(node, "date")
+
+    def as_decimal(self, node: exp.Expr) -> exp.Expr:
+        """Return a number as a decimal, which compares long identifiers exactly; NULL for others, where possible."""
+        return self._cast(node, self.decimal)
+
+    def as_comparable(self, node: exp.Expr, kind: str) -> exp.Expr:
+        """Return `node` in a form that can be compared with a bound value."""
+        return self.seconds(node, kind) if kind == "time" else node
+
+    def datetime_text(self, time: datetime) -> str:
+        """Return a time as the text to bind."""
+        return time.isoformat(sep=" ")
+
+    def seconds(self, node: exp.Expr, kind: str) -> exp.Expr:
+        """Return the seconds of a time of day or a duration, or those of a date and time since a fixed day."""
+        return self.cast(exp.Extract(this=exp.Var(this="EPOCH"), expression=node), "number")
+
+    def duration(self, node: exp.Expr) -> exp.Expr:
+        """Return a number of seconds as a duration; as text, such as `37:45:00`, where there is no type for it."""
+        parts: list[exp.Expr] = [
+            exp.cast(
+                exp.Div(this=exp.Paren(this=node.copy()), expression=literal(size), typed=True), "INTEGER", copy=False
+            )
+            for size in (3600, 60, 1)
+        ]
+        parts[1:] = [exp.Mod(this=part, expression=literal(60)) for part in parts[1:]]
+        missing = exp.Is(this=exp.Paren(this=node), expression=exp.Null())
+        return exp.Case().when(exp.Not(this=missing), function_call("PRINTF", "%d:%02d:%02d", *parts))
+
+    def text_length(self, node: exp.Expr) -> exp.Expr:
+        """Return the number of characters of a text."""
+        return function_call(self.length, node)
+
+    def first_characters(self, node: exp.Expr, count: int) -> exp.Expr:
+        """Return the first characters of a text."""
+        return function_call(self.substring, node, 1, count)
+
+    def case_changed(self, node: exp.Expr, function: str) -> exp.Expr:
+        """Return `node` in lower or upper case."""
+        return (exp.Lower if function == "lower" else exp.Upper)(this=node)
+
+    def initcap(self, node: exp.Expr) -> exp.Expr:
+        """Return `node` with the first letter of each word between spaces in upper case and the others in lower case.
+
+        The functions of this name differ in what ends a word, and three engines have none: the words are split, changed
+        and joined instead.
+        """
+        lower = self.case_changed(node, "lower")
+        form = sqlglot.parse_one(self.words_in_capitals, dialect=self.dialect)
+        return form.transform(lambda part: lower.copy() if part == exp.column("lower_text") else part, copy=False)
+
+    def replace_text(self, node: exp.Expr, old: exp.Expr, new: exp.Expr) -> exp.Expr:
+        """Return `node` with every `old` replaced by `new`."""
+        return function_call(self.replace, node, old, new)
+
+    def concatenate(self, parts: Sequence[exp.Expr]) -> exp.Expr:
+        """Return texts one after the other; NULL if one of them is."""
+        return reduce(lambda left, right: exp.DPipe(this=left, expression=right), parts)
+
+    def join_texts(self, texts: Sequence[exp.Expr]) -> exp.Expr:
+        """Return `texts` one after the other, where NULL is empty."""
+        made = self.concatenate([exp.Coalesce(this=text, expressions=[literal("")]) for text in texts])
+        return made if isinstance(made, exp.Anonymous) else exp.Paren(this=made)
+
+    def number_text(self, node: exp.Expr) -> exp.Expr:
+        """Return a floating-point number as text, without decimals if it is whole."""
+        whole = self.cast(self.cast_to_integer(node.copy()), "text")
+        floor, size = exp.Floor(this=node.copy()), exp.Abs(this=node.copy())
+        is_whole = exp.and_(
+            exp.EQ(this=exp.Paren(this=node.copy()), expression=floor),
+            exp.LT(this=size, expression=literal(10**15)),
+        )
+        return exp.Case().when(is_whole, whole).else_(self.cast(node, "text"))
+
+    def contains(self, node: exp.Expr, pattern: exp.Expr) -> exp.Expr:
+        """Return a case-insensitive match of `node` with `pattern`, which `contains_pattern` has made."""
+        like = exp.Like(this=exp.Lower(this=node), expression=exp.Lower(this=pattern))
+        return exp.Escape(this=like, expression=literal(self.pattern_escape))
+
+    def contains_pattern(self, text: str, place: str = "contains") -> str:
+        """Return the pattern that matches `text` anywhere, or at the place that `starts_with` or `ends_with` names."""
+        before, after = self.any_text * (place != "starts_with"), self.any_text * (place != "ends_with")
+        return f"{before}{self.pattern(text)}{after}"
+
+    def pattern(self, text: str) -> str:
+        """Return the pattern that matches `text`."""
+        for special in (self.pattern_escape, "%", "_"):
+            text = text.replace(special, self.pattern_escape + special)
+        return text
+
+    def is_number(self, text: exp.Expr, bind: Callable[[str], exp.Expr]) -> exp.Expr:
+        """Return the condition that `text` is a decimal number; `bind` returns the placeholder of a value."""
+        pattern = bind(_NUMBER)
+        return function_call(self.match, text, pattern) if self.match else exp.RegexpLike(this=text, expression=pattern)
+
+    def period_key(self, node: exp.Expr, by: str) -> exp.Expr:
+        """Return the expression to group by for periods of a date."""
+        return self.period_text(node, by)
+
+    def period(self, key: exp.Expr, by: str) -> exp.Expr:
+        """Return the period as text, such as `2024-03`, from the result of `period_key`; NULL for NULL."""
+        return key
+
+    def period_text(self, node: exp.Expr, by: str) -> exp.Expr:
+        """Return the period of a date as text; NULL for NULL."""
+        if by in self.formats:
+            return function_call(self.formatter, node, self.formats[by])
+        year = function_call(self.formatter, node.copy(), self.formats["year"])
+        return self.concatenate([year, literal("-Q"), function_call("QUARTER", node)])
+
+    def date_part(self, node: exp.Expr, part: str) -> exp.Expr:
+        """Return a part of a date or time as an integer: see `agent.queryspec.expressions`."""
+        field = {"iso_week": "WEEK", "weekday": "ISODOW"}.get(part, part.upper())
+        return self.cast_to_integer(exp.Extract(this=exp.Var(this=field), expression=node))
+
+    def days_between(self, start: exp.Expr, end: exp.Expr) -> exp.Expr:
+        """Return the days from one date to another, both without a time, as an integer."""
+        return exp.Paren(this=exp.Sub(this=end, expression=start))
+
+    def days_of_periods(self, first: exp.Expr, last: exp.Expr) -> exp.Expr:
+        """Return the days between two results of `period_key` by days."""
+        return self.days_between(first, last).unnest()
+
+    def add_days(self, day: exp.Expr, days: exp.Expr) -> exp.Expr:
+        """Return a date with a number of days added."""
+        return exp.Add(this=day, expression=exp.cast(days, "INTEGER", copy=False))
+
+    def nulls_last(self, terms: Sequence[exp.Expr]) -> list[exp.Expr]:
+        """Return the terms of an order with NULL last."""
+        return [term.copy() for term in terms]
+
+    def round_number(self, node: exp.Expr, digits: int) -> exp.Expr:
+        """Return `node` rounded half away from zero, since engines differ in rounding binary fractions."""
+        rounded = exp.Round(this=self._cast(node, self.decimal), decimals=literal(digits))
+        return self.cast(rounded, "number")
+
+    def sample(self, function: str, node: exp.Expr) -> exp.Expr:
+        """Return the standard deviation or variance of a sample; NULL for a single value."""
+        return function_call(self.samples[function], node)
+
+    def percentile(self, node: exp.Expr, fraction: float) -> exp.Expr:
+        """Return a percentile, interpolated between two values."""
+        return function_call("QUANTILE_CONT", node, fraction)
