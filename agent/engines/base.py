@@ -1,6 +1,7 @@
 """The class of an engine: its differences from others are attributes and methods, each with a default."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from functools import cached_property
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -13,14 +14,21 @@ from sqlglot.generator import Generator
 from sqlglot.parser import Parser
 
 from agent.engines.spelling import Spelling
+from agent.types import Limits
 
 if TYPE_CHECKING:
+    from sqlalchemy import URL, Connection
+    from sqlalchemy import Dialect as SQLAlchemyDialect
+    from sqlalchemy import Engine as SQLAlchemyEngine
     from sqlglot.optimizer.scope import Scope
 
 EngineStatus = Literal["tested", "emulated", "untested"]
 """How an engine is tested: with the engine itself, with a compatible one, or not at all beyond the guard."""
 
 
+CONNECT_TIMEOUT_S = 10
+STOP_S = 2.0
+"""Time for a cancelled statement to end before its connection is closed."""
 _ASCII_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 
 
@@ -42,6 +50,28 @@ def read_names(path: Traversable) -> frozenset[str]:
 def print_at_time_zone(self: Any, node: exp.AtTimeZone) -> str:
     """Print AT TIME ZONE as it is written."""
     return f"{self.sql(node, 'this')} AT TIME ZONE {self.sql(node, 'zone')}"
+
+
+def timeout_of(limits: Limits) -> float:
+    """Return the time limit in seconds; above 0, which means no limit on all engines."""
+    return max(limits.timeout_s, 0.001)
+
+
+def at_connect(pool: "SQLAlchemyEngine", statement: str) -> None:
+    """Run `statement` on new connections of `pool`."""
+    from sqlalchemy import event
+
+    @event.listens_for(pool, "connect", insert=True)
+    def run(connection: Any, record: Any) -> None:
+        with closing(connection.cursor()) as cursor:
+            cursor.execute(statement)
+        connection.commit()
+
+
+def with_version(name: str, dialect: "SQLAlchemyDialect") -> str:
+    """Return `name` with the version that the server has told; without it before the first connection."""
+    version = [str(part) for part in getattr(dialect, "server_version_info", None) or () if isinstance(part, int)]
+    return f"{name} {'.'.join(version[:2])}".strip()
 
 
 class Engine:
@@ -217,6 +247,24 @@ class Engine:
     spelling: ClassVar[Spelling | None] = None
     """How query specs are spelled; None if they cannot be compiled for the engine."""
 
+    # Connections and sessions
+
+    driver_arguments: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    """Arguments of the driver for a connection."""
+    pool_options: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    """Options of SQLAlchemy for the pool of connections."""
+    checks_url: ClassVar[bool] = False
+    """Whether the dialect of SQLAlchemy reads files with credentials and checks parameters of the URL."""
+    closes_slowly: ClassVar[bool] = False
+    """Whether closing a cursor reads all rows that are left."""
+    needs_parameters_for_options: ClassVar[bool] = False
+    """Whether execution options are passed on with parameters only, and %% is then read as %."""
+    explain: ClassVar[str] = ""
+    """Statement before another one for its plan, which `planned_rows` reads; empty if there is none."""
+
+    tells_version: ClassVar[bool] = False
+    """Whether a server tells the version that `product` has."""
+
     def stored_name(self, name: exp.Expr) -> str:
         """Return the identifier `name` as the engine looks it up."""
         folds = self.ignores_case or (self.folds_unquoted and not name.args.get("quoted"))
@@ -246,3 +294,41 @@ class Engine:
     def rewritten_call(self, node: exp.Expr) -> exp.Expr:
         """Return a call of a function that the engine lacks as one that it has; other nodes unchanged."""
         return node
+
+    def connection_url(self, url: "URL") -> "URL":
+        """Return the URL to connect to for that of a user."""
+        return url
+
+    def prepare_pool(self, pool: "SQLAlchemyEngine") -> None:
+        """Make the connections of a new pool begin, and end, in the same state.
+
+        The guard parses a statement by the default rules of its dialect. Settings of a server, role, database or URL
+        can change these rules for the server (the meaning of a backslash or double quote, or the function that a name
+        calls), so sessions are set to the defaults; here already, before SQLAlchemy asks how names are quoted.
+        """
+
+    def setup_statements(self, connection: "Connection", limits: Limits) -> tuple[str, ...]:
+        """Return the statements that make a session read-only, limit the next statement and set the parser.
+
+        They are constants: no text of a user or model is inserted.
+        """
+        return ()
+
+    def limit_driver(self, connection: "Connection", limits: Limits) -> dict[str, Any]:
+        """Set the limits that the driver enforces; return execution options of the next statement for the others."""
+        return {}
+
+    def stop(self, pool: "SQLAlchemyEngine", driver: Any) -> None:
+        """Ask the server to stop the statement on the connection `driver`; by default its own limit has to do."""
+
+    def planned_rows(self, plan: Sequence[Any]) -> float:
+        """Return the largest number of rows that the rows of a plan estimate for any step."""
+        return 0.0
+
+    def product(self, dialect: "SQLAlchemyDialect") -> str:
+        """Return name and version for prompts, from what SQLAlchemy's `dialect` has read of the server."""
+        return self.dialect
+
+    def default_schema(self, url: "URL") -> str | None:
+        """Return the schema of unqualified names; None if SQLAlchemy's inspector reports it."""
+        return None

@@ -1,8 +1,14 @@
 """BigQuery."""
 
+from typing import TYPE_CHECKING, Any
+
 from sqlglot import exp
 
-from agent.engines.base import Engine, print_at_time_zone
+from agent.engines.base import Engine, print_at_time_zone, timeout_of
+from agent.types import Limits
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 
 class BigQuery(Engine):
@@ -24,7 +30,19 @@ class BigQuery(Engine):
     rejects_number_for_text = True
     groups_strictly = True
     confusion_rank = 5
+    checks_url = True
+    needs_parameters_for_options = True
+    # Results are read over HTTP, without another package.
+    driver_arguments = {"prefer_bqstorage_client": False}
 
     def folded_for_sqlglot(self, name: str) -> str:
         """Return `name` in lower case."""
         return name.lower()
+
+    def limit_driver(self, connection: "Connection", limits: Limits) -> dict[str, Any]:
+        """Limit the time and the bytes of the job."""
+        from google.cloud.bigquery import QueryJobConfig
+
+        job = QueryJobConfig(use_legacy_sql=False, job_timeout_ms=int(timeout_of(limits) * 1000))
+        job.maximum_bytes_billed = limits.max_bytes_billed
+        return {"job_config": job}

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from sqlglot import exp
 
-from agent.engines.base import Engine, EngineStatus
+from agent.engines.base import Engine, EngineStatus, timeout_of
 from agent.engines.spelling import ISO_FORMATS, Spelling, function_call, literal
+from agent.types import Limits
 
 if TYPE_CHECKING:
+    from sqlalchemy import URL, Connection
     from sqlglot.optimizer.scope import Scope
 
 _COMBINATORS = re.compile(r"(?:If|Array|Map|Merge|ForEach|Distinct|OrNull|OrDefault|ArgMin|ArgMax|Resample)+$")
@@ -101,6 +103,10 @@ class _Spelling(Spelling):
         return exp.ParameterizedAgg(this="quantileExactInclusive", expressions=[literal(fraction)], params=[node])
 
 
+_THREADS = 4
+"""Threads of one statement; each needs memory of its own."""
+
+
 class ClickHouse(Engine):
     """A ClickHouse server."""
 
@@ -132,6 +138,8 @@ class ClickHouse(Engine):
     groups_strictly = True
     has_ties = True
     spelling = _Spelling()
+    readonly: ClassVar[int] = 2
+    """The setting `readonly`; 1 forbids all changes of settings, including those that the HTTP client sends."""
 
     def base_name(self, name: str) -> str:
         """Leave out combinators of aggregates that are not part of a listed name."""
@@ -144,6 +152,20 @@ class ClickHouse(Engine):
         aliases = {output.alias.lower() for output in scope.expression.expressions}
         return (qualifier or name) in values or (bool(qualifier) and qualifier in aliases)
 
+    def setup_statements(self, connection: "Connection", limits: Limits) -> tuple[str, ...]:
+        """Set the limits, and make the session read-only."""
+        return (
+            "SET dialect = 'clickhouse'",
+            f"SET max_result_rows = {limits.row_limit + 1}, result_overflow_mode = 'break'",
+            f"SET max_memory_usage = {limits.memory_mb << 20}, max_threads = {_THREADS}",
+            f"SET max_execution_time = {timeout_of(limits)}, timeout_overflow_mode = 'throw'",
+            f"SET readonly = {self.readonly}",
+        )
+
+    def default_schema(self, url: "URL") -> str | None:
+        """Return the database of the URL."""
+        return url.database or "default"
+
 
 class ChDB(ClickHouse):
     """ClickHouse's engine over a folder, in worker processes."""
@@ -154,3 +176,8 @@ class ChDB(ClickHouse):
     packages = ("chdb", "chdb_sqlalchemy")
     status = "tested"
     in_worker = True
+    readonly = 1
+
+    def default_schema(self, url: "URL") -> str | None:
+        """Return the only database of a folder."""
+        return "default"

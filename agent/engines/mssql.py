@@ -1,6 +1,17 @@
 """Microsoft SQL Server."""
 
-from agent.engines.base import Engine
+import math
+from typing import TYPE_CHECKING, Any
+
+from agent.engines.base import CONNECT_TIMEOUT_S, Engine, timeout_of
+from agent.types import Limits
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL, Connection
+
+
+_PARSER_SETTINGS = "SET QUOTED_IDENTIFIER, ANSI_NULLS, ANSI_PADDING, ANSI_WARNINGS, CONCAT_NULL_YIELDS_NULL ON"
+_ODBC_DRIVER = "ODBC Driver 18 for SQL Server"
 
 
 class SQLServer(Engine):
@@ -27,7 +38,26 @@ class SQLServer(Engine):
     orders_distinct_by_outputs = True
     has_ties = True
     confusion_rank = 4
+    checks_url = True
+    driver_arguments = {"timeout": CONNECT_TIMEOUT_S}
 
     def folded_for_sqlglot(self, name: str) -> str:
         """Return `name` in lower case."""
         return name.lower()
+
+    def connection_url(self, url: "URL") -> "URL":
+        """Ask for a read-only replica, with a driver."""
+        forced = {"applicationintent", "driver"}
+        query = {name: value for name, value in url.query.items() if name.lower() not in forced}
+        driver = next((value for name, value in url.query.items() if name.lower() == "driver"), _ODBC_DRIVER)
+        return url.set(query={**query, "driver": driver, "ApplicationIntent": "ReadOnly"})
+
+    def setup_statements(self, connection: "Connection", limits: Limits) -> tuple[str, ...]:
+        """Set the parser, and limits for locks and rows."""
+        return (_PARSER_SETTINGS, f"SET LOCK_TIMEOUT {int(timeout_of(limits) * 1000)}", "SET ROWCOUNT 0")
+
+    def limit_driver(self, connection: "Connection", limits: Limits) -> dict[str, Any]:
+        """Set the time limit."""
+        driver: Any = connection.connection.driver_connection
+        driver.timeout = math.ceil(timeout_of(limits))
+        return {}

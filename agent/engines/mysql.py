@@ -1,12 +1,20 @@
 """MySQL and MariaDB, which have one dialect."""
 
 from collections.abc import Sequence
-from typing import ClassVar
+from contextlib import closing
+from math import prod
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sqlglot import exp
 
-from agent.engines.base import Engine, EngineStatus
+from agent.engines.base import CONNECT_TIMEOUT_S, STOP_S, Engine, EngineStatus, at_connect, timeout_of, with_version
 from agent.engines.spelling import ISO_FORMATS, Spelling, function_call, literal
+from agent.types import Limits
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+    from sqlalchemy import Dialect as SQLAlchemyDialect
+    from sqlalchemy import Engine as SQLAlchemyEngine
 
 
 class _Spelling(Spelling):
@@ -59,6 +67,13 @@ class _Spelling(Spelling):
         return made
 
 
+_MODES = (
+    "ANSI_QUOTES", "PIPES_AS_CONCAT", "NO_BACKSLASH_ESCAPES", "IGNORE_SPACE", "HIGH_NOT_PRECEDENCE",
+    "EMPTY_STRING_IS_NULL", "ANSI", "ORACLE", "MSSQL", "DB2", "POSTGRESQL", "MAXDB", "MYSQL323", "MYSQL40",
+)  # fmt: skip
+"""SQL modes of MySQL and MariaDB that affect parsing, and combinations that contain one of them."""
+
+
 class MySQL(Engine):
     """MySQL, with PyMySQL."""
 
@@ -87,6 +102,46 @@ class MySQL(Engine):
     pipes_are_or = True
     confusion_rank = 1
     spelling = _Spelling()
+    closes_slowly = True
+    explain = "EXPLAIN "
+    # In character sets such as gbk, a backslash may be the second byte of a character.
+    driver_arguments = {"connect_timeout": CONNECT_TIMEOUT_S, "charset": "utf8mb4"}
+    tells_version = True
+
+    def prepare_pool(self, pool: "SQLAlchemyEngine") -> None:
+        """Set the parser."""
+        at_connect(pool, _parser_settings())
+
+    def setup_statements(self, connection: "Connection", limits: Limits) -> tuple[str, ...]:
+        """Begin a read-only transaction with a time limit."""
+        timeout_s = timeout_of(limits)
+        mariadb = getattr(connection.dialect, "is_mariadb", False)
+        limit = f"max_statement_time = {timeout_s}" if mariadb else f"max_execution_time = {int(timeout_s * 1000)}"
+        # Set for the session, since DDL ends a transaction that was started as read-only.
+        return (
+            f"{_parser_settings()}, SESSION {limit}",
+            "SET SESSION TRANSACTION READ ONLY",
+            "ROLLBACK",
+            "START TRANSACTION",
+        )
+
+    def stop(self, pool: "SQLAlchemyEngine", driver: Any) -> None:
+        """Kill the statement on another connection."""
+        positional, named = pool.dialect.create_connect_args(pool.url)
+        connection: Any = pool.dialect.connect(*positional, **{**named, "connect_timeout": STOP_S})
+        with closing(connection), connection.cursor() as cursor:
+            cursor.execute(f"KILL QUERY {int(driver.thread_id())}")
+
+    def planned_rows(self, plan: Sequence[Any]) -> float:
+        """Read one row for each table; the estimates of a SELECT are multiplied."""
+        selects: dict[Any, list[float]] = {}
+        for row in plan:
+            selects.setdefault(row.id, []).append(float(row.rows or 1))
+        return max(map(prod, selects.values()), default=0.0)
+
+    def product(self, dialect: "SQLAlchemyDialect") -> str:
+        """Return the name with the version of the server: both have one dialect, but not the same functions."""
+        return with_version("MariaDB" if getattr(dialect, "is_mariadb", False) else "MySQL", dialect)
 
 
 class MariaDB(MySQL):
@@ -95,3 +150,12 @@ class MariaDB(MySQL):
     name = "mariadb"
     driver = "mariadb+pymysql"
     status = "tested"
+
+
+def _parser_settings() -> str:
+    """Return a SET statement that removes only the modes above; further assignments may be appended."""
+    modes = "CONCAT(',', @@SESSION.sql_mode, ',')"
+    for mode in _MODES:
+        modes = f"REPLACE({modes}, ',{mode},', ',')"
+    character_sets = "character_set_client = utf8mb4, SESSION character_set_results = utf8mb4"
+    return f"SET SESSION sql_mode = TRIM(BOTH ',' FROM {modes}), SESSION {character_sets}, SESSION sql_auto_is_null = 0"

@@ -1,6 +1,13 @@
 """Amazon Redshift."""
 
-from agent.engines.base import Engine, fold_case
+from typing import TYPE_CHECKING, Any
+
+from agent.engines.base import CONNECT_TIMEOUT_S, STOP_S, Engine, fold_case, timeout_of
+from agent.types import Limits
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+    from sqlalchemy import Engine as SQLAlchemyEngine
 
 
 class Redshift(Engine):
@@ -28,6 +35,9 @@ class Redshift(Engine):
     divides_integers = True
     sums_long_integers_exactly = True
     groups_strictly = True
+    driver_arguments = {"connect_timeout": CONNECT_TIMEOUT_S, "prepare_threshold": None}
+    # The driver begins transactions with BEGIN READ ONLY.
+    pool_options = {"execution_options": {"postgresql_readonly": True}}
 
     def stored_spelling(self, name: str) -> str:
         """Return `name` in lower case."""
@@ -36,3 +46,11 @@ class Redshift(Engine):
     def folded_for_sqlglot(self, name: str) -> str:
         """Return `name` in lower case."""
         return name.lower()
+
+    def setup_statements(self, connection: "Connection", limits: Limits) -> tuple[str, ...]:
+        """Set the time limit."""
+        return (f"SET LOCAL statement_timeout = {int(timeout_of(limits) * 1000)}",)
+
+    def stop(self, pool: "SQLAlchemyEngine", driver: Any) -> None:
+        """Cancel the statement."""
+        driver.cancel_safe(timeout=STOP_S)

@@ -1,9 +1,16 @@
 """Snowflake."""
 
+import math
+from typing import TYPE_CHECKING, Any
+
 from sqlglot import exp
 from sqlglot.generator import Generator
 
-from agent.engines.base import Engine
+from agent.engines.base import CONNECT_TIMEOUT_S, Engine, timeout_of
+from agent.types import Limits
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 
 class _Generator(Generator):
@@ -16,6 +23,17 @@ class _Generator(Generator):
         if expression.args.get("quoted") and name == name.lower():
             expression = exp.Identifier(this=name.upper(), quoted=True)
         return str(super().identifier_sql(expression))
+
+
+_SESSION: dict[str, Any] = {
+    "QUOTED_IDENTIFIERS_IGNORE_CASE": False,
+    "MULTI_STATEMENT_COUNT": 1,
+    "ABORT_DETACHED_QUERY": True,
+    "CLIENT_TELEMETRY_ENABLED": False,
+}
+"""Snowflake session parameters: names are parsed by default rules, a call has one statement, which ends with its
+session, and the driver sends no telemetry.
+"""
 
 
 class Snowflake(Engine):
@@ -40,6 +58,8 @@ class Snowflake(Engine):
     has_unit_words = True
     groups_strictly = True
     confusion_rank = 6
+    checks_url = True
+    driver_arguments = {"login_timeout": CONNECT_TIMEOUT_S, "session_parameters": _SESSION}
 
     def stored_spelling(self, name: str) -> str:
         """Return `name` in upper case."""
@@ -48,3 +68,7 @@ class Snowflake(Engine):
     def folded_for_sqlglot(self, name: str) -> str:
         """Return `name` in upper case, in which Snowflake stores names that SQLAlchemy returns in lower case."""
         return name.upper() if name == name.lower() else name
+
+    def setup_statements(self, connection: "Connection", limits: Limits) -> tuple[str, ...]:
+        """Set the time limit."""
+        return (f"ALTER SESSION SET STATEMENT_TIMEOUT_IN_SECONDS = {math.ceil(timeout_of(limits))}",)

@@ -1,13 +1,28 @@
 """Spark SQL, through its Thrift server, and Databricks."""
 
+import math
 from typing import TYPE_CHECKING, ClassVar
 
 from sqlglot import exp
 
-from agent.engines.base import Engine, EngineStatus
+from agent.engines.base import Engine, EngineStatus, timeout_of
+from agent.types import Limits
 
 if TYPE_CHECKING:
+    from sqlalchemy import URL, Connection
     from sqlglot.optimizer.scope import Scope
+
+
+_PARSER_SETTINGS = {
+    "spark.sql.ansi.doubleQuotedIdentifiers": "false",
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.parser.quotedRegexColumnNames": "false",
+    "spark.sql.variable.substitute": "false",
+    "spark.sql.caseSensitive": "false",
+}
+"""Spark settings that affect parsing. Spark would otherwise replace variables, such as ${env:NAME}, before it
+parses.
+"""
 
 
 class Spark(Engine):
@@ -34,6 +49,19 @@ class Spark(Engine):
         """Accept parts of the output of window(time, '1 hour'), which is called `window`."""
         return column.table.lower() == "window"
 
+    def setup_statements(self, connection: "Connection", limits: Limits) -> tuple[str, ...]:
+        """Set the time limit and the parser."""
+        return (
+            f"SET spark.sql.thriftServer.queryTimeout={math.ceil(timeout_of(limits))}s",
+            "SET spark.sql.thriftServer.interruptOnCancel=true",
+            "SET spark.sql.thriftServer.incrementalCollect=true",
+            *(f"SET {name}={value}" for name, value in _PARSER_SETTINGS.items()),
+        )
+
+    def default_schema(self, url: "URL") -> str | None:
+        """Return the database of the URL."""
+        return url.database or "default"
+
 
 class Databricks(Spark):
     """A SQL warehouse of Databricks."""
@@ -49,7 +77,16 @@ class Databricks(Spark):
     bare_session_functions = frozenset({"user"})
     usual_schema = "default"
     has_unit_words = True
+    checks_url = True
 
     def folded_for_sqlglot(self, name: str) -> str:
         """Return `name` in lower case."""
         return name.lower()
+
+    def setup_statements(self, connection: "Connection", limits: Limits) -> tuple[str, ...]:
+        """Set the time limit."""
+        return (f"SET STATEMENT_TIMEOUT = {math.ceil(timeout_of(limits))}",)
+
+    def default_schema(self, url: "URL") -> str | None:
+        """Return the schema of the URL."""
+        return str(url.query.get("schema", "default"))

@@ -1,5 +1,6 @@
 """SQLite."""
 
+import sqlite3
 from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from agent.engines.base import Engine, fold_case
 from agent.engines.spelling import Spelling, function_call, literal
 
 if TYPE_CHECKING:
+    from sqlalchemy import Dialect as SQLAlchemyDialect
     from sqlglot.optimizer.scope import Scope
 
 
@@ -186,6 +188,10 @@ class SQLite(Engine):
         else:
             return node
         return exp.cast(function_call("STRFTIME", pattern, value), "INTEGER") if pattern else node
+
+    def product(self, dialect: "SQLAlchemyDialect") -> str:
+        """Return the name with the version of the library."""
+        return f"SQLite {sqlite3.sqlite_version}"
 
 
 def _thursday(node: exp.Expr) -> exp.Expr:

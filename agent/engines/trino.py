@@ -1,8 +1,14 @@
 """Trino."""
 
+from typing import TYPE_CHECKING
+
 from sqlglot import exp
 
-from agent.engines.base import Engine, fold_case, print_at_time_zone
+from agent.engines.base import Engine, fold_case, print_at_time_zone, timeout_of
+from agent.types import Limits
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 
 class Trino(Engine):
@@ -29,3 +35,7 @@ class Trino(Engine):
     def stored_spelling(self, name: str) -> str:
         """Return `name` in lower case."""
         return fold_case(name)
+
+    def setup_statements(self, connection: "Connection", limits: Limits) -> tuple[str, ...]:
+        """Set the time limit."""
+        return (f"SET SESSION query_max_run_time = '{timeout_of(limits)}s'",)

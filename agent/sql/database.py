@@ -34,7 +34,6 @@ from agent.errors import (
 from agent.messages import Message
 from agent.sql.failures import connection_failure
 from agent.sql.read_only import connect_duckdb_read_only, connect_read_only
-from agent.sql.sessions import SNOWFLAKE_SESSION, reset_on_checkin, set_parser_defaults
 from agent.sql.workers import DatabaseFile
 
 if TYPE_CHECKING:
@@ -44,21 +43,6 @@ for _engine in engines().values():
     if _engine.sqlalchemy_dialect:
         registry.register(_engine.driver, *_engine.sqlalchemy_dialect)
 
-_CONNECT_TIMEOUT_S = 10
-_ODBC_DRIVER = "ODBC Driver 18 for SQL Server"
-_ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
-    # DISCARD ALL at check-in (see `reset_on_checkin`) would drop prepared statements.
-    "postgres": {"connect_timeout": _CONNECT_TIMEOUT_S, "prepare_threshold": None},
-    "redshift": {"connect_timeout": _CONNECT_TIMEOUT_S, "prepare_threshold": None},
-    # In character sets such as gbk, a backslash may be the second byte of a character.
-    "mysql": {"connect_timeout": _CONNECT_TIMEOUT_S, "charset": "utf8mb4"},
-    "snowflake": {"login_timeout": _CONNECT_TIMEOUT_S, "session_parameters": SNOWFLAKE_SESSION},
-    # Results are read over HTTP, without another package.
-    "bigquery": {"prefer_bqstorage_client": False},
-    "tsql": {"timeout": _CONNECT_TIMEOUT_S},
-}
-"""Arguments for drivers by dialect."""
-_CHECKS_URL = {"snowflake", "bigquery", "databricks", "tsql"}
 _POOL_SIZE = 5
 _POOL_OVERFLOW = 10
 _POOL_WAIT_S = 10.0
@@ -153,30 +137,16 @@ class Database:
 
     @cached_property
     def product(self) -> str:
-        """Name and version of the engine for prompts: MariaDB and MySQL have one dialect, but not the same functions.
-
-        Connects to the server once if it is PostgreSQL or MySQL; of DuckDB and others the version is not told.
-        """
-        if self.dialect == "sqlite":
-            return f"SQLite {sqlite3.sqlite_version}"
-        if self.dialect not in ("postgres", "mysql"):
-            return self.dialect
-        with suppress(SourceUnreachable, SourceBusy), self.connect():
-            pass
-        server = self.engine.dialect
-        is_mariadb = getattr(server, "is_mariadb", False)
-        name = "PostgreSQL" if self.dialect == "postgres" else "MariaDB" if is_mariadb else "MySQL"
-        version = [str(part) for part in getattr(server, "server_version_info", None) or () if isinstance(part, int)]
-        return f"{name} {'.'.join(version[:2])}".strip()
+        """Name and version of the engine for prompts. Connects to the server once, if that tells the version."""
+        if self.kind.tells_version:
+            with suppress(SourceUnreachable, SourceBusy), self.connect():
+                pass
+        return self.kind.product(self.engine.dialect)
 
     @property
     def default_schema(self) -> str | None:
         """The schema of unqualified names; None for engines whose inspector reports it."""
-        if self.dialect == "clickhouse" and self.kind.driver == "chdb":
-            return "default"
-        if self.dialect == "databricks":
-            return str(self.url.query.get("schema", "default"))
-        return self.url.database or "default" if self.dialect in {"clickhouse", "spark"} else None
+        return self.kind.default_schema(self.url)
 
     @property
     def identity(self) -> str:
@@ -289,22 +259,15 @@ def _file_engine(url: URL) -> SQLAlchemyEngine:
 
 
 def _server_engine(url: URL, kind: Engine, connect_args: Mapping[str, Any]) -> SQLAlchemyEngine:
-    options: dict[str, Any] = {"pool_size": _POOL_SIZE, "max_overflow": _POOL_OVERFLOW, "pool_timeout": _POOL_WAIT_S}
-    if kind.dialect == "tsql":
-        forced = {"applicationintent", "driver"}
-        query = {name: value for name, value in url.query.items() if name.lower() not in forced}
-        driver = next((value for name, value in url.query.items() if name.lower() == "driver"), _ODBC_DRIVER)
-        url = url.set(query={**query, "driver": driver, "ApplicationIntent": "ReadOnly"})
-    if kind.dialect == "redshift":
-        options["execution_options"] = {"postgresql_readonly": True}
-    if kind.dialect == "postgres":
-        options["pool_reset_on_return"] = None
-    arguments = {**connect_args, **_ARGUMENTS.get(kind.dialect, {})}
+    options = {"pool_size": _POOL_SIZE, "max_overflow": _POOL_OVERFLOW, "pool_timeout": _POOL_WAIT_S}
+    arguments = {**connect_args, **kind.driver_arguments}
     try:
-        engine = create_engine(url, pool_pre_ping=True, connect_args=arguments, **options)
+        engine = create_engine(
+            kind.connection_url(url), pool_pre_ping=True, connect_args=arguments, **options, **kind.pool_options
+        )
     except Exception as error:
         # Some dialects read files with credentials and check parameters of the URL here.
-        if kind.dialect not in _CHECKS_URL:
+        if not kind.checks_url:
             raise
         secrets = [value for value in (url.password, *connect_args.values()) if isinstance(value, str)]
         raise ConfigurationError("DATASPHINX_SOURCES", without_secrets(driver_message(error), secrets)) from error
@@ -312,8 +275,7 @@ def _server_engine(url: URL, kind: Engine, connect_args: Mapping[str, Any]) -> S
         from agent.sql.postgres_values import register
 
         event.listen(engine, "connect", lambda connection, _: register(connection))
-    set_parser_defaults(engine, kind.dialect)
-    reset_on_checkin(engine, kind.dialect)
+    kind.prepare_pool(engine)
     return engine
 
 

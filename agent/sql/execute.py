@@ -3,10 +3,9 @@
 import logging
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from math import prod
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -19,6 +18,7 @@ from agent.core.cancellation import Cancellation
 from agent.core.canonical import result_hashes
 from agent.core.result_cache import ResultCache
 from agent.core.text import valid_text
+from agent.engines.base import Engine
 from agent.errors import (
     DatasphinxError,
     NamesUnknown,
@@ -47,7 +47,7 @@ from agent.sql.quotients import with_numbers_alike
 from agent.sql.row_rules import RowRules, restrict
 from agent.sql.rows import RowReader, conversions_of
 from agent.sql.secret_outputs import names_columns_after_secrets, reads_secrets, secret_outputs
-from agent.sql.sessions import driver_limits, enforce_time_limit, setup_statements, stop_on_server
+from agent.sql.sessions import enforce_time_limit
 from agent.sql.validation import validated_sql
 from agent.sql.workers import shared_workers
 from agent.types import Limits, Result, masked
@@ -56,9 +56,6 @@ _logger = logging.getLogger("datasphinx")
 
 _Parameters = Sequence[Any] | Mapping[str, Any]
 """Parameter values, by position or by name."""
-
-_EXPLAIN = {"postgres": "EXPLAIN (FORMAT JSON) ", "mysql": "EXPLAIN "}
-"""EXPLAIN prefix of each dialect whose plans are read."""
 
 _UNNAMED = {"", "?column?"}
 """Names of outputs without a name: of SQL Server, and of PostgreSQL."""
@@ -339,54 +336,32 @@ def _run(
 def _run_on_server(
     sql: str, parameters: _Parameters, database: Database, limits: Limits, cancellation: Cancellation | None
 ) -> Result:
-    options = {"no_parameters": not parameters, "stream_results": True}
-    with database.connect() as connection, enforce_time_limit(connection, limits, cancellation):
-        for statement in setup_statements(connection, database.dialect, limits):
+    engine, options = database.kind, {"no_parameters": not parameters, "stream_results": True}
+    with database.connect() as connection, enforce_time_limit(connection, engine, limits, cancellation):
+        for statement in engine.setup_statements(connection, limits):
             connection.exec_driver_sql(statement)
-        _refuse_costly(connection, sql, parameters, database.dialect, limits)
-        options |= driver_limits(connection, database.dialect, limits)
-        if database.dialect == "bigquery" and not parameters:
-            # Its dialect passes job settings only with parameters; its driver then reads %% as %.
+        _refuse_costly(connection, engine, sql, parameters, limits)
+        options |= engine.limit_driver(connection, limits)
+        if engine.needs_parameters_for_options and not parameters:
             options["no_parameters"], sql = False, sql.replace("%", "%%")
         with closing(connection.execution_options(**options).exec_driver_sql(sql, parameters or None)) as cursor:
             columns = [valid_text(name) for name in cursor.keys()]
             conversions = conversions_of(database.dialect, cursor.cursor.description if cursor.cursor else ())
             reader = RowReader(len(columns), limits.row_limit, limits.byte_limit, conversions=conversions)
             rows = [row for chunk in reader.read(cursor.fetchmany) for row in chunk]
-            if reader.truncated and database.dialect == "mysql":
-                # Closing the cursor would read all remaining rows.
-                stop_on_server(connection.engine, connection.connection.driver_connection)
+            if reader.truncated and engine.closes_slowly:
+                engine.stop(connection.engine, connection.connection.driver_connection)
         return Result(columns=columns, types=reader.types, rows=rows, truncated=reader.truncated)
 
 
-def _refuse_costly(connection: Connection, sql: str, parameters: _Parameters, dialect: str, limits: Limits) -> None:
-    if limits.max_planned_rows is None or dialect not in _EXPLAIN:
+def _refuse_costly(connection: Connection, engine: Engine, sql: str, parameters: _Parameters, limits: Limits) -> None:
+    if limits.max_planned_rows is None or not engine.explain:
         return
     options = connection.execution_options(no_parameters=not parameters)
-    plan = options.exec_driver_sql(f"{_EXPLAIN[dialect]}{sql}", parameters or None).fetchall()
-    rows = _planned_rows(dialect, plan)
+    plan = options.exec_driver_sql(f"{engine.explain}{sql}", parameters or None).fetchall()
+    rows = engine.planned_rows(plan)
     if rows > limits.max_planned_rows:
         raise StatementTooCostly(rows, limits.max_planned_rows)
-
-
-def _planned_rows(dialect: str, plan: Sequence[Any]) -> float:
-    """Return the largest number of rows that the plan estimates for any step.
-
-    `plan` holds the rows of EXPLAIN: on PostgreSQL one row with a JSON tree; on MySQL and MariaDB one row per table,
-    whose estimates are multiplied within a SELECT.
-    """
-    if dialect == "postgres":
-        return max(float(node["Plan Rows"]) for node in _plan_nodes(plan[0][0][0]["Plan"]))
-    selects: dict[Any, list[float]] = {}
-    for row in plan:
-        selects.setdefault(row.id, []).append(float(row.rows or 1))
-    return max(map(prod, selects.values()), default=0.0)
-
-
-def _plan_nodes(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    yield node
-    for child in node.get("Plans", ()):
-        yield from _plan_nodes(child)
 
 
 def _failure(

@@ -140,14 +140,14 @@ def sqlite_cursor(request: dict[str, Any]) -> Iterator[Cursor]:
 @contextmanager
 def chdb_cursor(request: dict[str, Any], memory_mb: int) -> Iterator[Cursor]:
     """Yield a cursor of a chDB folder within the limits of `request`; others can open the folder afterwards."""
+    from agent.engines.clickhouse import ChDB
     from agent.sql.database import chdb_engine
-    from agent.sql.sessions import setup_statements
     from agent.types import Limits
 
     limit_memory(memory_mb + _BASE_ADDRESS_SPACE_MB + _CHDB_ADDRESS_SPACE_MB)
     limits = Limits(request["timeout_s"], request["row_limit"], memory_mb=memory_mb)
     with chdb_engine(request["path"]).connect() as connection:
-        for statement in setup_statements(connection, "clickhouse", limits):
+        for statement in ChDB().setup_statements(connection, limits):
             connection.exec_driver_sql(statement)
         driver: Any = connection.connection
         with closing(driver.cursor()) as cursor:

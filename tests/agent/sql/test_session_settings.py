@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import Engine, create_engine, make_url
 from sqlalchemy.exc import OperationalError
 
+from agent.engines import engine_of
 from agent.errors import StatementRefused
-from agent.sql.sessions import setup_statements
 from agent.types import Limits
 from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL
 from tests.databases import open_url
@@ -210,7 +210,7 @@ def test_spark_replaces_no_variables_and_reads_strings_as_the_guard_does() -> No
         rows_of(spark_url(), variables)
     engine = create_engine(spark_url())
     with engine.connect() as connection:
-        for statement in setup_statements(connection, "spark", Limits(5, 100)):
+        for statement in engine_of("spark").setup_statements(connection, Limits(5, 100)):
             connection.exec_driver_sql(statement)
         assert [tuple(row) for row in connection.exec_driver_sql(variables)] == [(variables.split("'")[1],)]
     engine.dispose()

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from pydantic import SecretStr, ValidationError
 
-from agent.engines import engine_called, engines
+from agent.engines import engine_called, engine_of, engines
 from agent.errors import ConfigurationError, DatasphinxError, DriverMissing, StatementFailed
 from agent.schema.catalog import Catalog, Column, Table
 from agent.settings import SourceSettings
@@ -20,7 +20,6 @@ from agent.sources.files import database_of
 from agent.sources.source import open_source
 from agent.sql.database import Database, parse_url
 from agent.sql.execute import execute
-from agent.sql.sessions import setup_statements
 from agent.types import Limits
 from tests.databases import open_url
 
@@ -101,7 +100,7 @@ def test_a_url_that_the_dialect_refuses_is_a_wrong_setting() -> None:
 )
 def test_the_session_has_a_time_limit(dialect: str, expected: tuple[str, ...]) -> None:
     connection: Any = None
-    assert setup_statements(connection, dialect, LIMITS) == expected
+    assert engine_of(dialect).setup_statements(connection, LIMITS) == expected
 
 
 @pytest.mark.warehouse
