@@ -8,8 +8,10 @@ checkout may be older than its files. An engine of another package cannot replac
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
 
-from agent.engines.base import Engine
+if TYPE_CHECKING:
+    from agent.engines.base import Engine
 
 GROUP = "datasphinx.engines"
 OWN = {
@@ -32,7 +34,7 @@ OWN = {
 
 
 @cache
-def engines() -> Mapping[str, Engine]:
+def engines() -> "Mapping[str, Engine]":
     """Return all engines by name; those of this package come first."""
     own = [EntryPoint(name, value, GROUP) for name, value in OWN.items()]
     others = [entry for entry in entry_points(group=GROUP) if entry.name not in OWN]
@@ -40,15 +42,17 @@ def engines() -> Mapping[str, Engine]:
 
 
 @cache
-def engine_of(dialect: str) -> Engine:
+def engine_of(dialect: str) -> "Engine":
     """Return the first engine with this dialect of sqlglot; one with the defaults if there is none."""
+    from agent.engines.base import Engine
+
     other = Engine()
     other.dialect = dialect
     return next((engine for engine in engines().values() if engine.dialect == dialect), other)
 
 
 @cache
-def engine_called(scheme: str) -> Engine | None:
+def engine_called(scheme: str) -> "Engine | None":
     """Return the engine whose URLs begin with `scheme`, with any driver after a plus sign; None if there is none."""
     name = scheme.partition("+")[0].lower()
     return next((engine for key, engine in engines().items() if name in (key, *engine.other_schemes)), None)

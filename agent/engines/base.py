@@ -265,6 +265,10 @@ class Engine:
     tells_version: ClassVar[bool] = False
     """Whether a server tells the version that `product` has."""
 
+    def table_name(self, name: str) -> str:
+        """Return the name of a table as the engine compares it."""
+        return fold_case(name) if self.ignores_case else name
+
     def stored_name(self, name: exp.Expr) -> str:
         """Return the identifier `name` as the engine looks it up."""
         folds = self.ignores_case or (self.folds_unquoted and not name.args.get("quoted"))

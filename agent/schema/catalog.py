@@ -4,10 +4,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Literal, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
 
 from agent.engines import engine_of
-from agent.engines.base import Engine, fold_case
+
+if TYPE_CHECKING:
+    from agent.engines.base import Engine
 
 COUNTED_ROWS = 1_000_000
 """Rows of a table are counted up to this number."""
@@ -193,7 +195,7 @@ class Catalog:
     """Keys of the tables that row rules deny. Errors and repairs suggest none of their names."""
 
     @property
-    def engine(self) -> Engine:
+    def engine(self) -> "Engine":
         """The engine of the dialect."""
         return engine_of(self.dialect)
 
@@ -212,8 +214,7 @@ class Catalog:
             names |= {
                 dotted_name(self.default_schema, full.name) for full in self.full_names.values() if not full.schema
             }
-        tables = frozenset(map(fold_case, names) if self.engine.ignores_case else names)
-        return ReadableNames(tables, self.routines, self.composite_fields)
+        return ReadableNames(frozenset(map(self.engine.table_name, names)), self.routines, self.composite_fields)
 
     @cached_property
     def secret_names(self) -> frozenset[str]:
