@@ -1,6 +1,7 @@
 """`datasphinx ask`: ask one question."""
 
 import gc
+import json
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing, nullcontext
@@ -12,10 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from agent.answers.export import SUFFIXES
-from agent.cli.options import AsJson, BaseUrl, LogJson, ModelName, services_of, settings_of
+from agent.cli.options import AsJson, BaseUrl, ModelName, services_of, settings_of
 from agent.cli.text import json_text, printable
 from agent.core.text import valid_json
-from agent.datasets.kinds import COLUMN_KINDS
 from agent.errors import (
     DatasphinxError,
     InputInvalid,
@@ -224,33 +224,27 @@ def _path_with(suffixes: Sequence[str]) -> Callable[[Path | None], Path | None]:
     return check
 
 
-def _pair(text: str, option: str) -> tuple[str, str]:
-    name, equals, value = text.rpartition("=")
-    if not equals or not name or not value:
-        raise typer.BadParameter(f"{text!r} is not of the form NAME=VALUE.", param_hint=option)
-    return name, value
-
-
-def _unpivot(new_columns: str | None, columns: list[str] | None) -> dict[str, Any] | None:
-    if not new_columns and not columns:
-        return None
-    name, value = _pair(new_columns, "--unpivot") if new_columns else ("name", "value")
-    return {"columns": columns or None, "name": name, "value": value}
-
-
-def _load_options(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the options for reading files that are set; an invalid one is a usage error."""
-    given = {name: value for name, value in given.items() if value is not None}
+def _load_options(given: Sequence[str]) -> dict[str, Any]:
+    """Return the options for reading files, each given as OPTION=VALUE; an invalid one is a usage error."""
     if not given:
         return {}
     from pydantic import ValidationError
 
     from agent.datasets.options import LoadOptions, problem_of
 
+    options = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise typer.BadParameter(f"{text!r} is not of the form OPTION=VALUE.", param_hint="--load")
+        try:
+            options[name] = value if name in LoadOptions.texts() else json.loads(value)
+        except json.JSONDecodeError:
+            options[name] = value
     try:
-        return LoadOptions.model_validate(given).content()
+        return LoadOptions.model_validate(options).content()
     except ValidationError as error:
-        raise typer.BadParameter(problem_of(error)) from None
+        raise typer.BadParameter(problem_of(error), param_hint="--load") from None
 
 
 def ask(
@@ -310,61 +304,16 @@ def ask(
             help="Write all rows of the answer, up to DATASPHINX_ROW_LIMIT, to this file: .csv, .xlsx or .parquet.",
         ),
     ] = None,
-    sheet: Annotated[
+    load: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME",
-            help="Sheet of the workbooks; given several times, or '*': sheets with like columns, one below the other.",
+            metavar="OPTION=VALUE",
+            help='How to read the files, such as sheet=Jan or \'types={"id": "text"}\'; may be repeated.',
         ),
-    ] = None,
-    header_row: Annotated[
-        int | None, typer.Option(min=0, help="Number of the first header row, from 1; 0: no header.")
-    ] = None,
-    header_rows: Annotated[int | None, typer.Option(min=1, max=10, help="Number of header rows.")] = None,
-    table: Annotated[
-        list[int] | None,
-        typer.Option(min=1, metavar="NUMBER", help="Table of a sheet with several; given several times: their union."),
-    ] = None,
-    column_type: Annotated[
-        list[str] | None,
-        typer.Option("--type", metavar="COLUMN=TYPE", help=f"Type of a column: {', '.join(COLUMN_KINDS)}."),
-    ] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of a text file, such as cp1252.")] = None,
-    delimiter: Annotated[str | None, typer.Option(help="Character between the cells of a text file.")] = None,
-    fill_down: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN", help="Column whose empty cells take the value above.")
-    ] = None,
-    drop_totals: Annotated[
-        bool | None, typer.Option(help="Leave out rows with totals and subtotals; default: yes.")
-    ] = None,
-    sections: Annotated[
-        bool | None,
-        typer.Option(
-            help="Turn rows with only a label above a group of rows into a column, and leave out notes below the "
-            "table; default: yes."
-        ),
-    ] = None,
-    unpivot: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME=VALUE",
-            help="Turn columns into rows: a new column NAME with their names and a new column VALUE.",
-        ),
-    ] = None,
-    unpivot_column: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="Column to turn into rows; default: those named by periods."),
-    ] = None,
-    split: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN[=SEPARATOR]", help="Column with several values in a cell: each gets a row."),
     ] = None,
     as_json: AsJson = False,
     model: ModelName = None,
     base_url: BaseUrl = None,
-    validation: Annotated[
-        bool | None, typer.Option(help="Let the model check the statement. For databases only.")
-    ] = None,
     effort: Annotated[
         EffortLevel | None,
         typer.Option(
@@ -380,7 +329,6 @@ def ask(
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Print steps, statement and cost on a terminal too.")
     ] = False,
-    log_json: LogJson = None,
 ) -> None:
     """Ask one question about a database or files, and print the answer, the rows and the notes.
 
@@ -396,28 +344,12 @@ def ask(
         from agent.core.redact import without_password
 
         raise SourcesNotTogether(without_password(source), str(files[0]))
-    load = _load_options(
-        {
-            "sheet": sheet[0] if sheet and len(sheet) == 1 and sheet[0] != "*" else None,
-            "sheets": sheet if sheet and (len(sheet) > 1 or sheet[0] == "*") else None,
-            "header_row": header_row,
-            "header_rows": header_rows,
-            "tables": table or None,
-            "types": dict(_pair(text, "--type") for text in column_type) if column_type else None,
-            "encoding": encoding,
-            "delimiter": delimiter,
-            "fill_down": fill_down or None,
-            "drop_totals": drop_totals,
-            "sections": sections,
-            "unpivot": _unpivot(unpivot, unpivot_column),
-            "split": {name: separator for name, _, separator in (text.partition("=") for text in split or ())} or None,
-        }
-    )
-    if load and not files:
+    reading = _load_options(load or ())
+    if reading and not files:
         raise typer.BadParameter("the options for reading files come with files.", param_hint="FILES")
-    settings = settings_of(llm_model=model, llm_base_url=base_url, log_json=log_json)
+    settings = settings_of(llm_model=model, llm_base_url=base_url)
     options = {"clarify": clarify and clarify.value, "output_type": output_type and output_type.value}
-    target = _Target(thread, tuple(files or ()), load, source, validation, effort and effort.value, sql_only or None)
+    target = _Target(thread, tuple(files or ()), reading, source, effort and effort.value, sql_only or None)
     view = _View(as_json, verbose)
     try:
         reply = _ask(inputs, options, target, settings, view)
@@ -444,7 +376,6 @@ class _Target:
     load: dict[str, Any]
     """How to read the files."""
     source: str | None
-    validation: bool | None
     effort: str | None
     sql_only: bool | None
 
@@ -482,15 +413,9 @@ def _ask(
     threads = open_threads(settings, must_persist=target.thread is not None)
     graph = graph_for(target.thread, threads, target.files, inputs)
     if graph == "agent":
-        given = {"enable_sql_validation": target.validation, "effort": target.effort, "sql_only": target.sql_only}
-        options = {**options, **given}
+        options = {**options, "effort": target.effort, "sql_only": target.sql_only}
     else:
-        given = {
-            "--source": target.source,
-            "--validation": target.validation,
-            "--effort": target.effort,
-            "--sql-only": target.sql_only,
-        }
+        given = {"--source": target.source, "--effort": target.effort, "--sql-only": target.sql_only}
         for hint, value in given.items():
             if value is not None:
                 raise typer.BadParameter("not available for questions about files.", param_hint=hint)

@@ -91,6 +91,12 @@ class LoadOptions(BaseModel):
             raise ValueError("header_row 0 means no header: leave header_rows out")
         return self
 
+    @classmethod
+    def texts(cls) -> set[str]:
+        """Return the names of the options whose value is a text."""
+        fields = cls.model_json_schema()["properties"]
+        return {name for name, field in fields.items() if "string" in {each.get("type") for each in field["anyOf"]}}
+
     def content(self) -> dict[str, Any]:
         """Return the options that are set, as JSON values."""
         return self.model_dump(mode="json", exclude_none=True)

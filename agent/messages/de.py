@@ -236,7 +236,7 @@ TEXTS = {
     "archive_suspicious": "Die Datei {file} wurde nicht geöffnet: Entpackt ist sie mindestens {unpacked} Byte groß; die Grenze für eine Datei ihrer Größe ist {limit}. Speichern Sie nur die benötigten Daten in einer neuen Datei.",
     "file_too_large": "Die Datei {file} hat zu viele {what}: Höchstens {limit} werden geladen. Teilen Sie sie auf oder erhöhen Sie {setting}.{hint}",
     "sheet_not_found": "Die Datei {file} hat kein Blatt {sheet!r}. Wählen Sie eines aus: {sheets}.",
-    "header_not_found": "In {file} wurde keine Kopfzeile gefunden: {reason}. Setzen Sie header_row (`--header-row`) auf die Nummer ihrer Zeile, ab 1 gezählt, oder auf 0, wenn es keine gibt.",
+    "header_not_found": "In {file} wurde keine Kopfzeile gefunden: {reason}. Setzen Sie header_row auf die Nummer ihrer Zeile, ab 1 gezählt, oder auf 0, wenn es keine gibt.",
     "file_empty": "{file}{where} hat keine Datenzeilen. Prüfen Sie, ob die Datei mit Inhalt gespeichert wurde, oder nennen Sie ein anderes Blatt.",
     "load_option_invalid": "Die Option {option} ist für diese Datei nicht verwendbar: {reason}.",
     "file_unknown": "Es gibt keine Datei {file_id}. Laden Sie sie erneut hoch oder wählen Sie eine aus der Liste der Dateien.",

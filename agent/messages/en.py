@@ -232,7 +232,7 @@ TEXTS = {
     "archive_suspicious": "The file {file} was not opened: its unpacked size is at least {unpacked} bytes; the limit for a file of its size is {limit}. Save only the data you need to a new file.",
     "file_too_large": "The file {file} has too many {what}: at most {limit} are loaded. Split it, or raise {setting}.{hint}",
     "sheet_not_found": "The file {file} has no sheet {sheet!r}. Choose one of: {sheets}.",
-    "header_not_found": "No header was found in {file}: {reason}. Set header_row (`--header-row`) to the number of its row, counted from 1, or to 0 if there is none.",
+    "header_not_found": "No header was found in {file}: {reason}. Set header_row to the number of its row, counted from 1, or to 0 if there is none.",
     "file_empty": "{file}{where} has no data rows. Check that it was saved with its content, or name another sheet.",
     "load_option_invalid": "The option {option} cannot be used for this file: {reason}.",
     "file_unknown": "There is no file {file_id}. Upload it again, or choose one from the list of files.",

@@ -234,7 +234,7 @@ TEXTS = {
     "archive_suspicious": "文件 {file} 未打开：解压后至少 {unpacked} 字节，这种大小的文件最多允许 {limit} 字节。请只把需要的内容另存为新文件。",
     "file_too_large": "文件 {file} 过大（{what}）：最多加载 {limit}。请拆分文件，或调高 {setting}。{hint}",
     "sheet_not_found": "文件 {file} 中没有工作表 {sheet!r}。请从以下选择：{sheets}。",
-    "header_not_found": "在 {file} 中没有找到表头：{reason}。请将 header_row（`--header-row`）设为表头的行号（从 1 开始），没有表头时设为 0。",
+    "header_not_found": "在 {file} 中没有找到表头：{reason}。请将 header_row设为表头的行号（从 1 开始），没有表头时设为 0。",
     "file_empty": "{file}{where} 中没有数据行。请检查文件保存时是否有内容，或指定其他工作表。",
     "load_option_invalid": "选项 {option} 不能用于该文件：{reason}。",
     "file_unknown": "没有文件 {file_id}。请重新上传，或从文件列表中选择。",

@@ -17,9 +17,10 @@ COUNT = {"sql": "SELECT COUNT(*) AS orders FROM orders", "assumptions": [], "off
 VALID = {"is_valid": True, "reason": "fine", "issues": [], "corrected_sql": None}
 
 
-def test_an_answer_with_its_steps_sql_and_cost(model: FakeOpenAI, run: Run) -> None:
+def test_an_answer_with_its_steps_sql_and_cost(model: FakeOpenAI, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATASPHINX_ENABLE_SQL_VALIDATION", "true")
     model.answers = [COUNT, VALID]
-    code, out, err = run("ask", "How many orders are there?", "--validation")
+    code, out, err = run("ask", "How many orders are there?")
     assert code == errors.ANSWERED
     assert COUNT["sql"] in out
     assert "Orders: 10,127" in out
@@ -58,9 +59,9 @@ def test_version(run: Run) -> None:
 
 
 def test_without_validation_it_is_one_call(model: FakeOpenAI, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DATASPHINX_ENABLE_SQL_VALIDATION", "true")
+    monkeypatch.setenv("DATASPHINX_ENABLE_SQL_VALIDATION", "false")
     model.answers = [COUNT]
-    _, out, _ = run("ask", "How many orders are there?", "--json", "--no-validation")
+    _, out, _ = run("ask", "How many orders are there?", "--json")
     assert json.loads(out)["audit"]["llm_calls"] == 1
 
 

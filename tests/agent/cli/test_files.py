@@ -2,7 +2,6 @@
 
 import json
 import re
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -178,7 +177,7 @@ def test_what_a_tool_refused_is_shown(model: FakeOpenAI, run: Run, returns: str)
     [
         (("--source", "sample"), "sample and"),
         (("--source", "postgresql://me:long-password@db/x"), "cannot be asked in one question"),
-        (("--validation",), "--validation"),
+        (("--effort", "high"), "--effort"),
         (("--chart", "chart.svg"), ".png, .html, .json"),
         (("--chart", "no/chart.png"), "there is no folder"),
         (("no_such_file.csv",), "does not exist"),
@@ -221,6 +220,11 @@ def test_files_in_every_format(model: FakeOpenAI, run: Run, tmp_path: Path) -> N
         assert json.loads(out)["value"] == 3
 
 
+def loading(**options: object) -> list[str]:
+    given = {name: value if isinstance(value, str) else json.dumps(value) for name, value in options.items()}
+    return [argument for name, value in given.items() for argument in ("--load", f"{name}={value}")]
+
+
 def test_files_are_read_with_the_options(model: FakeOpenAI, run: Run, tmp_path: Path) -> None:
     book = openpyxl.Workbook()
     book.remove(book.active)
@@ -231,39 +235,40 @@ def test_files_are_read_with_the_options(model: FakeOpenAI, run: Run, tmp_path: 
     book.save(tmp_path / "months.xlsx")
     counted = {"group_by": ["a", "n", "sheet"], "aggregations": [{"as": "rows", "agg": "count", "col": "*"}]}
     model.answers = [step("run_query", query=counted), step("finish", answer="Done.")]
-    options = ["--sheet", "Jan", "--sheet", "Feb", "--no-drop-totals", "--type", "n=text", "--fill-down", "a"]
+    options = loading(sheets=["Jan", "Feb"], drop_totals=False, types={"n": "text"}, fill_down=["a"])
     _, out, _ = run("ask", "List the rows.", str(tmp_path / "months.xlsx"), *options, "--json")
     rows = json.loads(out)["value"]["rows"]
     assert sorted(rows) == [["Total", "2", "Feb", 1], ["x", "1", "Jan", 1], ["y", "2", "Feb", 1]]
 
 
 @pytest.mark.heavy
-def test_the_documented_flags_are_the_documented_options(model: FakeOpenAI, run: Run, tmp_path: Path) -> None:
+def test_every_documented_option_is_one_of_the_command(model: FakeOpenAI, run: Run, tmp_path: Path) -> None:
     for example in documented_examples():
         path = tmp_path / example.name
         path.write_bytes(example.content)
-        _, out, _ = run("ask", "Describe the data.", str(path), *shlex.split(example.flags), "--json")
+        _, out, _ = run("ask", "Describe the data.", str(path), *loading(**example.options), "--json")
         steps = json.loads(out)["audit"]["steps"]
         (arguments,) = [step["arguments"] for step in steps if step.get("tool") == "create_dataset"]
         arguments.pop("file_id")
-        assert arguments == example.options, example.flags
+        assert arguments == example.options
 
 
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (["--type", "n"], "NAME=VALUE"),
-        (["--type", "n=colour"], "types.n"),
-        (["--table", "1", "--header-row", "2"], "exclude each other"),
+        (["sheet"], "OPTION=VALUE"),
+        (["sheat=Jan"], "sheat"),
+        (['types={"n": "colour"}'], "types.n"),
+        (["tables=[1]", "header_row=2"], "exclude each other"),
     ],
 )
 def test_options_that_cannot_be_meant_are_usage_errors(
     run: Run, returns: str, options: list[str], problem: str
 ) -> None:
-    code, _, err = run("ask", QUESTION, returns, *options)
+    code, _, err = run("ask", QUESTION, returns, *(argument for text in options for argument in ("--load", text)))
     assert code == errors.USAGE
     assert problem in " ".join(err.split())
 
 
 def test_options_for_files_need_files(run: Run) -> None:
-    assert run("ask", QUESTION, "--fill-down", "a")[0] == errors.USAGE
+    assert run("ask", QUESTION, "--load", "sheet=a")[0] == errors.USAGE

@@ -55,7 +55,8 @@ def test_an_answer(notes: str, run: Run, monkeypatch: pytest.MonkeyPatch, as_jso
     with FakeOpenAI(default=statement) as server:
         monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", server.base_url)
         monkeypatch.setenv("DATASPHINX_LLM_MODEL", "fake")
-        arguments = ["ask", "List all notes\x9b2J\u202e", "--source", notes, "--no-validation"]
+        monkeypatch.setenv("DATASPHINX_ENABLE_SQL_VALIDATION", "false")
+        arguments = ["ask", "List all notes\x9b2J\u202e", "--source", notes]
         code, out, err = run(*arguments, *(["--json"] if as_json else []))
     assert code == errors.ANSWERED
     assert not [each for each in out + err if is_hostile(each) and each != "\n"]

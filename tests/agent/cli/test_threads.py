@@ -115,7 +115,7 @@ def test_files_are_asked_in_conversations_too(model: FakeOpenAI, run: Run, tmp_p
     code, answered, _ = run("ask", *thread, "--answer", "February")
 
     assert code == errors.ANSWERED and "alpha (30) and beta (70)" in answered
-    for wrong in (("--accept",), ("--reject",), (QUESTION, "--source", "sample"), (QUESTION, "--validation")):
+    for wrong in (("--accept",), ("--reject",), (QUESTION, "--source", "sample"), (QUESTION, "--sql-only")):
         assert run("ask", *thread, *wrong)[0] == errors.USAGE, wrong
 
 

@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 from tests.agent.datasets.files import Cells, book, text
 
 PAGE = Path(__file__).parents[3] / "docs/files.md"
-HEADER = "| command line | options | file | dataset |\n|---|---|---|---|\n"
+HEADER = "| options | file | dataset |\n|---|---|---|\n"
 
 
 class Example(NamedTuple):
-    """The flags of the command line, the options as JSON, the cells of the file, and the columns and rows it gives."""
+    """The options as JSON, the cells of the file, and the columns and rows it gives."""
 
-    flags: str
     options: dict[str, Any]
     cells: Cells | dict[str, Cells]
     rows: list[list[Any]]
@@ -31,4 +30,4 @@ def documented_examples() -> list[Example]:
     """Return the examples, in the order of the page."""
     table = PAGE.read_text(encoding="utf-8").partition(HEADER)[2].partition("\n\n")[0]
     cells = ([cell.strip("`") for cell in line.strip("| ").split(" | ")] for line in table.splitlines())
-    return [Example(flags, *map(json.loads, rest)) for flags, *rest in cells]
+    return [Example(*map(json.loads, row)) for row in cells]

@@ -12,7 +12,7 @@ def test_the_examples_give_what_the_page_shows(load) -> None:
     examples = documented_examples()
     made = [load(example.name, example.content, **example.options) for example in examples]
     wrong = [
-        (example.flags, list(each.schema), each.rows)
+        (example.options, list(each.schema), each.rows)
         for example, each in zip(examples, made, strict=True)
         if [list(each.schema), *each.rows] != example.rows
     ]

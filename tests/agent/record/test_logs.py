@@ -124,7 +124,8 @@ def test_the_command_line_writes_it_to_standard_error(
 ) -> None:
     monkeypatch.setenv("DATASPHINX_CACHE_DIR", str(cache_dir))
     monkeypatch.setenv("DATASPHINX_LLM_MODEL", "fake")
-    monkeypatch.setattr(sys, "argv", ["datasphinx", "ask", "How many orders are there?", "--json", "--log-json"])
+    monkeypatch.setattr(sys, "argv", ["datasphinx", "ask", "How many orders are there?", "--json"])
+    monkeypatch.setenv("DATASPHINX_LOG_JSON", "true")
     with FakeOpenAI([COUNT, VALID]) as server, pytest.raises(SystemExit):
         monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", server.base_url)
         cli.main()
