@@ -9,6 +9,9 @@ from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
+TABLE_SUFFIXES = (".csv", ".xlsx", ".parquet")
+"""The suffixes of files for the rows of an answer."""
+
 MASK = "***"
 """Replaces secret values in rows that a model or a log reads."""
 MAX_EMBEDDED_CANDIDATES = 8

@@ -12,10 +12,7 @@ from typing import Any
 
 from agent.errors import DriverMissing
 from agent.formatting.formats import ColumnFormat, formats_of
-from agent.types import AnswerTable
-
-SUFFIXES = (".csv", ".xlsx", ".parquet")
-"""The suffixes of the supported formats."""
+from agent.types import TABLE_SUFFIXES, AnswerTable
 
 _FORMULA = re.compile("^[=+\\-@|%\u2212\u207a\u207b\u207c\ufe62\ufe63\ufe66\ufe6b\uff05\uff0b\uff0d\uff1d\uff20\uff5c]")
 """A spreadsheet evaluates a cell that begins with one of these, also as a full-width, small or superscript form."""
@@ -43,18 +40,18 @@ def write_table(table: AnswerTable, path: Path) -> None:
     """Write all rows of `table` to `path`, in the format of its suffix; an existing file is replaced.
 
     Raises:
-        ValueError: the suffix is not one of `SUFFIXES`.
+        ValueError: the suffix is not one of `TABLE_SUFFIXES`.
         DriverMissing: see `table_bytes`.
         OSError: the file cannot be written.
     """
     suffix = path.suffix.lower()
-    if suffix not in SUFFIXES:
-        raise ValueError(f"{path.name}: rows are saved as {', '.join(SUFFIXES)}")
+    if suffix not in TABLE_SUFFIXES:
+        raise ValueError(f"{path.name}: rows are saved as {', '.join(TABLE_SUFFIXES)}")
     path.write_bytes(table_bytes(table, suffix))
 
 
 def table_bytes(table: AnswerTable, suffix: str) -> bytes:
-    """Return all rows of `table` as the content of a file with `suffix`, one of `SUFFIXES`.
+    """Return all rows of `table` as the content of a file with `suffix`, one of `TABLE_SUFFIXES`.
 
     In CSV, a text that a spreadsheet would evaluate as a formula is prefixed with an apostrophe. Excel files contain
     texts as texts, and numbers in the formats of their columns. Columns of Parquet files are BIGINT, DOUBLE or BOOLEAN
@@ -63,7 +60,7 @@ def table_bytes(table: AnswerTable, suffix: str) -> bytes:
     Raises:
         DriverMissing: the package for Excel or Parquet files is not installed.
     """
-    return dict(zip(SUFFIXES, (_csv, _xlsx, _parquet), strict=True))[suffix](table)
+    return dict(zip(TABLE_SUFFIXES, (_csv, _xlsx, _parquet), strict=True))[suffix](table)
 
 
 def _csv(table: AnswerTable) -> bytes:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from agent.answers.export import SUFFIXES
 from agent.cli.options import AsJson, BaseUrl, ModelName, services_of, settings_of
 from agent.cli.text import json_text, printable
 from agent.core.text import valid_json
@@ -26,6 +25,7 @@ from agent.errors import (
     exit_code,
 )
 from agent.messages import Message
+from agent.types import TABLE_SUFFIXES
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -300,7 +300,7 @@ def ask(
             "--output",
             "-o",
             dir_okay=False,
-            callback=_path_with(SUFFIXES),
+            callback=_path_with(TABLE_SUFFIXES),
             help="Write all rows of the answer, up to DATASPHINX_ROW_LIMIT, to this file: .csv, .xlsx or .parquet.",
         ),
     ] = None,
