@@ -55,7 +55,7 @@ def _share(flags: list[bool]) -> float | None:
 
 
 def figures_of(logs: Sequence[QuestionLog], rounds: int, rule: MatchRule) -> dict[str, Any]:
-    """Return the metrics of `logs` with at most `rounds` rounds each, as described in `docs/evaluation.md`."""
+    """Return the metrics of `logs` with at most `rounds` rounds each; `docs/research/sphinteract.md` describes them."""
     questions_asked = sum(log.questions_asked for log in logs)
     counts = Counter(str(log.num_cq_asked) for log in logs)
     return {
@@ -109,7 +109,7 @@ Run = tuple[str, Mapping[str, Any]]
 
 
 def table_of(runs: Sequence[Run]) -> str:
-    """Return a Markdown table with a line for each of `runs`; `docs/evaluation.md` describes the columns."""
+    """Return a Markdown table with a line for each of `runs`; `docs/research/sphinteract.md` describes the columns."""
     rounds = max(len(figures["accuracy_by_round"]) for _, figures in runs)
     titles = ["method", "n", *(f"round {number}" for number in range(rounds)), "95 % interval", "questions asked"]
     titles += ["efficiency", "perplexity", "calls", "tokens", "US dollars"]
