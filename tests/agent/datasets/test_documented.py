@@ -1,4 +1,4 @@
-"""The examples of options in docs/files.md give the datasets that the page shows, and there is one of everything."""
+"""The examples in docs/option-examples.md give the datasets that the page shows, and there is one of everything."""
 
 import pytest
 

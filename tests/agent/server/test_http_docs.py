@@ -18,7 +18,7 @@ from tests.agent.server.test_chat_completions import statement_for
 from tests.databases import make_table
 from tests.generated_docs import ROOT
 
-PAGES = ("http", "http-api", "boards", "chat-clients")
+PAGES = ("http", "http-api", "http-answers", "boards", "chat-clients")
 PAGE = "".join((ROOT / f"docs/{name}.md").read_text(encoding="utf-8") for name in PAGES)
 CURL = re.findall(r"^curl .*$", PAGE, re.MULTILINE)
 (PROGRAM,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
