@@ -7,7 +7,14 @@ from agent.answers.confidence import confidence_of, with_confidence
 from agent.answers.filters import condition_words, unstated_filters
 from agent.answers.form_text import form_text
 from agent.answers.narration import narrate
-from agent.answers.outputs import clarification_output, compose_answer, failure_output, statement_output, text_output
+from agent.answers.outputs import (
+    clarification_output,
+    column_label,
+    compose_answer,
+    failure_output,
+    statement_output,
+    text_output,
+)
 from agent.answers.proposed_questions import proposed_questions
 from agent.answers.references import Said, facts_of, unsupported
 from agent.charts.echarts import chart_of
@@ -15,6 +22,7 @@ from agent.core.failure import failure_of
 from agent.core.redact import without_password
 from agent.errors import SqlNotGenerated
 from agent.formatting.checks import with_formats
+from agent.formatting.formats import format_single
 from agent.generation.attempt import is_blank
 from agent.generation.definitions import applied_definitions, defined_conditions, unused_definitions
 from agent.generation.doubts import doubts_of
@@ -24,7 +32,6 @@ from agent.generation.verified import verification_text
 from agent.messages import CONVENTIONS, Language, Message, language_in, render
 from agent.record.step import assume, note
 from agent.run_events import LOGGED_ANSWER
-from agent.schema.describe import one_line
 from agent.services import Services
 from agent.sources.source import Source
 from agent.sql.summary import summarize_query
@@ -183,11 +190,11 @@ def _reservations(state: State, source: Source, sql: str, language: Language) ->
 
 
 def _ends_of_data(result: Result, sql: str, source: Source, language: Language) -> str:
-    """Return where the dates end that the conditions of `sql` compare, if it found nothing; "" otherwise."""
+    """Return where the data end, if `sql` found nothing and compares with a date after that; "" otherwise."""
     ends = ends_of_dates(sql, source).items() if is_blank(result) else ()
-    names = ((one_line(column.rpartition(".")[2]), last) for column, last in ends)
+    labels = ((column_label(column.rpartition(".")[2]), format_single(last, language)) for column, last in ends)
     return CONVENTIONS[language].space.join(
-        render("data_ends", language, column=column, last=last) for column, last in names
+        render("last_date", language, column=column, last=last) for column, last in labels
     )
 
 

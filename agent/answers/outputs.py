@@ -134,7 +134,7 @@ class _Form:
             return sentence
         if _is_single_value(result):
             return self._value(result)
-        title = sentence or CONVENTIONS[self.language].comma.join(map(_label, result["columns"]))
+        title = sentence or CONVENTIONS[self.language].comma.join(map(column_label, result["columns"]))
         if self.output_type == "string":
             return "\n".join([title, *self._lines(result)])
         return f"{title}\n\n{markdown_table(result, self.language, self.max_rows)}"
@@ -150,15 +150,15 @@ class _Form:
         (name,), (value,) = result["columns"], result["rows"][0]
         if value is None:
             return render(
-                "answer_field", self.language, label=_label(name), value=render("answer_no_value", self.language)
+                "answer_field", self.language, label=column_label(name), value=render("answer_no_value", self.language)
             )
         shown = format_value(value, formats_of(result)[0], self.language, in_sentence=True)
         # The database names a column without an alias by its expression.
         is_expression = re.search(r"\W", name.replace(" ", "")) is not None
-        return shown if is_expression else render("answer_field", self.language, label=_label(name), value=shown)
+        return shown if is_expression else render("answer_field", self.language, label=column_label(name), value=shown)
 
 
-def _label(name: str) -> str:
+def column_label(name: str) -> str:
     """Return the name of a column as words."""
     words = one_line(name.replace("_", " ")).strip()
     return words[:1].upper() + words[1:]
@@ -308,17 +308,16 @@ def question_text(clarification: ClarifyingQuestion) -> str:
 
 
 def option_text(option: Option, clarification: ClarifyingQuestion) -> str:
-    """Return the label of `option` with a preview of its result, if known: row count and first value, or no rows."""
+    """Return the label of `option` with a preview of its result, if known: its row count, or the value of one row."""
     language, preview = language_in(clarification), option["preview"]
     if preview is None:
         return option["label"]
     if preview["rows"] == 0:
         return f"{option['label']} ({render('preview_nothing', language)})"
+    if preview["rows"] == 1 and preview["first"] is not None:
+        return f"{option['label']} ({format_single(preview['first'], language)})"
     count = f"{format_single(preview['rows'], language)}{'+' if preview['more'] else ''}"
-    if preview["first"] is None:
-        return f"{option['label']} ({render('preview_rows', language, count=count)})"
-    first = format_single(preview["first"], language)
-    return f"{option['label']} ({render('preview_first', language, count=count, first=first)})"
+    return f"{option['label']} ({render('preview_rows', language, count=count)})"
 
 
 _REQUIREMENTS: dict[OutputType | None, str] = {

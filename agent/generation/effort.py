@@ -72,10 +72,10 @@ def summary_of(result: Result) -> str:
 
 
 def ends_of_dates(sql: str, source: Source) -> dict[str, str]:
-    """Return the last value of each column of dates in the conditions of `sql`.
+    """Return the last value of each column of dates in the conditions of `sql`, by table and column.
 
-    A value after all years and dates that the conditions name says nothing and is left out. There are none if row
-    rules hide some of them.
+    A value says nothing and is left out unless the conditions name a year or date after it. There are none if row rules
+    hide some of them.
     """
     if source.access:
         return {}
@@ -91,5 +91,5 @@ def ends_of_dates(sql: str, source: Source) -> dict[str, str]:
         for column in table.columns
         if column.type_class in ("date", "datetime") and column.maximum
         if column.name.lower() in compared and f"{table.key}.{column.name}".lower() in used
-        if not latest or latest > column.maximum
+        if latest > column.maximum
     }

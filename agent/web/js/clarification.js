@@ -42,9 +42,8 @@ function preview(found) {
     return say(make("span", { class: "preview" }), "preview_nothing");
   }
   const count = `${numberText(found.rows)}${found.more ? "+" : ""}`;
-  const first = found.first === null ? null
-    : say(make("bdi"), "preview_first", { first: numberText(found.first) });
-  return make("span", { class: "preview" }, say(make("span"), "preview_rows", { count }), first);
+  if (found.rows === 1 && found.first !== null) return make("bdi", { class: "preview" }, numberText(found.first));
+  return say(make("span", { class: "preview" }), "preview_rows", { count });
 }
 
 function ownWords(once) {

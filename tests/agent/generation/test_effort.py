@@ -55,7 +55,7 @@ def test_an_empty_value_is_told_with_the_end_of_the_dates_that_were_read(asking:
     agent = asking({"sql": "SELECT SUM(total_amount) FROM orders WHERE ordered_on >= '2030-01-01'"})
     output = agent.ask("What were total sales from 2030 on?")
 
-    assert "The last value of ordered_on is 2025-12-31." in output["answer"]
+    assert "The data end earlier: the last date of “Ordered on” is December 31, 2025." in output["answer"]
     prompt = prompts(agent, "SQLValidation")[0]
     assert "- this query returns one empty value; orders.ordered_on ends on 2025-12-31" in prompt
 
