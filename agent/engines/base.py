@@ -2,17 +2,19 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from string import ascii_lowercase, ascii_uppercase
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from sqlglot import exp
 from sqlglot.generator import Generator
 from sqlglot.parser import Parser
 
+from agent.engines.privileges import Grants
 from agent.engines.spelling import Spelling
 from agent.types import Limits
 
@@ -72,6 +74,37 @@ def with_version(name: str, dialect: "SQLAlchemyDialect") -> str:
     """Return `name` with the version that the server has told; without it before the first connection."""
     version = [str(part) for part in getattr(dialect, "server_version_info", None) or () if isinstance(part, int)]
     return f"{name} {'.'.join(version[:2])}".strip()
+
+
+TableName = tuple[str, str]
+"""Schema and name of a table."""
+
+
+@dataclass(frozen=True)
+class Storage:
+    """Tables that share rows with others, or have generated columns.
+
+    Row rules have to hold for every table that shows the same rows: partitions, inheritance children, merge tables and
+    virtual tables.
+    """
+
+    parents: Mapping[TableName, tuple[TableName, ...]] = field(default_factory=dict)
+    """Partitions and inheritance children, with the tables that also show their rows."""
+    shared: frozenset[TableName] = frozenset()
+    """Tables that may show rows of any other table."""
+    computed: frozenset[TableName] = frozenset()
+    """Tables that may have generated columns; only for DuckDB, whose SQLAlchemy dialect does not report them."""
+    definitions: Mapping[TableName, str] = field(default_factory=dict)
+    """Texts that name the tables whose rows a table in `shared` may show, where the engine has them."""
+
+
+class SystemQuery(NamedTuple):
+    """A statement over one system table, whose name and columns the guard has to know; none if `table` is empty."""
+
+    sql: str
+    table: str = ""
+    schema: str | None = None
+    columns: tuple[str, ...] = ()
 
 
 class Engine:
@@ -265,6 +298,31 @@ class Engine:
     tells_version: ClassVar[bool] = False
     """Whether a server tells the version that `product` has."""
 
+    # System catalogs
+
+    routines: ClassVar[str] = ""
+    """Query for the names of user-defined functions, macros and operators; empty if there is none."""
+    schema_is_database: ClassVar[bool] = False
+    """Whether schemas are databases, of which only that of the URL is read."""
+    system_schemas: ClassVar[frozenset[str]] = frozenset(
+        {"information_schema", "performance_schema", "pg_catalog", "mysql", "sys", "system", "temp", "guest"}
+    )
+    """Schemas that are not read, in lower case."""
+    reports_grants: ClassVar[bool] = False
+    """Whether `grants` can tell the privileges of an account."""
+    read_only_account: ClassVar[str] = ""
+    """Statements that create a read-only account, with `{database}` for the name of the database."""
+    statistics: ClassVar[SystemQuery | None] = None
+    """Query for schema, name and number of rows of tables, as the engine estimates them."""
+    zone: ClassVar[SystemQuery | None] = None
+    """Query for the time zone of a session: its name, or the minutes east of UTC."""
+    moment_type: ClassVar[str] = ""
+    """Beginning of the names of types of moments that do not say so; empty if there are none."""
+    character_length: ClassVar[str] = "LENGTH"
+    """Function for the number of characters of a stored text."""
+    text_type: ClassVar[str] = "VARCHAR"
+    """Type to cast a stored value to for its text."""
+
     def table_name(self, name: str) -> str:
         """Return the name of a table as the engine compares it."""
         return fold_case(name) if self.ignores_case else name
@@ -336,3 +394,35 @@ class Engine:
     def default_schema(self, url: "URL") -> str | None:
         """Return the schema of unqualified names; None if SQLAlchemy's inspector reports it."""
         return None
+
+    def user_routines(self, connection: "Connection") -> frozenset[str]:
+        """Return the names of user-defined functions, macros and operators in lower case."""
+        rows = connection.exec_driver_sql(self.routines).fetchall() if self.routines else []
+        return frozenset(str(name).rpartition(".")[2].lower() for (name, *_) in rows)
+
+    def composite_fields(self, connection: "Connection") -> frozenset[tuple[str, str]]:
+        """Return (column, field) pairs of columns with a composite type or an array of one, in lower case.
+
+        They matter where a field after a dot may be a call.
+        """
+        return frozenset()
+
+    def composite_types(self, connection: "Connection") -> frozenset[tuple[str, str, str, str]]:
+        """Return schema, table, column and type of columns with a type that SQLAlchemy does not know."""
+        return frozenset()
+
+    def foreign_keys(self, connection: "Connection", tables: Sequence[str]) -> Mapping[Any, list[Any]] | None:
+        """Return the foreign keys of `tables` of the default schema as SQLAlchemy does; None to read them with it."""
+        return None
+
+    def storage(self, connection: "Connection", default: str) -> Storage:
+        """Return the tables that share rows, as far as the engine reports them.
+
+        Raises:
+            SQLAlchemyError: the engine does not answer.
+        """
+        return Storage()
+
+    def grants(self, connection: "Connection") -> Grants:
+        """Return the privileges of the account other than read access."""
+        return Grants(known=False)

@@ -34,6 +34,9 @@ class BigQuery(Engine):
     needs_parameters_for_options = True
     # Results are read over HTTP, without another package.
     driver_arguments = {"prefer_bqstorage_client": False}
+    routines = "SELECT routine_name FROM INFORMATION_SCHEMA.ROUTINES"
+    read_only_account = """Give a service account the roles roles/bigquery.jobUser on the project
+and roles/bigquery.dataViewer on the dataset {database}, and no other role."""
 
     def folded_for_sqlglot(self, name: str) -> str:
         """Return `name` in lower case."""

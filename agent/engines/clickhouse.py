@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from sqlglot import exp
 
-from agent.engines.base import Engine, EngineStatus, timeout_of
+from agent.engines.base import Engine, EngineStatus, Storage, SystemQuery, timeout_of
+from agent.engines.privileges import Grants, shown_grants
 from agent.engines.spelling import ISO_FORMATS, Spelling, function_call, literal
 from agent.types import Limits
 
@@ -107,6 +108,11 @@ _THREADS = 4
 """Threads of one statement; each needs memory of its own."""
 
 
+_TABLES = "SELECT database, name, engine, create_table_query FROM system.tables"
+_LOCAL_ENGINES = {"Memory", "Log", "TinyLog", "StripeLog", "Set", "Join", "EmbeddedRocksDB"}
+_TARGET = re.compile(r"\sTO\s+(`[^`]+`|\w+)\.(`[^`]+`|\w+)")
+
+
 class ClickHouse(Engine):
     """A ClickHouse server."""
 
@@ -140,6 +146,12 @@ class ClickHouse(Engine):
     spelling = _Spelling()
     readonly: ClassVar[int] = 2
     """The setting `readonly`; 1 forbids all changes of settings, including those that the HTTP client sends."""
+    routines = "SELECT name FROM system.functions WHERE origin <> 'System'"
+    reports_grants = True
+    read_only_account = """CREATE USER datasphinx IDENTIFIED BY '...' SETTINGS readonly = 1;
+GRANT SELECT ON {database}.* TO datasphinx;"""
+    zone = SystemQuery("SELECT timezone() AS zone")
+    moment_type = "datetime"
 
     def base_name(self, name: str) -> str:
         """Leave out combinators of aggregates that are not part of a listed name."""
@@ -165,6 +177,23 @@ class ClickHouse(Engine):
     def default_schema(self, url: "URL") -> str | None:
         """Return the database of the URL."""
         return url.database or "default"
+
+    def storage(self, connection: "Connection", default: str) -> Storage:
+        """Return the tables whose storage engine does not hold their rows, and those that a materialized view fills."""
+        shared, definitions = set(), {}
+        for schema, name, engine, query in connection.exec_driver_sql(_TABLES):
+            if not (engine.endswith("MergeTree") or engine in _LOCAL_ENGINES) or name.startswith(".inner"):
+                shared.add((schema, name))
+            target = _TARGET.search(query) if engine == "MaterializedView" else None
+            if target:
+                shown = target[1].strip("`"), target[2].strip("`")
+                shared.add(shown)
+                definitions[shown] = query
+        return Storage(shared=frozenset(shared), definitions=definitions)
+
+    def grants(self, connection: "Connection") -> Grants:
+        """Read SHOW GRANTS."""
+        return Grants(shown_grants(connection))
 
 
 class ChDB(ClickHouse):

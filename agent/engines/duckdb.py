@@ -7,10 +7,11 @@ from sqlglot import exp
 from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import TokenType
 
-from agent.engines.base import Engine, fold_case
+from agent.engines.base import Engine, Storage, SystemQuery, fold_case
 from agent.engines.spelling import Spelling, function_call
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
     from sqlglot.optimizer.scope import Scope
 
 _AroundCall = exp.Window | exp.Filter | exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls
@@ -126,6 +127,8 @@ class DuckDB(Engine):
     groups_strictly = True
     confusion_rank = 7
     spelling = _Spelling()
+    routines = "SELECT function_name FROM duckdb_functions() WHERE NOT internal"
+    zone = SystemQuery("SELECT STRFTIME(CURRENT_TIMESTAMP, '%Z') AS zone")
 
     def folded_for_sqlglot(self, name: str) -> str:
         """Return `name` in lower case."""
@@ -134,3 +137,9 @@ class DuckDB(Engine):
     def accepts_unknown_column(self, column: exp.Column, scope: "Scope") -> bool:
         """Accept the row identifier."""
         return column.name.lower() == "rowid"
+
+    def storage(self, connection: "Connection", default: str) -> Storage:
+        """Return the tables with generated columns."""
+        rows = connection.exec_driver_sql("SELECT schema_name, table_name, sql FROM duckdb_tables() WHERE NOT internal")
+        # DuckDB generates this text. The words in a comment or default only cause an unnecessary barrier.
+        return Storage(computed=frozenset((str(s), str(n)) for s, n, sql in rows if "GENERATED ALWAYS" in str(sql)))

@@ -40,6 +40,10 @@ class SQLServer(Engine):
     confusion_rank = 4
     checks_url = True
     driver_arguments = {"timeout": CONNECT_TIMEOUT_S}
+    routines = "SELECT name FROM sys.objects WHERE type IN ('FN', 'IF', 'TF', 'FS', 'FT', 'AF')"
+    read_only_account = """CREATE LOGIN datasphinx WITH PASSWORD = '...';
+CREATE USER datasphinx FOR LOGIN datasphinx;
+ALTER ROLE db_datareader ADD MEMBER datasphinx;"""
 
     def folded_for_sqlglot(self, name: str) -> str:
         """Return `name` in lower case."""

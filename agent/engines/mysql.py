@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from sqlglot import exp
 
-from agent.engines.base import CONNECT_TIMEOUT_S, STOP_S, Engine, EngineStatus, at_connect, timeout_of, with_version
+from agent.engines.base import (
+    CONNECT_TIMEOUT_S,
+    STOP_S,
+    Engine,
+    EngineStatus,
+    Storage,
+    SystemQuery,
+    at_connect,
+    timeout_of,
+    with_version,
+)
+from agent.engines.privileges import Grants, shown_grants
 from agent.engines.spelling import ISO_FORMATS, Spelling, function_call, literal
 from agent.types import Limits
 
@@ -74,6 +85,17 @@ _MODES = (
 """SQL modes of MySQL and MariaDB that affect parsing, and combinations that contain one of them."""
 
 
+_TABLES = """
+    SELECT table_schema, table_name, engine FROM information_schema.tables
+    WHERE table_type IN ('BASE TABLE', 'SYSTEM VERSIONED')
+    AND table_schema NOT IN ('mysql', 'performance_schema', 'sys')"""
+_LOCAL_ENGINES = {
+    "INNODB", "MYISAM", "ARIA", "MEMORY", "HEAP", "ARCHIVE", "CSV", "ROCKSDB", "TOKUDB", "COLUMNSTORE", "S3", "NDB",
+    "NDBCLUSTER",
+}  # fmt: skip
+"""Storage engines whose tables hold their own rows, unlike MRG_MYISAM, FEDERATED, CONNECT or SPIDER."""
+
+
 class MySQL(Engine):
     """MySQL, with PyMySQL."""
 
@@ -107,6 +129,21 @@ class MySQL(Engine):
     # In character sets such as gbk, a backslash may be the second byte of a character.
     driver_arguments = {"connect_timeout": CONNECT_TIMEOUT_S, "charset": "utf8mb4"}
     tells_version = True
+    routines = "SELECT routine_name FROM information_schema.routines WHERE routine_schema = DATABASE()"
+    schema_is_database = True
+    reports_grants = True
+    read_only_account = """CREATE USER 'datasphinx'@'%' IDENTIFIED BY '...';
+GRANT SELECT, SHOW VIEW ON `{database}`.* TO 'datasphinx'@'%';"""
+    statistics = SystemQuery(
+        "SELECT table_schema, table_name, table_rows FROM information_schema.tables WHERE table_type = 'BASE TABLE'",
+        "tables",
+        "information_schema",
+        ("table_schema", "table_name", "table_rows", "table_type"),
+    )
+    zone = SystemQuery("SELECT TIMESTAMPDIFF(MINUTE, UTC_TIMESTAMP(), NOW()) AS zone")
+    moment_type = "timestamp"
+    character_length = "CHAR_LENGTH"
+    text_type = "CHAR"
 
     def prepare_pool(self, pool: "SQLAlchemyEngine") -> None:
         """Set the parser."""
@@ -142,6 +179,17 @@ class MySQL(Engine):
     def product(self, dialect: "SQLAlchemyDialect") -> str:
         """Return the name with the version of the server: both have one dialect, but not the same functions."""
         return with_version("MariaDB" if getattr(dialect, "is_mariadb", False) else "MySQL", dialect)
+
+    def storage(self, connection: "Connection", default: str) -> Storage:
+        """Return the tables whose storage engine does not hold their rows."""
+        rows = connection.exec_driver_sql(_TABLES)
+        return Storage(
+            shared=frozenset((str(s), str(n)) for s, n, engine in rows if str(engine).upper() not in _LOCAL_ENGINES)
+        )
+
+    def grants(self, connection: "Connection") -> Grants:
+        """Read SHOW GRANTS; named locks are open to every account."""
+        return Grants(shown_grants(connection), ("named locks (GET_LOCK)",))
 
 
 class MariaDB(MySQL):

@@ -5,7 +5,19 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sqlglot import exp
 
-from agent.engines.base import CONNECT_TIMEOUT_S, STOP_S, Engine, at_connect, fold_case, timeout_of, with_version
+from agent.engines.base import (
+    CONNECT_TIMEOUT_S,
+    STOP_S,
+    Engine,
+    Storage,
+    SystemQuery,
+    TableName,
+    at_connect,
+    fold_case,
+    timeout_of,
+    with_version,
+)
+from agent.engines.privileges import Grants, column_of
 from agent.engines.spelling import Spelling, literal
 from agent.types import Limits
 
@@ -67,6 +79,84 @@ name it. No function or operator of another schema then replaces one of pg_catal
 """
 
 
+_ROUTINES = """
+SELECT proname FROM pg_catalog.pg_proc p
+JOIN pg_catalog.pg_namespace n ON n.oid = pronamespace
+WHERE nspname NOT IN ('pg_catalog', 'information_schema') AND NOT EXISTS (
+  SELECT FROM pg_catalog.pg_depend d
+  WHERE d.classid = 'pg_catalog.pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')
+AND NOT EXISTS (
+  SELECT FROM pg_catalog.pg_proc own
+  WHERE own.pronamespace = 'pg_catalog'::regnamespace AND own.proname = p.proname AND own.proargtypes = p.proargtypes)
+UNION
+SELECT oprname FROM pg_catalog.pg_operator o
+JOIN pg_catalog.pg_namespace n ON n.oid = oprnamespace
+LEFT JOIN pg_catalog.pg_type l ON l.oid = oprleft LEFT JOIN pg_catalog.pg_type r ON r.oid = oprright
+WHERE nspname <> 'pg_catalog' AND NOT EXISTS (
+  SELECT FROM pg_catalog.pg_depend d
+  WHERE d.classid = 'pg_catalog.pg_operator'::regclass AND d.objid = o.oid AND d.deptype = 'e')
+AND NOT EXISTS (
+  SELECT FROM pg_catalog.pg_operator own
+  WHERE own.oprnamespace = 'pg_catalog'::regnamespace AND own.oprname = o.oprname
+  AND own.oprleft = o.oprleft AND own.oprright = o.oprright)
+AND coalesce(l.typnamespace, 'pg_catalog'::regnamespace) = 'pg_catalog'::regnamespace
+AND coalesce(r.typnamespace, 'pg_catalog'::regnamespace) = 'pg_catalog'::regnamespace
+"""
+"""User-defined functions outside of extensions, and such operators on built-in types: other operators require a column
+of a user-defined type.
+
+A function with the same name and arguments as one in pg_catalog is never called, since sessions search pg_catalog
+first.
+"""
+_COMPOSITE_FIELDS = """
+SELECT a.attname, f.attname FROM pg_catalog.pg_attribute a
+JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace AND n.nspname NOT IN ('pg_catalog', 'information_schema')
+JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+LEFT JOIN pg_catalog.pg_type e ON e.oid = t.typelem
+JOIN pg_catalog.pg_attribute f ON f.attrelid IN (t.typrelid, e.typrelid) AND f.attrelid <> 0
+WHERE a.attnum > 0 AND f.attnum > 0 AND NOT a.attisdropped AND NOT f.attisdropped
+"""
+_COMPOSITE_TYPES = """
+SELECT n.nspname, c.relname, a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod)
+FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND t.typnamespace <> 'pg_catalog'::regnamespace
+"""
+_PARENTS = """
+    SELECT child_schema.nspname, child.relname, parent_schema.nspname, parent.relname
+    FROM pg_catalog.pg_inherits AS link
+    JOIN pg_catalog.pg_class AS child ON child.oid = link.inhrelid
+    JOIN pg_catalog.pg_namespace AS child_schema ON child_schema.oid = child.relnamespace
+    JOIN pg_catalog.pg_class AS parent ON parent.oid = link.inhparent
+    JOIN pg_catalog.pg_namespace AS parent_schema ON parent_schema.oid = parent.relnamespace
+    WHERE child.relkind IN ('r', 'p', 'f')"""
+_ROLE = """
+SELECT rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls FROM pg_roles WHERE rolname = current_user"""
+_ROLE_RIGHTS = ("superuser", "CREATEROLE", "CREATEDB", "REPLICATION", "BYPASSRLS")
+_MEMBERSHIPS = """
+SELECT rolname FROM pg_roles WHERE rolname IN ('pg_write_all_data', 'pg_write_server_files', 'pg_read_server_files',
+'pg_execute_server_program', 'pg_signal_backend', 'pg_maintain', 'pg_checkpoint')
+AND pg_has_role(current_user, oid, 'MEMBER') ORDER BY 1"""
+_TABLES = """
+SELECT DISTINCT right_name || ' on ' || count(*) OVER (PARTITION BY right_name) || ' tables, such as '
+|| first_value(name) OVER (PARTITION BY right_name ORDER BY name)
+FROM (SELECT c.oid, n.nspname || '.' || c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm') AND n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema') t
+CROSS JOIN unnest(ARRAY['INSERT', 'UPDATE', 'DELETE', 'TRUNCATE']) right_name
+WHERE has_table_privilege(t.oid, right_name) ORDER BY 1"""
+_CREATE = """
+SELECT 'CREATE in schema ' || nspname FROM pg_namespace WHERE nspname NOT LIKE 'pg\\_%'
+AND nspname <> 'information_schema' AND has_schema_privilege(oid, 'CREATE')
+UNION ALL SELECT 'CREATE in database ' || current_database()
+WHERE has_database_privilege(current_database(), 'CREATE') ORDER BY 1"""
+_FUNCTIONS = """
+SELECT what FROM (VALUES ('lo_create(oid)', 'large objects (lo_create)'),
+('pg_advisory_lock(bigint)', 'advisory locks (pg_advisory_lock)')) v(signature, what)
+WHERE has_function_privilege(signature, 'EXECUTE') ORDER BY 1"""
+
+
 class PostgreSQL(Engine):
     """PostgreSQL, with psycopg."""
 
@@ -102,6 +192,29 @@ class PostgreSQL(Engine):
     driver_arguments = {"connect_timeout": CONNECT_TIMEOUT_S, "prepare_threshold": None}
     pool_options = {"pool_reset_on_return": None}
     tells_version = True
+    routines = _ROUTINES
+    reports_grants = True
+    read_only_account = """CREATE ROLE datasphinx LOGIN PASSWORD '...' NOSUPERUSER NOCREATEDB NOCREATEROLE;
+GRANT CONNECT ON DATABASE {database} TO datasphinx;
+GRANT USAGE ON SCHEMA public TO datasphinx;
+GRANT SELECT ON ALL TABLES IN SCHEMA public TO datasphinx;
+ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT ON TABLES TO datasphinx;
+REVOKE CREATE ON SCHEMA public FROM PUBLIC;
+-- for all accounts, if these functions are not needed:
+REVOKE EXECUTE ON FUNCTION lo_create(oid), lo_creat(integer), lo_from_bytea(oid, bytea) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION pg_advisory_lock(bigint), pg_advisory_lock(integer, integer) FROM PUBLIC;"""
+    statistics = SystemQuery(
+        "SELECT schemaname, relname, n_live_tup FROM pg_catalog.pg_stat_user_tables WHERE n_live_tup > 0",
+        "pg_stat_user_tables",
+        "pg_catalog",
+        ("schemaname", "relname", "n_live_tup"),
+    )
+    zone = SystemQuery(
+        "SELECT setting FROM pg_catalog.pg_settings WHERE name = 'TimeZone'",
+        "pg_settings",
+        "pg_catalog",
+        ("name", "setting"),
+    )
 
     def stored_spelling(self, name: str) -> str:
         """Return `name` in lower case."""
@@ -143,6 +256,32 @@ class PostgreSQL(Engine):
     def product(self, dialect: "SQLAlchemyDialect") -> str:
         """Return the name with the version of the server."""
         return with_version("PostgreSQL", dialect)
+
+    def composite_fields(self, connection: "Connection") -> frozenset[tuple[str, str]]:
+        """Read them from the catalog."""
+        rows = connection.exec_driver_sql(_COMPOSITE_FIELDS).fetchall()
+        return frozenset((str(column).lower(), str(field).lower()) for column, field in rows)
+
+    def composite_types(self, connection: "Connection") -> frozenset[tuple[str, str, str, str]]:
+        """Return the types outside of pg_catalog."""
+        rows = connection.exec_driver_sql(_COMPOSITE_TYPES).fetchall()
+        return frozenset((str(schema), str(table), str(column), str(kind)) for schema, table, column, kind in rows)
+
+    def storage(self, connection: "Connection", default: str) -> Storage:
+        """Return partitions and inheritance children."""
+        parents: dict[TableName, tuple[TableName, ...]] = {}
+        for schema, name, parent_schema, parent in connection.exec_driver_sql(_PARENTS):
+            parents[schema, name] = (*parents.get((schema, name), ()), (parent_schema, parent))
+        return Storage(parents)
+
+    def grants(self, connection: "Connection") -> Grants:
+        """Return the rights of the role, its memberships, and those on tables, schemas, the database and functions."""
+        flags = connection.exec_driver_sql(_ROLE).one()
+        privileges = [right for right, has in zip(_ROLE_RIGHTS, flags, strict=True) if has]
+        if "superuser" not in privileges:
+            privileges += [f"member of {role}" for role in column_of(connection, _MEMBERSHIPS)]
+            privileges += column_of(connection, _TABLES) + column_of(connection, _CREATE)
+        return Grants(tuple(privileges), tuple(column_of(connection, _FUNCTIONS)))
 
 
 def _parser_settings(scope: Literal["SESSION", "LOCAL"]) -> list[str]:

@@ -38,6 +38,12 @@ class Redshift(Engine):
     driver_arguments = {"connect_timeout": CONNECT_TIMEOUT_S, "prepare_threshold": None}
     # The driver begins transactions with BEGIN READ ONLY.
     pool_options = {"execution_options": {"postgresql_readonly": True}}
+    routines = """SELECT proname FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+        WHERE nspname NOT IN ('pg_catalog', 'information_schema')"""
+    read_only_account = """CREATE USER datasphinx PASSWORD '...';
+GRANT USAGE ON SCHEMA public TO datasphinx;
+GRANT SELECT ON ALL TABLES IN SCHEMA public TO datasphinx;
+ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT ON TABLES TO datasphinx;"""
 
     def stored_spelling(self, name: str) -> str:
         """Return `name` in lower case."""

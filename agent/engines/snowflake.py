@@ -60,6 +60,14 @@ class Snowflake(Engine):
     confusion_rank = 6
     checks_url = True
     driver_arguments = {"login_timeout": CONNECT_TIMEOUT_S, "session_parameters": _SESSION}
+    routines = "SELECT function_name FROM information_schema.functions"
+    read_only_account = """CREATE ROLE datasphinx;
+GRANT USAGE ON WAREHOUSE ... TO ROLE datasphinx;
+GRANT USAGE ON DATABASE {database} TO ROLE datasphinx;
+GRANT USAGE ON ALL SCHEMAS IN DATABASE {database} TO ROLE datasphinx;
+GRANT SELECT ON ALL TABLES IN DATABASE {database} TO ROLE datasphinx;
+CREATE USER datasphinx DEFAULT_ROLE = datasphinx TYPE = SERVICE RSA_PUBLIC_KEY = '...';
+GRANT ROLE datasphinx TO USER datasphinx;"""
 
     def stored_spelling(self, name: str) -> str:
         """Return `name` in upper case."""

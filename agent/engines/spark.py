@@ -44,6 +44,9 @@ class Spark(Engine):
     has_trim_from = True
     has_window_function = True
     groups_strictly = True
+    routines = "SHOW USER FUNCTIONS"
+    read_only_account = """Give the account of the Thrift server read-only permission on the files of the warehouse,
+or GRANT SELECT ON DATABASE {database} TO `datasphinx` if an authorizer is configured."""
 
     def accepts_unknown_column(self, column: exp.Column, scope: "Scope") -> bool:
         """Accept parts of the output of window(time, '1 hour'), which is called `window`."""
@@ -78,6 +81,8 @@ class Databricks(Spark):
     usual_schema = "default"
     has_unit_words = True
     checks_url = True
+    read_only_account = """GRANT USE CATALOG ON CATALOG ... TO `datasphinx`;
+GRANT USE SCHEMA, SELECT ON SCHEMA ... TO `datasphinx`;"""
 
     def folded_for_sqlglot(self, name: str) -> str:
         """Return `name` in lower case."""

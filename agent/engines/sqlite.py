@@ -1,16 +1,18 @@
 """SQLite."""
 
+import re
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from agent.engines.base import Engine, fold_case
+from agent.engines.base import Engine, Storage, SystemQuery, fold_case
 from agent.engines.spelling import Spelling, function_call, literal
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
     from sqlalchemy import Dialect as SQLAlchemyDialect
     from sqlglot.optimizer.scope import Scope
 
@@ -128,6 +130,21 @@ class _Spelling(Spelling):
         return exp.Paren(this=exp.Div(this=whole, expression=scale.copy(), typed=True))
 
 
+_FOREIGN_KEYS = """
+    SELECT t.name, f.id, f."table", f."from",
+        coalesce(f."to", (SELECT name FROM pragma_table_info(f."table", 'main') WHERE pk = f.seq + 1))
+    FROM (
+        SELECT name, (length(sql) - length(replace(upper(sql), 'FOREIGN KEY', ''))) / 11 AS constraints
+        FROM main.sqlite_master WHERE type = 'table' AND name IN :tables
+    ) AS t JOIN pragma_foreign_key_list(t.name, 'main') AS f
+    ORDER BY t.name, CASE WHEN f.id < t.constraints THEN -1 - f.id ELSE f.id END, f.seq"""
+"""Foreign keys in the order of SQLAlchemy: table constraints as written, then those of columns, the last first.
+
+SQLite omits the target columns if they are the target's primary key.
+"""
+_TABLES = "SELECT name, sql FROM sqlite_master WHERE type = 'table'"
+
+
 class SQLite(Engine):
     """SQLite, in worker processes."""
 
@@ -160,6 +177,8 @@ class SQLite(Engine):
     has_row_of_extreme = True
     confusion_rank = 3
     spelling = _Spelling()
+    schema_is_database = True
+    statistics = SystemQuery("SELECT NULL, tbl, stat FROM sqlite_stat1", "sqlite_stat1", None, ("tbl", "stat"))
 
     def folded_for_sqlglot(self, name: str) -> str:
         """Return `name` in lower case."""
@@ -192,6 +211,35 @@ class SQLite(Engine):
     def product(self, dialect: "SQLAlchemyDialect") -> str:
         """Return the name with the version of the library."""
         return f"SQLite {sqlite3.sqlite_version}"
+
+    def foreign_keys(self, connection: "Connection", tables: Sequence[str]) -> Mapping[Any, list[Any]]:
+        """Read them at once; SQLAlchemy would scan the whole schema for each table."""
+        from sqlalchemy import bindparam, text
+
+        keys: dict[tuple[None, str], dict[int, dict[str, Any]]] = {}
+        statement = text(_FOREIGN_KEYS).bindparams(bindparam("tables", expanding=True))
+        rows = connection.execute(statement, {"tables": list(tables)})
+        for table, number, target, column, target_column in rows:
+            key = keys.setdefault((None, table), {}).setdefault(
+                number,
+                {"referred_table": target, "referred_schema": None, "constrained_columns": [], "referred_columns": []},
+            )
+            key["constrained_columns"].append(column)
+            key["referred_columns"] += [target_column] if target_column else []
+        return {name: list(references.values()) for name, references in keys.items()}
+
+    def storage(self, connection: "Connection", default: str) -> Storage:
+        """Return virtual tables and their shadow tables, which are in the schema `default`."""
+        tables = {str(name): str(sql or "") for name, sql in connection.exec_driver_sql(_TABLES)}
+        virtual = [name for name, sql in tables.items() if re.match(r"\s*CREATE\s+VIRTUAL\b", sql, re.IGNORECASE)]
+        # A virtual table stores its rows in shadow tables, whose names begin with its name and an underscore.
+        definitions = {
+            (default, name): tables[owner]
+            for owner in virtual
+            for name in tables
+            if name == owner or name.lower().startswith(f"{owner}_".lower())
+        }
+        return Storage(shared=frozenset(definitions), definitions=definitions)
 
 
 def _thursday(node: exp.Expr) -> exp.Expr:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from agent.engines.base import Engine, fold_case, print_at_time_zone, timeout_of
+from agent.engines.base import Engine, Storage, fold_case, print_at_time_zone, timeout_of
 from agent.types import Limits
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ class Trino(Engine):
     divides_integers = True
     groups_strictly = True
     has_ties = True
+    read_only_account = """{{"catalogs": [{{"user": "datasphinx", "catalog": ".*", "allow": "read-only"}}]}}
+(in the rules file of the coordinator: access-control.name=file)"""
 
     def stored_spelling(self, name: str) -> str:
         """Return `name` in lower case."""
@@ -39,3 +41,8 @@ class Trino(Engine):
     def setup_statements(self, connection: "Connection", limits: Limits) -> tuple[str, ...]:
         """Set the time limit."""
         return (f"SET SESSION query_max_run_time = '{timeout_of(limits)}s'",)
+
+    def storage(self, connection: "Connection", default: str) -> Storage:
+        """Return the materialized views."""
+        rows = connection.exec_driver_sql("SELECT schema_name, name FROM system.metadata.materialized_views")
+        return Storage(shared=frozenset((str(schema), str(name)) for schema, name in rows))

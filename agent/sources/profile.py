@@ -4,7 +4,7 @@ import math
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -65,7 +65,7 @@ class Sampler:
         """
         self._access = access
         self._exact = exact_dialect(catalog.dialect)
-        self.dialect = catalog.dialect
+        self.dialect, self.engine = catalog.dialect, catalog.engine
         self.warnings: list[str] = []
         self._database, self._default = database, catalog.default_schema
         self._budget_s, self._timeout_s = budget_s, timeout_s
@@ -120,8 +120,9 @@ class Sampler:
     def is_short(self, column: Column) -> str:
         """Return a condition that is true for values that are not NULL and not too long."""
         name = self.column(column)
-        length = "CHAR_LENGTH" if self.dialect == "mysql" else "LENGTH"
-        length_check = f" AND {length}({name}) <= {MAX_VALUE_LENGTH}" if is_plain_text(column) else ""
+        length_check = (
+            f" AND {self.engine.character_length}({name}) <= {MAX_VALUE_LENGTH}" if is_plain_text(column) else ""
+        )
         return f"{name} IS NOT NULL{length_check}"
 
 
@@ -130,36 +131,21 @@ def is_plain_text(column: Column) -> bool:
     return column.type_class == "text" and any(word in column.type.lower() for word in _PLAIN_TEXT)
 
 
-def _table(schema: str | None, name: str, *columns: str) -> Table:
-    return Table(name, tuple(Column(column, "TEXT") for column in columns), schema=schema)
-
-
-_STATISTICS: Mapping[str, tuple[str, Table]] = {
-    "postgres": (
-        "SELECT schemaname, relname, n_live_tup FROM pg_catalog.pg_stat_user_tables WHERE n_live_tup > 0",
-        _table("pg_catalog", "pg_stat_user_tables", "schemaname", "relname", "n_live_tup"),
-    ),
-    "mysql": (
-        "SELECT table_schema, table_name, table_rows FROM information_schema.tables WHERE table_type = 'BASE TABLE'",
-        _table("information_schema", "tables", "table_schema", "table_name", "table_rows", "table_type"),
-    ),
-    "sqlite": ("SELECT 'main', tbl, stat FROM sqlite_stat1", _table(None, "sqlite_stat1", "tbl", "stat")),
-}
-"""Query for schema, table and row count by dialect, with the system table that it reads."""
-
-
 def row_estimates(sampler: Sampler, catalog: Catalog) -> dict[str, int]:
     """Return row estimates by table key; tables without statistics are left out.
 
     SQLite collects statistics only on ANALYZE, the others automatically. If the engine refuses, the result is empty.
     """
-    if catalog.dialect not in _STATISTICS:
+    statistics = catalog.engine.statistics
+    if statistics is None:
         return {}
-    sql, table = _STATISTICS[catalog.dialect]
-    result = sampler.query(sql, table, _MAX_STATISTICS_ROWS)
+    table = Table(
+        statistics.table, tuple(Column(name, "TEXT") for name in statistics.columns), schema=statistics.schema
+    )
+    result = sampler.query(statistics.sql, table, _MAX_STATISTICS_ROWS)
     estimates: dict[str, int] = {}
     for schema, name, rows in result["rows"] if result else ():
-        key = name if schema == catalog.default_schema or catalog.dialect == "sqlite" else f"{schema}.{name}"
+        key = name if schema in (None, catalog.default_schema) else f"{schema}.{name}"
         number = str(rows).split()[0] if rows is not None else ""
         if key in catalog.tables and number.isdigit():
             estimates[key] = int(number)
@@ -459,8 +445,7 @@ def _distinct_sql(sampler: Sampler, table: Table, column: Column, limit: int, na
     """Return a query for up to `limit` distinct values of `column`, as text in a column `name` if that is not empty."""
     value = sampler.column(column)
     if name:
-        kind = "CHAR" if sampler.dialect == "mysql" else "VARCHAR"
-        value = f"{value if is_plain_text(column) else f'CAST({value} AS {kind})'} AS {name}"
+        value = f"{value if is_plain_text(column) else f'CAST({value} AS {sampler.engine.text_type})'} AS {name}"
     return f"SELECT DISTINCT {value} FROM {sampler.name(table)} WHERE {sampler.is_short(column)} LIMIT {limit}"
 
 

@@ -12,19 +12,11 @@ from sqlalchemy.engine.default import StrCompileDialect
 from sqlalchemy.engine.reflection import ObjectKind, ObjectScope
 from sqlalchemy.exc import DBAPIError, SAWarning, SQLAlchemyError
 
+from agent.engines.base import Engine, Storage, TableName
 from agent.schema.catalog import NO_TYPE, Catalog, Column, ForeignKey, FullName, Table
 from agent.schema.inferred_keys import infer_foreign_keys
 from agent.schema.secret import mark_secrets
 from agent.sql.database import Database, driver_message
-from agent.sql.system_catalogs import (
-    Storage,
-    TableName,
-    composite_fields,
-    composite_types,
-    sqlite_foreign_keys,
-    storage_of,
-    user_routines,
-)
 
 T = TypeVar("T")
 
@@ -33,7 +25,6 @@ Progress = Callable[[int, int], None]
 
 _CHUNK_SIZE = 2000
 """Number of tables read together. It limits the memory for a large schema, and is the step of the progress."""
-_SYSTEM_SCHEMAS = {"information_schema", "performance_schema", "pg_catalog", "mysql", "sys", "system", "temp", "guest"}
 _MAX_WARNINGS = 100
 _GENERIC_DIALECT = StrCompileDialect()
 _MAX_NAME_LENGTH = 80
@@ -58,9 +49,9 @@ def reflect(
         # Warnings about invalid foreign keys in the database are of no use to users.
         warnings.simplefilter("ignore", SAWarning)
         default = inspector.default_schema_name or database.default_schema
-        reader = _Reader(inspector, default, progress)
-        tables = reader.with_storage(reader.read(_schemas_to_read(inspector, default, schemas)), database.dialect)
-        tables = reader.with_type_names(tables, database.dialect)
+        reader = _Reader(inspector, default, database.kind, progress)
+        tables = reader.with_storage(reader.read(_schemas_to_read(inspector, default, database.kind, schemas)))
+        tables = reader.with_type_names(tables)
         if database.view_files:
             # A view over files is the only access to them, so it is treated as a table.
             sharing = database.view_files.sharing_views()
@@ -68,8 +59,8 @@ def reflect(
                 key: replace(table, is_view=False, shares_rows=table.name in sharing) for key, table in tables.items()
             }
         definitions = reader.definitions(tables)
-        routines = reader.query("user-defined functions", user_routines, database.dialect)
-        fields = reader.query("composite types", composite_fields, database.dialect)
+        routines = reader.query("user-defined functions", database.kind.user_routines)
+        fields = reader.query("composite types", database.kind.composite_fields)
     tables = mark_secrets(tables, secret_columns, definitions, reader.expressions, database.dialect)
     return Catalog(
         database.dialect,
@@ -81,12 +72,14 @@ def reflect(
     )
 
 
-def _schemas_to_read(inspector: Inspector, default: str | None, requested: Collection[str] | None) -> list[str | None]:
+def _schemas_to_read(
+    inspector: Inspector, default: str | None, engine: Engine, requested: Collection[str] | None
+) -> list[str | None]:
     """Return the schemas to read: None for the default schema, which comes first."""
-    if requested is None and inspector.dialect.name in {"mysql", "mariadb", "sqlite"} and default:
+    if requested is None and engine.schema_is_database and default:
         return [None]
     names = inspector.get_schema_names() if requested is None else requested
-    ignored = _SYSTEM_SCHEMAS if requested is None else set()
+    ignored = engine.system_schemas if requested is None else set()
     others = [name for name in names if name != default and name.lower() not in ignored]
     has_default = default is not None and (requested is None or default in requested)
     return [*([None] if has_default else []), *sorted(others)]
@@ -95,14 +88,14 @@ def _schemas_to_read(inspector: Inspector, default: str | None, requested: Colle
 class _Reader:
     """Reads tables through one inspector and collects warnings about unreadable objects."""
 
-    def __init__(self, inspector: Inspector, default: str | None, progress: Progress | None) -> None:
+    def __init__(self, inspector: Inspector, default: str | None, engine: Engine, progress: Progress | None) -> None:
         self.warnings: list[str] = []
         self.expressions: dict[str, dict[str, str]] = {}
         """The expressions of generated columns and defaults, by table and column."""
         self._shared_definitions: dict[str, str] = {}
         self._inspector = inspector
         self._progress = progress or (lambda done, total: None)
-        self._default = default
+        self._default, self._engine = default, engine
 
     def read(self, schemas: Sequence[str | None]) -> dict[str, Table]:
         names = {schema: self._table_names(schema) for schema in schemas}
@@ -118,14 +111,14 @@ class _Reader:
                 self._progress(tables_read, total)
         return tables
 
-    def with_storage(self, tables: dict[str, Table], dialect: str) -> dict[str, Table]:
+    def with_storage(self, tables: dict[str, Table]) -> dict[str, Table]:
         """Return `tables` with parent tables, shared rows and computed columns marked.
 
         If storage information cannot be read, every table is marked as sharing rows.
         """
         connection: Any = self._inspector.bind
         try:
-            storage = storage_of(connection, dialect, self._default or "")
+            storage = self._engine.storage(connection, self._default or "")
         except SQLAlchemyError as error:
             self._recover(error)
             self._warn("the storage of tables", error)
@@ -154,11 +147,11 @@ class _Reader:
                     definitions[key] = None
         return definitions
 
-    def query(self, subject: str, read: Callable[[Connection, str], frozenset[T]], dialect: str) -> frozenset[T]:
+    def query(self, subject: str, read: Callable[[Connection], frozenset[T]]) -> frozenset[T]:
         """Return the result of `read`; an empty set, with a warning, if the database refuses."""
         connection = self._inspector.bind
         try:
-            return read(connection, dialect) if isinstance(connection, Connection) else frozenset()
+            return read(connection) if isinstance(connection, Connection) else frozenset()
         except SQLAlchemyError as error:
             self._recover(error)
             self._warn(subject, error)
@@ -219,12 +212,12 @@ class _Reader:
             if columns[name]
         ]
 
-    def with_type_names(self, tables: dict[str, Table], dialect: str) -> dict[str, Table]:
+    def with_type_names(self, tables: dict[str, Table]) -> dict[str, Table]:
         """Return `tables` with the names of types that SQLAlchemy does not know, such as composite types."""
         unknown = {key for key, table in tables.items() if any(column.type == NO_TYPE for column in table.columns)}
-        if not unknown or dialect != "postgres":
+        if not unknown:
             return tables
-        read = self.query("types of columns", composite_types, dialect)
+        read = self.query("types of columns", self._engine.composite_types)
         names = {(schema, table, column): kind for schema, table, column, kind in read}
         changed = {}
         for key in unknown:
@@ -255,8 +248,10 @@ class _Reader:
     def _foreign_keys(self, options: Any) -> Any:
         """Return the foreign keys of the tables in `options` as `Inspector.get_multi_foreign_keys` does."""
         connection = self._inspector.bind
-        if self._inspector.dialect.name == "sqlite" and not options["schema"] and isinstance(connection, Connection):
-            return sqlite_foreign_keys(connection, options["filter_names"])
+        if not options["schema"] and isinstance(connection, Connection):
+            keys = self._engine.foreign_keys(connection, options["filter_names"])
+            if keys is not None:
+                return keys
         return self._inspector.get_multi_foreign_keys(**options)
 
     def _foreign_key(self, reference: Any) -> ForeignKey:

@@ -13,35 +13,24 @@ from agent.sql.execute import execute
 from agent.sql.names import resolved_query
 from agent.types import Limits
 
-_SETTINGS = Table("pg_settings", (Column("name", "TEXT"), Column("setting", "TEXT")), schema="pg_catalog")
-_STATEMENTS = {
-    "postgres": "SELECT setting FROM pg_catalog.pg_settings WHERE name = 'TimeZone'",
-    "mysql": "SELECT TIMESTAMPDIFF(MINUTE, UTC_TIMESTAMP(), NOW()) AS zone",
-    "duckdb": "SELECT STRFTIME(CURRENT_TIMESTAMP, '%Z') AS zone",
-    "clickhouse": "SELECT timezone() AS zone",
-}
-"""Query for the zone by dialect: its name, or the minutes east of UTC."""
 _TIMEOUT_S = 3.0
 _NOW = (exp.CurrentDate, exp.CurrentTime, exp.CurrentTimestamp, exp.CurrentDatetime, exp.Localtime, exp.Localtimestamp)
-_ZONED = {"mysql": "timestamp", "clickhouse": "datetime"}
-"""Types whose values are moments although their name does not say so."""
 _PLAIN = (exp.Select, exp.Alias, exp.Count, exp.Distinct)
 
 
 def session_zone(database: Database) -> str:
     """Return the time zone of sessions: a name of the IANA database or an offset such as UTC+02:00; "" if unknown.
 
-    SQLite's functions of the current time are in UTC.
+    An engine without time zones has UTC.
     """
-    dialect = database.dialect
-    if dialect == "sqlite":
-        return "UTC"
-    if dialect not in _STATEMENTS:
-        return ""
-    catalog = Catalog(dialect, {_SETTINGS.key: _SETTINGS})
+    query = database.kind.zone
+    if query is None:
+        return "" if database.kind.has_time_zones else "UTC"
+    table = Table(query.table, tuple(Column(name, "TEXT") for name in query.columns), schema=query.schema)
+    catalog = Catalog(database.dialect, {table.key: table} if query.table else {})
     try:
         with not_recorded():
-            rows = execute(_STATEMENTS[dialect], database, catalog, Limits(_TIMEOUT_S, 1))["rows"]
+            rows = execute(query.sql, database, catalog, Limits(_TIMEOUT_S, 1))["rows"]
     except DatasphinxError:
         return ""
     zone = rows[0][0] if rows else ""
@@ -73,12 +62,15 @@ def depends_on_zone(sql: str, catalog: Catalog) -> bool:
         return True
     columns = ((column, scope) for scope, _ in query.selects() for column in scope.find_all(exp.Column))
     used = (query.column_of(column, scope) for column, scope in columns if not isinstance(column.parent, _PLAIN))
-    return any(reference is not None and _is_moment(reference.column, query.dialect) for reference in used)
+    return any(reference is not None and _is_moment(reference.column, query.engine.moment_type) for reference in used)
 
 
-def _is_moment(column: Column, dialect: str) -> bool:
-    """Return whether values of `column` are moments, whose day depends on the time zone of the session."""
+def _is_moment(column: Column, other: str) -> bool:
+    """Return whether values of `column` are moments, whose day depends on the time zone of the session.
+
+    The names of their types say so, or begin with `other`.
+    """
     name = column.type.lower()
     if column.type_class != "datetime":
         return False
-    return "with time zone" in name or "timestamptz" in name or name.startswith(_ZONED.get(dialect, " "))
+    return "with time zone" in name or "timestamptz" in name or bool(other and name.startswith(other))

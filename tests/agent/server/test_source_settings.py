@@ -235,9 +235,9 @@ def test_no_response_and_no_log_has_the_password(
 def test_a_stored_password_is_not_shown_and_the_file_is_private(
     server: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from agent.engines.privileges import Grants
     from agent.server.routes import source_settings as module
     from agent.sources.check import SourceCheck
-    from agent.sql.grants import Grants
 
     # Whether the database answers is tested with real ones; here is none with a password.
     checked = SourceCheck("far", "postgresql://ann:***@127.0.0.1/shop", "postgres", Grants((), ()), "", 3, ())

@@ -11,13 +11,13 @@ from sqlalchemy import make_url
 from typer.testing import CliRunner
 
 from agent.cli import app, main
+from agent.engines.privileges import beyond_reading
 from agent.errors import AccountCanWrite, ConfigurationError, DatasphinxError, SourceNotFound, StatementRefused
 from agent.graph import build_graph
 from agent.llm.scripted import ScriptedModel
 from agent.services import Services
 from agent.settings import load_settings
 from agent.sources.names import SAMPLE
-from agent.sql.grants import beyond_reading
 from agent.types import EmbeddedOptions
 from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL, mysql, postgres
 from tests.databases import make_database, make_table, url
