@@ -143,7 +143,6 @@ PARTS = {
     "settings": (ROOT / "docs/settings.md", settings_table),
     "cli": (ROOT / "docs/cli.md", cli_table),
     "ask": (ROOT / "docs/cli.md", ask_help),
-    "graph": (ROOT / "docs/graph.md", graph_picture),
     "analyst": (ROOT / "docs/analyst.md", analyst_picture),
     "tools": (ROOT / "docs/query-specs.md", tools_table),
     "behaviours": (ROOT / "docs/research/endpoints.md", behaviours_table),
