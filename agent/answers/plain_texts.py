@@ -40,7 +40,7 @@ def supported_question(
     The figures of an option may be those of its statement. If an option without a statement has other figures, there is
     no question.
     """
-    said, catalog, language = said_of(state), source.catalog, language_in(state)
+    said, catalog, language = said_of(state), source.catalog, language_in(question)
     compared = [_compared(each.sql, catalog.dialect) for each in readings]
     of_all = replace(said, literals=[one for each in compared for one in each])
     if unsupported(question["question"], of_all):

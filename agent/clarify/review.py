@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from agent.core.canonical import digest
 from agent.errors import (
@@ -124,6 +124,7 @@ def review(
     if answer.no_ambiguity:
         note("no clarifying question: no ambiguity")
         return None
+    state = cast(State, {**state, "language": answer.language or state.get("language", "")})
     question, readings = compare_readings(state, answer.question, answer.ambiguity_type, answer.options, source)
     return (question, readings) if question else None
 

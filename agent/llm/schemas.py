@@ -291,6 +291,7 @@ class AmbiguityReview(Lenient):
 
     summary: str = Field(description="what is clear by now, one or two sentences")
     no_ambiguity: bool = Field(description="true where every reading that is left gives the same result")
+    language: QuestionLanguage = None
     ambiguity_type: AmbiguityType | None = None
     question: str | None = Field(None, description="one question to the user, in the language of theirs, no SQL")
     options: list[ReadingOption] = Field(default_factory=list, description="two or three readings to choose from")

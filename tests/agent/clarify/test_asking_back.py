@@ -95,6 +95,20 @@ def test_a_vague_question_is_put_back_with_previews(talking: Talking) -> None:
     assert output["__interrupt__"][0].value == asked
 
 
+@pytest.mark.parametrize("clarify", ["auto", "always"])
+def test_the_language_that_the_model_states_holds_for_the_question_and_its_answer(
+    talking: Talking, clarify: str
+) -> None:
+    asks = {**ASKS, "language": "de"}
+    talk = talking([asks], [review_of(asks), {"summary": "", "no_ambiguity": True}])
+    asked = talk.ask(BEST, clarify=clarify)
+    answered = talk.ask(clarification_answer="2")
+
+    assert asked["answer"].endswith("(oder antworten Sie in eigenen Worten)")
+    assert (asked["language"], answered["language"]) == ("de", "de")
+    assert "Verstanden als: by amount" in answered["answer"]
+
+
 def test_a_statement_for_a_vague_question_costs_no_review_and_leaves_nothing_open(talking: Talking) -> None:
     talk = talking([{"sql": BY_AMOUNT}])
     output = talk.ask(BEST)
