@@ -73,6 +73,7 @@ STEPS: Steps = (
             "validate_sql": "permitted",
             "generate_sql": "forbidden operation",
             "execute_sql": "permitted, without a model",
+            "check_stop_words": "edited statement",
         },
     ),
     (
@@ -80,7 +81,7 @@ STEPS: Steps = (
         routes.after_validate_sql,
         {
             "execute_sql": "valid",
-            "check_stop_words": "corrected statement",
+            "check_stop_words": "corrected or edited statement",
             "generate_sql": "objection",
             "answer": "valid result or error",
         },
@@ -93,6 +94,7 @@ STEPS: Steps = (
             "generate_sql": "statement failed",
             "validate_sql": "doubtful result",
             "retrieve_tables": "verified query failed",
+            "check_stop_words": "edited statement",
         },
     ),
     (answer, routes.after_answer, {"await_clarification": "clarifying question", END: "answered"}),

@@ -21,7 +21,7 @@ def may_retrieve_again(state: State, settings: Settings) -> bool:
 
 def may_be_refused_again(state: State) -> bool:
     """Return whether another statement may be generated after the guard refused one."""
-    return state["refusal_count"] < _MAX_REFUSALS
+    return [attempt["outcome"] for attempt in state["attempts"]].count("refused") < _MAX_REFUSALS
 
 
 def may_generate_again(state: State, settings: Settings) -> bool:
@@ -93,8 +93,10 @@ def after_generate_sql(state: State) -> Literal["answer", "retrieve_tables", "ch
     return "retrieve_tables" if state.get("error") else "check_stop_words"
 
 
-def after_check_stop_words(state: State) -> Literal["generate_sql", "validate_sql", "execute_sql"]:
+def after_check_stop_words(state: State) -> Literal["generate_sql", "validate_sql", "execute_sql", "check_stop_words"]:
     """Generate another statement if this one contains forbidden operations; execute one that needs no model."""
+    if is_edited(state):
+        return "check_stop_words"
     if state["stop_words"]:
         return "generate_sql"
     return "execute_sql" if _is_written(state) else "validate_sql"
@@ -106,27 +108,38 @@ def after_validate_sql(state: State) -> Literal["check_stop_words", "generate_sq
     A statement that was validated because of its result is answered with this result.
     """
     validation = state.get("validation")
-    if validation and validation["corrected_sql"]:
+    if is_edited(state) or (validation and validation["corrected_sql"]):
         return "check_stop_words"
     if validation and not validation["is_valid"] and state.get("sql_error_info"):
         return "generate_sql"
     return "answer" if state["sql_request_is_valid"] else "execute_sql"
 
 
-def after_execute_sql(state: State) -> Literal["answer", "generate_sql", "validate_sql", "retrieve_tables"]:
+def after_execute_sql(
+    state: State,
+) -> Literal["answer", "generate_sql", "validate_sql", "retrieve_tables", "check_stop_words"]:
     """Generate another statement after an error; validate a statement whose result is doubtful.
 
     After a verified query that cannot be used, the question starts again without it.
     """
+    if is_edited(state):
+        return "check_stop_words"
     if not state["sql_request_is_valid"]:
         is_verified = state.get("skips_verified") and not state["sql_generate_count"]
         return "retrieve_tables" if is_verified else "generate_sql"
     return "validate_sql" if state["doubts"] else "answer"
 
 
+def is_edited(state: State) -> bool:
+    """Return whether a person has replaced the statement in the state."""
+    attempts, sql = state.get("attempts") or [], state.get("sql_request")
+    return bool(sql) and any(attempt["sql"] != sql for attempt in attempts[-1:])
+
+
 def _is_written(state: State) -> bool:
-    """Return whether the statement is that of a description of the data or of a verified query."""
-    return bool(state.get("verified") or (state.get("describes_data") and not state["sql_generate_count"]))
+    """Return whether the statement is that of a description of the data, of a verified query or of a person."""
+    attempts = state.get("attempts") or []
+    return bool(state.get("verified")) or any(each["origin"] in ("description", "user") for each in attempts[-1:])
 
 
 def after_answer(state: State | AnalystState) -> Literal["await_clarification", "__end__"]:

@@ -13,6 +13,7 @@ from agent.types import (
     AnswerForm,
     AnswerTable,
     AppliedDefinition,
+    Attempt,
     Clarification,
     Clarify,
     ClarifyingQuestion,
@@ -203,12 +204,8 @@ class State(Input, total=False):
     """Number of clarifying questions put to the user."""
     readings: dict[str, str]
     """The statements of the options of the clarifying question, by label, if available."""
-    chosen_sql: str
-    """The statement of the option which the user chose; empty if there is none."""
     examples: list[dict[str, Any]] | None
     """Few-shot examples for generation, most similar first; None until they are selected, once per question."""
-    describes_data: bool
-    """Whether the question asks for a description of the data, whose statement needs no model."""
     skips_verified: bool
     """Whether verified queries are not used, because one failed for this question."""
     sql_request: str
@@ -233,8 +230,8 @@ class State(Input, total=False):
     """A text of the model in place of a statement: a courtesy, a definition, or what the data can say."""
     proposed_output_type: OutputType | None
     """The output type that generation proposes; it is used if the rows allow it and the user requested none."""
-    tried_sql: list[str]
-    """Statements refused by the guard or the database, in the form of `agent.sql.compare.canonical_sql`."""
+    attempts: list[Attempt]
+    """The statements for the question, oldest first; the last one is `sql_request`, unless a person edited that."""
     sql_was_repaired: bool
     """Whether the current statement was repaired without the model, which happens at most once."""
     schema_was_read_again: bool
@@ -249,8 +246,6 @@ class State(Input, total=False):
     """Whether the statement contains a forbidden operation."""
     used_stop_words: list[str]
     """The forbidden operations, by name."""
-    refusal_count: int
-    """Number of statements refused for forbidden operations."""
     validation: Validation | None
     """The last validation of the statement."""
     sql_validation_count: int
@@ -298,14 +293,12 @@ def new_run(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "clarification": None,
         "clarification_count": 0,
         "readings": {},
-        "chosen_sql": "",
         "other_sources": {},
         "relevant_tables": {},
         "table_counter": 0,
         "relevant_tables_with_rel_columns": {},
         "table_list_tokens": 0,
         "examples": None,
-        "describes_data": False,
         "skips_verified": False,
         "sql_request": "",
         "compact_sql": "",
@@ -319,7 +312,7 @@ def new_run(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "reply": "",
         "language": "",
         "proposed_output_type": None,
-        "tried_sql": [],
+        "attempts": [],
         "sql_was_repaired": False,
         "schema_was_read_again": False,
         "doubts": [],
@@ -327,7 +320,6 @@ def new_run(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "evidence": {},
         "stop_words": False,
         "used_stop_words": [],
-        "refusal_count": 0,
         "validation": None,
         "sql_validation_count": 0,
         "sql_request_is_valid": False,

@@ -149,6 +149,16 @@ class Validation(TypedDict):
     """That of the answer of `corrected_sql`."""
 
 
+class Attempt(TypedDict):
+    """A statement for the question, and what became of it."""
+
+    sql: str
+    origin: Literal["model", "verified", "description", "option", "earlier", "repair", "validation", "user"]
+    """Who wrote it: "user" for a person who edited the state, "earlier" for the statement of an earlier answer."""
+    outcome: Literal["refused", "failed"] | None
+    """Whether the guard or the database refused it; None otherwise."""
+
+
 class Evidence(TypedDict, total=False):
     """Facts about a generated statement from which the confidence in it is estimated; absent keys are unknown."""
 

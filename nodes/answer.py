@@ -122,7 +122,7 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     for assumption in assumptions:
         assume(assumption)
         _append(output, render("assumed", language, assumptions=assumption))
-    chosen = sql == state.get("chosen_sql")
+    chosen = any(attempt["sql"] == sql and attempt["origin"] == "option" for attempt in state.get("attempts") or ())
     if chosen and clarifications:
         _append(output, render("reading_chosen", language, reading=clarifications[-1]["answer"]))
     for finding in findings:

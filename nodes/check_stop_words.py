@@ -4,37 +4,56 @@ from typing import Any, cast
 
 from agent.core.failure import failure_of
 from agent.errors import SqlNotGenerated, SystemCatalogRefused
+from agent.generation.attempts import attempts_ended, attempts_with
 from agent.messages import Message
-from agent.routes import may_be_refused_again
+from agent.record.step import note
+from agent.routes import is_edited, may_be_refused_again
 from agent.services import Services
-from agent.sql.compare import canonical_sql
 from agent.sql.guard import check, stop_words
 from agent.sql.guard.tables import system_names
 from agent.state import State
+
+_NOTHING_KNOWN: dict[str, Any] = {
+    "verified": None,
+    "evidence": {},
+    "form": {},
+    "assumptions": [],
+    "not_answered": [],
+    "objection": "",
+    "doubts": [],
+    "candidates": [],
+    "validation": None,
+    "sql_request_is_valid": False,
+    "result": None,
+    "sql_error_info": None,
+}
+"""What is told about a statement until it runs."""
 
 
 def check_stop_words(state: State, services: Services) -> dict[str, Any]:
     """List the forbidden operations in the syntax tree by name; after the third refusal the question fails.
 
     Rankings of an allowed statement are changed to end with NULL, as `Source.execute` does.
-    A statement that reads system tables fails at once, since no other statement would be permitted.
+    A statement that reads system tables fails at once, since no other statement would be permitted. About a statement
+    that a person edited, nothing is known any more.
     """
-    source = services.source(state.get("source"))
-    catalog = source.catalog
-    sql = state["sql_request"]
+    source, sql, attempts = services.source(state.get("source")), state["sql_request"], state["attempts"]
+    catalog, edited = source.catalog, dict[str, Any]()
+    if is_edited(state):
+        attempts, edited = attempts_with(state, sql, "user"), _NOTHING_KNOWN
+        note("the statement was edited")
     findings = check(sql, catalog.dialect, catalog.readable)
     if not findings:
         ending = source.ending_with_nulls(sql)
-        chosen = {"chosen_sql": ending} if state.get("chosen_sql") == sql else {}
-        return {"stop_words": False, "used_stop_words": [], "sql_request": ending, **chosen}
+        attempts = [*attempts[:-1], {**attempts[-1], "sql": ending}]
+        return {**edited, "stop_words": False, "used_stop_words": [], "sql_request": ending, "attempts": attempts}
     system, words = system_names(findings), stop_words(findings)
     if system:
         raise SystemCatalogRefused(", ".join(system))
-    update: dict[str, Any] = {"stop_words": bool(words), "used_stop_words": words}
+    update = {**edited, "stop_words": bool(words), "used_stop_words": words, "attempts": attempts}
     if not words:
         return update
-    update["refusal_count"] = state["refusal_count"] + 1
-    update["tried_sql"] = [*state.get("tried_sql", ()), canonical_sql(sql, catalog.dialect)]
+    update["attempts"] = attempts_ended(update, "refused")
     if not may_be_refused_again(cast(State, {**state, **update})):
         update["failure"] = failure_of(SqlNotGenerated(Message("operations_not_allowed", words=", ".join(words))))
     return update

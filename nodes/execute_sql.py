@@ -7,11 +7,11 @@ from agent.answers.outputs import output_type_problem
 from agent.core.failure import failure_of
 from agent.errors import SqlNotGenerated
 from agent.generation.attempt import execute_with_repair, is_blank
+from agent.generation.attempts import attempts_ended
 from agent.generation.effort import effort_of, ends_of_dates, summary_of, validation_of
 from agent.record.step import note
 from agent.routes import may_generate_again
 from agent.services import Services
-from agent.sql.compare import canonical_sql
 from agent.state import State
 from agent.types import Result, VerifiedAnswer
 
@@ -49,13 +49,12 @@ def execute_sql(state: State, services: Services) -> dict[str, Any]:
         success = {"sql_request_is_valid": True, "result": execution.result, "sql_error_info": None, "doubts": doubts}
         return {**execution.changes, **success}
     reason = execution.error.as_message()
-    tried = canonical_sql(execution.sql, services.source(name).catalog.dialect)
     update: dict[str, Any] = {
         **execution.changes,
         "sql_request_is_valid": False,
         "result": None,
         "sql_error_info": reason,
-        "tried_sql": [*state.get("tried_sql", ()), tried],
+        "attempts": attempts_ended({**state, **execution.changes}, "failed"),
     }
     if not may_generate:
         update["failure"] = failure_of(SqlNotGenerated(reason))

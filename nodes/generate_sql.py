@@ -20,6 +20,7 @@ from agent.errors import (
     SqlNotGenerated,
 )
 from agent.generation.attempt import APPROACHES, WrittenSql
+from agent.generation.attempts import attempts_with, refused_sql
 from agent.generation.definitions import departures, relevant_knowledge
 from agent.generation.effort import effort_of
 from agent.generation.follow_ups import is_about, joined, shown_again
@@ -68,6 +69,7 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
         "sql_generate_count": state.get("sql_generate_count", 0) + 1,
         "sql_retry_count": state["sql_retry_count"] + bool(state.get("sql_error_info")),
         "sql_request": attempt.sql,
+        "attempts": attempts_with(state, attempt.sql, "model"),
         "sql_request_is_valid": False,
         "judged_sql": [],
         "doubts": [],
@@ -98,6 +100,7 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
     # The rows of the last answer of the thread are no result of this statement.
     update["result"] = None
     sql = update["sql_request"] = source.ending_with_nulls(update["sql_request"])
+    update["attempts"] = attempts_with(state, sql, "repair" if attempt.repair else "model")
     examples = (update.get("examples") or state.get("examples") or []) if may_use_verified(state) else []
     update["verified"] = services.verified.confirmed(sql, examples, source)
     if not state.get("sql_request") and effort_of(state, services.settings) == "high" and not state.get("sql_only"):
@@ -232,7 +235,7 @@ def _candidates(state: State, write: Callable[..., WrittenSql]) -> list[WrittenS
 
 def _failure_of_repetition(state: State, sql: str, dialect: str) -> dict[str, Any]:
     """Return the failure of a statement that the user rejected or that was refused before; {} for any other one."""
-    rejected, tried = state.get("rejected_sql") or (), state.get("tried_sql") or ()
+    rejected, tried = state.get("rejected_sql") or (), refused_sql(state, dialect)
     if not rejected and not tried:
         return {}
     canonical = canonical_sql(sql, dialect)

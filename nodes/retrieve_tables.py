@@ -7,6 +7,7 @@ from agent.answers.plain_texts import said_of, supported_reason
 from agent.core.failure import failure_of
 from agent.core.text import clean_question
 from agent.errors import NotPermitted
+from agent.generation.attempts import attempts_with
 from agent.generation.follow_ups import last_names, with_previous
 from agent.generation.verified import may_use_verified
 from agent.linking import link_source, off_topic
@@ -78,13 +79,15 @@ def _without_generation(question: str, source: Source, state: State, services: S
     if description:
         sql, keys = description
         tables = {key: list(catalog.tables[key].column_names) for key in keys}
-        return {"relevant_tables": tables, "sql_request": sql, "describes_data": True, "error": None}
+        attempts = attempts_with(state, sql, "description")
+        return {"relevant_tables": tables, "sql_request": sql, "attempts": attempts, "error": None}
     verified = services.verified.find(question, source) if may_use_verified(state) else None
     if not verified:
         return {}
     tables = {key: list(catalog.tables[key].column_names) for key in verified.tables}
-    found = {"relevant_tables": tables, "sql_request": verified.sql, "verified": verified.mark}
-    return {**found, "table_counter": counter, "error": None}
+    attempts = attempts_with(state, verified.sql, "verified")
+    found = {"relevant_tables": tables, "sql_request": verified.sql, "attempts": attempts}
+    return {**found, "verified": verified.mark, "table_counter": counter, "error": None}
 
 
 def _read(question: str, source: Source, state: State, services: Services) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from agent.errors import StatementError
 from agent.generation.attempt import is_blank
+from agent.generation.attempts import attempts_with
 from agent.generation.definitions import departures
 from agent.generation.doubts import doubts_of
 from agent.generation.effort import group_by_result, summary_of, validation_of
@@ -72,6 +73,7 @@ def validate_sql(state: State, services: Services) -> dict[str, Any]:
     if correction and _is_among(correction, judged, dialect):
         note("the corrections alternate, so the generated statement is kept")
         kept = {"sql_request": judged[0], "sql_request_is_valid": False, "objection": reason}
+        kept["attempts"] = attempts_with(state, judged[0], "model")
         kept["form"] = state["other_forms"].get(judged[0], {})
         return {**update, **kept, "validation": None}
     if correction and _is_among(correction, state.get("rejected_sql") or (), dialect):
@@ -85,7 +87,13 @@ def validate_sql(state: State, services: Services) -> dict[str, Any]:
         logger.info("[SQL_VALIDATION] correction=%s trace_id=%s", one_line(correction, _MAX_LINE_CHARS), trace_id)
         note(f"corrected: {verdict['reason']}")
         forms = {**state["other_forms"], sql: state["form"]}
-        corrected = {"sql_request": correction, "form": verdict.get("form", {}), "other_forms": forms}
+        attempts = attempts_with(state, correction, "validation")
+        corrected = {
+            "sql_request": correction,
+            "attempts": attempts,
+            "form": verdict.get("form", {}),
+            "other_forms": forms,
+        }
         return {**update, **corrected, "sql_request_is_valid": False, "result": None}
     if not may_generate_again(state, settings):
         return update
@@ -124,7 +132,8 @@ def _compare_candidates(state: State, source: Source) -> dict[str, Any]:
     doubts += [f"another query returns {summary_of(other.result)}: {other.statements[0]}" for other in others]
     sql = chosen.statements[0]
     form = state["form"] if sql == state["sql_request"] else state["other_forms"].get(sql, {})
-    return {"sql_request": sql, "form": form, "doubts": doubts, "evidence": evidence}
+    attempts = attempts_with(state, sql, "model")
+    return {"sql_request": sql, "attempts": attempts, "form": form, "doubts": doubts, "evidence": evidence}
 
 
 def _doubts(state: State, source: Source, services: Services) -> list[str]:

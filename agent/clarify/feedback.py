@@ -18,6 +18,7 @@ from agent.errors import (
 )
 from agent.examples.example import checked_example
 from agent.examples.store import ExampleStore
+from agent.generation.attempts import attempts_with
 from agent.messages import Message
 from agent.record.step import note
 from agent.sources.source import Source
@@ -126,7 +127,7 @@ def _apply_answer(state: Mapping[str, Any], may_remark: bool) -> dict[str, Any]:
         "rejected_sql": question["rejected_sql"],
         "readings": {},
         "sql_request": sql or "",
-        "chosen_sql": sql or "",
+        "attempts": attempts_with({}, sql, "option") if sql else [],
         "form": (state.get("other_forms") or {}).get(sql or "", {}),
     }
 

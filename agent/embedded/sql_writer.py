@@ -18,6 +18,7 @@ from agent.embedded.prompts import statement_messages
 from agent.embedded.selection import Selection
 from agent.examples.selection import ShownExample
 from agent.generation.attempt import WrittenSql
+from agent.generation.attempts import refused_sql
 from agent.generation.definitions import relevant_knowledge
 from agent.grounding.date_ranges import date_range_of
 from agent.llm.client import ModelClient
@@ -137,7 +138,7 @@ def write_statement(
         candidate = next(candidates)
         return WrittenStatement(candidate, _evidence(candidate, constraints, values, None, source))
     rejected = [canonical_sql(sql, source.catalog.dialect) for sql in state.get("rejected_sql") or ()]
-    refused = {*state.get("tried_sql", ()), *rejected}
+    refused = {*refused_sql(state, source.catalog.dialect), *rejected}
     candidate, compared = select_candidate(candidates, options.candidates, source, refused, constraints)
     rivals = (other for other in compared.others if other.gives_rows) if compared else ()
     readings = (candidate.sql, *(rival.candidate.sql for rival in rivals)) if compared else ()

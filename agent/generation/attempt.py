@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import prompts
 from agent.errors import ModelAnswerUnreadable, NamesUnknown, StatementError, StatementRefused
 from agent.examples.selection import ShownExample, examples_in_prompt
+from agent.generation.attempts import attempts_with
 from agent.generation.prompt import form_task, question_messages, table_list
 from agent.llm.client import ModelClient
 from agent.llm.schemas import GeneratedSQL
@@ -231,7 +232,8 @@ def execute_with_repair(
         if repaired and remaining[1] is None:
             result = remaining[0]
             note(f"repaired without the model: {repaired.description}")
-            changes = {**changes, "sql_request": repaired.sql, "sql_was_repaired": True}
+            attempts = attempts_with(state, repaired.sql, "repair")
+            changes = {**changes, "sql_request": repaired.sql, "attempts": attempts, "sql_was_repaired": True}
             sql, error = repaired.sql, None
     missing_values: tuple[str, ...] = ()
     if result is not None and is_blank(result):

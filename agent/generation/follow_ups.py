@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 from agent.core.redact import without_password
+from agent.generation.attempts import attempts_with
 from agent.schema.describe import one_line
 from agent.sources.source import Source
 from agent.sql.names import ReferencedNames, referenced_names
@@ -91,6 +92,7 @@ def shown_again(last: Turn, question: str, result: Result | None) -> dict[str, A
     return {
         "question": last["question"],
         "sql_request": last["sql"],
+        "attempts": attempts_with({}, last["sql"], "earlier"),
         "sql_request_is_valid": True,
         "forms": [*last.get("forms", ()), question],
         "result": result,

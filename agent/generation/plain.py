@@ -17,6 +17,7 @@ import prompts
 from agent.errors import ModelAnswerUnreadable, ModelRejected, ModelUnreachable
 from agent.examples.selection import ShownExample, examples_in_prompt
 from agent.generation.attempt import WrittenSql, attempt_context, shown_examples
+from agent.generation.attempts import refused_sql
 from agent.generation.prompt import question_context, today_text
 from agent.llm.client import ModelClient
 from agent.llm.parse import clean_sql, holds_statement
@@ -65,7 +66,7 @@ class PlainSqlWriter:
         examples, changes = shown_examples(state, choose_examples)
         messages = _messages(state, source, examples, today, approach)
         dialect = source.catalog.dialect
-        tried, attempt = state.get("tried_sql") or (), state.get("sql_generate_count", 0)
+        tried, attempt = refused_sql(state, dialect), state.get("sql_generate_count", 0)
         for sample in count(1):
             try:
                 sql = self._statement(messages, dialect, seed=attempt * _MAX_SAMPLES + sample if attempt else 0)

@@ -161,6 +161,20 @@ def test_an_edited_statement_is_guarded(scripted: Scripted, node: str, sql: str,
     assert output["sql"] == COUNT["sql"] or output["error"]
 
 
+@pytest.mark.parametrize("node", [*BEFORE_EXECUTION, "answer"])
+def test_nothing_is_said_of_an_edited_statement_that_was_known_of_another(scripted: Scripted, node: str) -> None:
+    written = {**COUNT, "answer": "There are {value} orders.", "assumptions": ["cancelled ones count"]}
+    graph = graph_of(scripted({"GeneratedSQL": [written]}))
+    stop(graph, node)
+    graph.update_state(THREAD, {"sql_request": CUSTOMERS})
+    assert graph.get_state(THREAD).next == ("check_stop_words",)
+    output = go_on(graph)
+
+    assert (output["sql"], output["value"], output["checked"], output["verified"]) == (CUSTOMERS, 1184, False, None)
+    assert "orders" not in output["answer"] and "cancelled" not in output["answer"]
+    assert graph.get_state(THREAD).values["attempts"][-1]["origin"] == "user"
+
+
 # Time travel
 
 
@@ -210,7 +224,7 @@ def test_a_fork_of_an_answered_run_takes_the_edge_of_its_node(scripted: Scripted
     graph.invoke({"question": HOW_MANY}, THREAD)
     fork = graph.update_state(
         THREAD,
-        {"sql_request": "DELETE FROM orders", "stop_words": True, "used_stop_words": ["DELETE"]},
+        {"stop_words": True, "used_stop_words": ["DELETE"]},
         as_node="check_stop_words",
     )
     assert graph.get_state(fork).next == ("generate_sql",)

@@ -1,0 +1,23 @@
+"""The statements of a question, oldest first, and what became of them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from agent.sql.compare import canonical_sql
+from agent.types import Attempt
+
+
+def attempts_with(state: Mapping[str, Any], sql: str, origin: str) -> list[Attempt]:
+    """Return the attempts with another statement, which becomes the current one."""
+    return [*(state.get("attempts") or ()), Attempt(sql=sql, origin=origin, outcome=None)]  # type: ignore[typeddict-item]
+
+
+def attempts_ended(state: Mapping[str, Any], outcome: str) -> list[Attempt]:
+    """Return the attempts with the outcome of the current statement."""
+    *before, last = state["attempts"]
+    return [*before, {**last, "outcome": outcome}]
+
+
+def refused_sql(state: Mapping[str, Any], dialect: str) -> set[str]:
+    """Return the statements that the guard or the database refused, in the form of `canonical_sql`."""
+    return {canonical_sql(each["sql"], dialect) for each in state.get("attempts") or () if each["outcome"]}
