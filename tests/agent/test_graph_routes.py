@@ -58,8 +58,8 @@ def test_output_holds_nothing_of_the_working_state(scripted: Scripted) -> None:
     output = scripted({"GeneratedSQL": [COUNT]}).ask(HOW_MANY)
 
     assert set(output) == {
-        "answer", "output_type", "value", "sql", "tables", "charts", "definitions", "filters", "checked", "chosen",
-        "verified", "follow_ups",
+        "answer", "language", "output_type", "value", "sql", "tables", "charts", "definitions", "filters", "checked",
+        "chosen", "verified", "follow_ups",
         "clarification", "error", "audit", "confidence", "status",
     }  # fmt: skip
 
