@@ -48,7 +48,7 @@ def measure_prompts() -> None:
         tokens, complete, extra = [], 0, 0
         for case in cases:
             relevant = source.knowledge.relevant(case["question"])
-            paragraphs = knowledge_paragraphs(case["question"], relevant, source.knowledge, relevant.tables)
+            paragraphs = knowledge_paragraphs(relevant, source.knowledge, relevant.tables)
             tokens.append(sum(map(estimate_tokens, paragraphs)))
             shown = {item.id for item in shown_entries(relevant)}
             missing = [entry for entry in case["entries"] if entry not in shown]
