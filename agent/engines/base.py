@@ -1,6 +1,6 @@
 """The class of an engine: its differences from others are attributes and methods, each with a default."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -96,6 +96,14 @@ class Storage:
     """Tables that may have generated columns; only for DuckDB, whose SQLAlchemy dialect does not report them."""
     definitions: Mapping[TableName, str] = field(default_factory=dict)
     """Texts that name the tables whose rows a table in `shared` may show, where the engine has them."""
+
+
+def materialized(query: exp.Query, cte: str) -> exp.Select:
+    """Return a SELECT of all rows of `query`, as a materialised common table expression `cte`."""
+    definition = exp.CTE(this=query, alias=exp.TableAlias(this=exp.to_identifier(cte)), materialized=True)
+    outer = exp.Select(expressions=[exp.Star()], from_=exp.From(this=exp.table_(cte)))
+    outer.set("with_", exp.With(expressions=[definition]))
+    return outer
 
 
 class SystemQuery(NamedTuple):
@@ -323,6 +331,25 @@ class Engine:
     text_type: ClassVar[str] = "VARCHAR"
     """Type to cast a stored value to for its text."""
 
+    # Row rules
+
+    has_barrier: ClassVar[bool] = False
+    """Whether `with_barrier` has a construct into which no condition of the statement is pushed."""
+    barrier_limit: ClassVar[int] = 0
+    """Largest number for LIMIT, below which no condition is pushed: it would change the result."""
+    has_safe_comparisons: ClassVar[bool] = False
+    """Whether comparisons of values of one type never fail, which the oracle tests have shown."""
+    text_bytes: ClassVar[str] = ""
+    """The text `x` as bytes or in a collation that compares these; empty if text is compared by bytes."""
+    names_outputs_by_text: ClassVar[bool] = False
+    """Whether an output without an alias is named by its text."""
+    max_output_name: ClassVar[int] = 0
+    """Maximum length of the names of columns in derived tables, in characters; 0 if there is none."""
+    has_only_basic_names: ClassVar[bool] = False
+    """Whether names have only characters of the Basic Multilingual Plane."""
+    driver_kinds: ClassVar[Mapping[Any, str]] = MappingProxyType({})
+    """Types, as the driver codes them, whose values it returns in another form; see `agent.sql.rows.conversions_of`."""
+
     def table_name(self, name: str) -> str:
         """Return the name of a table as the engine compares it."""
         return fold_case(name) if self.ignores_case else name
@@ -426,3 +453,16 @@ class Engine:
     def grants(self, connection: "Connection") -> Grants:
         """Return the privileges of the account other than read access."""
         return Grants(known=False)
+
+    def with_barrier(self, rows: exp.Select, cte: str) -> exp.Select:
+        """Return the query `rows`, whose condition is a row rule, so that the engine evaluates this one first.
+
+        An optimiser may evaluate conditions in any order and push them into subqueries. A condition that raises an
+        error on a hidden row then reveals its contents. `cte` is a name that is free for a common table expression.
+        """
+        rows.set("limit", exp.Limit(expression=exp.Literal.number(self.barrier_limit)))
+        return rows
+
+    def compares_by_bytes(self, types: Iterable[str]) -> bool:
+        """Return whether text of these types of columns is compared by bytes."""
+        return not self.text_bytes

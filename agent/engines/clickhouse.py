@@ -152,6 +152,8 @@ class ClickHouse(Engine):
 GRANT SELECT ON {database}.* TO datasphinx;"""
     zone = SystemQuery("SELECT timezone() AS zone")
     moment_type = "datetime"
+    has_barrier = True
+    barrier_limit = 2**64 - 1
 
     def base_name(self, name: str) -> str:
         """Leave out combinators of aggregates that are not part of a listed name."""

@@ -129,6 +129,13 @@ class DuckDB(Engine):
     spelling = _Spelling()
     routines = "SELECT function_name FROM duckdb_functions() WHERE NOT internal"
     zone = SystemQuery("SELECT STRFTIME(CURRENT_TIMESTAMP, '%Z') AS zone")
+    has_safe_comparisons = True
+    text_bytes = "encode(CAST(x AS VARCHAR))"
+    names_outputs_by_text = True
+    driver_kinds = {"FLOAT": "single"}
+    # DuckDB pushes conditions into materialised common table expressions.
+    has_barrier = True
+    barrier_limit = 2**63 - 1
 
     def folded_for_sqlglot(self, name: str) -> str:
         """Return `name` in lower case."""

@@ -144,6 +144,14 @@ GRANT SELECT, SHOW VIEW ON `{database}`.* TO 'datasphinx'@'%';"""
     moment_type = "timestamp"
     character_length = "CHAR_LENGTH"
     text_type = "CHAR"
+    has_safe_comparisons = True
+    text_bytes = "CAST(CONVERT(x USING utf8mb4) AS BINARY)"
+    names_outputs_by_text = True
+    max_output_name = 64
+    has_only_basic_names = True
+    driver_kinds = {11: "clock", 16: "bits"}
+    has_barrier = True
+    barrier_limit = 2**64 - 1
 
     def prepare_pool(self, pool: "SQLAlchemyEngine") -> None:
         """Set the parser."""

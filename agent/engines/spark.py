@@ -47,6 +47,7 @@ class Spark(Engine):
     routines = "SHOW USER FUNCTIONS"
     read_only_account = """Give the account of the Thrift server read-only permission on the files of the warehouse,
 or GRANT SELECT ON DATABASE {database} TO `datasphinx` if an authorizer is configured."""
+    has_barrier: ClassVar[bool] = True
 
     def accepts_unknown_column(self, column: exp.Column, scope: "Scope") -> bool:
         """Accept parts of the output of window(time, '1 hour'), which is called `window`."""
@@ -64,6 +65,14 @@ or GRANT SELECT ON DATABASE {database} TO `datasphinx` if an authorizer is confi
     def default_schema(self, url: "URL") -> str | None:
         """Return the database of the URL."""
         return url.database or "default"
+
+    def with_barrier(self, rows: exp.Select, cte: str) -> exp.Select:
+        """Use a sample of 100 per cent, below which Spark pushes no condition.
+
+        A LIMIT would gather all rows in one partition, and its maximum is 2,147,483,647 rows.
+        """
+        source = exp.Subquery(this=rows, sample=exp.TableSample(percent=exp.Literal.number(100)))
+        return exp.Select(expressions=[exp.Star()], from_=exp.From(this=source))
 
 
 class Databricks(Spark):
@@ -83,6 +92,7 @@ class Databricks(Spark):
     checks_url = True
     read_only_account = """GRANT USE CATALOG ON CATALOG ... TO `datasphinx`;
 GRANT USE SCHEMA, SELECT ON SCHEMA ... TO `datasphinx`;"""
+    has_barrier = False
 
     def folded_for_sqlglot(self, name: str) -> str:
         """Return `name` in lower case."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from agent.engines.base import Engine, Storage, SystemQuery, fold_case
+from agent.engines.base import Engine, Storage, SystemQuery, fold_case, materialized
 from agent.engines.spelling import Spelling, function_call, literal
 
 if TYPE_CHECKING:
@@ -179,6 +179,10 @@ class SQLite(Engine):
     spelling = _Spelling()
     schema_is_database = True
     statistics = SystemQuery("SELECT NULL, tbl, stat FROM sqlite_stat1", "sqlite_stat1", None, ("tbl", "stat"))
+    has_safe_comparisons = True
+    text_bytes = "(x) COLLATE BINARY"
+    names_outputs_by_text = True
+    has_barrier = True
 
     def folded_for_sqlglot(self, name: str) -> str:
         """Return `name` in lower case."""
@@ -240,6 +244,10 @@ class SQLite(Engine):
             if name == owner or name.lower().startswith(f"{owner}_".lower())
         }
         return Storage(shared=frozenset(definitions), definitions=definitions)
+
+    def with_barrier(self, rows: exp.Select, cte: str) -> exp.Select:
+        """Use a materialised CTE, which the documentation calls an optimisation fence."""
+        return materialized(rows, cte)
 
 
 def _thursday(node: exp.Expr) -> exp.Expr:

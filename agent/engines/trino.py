@@ -33,6 +33,8 @@ class Trino(Engine):
     has_ties = True
     read_only_account = """{{"catalogs": [{{"user": "datasphinx", "catalog": ".*", "allow": "read-only"}}]}}
 (in the rules file of the coordinator: access-control.name=file)"""
+    has_barrier = True
+    barrier_limit = 2**63 - 1
 
     def stored_spelling(self, name: str) -> str:
         """Return `name` in lower case."""

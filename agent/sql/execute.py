@@ -346,7 +346,7 @@ def _run_on_server(
             options["no_parameters"], sql = False, sql.replace("%", "%%")
         with closing(connection.execution_options(**options).exec_driver_sql(sql, parameters or None)) as cursor:
             columns = [valid_text(name) for name in cursor.keys()]
-            conversions = conversions_of(database.dialect, cursor.cursor.description if cursor.cursor else ())
+            conversions = conversions_of(engine.driver_kinds, cursor.cursor.description if cursor.cursor else ())
             reader = RowReader(len(columns), limits.row_limit, limits.byte_limit, conversions=conversions)
             rows = [row for chunk in reader.read(cursor.fetchmany) for row in chunk]
             if reader.truncated and engine.closes_slowly:

@@ -1,16 +1,6 @@
 """Barrier subqueries: a query of the rows that a row rule permits, written so that the engine filters them first.
 
-An optimiser may evaluate conditions in any order and push them into subqueries. A condition that raises an error on a
-hidden row then reveals its contents. Each engine has a construct into which conditions are not pushed:
-
-- PostgreSQL: a materialised CTE. The planner calls operators of the statement on values sampled by ANALYZE, through
-  OFFSET 0 in every version and through a CTE since version 17. It does not look for statistics below a UNION ALL;
-  therefore the CTE has a second, empty arm, which the planner removes.
-- SQLite: a materialised CTE, which the documentation calls an optimisation fence.
-- DuckDB, MySQL, MariaDB, ClickHouse and Trino: a LIMIT of the largest number. Pushing a condition below a LIMIT would
-  change the result. DuckDB pushes conditions into materialised CTEs; ClickHouse and Trino merge CTEs.
-- Spark: a sample of 100 per cent, below which Spark pushes no condition. A LIMIT would gather all rows in one
-  partition, and its maximum is 2,147,483,647 rows.
+Each engine has a construct into which conditions are not pushed: see `Engine.with_barrier`.
 """
 
 import re
@@ -21,10 +11,8 @@ from typing import Any
 
 from sqlglot import exp
 
+from agent.engines import engine_of
 from agent.schema.catalog import Catalog, Column
-
-_DIALECTS = {"sqlite", "duckdb", "postgres", "mysql"}
-"""Engines covered by the oracle tests."""
 
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
 _CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct"}
@@ -35,16 +23,6 @@ _SHORT_NUMBER = re.compile(
 _TEXT = re.compile(r"(TEXT|VARCHAR|CHARACTER VARYING)(\(\d+\))?", re.IGNORECASE)
 _DATE = re.compile(r"DATE|DATETIME|TIMESTAMP", re.IGNORECASE)
 _MAX_DIGITS = 9
-
-
-_CTE_DIALECTS = {"postgres", "sqlite"}
-_SIGNED_MAX = 2**63 - 1
-_UNSIGNED_MAX = 2**64 - 1
-_LIMITS = {"duckdb": _SIGNED_MAX, "trino": _SIGNED_MAX, "mysql": _UNSIGNED_MAX, "clickhouse": _UNSIGNED_MAX}
-
-
-WITH_BARRIER = {*_CTE_DIALECTS, *_LIMITS, "spark"}
-"""Dialects with a barrier."""
 
 
 def is_leakproof(
@@ -61,7 +39,7 @@ def is_leakproof(
     `predicates` are the row rules of its tables; they must be leakproof too, since the conditions of the statement may
     decide on which rows they are evaluated. `parameters` are the values of their parameters.
     """
-    if catalog.dialect not in _DIALECTS or not isinstance(tree, exp.Select):
+    if not catalog.engine.has_safe_comparisons or not isinstance(tree, exp.Select):
         return False
     for node in (node for query in (tree, *predicates) for node in query.find_all(exp.Table)):
         tables = [catalog.tables[key] for key in catalog.keys_named(node.name)]
@@ -83,7 +61,7 @@ class _Statement:
         *,
         allows_subqueries: bool = False,
     ) -> None:
-        self._tree, self._catalog, self._dialect = tree, catalog, catalog.dialect
+        self._tree, self._catalog = tree, catalog
         self._parameters = parameters
         self._allows_subqueries = allows_subqueries
         self._sources = [tree.args.get("from_"), *tree.args.get("joins", ())]
@@ -208,7 +186,7 @@ class _Statement:
             return not extra and (
                 isinstance(inner, exp.Column) or (isinstance(node, exp.Count) and inner == exp.Star())
             )
-        if isinstance(node, exp.Sum | exp.Avg) and self._dialect != "sqlite":
+        if isinstance(node, exp.Sum | exp.Avg) and self._catalog.engine.enforces_types:
             types = self._types(inner)
             return not extra and bool(types) and all(_SHORT_NUMBER.fullmatch(name) for name in types)
         return False
@@ -268,23 +246,14 @@ def permitted_rows(
     Raises:
         KeyError: `dialect` has no barrier.
     """
-    rows = _select_where(table, exp.Paren(this=predicate.copy()))
+    condition = exp.Where(this=exp.Paren(this=predicate.copy()))
+    rows = exp.Select(expressions=[exp.Star()], from_=exp.From(this=table.copy()), where=condition)
     if not needs_barrier:
         return rows
-    if dialect in _CTE_DIALECTS:
-        body: exp.Query = rows
-        if dialect == "postgres":
-            body = exp.Union(this=rows, expression=_select_where(table, exp.false()), distinct=False)
-        definition = exp.CTE(this=body, alias=exp.TableAlias(this=exp.to_identifier(cte)), materialized=True)
-        outer = exp.Select(expressions=[exp.Star()], from_=exp.From(this=exp.table_(cte)))
-        outer.set("with_", exp.With(expressions=[definition]))
-        return outer
-    if dialect == "spark":
-        sample = exp.TableSample(percent=exp.Literal.number(100))
-        source = exp.Subquery(this=rows, sample=sample)
-        return exp.Select(expressions=[exp.Star()], from_=exp.From(this=source))
-    rows.set("limit", exp.Limit(expression=exp.Literal.number(_LIMITS[dialect])))
-    return rows
+    engine = engine_of(dialect)
+    if not engine.has_barrier:
+        raise KeyError(dialect)
+    return engine.with_barrier(rows, cte)
 
 
 def filtered_table(query: exp.Expr) -> exp.Table | None:
@@ -307,8 +276,3 @@ def cte_name(tree: exp.Expr) -> str:
         number += 1
         name = f"permitted_rows_{number}"
     return name
-
-
-def _select_where(table: exp.Table, condition: exp.Expr) -> exp.Select:
-    source = exp.From(this=table.copy())
-    return exp.Select(expressions=[exp.Star()], from_=source, where=exp.Where(this=condition))

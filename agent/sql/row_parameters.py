@@ -11,19 +11,12 @@ from typing import Any
 
 from sqlglot import exp
 
+from agent.engines import engine_of
 from agent.schema.catalog import Catalog, Column, Table
 from agent.sql.guard import parse
 
 _EQUALITIES = exp.EQ | exp.NEQ | exp.NullSafeEQ | exp.NullSafeNEQ | exp.In
 _COMPARISONS = _EQUALITIES | exp.GT | exp.GTE | exp.LT | exp.LTE | exp.Between
-_BYTES = {
-    "mysql": "CAST(CONVERT(x USING utf8mb4) AS BINARY)",
-    "sqlite": "(x) COLLATE BINARY",
-    "duckdb": "encode(CAST(x AS VARCHAR))",
-    "postgres": 'CAST(x AS TEXT) COLLATE "C"',
-}
-"""By dialect, the text `x` as bytes or in a collation that compares these; other engines compare text by bytes."""
-_CITEXT = "citext"
 _TIMES = {"date": date.fromisoformat, "datetime": datetime.fromisoformat, "time": time.fromisoformat}
 
 
@@ -91,9 +84,10 @@ def _belongs(node: exp.Expr, comparison: exp.Expr) -> bool:
 
 def _by_bytes(comparison: exp.Expr, dialect: str, columns: list[Column]) -> exp.Expr | None:
     """Return `comparison` with its operands as bytes; None where the engine compares text by bytes."""
-    if dialect not in _BYTES or (dialect == "postgres" and not any(_CITEXT in each.type.lower() for each in columns)):
+    engine = engine_of(dialect)
+    if engine.compares_by_bytes(each.type for each in columns):
         return None
-    (template,) = parse(f"SELECT {_BYTES[dialect]}", dialect)
+    (template,) = parse(f"SELECT {engine.text_bytes}", dialect)
     copy = comparison.copy()
     for operand in list(copy.iter_expressions()):
         value = template.expressions[0].copy()

@@ -23,7 +23,7 @@ from agent.sql.dialects import print_statement
 from agent.sql.guard import check, parse
 from agent.sql.guard.tables import names_cte
 from agent.sql.parameters import escape, insert_parameters, without_markers
-from agent.sql.row_barrier import WITH_BARRIER, cte_name, filtered_table, is_leakproof, permitted_rows
+from agent.sql.row_barrier import cte_name, filtered_table, is_leakproof, permitted_rows
 from agent.sql.row_parameters import compared_columns, compared_exactly, has_type_of
 
 _SETTING = "row_rules"
@@ -39,10 +39,7 @@ _MOVED_ARGUMENTS = {"joins", "pivots", "laterals", "sample", "alias"}
 """Arguments of a table reference that are moved to the subquery replacing it."""
 _CLOSED = {"deny", "false"}
 """Rules that permit no rows."""
-_NAMED_BY_TEXT = {"sqlite", "duckdb", "mysql"}
 _NAMED_OUTPUTS = (exp.Alias, exp.Aliases, exp.Column, exp.Columns, exp.Star)
-_MAX_LENGTHS = {"mysql": 64}
-"""Maximum length of column names in derived tables, in characters."""
 _BASIC_PLANE = 0xFFFF
 
 
@@ -151,7 +148,7 @@ class RowRules:
             predicate = (
                 None if text.strip().lower() in _CLOSED else _parse_predicate(text, catalog.tables[key], catalog)
             )
-            if predicate is not None and dialect not in WITH_BARRIER and predicate != exp.true():
+            if predicate is not None and not engine_of(dialect).has_barrier and predicate != exp.true():
                 raise _invalid(catalog.tables[key], Message("rule_without_barrier", engine=dialect))
             placeholders = predicate.find_all(exp.Placeholder) if predicate is not None else ()
             self._rules[key] = _Rule(key, predicate, tuple(dict.fromkeys(node.name for node in placeholders)))
@@ -463,7 +460,7 @@ def _lower(parts: tuple[str, ...]) -> tuple[str, ...]:
 
 def name_outputs(tree: exp.Expr, tables: Collection[exp.Table], dialect: str) -> None:
     """Give each unnamed output of `tree` that contains one of `tables` an alias: its current text, cut if too long."""
-    if dialect not in _NAMED_BY_TEXT:
+    if not engine_of(dialect).names_outputs_by_text:
         return
     restricted = {id(table) for table in tables}
     names: list[tuple[exp.Expr, str]] = []
@@ -486,9 +483,10 @@ def name_outputs(tree: exp.Expr, tables: Collection[exp.Table], dialect: str) ->
 def _output_name(output: exp.Expr, names_in_use: Collection[str], dialect: str) -> str:
     """Return the text of `output` as a name; if it has to be cut, a name that is not in `names_in_use`."""
     text = " ".join(print_statement(without_markers(output), dialect).split())
-    if dialect == "mysql":
+    engine = engine_of(dialect)
+    if engine.has_only_basic_names:
         text = "".join(character if ord(character) <= _BASIC_PLANE else "?" for character in text)
-    longest = _MAX_LENGTHS.get(dialect, len(text))
+    longest = engine.max_output_name or len(text)
     name, number = text[:longest].rstrip(), 1
     while len(text) > longest and name in names_in_use:
         number += 1

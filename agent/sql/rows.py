@@ -17,9 +17,6 @@ _SAFE_INTEGER = 2**53 - 1
 _BATCH_ROWS = 256
 _BYTES_PER_SCALAR = 16
 
-_MYSQL_TIME, _MYSQL_BIT = 11, 16
-"""Codes of types in the protocol of MySQL."""
-
 Conversion = Callable[[Any], Any]
 
 
@@ -100,20 +97,20 @@ class RowReader:
         return values
 
 
-def conversions_of(dialect: str, description: Sequence[Any]) -> dict[int, Conversion]:
+def conversions_of(kinds: Mapping[Any, str], description: Sequence[Any]) -> dict[int, Conversion]:
     """Return the functions for columns whose values the driver returns in a form that is not theirs.
 
-    `description` is that of the cursor: the name, type and size of each column. On MySQL and MariaDB, BIT arrives as
-    bytes or digits, and a time as a duration; on DuckDB, a number of single precision has the digits of a double.
+    `kinds` names the form by the driver's code, or name, of the type: `bits`, which arrive as bytes or digits, `clock`,
+    a time that arrives as a duration, and `single`, a number of single precision with the digits of a double.
+    `description` is that of the cursor: the name, type and size of each column.
     """
     conversions: dict[int, Conversion] = {}
-    for at, (_, kind, _, size, *_) in enumerate(description):
-        if dialect == "mysql" and kind == _MYSQL_BIT:
+    for at, (_, kind, _, size, *_) in enumerate(description) if kinds else ():
+        form = kinds.get(kind if isinstance(kind, int) else str(kind))
+        if form == "bits":
             conversions[at] = _bit if size == 1 else _bits
-        elif dialect == "mysql" and kind == _MYSQL_TIME:
-            conversions[at] = _clock
-        elif dialect == "duckdb" and str(kind) == "FLOAT":
-            conversions[at] = _single
+        elif form:
+            conversions[at] = _clock if form == "clock" else _single
     return conversions
 
 

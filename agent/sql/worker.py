@@ -192,7 +192,7 @@ def serve(pipe: Connection, request: dict[str, Any], duckdb_file: DuckDBFile, me
             else:
                 cursor.execute(request["sql"], request["parameters"])
             columns = [valid_text(str(column[0])) for column in cursor.description or ()]
-            conversions = conversions_of(request["engine"], cursor.description or ())
+            conversions = conversions_of(request["kinds"], cursor.description or ())
             reader = RowReader(len(columns), request["row_limit"], request["byte_limit"], conversions=conversions)
             for chunk in reader.read(cursor.fetchmany):
                 _send(pipe, {"rows": chunk})

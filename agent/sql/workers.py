@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.core.cancellation import Cancellation
 from agent.core.redact import without_paths
+from agent.engines import engines
 from agent.errors import (
     DatasphinxError,
     PermissionDenied,
@@ -204,7 +205,8 @@ class Worker:
         """Return the part of a request that names the database; it has the views if the worker does not know them."""
         known, self._path = self._path, file.path
         views = file.view_files.as_json() if file.view_files and known != file.path else None
-        return {"engine": file.engine, "path": file.path, "view_files": views}
+        kinds = dict(engines()[file.engine].driver_kinds)
+        return {"engine": file.engine, "path": file.path, "view_files": views, "kinds": kinds}
 
     def send(self, request: dict[str, Any]) -> None:
         """Send a statement; the worker is ready for another one after its last message."""
