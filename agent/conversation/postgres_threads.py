@@ -16,6 +16,7 @@ from sqlalchemy.pool import QueuePool
 
 from agent.conversation.threads import LIST_TABLE, SERIALIZER, Threads
 from agent.core.redact import without_password, without_secrets
+from agent.engines import engine_called
 from agent.errors import ConfigurationError, DriverMissing, ThreadsUnavailable
 from agent.messages import Message, message_of
 
@@ -207,7 +208,8 @@ def _conninfo(text: str) -> str:
         url = make_url(text)
     except (ArgumentError, ValueError):
         url = None
-    if url is None or url.drivername.partition("+")[0] not in ("postgres", "postgresql"):
+    engine = url and engine_called(url.drivername)
+    if url is None or engine is None or not engine.stores_threads:
         raise ConfigurationError("DATASPHINX_THREADS_URL", Message("not_a_postgres_url")) from None
     query = {name: value if isinstance(value, str) else ",".join(value) for name, value in url.query.items()}
     limits = {"connect_timeout": _CONNECT_S, "tcp_user_timeout": _ANSWER_S * 1000}

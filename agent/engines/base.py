@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sqlalchemy import URL, Connection
     from sqlalchemy import Dialect as SQLAlchemyDialect
     from sqlalchemy import Engine as SQLAlchemyEngine
+    from sqlalchemy.types import TypeEngine
     from sqlglot.optimizer.scope import Scope
 
 EngineStatus = Literal["tested", "emulated", "untested"]
@@ -194,7 +195,7 @@ class Engine:
     comment_needs_blank: ClassVar[bool] = False
     """Whether -- begins a comment only before white space."""
     other_dialects: ClassVar[tuple[str, ...]] = ()
-    """Other names of its dialect, which the guard as a linter reads."""
+    """Other names of its dialect, in tools and in statements to lint."""
     usual_schema: ClassVar[str] = ""
     """The schema that the names of tables have by default, as far as all databases have one."""
 
@@ -316,6 +317,13 @@ class Engine:
         {"information_schema", "performance_schema", "pg_catalog", "mysql", "sys", "system", "temp", "guest"}
     )
     """Schemas that are not read, in lower case."""
+    hidden_schemas: ClassVar[frozenset[str]] = frozenset(
+        {
+            "pg_catalog", "information_schema", "performance_schema", "mysql", "sys", "system", "pg_toast",
+            "account_usage", "snowflake",
+        }
+    )  # fmt: skip
+    """Schemas that no statement may read, in lower case."""
     reports_grants: ClassVar[bool] = False
     """Whether `grants` can tell the privileges of an account."""
     read_only_account: ClassVar[str] = ""
@@ -349,6 +357,24 @@ class Engine:
     """Whether names have only characters of the Basic Multilingual Plane."""
     driver_kinds: ClassVar[Mapping[Any, str]] = MappingProxyType({})
     """Types, as the driver codes them, whose values it returns in another form; see `agent.sql.rows.conversions_of`."""
+
+    # Sources over HTTP, and the tables of this project
+
+    url_options: ClassVar[frozenset[str] | None] = None
+    """Options of a URL that an operator may add over HTTP: others can name files, libraries or statements. None if no
+    URL is accepted: BigQuery uses the identity of the server, and chDB creates folders."""
+    has_form: ClassVar[bool] = False
+    """Whether host, port, database and user, or a file, make a URL."""
+    stores_threads: ClassVar[bool] = False
+    """Whether servers can store conversations in it."""
+    is_record_file: ClassVar[bool] = False
+    """Whether a file of it can be the record."""
+    commits_ddl: ClassVar[bool] = False
+    """Whether each CREATE TABLE commits the transaction, so that only a named lock excludes others."""
+    transaction_lock: ClassVar[str] = ""
+    """Statement that waits for other transactions with the same `{number}`; empty if the first write does so."""
+    covers_grammar: ClassVar[bool] = False
+    """Whether statements in no certain dialect are read in this one: together these cover most of the others."""
 
     def table_name(self, name: str) -> str:
         """Return the name of a table as the engine compares it."""
@@ -466,3 +492,17 @@ class Engine:
     def compares_by_bytes(self, types: Iterable[str]) -> bool:
         """Return whether text of these types of columns is compared by bytes."""
         return not self.text_bytes
+
+    def store_arguments(self, connect_s: int, response_s: int) -> dict[str, Any]:
+        """Return arguments of the driver with these time limits, for the tables of this project."""
+        return {}
+
+    def transaction_limits(self, seconds: int) -> str:
+        """Return statements that limit the statements and locks of a transaction; empty if the driver does so."""
+        return ""
+
+    def long_text(self) -> "TypeEngine[str]":
+        """Return the type of SQLAlchemy for long texts."""
+        from sqlalchemy import Text
+
+        return Text()

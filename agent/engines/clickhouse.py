@@ -154,6 +154,8 @@ GRANT SELECT ON {database}.* TO datasphinx;"""
     moment_type = "datetime"
     has_barrier = True
     barrier_limit = 2**64 - 1
+    url_options: ClassVar[frozenset[str] | None] = frozenset({"secure", "verify", "protocol"})
+    has_form: ClassVar[bool] = True
 
     def base_name(self, name: str) -> str:
         """Leave out combinators of aggregates that are not part of a listed name."""
@@ -208,6 +210,8 @@ class ChDB(ClickHouse):
     status = "tested"
     in_worker = True
     readonly = 1
+    url_options = None
+    has_form = False
 
     def default_schema(self, url: "URL") -> str | None:
         """Return the only database of a folder."""

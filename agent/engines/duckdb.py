@@ -136,6 +136,8 @@ class DuckDB(Engine):
     # DuckDB pushes conditions into materialised common table expressions.
     has_barrier = True
     barrier_limit = 2**63 - 1
+    url_options = frozenset()
+    has_form = True
 
     def folded_for_sqlglot(self, name: str) -> str:
         """Return `name` in lower case."""

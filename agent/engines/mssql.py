@@ -29,7 +29,7 @@ class SQLServer(Engine):
     quotes_make_columns = True
     row_functions = frozenset({"string_split", "openjson"})
     format_takes_number = True
-    other_dialects = ("sqlserver",)
+    other_dialects = ("sqlserver", "fabric", "synapse")
     usual_schema = "dbo"
     recurses_without_keyword = True
     has_unit_words = True
@@ -44,6 +44,8 @@ class SQLServer(Engine):
     read_only_account = """CREATE LOGIN datasphinx WITH PASSWORD = '...';
 CREATE USER datasphinx FOR LOGIN datasphinx;
 ALTER ROLE db_datareader ADD MEMBER datasphinx;"""
+    url_options = frozenset({"Encrypt", "TrustServerCertificate"})
+    has_form = True
 
     def folded_for_sqlglot(self, name: str) -> str:
         """Return `name` in lower case."""

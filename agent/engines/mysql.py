@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
     from sqlalchemy import Dialect as SQLAlchemyDialect
     from sqlalchemy import Engine as SQLAlchemyEngine
+    from sqlalchemy.types import TypeEngine
 
 
 class _Spelling(Spelling):
@@ -152,6 +153,10 @@ GRANT SELECT, SHOW VIEW ON `{database}`.* TO 'datasphinx'@'%';"""
     driver_kinds = {11: "clock", 16: "bits"}
     has_barrier = True
     barrier_limit = 2**64 - 1
+    url_options = frozenset({"charset"})
+    has_form = True
+    commits_ddl = True
+    covers_grammar = True
 
     def prepare_pool(self, pool: "SQLAlchemyEngine") -> None:
         """Set the parser."""
@@ -198,6 +203,16 @@ GRANT SELECT, SHOW VIEW ON `{database}`.* TO 'datasphinx'@'%';"""
     def grants(self, connection: "Connection") -> Grants:
         """Read SHOW GRANTS; named locks are open to every account."""
         return Grants(shown_grants(connection), ("named locks (GET_LOCK)",))
+
+    def store_arguments(self, connect_s: int, response_s: int) -> dict[str, Any]:
+        """Limit the connection, reading and writing."""
+        return {"connect_timeout": connect_s, "read_timeout": response_s, "write_timeout": response_s}
+
+    def long_text(self) -> "TypeEngine[str]":
+        """Return the type for more than 64 KB."""
+        from sqlalchemy.dialects.mysql import LONGTEXT
+
+        return LONGTEXT()
 
 
 class MariaDB(MySQL):

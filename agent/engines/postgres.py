@@ -219,6 +219,11 @@ REVOKE EXECUTE ON FUNCTION pg_advisory_lock(bigint), pg_advisory_lock(integer, i
     has_safe_comparisons = True
     text_bytes = 'CAST(x AS TEXT) COLLATE "C"'
     has_barrier = True
+    url_options = frozenset({"sslmode", "application_name"})
+    has_form = True
+    stores_threads = True
+    transaction_lock = "SELECT pg_advisory_xact_lock({number})"
+    covers_grammar = True
 
     def stored_spelling(self, name: str) -> str:
         """Return `name` in lower case."""
@@ -300,6 +305,14 @@ REVOKE EXECUTE ON FUNCTION pg_advisory_lock(bigint), pg_advisory_lock(integer, i
     def compares_by_bytes(self, types: Iterable[str]) -> bool:
         """Only citext ignores case."""
         return not any("citext" in name.lower() for name in types)
+
+    def store_arguments(self, connect_s: int, response_s: int) -> dict[str, Any]:
+        """Limit the connection and its silence."""
+        return {"connect_timeout": connect_s, "tcp_user_timeout": response_s * 1000}
+
+    def transaction_limits(self, seconds: int) -> str:
+        """Set them in the transaction: poolers refuse them as options of a connection, and share sessions."""
+        return f"SET LOCAL statement_timeout = '{seconds}s'; SET LOCAL lock_timeout = '{seconds}s'"
 
 
 def _parser_settings(scope: Literal["SESSION", "LOCAL"]) -> list[str]:

@@ -44,6 +44,8 @@ class Redshift(Engine):
 GRANT USAGE ON SCHEMA public TO datasphinx;
 GRANT SELECT ON ALL TABLES IN SCHEMA public TO datasphinx;
 ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT ON TABLES TO datasphinx;"""
+    url_options = frozenset({"sslmode"})
+    has_form = True
 
     def stored_spelling(self, name: str) -> str:
         """Return `name` in lower case."""

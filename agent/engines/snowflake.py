@@ -68,6 +68,7 @@ GRANT USAGE ON ALL SCHEMAS IN DATABASE {database} TO ROLE datasphinx;
 GRANT SELECT ON ALL TABLES IN DATABASE {database} TO ROLE datasphinx;
 CREATE USER datasphinx DEFAULT_ROLE = datasphinx TYPE = SERVICE RSA_PUBLIC_KEY = '...';
 GRANT ROLE datasphinx TO USER datasphinx;"""
+    url_options = frozenset({"warehouse", "role"})
 
     def stored_spelling(self, name: str) -> str:
         """Return `name` in upper case."""

@@ -48,6 +48,7 @@ class Spark(Engine):
     read_only_account = """Give the account of the Thrift server read-only permission on the files of the warehouse,
 or GRANT SELECT ON DATABASE {database} TO `datasphinx` if an authorizer is configured."""
     has_barrier: ClassVar[bool] = True
+    url_options: ClassVar[frozenset[str] | None] = frozenset()
 
     def accepts_unknown_column(self, column: exp.Column, scope: "Scope") -> bool:
         """Accept parts of the output of window(time, '1 hour'), which is called `window`."""
@@ -93,6 +94,7 @@ class Databricks(Spark):
     read_only_account = """GRANT USE CATALOG ON CATALOG ... TO `datasphinx`;
 GRANT USE SCHEMA, SELECT ON SCHEMA ... TO `datasphinx`;"""
     has_barrier = False
+    url_options = frozenset({"http_path", "catalog", "schema"})
 
     def folded_for_sqlglot(self, name: str) -> str:
         """Return `name` in lower case."""

@@ -183,6 +183,10 @@ class SQLite(Engine):
     text_bytes = "(x) COLLATE BINARY"
     names_outputs_by_text = True
     has_barrier = True
+    url_options = frozenset()
+    has_form = True
+    is_record_file = True
+    covers_grammar = True
 
     def folded_for_sqlglot(self, name: str) -> str:
         """Return `name` in lower case."""

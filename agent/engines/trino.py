@@ -35,6 +35,7 @@ class Trino(Engine):
 (in the rules file of the coordinator: access-control.name=file)"""
     has_barrier = True
     barrier_limit = 2**63 - 1
+    url_options = frozenset()
 
     def stored_spelling(self, name: str) -> str:
         """Return `name` in lower case."""

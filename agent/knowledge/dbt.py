@@ -12,6 +12,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from agent.engines import engines
 from agent.knowledge.entries import JoinEntry
 from agent.knowledge.imports import Imported, ImportedEntry, LeftOut, unique_names
 from agent.knowledge.knowledge import Item, Knowledge, Place
@@ -36,17 +37,20 @@ _REF_VERSION = re.compile(r"\bv(?:ersion)?\s*=\s*['\"]?([\w.]+)")
 _CALL = re.compile(r"\{\{\s*(\w+)\s*\(([^()]*)\)\s*(\.[^}]*)?\}\}")
 _METRIC_CALL = re.compile(r"\{\{\s*metric\(\s*['\"]([^'\"]+)['\"]\s*\)\s*\}\}")
 _KINDS = ("model", "seed", "snapshot", "source")
-_DIALECTS = {
-    "sqlserver": "tsql", "fabric": "tsql", "synapse": "tsql", "spark": "spark", "athena": "athena", "oracle": "oracle",
-    "postgres": "postgres", "redshift": "redshift", "snowflake": "snowflake", "bigquery": "bigquery", "trino": "trino",
-    "databricks": "databricks", "duckdb": "duckdb", "clickhouse": "clickhouse", "mysql": "mysql", "sqlite": "sqlite",
-}  # fmt: skip
-"""Names of sqlglot's dialects by dbt adapter. SQL of other adapters is read in the dialect of the source."""
+_OTHER_DIALECTS = {"athena", "oracle"}
+"""Dialects of sqlglot that are those of an adapter, but of no engine."""
 _ADDITIVE = ("sum", "count", "sum_boolean")
 _MAX_TEXT = 2000
 _MAX_VALUES = 100
 
 Json = Mapping[str, Any]
+
+
+def _dialect_of(adapter: str) -> str | None:
+    """Return sqlglot's name of the dialect of a dbt adapter; None for others, read in the dialect of the source."""
+    if adapter in _OTHER_DIALECTS:
+        return adapter
+    return next((each.dialect for each in engines().values() if adapter in (each.dialect, *each.other_dialects)), None)
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,7 @@ def read_dbt(manifest: Json, semantic: Json | None, catalog: Catalog) -> Importe
         versions = f"{VERSIONS[0]} to {VERSIONS[-1]}"
         raise Unresolved(f"its schema has the version {found[1]}; versions {versions} are supported")
     imported = Imported("dbt", str(metadata.get("project_name") or "project"))
-    project = _Project(manifest, semantic, catalog, imported, _DIALECTS.get(str(metadata.get("adapter_type"))))
+    project = _Project(manifest, semantic, catalog, imported, _dialect_of(str(metadata.get("adapter_type"))))
     project.read_descriptions()
     project.read_tests()
     project.read_semantic_models()

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cache
 from typing import TypeVar
 
 import sqlglot
@@ -11,6 +12,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from agent.core.text import valid_json
+from agent.engines import engines
 from agent.llm.json_text import json_objects, parse_or_none
 from agent.llm.reasoning import without_reasoning
 from agent.llm.schemas import AmbiguityReview, GeneratedSQL, SQLValidation
@@ -67,8 +69,6 @@ _CJK_SENTENCE = re.compile(r"^[ \t]*[\u3400-\u9fff][^\n'\"`]*[。！？：，]",
 _FRAGMENT = re.compile(r"(?!\s*[{\[])(?P<columns>[^;]{1,2000}?)\s(?P<from>FROM|from|From)\s+[\w\"`\[(]")
 _IS_CODE = re.compile(r"\w\(|\*|[\w\"`\]]\.[\w\"`\[]|[\"`\[]")
 _MAX_ENDS = 50
-_DIALECTS = ("sqlite", "postgres", "mysql")
-"""Together they cover the quotes and most of the grammar of the other dialects."""
 
 
 def read_answer(text: str, schema: type[Answer], tools: Sequence[str] = ()) -> Answer:
@@ -195,9 +195,14 @@ def _lacks_select(text: str) -> bool:
     return {alias.lower() for alias in columns} <= named and {alias.lower() for alias in tables} <= named | used
 
 
+@cache
+def _dialects() -> tuple[str, ...]:
+    return tuple(dict.fromkeys(engine.dialect for engine in engines().values() if engine.covers_grammar))
+
+
 def _query(sql: str) -> exp.Query | None:
     """Return the tree of `sql` in the first dialect that can parse it; None if it is not a query."""
-    for dialect in _DIALECTS:
+    for dialect in _dialects():
         with suppress(SqlglotError, RecursionError):
             tree = sqlglot.parse_one(sql, dialect=dialect)
             return tree if isinstance(tree, exp.Query) else None
@@ -258,7 +263,7 @@ def _without_tail(sql: str) -> str:
 
 
 def _parses(sql: str) -> bool:
-    for dialect in _DIALECTS:
+    for dialect in _dialects():
         try:
             sqlglot.parse(sql, dialect=dialect)
         except (SqlglotError, RecursionError):

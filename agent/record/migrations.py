@@ -13,7 +13,6 @@ from sqlalchemy import (
     MetaData,
     String,
     Table,
-    Text,
     UniqueConstraint,
     insert,
     inspect,
@@ -22,6 +21,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeEngine
 
+from agent.engines import engine_called
+from agent.engines.base import Engine as DatabaseEngine
 from agent.messages import Message
 from agent.record.events import BEGINNING
 
@@ -47,13 +48,12 @@ APPLIED = migrations_table("datasphinx_migrations")
 """Applied migrations of the record."""
 
 
-def _long_text(connection: Connection) -> TypeEngine[str]:
-    """Return the type of long texts; that of MySQL is imported only for MySQL."""
-    if connection.dialect.name not in {"mysql", "mariadb"}:
-        return Text()
-    from sqlalchemy.dialects.mysql import LONGTEXT
+def _engine_of(connection: Connection) -> DatabaseEngine:
+    return engine_called(connection.dialect.name) or DatabaseEngine()
 
-    return LONGTEXT()
+
+def _long_text(connection: Connection) -> TypeEngine[str]:
+    return _engine_of(connection).long_text()
 
 
 def migration_0001_events(connection: Connection) -> None:
@@ -118,8 +118,8 @@ def migrate(engine: Engine, migrations: Sequence[Migration] = MIGRATIONS, applie
         TimeoutError: another process holds the lock too long.
     """
     with engine.connect().execution_options(writes=True) as connection, _exclusive_lock(connection), connection.begin():
-        if connection.dialect.name == "postgresql":
-            connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
+        if lock := _engine_of(connection).transaction_lock:
+            connection.execute(text(lock.format(number=_LOCK)))
         applied.create(connection, checkfirst=True)
         last = _last_applied(connection, applied)
         if last > len(migrations):
@@ -143,11 +143,8 @@ def _last_applied(connection: Connection, applied: Table) -> int:
 
 @contextmanager
 def _exclusive_lock(connection: Connection) -> Iterator[None]:
-    """Hold a named lock on MariaDB and MySQL, where each CREATE TABLE commits the transaction.
-
-    On SQLite and PostgreSQL the lock of the transaction suffices.
-    """
-    if connection.dialect.name not in ("mysql", "mariadb"):
+    """Hold a named lock where each CREATE TABLE commits the transaction; elsewhere that of the transaction suffices."""
+    if not _engine_of(connection).commits_ddl:
         yield
         return
     status = connection.execute(text(f"SELECT GET_LOCK('datasphinx_record', {_LOCK_WAIT_S})")).scalar()

@@ -31,6 +31,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from agent.core.canonical import canonical
 from agent.core.redact import without_password
+from agent.engines import engine_called
 from agent.errors import RecordUnavailable, TraceUnknown
 from agent.messages import Message, message_of
 from agent.record.events import Event, StoredEvent, chained_hash
@@ -39,12 +40,6 @@ from agent.settings import Settings
 
 Item = TypeVar("Item")
 
-_DRIVERS = {
-    "postgres": "postgresql+psycopg",
-    "postgresql": "postgresql+psycopg",
-    "mysql": "mysql+pymysql",
-    "mariadb": "mariadb+pymysql",
-}
 _CONNECT_TIMEOUT_S = 5
 _RESPONSE_TIMEOUT_S = 10
 _BATCH = 500
@@ -247,29 +242,17 @@ def create_store_engine(text: str, **pool: Any) -> Engine:
         ArgumentError: the URL is invalid.
     """
     url = make_url(text)
-    url = url.set(drivername=_DRIVERS.get(url.drivername, url.drivername))
-    name = url.get_backend_name()
-    if name == "sqlite":
+    kind = engine_called(url.drivername)
+    if kind and "+" not in url.drivername:
+        url = url.set(drivername=kind.driver)
+    if kind and kind.is_record_file:
         return _sqlite(url)
-    arguments: dict[str, Any] = {}
-    if name == "postgresql":
-        arguments = {"connect_timeout": _CONNECT_TIMEOUT_S, "tcp_user_timeout": _RESPONSE_TIMEOUT_S * 1000}
-    elif name in ("mysql", "mariadb"):
-        arguments = {
-            "connect_timeout": _CONNECT_TIMEOUT_S,
-            "read_timeout": _RESPONSE_TIMEOUT_S,
-            "write_timeout": _RESPONSE_TIMEOUT_S,
-        }
+    arguments = kind.store_arguments(_CONNECT_TIMEOUT_S, _RESPONSE_TIMEOUT_S) if kind else {}
     engine = create_engine(url, connect_args=arguments, pool_pre_ping=True, **pool)
-    if name == "postgresql":
-        event.listen(engine, "begin", _limit_transaction)
+    limits = kind.transaction_limits(_RESPONSE_TIMEOUT_S) if kind else ""
+    if limits:
+        event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(limits))
     return engine
-
-
-def _limit_transaction(connection: Connection) -> None:
-    # Poolers refuse these settings as options of a connection, and share sessions between clients.
-    limit = f"{_RESPONSE_TIMEOUT_S}s"
-    connection.exec_driver_sql(f"SET LOCAL statement_timeout = '{limit}'; SET LOCAL lock_timeout = '{limit}'")
 
 
 def _sqlite(url: URL) -> Engine:

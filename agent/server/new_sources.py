@@ -5,44 +5,35 @@ that read or execute files, connections without a host, and files outside of the
 """
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, WithJsonSchema, model_validator
 from sqlalchemy import URL
 
 from agent.core.canonical import plain
 from agent.core.failure import error_of, failure_of
 from agent.core.redact import without_secrets
+from agent.engines import engines
 from agent.errors import ConfigurationError, DatasphinxError, InputInvalid, SourceNotFound
 from agent.messages import Message
 from agent.record.credentials import secrets_of
 from agent.settings import Settings, SourceSettings
 from agent.sql.database import parse_url
 
-_OPTIONS: Mapping[str, frozenset[str]] = {
-    "sqlite": frozenset(),
-    "duckdb": frozenset(),
-    "postgresql": frozenset({"sslmode", "application_name"}),
-    "mysql": frozenset({"charset"}),
-    "mariadb": frozenset({"charset"}),
-    "clickhouse": frozenset({"secure", "verify", "protocol"}),
-    "trino": frozenset(),
-    "spark": frozenset(),
-    "redshift": frozenset({"sslmode"}),
-    "snowflake": frozenset({"warehouse", "role"}),
-    "databricks": frozenset({"http_path", "catalog", "schema"}),
-    "mssql": frozenset({"Encrypt", "TrustServerCertificate"}),
-}
-"""By engine that can be added over HTTP, the options of its URL that are accepted.
-
-Others can name files, libraries or statements. BigQuery uses the identity of the server, and chDB creates folders.
-"""
 _HOST = r"^([A-Za-z0-9][A-Za-z0-9._-]*|[0-9A-Fa-f:.]+)\Z"
 """A name or an address; no folder of a Unix socket."""
 
-EngineName = Literal["sqlite", "duckdb", "postgresql", "mysql", "mariadb", "clickhouse", "redshift", "mssql"]
+_FORMS = tuple(name for name, engine in engines().items() if engine.has_form)
+
+
+def _with_form(name: str) -> str:
+    if name not in _FORMS:
+        raise ValueError(Message("engine_not_editable", choices=", ".join(_FORMS)))
+    return name
+
+
+EngineName = Annotated[str, AfterValidator(_with_form), WithJsonSchema({"enum": [*_FORMS], "type": "string"})]
 """An engine whose URL can be built from fields."""
 
 
@@ -66,7 +57,7 @@ class NewSource(BaseModel):
     @model_validator(mode="after")
     def _check_fields(self) -> Self:
         server = (self.host, self.port, self.database, self.user, self.password)
-        unused = server if self.engine in ("sqlite", "duckdb") else (self.file,)
+        unused = server if self._is_file else (self.file,)
         if (self.url is None) == (self.engine is None) or any(each is not None for each in unused):
             raise ValueError(Message("url_or_engine"))
         if self.url is not None and any(each is not None for each in server):
@@ -94,11 +85,15 @@ class NewSource(BaseModel):
         secrets = secrets_of(Settings.model_construct(sources={self.name: source}))
         return error_of(plain(failure_of(error), lambda text: without_secrets(text, secrets)))
 
+    @property
+    def _is_file(self) -> bool:
+        return self.engine is not None and engines()[self.engine].in_worker
+
     def _url(self) -> str:
         if self.url is not None:
             return self.url.get_secret_value()
         password = self.password.get_secret_value() if self.password else None
-        database = self.file if self.engine in ("sqlite", "duckdb") else self.database
+        database = self.file if self._is_file else self.database
         url = URL.create(self.engine or "", self.user, password, self.host, self.port, database)
         return url.render_as_string(hide_password=False)
 
@@ -117,9 +112,10 @@ def _accepted_url(text: str, settings: Settings) -> str:
         raise InputInvalid("url", error.reason) from None
     except ConfigurationError as error:
         raise InputInvalid("url", error.reason) from None
-    if kind.name not in _OPTIONS:
-        raise InputInvalid("url", Message("engine_not_editable", choices=", ".join(_OPTIONS)))
-    if refused := sorted(set(url.query) - _OPTIONS[kind.name]):
+    if kind.url_options is None:
+        choices = ", ".join(name for name, each in engines().items() if each.url_options is not None)
+        raise InputInvalid("url", Message("engine_not_editable", choices=choices))
+    if refused := sorted(set(url.query) - kind.url_options):
         raise InputInvalid("url", Message("url_options_refused", options=", ".join(refused)[:200]))
     if kind.in_worker:
         return _accepted_file(url, settings).set(drivername=kind.name).render_as_string(hide_password=False)

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 
 from pydantic import SecretStr
 
+from agent.engines import engine_of
 from agent.errors import ConfigurationError, DriverMissing, SourceNotFound
 from agent.messages import Message
 from agent.settings import FilesSettings, SourceSettings, files_root, has_pattern
@@ -52,7 +53,7 @@ def list_view_files(settings: SourceSettings) -> ViewFiles:
     Raises:
         DatasphinxError: as for `database_of`.
     """
-    for package in ("fsspec", "duckdb"):
+    for package in ("fsspec", *engine_of("duckdb").packages):
         if find_spec(package) is None:
             raise DriverMissing(package, "lakes")
     storage = storage_options(settings.storage, os.environ)

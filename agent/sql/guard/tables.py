@@ -9,17 +9,6 @@ from agent.engines.base import Engine
 from agent.schema.catalog import dotted_name
 from agent.sql.guard.finding import Finding, Statement, position_of, sql_excerpt
 
-_SYSTEM_SCHEMAS = {
-    "pg_catalog",
-    "information_schema",
-    "performance_schema",
-    "mysql",
-    "sys",
-    "system",
-    "pg_toast",
-    "account_usage",
-    "snowflake",
-}
 _SYSTEM_TABLE = re.compile(
     r"pg_|sqlite_|duckdb_|pragma_|mysql\.|seq_\d+_to_\d+|(dbstat|completion|bytecode)$|(stl|stv|svl|svv|svcs|sys)_|__tables"
 )
@@ -167,7 +156,7 @@ def system_names(findings: Iterable[Finding]) -> list[str]:
     system = []
     for name in tables:
         schema, _, table = name.lower().rpartition(".")
-        if schema.split(".")[-1] in _SYSTEM_SCHEMAS or _SYSTEM_READ.match(table):
+        if schema.split(".")[-1] in Engine.hidden_schemas or _SYSTEM_READ.match(table):
             system.append(name)
     system += [name for name in calls if name.startswith(("duckdb_", "pragma_"))]
     return list(dict.fromkeys(system))
@@ -187,7 +176,7 @@ def _is_readable(table: exp.Table, statement: Statement) -> bool:
     is_file = bool(_FILE.search(".".join(parts))) or (
         statement.engine.schema_names_format and not _FORMATS.isdisjoint(schemas)
     )
-    return not is_file and _SYSTEM_SCHEMAS.isdisjoint(schemas)
+    return not is_file and statement.engine.hidden_schemas.isdisjoint(schemas)
 
 
 def _is_elsewhere(table: exp.Table) -> bool:
