@@ -184,7 +184,7 @@ MAY_CONNECT = {
     "agent/engines/mysql.py": set(),
     # The version of the library.
     "agent/engines/sqlite.py": {"sqlite3"},
-    "agent/sql/read_only.py": {"duckdb", "sqlite3"},
+    "agent/engines/read_only.py": {"duckdb", "sqlite3"},
     "agent/sql/read_only_files.py": {"duckdb"},
     "agent/sql/worker.py": {"sqlite3"},
     "agent/sql/grants.py": set(),

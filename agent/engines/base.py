@@ -136,6 +136,10 @@ class Engine:
     status: ClassVar[EngineStatus] = "untested"
     in_worker: ClassVar[bool] = False
     """Whether statements run in a worker process; True for embedded engines, which run in the calling process."""
+    is_folder: ClassVar[bool] = False
+    """Whether a database is a folder, which one process opens at a time."""
+    stays_open: ClassVar[bool] = False
+    """Whether a worker keeps a file open between statements, since opening takes longer than most of them."""
 
     # Names
 
@@ -506,3 +510,7 @@ class Engine:
         from sqlalchemy import Text
 
         return Text()
+
+    def open_file(self, path: str) -> Any:
+        """Return a read-only connection of the driver to a database file, for engines that run in workers."""
+        raise NotImplementedError(self.name)

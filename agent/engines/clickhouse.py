@@ -212,6 +212,7 @@ class ChDB(ClickHouse):
     readonly = 1
     url_options = None
     has_form = False
+    is_folder = True
 
     def default_schema(self, url: "URL") -> str | None:
         """Return the only database of a folder."""

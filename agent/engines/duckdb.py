@@ -8,6 +8,7 @@ from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import TokenType
 
 from agent.engines.base import Engine, Storage, SystemQuery, fold_case
+from agent.engines.read_only import connect_duckdb_read_only
 from agent.engines.spelling import Spelling, function_call
 
 if TYPE_CHECKING:
@@ -138,6 +139,7 @@ class DuckDB(Engine):
     barrier_limit = 2**63 - 1
     url_options = frozenset()
     has_form = True
+    stays_open = True
 
     def folded_for_sqlglot(self, name: str) -> str:
         """Return `name` in lower case."""
@@ -152,3 +154,7 @@ class DuckDB(Engine):
         rows = connection.exec_driver_sql("SELECT schema_name, table_name, sql FROM duckdb_tables() WHERE NOT internal")
         # DuckDB generates this text. The words in a comment or default only cause an unnecessary barrier.
         return Storage(computed=frozenset((str(s), str(n)) for s, n, sql in rows if "GENERATED ALWAYS" in str(sql)))
+
+    def open_file(self, path: str) -> Any:
+        """Return a connection without access to other files, the network and extensions."""
+        return connect_duckdb_read_only(path)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from agent.engines.base import Engine, Storage, SystemQuery, fold_case, materialized
+from agent.engines.read_only import connect_read_only
 from agent.engines.spelling import Spelling, function_call, literal
 
 if TYPE_CHECKING:
@@ -252,6 +253,10 @@ class SQLite(Engine):
     def with_barrier(self, rows: exp.Select, cte: str) -> exp.Select:
         """Use a materialised CTE, which the documentation calls an optimisation fence."""
         return materialized(rows, cte)
+
+    def open_file(self, path: str) -> Any:
+        """Return a connection with the library of Python."""
+        return connect_read_only(path)
 
 
 def _thursday(node: exp.Expr) -> exp.Expr:

@@ -33,7 +33,6 @@ from agent.errors import (
 )
 from agent.messages import Message
 from agent.sql.failures import connection_failure
-from agent.sql.read_only import connect_duckdb_read_only, connect_read_only
 from agent.sql.workers import DatabaseFile
 
 if TYPE_CHECKING:
@@ -125,7 +124,9 @@ class Database:
             self.engine = self._views_engine()
         else:
             self.engine = (
-                _file_engine(self.url) if self.kind.in_worker else _server_engine(self.url, self.kind, connect_args)
+                _file_engine(self.url, self.kind)
+                if self.kind.in_worker
+                else _server_engine(self.url, self.kind, connect_args)
             )
         # Close the pooled sessions once the database is garbage-collected.
         weakref.finalize(self, self.engine.dispose)
@@ -247,15 +248,13 @@ def chdb_engine(path: str) -> SQLAlchemyEngine:
     return create_engine(URL.create("chdb", database=path), poolclass=NullPool)
 
 
-def _file_engine(url: URL) -> SQLAlchemyEngine:
+def _file_engine(url: URL, kind: Engine) -> SQLAlchemyEngine:
     path = Path(url.database or "")
-    if not (path.is_dir() if url.drivername == "chdb" else path.is_file()):
+    if not (path.is_dir() if kind.is_folder else path.is_file()):
         raise SourceNotFound(str(url), Message("source_file_missing"))
-    if url.drivername == "chdb":
+    if kind.is_folder:
         return chdb_engine(str(path))
-    if url.drivername == "sqlite":
-        return create_engine("sqlite://", creator=lambda: connect_read_only(str(path)), poolclass=NullPool)
-    return create_engine("duckdb://", creator=lambda: connect_duckdb_read_only(str(path)), poolclass=NullPool)
+    return create_engine(f"{kind.driver}://", creator=lambda: kind.open_file(str(path)), poolclass=NullPool)
 
 
 def _server_engine(url: URL, kind: Engine, connect_args: Mapping[str, Any]) -> SQLAlchemyEngine:

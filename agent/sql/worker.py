@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
 from agent.core.text import valid_text
-from agent.sql.read_only import open_sqlite_read_only
+from agent.engines.read_only import open_sqlite_read_only
 from agent.sql.rows import RowReader, conversions_of
 
 _IDLE_S = 0.2
@@ -99,7 +99,7 @@ class DuckDBFile:
 
     def _open(self) -> None:
         if self._view_files is None:
-            from agent.sql.read_only import open_duckdb_read_only
+            from agent.engines.read_only import open_duckdb_read_only
 
             self._connection = open_duckdb_read_only(self._path, self._memory_mb)
             return
@@ -182,11 +182,11 @@ def serve(pipe: Connection, request: dict[str, Any], duckdb_file: DuckDBFile, me
     started = time.monotonic()
     try:
         with _cursor(request, duckdb_file, memory_mb) as cursor:
-            if request["engine"] == "chdb":
+            if request["is_folder"]:
                 # The time for opening its folder does not count.
                 started = time.monotonic()
             _send(pipe, {"rows": [], "opened": True})
-            if request["engine"] == "chdb" and not request["parameters"]:
+            if request["is_folder"] and not request["parameters"]:
                 # Its driver would read %% as % in a statement with parameters.
                 cursor.execute(request["sql"])
             else:
@@ -207,9 +207,9 @@ def serve(pipe: Connection, request: dict[str, Any], duckdb_file: DuckDBFile, me
 
 
 def _cursor(request: dict[str, Any], duckdb_file: DuckDBFile, memory_mb: int) -> AbstractContextManager[Any]:
-    if request["engine"] == "chdb":
+    if request["is_folder"]:
         return chdb_cursor(request, memory_mb)
-    return sqlite_cursor(request) if request["engine"] == "sqlite" else duckdb_file.cursor(request)
+    return duckdb_file.cursor(request) if request["stays_open"] else sqlite_cursor(request)
 
 
 def _send(pipe: Connection, message: dict[str, Any]) -> None:

@@ -67,7 +67,7 @@ class DatabaseFile:
         Raises:
             SourceBusy: it did not become free in time.
         """
-        lock = _folder_lock(self.path) if self.engine == "chdb" else None
+        lock = _folder_lock(self.path) if engines()[self.engine].is_folder else None
         if lock and not lock.acquire(timeout=wait_s):
             raise SourceBusy(self.name, 1)
         try:
@@ -205,16 +205,22 @@ class Worker:
         """Return the part of a request that names the database; it has the views if the worker does not know them."""
         known, self._path = self._path, file.path
         views = file.view_files.as_json() if file.view_files and known != file.path else None
-        kinds = dict(engines()[file.engine].driver_kinds)
-        return {"engine": file.engine, "path": file.path, "view_files": views, "kinds": kinds}
+        engine = engines()[file.engine]
+        return {
+            "path": file.path,
+            "view_files": views,
+            "is_folder": engine.is_folder,
+            "stays_open": engine.stays_open,
+            "kinds": dict(engine.driver_kinds),
+        }
 
     def send(self, request: dict[str, Any]) -> None:
         """Send a statement; the worker is ready for another one after its last message."""
         if not self._has_started:
             self._has_started = bool(self.receive())
         self.is_ready = False
-        self.chdb_openings += request["engine"] == "chdb"
-        opening_s = _OPEN_S if request["view_files"] or request["engine"] == "chdb" else 0.0
+        self.chdb_openings += request["is_folder"]
+        opening_s = _OPEN_S if request["view_files"] or request["is_folder"] else 0.0
         self._limit_s = request["timeout_s"] + _GRACE_S
         self._deadline = time.monotonic() + self._limit_s + opening_s
         self._pipe.send_bytes(json.dumps(request).encode())

@@ -6,8 +6,8 @@ import pytest
 
 from agent.datasets.registry import Registry
 from agent.datasets.source import open_datasets
+from agent.engines.read_only import open_duckdb_read_only
 from agent.errors import DatasetUnknown, DatasphinxError, StatementError
-from agent.sql.read_only import open_duckdb_read_only
 from agent.types import Limits
 
 

@@ -58,13 +58,13 @@ def duckdb_file(tmp_path: Path) -> Path:
 def test_a_writer_of_a_duckdb_file_is_waited_for_and_then_named(
     duckdb_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agent.sql.read_only._LOCK_WAIT_S", 0.1)
+    monkeypatch.setattr("agent.engines.read_only._LOCK_WAIT_S", 0.1)
     database = Database(f"duckdb:///{duckdb_file}")
     with writer(duckdb_file):
         assert reason(database) == "database_in_use"
         with pytest.raises(SourceUnreachable, match=r"in use.*PID \d+"), database.connect():
             pass
-        monkeypatch.setattr("agent.sql.read_only._LOCK_WAIT_S", 60)
+        monkeypatch.setattr("agent.engines.read_only._LOCK_WAIT_S", 60)
         opened: list[int] = []
 
         def read() -> None:

@@ -10,10 +10,10 @@ from uuid import UUID
 
 import pytest
 
+from agent.engines.read_only import open_sqlite_read_only
 from agent.errors import SourceNotFound, SourceUnreachable, StatementFailed, StatementRefused, StatementTimeout
 from agent.sources.source import Source
 from agent.sql.database import Database
-from agent.sql.read_only import open_sqlite_read_only
 from agent.sql.rows import json_safe
 from agent.sql.worker import sqlite_cursor
 from agent.types import Limits
