@@ -125,8 +125,7 @@ def after_execute_sql(
     if is_edited(state):
         return "check_stop_words"
     if not state["sql_request_is_valid"]:
-        is_verified = state.get("skips_verified") and not state["sql_generate_count"]
-        return "retrieve_tables" if is_verified else "generate_sql"
+        return "retrieve_tables" if state["attempts"][-1]["outcome"] == "not used" else "generate_sql"
     return "validate_sql" if state["doubts"] else "answer"
 
 

@@ -206,8 +206,6 @@ class State(Input, total=False):
     """The statements of the options of the clarifying question, by label, if available."""
     examples: list[dict[str, Any]] | None
     """Few-shot examples for generation, most similar first; None until they are selected, once per question."""
-    skips_verified: bool
-    """Whether verified queries are not used, because one failed for this question."""
     sql_request: str
     """The current statement."""
     compact_sql: str
@@ -252,10 +250,6 @@ class State(Input, total=False):
     """Number of validations."""
     sql_request_is_valid: bool
     """Whether the statement returned a usable result."""
-    form_was_corrected: bool
-    """Whether a statement was regenerated because its rows did not fit the output type, which happens at most once."""
-    values_were_corrected: bool
-    """Whether a statement was regenerated because it compares with values that are not stored, at most once."""
     judged_sql: list[str]
     """Statements that validation judged wrong since the last generation, oldest first."""
     result: Result | None
@@ -299,7 +293,6 @@ def new_run(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "relevant_tables_with_rel_columns": {},
         "table_list_tokens": 0,
         "examples": None,
-        "skips_verified": False,
         "sql_request": "",
         "compact_sql": "",
         "sql_generate_count": 0,
@@ -323,8 +316,6 @@ def new_run(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "validation": None,
         "sql_validation_count": 0,
         "sql_request_is_valid": False,
-        "form_was_corrected": False,
-        "values_were_corrected": False,
         "judged_sql": [],
         "result": None,
         "sql_error_info": None,

@@ -155,8 +155,9 @@ class Attempt(TypedDict):
     sql: str
     origin: Literal["model", "verified", "description", "option", "earlier", "repair", "validation", "user"]
     """Who wrote it: "user" for a person who edited the state, "earlier" for the statement of an earlier answer."""
-    outcome: Literal["refused", "failed"] | None
-    """Whether the guard or the database refused it; None otherwise."""
+    outcome: Literal["refused", "failed", "wrong form", "unstored values", "not used"] | None
+    """Why it is no answer: refused by the guard, failed in the database, its rows have another form than requested,
+    it compares with values that are not stored, or it is a verified query that failed; None otherwise."""
 
 
 class Evidence(TypedDict, total=False):

@@ -6,8 +6,8 @@ from typing import Any
 from agent.answers.outputs import output_type_problem
 from agent.core.failure import failure_of
 from agent.errors import SqlNotGenerated
-from agent.generation.attempt import execute_with_repair, is_blank
-from agent.generation.attempts import attempts_ended
+from agent.generation.attempt import Execution, execute_with_repair, is_blank
+from agent.generation.attempts import attempts_ended, has_outcome
 from agent.generation.effort import effort_of, ends_of_dates, summary_of, validation_of
 from agent.record.step import note
 from agent.routes import may_generate_again
@@ -32,18 +32,13 @@ def execute_sql(state: State, services: Services) -> dict[str, Any]:
     source, writer = services.source(name), services.roles.sql_writer
     execution = execute_with_repair(state, source, lambda: services.refresh(name), may_repair=writer.may_repair)
     may_generate = may_generate_again(state, services.settings)
-    if execution.result is not None and may_generate and not state.get("form_was_corrected"):
+    if execution.result is not None and may_generate and not has_outcome(state, "wrong form"):
         problem = output_type_problem(state["question"], execution.result, state.get("output_type"))
         if problem:
-            note(f"asked for another statement: {problem}")
-            rejected = {"sql_request_is_valid": False, "result": None, "sql_error_info": problem}
-            return {**execution.changes, **rejected, "form_was_corrected": True}
+            return _rejected(execution, state, problem, "wrong form")
     may_correct_values = writer.may_repair and effort_of(state, services.settings) != "low"
-    if execution.unstored_values and may_generate and may_correct_values and not state.get("values_were_corrected"):
-        problem = "; ".join(execution.unstored_values)
-        note(f"asked for another statement: {problem}")
-        rejected = {"sql_request_is_valid": False, "result": None, "sql_error_info": problem}
-        return {**execution.changes, **rejected, "values_were_corrected": True}
+    if execution.unstored_values and may_generate and may_correct_values and not has_outcome(state, "unstored values"):
+        return _rejected(execution, state, "; ".join(execution.unstored_values), "unstored values")
     if execution.error is None:
         doubts = _doubts(execution.result, state, services)
         success = {"sql_request_is_valid": True, "result": execution.result, "sql_error_info": None, "doubts": doubts}
@@ -59,6 +54,14 @@ def execute_sql(state: State, services: Services) -> dict[str, Any]:
     if not may_generate:
         update["failure"] = failure_of(SqlNotGenerated(reason))
     return update
+
+
+def _rejected(execution: Execution, state: State, problem: str, outcome: str) -> dict[str, Any]:
+    """Return the changes of the state that ask for another statement, although this one has run."""
+    note(f"asked for another statement: {problem}")
+    attempts = attempts_ended({**state, **execution.changes}, outcome)
+    rejected = {"sql_request_is_valid": False, "result": None, "sql_error_info": problem}
+    return {**execution.changes, **rejected, "attempts": attempts}
 
 
 def _execute_verified(verified: VerifiedAnswer, state: State, services: Services) -> dict[str, Any]:
@@ -92,7 +95,7 @@ def _execute_verified(verified: VerifiedAnswer, state: State, services: Services
     return {
         **execution.changes,
         "verified": None,
-        "skips_verified": True,
+        "attempts": attempts_ended(state, "not used"),
         "sql_request": "",
         "form": {},
         "sql_request_is_valid": False,

@@ -20,7 +20,7 @@ from agent.errors import (
     SqlNotGenerated,
 )
 from agent.generation.attempt import APPROACHES, WrittenSql
-from agent.generation.attempts import attempts_with, refused_sql
+from agent.generation.attempts import attempts_with, has_outcome, refused_sql
 from agent.generation.definitions import departures, relevant_knowledge
 from agent.generation.effort import effort_of
 from agent.generation.follow_ups import is_about, joined, shown_again
@@ -60,7 +60,7 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
     try:
         attempt = write(state, may_offer=may_offer)
     except (BudgetExceeded, ModelRejected, ModelUnreachable) as error:
-        if not (state.get("values_were_corrected") or state.get("form_was_corrected")):
+        if not has_outcome(state, "unstored values", "wrong form"):
             raise
         # The last statement has run; its rows are better than no answer.
         note(f"the last statement is kept: {error}")

@@ -6,6 +6,8 @@ from typing import Any
 from agent.sql.compare import canonical_sql
 from agent.types import Attempt
 
+_REFUSALS = ("refused", "failed")
+
 
 def attempts_with(state: Mapping[str, Any], sql: str, origin: str) -> list[Attempt]:
     """Return the attempts with another statement, which becomes the current one."""
@@ -20,4 +22,9 @@ def attempts_ended(state: Mapping[str, Any], outcome: str) -> list[Attempt]:
 
 def refused_sql(state: Mapping[str, Any], dialect: str) -> set[str]:
     """Return the statements that the guard or the database refused, in the form of `canonical_sql`."""
-    return {canonical_sql(each["sql"], dialect) for each in state.get("attempts") or () if each["outcome"]}
+    return {canonical_sql(each["sql"], dialect) for each in state.get("attempts") or () if each["outcome"] in _REFUSALS}
+
+
+def has_outcome(state: Mapping[str, Any], *outcomes: str) -> bool:
+    """Return whether a statement has one of `outcomes`."""
+    return any(each["outcome"] in outcomes for each in state.get("attempts") or ())

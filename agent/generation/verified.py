@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 from sqlglot import exp
 
 from agent.examples.selection import ShownExample
+from agent.generation.attempts import has_outcome
 from agent.knowledge.verified import VerifiedMatch
 from agent.messages import Language, render
 from agent.record.step import note, record_event
@@ -114,7 +115,7 @@ class RecordedQueries:
 
 def may_use_verified(state: State) -> bool:
     """Return whether a verified query may answer: none failed for the question, and the user has not corrected it."""
-    return not (state.get("skips_verified") or state.get("clarifications") or state.get("rejected_sql"))
+    return not (has_outcome(state, "not used") or state.get("clarifications") or state.get("rejected_sql"))
 
 
 def verification_text(verified: VerifiedAnswer, language: Language) -> str:
