@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.errors import DriverMissing
-from agent.formatting.formats import ColumnFormat, formats_of
+from agent.formatting.formats import ColumnFormat, formats_of, sure_digits
 from agent.types import TABLE_SUFFIXES, AnswerTable
 
 _FORMULA = re.compile("^[=+\\-@|%\u2212\u207a\u207b\u207c\ufe62\ufe63\ufe66\ufe6b\uff05\uff0b\uff0d\uff1d\uff20\uff5c]")
@@ -53,9 +53,9 @@ def write_table(table: AnswerTable, path: Path) -> None:
 def table_bytes(table: AnswerTable, suffix: str) -> bytes:
     """Return all rows of `table` as the content of a file with `suffix`, one of `TABLE_SUFFIXES`.
 
-    In CSV, a text that a spreadsheet would evaluate as a formula is prefixed with an apostrophe. Excel files contain
-    texts as texts, and numbers in the formats of their columns. Columns of Parquet files are BIGINT, DOUBLE or BOOLEAN
-    if all values are, otherwise VARCHAR.
+    In CSV, a text that a spreadsheet would evaluate as a formula is prefixed with an apostrophe, and numbers have no
+    digits that come from computing. Excel files contain texts as texts, and numbers in the formats of their columns.
+    Columns of Parquet files are BIGINT, DOUBLE or BOOLEAN if all values are, otherwise VARCHAR.
 
     Raises:
         DriverMissing: the package for Excel or Parquet files is not installed.
@@ -75,11 +75,11 @@ def _csv(table: AnswerTable) -> bytes:
 def without_formula(value: Any) -> Any:
     """Return a cell for CSV: an empty text for None, and texts that no spreadsheet evaluates.
 
-    >>> without_formula("=1+1"), without_formula("-3.5"), without_formula(None)
-    ("'=1+1", '-3.5', '')
+    >>> without_formula("=1+1"), without_formula("-3.5"), without_formula(None), without_formula(0.1 + 0.2)
+    ("'=1+1", '-3.5', '', 0.3)
     """
     if value is None or isinstance(value, int | float):
-        return "" if value is None else value
+        return "" if value is None else sure_digits(value) if isinstance(value, float) else value
     text = _text(value)
     if _NUMBER.fullmatch(text):
         return text

@@ -179,10 +179,20 @@ def number_of(value: Any) -> Decimal | None:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
-        number = Decimal(f"{value:.{_SURE_DIGITS}g}" if isinstance(value, float) else value)
+        number = Decimal(repr(sure_digits(value)).removesuffix(".0") if isinstance(value, float) else value)
     except ArithmeticError:
         return None
     return number if number.is_finite() else None
+
+
+def sure_digits(value: float) -> float:
+    """Return a double without the digits that come from computing; a whole number below 2 to the 53rd is exact.
+
+    >>> sure_digits(0.1 + 0.2), sure_digits(9007199254740991.0)
+    (0.3, 9007199254740991.0)
+    """
+    is_exact = value.is_integer() and abs(value) < 2**53
+    return value if is_exact else float(f"{value:.{_SURE_DIGITS}g}")
 
 
 def _number_format(spec: str, numbers: Sequence[Decimal]) -> ColumnFormat:

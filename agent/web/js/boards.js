@@ -223,7 +223,7 @@ function contents(pin, result) {
   }
   if (chart) return chartView(chart, pin.question);
   if (!rows.length) return say(make("p", { class: "hint" }), "board_no_rows");
-  if (rows.length === 1 && columns.length === 1) return make("p", { class: "words", dir: "auto" }, String(rows[0][0] ?? ""));
+  if (rows.length === 1 && columns.length === 1) return say(make("p", { class: "words", dir: "auto" }), () => valueText(rows[0][0], formats?.[0]));
   return tableView({ columns, rows, formats });
 }
 

@@ -2,6 +2,7 @@
 
 import { make } from "./dom.js";
 import { onLanguage, say } from "./language.js";
+import { withNames } from "./names.js";
 import { tickText, valueText } from "./numbers.js";
 import { fileName, saveFile } from "./save.js";
 import { onTheme } from "./theme.js";
@@ -17,28 +18,37 @@ export function chartView(chart, said = "") {
   const save = make("button", { type: "button", class: "quiet" });
   const drawing = make("button", { type: "button", class: "quiet" });
   const name = said || title || chart.type;
-  save.addEventListener("click", () => savePicture(chart.option, box, fileName(name, ".png")));
-  drawing.addEventListener("click", () => saveDrawing(chart.option, box, fileName(name, ".svg")));
+  save.addEventListener("click", () => savePicture(chart, box, fileName(name, ".png")));
+  drawing.addEventListener("click", () => saveDrawing(chart, box, fileName(name, ".svg")));
   const caption = make("figcaption", {}, title === said ? null : make("strong", {}, title), subtext ? make("span", {}, subtext) : null);
   const view = make("figure", {}, caption, box, make("div", { class: "tools" }, say(save, "png"), say(drawing, "svg")));
-  drawWhenShown(box, chart.option);
+  drawWhenShown(box, chart);
   return view;
 }
 
-function drawWhenShown(box, option) {
+function drawWhenShown(box, chart) {
   let drawn = null;
+  let form = "";
+  const fitted = () => withNames(chart, box.clientWidth, fontOf(box));
   const draw = async () => {
     const echarts = await library();
     drawn?.dispose();
+    const shown = fitted();
+    form = shown.form;
+    box.style.minHeight = shown.height ? `${shown.height}px` : "";
     drawn = echarts.init(box, colours(box));
-    drawn.setOption(onScreen(plain(inLanguage(option))));
+    drawn.setOption(onScreen(plain(inLanguage(shown.option))));
   };
   const failed = () => box.replaceChildren(say(make("p"), "chart_failed"));
   // The box has a size once it is in the page.
-  new ResizeObserver(() => (drawn ? drawn.resize() : draw().catch(failed))).observe(box);
+  new ResizeObserver(() => (drawn && fitted().form === form ? drawn.resize() : draw().catch(failed))).observe(box);
   const again = () => drawn && box.isConnected && draw();
   onTheme(again);
   onLanguage(again);
+}
+
+function fontOf(box) {
+  return `12px ${getComputedStyle(box).fontFamily}`;
 }
 
 function library() {
@@ -87,35 +97,39 @@ function onScreen(option) {
   const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
   // Below a heatmap stand the name of its axis and its scale.
   const bottom = option.visualMap ? 90 : option.grid?.bottom;
-  const right = option.xAxis?.type === "time" ? 48 : 24;
-  const grid = option.grid && { ...option.grid, top: 36, left: 8, right, bottom };
+  const right = option.grid?.right ?? (option.xAxis?.type === "time" ? 48 : 24);
+  const grid = option.grid && { ...option.grid, top: 36, left: option.grid.left ?? 8, right, bottom };
   const tooltip = option.tooltip && { ...option.tooltip, renderMode: "richText", confine: true };
-  const xAxis = option.xAxis && { ...option.xAxis, nameLocation: "middle", nameGap: 28 };
+  const xAxis = option.xAxis && { ...option.xAxis, nameLocation: "middle" };
   const yAxis = option.yAxis && { ...option.yAxis, nameLocation: option.yAxis.inverse ? "start" : "end" };
   return { ...shown, ...(tooltip && { tooltip }), ...(grid && { grid, xAxis, yAxis }), animation: !still };
 }
 
-async function savePicture(option, box, name) {
+async function savePicture(chart, box, name) {
   const echarts = await library();
-  const picture = echarts.init(make("div"), colours(box), SAVED);
-  picture.setOption(saved(option));
+  const { option, height } = saved(chart, box);
+  const picture = echarts.init(make("div"), colours(box), { ...SAVED, height });
+  picture.setOption(option);
   picture.renderToCanvas({ pixelRatio: SHARPNESS }).toBlob((blob) => {
     saveFile(blob, name);
     picture.dispose();
   });
 }
 
-async function saveDrawing(option, box, name) {
+async function saveDrawing(chart, box, name) {
   const echarts = await library();
-  const drawing = echarts.init(null, colours(box), { ...SAVED, renderer: "svg", ssr: true });
-  drawing.setOption(saved(option));
+  const { option, height } = saved(chart, box);
+  const drawing = echarts.init(null, colours(box), { ...SAVED, height, renderer: "svg", ssr: true });
+  drawing.setOption(option);
   saveFile(new Blob([drawing.renderToSVGString()], { type: "image/svg+xml" }), name);
   drawing.dispose();
 }
 
-/** Return an option for a file, on the ground of the page. */
-function saved(option) {
-  return { ...plain(inLanguage(option)), animation: false, backgroundColor: getComputedStyle(document.body).backgroundColor };
+/** Return an option for a file, on the ground of the page, and its height. */
+function saved(chart, box) {
+  const { option, height } = withNames(chart, SAVED.width, fontOf(box));
+  const ground = getComputedStyle(document.body).backgroundColor;
+  return { option: { ...plain(inLanguage(option)), animation: false, backgroundColor: ground }, height: Math.max(SAVED.height, height) };
 }
 
 /** Return the page's colours as a theme of ECharts. */
@@ -130,6 +144,6 @@ function colours(box) {
     backgroundColor: "transparent", textStyle: { color, fontFamily },
     title: { textStyle: words, subtextStyle: words }, legend: { textStyle: words, pageTextStyle: words },
     categoryAxis: { ...axis, axisLabel: { ...words, width: 120, overflow: "truncate" }, splitLine: { show: false } }, valueAxis: axis, visualMap: { textStyle: words },
-    pie: { label: words },
+    pie: { label: words }, bar: { label: words },
   };
 }

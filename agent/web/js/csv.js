@@ -1,5 +1,7 @@
 /** Rows as text for other programs. */
 
+import { digitsOf } from "./numbers.js";
+
 // A spreadsheet evaluates a cell that begins with one of these, also as a full-width, small or superscript form, and
 // ignores white space, invisible characters and an opening quote before it. "|" and "%" begin commands in some of them.
 const FORMULA = /^[=+\-@|%\u2212\u207a\u207b\u207c\ufe62\ufe63\ufe66\ufe6b\uff05\uff0b\uff0d\uff1d\uff20\uff5c]/;
@@ -34,7 +36,8 @@ function inOneCell(value) {
 /** Return a cell as text that no spreadsheet evaluates: behind an apostrophe a formula stays text. */
 function withoutFormulas(value) {
   if (value === null) return "";
-  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  if (typeof value === "number") return digitsOf(value);
+  if (typeof value === "boolean") return String(value);
   const text = typeof value === "object" ? JSON.stringify(value) : String(value);
   if (NUMBER.test(text)) return text;
   const ignored = text.match(IGNORED)[0];

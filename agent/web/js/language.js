@@ -20,7 +20,8 @@ export function current() {
 export function text(key, facts = {}) {
   if (typeof key === "function") return key();
   const found = texts[key] ?? key;
-  return found.replace(/\{(\w+)\}/g, (whole, name) => facts[name] ?? whole);
+  const shown = (fact) => (typeof fact === "number" ? new Intl.NumberFormat(language).format(fact) : fact);
+  return found.replace(/\{(\w+)\}/g, (whole, name) => shown(facts[name]) ?? whole);
 }
 
 /** Put a text into `element`, or into one of its attributes, in the language of the page from now on. Return it. */

@@ -72,9 +72,9 @@ export function isCut(value, { kind, decimals }) {
   return QUANTITIES.includes(kind) && value !== null && (placesOf(value) ?? decimals) > decimals + (kind === "fraction" ? 2 : 0);
 }
 
-/** What a double holds beyond its sure digits comes from computing: 0.1 + 0.2 is 0.3. */
-function digitsOf(value) {
-  if (typeof value === "number") return String(Number(value.toPrecision(SURE)));
+/** Return a number as text; what a double holds beyond its sure digits comes from computing: 0.1 + 0.2 is 0.3. */
+export function digitsOf(value) {
+  if (typeof value === "number") return String(Number.isSafeInteger(value) ? value : Number(value.toPrecision(SURE)));
   return typeof value === "string" && NUMBER.test(value) ? value : null;
 }
 

@@ -3,8 +3,7 @@
 import { request } from "./api.js";
 import { byId, make } from "./dom.js";
 import { onceKeyGiven } from "./key.js";
-import { onLanguage, say, text } from "./language.js";
-import { numberText } from "./numbers.js";
+import { onLanguage, say } from "./language.js";
 
 let latest = 0;
 let pick = () => {};
@@ -54,7 +53,7 @@ function showTables({ tables, table_count: count }) {
 }
 
 function tableItem({ name, comment, rows, columns }) {
-  const counted = rows === null ? null : say(make("span", { class: "shape" }), () => text("row_count", { count: numberText(rows) }));
+  const counted = rows === null ? null : say(make("span", { class: "shape" }), "row_count", { count: rows });
   const list = make("ul", {});
   const details = make("details", {}, make("summary", {}, make("bdi", { class: "name" }, name), counted), remark(comment), list);
   // Hundreds of tables have thousands of columns: they are made when they are looked at.

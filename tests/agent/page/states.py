@@ -188,7 +188,7 @@ def answer_chinese(stage: Stage) -> None:
 @state()
 def table_of_1000_rows(stage: Stage) -> None:
     stage.answered("Count to 1000", THOUSAND)
-    stage.press("Show all 1000 rows")
+    stage.press("Show all 1,000 rows")
     expect(stage.page.locator("tbody tr")).to_have_count(1000)
 
 

@@ -4,9 +4,11 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import asdict
+from itertools import combinations
+from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from agent.charts.echarts import draw
 from agent.formatting.formats import ColumnFormat
@@ -79,6 +81,28 @@ DRAWN = """async ([option, language]) => {
   return [...texts];
 }"""
 """Return the texts of a chart and of the tooltips of its first two points."""
+LABELS = """async ([type, option]) => {
+  const { href } = document.querySelector("link[href$='/js/chart.js']");
+  const { chartView } = await import(href);
+  const echarts = await import(new URL("../vendor/echarts/echarts.esm.min.mjs", href));
+  document.body.classList.add("talking");
+  if (option) document.getElementById("turns").replaceChildren(chartView({ type, option }));
+  const chart = () => echarts.getInstanceByDom(document.querySelector(".chart"));
+  while (!chart()) await new Promise(requestAnimationFrame);
+  // Its height has changed with the number of its names.
+  for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
+  chart().getZr().flush();
+  const shown = chart().getZr().storage.getDisplayList(true).filter(({ style }) => style.text?.trim());
+  const { width, height } = document.querySelector(".chart").getBoundingClientRect();
+  const labels = shown.map((each) => {
+    const box = each.getBoundingRect().clone();
+    if (each.transform) box.applyTransform(each.transform);
+    const ends = [box.x, box.y, box.x + box.width, box.y + box.height];
+    return { text: each.style.text, turned: Boolean(each.transform?.[1]), box: ends };
+  });
+  return { labels, width, height };
+}"""
+"""Return the texts of a chart, or of the one that is there, with their places: left, top, right and bottom."""
 Visit = Callable[..., Site]
 
 
@@ -121,6 +145,60 @@ def test_every_number_is_written_as_in_the_language_of_the_page(visit: Visit) ->
             assert [text for text in texts if wrong.search(text)] == [], (language, name)
             assert any(grouped in text for text in texts), (language, name, texts)
         assert f"b: {share}" in page.evaluate(DRAWN, [options["pie"], language])
+
+
+def overlap(one: list[float], other: list[float]) -> bool:
+    return all(one[at] < other[at + 2] - 1 and other[at] < one[at + 2] - 1 for at in (0, 1))
+
+
+def labels_of(page: Page, kind: str, chart: dict[str, Any] | None, names: list[str]) -> list[str]:
+    """Return the texts of a chart; all of `names` are among them, and nothing is outside or overlaps."""
+    drawn = page.evaluate(LABELS, [kind, chart])
+    labels = drawn["labels"]
+    texts = [each["text"] for each in labels]
+    cut = [text.rstrip(".…") for text in texts if text[-1] in ".…"]
+    assert [name for name in names if name not in texts and not any(map(name.startswith, cut))] == [], texts
+    right, bottom = drawn["width"] + 1, drawn["height"] + 1
+    boxes = [each["box"] for each in labels]
+    assert [each["text"] for each in labels if min(each["box"]) < -1] == []
+    assert all(box[2] <= right and box[3] <= bottom for box in boxes), texts
+    # Slanted names lie close to each other, but not to other texts.
+    clash = [
+        (one["text"], other["text"])
+        for one, other in combinations(labels, 2)
+        if not (one["turned"] and other["turned"]) and overlap(one["box"], other["box"])
+    ]
+    assert clash == []
+    return texts
+
+
+@pytest.mark.parametrize("width", [390, 760])
+def test_charts_keep_the_names_of_all_categories(visit: Visit, width: int) -> None:
+    page = visit(viewport={"width": width, "height": 900}).page
+    for count in range(2, 31):
+        names = [f"{'Walker Media and Partners'[: 5 + count % 20]} {at}" for at in range(count)]
+        ranked = [12500.5 - 400 * at for at in range(count)]
+        for values in (ranked, [*ranked[1::2], *ranked[::2]]):
+            rows = result({"k": "string", "v": "float"}, *zip(names, values, strict=True))
+            texts = labels_of(page, "bar", option(rows, "bar", "k", "v"), names)
+            if values is ranked and count > 2:
+                assert {f"{value:,.1f}" for value in values} <= set(texts), (count, texts)
+        # More slanted names would cover each other.
+        if count <= width // 21:
+            labels_of(page, "line", option(rows, "line", "k", "v"), names)
+
+
+def test_a_chart_fits_the_screen_after_it_was_turned(visit: Visit) -> None:
+    page = visit(viewport={"width": 1280, "height": 900}).page
+    names = [f"Walker Media {at}" for at in range(5)]
+    rows = result({"k": "string", "v": "float"}, *((name, 74416.5 - at) for at, name in enumerate(names)))
+    mixed = result({"k": "string", "v": "float"}, *((name, 74416.5 + at % 2) for at, name in enumerate(names)))
+    for shown in (rows, mixed):
+        page.set_viewport_size({"width": 1280, "height": 900})
+        labels_of(page, "bar", option(shown, "bar", "k", "v"), names)
+        page.set_viewport_size({"width": 390, "height": 900})
+        page.wait_for_function("document.querySelector('.chart').clientWidth < 390")
+        assert "0" in labels_of(page, "bar", None, names)
 
 
 def test_the_tooltip_of_a_box_is_in_the_language_of_the_answer(visit: Visit) -> None:

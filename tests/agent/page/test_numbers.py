@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import asdict
+from io import BytesIO
 from itertools import product
 from pathlib import Path
 
+import openpyxl
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -68,11 +70,30 @@ def test_measures_are_grouped_and_what_is_none_is_not(visit: Visit) -> None:
 
     site.page.locator(".rows").get_by_role("button", name="Копировать").click()
     copied = site.page.evaluate("navigator.clipboard.readText()").splitlines()[1].split("\t")
-    assert copied[2:6] == ["12345", "9007199254740994", "1234.5", "0.3333333333333333"]
+    assert copied[2:7] == ["12345", "9007199254740994", "1234.5", "0.333333333333333", "0.3"]
     with site.page.expect_download() as download:
         site.page.get_by_role("button", name="Сохранить CSV").click()
     saved = Path(download.value.path()).read_bytes().decode("utf-8-sig").split("\r\n")[1].split(",")
     assert saved == copied
+
+
+def test_a_column_has_one_precision_and_no_false_digits(visit: Visit) -> None:
+    values = {"a": "31.0555939567493", "b": "57.272637503703", "c": "2.5"}
+    sql = " UNION ALL ".join(f"SELECT '{name}' AS name, {value} AS mean" for name, value in values.items())
+    site = visit(Model(f"{sql} UNION ALL SELECT 'd', 125287.3 - 0.02000000002", reviews=()))
+    site.ask("List the means")
+    expect(site.page.locator("tbody tr")).to_have_count(4)
+    shown = site.page.locator("tbody td:nth-child(2)").all_text_contents()
+    assert shown == ["31.06", "57.27", "2.50", "125,287.28"]
+    saved = {}
+    for button in ("Save as CSV", "Save as Excel"):
+        with site.page.expect_download() as download:
+            site.page.get_by_role("button", name=button).click()
+        saved[button] = Path(download.value.path()).read_bytes()
+    lines = saved["Save as CSV"].decode("utf-8-sig").split("\r\n")[1:-1]
+    assert [line.split(",")[1] for line in lines] == [*values.values(), "125287.28"]
+    sheet = openpyxl.load_workbook(BytesIO(saved["Save as Excel"])).active
+    assert sheet and {cell.number_format for (cell,) in sheet["B2:B5"]} == {"#,##0.00"}
 
 
 @pytest.mark.parametrize(
@@ -95,7 +116,7 @@ def page(visit: Visit) -> Page:
 
 
 def test_the_page_writes_values_as_the_server_does(page: Page) -> None:
-    numbers = [0, 1, -1234.5, 12345.675, 1.005, 57.272637503703, "12345678901234567890.12", 0.1 + 0.2]
+    numbers = [9007199254740991, 0, 1, -1234.5, 12345.675, 1.005, 57.272637503703, "12345678901234567890.12", 0.1 + 0.2]
     quantities = [
         ColumnFormat("number", 2), ColumnFormat("currency", 2, "EUR"), ColumnFormat("currency", 0, "USD"),
         ColumnFormat("percent", 1), ColumnFormat("fraction", 2), ColumnFormat("duration", 2, "days"),

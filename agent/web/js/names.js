@@ -1,0 +1,93 @@
+/** The names along the axes of a chart. All are shown: bars lie where they rank, or where their names do not fit below them. */
+
+import { valueText } from "./numbers.js";
+
+const NAME_WIDTH = 120;
+const MARGIN = 64;
+const GAP = 12;
+/** The least distance of slanted names, and of rows. */
+const SLANTED = 15;
+const ROW = 26;
+const MOST_ROWS = 60;
+const CALENDAR = ["year", "month", "date", "datetime"];
+const pen = document.createElement("canvas").getContext("2d");
+
+/**
+ * Return the option of `chart`, an AnswerChart, for a place of this width and font, and the height that it needs.
+ * Two places with the same `form` show it in the same way.
+ */
+export function withNames({ type, option }, width, font) {
+  pen.font = font;
+  const lies = type === "bar" && isStanding(option) && (isRanking(option) || !(isCalendar(option) || fits(option.xAxis.data, width)));
+  const turned = lies ? lying(option, width) : option;
+  const { xAxis: x, yAxis: y, series } = turned;
+  const rows = y?.type === "category" && y.data.length <= MOST_ROWS ? y.data.length : 0;
+  const below = x?.type === "category" ? placeOf(x.data, width) : "some";
+  const beside = series.every((each) => each.type === "bar" && !each.stack) ? series.length : 1;
+  const shown = { ...turned,
+    ...(rows && { yAxis: { ...y, axisLabel: { ...y.axisLabel, interval: 0 } } }),
+    ...(below === "upright" && { xAxis: { ...x, axisLabel: { ...x.axisLabel, interval: 0 } } }),
+    ...(below === "slanted" && slanted(turned, width)) };
+  return { option: rows ? withValues(shown) : shown, height: rows && Math.ceil(rows * ROW * Math.max(1, 0.6 * beside)) + 96, form: `${lies} ${below} ${splitsOf(width)}` };
+}
+
+function isStanding({ series, xAxis, yAxis }) {
+  return series.every(({ type }) => type === "bar") && xAxis.type === "category" && yAxis.type === "value" && xAxis.data.length <= MOST_ROWS;
+}
+
+function isCalendar({ formats }) {
+  return CALENDAR.includes(formats?.xAxis?.kind);
+}
+
+/** Return whether the bars of the only series are in the order of their length. */
+function isRanking(option) {
+  const [{ data }, ...others] = option.series;
+  const isFalling = data.every((value, at) => value !== null && (at === 0 || value <= data[at - 1]));
+  return isFalling && data.length > 2 && !others.length && !isCalendar(option);
+}
+
+function nameWidth(name) {
+  return Math.min(NAME_WIDTH, pen.measureText(name).width);
+}
+
+function fits(names, width) {
+  return Math.max(...names.map(nameWidth)) + GAP <= (width - MARGIN) / names.length;
+}
+
+/** Return how names stand below a chart: upright, slanted, or some of them only. */
+function placeOf(names, width) {
+  if (fits(names, width)) return "upright";
+  return (width - MARGIN) / names.length >= SLANTED ? "slanted" : "some";
+}
+
+/** Return the axis of slanted names, and the grid with room for them: the first one begins to the left of its place. */
+function slanted({ xAxis, grid }, width) {
+  const depths = xAxis.data.map((name) => nameWidth(name) * Math.SQRT1_2);
+  const axisLabel = { ...xAxis.axisLabel, interval: 0, rotate: 45, width: NAME_WIDTH };
+  const left = Math.max(8, depths[0] - (width - MARGIN) / xAxis.data.length / 2 - 24);
+  return { xAxis: { ...xAxis, axisLabel, nameGap: Math.max(...depths) + 24 }, grid: { ...grid, left } };
+}
+
+/** Return into how many parts an axis of values below a chart is split. */
+function splitsOf(width) {
+  return Math.min(5, Math.ceil(width / 130));
+}
+
+/** Return the option with lying bars, of which the first one is at the top. */
+function lying({ xAxis, yAxis, formats, ...option }, width) {
+  return { ...option,
+    xAxis: { ...yAxis, nameLocation: "middle", nameGap: 30, splitNumber: splitsOf(width), axisLabel: { ...yAxis.axisLabel, hideOverlap: true } },
+    yAxis: { ...xAxis, inverse: true, nameLocation: "start", nameGap: 15, nameTextStyle: { align: "left" } },
+    formats: formats && { ...formats, xAxis: formats.yAxis, yAxis: formats.xAxis } };
+}
+
+/** Return the option with the value at the end of each bar, if there is one series of bars to the right. */
+function withValues(option) {
+  const [first, ...others] = option.series;
+  if (others.length || first.type !== "bar" || first.data.some((value) => value < 0)) return option;
+  const format = option.formats?.values ?? { kind: "number", decimals: 2 };
+  const shown = (value) => (value === null ? "" : valueText(value, format));
+  const label = { show: true, position: "right", formatter: ({ value }) => shown(value) };
+  const right = Math.max(...first.data.map((value) => pen.measureText(shown(value)).width)) + GAP;
+  return { ...option, series: [{ ...first, label }], grid: { ...option.grid, right } };
+}
