@@ -125,6 +125,8 @@ class Engine:
     """Other beginnings of its URLs."""
     dialect: str = ""
     """The name of its dialect in sqlglot."""
+    other_dialects: ClassVar[tuple[str, ...]] = ()
+    """Other names of its dialect, in tools and in statements to lint."""
     driver: ClassVar[str] = ""
     """The dialect and driver of SQLAlchemy, as in a URL."""
     sqlalchemy_dialect: ClassVar[tuple[str, str] | None] = None
@@ -157,6 +159,8 @@ class Engine:
     """Whether all arms of a recursive UNION but the first may refer to the WITH."""
     reuses_aliases: ClassVar[bool] = False
     """Whether an output may refer to the alias of another output."""
+    usual_schema: ClassVar[str] = ""
+    """The schema that the names of tables have by default, as far as all databases have one."""
 
     # The guard
 
@@ -198,10 +202,6 @@ class Engine:
     """Whether a setting decides if a backslash in a string is an escape."""
     comment_needs_blank: ClassVar[bool] = False
     """Whether -- begins a comment only before white space."""
-    other_dialects: ClassVar[tuple[str, ...]] = ()
-    """Other names of its dialect, in tools and in statements to lint."""
-    usual_schema: ClassVar[str] = ""
-    """The schema that the names of tables have by default, as far as all databases have one."""
 
     # Parsing and printing
 
@@ -305,11 +305,10 @@ class Engine:
     """Whether closing a cursor reads all rows that are left."""
     needs_parameters_for_options: ClassVar[bool] = False
     """Whether execution options are passed on with parameters only, and %% is then read as %."""
-    explain: ClassVar[str] = ""
-    """Statement before another one for its plan, which `planned_rows` reads; empty if there is none."""
-
     tells_version: ClassVar[bool] = False
     """Whether a server tells the version that `product` has."""
+    explain: ClassVar[str] = ""
+    """Statement before another one for its plan, which `planned_rows` reads; empty if there is none."""
 
     # System catalogs
 
