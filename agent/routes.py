@@ -6,6 +6,7 @@ A router returns the name of the next node. A node asks for a limit before it st
 from collections.abc import Callable
 from typing import Any, Literal
 
+from agent.generation.attempts import origin_of
 from agent.settings import Settings
 from agent.state import AnalystState, State
 
@@ -137,8 +138,7 @@ def is_edited(state: State) -> bool:
 
 def _is_written(state: State) -> bool:
     """Return whether the statement is that of a description of the data, of a verified query or of a person."""
-    attempts = state.get("attempts") or []
-    return bool(state.get("verified")) or any(each["origin"] in ("description", "user") for each in attempts[-1:])
+    return bool(state.get("verified")) or origin_of(state) in ("description", "user")
 
 
 def after_answer(state: State | AnalystState) -> Literal["await_clarification", "__end__"]:

@@ -230,8 +230,6 @@ class State(Input, total=False):
     """The output type that generation proposes; it is used if the rows allow it and the user requested none."""
     attempts: list[Attempt]
     """The statements for the question, oldest first; the last one is `sql_request`, unless a person edited that."""
-    sql_was_repaired: bool
-    """Whether the current statement was repaired without the model, which happens at most once."""
     schema_was_read_again: bool
     """Whether the schema was reloaded for this question, which happens at most once."""
     doubts: list[str]
@@ -306,7 +304,6 @@ def new_run(inputs: Mapping[str, Any]) -> dict[str, Any]:
         "language": "",
         "proposed_output_type": None,
         "attempts": [],
-        "sql_was_repaired": False,
         "schema_was_read_again": False,
         "doubts": [],
         "candidates": [],

@@ -109,7 +109,7 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
         update["other_forms"] = {each.sql: each.changes.get("form", {}) for each in others}
     if attempt.repair:
         note(f"repaired without the model: {attempt.repair}")
-    update |= {"sql_error_info": None, "sql_was_repaired": bool(attempt.repair)}
+    update["sql_error_info"] = None
     return {**update, **_failure_of_repetition(state, sql, source.catalog.dialect)}
 
 

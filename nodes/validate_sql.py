@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from agent.errors import StatementError
 from agent.generation.attempt import is_blank
-from agent.generation.attempts import attempts_with
+from agent.generation.attempts import attempts_with, origin_of
 from agent.generation.definitions import departures
 from agent.generation.doubts import doubts_of
 from agent.generation.effort import group_by_result, summary_of, validation_of
@@ -149,7 +149,7 @@ def _needs_validation(state: State, doubts: Sequence[str]) -> bool:
         return True
     if state.get("candidates"):
         return bool(state["doubts"])
-    return bool(doubts) or state.get("sql_was_repaired", False)
+    return bool(doubts) or origin_of(state) == "repair"
 
 
 def _is_among(sql: str, others: Sequence[str], dialect: str) -> bool:

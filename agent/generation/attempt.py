@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import prompts
 from agent.errors import ModelAnswerUnreadable, NamesUnknown, StatementError, StatementRefused
 from agent.examples.selection import ShownExample, examples_in_prompt
-from agent.generation.attempts import attempts_with
+from agent.generation.attempts import attempts_with, origin_of
 from agent.generation.prompt import form_task, question_messages, table_list
 from agent.llm.client import ModelClient
 from agent.llm.schemas import GeneratedSQL
@@ -226,14 +226,14 @@ def execute_with_repair(
             note("the schema has changed and was read again")
             source = new_source
             result, error = _execute(source, sql, is_checked_only)
-    if error and may_repair and not state.get("sql_was_repaired"):
+    if error and may_repair and origin_of(state) != "repair":
         repaired = repair(sql, source.catalog)
         remaining = _execute(source, repaired.sql, is_checked_only) if repaired else (None, error)
         if repaired and remaining[1] is None:
             result = remaining[0]
             note(f"repaired without the model: {repaired.description}")
             attempts = attempts_with(state, repaired.sql, "repair")
-            changes = {**changes, "sql_request": repaired.sql, "attempts": attempts, "sql_was_repaired": True}
+            changes = {**changes, "sql_request": repaired.sql, "attempts": attempts}
             sql, error = repaired.sql, None
     missing_values: tuple[str, ...] = ()
     if result is not None and is_blank(result):

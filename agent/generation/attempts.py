@@ -25,6 +25,11 @@ def refused_sql(state: Mapping[str, Any], dialect: str) -> set[str]:
     return {canonical_sql(each["sql"], dialect) for each in state.get("attempts") or () if each["outcome"] in _REFUSALS}
 
 
+def origin_of(state: Mapping[str, Any]) -> str:
+    """Return who wrote the current statement; "" if there is none."""
+    return "".join(each["origin"] for each in (state.get("attempts") or ())[-1:])
+
+
 def has_outcome(state: Mapping[str, Any], *outcomes: str) -> bool:
     """Return whether a statement has one of `outcomes`."""
     return any(each["outcome"] in outcomes for each in state.get("attempts") or ())
