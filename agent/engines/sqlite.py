@@ -200,7 +200,7 @@ class SQLite(Engine):
         is_table = isinstance(column.parent, exp.Match) and name in map(str.lower, scope.sources)
         return name in _ROW_IDS or (not column.table and (is_text or is_table))
 
-    def rewrittenfunction_call(self, node: exp.Expr) -> exp.Expr:
+    def rewritten_call(self, node: exp.Expr) -> exp.Expr:
         """Rewrite EXTRACT, YEAR and the like as STRFTIME, DATE_TRUNC as the first day of a period, LEFT and RIGHT."""
         if isinstance(node, exp.Left):
             return function_call("SUBSTR", node.this, exp.Literal.number(1), node.expression)
