@@ -6,8 +6,14 @@ from agent.answers.references import Said, unsupported
 from agent.schema.describe import one_line
 from agent.types import Result
 
+_MAX_CHARS = 200
+
 
 def proposed_questions(proposed: Sequence[str], said: Said, result: Result) -> list[str]:
     """Return those questions of a model that type no figure, and no text of `result`, except those that were `said`."""
     names = {cell for row in result["rows"] for cell in row if isinstance(cell, str)}
-    return [one_line(question) for question in proposed if question.strip() and not unsupported(question, said, names)]
+    return [
+        one_line(question, _MAX_CHARS)
+        for question in proposed
+        if question.strip() and not unsupported(question, said, names)
+    ]

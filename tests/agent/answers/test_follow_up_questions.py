@@ -50,6 +50,12 @@ def test_questions_of_the_model_type_only_what_was_said() -> None:
     assert len(proposed_questions(proposed, Said("Berlin, 2023 and 2024"), result)) == 3
 
 
+def test_questions_of_the_model_are_shown_as_a_whole() -> None:
+    result: Result = {"columns": ["n"], "types": [], "rows": [[5]], "truncated": False}
+    question = "How many orders were placed per month by customers in the region with the highest revenue?"
+    assert proposed_questions([question], Said("How many orders?"), result) == [question]
+
+
 @pytest.mark.parametrize(
     ("question", "questions"),
     [
