@@ -11,7 +11,7 @@ from typing import Any
 from sqlglot import exp
 
 from agent.answers.typed_text import Said
-from agent.formatting.formats import CALENDAR, ColumnFormat, formats_of, number_of
+from agent.formatting.formats import CALENDAR, ColumnFormat, formats_of, number_of, rounded
 from agent.messages import Language
 from agent.schema.catalog import Catalog
 from agent.sql.guard import shared_trees
@@ -59,9 +59,12 @@ class ColumnFacts:
 
     @cached_property
     def ranks(self) -> list[Any] | None:
-        """The values in a form that can be compared: numbers or dates; None if there is no order of all of them."""
+        """The values in a form that can be compared; None if there is no order of all of them.
+
+        They are dates, or numbers as they are shown: values that a reader cannot tell apart are equal.
+        """
         if self.numbers is not None:
-            return list(self.numbers)
+            return [rounded(number, self.format) for number in self.numbers]
         is_sorted = all(isinstance(cell, str) and _PERIOD.fullmatch(cell) for cell in self.cells)
         lengths = {len(str(cell)) for cell in self.cells}
         return list(self.cells) if is_sorted and len(lengths) == 1 else None

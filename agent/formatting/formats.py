@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime
-from decimal import ROUND_HALF_UP, Decimal, localcontext
+from decimal import ROUND_HALF_UP, Context, Decimal, localcontext
 from functools import lru_cache
 from typing import Any
 
@@ -33,6 +33,8 @@ _EXACT_DECIMALS = 4
 """Most decimals of a column that are all shown; values with more were computed."""
 _MOST_DECIMALS = 9
 _NO_CENTS_FROM = 10_000
+_DIGITS = Context(prec=400, rounding=ROUND_HALF_UP)
+"""More digits than any value has: nothing is rounded but to the decimals of a format."""
 YEARS = range(1500, 2101)
 """Whole numbers that may be years."""
 _DATE = re.compile(
@@ -203,7 +205,7 @@ def _number_format(spec: str, numbers: Sequence[Decimal]) -> ColumnFormat:
         case ["integer"]:
             return ColumnFormat("number", 0)
         case ["decimal", digits]:
-            return ColumnFormat("number", int(digits))
+            return ColumnFormat("number", int(digits) if any(map(_decimals, numbers)) else 0)
         case ["currency", code]:
             return ColumnFormat("currency", _cents(code, numbers), code)
         case ["fraction"]:
@@ -293,21 +295,26 @@ def _plain(value: Any) -> str:
 
 
 def _number_text(number: Decimal, fmt: ColumnFormat, language: Language) -> str:
-    # More digits than any value has: nothing is rounded but to the decimals of the format.
-    with localcontext(prec=400, rounding=ROUND_HALF_UP):
-        if fmt.kind == "fraction":
-            number *= 100
-        decimals = fmt.decimals
-        if fmt.kind == "scientific":
-            return _digits(number, "scientific", decimals, language)
-        number = number.quantize(Decimal(1).scaleb(-decimals))
-        if fmt.kind == "duration":
-            return _in_units(number, fmt.unit[:-1], decimals, language)
-        if fmt.kind == "currency":
-            return _digits(number, "currency", decimals, language, fmt.unit)
-        if fmt.kind in {"percent", "fraction"}:
-            return _digits(number / 100, "percent", decimals, language)
+    number, decimals = rounded(number, fmt), fmt.decimals
+    with localcontext(_DIGITS):
+        match fmt.kind:
+            case "scientific" | "currency":
+                return _digits(number, fmt.kind, decimals, language, fmt.unit or None)
+            case "duration":
+                return _in_units(number, fmt.unit[:-1], decimals, language)
+            case "percent":
+                return _digits(number / 100, "percent", decimals, language)
+            case "fraction":
+                return _digits(number, "percent", decimals, language)
         return _digits(number, "number", decimals, language)
+
+
+def rounded(number: Decimal, fmt: ColumnFormat) -> Decimal:
+    """Return a number as `format_value` shows it with the format `fmt` of a quantity."""
+    if fmt.kind == "scientific":
+        return number
+    with localcontext(_DIGITS):
+        return number.quantize(Decimal(1).scaleb(-fmt.decimals - (2 if fmt.kind == "fraction" else 0)))
 
 
 def _digits(number: Decimal, kind: str, decimals: int, language: Language, currency: str | None = None) -> str:

@@ -1,6 +1,6 @@
 """The effort of a question: which calls besides the generation of a statement it may cost, and their agreement."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -72,24 +72,37 @@ def summary_of(result: Result) -> str:
 
 
 def ends_of_dates(sql: str, source: Source) -> dict[str, str]:
-    """Return the last value of each column of dates in the conditions of `sql`, by table and column.
+    """Return the last value of each column of dates of which the conditions of `sql` ask for later ones.
 
-    A value says nothing and is left out unless the conditions name a year or date after it. There are none if row rules
-    hide some of them.
+    The columns have their tables before them. There are none if row rules hide some of the values.
     """
     if source.access:
         return {}
     used = {name.lower() for name in referenced_names(sql, source.catalog).columns}
-    trees = shared_trees(sql, source.catalog.dialect)
-    wheres = [where for tree in trees for where in tree.find_all(exp.Where)]
-    compared = {column.name.lower() for where in wheres for column in where.find_all(exp.Column)}
-    literals = [literal.name for where in wheres for literal in where.find_all(exp.Literal)]
-    latest = max((text for text in literals if text[:4].isdecimal() and text[4:5] in ("", "-")), default="")
+    bounds = [
+        (column.name.lower(), literal.name)
+        for tree in shared_trees(sql, source.catalog.dialect)
+        for where in tree.find_all(exp.Where)
+        for compared, bound in _lower_bounds(where)
+        for column in compared.find_all(exp.Column)
+        for literal in bound.find_all(exp.Literal)
+        if literal.name[:4].isdecimal() and literal.name[4:5] in ("", "-")
+    ]
     return {
         f"{table.key}.{column.name}": column.maximum
         for table in source.catalog.tables.values()
         for column in table.columns
         if column.type_class in ("date", "datetime") and column.maximum
-        if column.name.lower() in compared and f"{table.key}.{column.name}".lower() in used
-        if latest > column.maximum
+        if f"{table.key}.{column.name}".lower() in used
+        if any(name == column.name.lower() and bound > column.maximum for name, bound in bounds)
     }
+
+
+def _lower_bounds(where: exp.Where) -> Iterator[tuple[exp.Expr, exp.Expr]]:
+    """Yield each side of a comparison that is at least as large as the other, and the other."""
+    for node in where.find_all(exp.EQ, exp.GT, exp.GTE):
+        yield node.this, node.expression
+    for node in where.find_all(exp.LT, exp.LTE):
+        yield node.expression, node.this
+    for between in where.find_all(exp.Between):
+        yield between.this, between.args["low"]

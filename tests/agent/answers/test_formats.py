@@ -46,6 +46,8 @@ def texts(kind: str, *cells: Any, spec: str = "", language: str = "en", in_sente
         ("integer", [1234, 1000], "currency EUR", ["€1,234", "€1,000"]),
         ("float", [1.4590, 1.5], "currency EUR", ["€1.46", "€1.50"]),
         ("float", [1234.5678], "currency JPY", ["¥1,235"]),
+        ("float", [4000.0, 37.0], "decimal 2", ["4,000", "37"]),
+        ("float", [4000.0, 37.5], "decimal 2", ["4,000.00", "37.50"]),
         ("integer", [2024, 1999], "year", ["2024", "1999"]),
         ("string", ["2024-01-01", "1999-01-01"], "year", ["2024", "1999"]),
         ("integer", [12345], "code", ["12345"]),

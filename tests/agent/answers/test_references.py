@@ -63,6 +63,8 @@ def filled(text: str, sql: str, rows: list[list[Any]], language: str = "en") -> 
         (CITIES, [["A1", 5], ["B1", 5], ["C1", 1]], "en", "{max.sales:city#has|each have} {max.sales}.",
          "A1 and B1 each have 5."),
         (CITIES, [["A1", 5], ["B1", 4], ["C1", 1]], "en", "{max.sales:city#has|each have} {max.sales}.", "A1 has 5."),
+        (CITIES, [["A1", 8.000001], ["B1", 8.0], ["C1", 1.5]], "en", "{max.sales:city} ({max.sales})",
+         "A1 and B1 (8.00)"),
         (CITIES, [[f"City {chr(65 + at)}", 9 - at] for at in range(9)], "en", "{list.city}",
          "City A, City B, City C, City D, City E, City F, City G and 2 more"),
         (CITIES, [["A1", 5], ["B1", 4], ["C1", None]], "en", "{max.sales:city#leads|lead}", "A1 leads"),

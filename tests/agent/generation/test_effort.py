@@ -60,6 +60,12 @@ def test_an_empty_value_is_told_with_the_end_of_the_dates_that_were_read(asking:
     assert "- this query returns one empty value; orders.ordered_on ends on 2025-12-31" in prompt
 
 
+def test_the_end_of_dates_is_not_told_for_conditions_that_all_dates_meet(asking: Ask) -> None:
+    agent = asking({"sql": "SELECT SUM(total_amount) FROM orders WHERE ordered_on < '2030-01-01' AND total_amount < 0"})
+
+    assert "data end" not in agent.ask("What were total negative sales before 2030?")["answer"]
+
+
 def test_a_correction_after_an_empty_result_is_run(asking: Ask) -> None:
     agent = asking(NO_ROWS, verdicts=[correction(ALL_ORDERS["sql"]), VALID])
     output = agent.ask("Which orders have a negative amount?")
