@@ -137,7 +137,13 @@ def probe_table() -> str:
     return "\n".join(lines)
 
 
+def plugin_example() -> str:
+    """Return the code of the example of a plug-in."""
+    return f"```python\n{(ROOT / 'tests/plugin/datasphinx_example.py').read_text(encoding='utf-8').strip()}\n```"
+
+
 PARTS = {
+    "plugin": (ROOT / "docs/plugins.md", plugin_example),
     "readme-graph": (ROOT / "README.md", graph_picture),
     "layers": (ROOT / "docs/architecture.md", layer_table),
     "settings": (ROOT / "docs/settings.md", settings_table),

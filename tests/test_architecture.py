@@ -27,7 +27,7 @@ def test_source_is_found() -> None:
 # Layers
 
 LAYERS = """
-types messages prompts sample
+types messages prompts sample plugins
 engines
 schema
 errors grounding

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent.cli.exchange import export_app, import_app
+from agent.cli.exchange import export_app, import_files
 from agent.cli.options import AsJson, OfSource, services_of
 from agent.cli.text import echo, json_text
 from agent.errors import ANSWERED, DOMAIN
@@ -21,7 +21,7 @@ knowledge_app = typer.Typer(
     help="Check, draft, import and export business knowledge: terms, metrics, joins and facts about columns in YAML "
     "files.",
 )
-knowledge_app.add_typer(import_app, name="import")
+knowledge_app.command("import")(import_files)
 knowledge_app.add_typer(export_app, name="export")
 review_app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Review proposals: answers that users have accepted."

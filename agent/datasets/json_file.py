@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import date, time
 from decimal import Decimal
 from itertools import chain, count
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import IO, Any
 from agent.datasets.dataset import Warning
 from agent.datasets.encoding import encoding_of
 from agent.datasets.limits import Loading
+from agent.datasets.readers import Reader
 from agent.errors import FileEmpty, FileUnreadable
 from agent.messages import Message
 
@@ -31,7 +33,7 @@ _SHOWN = 60
 
 @dataclass
 class JsonRows:
-    """The rows of a JSON file: `path` has one object per line, or if `is_cells` the cells as CSV.
+    """The rows of a JSON file or of a reader: `path` has one object per line, or if `is_cells` the cells as CSV.
 
     Fields of nested objects are columns such as `who.name`, arrays of objects are JSON texts. `decimals` are the types
     of the columns whose numbers a double would round.
@@ -73,10 +75,32 @@ def read_json(path: Path, folder: Path, loading: Loading, *, is_document: bool) 
                 found.is_cells, found.path = True, folder / "rows.csv"
                 _write_cells(rows, found.path)
             else:
-                rounded = _write_rows(rows, found.path, loading)
-                found.decimals = _decimals(found.path, rounded) if rounded else {}
+                _write_rows(rows, found, loading)
         except RecursionError:
             raise FileUnreadable(loading.file, Message("nested_too_deeply")) from None
+    return found
+
+
+def read_rows(reader: Reader, path: Path, folder: Path, loading: Loading) -> JsonRows:
+    """Write the rows that `reader` yields of the file at `path` into `folder`.
+
+    Raises:
+        FileUnreadable: The reader says that the file is damaged.
+        FileEmpty: There are no rows.
+        FileTooLarge: There are too many rows or columns.
+        StatementCancelled: Loading was cancelled.
+    """
+    found = JsonRows(folder / "rows.jsonl")
+
+    def rows() -> Iterator[Mapping[str, Any]]:
+        for row in reader(path):
+            loading.cancellation.check()
+            yield row
+
+    try:
+        _write_rows(rows(), found, loading)
+    except ValueError as error:
+        raise FileUnreadable(loading.file, str(error)) from None
     return found
 
 
@@ -181,12 +205,12 @@ def _write_cells(rows: Iterator[Any], target: Path) -> None:
             writer.writerow(["" if cell is None else cell if isinstance(cell, str) else _text(cell) for cell in cells])
 
 
-def _write_rows(rows: Iterator[Any], target: Path, loading: Loading) -> set[str]:
-    """Write one flat object per line; return the names of the columns with numbers that a double would round."""
+def _write_rows(rows: Iterator[Any], found: JsonRows, loading: Loading) -> None:
+    """Write one flat object per line, and note the types of the columns with numbers that a double would round."""
     names: dict[str, str] = {}
     rounded: set[str] = set()
     # A JSON text may have half of a pair of surrogates.
-    with target.open("w", encoding="utf-8", errors="replace") as file:
+    with found.path.open("w", encoding="utf-8", errors="replace") as file:
         for number, row in enumerate(rows, 1):
             if number > loading.limits.max_rows:
                 raise loading.too_large("rows")
@@ -205,7 +229,7 @@ def _write_rows(rows: Iterator[Any], target: Path, loading: Loading) -> set[str]
             file.write(f"{_text(flat) if has_decimals else _encode(flat)}\n")
     if not names:
         raise FileEmpty(loading.file, "")
-    return rounded
+    found.decimals = _decimals(found.path, rounded) if rounded else {}
 
 
 def _unique(name: str, taken: Iterable[str]) -> str:
@@ -224,7 +248,7 @@ def _flat(row: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
         elif isinstance(value, list) and any(isinstance(item, (dict, list)) for item in value):
             yield name, _text(value)
         else:
-            yield name, value
+            yield name, value.isoformat() if isinstance(value, date | time) else value
 
 
 def _text(value: Any) -> str:

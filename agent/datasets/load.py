@@ -13,9 +13,10 @@ from agent.datasets.dataset import Dataset, Report, SourceType, Warning
 from agent.datasets.encoding import is_text
 from agent.datasets.excel import read_sheets
 from agent.datasets.header import Header, find_header
-from agent.datasets.json_file import JsonRows, read_json
+from agent.datasets.json_file import JsonRows, read_json, read_rows
 from agent.datasets.limits import Loading
 from agent.datasets.options import ALL_SHEETS, DETECT, LoadOptions
+from agent.datasets.readers import reader_of, readers
 from agent.datasets.reshape import period_columns, reshape
 from agent.datasets.table import Layout, Part, WrittenTable, copy_json, copy_parquet, make_table, schema_of
 from agent.datasets.tables import FoundTable, find_tables, holds_table
@@ -69,7 +70,10 @@ def source_type_of(path: Path, name: str) -> SourceType:
     suffix = Path(name).suffix.lower()
     kind = _SUFFIXES.get(suffix)
     if kind is None:
-        raise FileUnreadable(name, Message("file_types_supported", types=", ".join(_SUFFIXES)))
+        if suffix[1:] in readers():
+            return "jsonl"
+        types = [*_SUFFIXES, *(f".{each}" for each in readers())]
+        raise FileUnreadable(name, Message("file_types_supported", types=", ".join(types)))
     with path.open("rb") as file:
         head = file.read(_HEAD)
     if not head:
@@ -159,6 +163,8 @@ def load(job: Job, options: LoadOptions = DETECT) -> Dataset:
         text, warnings = detect_text_file(path, name, job.folder, options)
         return _load_cells(job, kind, [text], options, warnings)
     if kind == "jsonl":
+        if Path(name).suffix.lower() not in _SUFFIXES and (reader := reader_of(name)):
+            return _load_typed(job, kind, options, read_rows(reader, path, job.folder, job.loading))
         rows = read_json(path, job.folder, job.loading, is_document=name.lower().endswith(".json"))
         if rows.is_cells:
             return _load_cells(job, kind, [CellFile(rows.path, "utf-8", ",")], options, rows.warnings)

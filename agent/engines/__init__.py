@@ -1,14 +1,14 @@
 """Database engines: everything that differs between them, one file for each.
 
 An engine is a subclass of `agent.engines.base.Engine`, found through the entry-point group `datasphinx.engines` under
-its name. The engines of this package are registered in the same way, and listed here too: the installed metadata of a
-checkout may be older than its files. An engine of another package cannot replace one of these.
+its name. The engines of this package are registered in the same way.
 """
 
 from collections.abc import Mapping
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
+
+from agent.plugins import plugins
 
 if TYPE_CHECKING:
     from agent.engines.base import Engine
@@ -36,9 +36,7 @@ OWN = {
 @cache
 def engines() -> "Mapping[str, Engine]":
     """Return all engines by name; those of this package come first."""
-    own = [EntryPoint(name, value, GROUP) for name, value in OWN.items()]
-    others = [entry for entry in entry_points(group=GROUP) if entry.name not in OWN]
-    return {entry.name: entry.load()() for entry in (*own, *others)}
+    return {name: entry.load()() for name, entry in plugins(GROUP, OWN).items()}
 
 
 @cache

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from agent import engines as package
 from agent.engines import GROUP, OWN, engine_called, engine_of, engines
 from agent.engines.base import Engine
 
@@ -55,7 +54,8 @@ def caches() -> Iterator[None]:
 
 @pytest.mark.usefixtures("caches")
 def test_engines_of_other_packages_are_added_and_replace_none_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(package, "entry_points", lambda group: [_Installed("oracle"), _Installed("postgresql")])
+    installed = [_Installed("oracle"), _Installed("postgresql")]
+    monkeypatch.setattr("agent.plugins.entry_points", lambda group: installed)
 
     assert isinstance(engine_called("oracle+oracledb"), Oracle) and isinstance(engine_of("oracle"), Oracle)
     assert engines()["postgresql"].dialect == "postgres"

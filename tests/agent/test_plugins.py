@@ -1,0 +1,95 @@
+"""Plug-ins of another package: the example in docs/plugins.md as an installed distribution."""
+
+import io
+import sqlite3
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from agent.datasets.readers import readers
+from agent.datasets.registry import Registry
+from agent.engines import engine_called, engine_of, engines
+from agent.errors import FileUnreadable
+from agent.knowledge import importers as knowledge
+from agent.sample.shop import shop_url
+from agent.settings import SourceSettings
+from agent.sources.source import open_source
+from agent.types import Limits
+from tests.agent.datasets.conftest import rows_of
+from tests.commands import Run
+
+ROOT = Path(__file__).resolve().parents[2]
+CACHES = (engines, engine_of, engine_called, readers, knowledge.importers)
+
+
+@pytest.fixture(autouse=True)
+def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The example is installed."""
+    monkeypatch.syspath_prepend(str(ROOT / "tests/plugin"))
+    for function in CACHES:
+        function.cache_clear()
+    yield
+    for function in CACHES:
+        function.cache_clear()
+
+
+def test_our_importers_are_registered_as_those_of_others() -> None:
+    registered = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
+    assert registered[knowledge.GROUP] == knowledge.OWN
+    assert set(knowledge.importers()) == {*knowledge.OWN, "words"}
+
+
+def test_an_engine_is_opened_by_its_scheme(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "books.db") as connection:
+        connection.executescript(
+            "CREATE TABLE books (title TEXT, year INTEGER); INSERT INTO books VALUES ('Emma', 1815)"
+        )
+    settings = SourceSettings(url=SecretStr(f"littlesql:///{tmp_path}/books.db"))
+    source = open_source(settings, Limits(10, 10), cache_dir=tmp_path / "cache")
+    try:
+        assert source.execute("SELECT title, year FROM books")["rows"] == [["Emma", 1815]]
+    finally:
+        source.close()
+
+
+def test_a_reader_yields_the_rows_of_a_file(tmp_path: Path) -> None:
+    registry = Registry(tmp_path)
+    content = b"[web]\nport = 80\n[mail]\nport = 25\nhost = m\n"
+    dataset = registry.create(registry.add_stream(io.BytesIO(content), "servers.ini"))
+
+    assert [column.name for column in dataset.schema] == ["section", "port", "host"]
+    assert rows_of(registry, dataset) == [["web", "80", None], ["mail", "25", "m"]]
+
+
+def test_a_file_that_a_reader_refuses_is_not_kept(tmp_path: Path) -> None:
+    registry = Registry(tmp_path)
+    with pytest.raises(FileUnreadable, match="not an INI file"):
+        registry.create(registry.add_stream(io.BytesIO(b"port = 80\n"), "servers.ini"))
+    with pytest.raises(FileUnreadable, match=".ini"):
+        registry.create(registry.add_stream(io.BytesIO(b"port = 80\n"), "servers.xyz"))
+    assert registry.datasets() == []
+
+
+def test_an_importer_writes_checked_entries(
+    run: Run, tmp_path: Path, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATASPHINX_CACHE_DIR", str(cache_dir))
+    (tmp_path / "datasphinx.toml").write_text(f'[sources.shop]\nurl = "{shop_url(cache_dir)}"\nknowledge = "words/"\n')
+    (tmp_path / "words").mkdir()
+    (tmp_path / "own.txt").write_text(
+        "large; above 1,000; orders.total_amount > 1000\nlost; never paid; orders.nothing = 1\n"
+    )
+    code, out, _ = run("knowledge", "import", "words", str(tmp_path / "own.txt"))
+
+    assert code == 0
+    assert "added: term:large" in out and "not imported: lost: " in out
+    assert "large" in (tmp_path / "words" / "imported_words_own.yml").read_text()
+
+
+def test_an_unknown_format_names_those_that_are_installed(run: Run, tmp_path: Path) -> None:
+    code, _, err = run("knowledge", "import", "other", str(tmp_path))
+
+    assert code == 2 and "dbt, osi, csv, words" in " ".join(err.split())
