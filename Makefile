@@ -39,7 +39,7 @@ lint: $(INSTALLED)
 	$(BIN)/mypy
 
 bench: $(INSTALLED)
-	$(BIN)/python -m tests.benchmarks.latency
+	$(BIN)/python -m benchmarks.latency
 
 # The embedded model's adapter anew: on two cores 90 minutes, on a GPU a few. It goes on where it was stopped.
 SPIDER ?= ../shared

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.traffic import ALLOWED, measured
 from tests.agent.record.stores import fresh_url
-from tests.benchmarks.traffic import ALLOWED, measured
 
 pytestmark = [pytest.mark.heavy, pytest.mark.process]
 

@@ -39,7 +39,7 @@ def score_tables(features: NDArray[np.float32], *, with_meaning: bool) -> NDArra
     """Return a score for each column of `features` (one row for each of FEATURES): a log-odds up to a constant.
 
     The weights are those of a softmax over tables that maximises the likelihood of the gold tables of the training
-    questions (`python -m tests.benchmarks.fit_recall`).
+    questions (`python -m benchmarks.fit_recall`).
     """
     return np.asarray((WITH_MEANING if with_meaning else LEXICAL) @ features, np.float32)
 

@@ -10,7 +10,7 @@ from rapidfuzz import fuzz, process
 from agent.embedded.compact import compact
 from agent.sources.source import Source
 from agent.types import Limits
-from tests.benchmarks import spider
+from benchmarks import spider
 from tests.databases import open_url
 from training.business import business_schemas, written_questions
 from training.rows import fill

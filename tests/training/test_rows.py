@@ -7,7 +7,7 @@ import pytest
 from agent.settings import SourceSettings
 from agent.sources.source import open_source
 from agent.types import Limits
-from tests.benchmarks import spider
+from benchmarks import spider
 from training.rows import fill, read_literals
 from training.spider import (
     SpiderColumn,

@@ -9,7 +9,7 @@ from sqlglot import exp
 from agent.sample.shop import TABLES
 from agent.sources.source import Source
 from agent.types import Limits
-from tests.benchmarks import spider
+from benchmarks import spider
 from tests.databases import open_url
 from training.business import business_schemas
 from training.rows import fill

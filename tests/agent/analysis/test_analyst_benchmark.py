@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from tests.benchmarks.analyst import grade, main, read_lines
+from benchmarks.analyst import grade, main, read_lines
 
 TOTAL = {"aggregations": [{"as": "total", "agg": "sum", "col": "amount"}]}
 

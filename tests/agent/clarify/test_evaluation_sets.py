@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks.clarification import figures_of, read_lines, replay
-from tests.benchmarks.spider import DEV
+from benchmarks.clarification import figures_of, read_lines, replay
+from benchmarks.spider import DEV
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "clarification"
 

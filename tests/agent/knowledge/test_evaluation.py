@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from agent.sources.source import check_knowledge
-from tests.benchmarks.knowledge_questions import ANSWERS, FOLDER, Asker, figures_of, read_lines, run
-from tests.benchmarks.spider import DEV
+from benchmarks.knowledge_questions import ANSWERS, FOLDER, Asker, figures_of, read_lines, run
+from benchmarks.spider import DEV
 
 DATABASES = DEV / "databases"
 QUESTIONS = read_lines(FOLDER / "questions.jsonl")

@@ -11,7 +11,7 @@ from agent.retrieval.arrays import pack_json, read_arrays, write_arrays
 from agent.retrieval.index import IndexCache, SchemaIndex
 from agent.retrieval.semantic import Embedder, packaged_embedder
 from agent.schema.catalog import Catalog, Column, ForeignKey, Table
-from tests.benchmarks import spider
+from benchmarks import spider
 
 QUESTIONS = (
     "the amount of each order in Paris",

@@ -4,8 +4,8 @@ import pytest
 
 from agent.retrieval.index import SchemaIndex
 from agent.retrieval.semantic import packaged_embedder
-from tests.benchmarks import recall, spider
-from tests.benchmarks.spider import catalog_of
+from benchmarks import recall, spider
+from benchmarks.spider import catalog_of
 
 pytestmark = [
     pytest.mark.benchdata,

@@ -14,12 +14,12 @@ from typing import Any
 import httpx
 import pytest
 
+from benchmarks.service import measured
 from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT
 from tests.agent.record.stores import fresh_url
 from tests.agent.server.serving import ASKED, COUNT
 from tests.agent.sql.engines import shop
 from tests.agent.sql.test_faults import SESSIONS
-from tests.benchmarks.service import measured
 from tests.eventually import eventually
 from tests.fake_openai import FakeOpenAI, Reply
 from tests.round_robin import RoundRobin

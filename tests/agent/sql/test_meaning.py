@@ -13,8 +13,8 @@ from sqlalchemy.exc import OperationalError
 from agent.settings import SourceSettings
 from agent.sources.source import Source, open_source
 from agent.types import Limits
+from benchmarks.spider import DEV
 from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL
-from tests.benchmarks.spider import DEV
 from tests.cases import all_cases
 from tests.fixtures import Pair, read_pairs
 

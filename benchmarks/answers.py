@@ -1,0 +1,254 @@
+"""Answers to questions of analysts, with replies in place of a model that somebody wrote from the prompts alone.
+
+    python -m benchmarks.answers --prompts FOLDER
+    python -m benchmarks.answers --replies FILE... --table FILE
+
+The first command writes the prompts of `tests/fixtures/answers/questions.jsonl` in files of 25 questions; lines that a
+prompt has in common with the first one of its database are written once. The second command reads lines
+`{"id", "reply"}`, where `reply` has the fields of `GeneratedSQL`, runs each question through the graph with its reply,
+writes what a user sees and what it cost to a Markdown file, and prints the figures. Questions without a reply are left
+out of the figures, and so are those whose database is absent: the SQLite files of `--databases`, or the PostgreSQL
+server of `TEST_POSTGRES_URL`, where the schemas `tests/fixtures/answers/*.sql` are created and dropped.
+"""
+
+import argparse
+import json
+import re
+import statistics
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import date
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+from langchain_core.outputs import ChatResult
+from sqlalchemy import create_engine
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import OperationalError
+
+from agent.evals.run import evaluation_settings
+from agent.graph import build_graph
+from agent.llm.formats import response_format
+from agent.llm.schemas import GeneratedSQL, SQLValidation
+from agent.llm.scripted import Scripted, ScriptedModel
+from agent.schema.describe import estimate_tokens
+from agent.services import Services
+from agent.settings import load_settings
+from agent.sources.names import SAMPLE
+from benchmarks.clarification import Line, read_lines
+from benchmarks.spider import DEV
+from tests.agent.sql.engines import POSTGRES_URL
+
+FOLDER = Path(__file__).resolve().parents[1] / "tests/fixtures/answers"
+TODAY = date(2026, 1, 5)
+"""The date in the prompts: a few days after the end of the data of the sample shop and of both PostgreSQL schemas."""
+BATCH = 25
+SHOWN_ROWS = 8
+
+
+class Model(ScriptedModel):
+    """Gives `reply` for every statement, confirms every validation, and keeps the schema that was asked for."""
+
+    reply: Any = None
+    json_schema: Any = None
+
+    def __init__(self) -> None:
+        """Queue the answers, which repeat."""
+        answers: dict[str, list[Scripted]] = {
+            GeneratedSQL.__name__: [lambda _: self.reply],
+            SQLValidation.__name__: [{"is_valid": True}],
+        }
+        super().__init__(answers, repeat_last=True)
+
+    def _generate(self, *arguments: Any, **options: Any) -> ChatResult:
+        asked = response_format(options).get("json_schema", {})
+        if asked.get("name") == GeneratedSQL.__name__:
+            self.json_schema = asked["schema"]
+        return super()._generate(*arguments, **options)
+
+
+@contextmanager
+def postgres(name: str) -> Iterator[str]:
+    """Yield the URL of a new database with the schema and rows of `name`.
+
+    Raises:
+        OperationalError: no server answers.
+    """
+    admin, url = create_engine(POSTGRES_URL, isolation_level="AUTOCOMMIT"), make_url(POSTGRES_URL)
+    database = f"answers_{name}"
+    with admin.connect() as connection:
+        connection.exec_driver_sql(f"DROP DATABASE IF EXISTS {database} WITH (FORCE)")
+        connection.exec_driver_sql(f"CREATE DATABASE {database}")
+        made = create_engine(url.set(database=database))
+        with made.begin() as inner:
+            script = (FOLDER / f"{name}.sql").read_text(encoding="utf-8")
+            inner.execution_options(no_parameters=True).exec_driver_sql(script)
+        made.dispose()
+        yield url.set(database=database).render_as_string(hide_password=False)
+        connection.exec_driver_sql(f"DROP DATABASE {database} WITH (FORCE)")
+    admin.dispose()
+
+
+def sources(names: Sequence[str], databases: Path, stack: ExitStack) -> dict[str, str]:
+    """Return the name or URL of each database that is there; what is absent is told on standard error."""
+    found = {}
+    for name in names:
+        path = databases / f"{name}.sqlite"
+        if name == SAMPLE:
+            found[name] = SAMPLE
+        elif (FOLDER / f"{name}.sql").is_file():
+            try:
+                found[name] = stack.enter_context(postgres(name))
+            except OperationalError as error:
+                sys.stderr.write(f"without {name}: no PostgreSQL server answers: {error.orig}\n")
+        elif path.is_file():
+            found[name] = f"sqlite:///{path.absolute()}"
+        else:
+            sys.stderr.write(f"without {name}: there is no {path}; name the folder with --databases\n")
+    return found
+
+
+def ask(
+    questions: Sequence[Line], found: dict[str, str], replies: dict[str, Any]
+) -> Iterator[tuple[Line, Line, Model]]:
+    """Yield each question with the output and the calls of its model; without a reply, an empty statement is given."""
+    for question in questions:
+        model = Model()
+        model.reply = replies.get(question["id"], {"sql": "", "reply": "-"})
+        settings = evaluation_settings(load_settings(source=found[question["db"]], allow_writable_account=True))
+        services = Services(settings, model=model, today=lambda: TODAY)
+        output = build_graph(services).invoke({"question": question["question"]})
+        services.close()
+        yield question, output, model
+
+
+def write_prompts(questions: Sequence[Line], found: dict[str, str], folder: Path) -> None:
+    """Write the prompts of the first calls to `folder`, in files of 25 questions."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for start in range(0, len(questions), BATCH):
+        batch = ask(questions[start : start + BATCH], found, {})
+        firsts: dict[str, tuple[str, list[str]]] = {}
+        parts: list[str] = []
+        for question, output, model in batch:
+            if not model.calls:
+                sys.stderr.write(f"{question['id']} has no call: {output['answer']}\n")
+                continue
+            if not parts:
+                parts.append(f"Schema of the reply: {json.dumps(model.json_schema, ensure_ascii=False)}")
+            lines = model.calls[0].prompt.splitlines()
+            first_id, first = firsts.setdefault(question["db"], (question["id"], lines))
+            same = 0 if first is lines else sum(takewhile(bool, map(str.__eq__, first, lines)))
+            head = [f"[the first {same} lines are those of {first_id}]"] if same else []
+            parts.append("\n".join([f"===== {question['id']}", *head, *lines[same:]]))
+        (folder / f"prompts-{start // BATCH + 1}.txt").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+
+
+def typed_parts(sentence: str) -> list[str]:
+    """Return the parts of a sentence outside of references.
+
+    >>> typed_parts("{max.c:k} rose by {?x|{a}|b}.")
+    ['', ' rose by ', '.']
+    """
+    parts, depth = [""], 0
+    for letter in sentence:
+        depth += (letter == "{") - (letter == "}")
+        if letter == "}" and not depth:
+            parts.append("")
+        elif letter not in "{}" and not depth:
+            parts[-1] += letter
+    return parts
+
+
+def is_shown(sentence: str, answer: str) -> bool:
+    """Return whether `answer` has the typed parts of `sentence` in order."""
+    return bool(sentence) and bool(re.search(".*".join(map(re.escape, typed_parts(sentence))), answer, re.DOTALL))
+
+
+def outcome_of(question: Line, output: Line, model: Model) -> Line:
+    """Return what a user sees of a question, and what it cost."""
+    reply, table = model.reply, next(iter(output.get("tables") or ()), None)
+    validations = [call.prompt for call in model.calls if call.schema_name == SQLValidation.__name__]
+    sentences = [*(reply.get("answer") or ())[:1], reply.get("empty_answer") or "", reply.get("reply") or ""]
+    return {
+        "id": question["id"],
+        "question": question["question"],
+        "sql": output.get("sql"),
+        "columns": table["columns"] if table else [],
+        "rows": table["rows"][:SHOWN_ROWS] if table else [],
+        "answer": output["answer"],
+        "value": output.get("value") if isinstance(output.get("value"), int | float | str) else None,
+        "chart": [chart["option"] for chart in output.get("charts") or ()],
+        "follow_ups": output.get("follow_ups") or [],
+        "notes": output["audit"]["notes"],
+        "status": output["status"],
+        "error": (output.get("error") or {}).get("code"),
+        "calls": len(model.calls),
+        "validations": len(validations),
+        "doubts": [prompt.rpartition("Question: ")[2] for prompt in validations],
+        "prompt_tokens": sum(estimate_tokens(call.prompt) for call in model.calls),
+        "accepted": any(is_shown(sentence, output["answer"]) for sentence in sentences),
+        "proposed": sentences[0] if sentences else "",
+    }
+
+
+def figures_of(outcomes: Sequence[Line]) -> Line:
+    """Return the counts and means of all outcomes, and the ids of those with a finding."""
+    ids = {
+        "not_accepted": [each["id"] for each in outcomes if not each["accepted"]],
+        "validated": [each["id"] for each in outcomes if each["validations"]],
+        "unsure": [each["id"] for each in outcomes if each["status"] == "unsure"],
+        "errors": [f"{each['id']}: {each['error']}" for each in outcomes if each["error"]],
+    }
+    return {
+        "questions": len(outcomes),
+        "accepted_share": round(1 - len(ids["not_accepted"]) / len(outcomes), 3),
+        "calls": round(statistics.mean(each["calls"] for each in outcomes), 3),
+        "prompt_tokens_per_call": round(
+            sum(each["prompt_tokens"] for each in outcomes) / sum(each["calls"] for each in outcomes)
+        ),
+        "validations": sum(each["validations"] for each in outcomes),
+        **ids,
+    }
+
+
+def as_text(outcome: Line) -> str:
+    """Return an outcome as a part of the Markdown file."""
+    rows = [" | ".join(map(str, row)) for row in (outcome["columns"], *outcome["rows"]) if row]
+    others = {name: outcome[name] for name in ("value", "chart", "follow_ups", "notes", "status", "error", "calls")}
+    others |= {name: outcome[name] for name in ("validations", "doubts", "prompt_tokens", "accepted", "proposed")}
+    lines = [f"- {name}: {json.dumps(value, ensure_ascii=False, default=str)}" for name, value in others.items()]
+    table = "\n".join(rows)
+    return (
+        f"## {outcome['id']}: {outcome['question']}\n\n{outcome['answer']}\n\n"
+        f"```sql\n{outcome['sql']}\n```\n\n```text\n{table}\n```\n\n" + "\n".join(lines) + "\n"
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write the prompts, or the table of the answers and the figures as JSON."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.answers")
+    mode = parser.add_mutually_exclusive_group(required=True)
+    mode.add_argument("--prompts", type=Path, metavar="FOLDER", help="write the prompts to this folder")
+    mode.add_argument("--replies", type=Path, nargs="+", metavar="FILE", help="read the replies from these files")
+    parser.add_argument("--table", type=Path, metavar="FILE", help="write the answers to this file")
+    parser.add_argument("--databases", type=Path, default=DEV / "databases", help="folder of the SQLite files")
+    options = parser.parse_args(arguments)
+    replies = {line["id"]: line["reply"] for line in read_lines(options.replies or ())}
+    questions = [each for each in read_lines([FOLDER / "questions.jsonl"]) if options.prompts or each["id"] in replies]
+    with ExitStack() as stack:
+        found = sources([*dict.fromkeys(each["db"] for each in questions)], options.databases, stack)
+        questions = [each for each in questions if each["db"] in found]
+        if options.prompts:
+            write_prompts(questions, found, options.prompts)
+            return
+        outcomes = [outcome_of(*each) for each in ask(questions, found, replies)]
+    if options.table:
+        options.table.write_text("\n".join(map(as_text, outcomes)), encoding="utf-8")
+    if outcomes:
+        sys.stdout.write(json.dumps(figures_of(outcomes), indent=2, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    main()

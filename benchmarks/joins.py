@@ -1,0 +1,85 @@
+"""How many real foreign keys are found again from names alone, and how many inferred ones are real.
+
+The 156 schemas of Spider with their foreign keys hidden: `python -m benchmarks.joins ../shared/benchmarks`.
+The schemas of spider_dev are among them, and are counted apart. Likely keys, which prompts show, are counted too.
+"""
+
+import gzip
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from agent.schema.catalog import Column, Table
+from agent.schema.inferred_keys import infer_foreign_keys
+
+Join = frozenset[tuple[str, str]]
+
+
+def main(folder: Path) -> None:
+    """Print precision and recall over all schemas and over those of spider_dev."""
+    schemas = json.loads(gzip.decompress((folder / "spider_schemas.json.gz").read_bytes()))
+    questions = folder / "spider_dev" / "questions.jsonl"
+    dev = {json.loads(line)["db_id"] for line in questions.read_text(encoding="utf-8").splitlines()}
+    figures = {
+        "train": measure([schema for schema in schemas if schema["db_id"] not in dev]),
+        "dev": measure([schema for schema in schemas if schema["db_id"] in dev]),
+        "train, primary keys hidden too": measure([s for s in schemas if s["db_id"] not in dev], primary=False),
+    }
+    print(json.dumps(figures, indent=2))
+
+
+def measure(schemas: list[Any], *, primary: bool = True) -> dict[str, float]:
+    """Return counts and shares; a join is the unordered pair of its two columns."""
+    real = inferred = both = likely = likely_both = 0
+    for schema in schemas:
+        wanted, tables = declared(schema), infer_foreign_keys(tables_of(schema, primary=primary))
+        found, clear = joins(tables), joins(tables, only_likely=True)
+        real, inferred, both = real + len(wanted), inferred + len(found), both + len(wanted & found)
+        likely, likely_both = likely + len(clear), likely_both + len(wanted & clear)
+    return {
+        "schemas": len(schemas),
+        "real": real,
+        "inferred": inferred,
+        "precision": round(both / inferred, 3),
+        "recall": round(both / real, 3),
+        "likely": likely,
+        "precision of likely": round(likely_both / likely, 3),
+        "recall of likely": round(likely_both / real, 3),
+    }
+
+
+def declared(schema: Any) -> set[Join]:
+    """Return the foreign keys that Spider gives."""
+    names = [(schema["table_names_original"][table], column) for table, column in schema["column_names_original"]]
+    return {frozenset((names[a], names[b])) for a, b in schema["foreign_keys"]}
+
+
+def joins(tables: dict[str, Table], *, only_likely: bool = False) -> set[Join]:
+    """Return the joins of `tables`, all of which are inferred."""
+    return {
+        frozenset(((key, foreign.columns[0]), (foreign.target, foreign.target_columns[0])))
+        for key, table in tables.items()
+        for foreign in table.foreign_keys
+        if foreign.likely or not only_likely
+    }
+
+
+def tables_of(schema: Any, *, primary: bool) -> dict[str, Table]:
+    """Return the tables of a schema without their foreign keys."""
+    columns: dict[int, list[tuple[int, Column]]] = {}
+    for number, ((table, name), kind) in enumerate(
+        zip(schema["column_names_original"], schema["column_types"], strict=True)
+    ):
+        columns.setdefault(table, []).append((number, Column(name, {"time": "datetime"}.get(kind, kind))))
+    made = {}
+    for number, name in enumerate(schema["table_names_original"]):
+        own = columns.get(number, [])
+        flat = [key for item in schema["primary_keys"] for key in (item if isinstance(item, list) else [item])]
+        key = tuple(column.name for place, column in own if place in flat)
+        made[name] = Table(name, tuple(column for _, column in own), primary_key=key if primary else ())
+    return made
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
