@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from agent.llm.parse import clean_sql, read_answer
@@ -199,6 +199,8 @@ def wrapped_in(form: str, sql: str) -> str:
 @settings(deadline=None, max_examples=sample(200, 30))
 @given(statements(), _BEFORE, _AFTER, _FENCES, st.sampled_from(["", ";", " ;\n"]))
 def test_any_statement_comes_back_from_a_fence(sql: str, before: str, after: str, fence: str, end: str) -> None:
+    # A mark ends the block, also within a line: models close one so more often than they quote the mark.
+    assume(fence[:3] not in sql)
     text = before + wrapped_in(fence, sql + end) + after
     assert clean_sql(text) == sql
     assert clean_sql(f"<think>SELECT 9?</think>{text}") == sql

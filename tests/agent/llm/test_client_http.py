@@ -79,7 +79,11 @@ CHART = {
     "title": "ChartForm",
     "description": "A chart as a model asks for it: columns of the result by name.",
     "properties": {
-        "type": {"type": "string", "title": "Type"},
+        "type": {
+            "type": "string",
+            "enum": ["line", "bar", "pie", "scatter", "area", "heatmap", "box", "histogram"],
+            "title": "Type",
+        },
         "x": {"type": "string", "title": "X"},
         "y": {**TEXTS, "title": "Y"},
         "series": {"anyOf": [{"type": "string"}, {"type": "null"}], "title": "Series"},
@@ -108,6 +112,11 @@ def test_the_request_is_the_contract(server: FakeOpenAI, connect: Connect) -> No
                     "sql": {
                         "type": "string",
                         "description": "one SELECT statement; empty when off_topic, or with alternatives or reply",
+                    },
+                    "language": {
+                        "type": "string",
+                        "enum": ["en", "de", "ru", "zh"],
+                        "description": "that of the question; en for any other",
                     },
                     "standalone": {
                         "type": "string",
@@ -194,8 +203,8 @@ def test_the_request_is_the_contract(server: FakeOpenAI, connect: Connect) -> No
                     "formats": {
                         **TEXTS,
                         "description": "`column: format` if its type does not say it: currency EUR, percent (12.5 is "
-                        "12.5 %), fraction (0.125 is 12.5 %), integer, decimal 2, year, month, date, code, duration "
-                        "days (hours, minutes, seconds)",
+                        "12.5 %), fraction (0.125 is 12.5 %), integer, decimal 2, year, quarter, month, week, date, "
+                        "code, duration days (hours, minutes, seconds)",
                     },
                     "chart": {
                         "anyOf": [CHART, {"type": "null"}],
@@ -210,6 +219,7 @@ def test_the_request_is_the_contract(server: FakeOpenAI, connect: Connect) -> No
                 "required": [
                     "plan",
                     "sql",
+                    "language",
                     "standalone",
                     "assumptions",
                     "not_answered",

@@ -14,7 +14,8 @@ from tests.fake_openai import USAGE, FakeOpenAI, Reply
 QUESTION = [HumanMessage("How many?")]
 SQL = {"sql": "SELECT 1", "assumptions": [], "off_topic": False}
 PLAIN_FIELDS = [
-    "plan", "sql", "standalone", "assumptions", "not_answered", "output_type", "off_topic", "reason", "reply",
+    "plan", "sql", "language", "standalone", "assumptions", "not_answered", "output_type", "off_topic", "reason",
+    "reply",
 ]  # fmt: skip
 FORM = ["answer", "empty_answer", "formats", "chart", "follow_ups"]
 VALID = {"is_valid": True, "reason": "", "corrected_sql": None}
@@ -62,8 +63,8 @@ def test_a_model_that_returns_reasoning_is_not_asked_for_it(
     assert [model.ask(GeneratedSQL, QUESTION).sql for _ in range(2)] == ["SELECT 1"] * 2
     assert model.ask(SQLValidation, QUESTION).is_valid
     without_reasoning = [
-        "sql", "standalone", "assumptions", "not_answered", "output_type", "off_topic", "reason", "alternatives",
-        "question", "ambiguity_type", "reply", *FORM,
+        "sql", "language", "standalone", "assumptions", "not_answered", "output_type", "off_topic", "reason",
+        "alternatives", "question", "ambiguity_type", "reply", *FORM,
     ]  # fmt: skip
     assert [fields(request) for request in server.requests] == [
         ["plan", *without_reasoning],
