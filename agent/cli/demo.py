@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from agent.analyst import build_analyst
+from agent.answers.text import without_tables
 from agent.cli import render
 from agent.cli.text import printable
 from agent.errors import DriverMissing
@@ -53,7 +54,7 @@ def _show(answer: Mapping[str, Any], console: Console) -> None:
     output = cast(Output, answer)
     if output["output_type"] == "plot" and len(output["tables"][0]["columns"]) == 2:
         console.print(_bars(output))
-        output = {**output, "tables": []}
+        output = {**output, "tables": [], "answer": without_tables(output["answer"])}
     render.show(output, console)
 
 

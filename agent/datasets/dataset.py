@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 from agent.messages import Language, render
 
 SourceType = Literal["excel", "csv", "parquet", "jsonl", "dataframe"]
-SOURCE_TYPES: tuple[SourceType, ...] = get_args(SourceType)
 
 
 class ColumnType(NamedTuple):
