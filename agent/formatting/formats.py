@@ -334,7 +334,7 @@ def format_computed(number: Decimal, fmt: ColumnFormat, language: Language) -> s
     ['250%', '33.3%']
     """
     decimals = 0 if abs(number) >= _NO_CENTS_FROM else fmt.decimals
-    needed = _decimals(number.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP))
+    needed = _decimals(rounded(number, ColumnFormat("number", decimals)))
     kept = decimals if fmt.kind == "currency" and needed else needed
     return format_value(str(number), replace(fmt, decimals=kept), language)
 

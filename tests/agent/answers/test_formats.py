@@ -15,7 +15,14 @@ from agent.answers.text import markdown_table
 from agent.charts.cells import labels_of
 from agent.cli.render import rows_view
 from agent.formatting.checks import checked_formats
-from agent.formatting.formats import ColumnFormat, answer_table, column_formats, format_rows, format_value
+from agent.formatting.formats import (
+    ColumnFormat,
+    answer_table,
+    column_formats,
+    format_computed,
+    format_rows,
+    format_value,
+)
 from agent.messages import LANGUAGES
 from agent.responses import table_of
 from agent.schema.catalog import Catalog, Column, ForeignKey, Table
@@ -197,3 +204,8 @@ def test_a_value_has_the_same_text_in_every_output(values: list[float], spec: st
     assert all(text in shown for text in expected)
     labels = labels_of(rows, "n", "en")
     assert labels == expected or len(set(expected)) < len(expected)
+
+
+def test_a_computed_number_may_have_more_digits_than_a_decimal_context() -> None:
+    number = Decimal("12345678901234567890123456789.5")
+    assert format_computed(number, ColumnFormat("number", 2), "en") == "12,345,678,901,234,567,890,123,456,790"
