@@ -149,13 +149,17 @@ class Validation(TypedDict):
     """That of the answer of `corrected_sql`."""
 
 
+Origin = Literal["model", "verified", "description", "option", "earlier", "repair", "validation", "user"]
+Outcome = Literal["refused", "failed", "wrong form", "unstored values", "not used"]
+
+
 class Attempt(TypedDict):
     """A statement for the question, and what became of it."""
 
     sql: str
-    origin: Literal["model", "verified", "description", "option", "earlier", "repair", "validation", "user"]
+    origin: Origin
     """Who wrote it: "user" for a person who edited the state, "earlier" for the statement of an earlier answer."""
-    outcome: Literal["refused", "failed", "wrong form", "unstored values", "not used"] | None
+    outcome: Outcome | None
     """Why it is no answer: refused by the guard, failed in the database, its rows have another form than requested,
     it compares with values that are not stored, or it is a verified query that failed; None otherwise."""
 

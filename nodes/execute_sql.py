@@ -13,7 +13,7 @@ from agent.record.step import note
 from agent.routes import may_generate_again
 from agent.services import Services
 from agent.state import State
-from agent.types import Result, VerifiedAnswer
+from agent.types import Outcome, Result, VerifiedAnswer
 
 logger = logging.getLogger("datasphinx")
 
@@ -56,7 +56,7 @@ def execute_sql(state: State, services: Services) -> dict[str, Any]:
     return update
 
 
-def _rejected(execution: Execution, state: State, problem: str, outcome: str) -> dict[str, Any]:
+def _rejected(execution: Execution, state: State, problem: str, outcome: Outcome) -> dict[str, Any]:
     """Return the changes of the state that ask for another statement, although this one has run."""
     note(f"asked for another statement: {problem}")
     attempts = attempts_ended({**state, **execution.changes}, outcome)

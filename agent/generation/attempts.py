@@ -4,17 +4,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from agent.sql.compare import canonical_sql
-from agent.types import Attempt
+from agent.types import Attempt, Origin, Outcome
 
 _REFUSALS = ("refused", "failed")
 
 
-def attempts_with(state: Mapping[str, Any], sql: str, origin: str) -> list[Attempt]:
+def attempts_with(state: Mapping[str, Any], sql: str, origin: Origin) -> list[Attempt]:
     """Return the attempts with another statement, which becomes the current one."""
-    return [*(state.get("attempts") or ()), Attempt(sql=sql, origin=origin, outcome=None)]  # type: ignore[typeddict-item]
+    return [*(state.get("attempts") or ()), Attempt(sql=sql, origin=origin, outcome=None)]
 
 
-def attempts_ended(state: Mapping[str, Any], outcome: str) -> list[Attempt]:
+def attempts_ended(state: Mapping[str, Any], outcome: Outcome) -> list[Attempt]:
     """Return the attempts with the outcome of the current statement."""
     *before, last = state["attempts"]
     return [*before, {**last, "outcome": outcome}]
@@ -30,6 +30,6 @@ def origin_of(state: Mapping[str, Any]) -> str:
     return "".join(each["origin"] for each in (state.get("attempts") or ())[-1:])
 
 
-def has_outcome(state: Mapping[str, Any], *outcomes: str) -> bool:
+def has_outcome(state: Mapping[str, Any], *outcomes: Outcome) -> bool:
     """Return whether a statement has one of `outcomes`."""
     return any(each["outcome"] in outcomes for each in state.get("attempts") or ())
