@@ -86,7 +86,7 @@ def denied_update(call: ToolCall, error: NotPermitted | PermissionDenied, state:
         raise error
     update = call_update(CallResult(call["tool"], arguments, None, error), state)
     # For a query with joins, the denied table is unknown.
-    query = arguments.get("query", {})
+    query = arguments.get("query", arguments)
     is_known = isinstance(query, dict) and not query.get("joins")
     return {**update, "dataset_ids": others} if is_known else update
 

@@ -26,13 +26,14 @@ _MIN_SIMILARITY = 60.0
 def read_arguments(tool: str, kind: type[Kind], arguments: str | Mapping[str, Any]) -> Kind:
     """Return the arguments of a call, a JSON text or a mapping, as `kind`.
 
-    Objects and lists may be JSON texts. If fields are misnamed or in the wrong place, the error has the `correction`.
+    Objects and lists may be JSON texts, and the fields of a query or chart may stand beside the others. If fields are
+    misnamed, the error has the `correction`.
 
     Raises:
         ToolCallInvalid: the arguments do not match `kind`; lists every problem.
         QuerySpecInvalid: the query of the call does not match its schema.
     """
-    mapping = _with_decoded_texts(parse_arguments(tool, arguments), kind)
+    mapping = _nested(_with_decoded_texts(parse_arguments(tool, arguments), kind), kind)
     try:
         return kind.model_validate(mapping)
     except ValidationError as error:
@@ -77,6 +78,19 @@ def _with_decoded_texts(mapping: dict[str, Any], kind: type[Arguments]) -> dict[
     return decoded
 
 
+def _nested(mapping: dict[str, Any], kind: type[Arguments]) -> dict[str, Any]:
+    """Return `mapping` with the unknown fields in the field that is an object, if one of them belongs there."""
+    fields = dict(_fields(kind))
+    others = {name: value for name, value in mapping.items() if name not in fields}
+    for name, field in fields.items():
+        part, inner = field.annotation, mapping.get(name, {})
+        if isinstance(part, type) and issubclass(part, BaseModel) and isinstance(inner, dict):
+            if not others.keys().isdisjoint(each for each, _ in _fields(part)):
+                rest = {each: value for each, value in mapping.items() if each in fields}
+                return {**rest, name: {**others, **inner}}
+    return mapping
+
+
 def _problem(error: ErrorDetails, kind: type[Arguments]) -> SpecProblem:
     location, reason = error["loc"], error["msg"].removeprefix("Value error, ")
     if error["type"] != "extra_forbidden":
@@ -86,15 +100,10 @@ def _problem(error: ErrorDetails, kind: type[Arguments]) -> SpecProblem:
 
 
 def _correction(mapping: Mapping[str, Any], kind: type[Arguments]) -> dict[str, Any] | None:
-    """Return `mapping` with misnamed and misplaced fields corrected; None if it is not valid then."""
+    """Return `mapping` with misnamed fields corrected; None if it is not valid then."""
     fields = dict(_fields(kind))
     corrected = {name: value for name, value in mapping.items() if name in fields}
     others = {name: value for name, value in mapping.items() if name not in fields}
-    for name, field in fields.items():
-        part = field.annotation
-        if isinstance(part, type) and issubclass(part, BaseModel) and isinstance(corrected.get(name, {}), dict):
-            inner = {key: others.pop(key) for key, _ in _fields(part) if key in others}
-            corrected |= {name: {**inner, **corrected.get(name, {})}} if inner else {}
     for name, value in others.items():
         missing = [field for field in fields if field not in corrected]
         required = [field for field in missing if fields[field].is_required()]
@@ -104,6 +113,4 @@ def _correction(mapping: Mapping[str, Any], kind: type[Arguments]) -> dict[str, 
         validated = kind.model_validate(_with_decoded_texts(corrected, kind))
     except (ValidationError, DatasphinxError):
         return None
-    return (
-        validated.model_dump(mode="json", by_alias=True, exclude_unset=True) if others or corrected != mapping else None
-    )
+    return validated.model_dump(mode="json", by_alias=True, exclude_unset=True) if others else None

@@ -17,15 +17,12 @@ from agent.state import AnalystState, ToolCall
 from agent.tools.tool import Workbench
 from agent.tools.toolbox import Toolbox
 
-_UNCOUNTED = ("create_dataset", "get_schema")
-"""Tools whose calls are no steps; the limit on model calls bounds them."""
-
 
 def plan(state: AnalystState, services: Services) -> dict[str, Any]:
     """Return the next tool call: first those that follow from the files, then those that the model chooses.
 
     A request to describe the data needs no model. The calls of one reply are made in order. The model may also end the
-    analysis or ask the user. Opening files and reading schemas are no steps. A call beyond the limit of steps ends the
+    analysis or ask the user. Each tool call that it chooses is a step. A call beyond the limit of steps ends the
     question with the results so far.
     """
     settings = services.settings
@@ -76,7 +73,7 @@ def _further_call(call: ToolCall, state: AnalystState, services: Services) -> di
 
     When the steps are used up, it is left out, and the model is asked to finish.
     """
-    if not calls_left(state, services.settings) and call["tool"] not in (*CONTROLS, *_UNCOUNTED):
+    if not calls_left(state, services.settings) and call["tool"] not in CONTROLS:
         return {}
     return _chosen_call(call, state, services)
 
@@ -84,8 +81,6 @@ def _further_call(call: ToolCall, state: AnalystState, services: Services) -> di
 def _chosen_call(call: ToolCall, state: AnalystState, services: Services) -> dict[str, Any]:
     if call["tool"] in CONTROLS:
         return _control_update(call, state, services)
-    if call["tool"] in _UNCOUNTED:
-        return {"call": call}
     if not calls_left(state, services.settings):
         return _out_of_steps(state, services.settings)
     return {"call": call, "step_count": state["step_count"] + 1}

@@ -222,7 +222,6 @@ def test_a_reply_in_words_is_the_answer_and_its_figures_are_checked(analyst: Ana
     [
         {"tool": "query", "arguments": {"dataset_id": "{id}", "query": TOTAL}},
         {"tool": "run_query", "arguments": {"dataset": "{id}", "spec": TOTAL}},
-        {"tool": "run_query", "arguments": {"dataset_id": "{id}", **TOTAL}},
     ],
 )
 def test_a_call_that_is_nearly_right_is_told_in_its_right_form(
@@ -235,6 +234,17 @@ def test_a_call_that_is_nearly_right_is_told_in_its_right_form(
 
     assert output["value"] == 100
     assert f'"corrected": {json.dumps(right, ensure_ascii=False)}' in agent.prompts()[1]
+
+
+def test_fields_of_a_query_and_of_a_chart_may_stand_beside_the_ids(analyst: Analyst, dataset: str) -> None:
+    flat = {"group_by": ["账号"], "aggregations": [{"col": "退货数量", "agg": "sum", "as": "returns"}]}
+    asked = step("run_query", dataset_id=dataset, filters=[], **flat, sort=[{"col": "returns", "dir": "desc"}], limit=5)
+    drawn = step("plot", result_id="r1", chart_type="bar", x="账号", y=["returns"], title="Returns")
+    output = analyst([asked, drawn, DONE]).ask(datasets=[dataset])
+
+    assert (output["error"], tools(output)) == (None, ["get_schema", "run_query", "plot"])
+    assert output["tables"][0]["rows"][0] == ["beta", 70]
+    assert [chart["type"] for chart in output["charts"]] == ["bar"]
 
 
 def test_objects_may_be_json_texts(analyst: Analyst, dataset: str) -> None:
@@ -265,18 +275,18 @@ def test_the_last_step_may_be_followed_by_the_answer(analyst: Analyst, dataset: 
     assert "Calls left before you have to finish: 0" in agent.prompts()[1]
 
 
-def test_opening_files_and_reading_schemas_are_no_steps(analyst: Analyst, returns: str, dataset: str) -> None:
+def test_every_call_that_the_model_chooses_is_a_step(analyst: Analyst, returns: str, dataset: str) -> None:
     file_id = analyst().services.registry.dataset(dataset).file_id
-    opened = [step("create_dataset", file_id=file_id, header_row=row) for row in (0, 2, 3)]
-    agent = analyst(
-        [*opened, query(dataset), step("get_schema", dataset_id=dataset), DONE],
-        max_steps=1,
-    )
-    output = agent.ask(files=[returns])
+    opened = [step("create_dataset", file_id=file_id, header_row=row) for row in range(20)]
+    read = [step("get_schema", dataset_id=dataset) for _ in range(20)]
+    for steps in (opened, read):
+        agent = analyst(steps, max_steps=3)
+        output = agent.ask(files=[returns])
 
-    assert output["error"] is None
-    assert len(calls(output, "create_dataset")) == 4
-    assert "Calls left before you have to finish: 1" in agent.prompts()[3]
+        assert output["error"]["code"] == "budget_exceeded"
+        assert len(agent.model.calls) == 4
+        assert "Calls left before you have to finish: 1" in agent.prompts()[2]
+    assert len(calls(analyst(opened, max_steps=3).ask(files=[returns]), "create_dataset")) == 4
 
 
 @pytest.mark.parametrize("max_steps", [0, 9])
