@@ -7,7 +7,7 @@ from agent.datasets.dataset import Dataset
 from agent.datasets.notes import notes_of, ordered
 from agent.datasets.options import LoadOptions
 from agent.messages import render
-from agent.tools.tool import Arguments, Outcome, Tool, Workbench, check_known
+from agent.tools.tool import Arguments, Outcome, Tool, Workbench, check_known, type_name
 
 _SHOWN_WARNINGS = 20
 _SHOWN_SHEETS = 30
@@ -53,7 +53,7 @@ def _content(dataset: Dataset, warnings: list[str]) -> dict[str, object]:
         "file": dataset.name,
         "source_type": dataset.source_type,
         "row_count": dataset.row_count,
-        "schema": [column._asdict() for column in dataset.schema],
+        "schema": [{"name": column.name, "type": type_name(column.type)} for column in dataset.schema],
         **{name: value for name, value in detected.items() if value not in (None, [])},
         "warnings": warnings,
     }

@@ -1,6 +1,7 @@
 """Tool: describe the columns of a dataset."""
 
 from collections.abc import Sequence
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from pydantic import Field
@@ -13,7 +14,8 @@ from agent.queryspec.columns import TIMES
 from agent.schema.catalog import Column, Table
 from agent.sources.profile import is_personal
 from agent.sources.source import Source
-from agent.tools.tool import Arguments, Outcome, Tool, Workbench, select
+from agent.sql.rows import json_safe
+from agent.tools.tool import Arguments, Outcome, Tool, Workbench, select, type_name
 
 MAX_COLUMNS = 100
 """Maximum number of described columns; `resolve_fields` searches the rest of a wider dataset."""
@@ -93,15 +95,25 @@ def _describe(
     (row,) = select(aliased, table, source, cancellation)["rows"]
     total, rest, descriptions = row[0], iter(row[1:]), []
     for column in columns:
-        description: dict[str, Any] = {"name": column.name, "type": column.type}
+        description: dict[str, Any] = {"name": column.name, "type": type_name(column.type)}
         figures = [next(rest) for _ in _figures(column)]
         if figures:
             description["null_ratio"] = round(1 - figures[0] / total, 4) if total else 0.0
-            description["example_values"] = list(column.examples[:_EXAMPLES])
+            description["example_values"] = [_example(text, column) for text in column.examples[:_EXAMPLES]]
         if len(figures) > 1:
             description |= {"min": figures[1], "max": figures[2]}
         descriptions.append(description)
     return total, descriptions
+
+
+def _example(text: str, column: Column) -> Any:
+    """Return an example value in JSON: numbers as numbers, as far as a double has all their digits."""
+    if column.type_class != "number":
+        return text
+    try:
+        return json_safe(Decimal(text))
+    except InvalidOperation:
+        return text
 
 
 def _figures(column: Column) -> list[exp.Expr]:

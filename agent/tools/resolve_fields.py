@@ -48,13 +48,16 @@ class Match(NamedTuple):
 
 
 def resolve_fields(arguments: ResolveFields, bench: Workbench, cancellation: Cancellation) -> Outcome:
-    """Return up to three columns with scores for each term, best first; without any, the nearest columns and all names.
+    """Return the columns that the terms mean, best first, and for each term up to three of them with their scores.
+
+    If a term means none, its nearest columns and all names are added.
 
     A term matches a column by its name (1.0), the stems of its words (up to 0.95), its spelling (up to 0.9), the
     meaning of its words in English, Russian or Chinese (up to 0.86), or a value of the column (0.85). Scores of words
     and meanings are 0.6 times the share of the term's words found in the name plus 0.4 times the share of the name's
     words found in the term. A column that shares a word, its beginning or its meaning with the term, while at most two
-    others do, has at least 0.55 (`part`). Lower scores are not matches, but the best of them are the nearest columns.
+    others do, has at least 0.55 (`part`), unless both are compounds and it is the last thing of neither: a reason for
+    returns is no number of returns. Lower scores are not matches, but the best of them are the nearest columns.
 
     Raises:
         ToolCallInvalid: the dataset is not among those of the question.
@@ -65,8 +68,10 @@ def resolve_fields(arguments: ResolveFields, bench: Workbench, cancellation: Can
     matches = {
         term: [match for match in best if match.score >= _MIN_SCORE][:_MAX_MATCHES] for term, best in candidates.items()
     }
+    best_first = sorted((match for best in matches.values() for match in best), key=lambda match: -match.score)
     content: dict[str, Any] = {
-        "mapped_columns": {term: [match._asdict() for match in best] for term, best in matches.items()}
+        "mapped_columns": list(dict.fromkeys(match.column for match in best_first)),
+        "scores": {term: [match._asdict() for match in best] for term, best in matches.items()},
     }
     if not all(matches.values()):
         content["nearest"] = {
@@ -114,8 +119,9 @@ def _by_name(term: str, table: Table) -> Iterator[Match]:
 def _by_part(term: str, table: Table) -> Iterator[Match]:
     """Yield the columns that share a part of the term with few others, a little higher the fewer they are."""
     parts: list[str | Concept] = [*sorted(words(term)), *concepts(term)]
+    names = [name for name in table.column_names if not _share_no_head(term, name)]
     for part in parts:
-        sharing = [name for name in table.column_names if _shares_part(part, name)]
+        sharing = [name for name in names if _shares_part(part, name)]
         if len(sharing) <= _MAX_SHARING:
             yield from (Match(name, round(_MIN_SCORE + 0.06 / len(sharing), 2), "part") for name in sharing)
 
@@ -130,6 +136,13 @@ def _shares_part(part: str | Concept, name: str) -> bool:
         for word in words(name)
         if not is_function_word(word)
     )
+
+
+def _share_no_head(term: str, name: str) -> bool:
+    """Return whether a term and a name are compounds, and the last thing of each, its head, is not in the other."""
+    first, second = concepts(term), concepts(name)
+    is_compound = len(first) > 1 and len(second) > 1
+    return is_compound and not overlap(first[-1:], second) and not overlap(second[-1:], first)
 
 
 def _by_meaning(term: str, table: Table) -> Iterator[Match]:

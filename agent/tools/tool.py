@@ -14,7 +14,7 @@ from agent.datasets.registry import Registry
 from agent.errors import SpecProblem, ToolCallInvalid
 from agent.messages import Language
 from agent.queryspec.spec import nearest
-from agent.schema.catalog import Table
+from agent.schema.catalog import Table, type_class
 from agent.sources.profile import is_personal
 from agent.sources.source import Source
 from agent.sql.dialects import print_statement
@@ -88,6 +88,14 @@ class Workbench:
         check_known(tool, "dataset_id", dataset_id, self.dataset_ids)
         source = self.open_source([dataset_id])
         return source, source.shown_catalog.tables[dataset_id]
+
+
+def type_name(sql_type: str) -> str:
+    """Return the type that the model is told: string, int, float, bool, date, datetime, or another class of types."""
+    kind = type_class(sql_type)
+    if kind == "number":
+        return "int" if "int" in sql_type.lower() else "float"
+    return {"text": "string", "boolean": "bool"}.get(kind, kind)
 
 
 def check_known(tool: str, path: str, name: str, names: Sequence[str]) -> None:

@@ -48,7 +48,7 @@ def test_another_sheet_becomes_a_dataset(book: tuple[Bench, str]) -> None:
     bench, file_id = book
     made = bench.call("create_dataset", file_id=file_id, sheet="second", header_row=2)
 
-    assert made.content["schema"] == [{"name": "x", "type": "BIGINT"}, {"name": "y", "type": "BIGINT"}]
+    assert made.content["schema"] == [{"name": "x", "type": "int"}, {"name": "y", "type": "int"}]
     assert (made.content["row_count"], made.rows, made.content["source_type"]) == (2, 2, "excel")
     assert made.content["sheets"] == ["first", "second"]
     assert made.dataset_id == made.content["dataset_id"]
@@ -90,6 +90,24 @@ def test_a_file_that_cannot_be_used_is_told(bench: Bench, content: bytes) -> Non
 # get_schema
 
 
+def test_types_and_examples_are_those_of_json(bench: Bench) -> None:
+    text = "name,count,price,day,at,paid,time\na,1,1.5,2024-01-31,2024-01-31 10:00:00,true,10:30:00\n"
+    file_id = bench.bench.registry.add_stream(io.BytesIO(text.encode()), "types.csv")
+    own = Bench(Workbench(bench.bench.registry, bench.bench.open_source, (file_id,)))
+    made = own.call("create_dataset", file_id=file_id)
+    assert made.dataset_id
+    own = Bench(replace(own.bench, dataset_ids=(made.dataset_id,)))
+    described = own.call("get_schema", dataset_id=made.dataset_id).content["columns"]
+
+    types = [(column["name"], column["type"]) for column in described]
+    assert types == [(column["name"], column["type"]) for column in made.content["schema"]]
+    assert types == [
+        ("name", "string"), ("count", "int"), ("price", "float"), ("day", "date"), ("at", "datetime"),
+        ("paid", "bool"), ("time", "time"),
+    ]  # fmt: skip
+    assert [column["example_values"] for column in described][:4] == [["a"], [1], [1.5], ["2024-01-31"]]
+
+
 def test_the_schema_has_ranges_and_shares_of_all_rows(bench: Bench, returns: str) -> None:
     content = bench.call("get_schema", dataset_id=returns).content
     columns = {column["name"]: column for column in content["columns"]}
@@ -97,9 +115,9 @@ def test_the_schema_has_ranges_and_shares_of_all_rows(bench: Bench, returns: str
     assert (content["row_count"], content["file"]) == (4, "returns.csv")
     assert columns["退货数量"] == {
         "name": "退货数量",
-        "type": "BIGINT",
+        "type": "int",
         "null_ratio": 0.0,
-        "example_values": ["10", "30", "20"],
+        "example_values": [10, 30, 20],
         "min": 10,
         "max": 40,
     }
@@ -146,7 +164,7 @@ def test_an_option_that_does_not_fit_the_file_is_told(book: tuple[Bench, str]) -
 def test_nothing_is_told_of_a_secret(bench: Bench, sales: str) -> None:
     columns = bench.call("get_schema", dataset_id=sales).content["columns"]
 
-    assert columns[-1] == {"name": "password", "type": "VARCHAR"}
+    assert columns[-1] == {"name": "password", "type": "string"}
 
 
 @pytest.mark.heavy
@@ -158,7 +176,7 @@ def test_a_wide_dataset_is_told_in_part(bench: Bench, add: Callable[[str, str], 
 
     assert (len(content["columns"]), content["more_columns"]) == (100, 30)
     assert content["columns"][99]["max"] == 1
-    found = own.call("resolve_fields", dataset_id=wide, terms=["c129"]).content["mapped_columns"]["c129"]
+    found = own.call("resolve_fields", dataset_id=wide, terms=["c129"]).content["scores"]["c129"]
     assert found[0] == {"column": "c129", "score": 1.0, "by": "name"}
 
 
@@ -413,16 +431,23 @@ def test_terms_find_columns(
     bench: Bench, returns: str, sales: str, dataset: str, term: str, column: str, by: str
 ) -> None:
     dataset_id = {"returns": returns, "sales": sales}[dataset]
-    best = bench.call("resolve_fields", dataset_id=dataset_id, terms=[term]).content["mapped_columns"][term][0]
+    best = bench.call("resolve_fields", dataset_id=dataset_id, terms=[term]).content["scores"][term][0]
 
     assert (best["column"], best["by"]) == (column, by)
     assert 0.55 <= best["score"] <= 1
 
 
+def test_the_columns_of_all_terms_are_one_list(bench: Bench, returns: str) -> None:
+    found = bench.call("resolve_fields", dataset_id=returns, terms=["退货原因", "质量问题"]).content
+
+    assert found["mapped_columns"] == ["产品质量", "物流异常", "购买风险"]
+    assert {match["column"] for match in found["scores"]["质量问题"]} == {"产品质量", "物流异常"}
+
+
 def test_a_term_that_finds_nothing_gives_the_names(bench: Bench, sales: str) -> None:
     found = bench.call("resolve_fields", dataset_id=sales, terms=["zzzz", "region"])
 
-    assert found.content["mapped_columns"]["zzzz"] == []
+    assert (found.content["mapped_columns"], found.content["scores"]["zzzz"]) == (["region"], [])
     assert list(found.content["nearest"]) == ["zzzz"]
     assert "net amount" in found.content["columns"]
     assert "hunter2" not in str(found.content)
