@@ -775,13 +775,12 @@ class SpecProblem:
     """One problem of a spec.
 
     `path` locates it, such as `filters[0].col`; it is empty if the problem concerns the whole spec. `nearest` lists
-    similar valid names. `corrected` is JSON that would be accepted in place of the wrong part; empty if none is known.
+    similar valid names.
     """
 
     path: str
     reason: str
     nearest: tuple[str, ...] = ()
-    corrected: str = ""
 
     def __str__(self) -> str:
         hint = f" (nearest: {', '.join(self.nearest)})" if self.nearest else ""
@@ -816,15 +815,11 @@ class PlotSpecInvalid(Retryable):
 
 @dataclass(eq=False)
 class ToolCallInvalid(Retryable):
-    """A call of `tool` is invalid; `problems` lists all problems.
-
-    `correction` has the arguments in a valid form if only names were wrong.
-    """
+    """A call of `tool` is invalid; `problems` lists all problems."""
 
     code = "tool_call_invalid"
     tool: str
     problems: tuple[SpecProblem, ...]
-    correction: Mapping[str, Any] | None = None
 
 
 @dataclass(eq=False)

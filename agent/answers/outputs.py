@@ -109,9 +109,10 @@ def _proposed_chart(result: Result, form: ChartForm | None, title: str, language
     """Return the chart that a model proposes for `result`; None if it fits no chart of these rows."""
     if not form:
         return None
-    fields = {"chart_type": form.get("type"), **{name: form.get(name) for name in ("x", "y", "series")}}
+    columns = {name: value for name in ("x", "y", "series") if (value := form.get(name)) is not None}
     try:
-        chart = draw(result, PlotSpec.model_validate({**fields, "title": title}), language)
+        spec = PlotSpec.model_validate({"chart_type": form.get("type"), "title": title, **columns})
+        chart = draw(result, spec, language)
     except (PlotSpecInvalid, ValidationError) as error:
         note(f"chart refused: {error}")
         return None

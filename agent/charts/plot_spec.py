@@ -1,15 +1,12 @@
 """PlotSpec: a model's request for a chart of a result. It names columns and a chart type, and contains no code."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from agent.charts.cells import NUMERIC, column, labels_of, number, type_of_column
-from agent.charts.plot_variants import standard_form
 from agent.errors import PlotSpecInvalid, SpecProblem
 from agent.schema.spelling import nearest
 from agent.types import ChartType, Result
@@ -31,11 +28,6 @@ class PlotSpec(BaseModel):
     """A chart of a result. Every column is named as the result names it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read_variants(cls, data: Any) -> Any:
-        return standard_form(data)
 
     chart_type: ChartType = Field(
         description="pie: one measure by x. heatmap: one measure by x and series. box: how one measure spreads for "
@@ -71,53 +63,13 @@ def check_plot_spec(spec: PlotSpec, result: Result) -> None:
     Raises:
         PlotSpecInvalid: the spec does not fit; lists every problem.
     """
-    problems = _problems(spec, result)
-    if problems:
-        corrected = _corrected(spec, result)
-        raise PlotSpecInvalid(tuple(replace(problem, corrected=corrected) for problem in problems))
-
-
-def _problems(spec: PlotSpec, result: Result) -> list[SpecProblem]:
     problems = [*_check_form(spec), *_check_names(spec, result)]
     if not problems:
         problems = [*_check_measures(spec, result)]
     if not problems:
         problems = [*_check_duplicates(spec, result), *_check_shares(spec, result)]
-    return problems
-
-
-def _corrected(spec: PlotSpec, result: Result) -> str:
-    """Return a valid spec as JSON: `spec` with similar names and without wrong options, or a bar chart; else empty."""
-    numeric = [name for name in result["columns"] if type_of_column(result, name) in NUMERIC]
-    x = next((name for name in result["columns"] if name not in numeric), numeric[0] if numeric else "")
-    y = tuple(name for name in numeric if name != x)[:1]
-    bar = spec.model_copy(update={"chart_type": "bar"})
-    for candidate in (spec, bar, PlotSpec(chart_type="bar", title=spec.title, x=x).model_copy(update={"y": y})):
-        for _ in PlotSpec.model_fields:
-            problems = _problems(candidate, result)
-            if not problems:
-                return json.dumps(candidate.model_dump(exclude_defaults=True), ensure_ascii=False)
-            candidate = _repaired(candidate, problems)
-    return ""
-
-
-def _repaired(spec: PlotSpec, problems: list[SpecProblem]) -> PlotSpec:
-    """Return `spec` with the nearest name for each wrong one; a wrong option or further measure is left out."""
-    fields: dict[str, Any] = {}
-    measures = dict(enumerate(spec.y))
-    for problem in problems:
-        name, _, at = problem.path.partition(".")
-        if name == "y" and problem.nearest:
-            measures[int(at or 0)] = problem.nearest[0]
-        elif name == "y":
-            is_needed = spec.chart_type != "histogram"
-            for index in [int(at)] if at else list(measures)[is_needed:]:
-                measures.pop(index, None)
-        elif problem.nearest:
-            fields[name] = problem.nearest[0]
-        elif name in {"series", "stacked", "horizontal"}:
-            fields[name] = PlotSpec.model_fields[name].default
-    return spec.model_copy(update={**fields, "y": tuple(measures.values())})
+    if problems:
+        raise PlotSpecInvalid(tuple(problems))
 
 
 def _encodings(spec: PlotSpec) -> list[tuple[str, str]]:

@@ -2,8 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from agent.engines.spelling import Spelling
 from agent.errors import QuerySpecInvalid, SpecProblem
@@ -26,7 +25,6 @@ from agent.queryspec.columns import (
     scope_of,
     time_groups,
 )
-from agent.queryspec.corrections import with_corrections
 from agent.queryspec.dates import read_clock, read_date, read_span
 from agent.queryspec.expression_types import type_of
 from agent.queryspec.expressions import ORDERED, Call, Node, names_in, parse, walk, windows_in
@@ -52,7 +50,6 @@ from agent.queryspec.spec import (
     members,
     nearest,
     output_name,
-    schema_problems,
 )
 from agent.schema.catalog import TypeClass
 
@@ -176,14 +173,8 @@ def check(spec: QuerySpec, datasets: Datasets) -> None:
     Raises:
         QuerySpecInvalid: With all problems.
     """
-    problems = _problems(spec, datasets)
-    if problems:
-        data = spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
-
-        def find(data: dict[str, Any]) -> Sequence[SpecProblem]:
-            return schema_problems(data) or _problems(QuerySpec.model_validate(data), datasets)
-
-        raise QuerySpecInvalid(with_corrections(problems, data, find, _column_types(spec, datasets)))
+    if problems := _problems(spec, datasets):
+        raise QuerySpecInvalid(tuple(problems))
 
 
 def _problems(spec: QuerySpec, datasets: Datasets) -> list[SpecProblem]:
@@ -205,15 +196,6 @@ def _problems(spec: QuerySpec, datasets: Datasets) -> list[SpecProblem]:
         text = f"the result has more than {MAX_COLUMNS} columns; name those that are needed in group_by"
         problems.append(SpecProblem("group_by", text))
     return list(dict.fromkeys(problems))
-
-
-def _column_types(spec: QuerySpec, datasets: Datasets) -> dict[str, TypeClass]:
-    """Return the columns of the result and of the rows, with their types."""
-    if [*check_sources(spec, datasets)]:
-        return {}
-    scope = scope_of(spec, datasets)
-    rows = {name: place.column.type_class for name, place in scope.columns.items()}
-    return {**{output.name: output.type_class for output in outputs(spec, scope)}, **rows}
 
 
 def check_engine(spec: QuerySpec, spelling: Spelling) -> None:

@@ -5,7 +5,6 @@ if its dataset was looked up for such rows: over orders with the customer of eac
 be averaged per order; over customers with the orders of each, a column of the customers cannot.
 """
 
-import json
 from collections.abc import Collection, Iterator
 
 from agent.errors import SpecProblem
@@ -97,13 +96,6 @@ class FanOut:
             f"{keys} is not unique in {join.dataset}, so the join repeats rows and {subject} counted several times: "
             f"aggregate {join.dataset} by {keys} first, then join that result"
         )
-        corrected: dict[str, object] = {
-            "from": join.dataset,
-            "group_by": list(join.on.values()),
-            "aggregations": [{"as": "rows", "agg": "count", "col": "*"}],
-        }
         if name == "*" and join.dataset in self._safe:
             text += f"; or count the rows of {join.dataset} instead"
-            column = next(iter(join.on.values()))
-            corrected = {"as": aggregation.name, "agg": "count", "col": f"{join.dataset}.{column}"}
-        return SpecProblem(path, text, corrected=json.dumps(corrected, ensure_ascii=False))
+        return SpecProblem(path, text)

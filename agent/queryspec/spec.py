@@ -51,8 +51,6 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from agent.errors import QuerySpecInvalid, SpecProblem
-from agent.queryspec.corrections import UNKNOWN_FIELD, with_corrections
-from agent.queryspec.variants import standard_form
 from agent.schema import spelling
 
 DEFAULT_LIMIT = 1_000
@@ -124,14 +122,6 @@ class ComparedColumns(_Part):
     col: Name
     op: Comparison
     other: Name
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read_column(cls, data: Any) -> Any:
-        """Accept `{"value": {"col": name}}`."""
-        if isinstance(data, dict) and isinstance(value := data.get("value"), dict) and set(value) == {"col"}:
-            return {**{name: part for name, part in data.items() if name != "value"}, "other": value["col"]}
-        return data
 
 
 class In(_Part):
@@ -216,8 +206,7 @@ def _filter_tag(value: Any) -> str | None:
             return f"<{group}>"
     op = value.get("op")
     tag = _TAG_OF_OPERATOR.get(op) if isinstance(op, str) else None
-    is_column = "other" in value or isinstance(value.get("value"), dict)
-    return "<columns>" if tag == "<compared>" and is_column else tag
+    return "<columns>" if tag == "<compared>" and "other" in value else tag
 
 
 Filter: TypeAlias = Annotated[
@@ -340,6 +329,15 @@ class Sort(_Part):
     by: Name
     desc: bool = False
 
+    @model_validator(mode="before")
+    @classmethod
+    def _read_direction(cls, data: Any) -> Any:
+        """Read `{"col": name, "dir": "desc"}` as well."""
+        is_other = isinstance(data, dict) and "col" in data and data.keys() <= {"col", "dir"}
+        if is_other and data.get("dir", "asc") in ("asc", "desc"):
+            return {"by": data["col"], "desc": data.get("dir") == "desc"}
+        return data
+
 
 class RowsPerGroup(_Part):
     """The first `n` rows, in the order of `sort`, of the rows of the result that are equal in the columns `by`."""
@@ -376,8 +374,8 @@ class Union(_Part):
 
 
 Source = Annotated[
-    Annotated[Name, Tag("name")] | Annotated[Union, Tag("union")],
-    Discriminator(lambda value: "union" if isinstance(value, dict | Union) else "name"),
+    Annotated[Name, Tag("<name>")] | Annotated[Union, Tag("<union>")],
+    Discriminator(lambda value: "<union>" if isinstance(value, dict | Union) else "<name>"),
 ]
 
 
@@ -429,32 +427,17 @@ _PARTS: dict[str, tuple[type[Any], ...]] = {
 
 
 def read_spec(data: Any) -> QuerySpec:
-    """Return the spec in `data`: JSON text, or parsed JSON, in the published form or another that models write.
+    """Return the spec in `data`: JSON text, or parsed JSON.
 
     Raises:
         QuerySpecInvalid: The data does not fit the schema.
     """
+    is_text = isinstance(data, str | bytes)
     try:
-        standard = standard_form(data)
-    except ValueError as error:
-        raise QuerySpecInvalid((SpecProblem("", f"it cannot be read: {error}"),)) from None
-    try:
-        return QuerySpec.model_validate(standard)
+        return QuerySpec.model_validate_json(data) if is_text else QuerySpec.model_validate(data)
     except ValidationError as error:
-        raise QuerySpecInvalid(with_corrections(_problems(error), standard, schema_problems)) from None
-
-
-def schema_problems(data: Any) -> tuple[SpecProblem, ...]:
-    """Return the problems of a spec in the published form that concern its schema, without corrections."""
-    try:
-        QuerySpec.model_validate(data)
-    except ValidationError as error:
-        return _problems(error)
-    return ()
-
-
-def _problems(error: ValidationError) -> tuple[SpecProblem, ...]:
-    return tuple(map(_problem, error.errors(include_url=False, include_context=False)))
+        found = error.errors(include_url=False, include_context=False)
+        raise QuerySpecInvalid(tuple(map(_problem, found))) from None
 
 
 def _problem(error: ErrorDetails) -> SpecProblem:
@@ -466,7 +449,7 @@ def _problem(error: ErrorDetails) -> SpecProblem:
         return SpecProblem(path_of(location[:2]), "any and all are nested too deeply")
     if kind == "extra_forbidden":
         fields = _fields_at(location)
-        return SpecProblem(path_of(location), UNKNOWN_FIELD, nearest(str(location[-1]), fields))
+        return SpecProblem(path_of(location), "there is no such field", nearest(str(location[-1]), fields))
     return SpecProblem(path_of(location), error["msg"].removeprefix("Value error, "))
 
 

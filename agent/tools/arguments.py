@@ -1,4 +1,4 @@
-"""Validation of the arguments of a call, with the corrected form of calls that are nearly right."""
+"""Validation of the arguments of a call."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -9,7 +9,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from agent.core.text import valid_json
-from agent.errors import DatasphinxError, SpecProblem, ToolCallInvalid
+from agent.errors import SpecProblem, ToolCallInvalid
 from agent.llm.json_text import parse_or_none
 from agent.queryspec.spec import path_of
 from agent.schema import spelling
@@ -20,14 +20,12 @@ Kind = TypeVar("Kind", bound=Arguments)
 MAX_ARGUMENTS = 20_000
 """Maximum length of the arguments of a call, in characters."""
 
-_MIN_SIMILARITY = 60.0
-
 
 def read_arguments(tool: str, kind: type[Kind], arguments: str | Mapping[str, Any]) -> Kind:
     """Return the arguments of a call, a JSON text or a mapping, as `kind`.
 
-    Objects and lists may be JSON texts, and the fields of a query or chart may stand beside the others. If fields are
-    misnamed, the error has the `correction`.
+    Objects and lists may be JSON texts, fields that are not needed null, and those of a query or chart may stand beside
+    the others.
 
     Raises:
         ToolCallInvalid: the arguments do not match `kind`; lists every problem.
@@ -38,8 +36,7 @@ def read_arguments(tool: str, kind: type[Kind], arguments: str | Mapping[str, An
         return kind.model_validate(mapping)
     except ValidationError as error:
         details = error.errors(include_url=False, include_context=False)
-        problems = tuple(_problem(detail, kind) for detail in details)
-        raise ToolCallInvalid(tool, problems, _correction(mapping, kind)) from None
+        raise ToolCallInvalid(tool, tuple(_problem(detail, kind) for detail in details)) from None
 
 
 def parse_arguments(tool: str, arguments: str | Mapping[str, Any]) -> dict[str, Any]:
@@ -57,8 +54,17 @@ def parse_arguments(tool: str, arguments: str | Mapping[str, Any]) -> dict[str, 
         raise ToolCallInvalid(tool, (SpecProblem("arguments", f"they are no JSON: {error}"),)) from None
     if not isinstance(value, Mapping):
         raise ToolCallInvalid(tool, (SpecProblem("arguments", "a JSON object is expected"),))
-    valid: dict[str, Any] = valid_json(dict(value))
+    valid: dict[str, Any] = _without_null(valid_json(dict(value)))
     return valid
+
+
+def _without_null(value: Any) -> Any:
+    """Return `value` without the fields of objects that are null."""
+    if isinstance(value, list):
+        return [_without_null(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _without_null(item) for name, item in value.items() if item is not None}
+    return value
 
 
 def _fields(kind: type[BaseModel]) -> Iterator[tuple[str, FieldInfo]]:
@@ -97,20 +103,3 @@ def _problem(error: ErrorDetails, kind: type[Arguments]) -> SpecProblem:
         return SpecProblem(path_of(location) or "arguments", reason)
     names = [name for name, _ in _fields(kind)] if len(location) == 1 else []
     return SpecProblem(path_of(location), "there is no such field", spelling.nearest(str(location[-1]), names, 0))
-
-
-def _correction(mapping: Mapping[str, Any], kind: type[Arguments]) -> dict[str, Any] | None:
-    """Return `mapping` with misnamed fields corrected; None if it is not valid then."""
-    fields = dict(_fields(kind))
-    corrected = {name: value for name, value in mapping.items() if name in fields}
-    others = {name: value for name, value in mapping.items() if name not in fields}
-    for name, value in others.items():
-        missing = [field for field in fields if field not in corrected]
-        required = [field for field in missing if fields[field].is_required()]
-        match = spelling.nearest(name, missing, _MIN_SIMILARITY) or (required if len(required) == 1 else ())
-        corrected |= {match[0]: value} if match else {}
-    try:
-        validated = kind.model_validate(_with_decoded_texts(corrected, kind))
-    except (ValidationError, DatasphinxError):
-        return None
-    return validated.model_dump(mode="json", by_alias=True, exclude_unset=True) if others else None

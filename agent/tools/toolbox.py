@@ -95,7 +95,9 @@ class Toolbox:
         mapping: Mapping[str, Any] = {}
         try:
             if name not in self._tools:
-                raise self._unknown_tool(name, arguments)
+                offered = tuple(tool.name for tool in self._offered)
+                names = spelling.nearest(name, offered, _MIN_SIMILARITY) or offered
+                raise ToolCallInvalid(name[:80], (SpecProblem("tool", "there is no such tool", names),))
             tool = self._tools[name]
             mapping = parse_arguments(name, arguments)
             validated = read_arguments(name, tool.arguments, mapping)
@@ -108,20 +110,6 @@ class Toolbox:
             return CallResult(name, mapping, outcome, None)
         except _REPORTED_TO_MODEL as error:
             return CallResult(name, mapping, None, error)
-
-    def _unknown_tool(self, name: str, arguments: str | Mapping[str, Any]) -> ToolCallInvalid:
-        """Return the error of a call of no tool; it has the correction if one tool of a similar name fits."""
-        offered = tuple(tool.name for tool in self._offered)
-        names = spelling.nearest(name, offered, _MIN_SIMILARITY)
-        problem = SpecProblem("tool", "there is no such tool", names or offered)
-        for near in names:
-            tool = self._tools[near]
-            try:
-                valid = read_arguments(near, tool.arguments, arguments)
-            except DatasphinxError:
-                continue
-            return ToolCallInvalid(near, (problem,), valid.model_dump(mode="json", by_alias=True, exclude_unset=True))
-        return ToolCallInvalid(name[:80], (problem,))
 
     def _run(self, tool: Tool, arguments: Arguments) -> Outcome:
         cancellation, step = Cancellation(), current_step.get()
@@ -156,7 +144,7 @@ def error_content(error: DatasphinxError) -> dict[str, Any]:
     """Return an error in the form that the model sees.
 
     It has a code, and either a message or problems with path, reason and nearest names. Notes of the exception are
-    hints for the model alone. A call that is nearly right is followed by its corrected form.
+    hints for the model alone.
     """
     problems = getattr(error, "problems", ())
     content: dict[str, Any] = {"code": error.code}
@@ -166,7 +154,6 @@ def error_content(error: DatasphinxError) -> dict[str, Any]:
                 "path": item.path,
                 "reason": item.reason,
                 **({"nearest": list(item.nearest)} if item.nearest else {}),
-                **({"corrected": json.loads(item.corrected)} if item.corrected else {}),
             }
             for item in problems
         ]
@@ -174,8 +161,6 @@ def error_content(error: DatasphinxError) -> dict[str, Any]:
         content["message"] = without_paths(error.message())
     if hints := getattr(error, "__notes__", None):
         content["hint"] = "; ".join(hints)
-    if isinstance(error, ToolCallInvalid) and error.correction is not None:
-        content["corrected"] = {"tool": error.tool, "arguments": error.correction}
     return {"error": content}
 
 

@@ -212,25 +212,9 @@ def test_columns_of_other_types_become_text_with_a_note(bench: Bench, add: Calla
     ids = [add("a.csv", "code,n\n7,1\n8,2\n"), add("b.csv", "code,n\nx7,1.5\ny8,2.5\n")]
     bench.bench = replace(bench.bench, dataset_ids=tuple(ids))
 
-    query = {"from": {"union": ids}, "group_by": ["code"], "aggregations": [{"as": "n", "agg": "sum", "col": "n"}]}
+    union = {"union": [{"from": name} for name in ids]}
+    query = {"from": union, "group_by": ["code"], "aggregations": [{"as": "n", "agg": "sum", "col": "n"}]}
     found = ask(bench, query)
 
     assert sorted(found["rows"]) == [["7", 1], ["8", 2], ["x7", 1.5], ["y8", 2.5]]
     assert any("code" in note and "text" in note for note in found["notes"])
-
-
-def test_a_correction_reads_the_same_data(bench: Bench, add: Callable[[str, str], str]) -> None:
-    ids = [add(f"{name}.csv", f"day,amount\n2026-01-0{at},{at}\n2026-01-05,5\n") for at, name in enumerate("ab", 1)]
-    bench.bench = replace(bench.bench, dataset_ids=tuple(ids))
-
-    for source in (
-        {"union": [{"from": ids[0]}, {"from": ids[1][:-1] + "x"}]},
-        {"union": [{"from": ids[0]}, {"from": ids[1]}], "label": "amount"},
-        {"union": [{"from": ids[0], "as": "same"}, {"from": ids[1], "as": "same"}]},
-        {"union": [{"from": ids[0]}]},
-    ):
-        told = bench.fail("run_query", query={"from": source, "aggregations": [TOTAL]})
-        for problem in told["problems"]:
-            corrected = problem.get("corrected")
-            parts = corrected["union"] if isinstance(corrected, dict) else []
-            assert corrected is None or [part["from"] for part in parts] == [part["from"] for part in source["union"]]

@@ -1,0 +1,77 @@
+"""What is read as a spec, and what is rejected."""
+
+import json
+from functools import reduce
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agent.errors import QuerySpecInvalid
+from agent.queryspec.spec import read_spec
+from tests.cases import all_cases
+from tests.heavy import sample
+
+SUM = {"as": "total", "agg": "sum", "col": "amount"}
+BY_CITY = {"group_by": ["city"], "aggregations": [SUM]}
+
+
+@all_cases(
+    "given, wanted",
+    [
+        ({"col": "total", "dir": "desc"}, {"by": "total", "desc": True}),
+        ({"col": "total", "dir": "asc"}, {"by": "total", "desc": False}),
+        ({"col": "total"}, {"by": "total"}),
+    ],
+)
+def test_a_sort_may_name_column_and_direction(given: dict[str, Any], wanted: dict[str, Any]) -> None:
+    assert read_spec({**BY_CITY, "sort": [given]}).sort == read_spec({**BY_CITY, "sort": [wanted]}).sort
+
+
+def test_a_spec_may_be_a_json_text() -> None:
+    assert read_spec(json.dumps(BY_CITY)) == read_spec(BY_CITY)
+
+
+@all_cases(
+    "spec",
+    [
+        {"filters": ["a"]},
+        {"sort": [{"by": "a", "col": "b"}]},
+        {"sort": [{"col": "a", "dir": "down"}]},
+        {"group_by": ["a"], "dimensions": ["b"]},
+        {"aggregations": ["sum(amount)"]},
+        {"joins": [{"dataset": "c", "on": [1]}]},
+        {"limit": "10"},
+        "SELECT 1",
+        "[" * 100_000,
+        {"filters": reduce(lambda inner, _: [{"all": inner}], range(5_000), [])},
+        "7",
+    ],
+    ids=lambda spec: str(spec)[:60] if isinstance(spec, str) else str(list(spec)),
+)
+def test_what_is_no_spec_is_rejected(spec: Any) -> None:
+    try:
+        read_spec(spec)
+    except QuerySpecInvalid as error:
+        assert error.problems
+    else:
+        raise AssertionError("it was accepted")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.floats() | st.text(max_size=6) | st.just("sum(a)"),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([
+        "col", "op", "value", "as", "agg", "by", "dir", "on", "from", "union", "any", "all", "n", "x",
+    ]), inner, max_size=4),
+    max_leaves=12,
+)  # fmt: skip
+PARTS = st.sampled_from(["filters", "group_by", "aggregations", "derived", "sort", "joins", "from", "limit", "query"])
+
+
+@settings(max_examples=sample(300, 60), deadline=None)
+@given(st.dictionaries(PARTS, JSON, max_size=3))
+def test_any_json_is_read_or_rejected(data: dict[str, Any]) -> None:
+    try:
+        read_spec(data)
+    except QuerySpecInvalid as error:
+        assert error.problems
