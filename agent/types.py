@@ -180,7 +180,10 @@ class Evidence(TypedDict, total=False):
     gives_rows: bool
     """Whether it returns rows other than a single row of NULL."""
     findings: int
-    """Number of warnings of the static checks, as the calibrations of the embedded model count them."""
+    """Number of warnings of the static checks, and of figures that the question asks for and it lacks.
+
+    With any, the answer is presented as not sure.
+    """
     is_confirmed: bool
     """The verdict of the validation by a model."""
 

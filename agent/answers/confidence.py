@@ -17,6 +17,8 @@ _LOW_AGREEMENT, _FULL_AGREEMENT = 0.7, 0.9
 """An agreement below the second one is a reason only against an answer with a low confidence."""
 _LOW_LOGPROB = -2.0
 _MAX_REASONS = 2
+_BELOW_THRESHOLD = 0.01
+"""By how much the confidence in a statement with findings is below the threshold, at least."""
 
 
 def with_result(evidence: Evidence, rows: Sequence[Sequence[Any]]) -> Evidence:
@@ -77,6 +79,9 @@ def confidence_of(
     value = estimator.estimate(evidence)
     if value is None:
         return None
+    if evidence.get("findings"):
+        # However likely the statement: hardly any right one has a finding.
+        value = min(value, max(0.0, round(threshold - _BELOW_THRESHOLD, 4)))
     level = "low" if value < threshold else "high" if value >= _HIGH else "medium"
     against = [one.in_language(language) for one in doubts()]
     for warning in list(warnings())[:1] if evidence.get("findings") else ():

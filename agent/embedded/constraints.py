@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from agent.retrieval.linked_values import LinkedValue
+from agent.retrieval.synonyms import concepts
 
 _FIGURE = re.compile(r"\d+")
 _NEGATION = re.compile(
@@ -19,6 +20,7 @@ _EXPRESSES_NEGATION = re.compile(
     r"\bNOT\b|!=|<>|\bIS NULL\b|\bEXCEPT\b|= 0\b|= FALSE\b|\bCASE\b|\bLEFT JOIN\b|<", re.IGNORECASE
 )
 _TEXT = re.compile(r"'((?:[^']|'')*)'")
+_COMPUTES_SHARE = re.compile(r"/|\b100\b")
 _ALWAYS_ALLOWED = re.compile(r"[\W\d]*|[-%ymdw]+|\w{1,3}")
 """Texts that the question need not contain: numbers, dates, date formats and codes."""
 
@@ -44,6 +46,8 @@ class QuestionConstraints:
     """The columns that stand for metrics of the question, and its terms as texts in quotes; each must occur."""
     measures: Collection[str] = ()
     """Columns of which the statement must contain at least one: numbers, for a question about an amount of money."""
+    asks_for_share: bool = False
+    """Whether the question asks for a share, which the statement computes or reads from a column with such a name."""
 
     def count_violations(self, statement: str) -> int:
         """Return the number of constraints that a compact statement violates, including unsupported texts."""
@@ -56,13 +60,28 @@ class QuestionConstraints:
             not _ALWAYS_ALLOWED.fullmatch(text) and text not in self.texts for text in texts if self.texts
         )
         missing = sum(text not in statement for text in (*self.figures, *self.definitions))
-        return missing_values + lacks_negation + unsupported_texts + missing + self.lacks_measure(statement)
+        return missing_values + lacks_negation + unsupported_texts + missing + self.lacks_figure(statement)
+
+    def lacks_figure(self, statement: str) -> bool:
+        """Return whether the statement has no figure of the kind that the question asks for: money, or a share."""
+        return self.lacks_measure(statement) or self.lacks_share(statement)
 
     def lacks_measure(self, statement: str) -> bool:
         """Return whether the question is about an amount of money, and the statement contains no number column."""
         return bool(self.measures) and not any(
             re.search(rf"(?<!\w){re.escape(name)}(?!\w)", statement) for name in self.measures
         )
+
+    def lacks_share(self, statement: str) -> bool:
+        """Return whether the question asks for a share, and the statement neither computes nor reads one."""
+        plain = _TEXT.sub("''", statement)
+        return self.asks_for_share and not _COMPUTES_SHARE.search(plain) and not _names_share(plain)
+
+
+def _names_share(text: str) -> bool:
+    """Return whether `text` has a word for a share, in a language of the glossary."""
+    senses = frozenset().union(*concepts("share"))
+    return any(concept & senses for concept in concepts(text))
 
 
 def constraints_of(
@@ -80,5 +99,9 @@ def constraints_of(
     names = (link.value for link in values)
     texts = "\n".join(["", *names, *stored_texts, *_NAME.findall(question)]).casefold()
     return QuestionConstraints(
-        list(by_phrase.values()), _FIGURE.findall(question), _NEGATION.search(rest) is not None, texts
+        list(by_phrase.values()),
+        _FIGURE.findall(question),
+        _NEGATION.search(rest) is not None,
+        texts,
+        asks_for_share=_names_share(rest),
     )

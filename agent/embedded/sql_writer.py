@@ -158,7 +158,7 @@ def _evidence(
     violations = candidate.count_violations(constraints)
     evidence = evidence_of(candidate.compact, candidate.logprob, violations, values, compared)
     if candidate.sql:
-        is_incomplete = candidate.lacks_dates or constraints.lacks_measure(candidate.compact)
+        is_incomplete = candidate.lacks_dates or constraints.lacks_figure(candidate.compact)
         evidence["findings"] = len(source.warnings_about(candidate.sql)) + is_incomplete
     return evidence
 

@@ -167,7 +167,7 @@ def lost_optional_rows(query: _Query) -> Iterator[Remark]:
 
 
 def lost_listed_rows(query: _Query) -> Iterator[Remark]:
-    """Note that a list of rows with a looked-up column leaves out those that have no value in the key."""
+    """Report that a list of rows with a looked-up column leaves out those that have no value in the key."""
     for scope, select in query.selects():
         reshaped = any(select.args.get(name) for name in ("group", "distinct", "limit", "offset", "qualify"))
         if scope.parent is not None or reshaped or is_aggregated(select) or _optional_sources(scope):
@@ -197,7 +197,20 @@ def lost_listed_rows(query: _Query) -> Iterator[Remark]:
                 is_missing = exp.Is(this=exp.column(one[1], one[0][-1]), expression=exp.Null())
                 if key.column.null_share:
                     message = Message("rows_without_key_lost", table=key.table.key, column=key.column.name)
-                    yield Remark(message, "note", _sql(listed.where(is_missing) if listed else None, query))
+                    yield Remark(message, "finding", _sql(listed.where(is_missing) if listed else None, query))
+
+
+def limits_without_order(query: _Query) -> Iterator[Remark]:
+    """Report a limit without an order that leaves out rows; a few whole rows (`SELECT *`) are a sample."""
+    for scope, select in query.selects():
+        limit = select.args.get("limit")
+        count = limit.expression if isinstance(limit, exp.Limit) else limit and limit.args.get("count")
+        is_sample = any(item.is_star for item in select.expressions)
+        is_single_row = is_aggregated(select) and not select.args.get("group")
+        is_open = scope.parent is None and not (is_sample or is_single_row or select.args.get("order"))
+        if is_open and isinstance(count, exp.Literal):
+            others = select.limit(1).offset(count.copy())
+            yield Remark(Message("limit_without_order", count=count.name), "finding", _sql(others, query))
 
 
 def exclusions_with_null(query: _Query) -> Iterator[Remark]:
@@ -561,6 +574,7 @@ def _names(paths: set[Path] | frozenset[Path], rows: JoinedRows) -> str:
 
 
 _CHECKS: tuple[Callable[[_Query], Iterator[Remark]], ...] = (
-    repeated_values, counts_of_missing_rows, lost_optional_rows, lost_listed_rows, exclusions_with_null, cut_last_days,
-    orders_of_text, other_forms_of_dates, dates_of_numbers, cut_fractions, averages_of_averages,
+    repeated_values, counts_of_missing_rows, lost_optional_rows, lost_listed_rows, limits_without_order,
+    exclusions_with_null, cut_last_days, orders_of_text, other_forms_of_dates, dates_of_numbers, cut_fractions,
+    averages_of_averages,
 )  # fmt: skip

@@ -63,6 +63,17 @@ def test_a_likely_statement_is_confident(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize(
+    ("statement", "question"),
+    [("FROM services SELECT name LIMIT 2", QUESTION), (COUNT, "What share of the services is up?")],
+)
+def test_a_likely_statement_with_a_finding_is_a_draft(ask: Ask, statement: str, question: str) -> None:
+    output = ask(*[likely(statement, 0.99)] * 6, question=question)
+
+    assert output["status"] == "unsure" and output["confidence"]["word"] == "not sure"
+    assert output["tables"] and "Not sure" in output["answer"]
+
+
+@pytest.mark.parametrize(
     ("question", "word"),
     [(QUESTION, "not sure"), ("Сколько всего services?", "не уверен"), ("一共有多少services?", "没有把握")],
 )

@@ -89,3 +89,18 @@ def test_definitions_of_the_question_have_to_be_used() -> None:
     assert constraints.count_violations("FROM orders SELECT SUM(net_sales) WHERE term = 'late order'") == 0
     assert constraints.count_violations("FROM orders SELECT SUM(net_sales)") == 1
     assert constraints.count_violations("FROM orders SELECT COUNT(*)") == 2
+
+
+@pytest.mark.parametrize(
+    "question", ["What share of the orders is express?", "Какова доля срочных заказов?", "加急订单的占比是多少?"]
+)
+def test_a_share_is_computed_or_read(question: str) -> None:
+    said = constraints_of(question, [])
+    fulfilled = {
+        "FROM orders SELECT 100.0 * SUM(express) / COUNT(*)",
+        "FROM orders SELECT 100 * AVG(express)",
+        "FROM orders SELECT express_share",
+    }
+    assert not any(map(said.count_violations, fulfilled))
+    assert said.count_violations("FROM orders SELECT COUNT(*) WHERE kind = '1/2'") == 1 == said.lacks_figure("FROM x")
+    assert not constraints_of("How many orders are express?", []).asks_for_share
