@@ -5,17 +5,17 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, StateGraph
 
-from agent import routes
-from agent.answers.outputs import analysis_failure_output
-from agent.conversation.compiled_graph import CompiledGraph, compile_graph
-from agent.node_runner import Flow, Steps, add_nodes
-from agent.services import Services
-from agent.state import AnalystContext, AnalystInput, AnalystState, GraphOutput, new_analysis
-from nodes.analyst.begin import begin
-from nodes.analyst.narrate import narrate
-from nodes.analyst.plan import plan
-from nodes.analyst.run_tool import run_tool
-from nodes.await_clarification import await_clarification
+from datasphinx.agent import routes
+from datasphinx.agent.answers.outputs import analysis_failure_output
+from datasphinx.agent.conversation.compiled_graph import CompiledGraph, compile_graph
+from datasphinx.agent.node_runner import Flow, Steps, add_nodes
+from datasphinx.agent.services import Services
+from datasphinx.agent.state import AnalystContext, AnalystInput, AnalystState, GraphOutput, new_analysis
+from datasphinx.nodes.analyst.begin import begin
+from datasphinx.nodes.analyst.narrate import narrate
+from datasphinx.nodes.analyst.plan import plan
+from datasphinx.nodes.analyst.run_tool import run_tool
+from datasphinx.nodes.await_clarification import await_clarification
 
 Analyst = CompiledGraph[AnalystState, AnalystContext, AnalystInput, GraphOutput]
 

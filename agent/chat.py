@@ -15,12 +15,12 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import ValidationError
 
-from agent.answers.default_chart import drawn_by_default
-from agent.core.failure import error_of
-from agent.core.redact import without_password
-from agent.datasets.options import LoadOptions, problem_of
-from agent.datasets.registry import Registry
-from agent.errors import (
+from datasphinx.agent.answers.default_chart import drawn_by_default
+from datasphinx.agent.core.failure import error_of
+from datasphinx.agent.core.redact import without_password
+from datasphinx.agent.datasets.options import LoadOptions, problem_of
+from datasphinx.agent.datasets.registry import Registry
+from datasphinx.agent.errors import (
     InputInvalid,
     InvalidQuestion,
     NothingAsked,
@@ -28,14 +28,21 @@ from agent.errors import (
     SourceNotFound,
     SourcesNotTogether,
 )
-from agent.graph import build_graph
-from agent.messages import Message
-from agent.record.step import Audit
-from agent.responses import ChartResponse, DataFrameResponse, NumberResponse, Response, StringResponse, response_of
-from agent.services import Services
-from agent.settings import Settings, SourceSettings, load_settings
-from agent.sql.database import parse_url
-from agent.types import Effort, OutputType
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.messages import Message
+from datasphinx.agent.record.step import Audit
+from datasphinx.agent.responses import (
+    ChartResponse,
+    DataFrameResponse,
+    NumberResponse,
+    Response,
+    StringResponse,
+    response_of,
+)
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import Settings, SourceSettings, load_settings
+from datasphinx.agent.sql.database import parse_url
+from datasphinx.agent.types import Effort, OutputType
 
 __all__ = ["Agent", "ChartResponse", "DataFrameResponse", "NumberResponse", "Response", "StringResponse", "chat"]
 
@@ -281,7 +288,7 @@ class Agent:
             DriverMissing: a package of the analyst is not installed.
         """
         if self._sources.are_tables:
-            from agent.analyst import build_analyst
+            from datasphinx.agent.analyst import build_analyst
 
             return build_analyst(services, checkpointer)
         return build_graph(services, checkpointer)

@@ -10,20 +10,20 @@ from urllib.parse import urlsplit
 
 from langchain_core.language_models.chat_models import BaseChatModel
 
-from agent.clarify.review import AmbiguityReviewer, NoAmbiguityReviewer, StandardAmbiguityReviewer
-from agent.errors import ConfigurationError, DriverMissing
-from agent.generation.ability import adapt_profile
-from agent.generation.attempt import SqlWriter, StandardSqlWriter
-from agent.generation.confidence import AgreementConfidence, ConfidenceEstimator
-from agent.generation.follow_ups import FollowUps, FollowUpsInPrompt
-from agent.generation.plain import PlainSqlWriter
-from agent.linking import IndexLinker, Linker, StandardLinker
-from agent.llm.client import ModelClient
-from agent.llm.schemas import AmbiguityReview, NarratedAnswer, SQLValidation
-from agent.messages import Message
-from agent.retrieval.semantic import Embedder, packaged_embedder
-from agent.settings import ModelRole, Settings
-from agent.types import EmbeddedOptions
+from datasphinx.agent.clarify.review import AmbiguityReviewer, NoAmbiguityReviewer, StandardAmbiguityReviewer
+from datasphinx.agent.errors import ConfigurationError, DriverMissing
+from datasphinx.agent.generation.ability import adapt_profile
+from datasphinx.agent.generation.attempt import SqlWriter, StandardSqlWriter
+from datasphinx.agent.generation.confidence import AgreementConfidence, ConfidenceEstimator
+from datasphinx.agent.generation.follow_ups import FollowUps, FollowUpsInPrompt
+from datasphinx.agent.generation.plain import PlainSqlWriter
+from datasphinx.agent.linking import IndexLinker, Linker, StandardLinker
+from datasphinx.agent.llm.client import ModelClient
+from datasphinx.agent.llm.schemas import AmbiguityReview, NarratedAnswer, SQLValidation
+from datasphinx.agent.messages import Message
+from datasphinx.agent.retrieval.semantic import Embedder, packaged_embedder
+from datasphinx.agent.settings import ModelRole, Settings
+from datasphinx.agent.types import EmbeddedOptions
 
 _PLACEHOLDER_KEY = "not-needed"
 """The client requires a key, which most local servers ignore."""
@@ -83,7 +83,7 @@ def roles_of(model_of: Callable[[ModelRole], ModelClient], settings: Settings) -
     )
     if generator.profile == "standard":
         return standard
-    from agent.embedded.follow_ups import FollowUpsByWords
+    from datasphinx.agent.embedded.follow_ups import FollowUpsByWords
 
     standard = replace(standard, follow_ups=FollowUpsByWords())
     if generator.profile == "plain":
@@ -93,10 +93,10 @@ def roles_of(model_of: Callable[[ModelRole], ModelClient], settings: Settings) -
             sql_writer=PlainSqlWriter(generator),
             caveat="a small model wrote the SQL, and it is often wrong: read it before you rely on the answer",
         )
-    from agent.embedded.ambiguity_reviewer import EmbeddedAmbiguityReviewer
-    from agent.embedded.confidence import shipped_calibration
-    from agent.embedded.sql_writer import EmbeddedSqlWriter
-    from agent.embedded.tiers import TIERS
+    from datasphinx.agent.embedded.ambiguity_reviewer import EmbeddedAmbiguityReviewer
+    from datasphinx.agent.embedded.confidence import shipped_calibration
+    from datasphinx.agent.embedded.sql_writer import EmbeddedSqlWriter
+    from datasphinx.agent.embedded.tiers import TIERS
 
     options, tier = generator.embedded or EmbeddedOptions(), TIERS[settings.embedded_model]
     roles = replace(
@@ -129,9 +129,9 @@ def connect_model(
         ModelUnreachable, ModelRejected: the probe at the first use of the endpoint failed.
     """
     if settings.uses_embedded_model:
-        from agent.embedded.chat import EmbeddedChat
-        from agent.embedded.server import embedded_endpoint
-        from agent.embedded.tiers import TIERS
+        from datasphinx.agent.embedded.chat import EmbeddedChat
+        from datasphinx.agent.embedded.server import embedded_endpoint
+        from datasphinx.agent.embedded.tiers import TIERS
 
         options = embedded or EmbeddedOptions(candidates=settings.embedded_candidates)
         tier, name = settings.embedded_model, TIERS[settings.embedded_model].model
@@ -152,7 +152,7 @@ def connect_model(
     chat = _chat(settings, settings.llm_model, url, temperature=settings.llm_temperature)
     client = ModelClient(chat, settings, name=settings.llm_model, endpoint=url, logprobs=logprobs)
     if probe and settings.llm_profile == "auto":
-        from agent.llm.probe import probe_on_first_use
+        from datasphinx.agent.llm.probe import probe_on_first_use
 
         probe_on_first_use(client, settings.cache_dir)
     return client
@@ -163,9 +163,9 @@ def _chat(
 ) -> BaseChatModel:
     from openai import DefaultAsyncHttpxClient, DefaultHttpxClient
 
-    from agent.llm.capabilities import Capabilities
-    from agent.llm.endpoint import EndpointChat
-    from agent.llm.rejections import prevent_retry
+    from datasphinx.agent.llm.capabilities import Capabilities
+    from datasphinx.agent.llm.endpoint import EndpointChat
+    from datasphinx.agent.llm.rejections import prevent_retry
 
     is_local = is_this_machine(url)
     # A proxy configured in the environment cannot reach a loopback address.
@@ -207,7 +207,7 @@ def open_embedder(settings: Settings) -> Embedder | None:
     """Return the embedder of the configured endpoint, or the packaged one; None if `semantic` is not installed."""
     if settings.embeddings_model is None:
         return packaged_embedder()
-    from agent.llm.embeddings import EndpointEmbedder
+    from datasphinx.agent.llm.embeddings import EndpointEmbedder
 
     return EndpointEmbedder(
         base_url=settings.embeddings_base_url or settings.llm_base_url or OPENAI_URL,

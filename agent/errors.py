@@ -1,7 +1,7 @@
 """Every error of the project, in one file.
 
-To add an error, define its class here and its text in `agent.messages`, under the class's `code`. Attributes hold the
-facts that the text shows. Whether a retry may succeed is decided by the base class. A `reason` of our own is a
+To add an error, define its class here and its text in `datasphinx.agent.messages`, under the class's `code`. Attributes
+hold the facts that the text shows. Whether a retry may succeed is decided by the base class. A `reason` of our own is a
 `Message`, so that it has the language of the text; another string is a quotation of a database or a library.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from agent.messages import Language, Message, render
+from datasphinx.agent.messages import Language, Message, render
 
 ANSWERED, USAGE, DOMAIN, NEEDS_CLARIFICATION, UNREACHABLE = 0, 2, 3, 4, 5
 """Exit codes of the command line."""
@@ -22,7 +22,7 @@ class DatasphinxError(Exception):
     """Base class of all errors of the project."""
 
     code: ClassVar[str]
-    """The stable identifier of the error and the key of its text in `agent.messages`."""
+    """The stable identifier of the error and the key of its text in `datasphinx.agent.messages`."""
     http_status: ClassVar[int] = 422
     """The status of an HTTP response with this error."""
     exit_code: ClassVar[int] = DOMAIN
@@ -232,7 +232,7 @@ class StatementUnsound(StatementError):
 
 @dataclass(eq=False)
 class StatementFailed(StatementError):
-    """The database refused a statement; `kind` is one of `agent.sql.failures.Kind`.
+    """The database refused a statement; `kind` is one of `datasphinx.agent.sql.failures.Kind`.
 
     `reason` is the database's error message; for a source with row rules, the class of the error and its position.
     """

@@ -5,22 +5,22 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, StateGraph
 
-from agent import routes
-from agent.conversation.compiled_graph import CompiledGraph, compile_graph
-from agent.node_runner import SQL_AGENT, Steps, add_nodes
-from agent.services import Services
-from agent.state import Context, GraphOutput, Input, State
-from nodes.answer import answer
-from nodes.ask_clarification import ask_clarification
-from nodes.await_clarification import await_clarification
-from nodes.begin import begin
-from nodes.check_stop_words import check_stop_words
-from nodes.execute_sql import execute_sql
-from nodes.generate_sql import generate_sql
-from nodes.keep_answer import keep_answer
-from nodes.retrieve_tables import retrieve_tables
-from nodes.select_columns import select_columns
-from nodes.validate_sql import validate_sql
+from datasphinx.agent import routes
+from datasphinx.agent.conversation.compiled_graph import CompiledGraph, compile_graph
+from datasphinx.agent.node_runner import SQL_AGENT, Steps, add_nodes
+from datasphinx.agent.services import Services
+from datasphinx.agent.state import Context, GraphOutput, Input, State
+from datasphinx.nodes.answer import answer
+from datasphinx.nodes.ask_clarification import ask_clarification
+from datasphinx.nodes.await_clarification import await_clarification
+from datasphinx.nodes.begin import begin
+from datasphinx.nodes.check_stop_words import check_stop_words
+from datasphinx.nodes.execute_sql import execute_sql
+from datasphinx.nodes.generate_sql import generate_sql
+from datasphinx.nodes.keep_answer import keep_answer
+from datasphinx.nodes.retrieve_tables import retrieve_tables
+from datasphinx.nodes.select_columns import select_columns
+from datasphinx.nodes.validate_sql import validate_sql
 
 Graph = CompiledGraph[State, Context, Input, GraphOutput]
 

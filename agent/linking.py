@@ -9,21 +9,21 @@ from math import inf
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
-import prompts
-from agent.errors import ModelAnswerUnreadable, ModelUnreachable, OffTopic, Terminal
-from agent.llm.client import ModelClient
-from agent.llm.parse import Answer
-from agent.llm.schemas import ColumnSelection, TableSelection
-from agent.messages import Message
-from agent.record.step import note
-from agent.retrieval.index import SchemaIndex
-from agent.retrieval.query import parse_question, sum_frequencies
-from agent.retrieval.selection import select_columns, select_tables
-from agent.schema.catalog import Catalog, ColumnKey
-from agent.schema.describe import compact_lines, describe, estimate_tokens, one_line
-from agent.schema.spelling import nearest
-from agent.schema.words import content_words, words
-from agent.sources.source import Source
+from datasphinx import prompts
+from datasphinx.agent.errors import ModelAnswerUnreadable, ModelUnreachable, OffTopic, Terminal
+from datasphinx.agent.llm.client import ModelClient
+from datasphinx.agent.llm.parse import Answer
+from datasphinx.agent.llm.schemas import ColumnSelection, TableSelection
+from datasphinx.agent.messages import Message
+from datasphinx.agent.record.step import note
+from datasphinx.agent.retrieval.index import SchemaIndex
+from datasphinx.agent.retrieval.query import parse_question, sum_frequencies
+from datasphinx.agent.retrieval.selection import select_columns, select_tables
+from datasphinx.agent.schema.catalog import Catalog, ColumnKey
+from datasphinx.agent.schema.describe import compact_lines, describe, estimate_tokens, one_line
+from datasphinx.agent.schema.spelling import nearest
+from datasphinx.agent.schema.words import content_words, words
+from datasphinx.agent.sources.source import Source
 
 _CANDIDATES = 15
 _COMPACT = 2
@@ -380,7 +380,7 @@ def matching_tables(name: str, catalog: Catalog) -> list[str]:
     Case, quotes of any dialect, white space and a list of columns after the name are ignored. The schema may be
     missing, or given for a table of the default schema.
 
-    >>> from agent.schema.catalog import Table
+    >>> from datasphinx.agent.schema.catalog import Table
     >>> matching_tables('public."Orders"(id, total)', Catalog("postgres", {"orders": Table("orders", ())}))
     ['orders']
     """

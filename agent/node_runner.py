@@ -13,21 +13,21 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.graph import START, StateGraph
 from langgraph.runtime import get_runtime
 
-from agent.answers.outputs import failure_output
-from agent.conversation.conversations import CANCELLATION
-from agent.core.failure import client_failure, failure_of, server_directories, without_server_paths
-from agent.core.redact import without_paths
-from agent.core.text import valid_json
-from agent.errors import DatasphinxError, InputInvalid, InternalError
-from agent.messages import Message
-from agent.record.step import Audit, Step, current_step, merge_audit, new_audit
-from agent.record.telemetry import check_installed, current_run
-from agent.record.telemetry import node as trace_node
-from agent.routes import Router, unless_failed
-from agent.run_events import LOGGED_ANSWER, chart_bodies, output_body, run_body, step_body
-from agent.services import Services
-from agent.state import Context, new_run
-from agent.types import Clarify, Effort
+from datasphinx.agent.answers.outputs import failure_output
+from datasphinx.agent.conversation.conversations import CANCELLATION
+from datasphinx.agent.core.failure import client_failure, failure_of, server_directories, without_server_paths
+from datasphinx.agent.core.redact import without_paths
+from datasphinx.agent.core.text import valid_json
+from datasphinx.agent.errors import DatasphinxError, InputInvalid, InternalError
+from datasphinx.agent.messages import Message
+from datasphinx.agent.record.step import Audit, Step, current_step, merge_audit, new_audit
+from datasphinx.agent.record.telemetry import check_installed, current_run
+from datasphinx.agent.record.telemetry import node as trace_node
+from datasphinx.agent.routes import Router, unless_failed
+from datasphinx.agent.run_events import LOGGED_ANSWER, chart_bodies, output_body, run_body, step_body
+from datasphinx.agent.services import Services
+from datasphinx.agent.state import Context, new_run
+from datasphinx.agent.types import Clarify, Effort
 
 _CHOICES = {"clarify": get_args(Clarify), "effort": get_args(Effort)}
 

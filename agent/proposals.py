@@ -6,18 +6,18 @@ from datetime import UTC, datetime
 from getpass import getuser
 from typing import Any
 
-from agent.errors import ExampleInvalid, ProposalInvalid, ProposalUnknown, StatementError
-from agent.examples.example import checked_example
-from agent.knowledge.entries import ChoiceEntry, VerifiedEntry
-from agent.knowledge.folder import folder_label
-from agent.knowledge.knowledge import Item, Place
-from agent.knowledge.writing import add_entry
-from agent.messages import Message
-from agent.record.proposals import Proposal, ProposalStatus, ProposalStore
-from agent.record.step import note
-from agent.services import Services
-from agent.sources.source import Source
-from agent.types import Turn
+from datasphinx.agent.errors import ExampleInvalid, ProposalInvalid, ProposalUnknown, StatementError
+from datasphinx.agent.examples.example import checked_example
+from datasphinx.agent.knowledge.entries import ChoiceEntry, VerifiedEntry
+from datasphinx.agent.knowledge.folder import folder_label
+from datasphinx.agent.knowledge.knowledge import Item, Place
+from datasphinx.agent.knowledge.writing import add_entry
+from datasphinx.agent.messages import Message
+from datasphinx.agent.record.proposals import Proposal, ProposalStatus, ProposalStore
+from datasphinx.agent.record.step import note
+from datasphinx.agent.services import Services
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.types import Turn
 
 FILE = "verified.yml"
 """File of the knowledge folder that accepted entries are written into."""

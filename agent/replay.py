@@ -8,26 +8,26 @@ from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent.analyst import build_analyst
-from agent.conversation.conversations import run_recorded
-from agent.core.redact import without_password
-from agent.datasets.registry import Registry
-from agent.errors import DatasphinxError, SourceNotFound, TraceUnknown
-from agent.examples.selection import RecordedExamples
-from agent.generation.verified import RecordedQueries
-from agent.graph import build_graph
-from agent.llm.recorded import RecordedModel
-from agent.messages import Message
-from agent.record.compare import Difference, compare, steps_of
-from agent.record.credentials import secrets_of
-from agent.record.events import Event
-from agent.record.recorder import Recorder
-from agent.record.store import Store
-from agent.run_events import CARRIED_ON, REPLAYED_SETTINGS, RUN_SQL
-from agent.services import Services
-from agent.settings import Settings
-from agent.state import Output
-from agent.types import EmbeddedOptions
+from datasphinx.agent.analyst import build_analyst
+from datasphinx.agent.conversation.conversations import run_recorded
+from datasphinx.agent.core.redact import without_password
+from datasphinx.agent.datasets.registry import Registry
+from datasphinx.agent.errors import DatasphinxError, SourceNotFound, TraceUnknown
+from datasphinx.agent.examples.selection import RecordedExamples
+from datasphinx.agent.generation.verified import RecordedQueries
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.llm.recorded import RecordedModel
+from datasphinx.agent.messages import Message
+from datasphinx.agent.record.compare import Difference, compare, steps_of
+from datasphinx.agent.record.credentials import secrets_of
+from datasphinx.agent.record.events import Event
+from datasphinx.agent.record.recorder import Recorder
+from datasphinx.agent.record.store import Store
+from datasphinx.agent.run_events import CARRIED_ON, REPLAYED_SETTINGS, RUN_SQL
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import Settings
+from datasphinx.agent.state import Output
+from datasphinx.agent.types import EmbeddedOptions
 
 _UNLIMITED = 10**9
 

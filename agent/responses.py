@@ -10,14 +10,21 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from agent.answers.text import without_tables
-from agent.charts.png import png_of_option
-from agent.errors import DriverMissing
-from agent.formatting.formats import format_rows, format_single, formats_of
-from agent.messages import Language, language_in
-from agent.record.step import Audit
-from agent.schema.describe import one_line
-from agent.types import AnswerChart, AnswerTable, AppliedDefinition, ClarifyingQuestion, Confidence, VerifiedAnswer
+from datasphinx.agent.answers.text import without_tables
+from datasphinx.agent.charts.png import png_of_option
+from datasphinx.agent.errors import DriverMissing
+from datasphinx.agent.formatting.formats import format_rows, format_single, formats_of
+from datasphinx.agent.messages import Language, language_in
+from datasphinx.agent.record.step import Audit
+from datasphinx.agent.schema.describe import one_line
+from datasphinx.agent.types import (
+    AnswerChart,
+    AnswerTable,
+    AppliedDefinition,
+    ClarifyingQuestion,
+    Confidence,
+    VerifiedAnswer,
+)
 
 _MAX_ROWS = 50
 

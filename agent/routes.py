@@ -6,9 +6,9 @@ A router returns the name of the next node. A node asks for a limit before it st
 from collections.abc import Callable
 from typing import Any, Literal
 
-from agent.generation.attempts import origin_of
-from agent.settings import Settings
-from agent.state import AnalystState, State
+from datasphinx.agent.generation.attempts import origin_of
+from datasphinx.agent.settings import Settings
+from datasphinx.agent.state import AnalystState, State
 
 Router = Callable[[Any], str]
 

@@ -5,13 +5,13 @@ from dataclasses import asdict
 from datetime import date
 from typing import Any
 
-from agent import state
-from agent.core.canonical import result_hashes, value_hash
-from agent.core.redact import without_password
-from agent.core.version import package_version
-from agent.record.step import Audit
-from agent.settings import Settings
-from agent.types import EmbeddedOptions, masked_rows
+from datasphinx.agent import state
+from datasphinx.agent.core.canonical import result_hashes, value_hash
+from datasphinx.agent.core.redact import without_password
+from datasphinx.agent.core.version import package_version
+from datasphinx.agent.record.step import Audit
+from datasphinx.agent.settings import Settings
+from datasphinx.agent.types import EmbeddedOptions, masked_rows
 
 REPLAYED_SETTINGS = (
     "llm_structured_output",

@@ -14,13 +14,13 @@ from cachetools import LRUCache, TTLCache
 from langchain_core.language_models.chat_models import BaseChatModel
 from pydantic import SecretStr
 
-from agent.connect import ModelRoles, connect_model, open_embedder, roles_of
-from agent.core.canonical import digest
-from agent.core.redact import without_password
-from agent.core.result_cache import ResultCache
-from agent.datasets.registry import Registry
-from agent.datasets.source import DatasetSources
-from agent.errors import (
+from datasphinx.agent.connect import ModelRoles, connect_model, open_embedder, roles_of
+from datasphinx.agent.core.canonical import digest
+from datasphinx.agent.core.redact import without_password
+from datasphinx.agent.core.result_cache import ResultCache
+from datasphinx.agent.datasets.registry import Registry
+from datasphinx.agent.datasets.source import DatasetSources
+from datasphinx.agent.errors import (
     ConfigurationError,
     DriverMissing,
     InputInvalid,
@@ -29,27 +29,27 @@ from agent.errors import (
     SourceEmpty,
     SourceNotFound,
 )
-from agent.examples.selection import ExampleSelector, StoredExamples
-from agent.examples.store import ExampleStore
-from agent.generation.verified import KnowledgeQueries, VerifiedSelector
-from agent.knowledge.folder import KnowledgeFolder
-from agent.knowledge.knowledge import NO_KNOWLEDGE, Knowledge
-from agent.llm.client import ModelClient
-from agent.messages import Message
-from agent.record.credentials import secrets_of
-from agent.record.proposals import ProposalStore
-from agent.record.recorder import RECORD_DELAY_S, Recorder
-from agent.record.step import current_step, record_event
-from agent.record.store import Store, open_store, sqlite_url
-from agent.record.waiting import report_waiting
-from agent.retrieval.semantic import Embedder
-from agent.sample.knowledge import SAMPLE_KNOWLEDGE
-from agent.settings import ModelRole, Settings, SourceSettings, load_settings
-from agent.sources.names import SAMPLE, source_settings
-from agent.sources.reflect import Progress
-from agent.sources.source import Source, open_source
-from agent.storage.database import SharedDatabase
-from agent.types import EmbeddedOptions, Limits, Validation
+from datasphinx.agent.examples.selection import ExampleSelector, StoredExamples
+from datasphinx.agent.examples.store import ExampleStore
+from datasphinx.agent.generation.verified import KnowledgeQueries, VerifiedSelector
+from datasphinx.agent.knowledge.folder import KnowledgeFolder
+from datasphinx.agent.knowledge.knowledge import NO_KNOWLEDGE, Knowledge
+from datasphinx.agent.llm.client import ModelClient
+from datasphinx.agent.messages import Message
+from datasphinx.agent.record.credentials import secrets_of
+from datasphinx.agent.record.proposals import ProposalStore
+from datasphinx.agent.record.recorder import RECORD_DELAY_S, Recorder
+from datasphinx.agent.record.step import current_step, record_event
+from datasphinx.agent.record.store import Store, open_store, sqlite_url
+from datasphinx.agent.record.waiting import report_waiting
+from datasphinx.agent.retrieval.semantic import Embedder
+from datasphinx.agent.sample.knowledge import SAMPLE_KNOWLEDGE
+from datasphinx.agent.settings import ModelRole, Settings, SourceSettings, load_settings
+from datasphinx.agent.sources.names import SAMPLE, source_settings
+from datasphinx.agent.sources.reflect import Progress
+from datasphinx.agent.sources.source import Source, open_source
+from datasphinx.agent.storage.database import SharedDatabase
+from datasphinx.agent.types import EmbeddedOptions, Limits, Validation
 
 _MAX_VALIDATIONS = 1000
 _CATALOG_TTL_S = 300
@@ -349,7 +349,7 @@ class Services:
 
     @cached_property
     def _registry(self) -> Registry:
-        from agent.datasets.shared_registry import open_registry
+        from datasphinx.agent.datasets.shared_registry import open_registry
 
         # A caller that may name any path works on this machine; there, the registry is a local folder.
         shared = None if self.any_source else self.shared
@@ -591,6 +591,6 @@ class Services:
         """Return the URL of the sample database, which is created at first use."""
         if self._sample_url_override:
             return self._sample_url_override()
-        from agent.sample.shop import shop_url
+        from datasphinx.agent.sample.shop import shop_url
 
         return shop_url(self.settings.cache_dir)

@@ -27,9 +27,9 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from agent.errors import ConfigurationError
-from agent.messages import Message, message_of
-from agent.types import MAX_EMBEDDED_CANDIDATES, Clarify, Effort, EmbeddedModel, Limits
+from datasphinx.agent.errors import ConfigurationError
+from datasphinx.agent.messages import Message, message_of
+from datasphinx.agent.types import MAX_EMBEDDED_CANDIDATES, Clarify, Effort, EmbeddedModel, Limits
 
 TENANT = r"^[a-z0-9][a-z0-9_-]{0,62}$"
 """The pattern of tenant names, which are also folder names."""

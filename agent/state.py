@@ -7,8 +7,8 @@ from langchain_core.messages import AnyMessage, BaseMessage, convert_to_messages
 from langgraph.channels import EphemeralValue
 from typing_extensions import TypedDict
 
-from agent.record.step import Audit, merge_audit
-from agent.types import (
+from datasphinx.agent.record.step import Audit, merge_audit
+from datasphinx.agent.types import (
     AnswerChart,
     AnswerForm,
     AnswerTable,
@@ -48,7 +48,7 @@ CARRIED_ON = (
     "result",
     "earlier_results",
 )
-"""Keys that a run may take over from earlier runs of its thread; see `nodes.begin`."""
+"""Keys that a run may take over from earlier runs of its thread; see `datasphinx.nodes.begin`."""
 
 
 def messages_of(value: Any) -> list[BaseMessage]:
@@ -370,7 +370,7 @@ class AnalystInput(TypedDict, total=False):
     files: Annotated[list[str] | None, EphemeralValue]
     """The files to analyse: paths or ids of stored files."""
     load: Annotated[dict[str, Any] | None, EphemeralValue]
-    """How to read the files: the fields of `agent.datasets.options.LoadOptions`; the rest is detected."""
+    """How to read the files: the fields of `datasphinx.agent.datasets.options.LoadOptions`; the rest is detected."""
     datasets: Annotated[list[str] | None, EphemeralValue]
     """The ids of the datasets to analyse. At least one file, dataset or source is required."""
     source: Annotated[str | None, EphemeralValue]

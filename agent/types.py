@@ -27,7 +27,7 @@ class Result(TypedDict):
     secret: NotRequired[list[int]]
     """Positions of the columns that contain, or may contain, values of secret columns; absent if there are none."""
     formats: NotRequired[list[dict[str, Any]]]
-    """The format of each column, as `kind`, `decimals` and `unit`; see `agent.formatting.formats`."""
+    """The format of each column, as `kind`, `decimals` and `unit`; see `datasphinx.agent.formatting.formats`."""
     additive: NotRequired[list[int]]
     """Positions of the columns whose sum means something."""
 
@@ -124,7 +124,7 @@ class ChartForm(TypedDict, total=False):
 class AnswerForm(TypedDict, total=False):
     """How the answer of one statement is worded and shown, as the model that wrote the statement proposes it.
 
-    Its texts refer to values of the rows, which did not exist yet; see `agent.answers.references`.
+    Its texts refer to values of the rows, which did not exist yet; see `datasphinx.agent.answers.references`.
     """
 
     answer: list[str]
@@ -132,7 +132,7 @@ class AnswerForm(TypedDict, total=False):
     empty_answer: str
     """The sentence for no rows, only NULL, or a count of 0."""
     formats: dict[str, str]
-    """Formats of output columns that their types do not say; see `agent.formatting.formats`."""
+    """Formats of output columns that their types do not say; see `datasphinx.agent.formatting.formats`."""
     chart: ChartForm | None
     follow_ups: list[str]
     """Further questions that the tables can answer."""

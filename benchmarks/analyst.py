@@ -29,13 +29,13 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 from langchain_core.messages.utils import convert_to_openai_messages
 
-from agent.analyst import build_analyst
-from agent.errors import ModelUnreachable
-from agent.llm.schemas import AnalystStep
-from agent.llm.scripted import ScriptedModel
-from agent.messages import Message
-from agent.services import Services
-from agent.settings import Settings
+from datasphinx.agent.analyst import build_analyst
+from datasphinx.agent.errors import ModelUnreachable
+from datasphinx.agent.llm.schemas import AnalystStep
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.messages import Message
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import Settings
 
 TODAY = date(2026, 11, 1)
 """The date in the prompts, so that they are the same on every day."""

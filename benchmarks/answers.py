@@ -28,17 +28,17 @@ from sqlalchemy import create_engine
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
 
-from agent.evals.run import evaluation_settings
-from agent.graph import build_graph
-from agent.llm.formats import response_format
-from agent.llm.schemas import GeneratedSQL, SQLValidation
-from agent.llm.scripted import Scripted, ScriptedModel
-from agent.schema.describe import estimate_tokens
-from agent.services import Services
-from agent.settings import load_settings
-from agent.sources.names import SAMPLE
 from benchmarks.clarification import Line, read_lines
 from benchmarks.spider import DEV
+from datasphinx.agent.evals.run import evaluation_settings
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.llm.formats import response_format
+from datasphinx.agent.llm.schemas import GeneratedSQL, SQLValidation
+from datasphinx.agent.llm.scripted import Scripted, ScriptedModel
+from datasphinx.agent.schema.describe import estimate_tokens
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
+from datasphinx.agent.sources.names import SAMPLE
 from tests.agent.sql.engines import POSTGRES_URL
 
 FOLDER = Path(__file__).resolve().parents[1] / "tests/fixtures/answers"

@@ -16,18 +16,18 @@ from typing import Any, cast
 
 from langchain_core.messages import BaseMessage
 
-from agent.evals.datasets import Dataset, read_labeled_questions
-from agent.evals.experiments.log import EventCapture
-from agent.evals.experiments.report import clarification_metrics
-from agent.evals.experiments.rounds import ask_when_it_matters
-from agent.evals.experiments.run import Plan, run_with
-from agent.evals.options import OracleName
-from agent.evals.run import evaluation_settings
-from agent.llm.scripted import ScriptedModel
-from agent.record.recorder import Recorder
-from agent.services import Services
-from agent.settings import load_settings
-from agent.types import Clarify
+from datasphinx.agent.evals.datasets import Dataset, read_labeled_questions
+from datasphinx.agent.evals.experiments.log import EventCapture
+from datasphinx.agent.evals.experiments.report import clarification_metrics
+from datasphinx.agent.evals.experiments.rounds import ask_when_it_matters
+from datasphinx.agent.evals.experiments.run import Plan, run_with
+from datasphinx.agent.evals.options import OracleName
+from datasphinx.agent.evals.run import evaluation_settings
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.record.recorder import Recorder
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
+from datasphinx.agent.types import Clarify
 
 ROOT = Path(__file__).resolve().parents[1]
 QUESTIONS = ROOT / "tests/fixtures/clarification/questions.jsonl"

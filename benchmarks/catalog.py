@@ -27,15 +27,15 @@ from typing import Any
 from pydantic import SecretStr
 from sqlalchemy import create_engine, make_url, text
 
-from agent.retrieval.semantic import packaged_embedder
-from agent.schema.catalog import Catalog
-from agent.schema.describe import describe
-from agent.settings import SourceSettings
-from agent.sources.catalog_loader import CatalogLoader
-from agent.sources.source import Source, open_source
-from agent.sql.database import Database
-from agent.sql.validation import validated_sql
-from agent.types import Limits
+from datasphinx.agent.retrieval.semantic import packaged_embedder
+from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.schema.describe import describe
+from datasphinx.agent.settings import SourceSettings
+from datasphinx.agent.sources.catalog_loader import CatalogLoader
+from datasphinx.agent.sources.source import Source, open_source
+from datasphinx.agent.sql.database import Database
+from datasphinx.agent.sql.validation import validated_sql
+from datasphinx.agent.types import Limits
 
 TABLES, COLUMNS, ROWS = 10_000, 20, 3
 STARTS = 5

@@ -21,15 +21,15 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 from langchain_core.messages.utils import convert_to_openai_messages
 
-from agent.clarify.review import distinct_readings
-from agent.evals.run import evaluation_settings
-from agent.graph import build_graph
-from agent.llm.schemas import GeneratedSQL, ReadingOption
-from agent.llm.scripted import ScriptedModel
-from agent.services import Services
-from agent.settings import load_settings
-from agent.sources.names import SAMPLE
 from benchmarks.spider import DEV
+from datasphinx.agent.clarify.review import distinct_readings
+from datasphinx.agent.evals.run import evaluation_settings
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.llm.schemas import GeneratedSQL, ReadingOption
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
+from datasphinx.agent.sources.names import SAMPLE
 
 TODAY = date(2026, 11, 1)
 """The date in the prompts, so that they are the same on every day."""

@@ -17,10 +17,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from agent.graph import build_graph
-from agent.sample.shop import shop_path
 from benchmarks.bare_graph import two_calls
 from benchmarks.service import answer, measured
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.sample.shop import shop_path
 from tests.server_process import ROOT
 from tests.slow_model import SlowModel
 

@@ -26,15 +26,15 @@ from typing import Any
 import duckdb
 import openpyxl
 
-from agent.core.cancellation import Cancellation
-from agent.datasets.limits import LoadLimits
-from agent.datasets.registry import Registry
-from agent.datasets.source import open_datasets
-from agent.errors import StatementCancelled
-from agent.queryspec.columns import Datasets
-from agent.queryspec.compile import run
-from agent.queryspec.spec import read_spec
-from agent.types import Limits
+from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.datasets.limits import LoadLimits
+from datasphinx.agent.datasets.registry import Registry
+from datasphinx.agent.datasets.source import open_datasets
+from datasphinx.agent.errors import StatementCancelled
+from datasphinx.agent.queryspec.columns import Datasets
+from datasphinx.agent.queryspec.compile import run
+from datasphinx.agent.queryspec.spec import read_spec
+from datasphinx.agent.types import Limits
 
 MEMORY_MB = 1024
 RUNS = 5

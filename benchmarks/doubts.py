@@ -18,12 +18,12 @@ from typing import Any
 from pydantic import SecretStr
 from sqlglot import exp
 
-from agent.generation.doubts import Said, doubts_about
-from agent.settings import SourceSettings
-from agent.sources.source import Source, open_source
-from agent.sql.guard import parse
-from agent.types import Limits
 from benchmarks import spider
+from datasphinx.agent.generation.doubts import Said, doubts_about
+from datasphinx.agent.settings import SourceSettings
+from datasphinx.agent.sources.source import Source, open_source
+from datasphinx.agent.sql.guard import parse
+from datasphinx.agent.types import Limits
 
 TODAY = date(2026, 5, 4)
 TRAINING_QUESTIONS = 1500

@@ -19,19 +19,19 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
-from agent.embedded.confidence import shipped_calibration
-from agent.embedded.server import embedded_endpoint
-from agent.embedded.tiers import TIERS
-from agent.embedded.weights import weights_path
-from agent.evals.datasets import Dataset, Question, find_databases, read_questions
-from agent.evals.reliability import auroc, calibration_error, risk_coverage
-from agent.evals.report import Outcome, Report, progress_bar
-from agent.evals.run import evaluate, evaluation_settings
-from agent.generation.confidence import AgreementConfidence
-from agent.sample.shop import shop_path
-from agent.services import Services
-from agent.settings import Settings
-from agent.types import EmbeddedOptions
+from datasphinx.agent.embedded.confidence import shipped_calibration
+from datasphinx.agent.embedded.server import embedded_endpoint
+from datasphinx.agent.embedded.tiers import TIERS
+from datasphinx.agent.embedded.weights import weights_path
+from datasphinx.agent.evals.datasets import Dataset, Question, find_databases, read_questions
+from datasphinx.agent.evals.reliability import auroc, calibration_error, risk_coverage
+from datasphinx.agent.evals.report import Outcome, Report, progress_bar
+from datasphinx.agent.evals.run import evaluate, evaluation_settings
+from datasphinx.agent.generation.confidence import AgreementConfidence
+from datasphinx.agent.sample.shop import shop_path
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import Settings
+from datasphinx.agent.types import EmbeddedOptions
 from tests.clinic import create_clinic
 from tests.freight_and_library import create_freight, create_library
 

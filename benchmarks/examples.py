@@ -7,13 +7,13 @@ import tempfile
 from itertools import islice, product
 from pathlib import Path
 
-from agent.examples.example import checked_example
-from agent.examples.selection import StoredExamples
-from agent.examples.store import ExampleStore
-from agent.retrieval.semantic import packaged_embedder
-from agent.services import Services
-from agent.settings import load_settings
 from benchmarks.catalog import timed
+from datasphinx.agent.examples.example import checked_example
+from datasphinx.agent.examples.selection import StoredExamples
+from datasphinx.agent.examples.store import ExampleStore
+from datasphinx.agent.retrieval.semantic import packaged_embedder
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
 
 _ASKED = 30
 

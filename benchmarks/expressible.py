@@ -8,15 +8,15 @@ import json
 import re
 from collections.abc import Iterator
 
-from agent.embedded.compact import compact
-from agent.embedded.expand import expand
-from agent.embedded.grammar.statement import statement_grammar
-from agent.evals.match import matches
-from agent.linking import IndexLinker
-from agent.retrieval.linked_values import linked_values
-from agent.sources.source import Source
-from agent.types import Limits
 from benchmarks.spider import DEV
+from datasphinx.agent.embedded.compact import compact
+from datasphinx.agent.embedded.expand import expand
+from datasphinx.agent.embedded.grammar.statement import statement_grammar
+from datasphinx.agent.evals.match import matches
+from datasphinx.agent.linking import IndexLinker
+from datasphinx.agent.retrieval.linked_values import linked_values
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.types import Limits
 from tests.agent.embedded.grammar.gbnf_reader import Gbnf
 from tests.databases import open_url
 

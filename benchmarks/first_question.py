@@ -21,14 +21,14 @@ from pathlib import Path
 
 from sqlalchemy import MetaData, create_engine, make_url
 
-from agent.graph import build_graph
-from agent.llm.scripted import ScriptedModel
-from agent.retrieval.linked_values import linked_values
-from agent.services import Services
-from agent.settings import SourceSettings, load_settings
-from agent.sources import profile
-from agent.sources.source import Source, open_source
-from agent.types import Limits
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.retrieval.linked_values import linked_values
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import SourceSettings, load_settings
+from datasphinx.agent.sources import profile
+from datasphinx.agent.sources.source import Source, open_source
+from datasphinx.agent.types import Limits
 
 QUESTION = "How many records of table 17 have the value 42?"
 SQL = "SELECT COUNT(*) FROM record_17 WHERE field_17_1 = 'value 42'"

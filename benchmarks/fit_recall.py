@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from agent.retrieval.index import FEATURES, SchemaIndex
-from agent.retrieval.semantic import packaged_embedder
 from benchmarks.spider import Linked, catalog_of, read_tables, read_train
+from datasphinx.agent.retrieval.index import FEATURES, SchemaIndex
+from datasphinx.agent.retrieval.semantic import packaged_embedder
 
 _RIDGE = 1e-4
 _STEPS = 15

@@ -6,7 +6,7 @@ python -m benchmarks.guard
 import statistics
 import time
 
-from agent.sql.guard import check
+from datasphinx.agent.sql.guard import check
 from tests.fixtures import read_pairs
 
 DIALECTS = ("sqlite", "postgres", "mysql", "duckdb")

@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from agent.schema.catalog import Column, Table
-from agent.schema.inferred_keys import infer_foreign_keys
+from datasphinx.agent.schema.catalog import Column, Table
+from datasphinx.agent.schema.inferred_keys import infer_foreign_keys
 
 Join = frozenset[tuple[str, str]]
 

@@ -15,13 +15,13 @@ from random import Random
 
 from pydantic import SecretStr
 
-from agent.knowledge.folder import read_folder
-from agent.knowledge.prompt import knowledge_paragraphs, shown_entries
-from agent.sample.shop import shop_url
-from agent.schema.describe import estimate_tokens
-from agent.settings import SourceSettings
-from agent.sources.source import check_knowledge, open_source
-from agent.types import Limits
+from datasphinx.agent.knowledge.folder import read_folder
+from datasphinx.agent.knowledge.prompt import knowledge_paragraphs, shown_entries
+from datasphinx.agent.sample.shop import shop_url
+from datasphinx.agent.schema.describe import estimate_tokens
+from datasphinx.agent.settings import SourceSettings
+from datasphinx.agent.sources.source import check_knowledge, open_source
+from datasphinx.agent.types import Limits
 
 FIXTURES = Path(__file__).parents[1] / "tests/fixtures"
 TERMS, VERIFIED, QUESTIONS = 5000, 2000, 300

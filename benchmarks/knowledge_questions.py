@@ -34,23 +34,23 @@ from langchain_core.messages import BaseMessage
 from langchain_core.messages.utils import convert_to_openai_messages
 from pydantic import BaseModel, SecretStr
 
-from agent.core.canonical import value_hash
-from agent.errors import ModelUnreachable
-from agent.evals.datasets import Question
-from agent.evals.options import MatchRule
-from agent.evals.run import evaluation_settings, judge
-from agent.generation.definitions import departures
-from agent.graph import build_graph
-from agent.llm.schemas import GeneratedSQL, NarratedAnswer, SQLValidation
-from agent.llm.scripted import ScriptedModel
-from agent.messages import Message
-from agent.sample.shop import shop_url
-from agent.schema.describe import estimate_tokens
-from agent.services import Services
-from agent.settings import Settings, SourceSettings
-from agent.state import Input, Output, State
-from agent.types import EmbeddedOptions
 from benchmarks.spider import DEV
+from datasphinx.agent.core.canonical import value_hash
+from datasphinx.agent.errors import ModelUnreachable
+from datasphinx.agent.evals.datasets import Question
+from datasphinx.agent.evals.options import MatchRule
+from datasphinx.agent.evals.run import evaluation_settings, judge
+from datasphinx.agent.generation.definitions import departures
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.llm.schemas import GeneratedSQL, NarratedAnswer, SQLValidation
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.messages import Message
+from datasphinx.agent.sample.shop import shop_url
+from datasphinx.agent.schema.describe import estimate_tokens
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import Settings, SourceSettings
+from datasphinx.agent.state import Input, Output, State
+from datasphinx.agent.types import EmbeddedOptions
 
 FOLDER = Path(__file__).parents[1] / "tests/fixtures" / "knowledge_evaluation"
 ANSWERS = FOLDER / "answers.jsonl"

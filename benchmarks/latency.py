@@ -24,15 +24,15 @@ from typing import Any
 
 import duckdb
 
-from agent.evals.demo import SHOP
-from agent.graph import build_graph
-from agent.sample.shop import shop_path
-from agent.services import Services
-from agent.settings import load_settings
-from agent.sql.worker import DuckDBFile, sqlite_cursor
-from agent.sql.workers import DatabaseFile, shared_workers
-from agent.types import Limits
 from benchmarks.bare_graph import two_calls
+from datasphinx.agent.evals.demo import SHOP
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.sample.shop import shop_path
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
+from datasphinx.agent.sql.worker import DuckDBFile, sqlite_cursor
+from datasphinx.agent.sql.workers import DatabaseFile, shared_workers
+from datasphinx.agent.types import Limits
 from tests.conftest import VALID
 from tests.slow_model import SlowModel
 

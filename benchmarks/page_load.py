@@ -12,9 +12,9 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from agent.server.app import create_app
-from agent.services import Services
-from agent.settings import load_settings
+from datasphinx.agent.server.app import create_app
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
 from tests.agent.page.conftest import FLAGS
 from tests.agent.server.serving import running
 

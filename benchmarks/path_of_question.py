@@ -14,12 +14,12 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
-from agent.analyst import build_analyst
-from agent.graph import build_graph
-from agent.llm.scripted import ScriptedModel
-from agent.services import Services
-from agent.settings import load_settings
-from agent.types import EmbeddedOptions
+from datasphinx.agent.analyst import build_analyst
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
+from datasphinx.agent.types import EmbeddedOptions
 
 _ROOT = Path(__file__).resolve().parents[1]
 _PACKAGES = ("agent", "nodes", "prompts")
@@ -100,7 +100,7 @@ def entered_functions(ask: Callable[[], None]) -> dict[str, set[str]]:
         threading.setprofile(None)
     functions: dict[str, set[str]] = {}
     for code in codes:
-        path = Path(code.co_filename)
+        path = Path(code.co_filename).resolve()
         if not path.is_relative_to(_ROOT) or code.co_name.startswith("<"):
             continue
         relative = path.relative_to(_ROOT)

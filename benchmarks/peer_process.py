@@ -24,7 +24,7 @@ To start you should ALWAYS look at the tables in the database. Then query the sc
 def datasphinx(database, url):
     """Agent.chat, as in the README."""
     os.environ.update(DATASPHINX_LLM_BASE_URL=url, DATASPHINX_LLM_MODEL="datasphinx", DATASPHINX_LLM_PROFILE="standard")
-    from agent.chat import Agent
+    from datasphinx.agent.chat import Agent
 
     agent = Agent(f"sqlite:///{database}")
     return lambda question: agent.chat(question).sql

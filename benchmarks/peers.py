@@ -20,8 +20,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agent.sample.shop import shop_path
 from benchmarks.first_question import QUESTION, create_tables
+from datasphinx.agent.sample.shop import shop_path
 from tests.conftest import VALID
 from tests.fake_openai import FakeOpenAI, Reply
 from tests.server_process import ROOT

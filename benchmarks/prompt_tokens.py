@@ -14,14 +14,14 @@ from collections.abc import Iterable
 from os.path import commonprefix
 from pathlib import Path
 
-from agent.evals.demo import SHOP
-from agent.evals.run import evaluation_settings
-from agent.graph import build_graph
-from agent.llm.scripted import ScriptedCall, ScriptedModel
-from agent.sample.shop import shop_url
-from agent.schema.describe import estimate_tokens
-from agent.services import Services
-from agent.settings import load_settings
+from datasphinx.agent.evals.demo import SHOP
+from datasphinx.agent.evals.run import evaluation_settings
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.llm.scripted import ScriptedCall, ScriptedModel
+from datasphinx.agent.sample.shop import shop_url
+from datasphinx.agent.schema.describe import estimate_tokens
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
 
 _EVERY = 5
 """Of Spider's questions, every fifth is asked."""

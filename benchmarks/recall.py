@@ -28,21 +28,21 @@ from pathlib import Path
 from langchain_core.messages import BaseMessage
 from pydantic import SecretStr
 
-import prompts
-from agent.generation.prompt import question_messages
-from agent.linking import LinkedTables
-from agent.llm.scripted import ScriptedModel
-from agent.retrieval.index import SchemaIndex
-from agent.retrieval.semantic import packaged_embedder
-from agent.schema.catalog import Catalog, Table
-from agent.schema.describe import estimate_tokens
-from agent.services import Services
-from agent.settings import SourceSettings, load_settings
-from agent.sources.source import Source, open_source
-from agent.state import State
-from agent.types import Limits
 from benchmarks import spider
 from benchmarks.spider import Linked, catalog_of, one_database
+from datasphinx import prompts
+from datasphinx.agent.generation.prompt import question_messages
+from datasphinx.agent.linking import LinkedTables
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.retrieval.index import SchemaIndex
+from datasphinx.agent.retrieval.semantic import packaged_embedder
+from datasphinx.agent.schema.catalog import Catalog, Table
+from datasphinx.agent.schema.describe import estimate_tokens
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import SourceSettings, load_settings
+from datasphinx.agent.sources.source import Source, open_source
+from datasphinx.agent.state import State
+from datasphinx.agent.types import Limits
 from tests.databases import make_database, url
 
 _COUNTS = (5, 10, 15, 20)

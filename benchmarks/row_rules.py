@@ -15,10 +15,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, text
 
-from agent.schema.catalog import Catalog, Column, Table
-from agent.sql.dialects import print_statement
-from agent.sql.guard import parse
-from agent.sql.row_rules import RowRules
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.sql.dialects import print_statement
+from datasphinx.agent.sql.guard import parse
+from datasphinx.agent.sql.row_rules import RowRules
 
 ROWS = 1_000_000
 RUNS = 5

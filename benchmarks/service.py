@@ -20,7 +20,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from agent.sample.shop import shop_path
+from datasphinx.agent.sample.shop import shop_path
 from tests.conftest import NO_AMBIGUITY, VALID
 from tests.server_process import SERVE, ServerProcess, ask, free_port, server_process
 from tests.slow_model import SlowModel

@@ -19,15 +19,15 @@ from statistics import mean, median
 
 import httpx
 
-from agent.errors import DatasphinxError
-from agent.evals.datasets import Dataset, Question, find_databases, read_questions
-from agent.evals.match import results_match
-from agent.evals.options import MatchRule
-from agent.evals.report import Outcome, Progress, Report
-from agent.evals.run import evaluate, evaluation_settings
-from agent.llm.parse import clean_sql
-from agent.services import Services
-from agent.settings import Settings, load_settings
+from datasphinx.agent.errors import DatasphinxError
+from datasphinx.agent.evals.datasets import Dataset, Question, find_databases, read_questions
+from datasphinx.agent.evals.match import results_match
+from datasphinx.agent.evals.options import MatchRule
+from datasphinx.agent.evals.report import Outcome, Progress, Report
+from datasphinx.agent.evals.run import evaluate, evaluation_settings
+from datasphinx.agent.llm.parse import clean_sql
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import Settings, load_settings
 
 BARE = "bare"
 PROFILES = ("standard", "plain", "auto")

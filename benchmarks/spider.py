@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import sqlglot
 from sqlglot import exp
 
-from agent.schema.catalog import Catalog, Column, ForeignKey, Table
-from agent.types import Limits
+from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table
+from datasphinx.agent.types import Limits
 from tests.databases import open_url
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"

@@ -14,10 +14,10 @@ from typing import Any
 
 from opentelemetry import metrics, trace
 
-from agent.graph import build_graph
-from agent.llm.scripted import ScriptedModel
-from agent.services import Services
-from agent.settings import load_settings
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
 from tests.collector import Collector
 
 QUESTION = "How many orders were placed?"

@@ -20,11 +20,11 @@ from typing import Any
 import httpx
 from pydantic import SecretStr
 
-from agent.sample.shop import shop_url
-from agent.server.keys import hash_of, new_key
-from agent.settings import SourceSettings, load_settings
-from agent.sources.source import open_source
 from benchmarks.traffic_actions import AN_HOUR, Action, Person, answer
+from datasphinx.agent.sample.shop import shop_url
+from datasphinx.agent.server.keys import hash_of, new_key
+from datasphinx.agent.settings import SourceSettings, load_settings
+from datasphinx.agent.sources.source import open_source
 from tests.process_tree import footprint
 from tests.server_process import ServerProcess, server_process
 from tests.slow_model import SlowModel

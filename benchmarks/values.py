@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from agent.retrieval.value_index import ValueIndex
-from agent.retrieval.value_store import ColumnValues
 from benchmarks.catalog import peak_mb, timed
+from datasphinx.agent.retrieval.value_index import ValueIndex
+from datasphinx.agent.retrieval.value_store import ColumnValues
 
 
 def main(how_many: str = "1000000") -> None:

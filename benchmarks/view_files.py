@@ -16,8 +16,8 @@ from statistics import median
 
 import duckdb
 
-from agent.settings import Settings, SourceSettings
-from agent.sources.source import open_source
+from datasphinx.agent.settings import Settings, SourceSettings
+from datasphinx.agent.sources.source import open_source
 
 RUNS = 3
 YEARS = 10

@@ -6,10 +6,10 @@ from html import escape
 from importlib import import_module
 from typing import Any, get_args
 
-from agent.chat import Agent
-from agent.errors import DatasphinxError
-from agent.responses import Response, StringResponse
-from agent.types import OutputType
+from datasphinx.agent.chat import Agent
+from datasphinx.agent.errors import DatasphinxError
+from datasphinx.agent.responses import Response, StringResponse
+from datasphinx.agent.types import OutputType
 
 _MAX_BUTTON_CHARS = 300
 

@@ -1,8 +1,8 @@
 """Restrict the rows of a source: every statement sees only the customers of one region."""
 
-from agent.sample.shop import shop_url
-from agent.settings import SourceSettings, load_settings
 from datasphinx import Agent
+from datasphinx.agent.sample.shop import shop_url
+from datasphinx.agent.settings import SourceSettings, load_settings
 
 shop = SourceSettings(
     url=shop_url(load_settings().cache_dir),

@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
-from agent.sample.spreadsheets import RETURNS
 from datasphinx import chat
+from datasphinx.agent.sample.spreadsheets import RETURNS
 
 file = Path(sys.argv[1]) if len(sys.argv) > 1 else RETURNS
 response = chat("How many items were returned in all?", file)

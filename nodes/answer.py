@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from agent.answers.codes import code_meanings
-from agent.answers.confidence import confidence_of, with_confidence
-from agent.answers.filters import condition_words, unstated_filters
-from agent.answers.form_text import form_text
-from agent.answers.narration import narrate
-from agent.answers.outputs import (
+from datasphinx.agent.answers.codes import code_meanings
+from datasphinx.agent.answers.confidence import confidence_of, with_confidence
+from datasphinx.agent.answers.filters import condition_words, unstated_filters
+from datasphinx.agent.answers.form_text import form_text
+from datasphinx.agent.answers.narration import narrate
+from datasphinx.agent.answers.outputs import (
     clarification_output,
     column_label,
     compose_answer,
@@ -15,30 +15,30 @@ from agent.answers.outputs import (
     statement_output,
     text_output,
 )
-from agent.answers.proposed_questions import proposed_questions
-from agent.answers.references import Said, facts_of, unsupported
-from agent.charts.echarts import chart_of
-from agent.core.failure import failure_of
-from agent.core.redact import without_password
-from agent.errors import SqlNotGenerated
-from agent.formatting.checks import with_formats
-from agent.formatting.formats import format_single
-from agent.generation.attempt import is_blank
-from agent.generation.definitions import applied_definitions, defined_conditions, unused_definitions
-from agent.generation.doubts import doubts_of
-from agent.generation.effort import effort_of, ends_of_dates
-from agent.generation.follow_ups import bounded
-from agent.generation.verified import verification_text
-from agent.messages import CONVENTIONS, Language, Message, language_in, render
-from agent.record.step import assume, note
-from agent.run_events import LOGGED_ANSWER
-from agent.services import Services
-from agent.sources.source import Source
-from agent.sql.summary import summarize_query
-from agent.sql.time_zones import depends_on_zone
-from agent.sql.validation import names_missing_value
-from agent.state import State
-from agent.types import Evidence, Exchange, Result, Turn, masked
+from datasphinx.agent.answers.proposed_questions import proposed_questions
+from datasphinx.agent.answers.references import Said, facts_of, unsupported
+from datasphinx.agent.charts.echarts import chart_of
+from datasphinx.agent.core.failure import failure_of
+from datasphinx.agent.core.redact import without_password
+from datasphinx.agent.errors import SqlNotGenerated
+from datasphinx.agent.formatting.checks import with_formats
+from datasphinx.agent.formatting.formats import format_single
+from datasphinx.agent.generation.attempt import is_blank
+from datasphinx.agent.generation.definitions import applied_definitions, defined_conditions, unused_definitions
+from datasphinx.agent.generation.doubts import doubts_of
+from datasphinx.agent.generation.effort import effort_of, ends_of_dates
+from datasphinx.agent.generation.follow_ups import bounded
+from datasphinx.agent.generation.verified import verification_text
+from datasphinx.agent.messages import CONVENTIONS, Language, Message, language_in, render
+from datasphinx.agent.record.step import assume, note
+from datasphinx.agent.run_events import LOGGED_ANSWER
+from datasphinx.agent.services import Services
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.summary import summarize_query
+from datasphinx.agent.sql.time_zones import depends_on_zone
+from datasphinx.agent.sql.validation import names_missing_value
+from datasphinx.agent.state import State
+from datasphinx.agent.types import Evidence, Exchange, Result, Turn, masked
 
 
 def answer(state: State, services: Services) -> dict[str, Any]:

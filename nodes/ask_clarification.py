@@ -2,13 +2,13 @@
 
 from typing import Any, cast
 
-from agent.answers.plain_texts import supported_question
-from agent.clarify.feedback import apply_user_input
-from agent.clarify.review import put_question, review, shared_word_question
-from agent.proposals import propose_rejected
-from agent.routes import may_ask_again
-from agent.services import Services
-from agent.state import State
+from datasphinx.agent.answers.plain_texts import supported_question
+from datasphinx.agent.clarify.feedback import apply_user_input
+from datasphinx.agent.clarify.review import put_question, review, shared_word_question
+from datasphinx.agent.proposals import propose_rejected
+from datasphinx.agent.routes import may_ask_again
+from datasphinx.agent.services import Services
+from datasphinx.agent.state import State
 
 
 def ask_clarification(state: State, services: Services) -> dict[str, Any]:

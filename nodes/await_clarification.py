@@ -6,9 +6,9 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.config import get_config
 from langgraph.types import interrupt
 
-from agent.conversation.conversations import ENDS_WITH_QUESTION
-from agent.services import Services
-from agent.state import State
+from datasphinx.agent.conversation.conversations import ENDS_WITH_QUESTION
+from datasphinx.agent.services import Services
+from datasphinx.agent.state import State
 
 
 def await_clarification(state: State, services: Services) -> dict[str, Any]:

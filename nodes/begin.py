@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from agent.conversation.inputs import inputs_of, previous_inputs
-from agent.core.redact import without_password
-from agent.services import Services
-from agent.state import CARRIED_ON, Input, State
-from agent.types import Turn
+from datasphinx.agent.conversation.inputs import inputs_of, previous_inputs
+from datasphinx.agent.core.redact import without_password
+from datasphinx.agent.services import Services
+from datasphinx.agent.state import CARRIED_ON, Input, State
+from datasphinx.agent.types import Turn
 
 _QUESTION_INPUTS = ("source", "output_type", "clarify", "enable_sql_validation", "effort")
 """Inputs that stay in effect until a question is answered."""

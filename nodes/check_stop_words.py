@@ -2,16 +2,16 @@
 
 from typing import Any, cast
 
-from agent.core.failure import failure_of
-from agent.errors import SqlNotGenerated, SystemCatalogRefused
-from agent.generation.attempts import attempts_ended, attempts_with
-from agent.messages import Message
-from agent.record.step import note
-from agent.routes import is_edited, may_be_refused_again
-from agent.services import Services
-from agent.sql.guard import check, stop_words
-from agent.sql.guard.tables import system_names
-from agent.state import State
+from datasphinx.agent.core.failure import failure_of
+from datasphinx.agent.errors import SqlNotGenerated, SystemCatalogRefused
+from datasphinx.agent.generation.attempts import attempts_ended, attempts_with
+from datasphinx.agent.messages import Message
+from datasphinx.agent.record.step import note
+from datasphinx.agent.routes import is_edited, may_be_refused_again
+from datasphinx.agent.services import Services
+from datasphinx.agent.sql.guard import check, stop_words
+from datasphinx.agent.sql.guard.tables import system_names
+from datasphinx.agent.state import State
 
 _NOTHING_KNOWN: dict[str, Any] = {
     "verified": None,

@@ -3,17 +3,17 @@
 import logging
 from typing import Any
 
-from agent.answers.outputs import output_type_problem
-from agent.core.failure import failure_of
-from agent.errors import SqlNotGenerated
-from agent.generation.attempt import Execution, execute_with_repair, is_blank
-from agent.generation.attempts import attempts_ended, has_outcome
-from agent.generation.effort import effort_of, ends_of_dates, summary_of, validation_of
-from agent.record.step import note
-from agent.routes import may_generate_again
-from agent.services import Services
-from agent.state import State
-from agent.types import Outcome, Result, VerifiedAnswer
+from datasphinx.agent.answers.outputs import output_type_problem
+from datasphinx.agent.core.failure import failure_of
+from datasphinx.agent.errors import SqlNotGenerated
+from datasphinx.agent.generation.attempt import Execution, execute_with_repair, is_blank
+from datasphinx.agent.generation.attempts import attempts_ended, has_outcome
+from datasphinx.agent.generation.effort import effort_of, ends_of_dates, summary_of, validation_of
+from datasphinx.agent.record.step import note
+from datasphinx.agent.routes import may_generate_again
+from datasphinx.agent.services import Services
+from datasphinx.agent.state import State
+from datasphinx.agent.types import Outcome, Result, VerifiedAnswer
 
 logger = logging.getLogger("datasphinx")
 

@@ -4,14 +4,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, cast
 
-from agent.answers.plain_texts import said_of, supported_question, supported_reason
-from agent.answers.readings import options_of
-from agent.answers.typed_text import unsupported
-from agent.clarify.feedback import describe_option
-from agent.clarify.review import compare_readings, put_question
-from agent.core.failure import failure_of
-from agent.core.text import clean_question
-from agent.errors import (
+from datasphinx.agent.answers.plain_texts import said_of, supported_question, supported_reason
+from datasphinx.agent.answers.readings import options_of
+from datasphinx.agent.answers.typed_text import unsupported
+from datasphinx.agent.clarify.feedback import describe_option
+from datasphinx.agent.clarify.review import compare_readings, put_question
+from datasphinx.agent.core.failure import failure_of
+from datasphinx.agent.core.text import clean_question
+from datasphinx.agent.errors import (
     BudgetExceeded,
     InvalidQuestion,
     ModelRejected,
@@ -19,22 +19,22 @@ from agent.errors import (
     QuestionTooLong,
     SqlNotGenerated,
 )
-from agent.generation.attempt import APPROACHES, WrittenSql
-from agent.generation.attempts import attempts_with, has_outcome, refused_sql
-from agent.generation.definitions import departures, relevant_knowledge
-from agent.generation.effort import effort_of
-from agent.generation.follow_ups import is_about, joined, shown_again
-from agent.generation.verified import may_use_verified
-from agent.linking import off_topic
-from agent.llm.schemas import GeneratedSQL
-from agent.messages import Message, language_in, render
-from agent.record.step import note
-from agent.routes import may_ask_again, may_retrieve_again
-from agent.services import Services
-from agent.sources.source import Source
-from agent.sql.compare import canonical_sql
-from agent.state import State
-from agent.types import Turn
+from datasphinx.agent.generation.attempt import APPROACHES, WrittenSql
+from datasphinx.agent.generation.attempts import attempts_with, has_outcome, refused_sql
+from datasphinx.agent.generation.definitions import departures, relevant_knowledge
+from datasphinx.agent.generation.effort import effort_of
+from datasphinx.agent.generation.follow_ups import is_about, joined, shown_again
+from datasphinx.agent.generation.verified import may_use_verified
+from datasphinx.agent.linking import off_topic
+from datasphinx.agent.llm.schemas import GeneratedSQL
+from datasphinx.agent.messages import Message, language_in, render
+from datasphinx.agent.record.step import note
+from datasphinx.agent.routes import may_ask_again, may_retrieve_again
+from datasphinx.agent.services import Services
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.compare import canonical_sql
+from datasphinx.agent.state import State
+from datasphinx.agent.types import Turn
 
 
 def generate_sql(state: State, services: Services) -> dict[str, Any]:

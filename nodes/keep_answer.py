@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from agent.answers.outputs import text_output
-from agent.clarify.feedback import feedback_of, keep_as_example
-from agent.examples.store import ExampleStore
-from agent.messages import language_in, render
-from agent.proposals import propose
-from agent.services import Services
-from agent.state import State
+from datasphinx.agent.answers.outputs import text_output
+from datasphinx.agent.clarify.feedback import feedback_of, keep_as_example
+from datasphinx.agent.examples.store import ExampleStore
+from datasphinx.agent.messages import language_in, render
+from datasphinx.agent.proposals import propose
+from datasphinx.agent.services import Services
+from datasphinx.agent.state import State
 
 
 def keep_answer(state: State, services: Services) -> dict[str, Any]:

@@ -2,20 +2,20 @@
 
 from typing import Any, cast
 
-from agent.answers.description import description_statement
-from agent.answers.plain_texts import said_of, supported_reason
-from agent.core.failure import failure_of
-from agent.core.text import clean_question
-from agent.errors import NotPermitted
-from agent.generation.attempts import attempts_with
-from agent.generation.follow_ups import last_names, with_previous
-from agent.generation.verified import may_use_verified
-from agent.linking import link_source, off_topic
-from agent.messages import Message
-from agent.routes import may_retrieve_again
-from agent.services import Services
-from agent.sources.source import Source
-from agent.state import State
+from datasphinx.agent.answers.description import description_statement
+from datasphinx.agent.answers.plain_texts import said_of, supported_reason
+from datasphinx.agent.core.failure import failure_of
+from datasphinx.agent.core.text import clean_question
+from datasphinx.agent.errors import NotPermitted
+from datasphinx.agent.generation.attempts import attempts_with
+from datasphinx.agent.generation.follow_ups import last_names, with_previous
+from datasphinx.agent.generation.verified import may_use_verified
+from datasphinx.agent.linking import link_source, off_topic
+from datasphinx.agent.messages import Message
+from datasphinx.agent.routes import may_retrieve_again
+from datasphinx.agent.services import Services
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.state import State
 
 
 def retrieve_tables(state: State, services: Services) -> dict[str, Any]:

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from agent.generation.follow_ups import last_names, with_previous
-from agent.services import Services
-from agent.state import State
+from datasphinx.agent.generation.follow_ups import last_names, with_previous
+from datasphinx.agent.services import Services
+from datasphinx.agent.state import State
 
 
 def select_columns(state: State, services: Services) -> dict[str, Any]:

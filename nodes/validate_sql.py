@@ -5,24 +5,24 @@ import logging
 from collections.abc import Sequence
 from typing import Any, cast
 
-from agent.errors import StatementError
-from agent.generation.attempt import is_blank
-from agent.generation.attempts import attempts_with, origin_of
-from agent.generation.definitions import departures
-from agent.generation.doubts import doubts_of
-from agent.generation.effort import group_by_result, summary_of, validation_of
-from agent.generation.prompt import question_messages
-from agent.llm.schemas import SQLValidation
-from agent.record.step import note
-from agent.routes import may_generate_again, may_validate_again
-from agent.schema.describe import one_line
-from agent.services import Services
-from agent.sources.source import Source
-from agent.sql.compare import canonical_sql
-from agent.sql.repair import repair
-from agent.sql.validation import find_problem
-from agent.state import State
-from agent.types import Evidence, Validation
+from datasphinx.agent.errors import StatementError
+from datasphinx.agent.generation.attempt import is_blank
+from datasphinx.agent.generation.attempts import attempts_with, origin_of
+from datasphinx.agent.generation.definitions import departures
+from datasphinx.agent.generation.doubts import doubts_of
+from datasphinx.agent.generation.effort import group_by_result, summary_of, validation_of
+from datasphinx.agent.generation.prompt import question_messages
+from datasphinx.agent.llm.schemas import SQLValidation
+from datasphinx.agent.record.step import note
+from datasphinx.agent.routes import may_generate_again, may_validate_again
+from datasphinx.agent.schema.describe import one_line
+from datasphinx.agent.services import Services
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.compare import canonical_sql
+from datasphinx.agent.sql.repair import repair
+from datasphinx.agent.sql.validation import find_problem
+from datasphinx.agent.state import State
+from datasphinx.agent.types import Evidence, Validation
 
 logger = logging.getLogger("datasphinx")
 

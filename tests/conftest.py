@@ -20,11 +20,11 @@ from tests.heavy import sample
 
 # The process that distributes tests to workers runs none: fixtures import the agent when they are used.
 if TYPE_CHECKING:
-    from agent.graph import Graph
-    from agent.llm.scripted import Scripted, ScriptedModel
-    from agent.record.events import Event
-    from agent.services import Services
-    from agent.settings import Settings
+    from datasphinx.agent.graph import Graph
+    from datasphinx.agent.llm.scripted import Scripted, ScriptedModel
+    from datasphinx.agent.record.events import Event
+    from datasphinx.agent.services import Services
+    from datasphinx.agent.settings import Settings
 
 # Modules and tests are not garbage: no collection until all are imported.
 gc.disable()
@@ -98,10 +98,10 @@ def cache_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """
     from pydantic import SecretStr
 
-    from agent.sample.shop import shop_url
-    from agent.settings import SourceSettings
-    from agent.sources.source import open_source
-    from agent.types import Limits
+    from datasphinx.agent.sample.shop import shop_url
+    from datasphinx.agent.settings import SourceSettings
+    from datasphinx.agent.sources.source import open_source
+    from datasphinx.agent.types import Limits
 
     folder = tmp_path_factory.mktemp("cache")
     settings = SourceSettings(url=SecretStr(shop_url(folder)))
@@ -115,7 +115,7 @@ def cache_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def settings(cache_dir: Path) -> "Settings":
     """Settings as they are by default, with the session's cache folder."""
-    from agent.settings import load_settings
+    from datasphinx.agent.settings import load_settings
 
     return load_settings(cache_dir=cache_dir)
 
@@ -123,8 +123,8 @@ def settings(cache_dir: Path) -> "Settings":
 @pytest.fixture(scope="session")
 def empty_record(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The file of a record without events. To copy it takes less time than to create its tables."""
-    from agent.record.migrations import migrate
-    from agent.record.store import create_store_engine, sqlite_url
+    from datasphinx.agent.record.migrations import migrate
+    from datasphinx.agent.record.store import create_store_engine, sqlite_url
 
     path = tmp_path_factory.mktemp("record") / "record.sqlite"
     engine = create_store_engine(sqlite_url(path.parent))
@@ -151,11 +151,11 @@ def stored_record() -> bool:
 @pytest.fixture
 def scripted(cache_dir: Path, empty_record: Path, stored_record: bool, tmp_path: Path) -> Callable[..., ScriptedAgent]:
     """A maker of agents: answers by schema name, and settings by name. By default, every statement is validated."""
-    from agent.graph import build_graph
-    from agent.llm.scripted import ScriptedModel
-    from agent.record.recorder import Recorder
-    from agent.services import Services
-    from agent.settings import load_settings
+    from datasphinx.agent.graph import build_graph
+    from datasphinx.agent.llm.scripted import ScriptedModel
+    from datasphinx.agent.record.recorder import Recorder
+    from datasphinx.agent.services import Services
+    from datasphinx.agent.settings import load_settings
 
     def make(answers: "Mapping[str, Iterable[Scripted]] | None" = None, **overrides: Any) -> ScriptedAgent:
         model = ScriptedModel({"AmbiguityReview": [NO_AMBIGUITY] * 3, "SQLValidation": [VALID] * 3, **(answers or {})})

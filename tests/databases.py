@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from agent.settings import SourceSettings
-from agent.sources.source import Source, open_source
-from agent.types import Limits
+from datasphinx.agent.settings import SourceSettings
+from datasphinx.agent.sources.source import Source, open_source
+from datasphinx.agent.types import Limits
 
 
 def make_database(folder: Path, *statements: str, name: str = "odd.sqlite") -> Path:

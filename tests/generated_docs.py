@@ -10,14 +10,14 @@ from typing import Any
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from agent.analyst import graph as analyst
-from agent.charts.plot_spec import plot_spec_schema
-from agent.cli import app
-from agent.graph import graph
-from agent.knowledge.entries import json_schema as knowledge_schema
-from agent.queryspec.schema import json_schema
-from agent.settings import ServiceSettings, Settings
-from agent.tools.toolbox import TOOLS
+from datasphinx.agent.analyst import graph as analyst
+from datasphinx.agent.charts.plot_spec import plot_spec_schema
+from datasphinx.agent.cli import app
+from datasphinx.agent.graph import graph
+from datasphinx.agent.knowledge.entries import json_schema as knowledge_schema
+from datasphinx.agent.queryspec.schema import json_schema
+from datasphinx.agent.settings import ServiceSettings, Settings
+from datasphinx.agent.tools.toolbox import TOOLS
 from tests.agent.llm.endpoint_behaviours import BEHAVIOURS
 from tests.agent.llm.probe_behaviours import PROBE_BEHAVIOURS
 from tests.agent.llm.server_behaviours import SERVER_BEHAVIOURS
@@ -97,7 +97,13 @@ def layer_table() -> str:
     for number, layer in enumerate(LAYERS.strip().split("\n"), 1):
         for unit in layer.split():
             name = unit.replace(".", "/")
-            paths = [f"agent/{name}/__init__.py", f"agent/{name}.py", f"{name}/__init__.py", f"{name}.py"]
+            paths = [
+                f"agent/{name}/__init__.py",
+                f"agent/{name}.py",
+                f"{name}/__init__.py",
+                f"{name}.py",
+                f"datasphinx/{name}.py",
+            ]
             path = next(path for path in paths if (ROOT / path).is_file())
             docstring = ast.get_docstring(ast.parse((ROOT / path).read_text(encoding="utf-8")))
             summary = docstring.splitlines()[0] if docstring else "–"

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from agent.settings import SourceSettings
-from agent.sources.source import Source, open_source
-from agent.types import Limits
+from datasphinx.agent.settings import SourceSettings
+from datasphinx.agent.sources.source import Source, open_source
+from datasphinx.agent.types import Limits
 
 KEYS = {"access_key_id": "reader", "secret_access_key": "reader-secret", "region": "us-east-1"}
 

@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from agent.queryspec.compile import Compiled, compile_spec
-from agent.queryspec.dialect import DIALECTS
-from agent.queryspec.spec import read_spec
+from datasphinx.agent.queryspec.compile import Compiled, compile_spec
+from datasphinx.agent.queryspec.dialect import DIALECTS
+from datasphinx.agent.queryspec.spec import read_spec
 from tests.agent.queryspec.naive import rows_of
 from tests.agent.queryspec.tables import datasets
 

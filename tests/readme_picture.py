@@ -8,11 +8,11 @@ from rich.console import Console
 from rich.terminal_theme import MONOKAI
 from rich.text import Text
 
-from agent.cli import render
-from agent.graph import build_graph
-from agent.llm.scripted import ScriptedModel
-from agent.services import Services
-from agent.settings import load_settings
+from datasphinx.agent.cli import render
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
 from tests.generated_docs import ROOT
 
 QUESTION = "Which region had the highest sales in 2025?"

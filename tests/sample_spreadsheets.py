@@ -11,7 +11,7 @@ from typing import Any
 
 import openpyxl
 
-from agent.sample.spreadsheets import RETURNS, STORES
+from datasphinx.agent.sample.spreadsheets import RETURNS, STORES
 
 _SEED = 20250101
 _MADE = datetime(2025, 7, 1)

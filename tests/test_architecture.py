@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-import agent.errors
-from agent.errors import DatasphinxError, Retryable, Terminal
-from agent.messages import LANGUAGES, TEXTS, render
+import datasphinx.agent.errors
+from datasphinx.agent.errors import DatasphinxError, Retryable, Terminal
+from datasphinx.agent.messages import LANGUAGES, TEXTS, render
 from tests.source_files import nodes, trees
 
 
 def project() -> dict[str, ast.Module]:
     """Return the syntax trees of the modules that the rules are for, by path."""
-    return trees("agent", "nodes", "prompts", "training")
+    return trees("agent", "datasphinx", "nodes", "prompts", "training")
 
 
 def test_source_is_found() -> None:
@@ -52,18 +52,19 @@ node_runner
 nodes
 graph analyst
 chat replay evals
-accessor server training
+pandas notebook server training
 cli
 training.__main__
 """
 """Packages and root modules, those of `agent` without its name. Each imports only from lines above its own."""
 
+FACADES = {"agent/__init__.py", "agent/accessor.py", "datasphinx/__init__.py", "datasphinx/__main__.py"}
 LAYER_OF = {name: number for number, line in enumerate(LAYERS.split("\n")) for name in line.split()}
 
 
 def unit_of(module: str) -> str:
     """Return the package or root module of LAYERS that `module` belongs to; the module itself if it is in none."""
-    name = module.removeprefix("agent.")
+    name = module.removeprefix("datasphinx.").removeprefix("agent.")
     return next((unit for unit in (name, name.split(".")[0]) if unit in LAYER_OF), module)
 
 
@@ -77,7 +78,8 @@ def imports(tree: ast.AST) -> Iterator[str]:
             names = [f"{node.module}.{alias.name}" for alias in node.names]
         else:
             continue
-        yield from (name for name in names if name.split(".")[0] in {"agent", "nodes", "prompts", "training", "tests"})
+        ours = {"agent", "nodes", "prompts", "datasphinx", "training", "tests"}
+        yield from (name for name in names if name.split(".")[0] in ours and name != "datasphinx")
 
 
 def upward_imports(name: str, tree: ast.AST) -> Iterator[str]:
@@ -90,7 +92,7 @@ def upward_imports(name: str, tree: ast.AST) -> Iterator[str]:
 
 
 def test_each_package_imports_only_from_lower_layers() -> None:
-    files = {name: tree for name, tree in project().items() if name != "agent/__init__.py"}
+    files = {name: tree for name, tree in project().items() if name not in FACADES}
 
     assert [found for name, tree in files.items() for found in upward_imports(name, tree)] == []
 
@@ -98,16 +100,16 @@ def test_each_package_imports_only_from_lower_layers() -> None:
 @pytest.mark.parametrize(
     ("source", "upwards"),
     [
-        ("from agent.graph import build_graph", True),
-        ("def f():\n    from agent import server", True),
-        ("import nodes.answer", True),
-        ("from agent.evals.run import replay", True),
-        ("from agent.new_package import anything", True),
+        ("from datasphinx.agent.graph import build_graph", True),
+        ("def f():\n    from datasphinx.agent import server", True),
+        ("import datasphinx.nodes.answer", True),
+        ("from datasphinx.agent.evals.run import replay", True),
+        ("from datasphinx.agent.new_package import anything", True),
         ("from tests.conftest import VALID", True),
-        ("from agent.storage.database import SharedDatabase", True),
-        ("from agent.sql.guard import check", False),
-        ("from agent import types", False),
-        ("import prompts", False),
+        ("from datasphinx.agent.storage.database import SharedDatabase", True),
+        ("from datasphinx.agent.sql.guard import check", False),
+        ("from datasphinx.agent import types", False),
+        ("from datasphinx import prompts", False),
     ],
 )
 def test_the_rule_sees_imports_upwards(source: str, upwards: bool) -> None:
@@ -167,12 +169,18 @@ def test_the_choke_point_is_where_statements_run() -> None:
 
 def test_only_the_choke_point_hands_statements_on() -> None:
     """The pool of workers and the sessions of servers are reached through it alone."""
-    workers = {"agent.sql.workers.shared_workers", "agent.sql.workers.Workers", "agent.sql.workers.Worker"}
+    workers = {
+        "datasphinx.agent.sql.workers.shared_workers",
+        "datasphinx.agent.sql.workers.Workers",
+        "datasphinx.agent.sql.workers.Worker",
+    }
     others = {name: set(imports(tree)) for name, tree in project().items() if name != "agent/sql/execute.py"}
 
     assert {name for name, modules in others.items() if modules & workers} == set()
     assert {
-        name for name, modules in others.items() if any(f"{each}.".startswith("agent.sql.worker.") for each in modules)
+        name
+        for name, modules in others.items()
+        if any(f"{each}.".startswith("datasphinx.agent.sql.worker.") for each in modules)
     } == set()
 
 
@@ -298,7 +306,7 @@ def test_the_rule_sees_code(source: str, runs: bool) -> None:
 # Errors and their texts
 
 ERRORS = [
-    error for error in vars(agent.errors).values()
+    error for error in vars(datasphinx.agent.errors).values()
     if isinstance(error, type) and issubclass(error, DatasphinxError) and "code" in vars(error)
 ]  # fmt: skip
 
@@ -341,10 +349,10 @@ def test_texts_that_users_rely_on(code: str, text: str) -> None:
 
 
 def test_text_of_an_exception_includes_the_reason_once() -> None:
-    assert str(agent.errors.SqlNotGenerated("DROP is not allowed")) == (
+    assert str(datasphinx.agent.errors.SqlNotGenerated("DROP is not allowed")) == (
         "Could not generate an SQL query: DROP is not allowed"
     )
-    assert str(agent.errors.SourceUnreachable("shop", "timeout")).count("timeout") == 1
+    assert str(datasphinx.agent.errors.SourceUnreachable("shop", "timeout")).count("timeout") == 1
 
 
 # Nodes

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from agent import errors
-from agent.cli import app
-from agent.messages import TEXTS
+from datasphinx.agent import errors
+from datasphinx.agent.cli import app
+from datasphinx.agent.messages import TEXTS
 from tests.agent.clarify.test_asking_back import ASKS, BY_AMOUNT
 from tests.agent.server.serving import LANGSERVE_WARNING, serving
 from tests.fake_openai import FakeOpenAI

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from agent.settings import Settings
+from datasphinx.agent.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
@@ -82,7 +82,7 @@ def test_all_that_is_copied_is_there_and_nothing_is_fetched() -> None:
     assert "ADD" not in dict(instructions())
     assert all((ROOT / name).exists() for name in names)
     assert names == let_through
-    assert set(packages["targets"]["wheel"]["packages"]) <= names
+    assert set(packages["targets"]["wheel"]["only-include"]) <= names
 
 
 def test_the_extras_of_the_image_exist() -> None:

@@ -11,7 +11,7 @@ from tests.cases import all_cases
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = sorted(
     path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__")
-    for package in ("agent", "datasphinx", "nodes", "prompts", "training")
+    for package in ("datasphinx/agent", "datasphinx/nodes", "datasphinx/prompts", "training")
     for path in (ROOT / package).rglob("*.py")
     if ">>> " in path.read_text(encoding="utf-8")
 )

@@ -49,4 +49,4 @@ def test_the_programs_answer(cache_dir: Path) -> None:
 
 
 def test_the_accessor_is_imported_as_the_tests_do() -> None:
-    assert ACCESSOR.startswith("import agent.accessor\n")
+    assert ACCESSOR.startswith("import datasphinx.pandas\n")

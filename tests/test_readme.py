@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from agent.cli import app
+from datasphinx.agent.cli import app
 from tests.cases import all_cases
 from tests.fake_openai import FakeOpenAI
 from tests.generated_docs import ROOT

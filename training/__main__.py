@@ -2,7 +2,7 @@
 
 import sys
 
-from agent.cli import main
+from datasphinx.agent.cli import main
 
 if __name__ == "__main__":
     sys.argv[1:1] = ["train"]

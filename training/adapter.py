@@ -6,9 +6,9 @@ from pathlib import Path
 from random import Random
 from typing import Literal
 
-from agent.embedded.tiers import Tier
-from agent.embedded.weights import embedded_weights
-from agent.errors import DriverMissing
+from datasphinx.agent.embedded.tiers import Tier
+from datasphinx.agent.embedded.weights import embedded_weights
+from datasphinx.agent.errors import DriverMissing
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from random import Random
 
 from pydantic import SecretStr
 
-from agent.settings import SourceSettings
-from agent.sources.source import Source, open_source
-from agent.types import Limits
+from datasphinx.agent.settings import SourceSettings
+from datasphinx.agent.sources.source import Source, open_source
+from datasphinx.agent.types import Limits
 from training.business import business_schemas, written_questions
 from training.codes import Coded, coded
 from training.dataset import GoldQuestion, groups_of

@@ -17,23 +17,23 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import URL
 
-from agent.analyst import Analyst, build_analyst
-from agent.answers.confidence import with_result
-from agent.embedded.compact import quoted
-from agent.embedded.confidence import Calibration, Task, calibration_path, features_of, write_calibrations
-from agent.embedded.tiers import TIERS
-from agent.evals.match import matches
-from agent.evals.reliability import risk_coverage
-from agent.generation.attempt import is_blank
-from agent.graph import Graph, build_graph
-from agent.queryspec.columns import Datasets
-from agent.queryspec.compile import run
-from agent.queryspec.spec import read_spec
-from agent.services import Services
-from agent.settings import Settings
-from agent.sources.source import Source
-from agent.sql.compare import is_ordered
-from agent.types import EmbeddedOptions, Evidence, Result
+from datasphinx.agent.analyst import Analyst, build_analyst
+from datasphinx.agent.answers.confidence import with_result
+from datasphinx.agent.embedded.compact import quoted
+from datasphinx.agent.embedded.confidence import Calibration, Task, calibration_path, features_of, write_calibrations
+from datasphinx.agent.embedded.tiers import TIERS
+from datasphinx.agent.evals.match import matches
+from datasphinx.agent.evals.reliability import risk_coverage
+from datasphinx.agent.generation.attempt import is_blank
+from datasphinx.agent.graph import Graph, build_graph
+from datasphinx.agent.queryspec.columns import Datasets
+from datasphinx.agent.queryspec.compile import run
+from datasphinx.agent.queryspec.spec import read_spec
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import Settings
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.compare import is_ordered
+from datasphinx.agent.types import EmbeddedOptions, Evidence, Result
 from training.build import VALIDATION, open_filled
 from training.business import business_schemas, written_questions
 from training.dataset import GoldQuestion, tables_of

@@ -24,11 +24,11 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
-from agent.embedded.compact import column_of, table_of
-from agent.embedded.prompts import describe_briefly, query_spec_messages
-from agent.errors import StatementError
-from agent.retrieval.linked_values import linked_values
-from agent.sources.source import Source
+from datasphinx.agent.embedded.compact import column_of, table_of
+from datasphinx.agent.embedded.prompts import describe_briefly, query_spec_messages
+from datasphinx.agent.errors import StatementError
+from datasphinx.agent.retrieval.linked_values import linked_values
+from datasphinx.agent.sources.source import Source
 from training.dataset import GoldQuestion, tables_of
 from training.groups import Group, grouped
 from training.spec_of_sql import spec_of

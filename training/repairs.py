@@ -14,15 +14,15 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from agent.embedded.candidates import read_candidate
-from agent.embedded.compact import compact, conditions_between, quoted, table_name
-from agent.embedded.prompts import describe_briefly, statement_messages
-from agent.errors import StatementError
-from agent.llm.client import WrittenText
-from agent.retrieval.linked_values import linked_values
-from agent.schema.catalog import Catalog
-from agent.sources.source import Source
-from agent.sql.names import key_of
+from datasphinx.agent.embedded.candidates import read_candidate
+from datasphinx.agent.embedded.compact import compact, conditions_between, quoted, table_name
+from datasphinx.agent.embedded.prompts import describe_briefly, statement_messages
+from datasphinx.agent.errors import StatementError
+from datasphinx.agent.llm.client import WrittenText
+from datasphinx.agent.retrieval.linked_values import linked_values
+from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.names import key_of
 from training.dataset import GoldQuestion, Selection, selection_with, tables_of
 from training.groups import Group, grouped
 

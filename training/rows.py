@@ -15,7 +15,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from agent.embedded.compact import table_nodes
+from datasphinx.agent.embedded.compact import table_nodes
 from training.spider import SpiderColumn, SpiderSchema, SpiderTable
 from training.values import Value, declared, make_values, skewed_choice
 

@@ -1,6 +1,6 @@
 """Words for synthetic rows, by patterns of column names."""
 
-from agent.sample.names import FIRST_NAMES, LAST_NAMES
+from datasphinx.agent.sample.names import FIRST_NAMES, LAST_NAMES
 
 CITIES = tuple(
     """Berlin|Paris|London|Madrid|Rome|Vienna|Oslo|Lisbon|Dublin|Prague|Toronto|Boston|Chicago|Denver|Austin|Seattle|

@@ -2,11 +2,11 @@
 
 from collections.abc import Collection, Mapping
 
-from agent.core.prompt_data import block, shortened
-from agent.queryspec.columns import Datasets, sources_of
-from agent.queryspec.spec import read_spec
-from agent.state import AnalystState
-from agent.types import EarlierResult
+from datasphinx.agent.core.prompt_data import block, shortened
+from datasphinx.agent.queryspec.columns import Datasets, sources_of
+from datasphinx.agent.queryspec.spec import read_spec
+from datasphinx.agent.state import AnalystState
+from datasphinx.agent.types import EarlierResult
 
 MAX_EARLIER_RESULTS = 8
 _SHOWN_COLUMNS = 40

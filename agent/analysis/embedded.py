@@ -5,26 +5,26 @@ from datetime import date
 from functools import partial
 from typing import Any
 
-from agent.core.failure import failure_of
-from agent.embedded.candidates import sample_texts
-from agent.embedded.constraints import constraints_of
-from agent.embedded.evidence import evidence_of
-from agent.embedded.narrowed_schema import narrowed_schema
-from agent.embedded.outputs import without_rounding
-from agent.embedded.prompts import query_spec_messages
-from agent.embedded.shape import shape_of
-from agent.embedded.spec_candidates import SpecContext, select_spec, with_dates
-from agent.errors import QueryNotWritten
-from agent.grounding.date_ranges import date_range_of
-from agent.llm.client import ModelClient
-from agent.messages import Language, Message, language_in
-from agent.queryspec.columns import TIMES
-from agent.retrieval.linked_values import linked_values
-from agent.schema.words import words
-from agent.sources.source import Source
-from agent.state import AnalystState, Conclusion, ToolCall
-from agent.tools.tool import Workbench
-from agent.types import Evidence
+from datasphinx.agent.core.failure import failure_of
+from datasphinx.agent.embedded.candidates import sample_texts
+from datasphinx.agent.embedded.constraints import constraints_of
+from datasphinx.agent.embedded.evidence import evidence_of
+from datasphinx.agent.embedded.narrowed_schema import narrowed_schema
+from datasphinx.agent.embedded.outputs import without_rounding
+from datasphinx.agent.embedded.prompts import query_spec_messages
+from datasphinx.agent.embedded.shape import shape_of
+from datasphinx.agent.embedded.spec_candidates import SpecContext, select_spec, with_dates
+from datasphinx.agent.errors import QueryNotWritten
+from datasphinx.agent.grounding.date_ranges import date_range_of
+from datasphinx.agent.llm.client import ModelClient
+from datasphinx.agent.messages import Language, Message, language_in
+from datasphinx.agent.queryspec.columns import TIMES
+from datasphinx.agent.retrieval.linked_values import linked_values
+from datasphinx.agent.schema.words import words
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.state import AnalystState, Conclusion, ToolCall
+from datasphinx.agent.tools.tool import Workbench
+from datasphinx.agent.types import Evidence
 
 
 def embedded_step(state: AnalystState, bench: Workbench, model: ModelClient, today: date) -> dict[str, Any]:

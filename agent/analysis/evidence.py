@@ -3,15 +3,15 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from agent.answers.narration import seen
-from agent.answers.references import Said, facts_of
-from agent.answers.result_facts import ResultFacts
-from agent.formatting.checks import with_formats
-from agent.messages import language_in
-from agent.schema.catalog import Catalog
-from agent.state import AnalystState
-from agent.tools.run_query import SHOWN_ROWS
-from agent.types import KeptResult, masked
+from datasphinx.agent.answers.narration import seen
+from datasphinx.agent.answers.references import Said, facts_of
+from datasphinx.agent.answers.result_facts import ResultFacts
+from datasphinx.agent.formatting.checks import with_formats
+from datasphinx.agent.messages import language_in
+from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.state import AnalystState
+from datasphinx.agent.tools.run_query import SHOWN_ROWS
+from datasphinx.agent.types import KeptResult, masked
 
 
 def facts_of_results(state: AnalystState, catalog: Catalog, formats: Mapping[str, str]) -> dict[str, ResultFacts]:

@@ -9,30 +9,30 @@ from typing import Annotated, Any, NamedTuple, cast
 from langchain_core.messages import BaseMessage
 from pydantic import Field
 
-import prompts
-from agent.analysis.earlier_results import earlier_results_text, readable_results
-from agent.analysis.evidence import facts_of_results, known_to, said_of
-from agent.answers.description import names_described
-from agent.answers.narration import facts_text, unverified
-from agent.answers.outputs import choose_output_type
-from agent.answers.references import fill, unsupported
-from agent.charts.echarts import chart_of
-from agent.clarify.review import question_problem
-from agent.core.failure import failure_of
-from agent.core.prompt_data import block, shortened
-from agent.errors import CannotAnswer, InvalidOutputType, SpecProblem, ToolCallInvalid
-from agent.llm.client import ModelClient
-from agent.llm.formats import function_schema, model_schema
-from agent.llm.schemas import FINISH, ProposedOutputType, QuestionLanguage
-from agent.messages import language_in
-from agent.record.step import note
-from agent.routes import calls_left, may_ask_again
-from agent.schema.describe import one_line
-from agent.settings import Settings
-from agent.state import AnalystState, Conclusion, ToolCall
-from agent.tools.arguments import read_arguments
-from agent.tools.tool import Arguments, Workbench, check_known
-from agent.types import ClarifyingQuestion, Option, Result
+from datasphinx import prompts
+from datasphinx.agent.analysis.earlier_results import earlier_results_text, readable_results
+from datasphinx.agent.analysis.evidence import facts_of_results, known_to, said_of
+from datasphinx.agent.answers.description import names_described
+from datasphinx.agent.answers.narration import facts_text, unverified
+from datasphinx.agent.answers.outputs import choose_output_type
+from datasphinx.agent.answers.references import fill, unsupported
+from datasphinx.agent.charts.echarts import chart_of
+from datasphinx.agent.clarify.review import question_problem
+from datasphinx.agent.core.failure import failure_of
+from datasphinx.agent.core.prompt_data import block, shortened
+from datasphinx.agent.errors import CannotAnswer, InvalidOutputType, SpecProblem, ToolCallInvalid
+from datasphinx.agent.llm.client import ModelClient
+from datasphinx.agent.llm.formats import function_schema, model_schema
+from datasphinx.agent.llm.schemas import FINISH, ProposedOutputType, QuestionLanguage
+from datasphinx.agent.messages import language_in
+from datasphinx.agent.record.step import note
+from datasphinx.agent.routes import calls_left, may_ask_again
+from datasphinx.agent.schema.describe import one_line
+from datasphinx.agent.settings import Settings
+from datasphinx.agent.state import AnalystState, Conclusion, ToolCall
+from datasphinx.agent.tools.arguments import read_arguments
+from datasphinx.agent.tools.tool import Arguments, Workbench, check_known
+from datasphinx.agent.types import ClarifyingQuestion, Option, Result
 
 _MAX_TEXT = 300
 _MAX_REASON = 500

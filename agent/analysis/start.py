@@ -9,17 +9,17 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from agent.clarify.feedback import apply_user_input
-from agent.core.redact import without_password
-from agent.core.text import clean_question
-from agent.datasets.options import LoadOptions, problem_of
-from agent.datasets.registry import Registry
-from agent.errors import DataMissing, FileUnknown, InputInvalid, NotPermitted, SourcesNotTogether
-from agent.messages import Message
-from agent.queryspec.dialect import spelling_of
-from agent.record.step import note
-from agent.sources.source import Source
-from agent.state import AnalystState, ToolCall
+from datasphinx.agent.clarify.feedback import apply_user_input
+from datasphinx.agent.core.redact import without_password
+from datasphinx.agent.core.text import clean_question
+from datasphinx.agent.datasets.options import LoadOptions, problem_of
+from datasphinx.agent.datasets.registry import Registry
+from datasphinx.agent.errors import DataMissing, FileUnknown, InputInvalid, NotPermitted, SourcesNotTogether
+from datasphinx.agent.messages import Message
+from datasphinx.agent.queryspec.dialect import spelling_of
+from datasphinx.agent.record.step import note
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.state import AnalystState, ToolCall
 
 _MAX_TABLES = 8
 """Number of tables of a database taken from the ranking of the index; foreign keys may add as many again."""

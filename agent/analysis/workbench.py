@@ -5,18 +5,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
-from agent.analysis.earlier_results import last_number, readable_results
-from agent.analysis.start import schema_calls
-from agent.datasets.limits import LoadProgress, ignore_progress
-from agent.datasets.registry import Registry
-from agent.errors import DatasetUnknown, DatasphinxError, FileUnknown, NotPermitted, PermissionDenied
-from agent.messages import Language, language_in
-from agent.record.step import ToolRun, current_step, note
-from agent.sources.source import Source
-from agent.state import AnalystState, DrawnChart, Observation, ToolCall
-from agent.tools.tool import Workbench
-from agent.tools.toolbox import CallResult, error_content
-from agent.types import AnswerChart
+from datasphinx.agent.analysis.earlier_results import last_number, readable_results
+from datasphinx.agent.analysis.start import schema_calls
+from datasphinx.agent.datasets.limits import LoadProgress, ignore_progress
+from datasphinx.agent.datasets.registry import Registry
+from datasphinx.agent.errors import DatasetUnknown, DatasphinxError, FileUnknown, NotPermitted, PermissionDenied
+from datasphinx.agent.messages import Language, language_in
+from datasphinx.agent.record.step import ToolRun, current_step, note
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.state import AnalystState, DrawnChart, Observation, ToolCall
+from datasphinx.agent.tools.tool import Workbench
+from datasphinx.agent.tools.toolbox import CallResult, error_content
+from datasphinx.agent.types import AnswerChart
 
 
 def workbench(

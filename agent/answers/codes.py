@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from agent.messages import CONVENTIONS, Language, render
-from agent.retrieval.linked_values import codes_in
-from agent.schema.catalog import Catalog
-from agent.schema.describe import one_line
-from agent.sql.guard import shared_trees
-from agent.sql.summary import QueryReader
-from agent.types import Result
+from datasphinx.agent.messages import CONVENTIONS, Language, render
+from datasphinx.agent.retrieval.linked_values import codes_in
+from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.schema.describe import one_line
+from datasphinx.agent.sql.guard import shared_trees
+from datasphinx.agent.sql.summary import QueryReader
+from datasphinx.agent.types import Result
 
 _MAX_CODES, _MAX_MEANING_CHARS = 12, 60
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import islice
 
-from agent.answers.result_facts import ColumnFacts, ResultFacts, average_format
-from agent.formatting.formats import ColumnFormat, format_computed
+from datasphinx.agent.answers.result_facts import ColumnFacts, ResultFacts, average_format
+from datasphinx.agent.formatting.formats import ColumnFormat, format_computed
 
 _MAX_FACTS, _MAX_GROUPS = 60, 12
 _PER_CENT = ColumnFormat("percent", 1)

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from agent.answers.readings import difference
-from agent.generation.confidence import ConfidenceEstimator
-from agent.messages import CONVENTIONS, Language, Message, language_in, render
-from agent.record.step import note
-from agent.run_events import LOGGED_ANSWER
-from agent.schema.catalog import Catalog
-from agent.sql.compare import gives_rows
-from agent.types import Confidence, Evidence, Result
+from datasphinx.agent.answers.readings import difference
+from datasphinx.agent.generation.confidence import ConfidenceEstimator
+from datasphinx.agent.messages import CONVENTIONS, Language, Message, language_in, render
+from datasphinx.agent.record.step import note
+from datasphinx.agent.run_events import LOGGED_ANSWER
+from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.sql.compare import gives_rows
+from datasphinx.agent.types import Confidence, Evidence, Result
 
 _HIGH = 0.7
 _LOW_AGREEMENT, _FULL_AGREEMENT = 0.7, 0.9

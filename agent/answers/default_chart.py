@@ -3,13 +3,13 @@
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from agent.charts.default import default_chart
-from agent.charts.echarts import draw
-from agent.errors import DatasphinxError
-from agent.messages import language_in
-from agent.sources.source import Source
-from agent.sql.summary import summarize_query
-from agent.types import AnswerChart, Result
+from datasphinx.agent.charts.default import default_chart
+from datasphinx.agent.charts.echarts import draw
+from datasphinx.agent.errors import DatasphinxError
+from datasphinx.agent.messages import language_in
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.summary import summarize_query
+from datasphinx.agent.types import AnswerChart, Result
 
 SourceOf = Callable[[str | None], Source]
 MAX_CHARTED_ROWS = 20_000

@@ -4,21 +4,21 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from agent.answers.text import markdown_table
-from agent.formatting.formats import format_single
-from agent.grounding.vocabulary import vocabulary_of
-from agent.messages import CONVENTIONS, Language, language_of, render
-from agent.schema.catalog import Catalog
-from agent.schema.describe import one_line
-from agent.schema.words import normal_form
-from agent.sql.column_statistics import (
+from datasphinx.agent.answers.text import markdown_table
+from datasphinx.agent.formatting.formats import format_single
+from datasphinx.agent.grounding.vocabulary import vocabulary_of
+from datasphinx.agent.messages import CONVENTIONS, Language, language_of, render
+from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.schema.describe import one_line
+from datasphinx.agent.schema.words import normal_form
+from datasphinx.agent.sql.column_statistics import (
     COLUMN_STATISTICS,
     MAX_COLUMNS,
     MAX_TABLES,
     column_statistics,
     table_statistics,
 )
-from agent.types import Result
+from datasphinx.agent.types import Result
 
 _NAME_CHARS = 60
 
@@ -88,7 +88,8 @@ def description_statement(question: str, catalog: Catalog) -> tuple[str, list[st
 def description_of(results: Iterable[Result], names: Mapping[str, str], language: Language) -> str:
     """Return the statistics of tables as Markdown tables, those of columns below the name and the size of their table.
 
-    `results` are those of the statements of `agent.sql.column_statistics`, and `names` the words for tables by key.
+    `results` are those of the statements of `datasphinx.agent.sql.column_statistics`, and `names` the words for tables
+    by key.
     """
     paragraphs: list[str] = []
     for result in results:

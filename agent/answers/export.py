@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agent.errors import DriverMissing
-from agent.formatting.formats import ColumnFormat, formats_of, sure_digits
-from agent.types import TABLE_SUFFIXES, AnswerTable
+from datasphinx.agent.errors import DriverMissing
+from datasphinx.agent.formatting.formats import ColumnFormat, formats_of, sure_digits
+from datasphinx.agent.types import TABLE_SUFFIXES, AnswerTable
 
 _FORMULA = re.compile("^[=+\\-@|%\u2212\u207a\u207b\u207c\ufe62\ufe63\ufe66\ufe6b\uff05\uff0b\uff0d\uff1d\uff20\uff5c]")
 """A spreadsheet evaluates a cell that begins with one of these, also as a full-width, small or superscript form."""

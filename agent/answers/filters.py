@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Any
 
-from agent.answers.text import joined
-from agent.formatting.formats import format_constant
-from agent.messages import CONVENTIONS, Language, render
-from agent.schema.describe import one_line
-from agent.schema.words import words
-from agent.types import QueryCondition
+from datasphinx.agent.answers.text import joined
+from datasphinx.agent.formatting.formats import format_constant
+from datasphinx.agent.messages import CONVENTIONS, Language, render
+from datasphinx.agent.schema.describe import one_line
+from datasphinx.agent.schema.words import words
+from datasphinx.agent.types import QueryCondition
 
 _VALUE_CHARS = 40
 _MAX_VALUES = 4

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
-from agent.answers.starting_questions import Candidate, group_column, offered_columns, shown_name, with_rows
-from agent.core.cancellation import Cancellation
-from agent.core.text import question_key
-from agent.messages import Language, language_of, render
-from agent.sources.source import Source
-from agent.sql.dialects import print_statement
-from agent.sql.guard import parse
-from agent.sql.names import key_of, qualify_names
+from datasphinx.agent.answers.starting_questions import Candidate, group_column, offered_columns, shown_name, with_rows
+from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.core.text import question_key
+from datasphinx.agent.messages import Language, language_of, render
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.dialects import print_statement
+from datasphinx.agent.sql.guard import parse
+from datasphinx.agent.sql.names import key_of, qualify_names
 
 COUNT = 3
 _MAX_TRIED = 4

@@ -1,9 +1,9 @@
 """The text of an answer as the model that wrote its statement words it."""
 
-from agent.answers.references import Filled, ResultFacts, Said, fill, unsupported
-from agent.messages import CONVENTIONS
-from agent.record.step import note
-from agent.types import AnswerForm
+from datasphinx.agent.answers.references import Filled, ResultFacts, Said, fill, unsupported
+from datasphinx.agent.messages import CONVENTIONS
+from datasphinx.agent.record.step import note
+from datasphinx.agent.types import AnswerForm
 
 
 def form_text(form: AnswerForm, facts: ResultFacts, said: Said) -> str:

@@ -5,16 +5,16 @@ from dataclasses import replace
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-import prompts
-from agent.answers.computed_facts import computed_facts
-from agent.answers.references import Filled, Said, fill
-from agent.answers.result_facts import ResultFacts
-from agent.core.prompt_data import escaped, shortened
-from agent.formatting.formats import format_value
-from agent.llm.client import ModelClient
-from agent.llm.schemas import CheckedText, NarratedAnswer
-from agent.messages import CONVENTIONS
-from agent.record.step import note
+from datasphinx import prompts
+from datasphinx.agent.answers.computed_facts import computed_facts
+from datasphinx.agent.answers.references import Filled, Said, fill
+from datasphinx.agent.answers.result_facts import ResultFacts
+from datasphinx.agent.core.prompt_data import escaped, shortened
+from datasphinx.agent.formatting.formats import format_value
+from datasphinx.agent.llm.client import ModelClient
+from datasphinx.agent.llm.schemas import CheckedText, NarratedAnswer
+from datasphinx.agent.messages import CONVENTIONS
+from datasphinx.agent.record.step import note
 
 PROMPT_ROWS = 50
 _ROW_CHARS = 500

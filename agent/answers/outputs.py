@@ -7,22 +7,22 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from agent.answers.description import description_of
-from agent.answers.filters import condition_words
-from agent.answers.text import markdown_table, without_tables
-from agent.charts.echarts import chart_of, draw
-from agent.charts.plot_spec import PlotSpec
-from agent.charts.wording import requested_form
-from agent.core.failure import error_info, full_text
-from agent.errors import CannotAnswer, InvalidOutputType, PlotSpecInvalid
-from agent.formatting.formats import answer_table, format_rows, format_single, format_value, formats_of
-from agent.messages import CONVENTIONS, Language, language_in, render
-from agent.record.step import note
-from agent.run_events import LOGGED_ANSWER
-from agent.schema.describe import one_line
-from agent.sql.column_statistics import is_statistics
-from agent.state import AnalystState, State
-from agent.types import (
+from datasphinx.agent.answers.description import description_of
+from datasphinx.agent.answers.filters import condition_words
+from datasphinx.agent.answers.text import markdown_table, without_tables
+from datasphinx.agent.charts.echarts import chart_of, draw
+from datasphinx.agent.charts.plot_spec import PlotSpec
+from datasphinx.agent.charts.wording import requested_form
+from datasphinx.agent.core.failure import error_info, full_text
+from datasphinx.agent.errors import CannotAnswer, InvalidOutputType, PlotSpecInvalid
+from datasphinx.agent.formatting.formats import answer_table, format_rows, format_single, format_value, formats_of
+from datasphinx.agent.messages import CONVENTIONS, Language, language_in, render
+from datasphinx.agent.record.step import note
+from datasphinx.agent.run_events import LOGGED_ANSWER
+from datasphinx.agent.schema.describe import one_line
+from datasphinx.agent.sql.column_statistics import is_statistics
+from datasphinx.agent.state import AnalystState, State
+from datasphinx.agent.types import (
     AnswerChart,
     AnswerTable,
     ChartForm,

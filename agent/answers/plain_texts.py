@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from agent.answers.readings import options_of
-from agent.answers.references import Said, unsupported
-from agent.answers.result_facts import compared_values
-from agent.clarify.review import Reading
-from agent.messages import Message, language_in, render
-from agent.record.step import note
-from agent.sources.source import Source
-from agent.sql.guard import shared_trees
-from agent.state import State
-from agent.types import ClarifyingQuestion
+from datasphinx.agent.answers.readings import options_of
+from datasphinx.agent.answers.references import Said, unsupported
+from datasphinx.agent.answers.result_facts import compared_values
+from datasphinx.agent.clarify.review import Reading
+from datasphinx.agent.messages import Message, language_in, render
+from datasphinx.agent.record.step import note
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.guard import shared_trees
+from datasphinx.agent.state import State
+from datasphinx.agent.types import ClarifyingQuestion
 
 
 def said_of(state: State) -> Said:

@@ -4,7 +4,7 @@ from typing import Any
 
 from rich.text import Text
 
-from agent.schema.describe import one_line
+from datasphinx.agent.schema.describe import one_line
 
 _DETAIL_CHARS = 300
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from agent.answers.references import Said, unsupported
-from agent.schema.describe import one_line
-from agent.types import Result
+from datasphinx.agent.answers.references import Said, unsupported
+from datasphinx.agent.schema.describe import one_line
+from datasphinx.agent.types import Result
 
 _MAX_CHARS = 200
 

@@ -5,16 +5,24 @@ from itertools import chain
 
 from sqlglot import exp
 
-from agent.answers.filters import condition_words
-from agent.formatting.formats import format_constant
-from agent.llm.schemas import ReadingOption
-from agent.messages import CONVENTIONS, Language, render
-from agent.schema.catalog import Catalog
-from agent.schema.describe import one_line
-from agent.schema.words import readable
-from agent.sql.guard import shared_trees
-from agent.sql.names import key_of
-from agent.sql.summary import AGGREGATES, OPERATORS, QueryReader, constant, main_table, period_unit, unwrapped
+from datasphinx.agent.answers.filters import condition_words
+from datasphinx.agent.formatting.formats import format_constant
+from datasphinx.agent.llm.schemas import ReadingOption
+from datasphinx.agent.messages import CONVENTIONS, Language, render
+from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.schema.describe import one_line
+from datasphinx.agent.schema.words import readable
+from datasphinx.agent.sql.guard import shared_trees
+from datasphinx.agent.sql.names import key_of
+from datasphinx.agent.sql.summary import (
+    AGGREGATES,
+    OPERATORS,
+    QueryReader,
+    constant,
+    main_table,
+    period_unit,
+    unwrapped,
+)
 
 _MAX_READINGS = 3
 _MAX_LABEL_CHARS = 100

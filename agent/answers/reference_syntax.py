@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from agent.answers.typed_text import REFERENCE
+from datasphinx.agent.answers.typed_text import REFERENCE
 
 _PARTS = re.compile(r'\s*("[^"]*"|[^.:"]+)\s*([.:]|$)')
 

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 from babel import Locale
 
-from agent.answers.reference_syntax import Problem, Reference, Template, parse, path_of, typed_parts
-from agent.answers.result_facts import ColumnFacts, ResultFacts, average_format, facts_of
-from agent.answers.text import joined
-from agent.answers.typed_text import Said, typed_problems, unsupported
-from agent.formatting.formats import ColumnFormat, format_computed, format_value, number_of
-from agent.messages import CONVENTIONS, render
+from datasphinx.agent.answers.reference_syntax import Problem, Reference, Template, parse, path_of, typed_parts
+from datasphinx.agent.answers.result_facts import ColumnFacts, ResultFacts, average_format, facts_of
+from datasphinx.agent.answers.text import joined
+from datasphinx.agent.answers.typed_text import Said, typed_problems, unsupported
+from datasphinx.agent.formatting.formats import ColumnFormat, format_computed, format_value, number_of
+from datasphinx.agent.messages import CONVENTIONS, render
 
 __all__ = ["Filled", "ResultFacts", "Said", "facts_of", "fill", "unsupported"]
 

@@ -10,14 +10,14 @@ from typing import Any
 
 from sqlglot import exp
 
-from agent.answers.typed_text import Said
-from agent.formatting.formats import CALENDAR, ColumnFormat, formats_of, number_of, rounded
-from agent.messages import Language
-from agent.schema.catalog import Catalog
-from agent.sql.guard import shared_trees
-from agent.sql.output_columns import is_additive, output_columns
-from agent.sql.summary import QueryReader, constant, sort_key, unwrapped
-from agent.types import Result
+from datasphinx.agent.answers.typed_text import Said
+from datasphinx.agent.formatting.formats import CALENDAR, ColumnFormat, formats_of, number_of, rounded
+from datasphinx.agent.messages import Language
+from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.sql.guard import shared_trees
+from datasphinx.agent.sql.output_columns import is_additive, output_columns
+from datasphinx.agent.sql.summary import QueryReader, constant, sort_key, unwrapped
+from datasphinx.agent.types import Result
 
 _MEASURES = {"number", "currency", "percent", "fraction", "scientific", "duration"}
 _PER_CENT = {"percent", "fraction"}
@@ -160,7 +160,7 @@ class ResultFacts:
 
 
 def facts_of(result: Result, sql: str, catalog: Catalog, language: Language) -> ResultFacts:
-    """Return the facts about `result`, the rows of `sql` with their formats; see `agent.formatting.checks`."""
+    """Return the facts about `result`, the rows of `sql` with their formats."""
     shown = formats_of(result)
     trees = shared_trees(sql, catalog.dialect)
     tree = trees[0].unnest() if trees else exp.Null()

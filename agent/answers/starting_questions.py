@@ -7,19 +7,19 @@ from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from typing_extensions import TypedDict
 
-from agent.errors import DatasphinxError, SourceUnreachable, StatementCancelled
-from agent.generation.attempt import is_blank
-from agent.knowledge.entries import MetricEntry
-from agent.knowledge.references import Unresolved, definition_of
-from agent.messages import Language, render
-from agent.queryspec.columns import Datasets
-from agent.queryspec.compile import run
-from agent.queryspec.spec import read_spec
-from agent.schema.catalog import Column, Table
-from agent.schema.describe import one_line
-from agent.sources.profile import is_personal
-from agent.sources.source import Source
-from agent.types import Result
+from datasphinx.agent.errors import DatasphinxError, SourceUnreachable, StatementCancelled
+from datasphinx.agent.generation.attempt import is_blank
+from datasphinx.agent.knowledge.entries import MetricEntry
+from datasphinx.agent.knowledge.references import Unresolved, definition_of
+from datasphinx.agent.messages import Language, render
+from datasphinx.agent.queryspec.columns import Datasets
+from datasphinx.agent.queryspec.compile import run
+from datasphinx.agent.queryspec.spec import read_spec
+from datasphinx.agent.schema.catalog import Column, Table
+from datasphinx.agent.schema.describe import one_line
+from datasphinx.agent.sources.profile import is_personal
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.types import Result
 
 COUNT = 6
 _MAX_TRIED = 24

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Sequence
 
-from agent.formatting.formats import format_rows, format_single
-from agent.messages import CONVENTIONS, Language, render
-from agent.schema.describe import one_line
-from agent.types import AnswerTable, Result
+from datasphinx.agent.formatting.formats import format_rows, format_single
+from datasphinx.agent.messages import CONVENTIONS, Language, render
+from datasphinx.agent.schema.describe import one_line
+from datasphinx.agent.types import AnswerTable, Result
 
 _MARKUP = re.compile(r"(?<!\\)(\\*)(\[|<(?=[A-Za-z/!?])|`(?=``)|~(?=~~))")
 """The beginning of a link, image, HTML tag or code block, with the backslashes before it; an odd number escapes it."""

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agent.charts.cells import (
+from datasphinx.agent.charts.cells import (
     NUMERIC,
     AxisKind,
     Number,
@@ -27,11 +27,11 @@ from agent.charts.cells import (
     total,
     type_of_column,
 )
-from agent.charts.figure import Box, ChartData, Figure, Series
-from agent.charts.plot_spec import MAX_SERIES, PlotSpec, check_plot_spec
-from agent.formatting.formats import ColumnFormat, column_format, format_tick, format_value
-from agent.messages import Language, render
-from agent.types import Result
+from datasphinx.agent.charts.figure import Box, ChartData, Figure, Series
+from datasphinx.agent.charts.plot_spec import MAX_SERIES, PlotSpec, check_plot_spec
+from datasphinx.agent.formatting.formats import ColumnFormat, column_format, format_tick, format_value
+from datasphinx.agent.messages import Language, render
+from datasphinx.agent.types import Result
 
 MAX_POINTS = 1000
 MAX_PARTS = 7

@@ -5,7 +5,7 @@ from functools import cache
 
 from babel import Locale
 
-from agent.messages import LANGUAGES
+from datasphinx.agent.messages import LANGUAGES
 
 
 def calendar_places(names: Iterable[str]) -> dict[str, int] | None:

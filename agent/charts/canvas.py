@@ -17,10 +17,10 @@ from matplotlib.dates import AutoDateLocator, DateFormatter
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter
 
-from agent.charts.cells import Number, time_format
-from agent.charts.figure import COLOURS, Figure, Series, share_digits, shares
-from agent.formatting.formats import CALENDAR, ColumnFormat, format_tick, format_value
-from agent.schema.describe import one_line
+from datasphinx.agent.charts.cells import Number, time_format
+from datasphinx.agent.charts.figure import COLOURS, Figure, Series, share_digits, shares
+from datasphinx.agent.formatting.formats import CALENDAR, ColumnFormat, format_tick, format_value
+from datasphinx.agent.schema.describe import one_line
 
 _TITLE_COLUMNS = 80
 _NOTE_COLUMNS = 150

@@ -10,10 +10,10 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, Literal
 
-from agent.charts.calendar_names import calendar_places
-from agent.formatting.formats import ColumnFormat, column_format, format_value
-from agent.messages import Language, render
-from agent.types import Result
+from datasphinx.agent.charts.calendar_names import calendar_places
+from datasphinx.agent.formatting.formats import ColumnFormat, column_format, format_value
+from datasphinx.agent.messages import Language, render
+from datasphinx.agent.types import Result
 
 Number = int | float
 
@@ -60,7 +60,7 @@ def column(result: Result, name: str) -> list[Any]:
 
 
 def type_of_column(result: Result, name: str) -> str:
-    """Return the type of the first column named `name`, one of those of `agent.sql.rows`.
+    """Return the type of the first column named `name`, one of those of `datasphinx.agent.sql.rows`.
 
     Raises:
         ValueError: there is no such column.

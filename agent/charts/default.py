@@ -3,13 +3,13 @@
 from collections.abc import Collection
 from typing import get_args
 
-from agent.charts.cells import Number, column, labels_of, number, order_of, places_in_cycle, type_of_column
-from agent.charts.plot_spec import PlotSpec, check_plot_spec
-from agent.charts.select import Selection, select_chart
-from agent.charts.wording import asks_for_shares, names_shares, refuses_chart, requested_form
-from agent.errors import PlotSpecInvalid
-from agent.messages import Language
-from agent.types import ChartType, Result
+from datasphinx.agent.charts.cells import Number, column, labels_of, number, order_of, places_in_cycle, type_of_column
+from datasphinx.agent.charts.plot_spec import PlotSpec, check_plot_spec
+from datasphinx.agent.charts.select import Selection, select_chart
+from datasphinx.agent.charts.wording import asks_for_shares, names_shares, refuses_chart, requested_form
+from datasphinx.agent.errors import PlotSpecInvalid
+from datasphinx.agent.messages import Language
+from datasphinx.agent.types import ChartType, Result
 
 _WORDING: dict[ChartType, str] = {"heatmap": "heat map", "histogram": "histogram", "box": "box plot"}
 """Words that name a type, unless it is the type followed by `chart`."""

@@ -9,14 +9,14 @@ from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from typing import Any
 
-from agent.charts.build import figure_of
-from agent.charts.cells import Number, time_format
-from agent.charts.figure import COLOURS, Box, ChartData, Figure, Series, share_digits
-from agent.charts.plot_spec import PlotSpec
-from agent.charts.select import select_chart
-from agent.formatting.formats import ColumnFormat, format_value
-from agent.messages import LANGUAGES, Language, language_of, render
-from agent.types import AnswerChart, Result
+from datasphinx.agent.charts.build import figure_of
+from datasphinx.agent.charts.cells import Number, time_format
+from datasphinx.agent.charts.figure import COLOURS, Box, ChartData, Figure, Series, share_digits
+from datasphinx.agent.charts.plot_spec import PlotSpec
+from datasphinx.agent.charts.select import select_chart
+from datasphinx.agent.formatting.formats import ColumnFormat, format_value
+from datasphinx.agent.messages import LANGUAGES, Language, language_of, render
+from datasphinx.agent.types import AnswerChart, Result
 
 Option = dict[str, Any]
 
@@ -58,7 +58,7 @@ def chart_of(
 def option_of(figure: Figure) -> Option:
     """Return a figure as an ECharts option (versions 5 and 6).
 
-    ECharts ignores `language` and `formats`, by which `agent.charts.png` and the page write numbers.
+    ECharts ignores `language` and `formats`, by which `datasphinx.agent.charts.png` and the page write numbers.
     Names and cells are plain text, never part of a template. Tooltips are rich text, since ECharts' default is HTML.
     """
     title = {"text": figure.title, **({"subtext": "\n".join(figure.notes)} if figure.notes else {})}

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from agent.charts.cells import AxisKind, Number
-from agent.charts.plot_spec import PlotSpec
-from agent.formatting.formats import ColumnFormat
-from agent.messages import Language
+from datasphinx.agent.charts.cells import AxisKind, Number
+from datasphinx.agent.charts.plot_spec import PlotSpec
+from datasphinx.agent.formatting.formats import ColumnFormat
+from datasphinx.agent.messages import Language
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from agent.charts.cells import NUMERIC, column, labels_of, number, type_of_column
-from agent.errors import PlotSpecInvalid, SpecProblem
-from agent.schema.spelling import nearest
-from agent.types import ChartType, Result
+from datasphinx.agent.charts.cells import NUMERIC, column, labels_of, number, type_of_column
+from datasphinx.agent.errors import PlotSpecInvalid, SpecProblem
+from datasphinx.agent.schema.spelling import nearest
+from datasphinx.agent.types import ChartType, Result
 
 YFormat = Literal["number", "percent"]
 

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from agent.charts.build import figure_of
-from agent.charts.echarts import Option, figure_of_option
-from agent.charts.figure import Figure
-from agent.charts.plot_spec import PlotSpec
-from agent.errors import DriverMissing
-from agent.messages import Language, render
-from agent.types import Result
+from datasphinx.agent.charts.build import figure_of
+from datasphinx.agent.charts.echarts import Option, figure_of_option
+from datasphinx.agent.charts.figure import Figure
+from datasphinx.agent.charts.plot_spec import PlotSpec
+from datasphinx.agent.errors import DriverMissing
+from datasphinx.agent.messages import Language, render
+from datasphinx.agent.types import Result
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ def draw_png(result: Result, spec: PlotSpec, language: Language = "en") -> Pictu
 
 
 def png_of_option(chart_type: str, option: Option) -> bytes:
-    """Return the PNG, 1000 x 600 pixels, of an option created by `agent.charts.echarts`.
+    """Return the PNG, 1000 x 600 pixels, of an option created by `datasphinx.agent.charts.echarts`.
 
     Raises:
         DriverMissing: the extra `charts` is not installed.
@@ -41,7 +41,7 @@ def png_of_option(chart_type: str, option: Option) -> bytes:
 
 def _picture_of(figure: Figure) -> Picture:
     try:
-        from agent.charts.canvas import png_of
+        from datasphinx.agent.charts.canvas import png_of
     except ModuleNotFoundError as error:
         raise DriverMissing(error.name or "matplotlib", "charts") from error
     png, missing = png_of(figure)

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 
-from agent.charts.cells import (
+from datasphinx.agent.charts.cells import (
     NUMERIC,
     axis_title,
     column,
@@ -16,13 +16,13 @@ from agent.charts.cells import (
     scale_of,
     type_of_column,
 )
-from agent.charts.plot_spec import MAX_SERIES, PlotSpec, check_plot_spec
-from agent.charts.wording import Wish, wish_of
-from agent.errors import PlotSpecInvalid
-from agent.formatting.formats import ColumnFormat
-from agent.messages import Language, render
-from agent.schema.words import words
-from agent.types import ChartType, Result
+from datasphinx.agent.charts.plot_spec import MAX_SERIES, PlotSpec, check_plot_spec
+from datasphinx.agent.charts.wording import Wish, wish_of
+from datasphinx.agent.errors import PlotSpecInvalid
+from datasphinx.agent.formatting.formats import ColumnFormat
+from datasphinx.agent.messages import Language, render
+from datasphinx.agent.schema.words import words
+from datasphinx.agent.types import ChartType, Result
 
 _MIN_ROWS_PER_BOX = 3
 _MAX_GROUPED_BARS = 120

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
-from agent.grounding.vocabulary import all_vocabularies
-from agent.types import ChartType
+from datasphinx.agent.grounding.vocabulary import all_vocabularies
+from datasphinx.agent.types import ChartType
 
 
 class Wish(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
-from agent.errors import (
+from datasphinx.agent.errors import (
     ExampleInvalid,
     ExamplesUnavailable,
     InputInvalid,
@@ -16,13 +16,13 @@ from agent.errors import (
     OptionUnknown,
     StatementError,
 )
-from agent.examples.example import checked_example
-from agent.examples.store import ExampleStore
-from agent.generation.attempts import attempts_with
-from agent.messages import Message
-from agent.record.step import note
-from agent.sources.source import Source
-from agent.types import Clarification, Clarify, ClarifyingQuestion, Effort, Feedback, Turn
+from datasphinx.agent.examples.example import checked_example
+from datasphinx.agent.examples.store import ExampleStore
+from datasphinx.agent.generation.attempts import attempts_with
+from datasphinx.agent.messages import Message
+from datasphinx.agent.record.step import note
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.types import Clarification, Clarify, ClarifyingQuestion, Effort, Feedback, Turn
 
 _CONFIG = ConfigDict(extra="forbid", strict=True)
 _QUESTION = TypeAdapter(with_config(_CONFIG)(ClarifyingQuestion))

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any, Protocol, cast
 
-from agent.core.canonical import digest
-from agent.errors import (
+from datasphinx.agent.core.canonical import digest
+from datasphinx.agent.errors import (
     ModelAnswerUnreadable,
     NotPermitted,
     PermissionDenied,
@@ -22,19 +22,19 @@ from agent.errors import (
     StatementTooCostly,
     SystemCatalogRefused,
 )
-from agent.generation.definitions import relevant_knowledge
-from agent.generation.prompt import form_task, question_messages
-from agent.knowledge.prompt import definition_text
-from agent.llm.client import ModelClient
-from agent.llm.schemas import AmbiguityReview, ReadingOption
-from agent.messages import language_in, render
-from agent.record.step import note
-from agent.schema.describe import one_line
-from agent.sources.source import Source
-from agent.sql.compare import canonical_sql, comparison_key, is_ordered
-from agent.sql.repair import repair
-from agent.state import State
-from agent.types import AnswerForm, Clarification, ClarifyingQuestion, Option, Preview, Result
+from datasphinx.agent.generation.definitions import relevant_knowledge
+from datasphinx.agent.generation.prompt import form_task, question_messages
+from datasphinx.agent.knowledge.prompt import definition_text
+from datasphinx.agent.llm.client import ModelClient
+from datasphinx.agent.llm.schemas import AmbiguityReview, ReadingOption
+from datasphinx.agent.messages import language_in, render
+from datasphinx.agent.record.step import note
+from datasphinx.agent.schema.describe import one_line
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.compare import canonical_sql, comparison_key, is_ordered
+from datasphinx.agent.sql.repair import repair
+from datasphinx.agent.state import State
+from datasphinx.agent.types import AnswerForm, Clarification, ClarifyingQuestion, Option, Preview, Result
 
 _SQL = re.compile(r"\bselect\b.+\bfrom\b|\b(?:inner|left) join\b|\bgroup by\b.+[,;)]|```|\bwhere\b.+[=<>]", re.I | re.S)
 

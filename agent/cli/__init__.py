@@ -9,19 +9,19 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from agent.cli.ask import ask as ask_command
-from agent.cli.evals import eval_app
-from agent.cli.examples import examples_app
-from agent.cli.key import key_app
-from agent.cli.knowledge import knowledge_app
-from agent.cli.model import model_app
-from agent.cli.options import LogJson, services_of, settings_of
-from agent.cli.source import init, source_app
-from agent.cli.text import PrintableFormatter, echo, json_text
-from agent.cli.threads import threads_app
-from agent.cli.trace import trace_app
-from agent.cli.train import train as train_command
-from agent.errors import ANSWERED, DOMAIN, USAGE, DatasphinxError
+from datasphinx.agent.cli.ask import ask as ask_command
+from datasphinx.agent.cli.evals import eval_app
+from datasphinx.agent.cli.examples import examples_app
+from datasphinx.agent.cli.key import key_app
+from datasphinx.agent.cli.knowledge import knowledge_app
+from datasphinx.agent.cli.model import model_app
+from datasphinx.agent.cli.options import LogJson, services_of, settings_of
+from datasphinx.agent.cli.source import init, source_app
+from datasphinx.agent.cli.text import PrintableFormatter, echo, json_text
+from datasphinx.agent.cli.threads import threads_app
+from datasphinx.agent.cli.trace import trace_app
+from datasphinx.agent.cli.train import train as train_command
+from datasphinx.agent.errors import ANSWERED, DOMAIN, USAGE, DatasphinxError
 
 app = typer.Typer(name="datasphinx", invoke_without_command=True, rich_markup_mode=None)
 app.add_typer(eval_app, name="eval")
@@ -61,7 +61,7 @@ def _datasphinx(
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         echo(context.get_help())
         raise typer.Exit(USAGE)
-    from agent.cli.repl import converse
+    from datasphinx.agent.cli.repl import converse
 
     converse()
 
@@ -77,11 +77,11 @@ def demo_command() -> None:
     """
     from rich.console import Console
 
-    from agent.cli.demo import run_demo
+    from datasphinx.agent.cli.demo import run_demo
 
     run_demo(services_of(), Console())
     if sys.stdout.isatty() and os.environ.get("DEMO_PAGE") != "0":
-        from agent.server.app import serve as serve_http
+        from datasphinx.agent.server.app import serve as serve_http
 
         echo("\nAsk your own questions on the page; Ctrl-C ends it.")
         serve_http("127.0.0.1", 8000, settings_of())
@@ -98,7 +98,7 @@ def guard_statements(
 
     Exit codes: 0 all statements are allowed, 2 the input cannot be read, 3 at least one is blocked.
     """
-    from agent.sql.guard.lint import lint_file
+    from datasphinx.agent.sql.guard.lint import lint_file
 
     blocked = 0
     for case in lint_file(file, schema):
@@ -115,7 +115,7 @@ def serve(
     log_json: LogJson = None,
 ) -> None:
     """Serve both graphs over HTTP: /agent/invoke, /analyst/invoke, .../stream, /docs, /readyz; see docs/http.md."""
-    from agent.server.app import serve as serve_http
+    from datasphinx.agent.server.app import serve as serve_http
 
     serve_http(host, port, settings_of(log_json=log_json))
 
@@ -123,7 +123,7 @@ def serve(
 @app.command("mcp")
 def serve_mcp(log_json: LogJson = None) -> None:
     """Serve the MCP client that starts this command, over standard input and output; see docs/mcp.md."""
-    from agent.server.mcp.stdio import serve_stdio
+    from datasphinx.agent.server.mcp.stdio import serve_stdio
 
     serve_stdio(settings_of(log_json=log_json))
 

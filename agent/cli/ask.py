@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from agent.cli.options import AsJson, BaseUrl, ModelName, services_of, settings_of
-from agent.cli.text import json_text, printable
-from agent.core.text import valid_json
-from agent.errors import (
+from datasphinx.agent.cli.options import AsJson, BaseUrl, ModelName, services_of, settings_of
+from datasphinx.agent.cli.text import json_text, printable
+from datasphinx.agent.core.text import valid_json
+from datasphinx.agent.errors import (
     DatasphinxError,
     InputInvalid,
     SourcesNotTogether,
@@ -24,20 +24,20 @@ from agent.errors import (
     ThreadUnknown,
     exit_code,
 )
-from agent.messages import Message
-from agent.types import TABLE_SUFFIXES
+from datasphinx.agent.messages import Message
+from datasphinx.agent.types import TABLE_SUFFIXES
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from agent.cli.render import StepView
-    from agent.conversation.conversations import Event
-    from agent.conversation.reply import Reply
-    from agent.conversation.threads import Threads
-    from agent.datasets.limits import LoadProgress, ProgressEvent
-    from agent.record.waiting import WaitEvent
-    from agent.settings import Settings
-    from agent.types import ClarifyingQuestion
+    from datasphinx.agent.cli.render import StepView
+    from datasphinx.agent.conversation.conversations import Event
+    from datasphinx.agent.conversation.reply import Reply
+    from datasphinx.agent.conversation.threads import Threads
+    from datasphinx.agent.datasets.limits import LoadProgress, ProgressEvent
+    from datasphinx.agent.record.waiting import WaitEvent
+    from datasphinx.agent.settings import Settings
+    from datasphinx.agent.types import ClarifyingQuestion
 
 
 _CHART_SUFFIXES = (".png", ".html", ".json")
@@ -98,8 +98,8 @@ def without_its_password(source: str, settings: "Settings") -> "tuple[str, Setti
     """
     from pydantic import SecretStr
 
-    from agent.core.redact import without_password, without_secrets
-    from agent.settings import SourceSettings
+    from datasphinx.agent.core.redact import without_password, without_secrets
+    from datasphinx.agent.settings import SourceSettings
 
     name = without_secrets(without_password(source))
     if name == source or source in settings.sources:
@@ -161,7 +161,7 @@ def answer_to(question: "ClarifyingQuestion", console: "Console") -> str | None:
     """Read the answer from the terminal; None at the end of input. Empty and invalid answers are asked for again."""
     from rich.text import Text
 
-    from agent.messages import language_in, render
+    from datasphinx.agent.messages import language_in, render
 
     options = len(question["options"])
     while True:
@@ -230,7 +230,7 @@ def _load_options(given: Sequence[str]) -> dict[str, Any]:
         return {}
     from pydantic import ValidationError
 
-    from agent.datasets.options import LoadOptions, problem_of
+    from datasphinx.agent.datasets.options import LoadOptions, problem_of
 
     options = {}
     for text in given:
@@ -341,7 +341,7 @@ def ask(
     gc.disable()
     inputs = valid_json(input_of(context, question, thread, answer, reject, accept))
     if files and source:
-        from agent.core.redact import without_password
+        from datasphinx.agent.core.redact import without_password
 
         raise SourcesNotTogether(without_password(source), str(files[0]))
     reading = _load_options(load or ())
@@ -394,7 +394,7 @@ class _View:
             return
         from rich.console import Console
 
-        from agent.cli import render
+        from datasphinx.agent.cli import render
 
         console = Console()
         # A statement that was asked for is the answer.
@@ -406,9 +406,9 @@ def _ask(
 ) -> "Reply":
     from rich.console import Console
 
-    from agent.cli.render import LoadingBar, StepView
-    from agent.conversation.conversations import Conversations
-    from agent.conversation.threads import open_threads
+    from datasphinx.agent.cli.render import LoadingBar, StepView
+    from datasphinx.agent.conversation.conversations import Conversations
+    from datasphinx.agent.conversation.threads import open_threads
 
     threads = open_threads(settings, must_persist=target.thread is not None)
     graph = graph_for(target.thread, threads, target.files, inputs)
@@ -436,8 +436,8 @@ def _ask(
 
 
 def _refusal(error: DatasphinxError, inputs: dict[str, Any], thread: str | None) -> "Reply":
-    from agent.conversation.reply import refusal
-    from agent.core.failure import failure_of
+    from datasphinx.agent.conversation.reply import refusal
+    from datasphinx.agent.core.failure import failure_of
 
     output = refusal(failure_of(error), inputs, thread)
     _View(as_json=True, verbose=False).show(output)
@@ -445,14 +445,14 @@ def _refusal(error: DatasphinxError, inputs: dict[str, Any], thread: str | None)
 
 
 def _graph(name: str, settings: "Settings", console: "Console", question: str) -> Any:
-    from agent.messages import language_of
+    from datasphinx.agent.messages import language_of
 
     if name == "analyst":
-        from agent.analyst import build_analyst
+        from datasphinx.agent.analyst import build_analyst
 
         return build_analyst(services_of(settings))
-    from agent.cli.render import ReadingBar
-    from agent.graph import build_graph
+    from datasphinx.agent.cli.render import ReadingBar
+    from datasphinx.agent.graph import build_graph
 
     services = services_of(settings, language=language_of(question), progress=ReadingBar(console))
     return build_graph(services)
@@ -478,7 +478,7 @@ def _converse(talk: Talk, inputs: dict[str, Any], options: dict[str, Any], view:
 
 def write_charts(output: "Reply", path: Path) -> None:
     """Write the charts of an answer to `path`, and print the paths."""
-    from agent.responses import ChartResponse
+    from datasphinx.agent.responses import ChartResponse
 
     def write(chart: Any, target: Path) -> None:
         facts: dict[str, Any] = {name: output.get(name) for name in _SHOWN_WITH_CHART}
@@ -490,7 +490,7 @@ def write_charts(output: "Reply", path: Path) -> None:
 
 def write_rows(output: "Reply", path: Path) -> None:
     """Write the rows of an answer to `path`, and print the paths."""
-    from agent.answers.export import write_table
+    from datasphinx.agent.answers.export import write_table
 
     _save(output, output["tables"], path, write_table, "--output", "There are no rows to save.")
 

@@ -9,18 +9,18 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from agent.analyst import build_analyst
-from agent.answers.text import without_tables
-from agent.cli import render
-from agent.cli.text import printable
-from agent.errors import DriverMissing
-from agent.formatting.formats import format_rows
-from agent.graph import build_graph
-from agent.messages import language_in
-from agent.sample.spreadsheets import STORES
-from agent.services import Services
-from agent.sources.names import SAMPLE
-from agent.state import Output
+from datasphinx.agent.analyst import build_analyst
+from datasphinx.agent.answers.text import without_tables
+from datasphinx.agent.cli import render
+from datasphinx.agent.cli.text import printable
+from datasphinx.agent.errors import DriverMissing
+from datasphinx.agent.formatting.formats import format_rows
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.messages import language_in
+from datasphinx.agent.sample.spreadsheets import STORES
+from datasphinx.agent.services import Services
+from datasphinx.agent.sources.names import SAMPLE
+from datasphinx.agent.state import Output
 
 JOIN = "Which 5 products sold the most units?"
 TREND = "Show the total sales of each month of 2025 as a line chart"

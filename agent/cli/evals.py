@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agent.cli.options import AsJson, BaseUrl, ModelName
-from agent.cli.text import echo, json_text, printable
-from agent.evals.datasets import Dataset, read_questions
-from agent.evals.options import ASKING, MAX_ROUNDS, MatchRule, Method, OracleName
-from agent.evals.published_datasets import DatasetName, open_dataset
-from agent.types import MAX_EMBEDDED_CANDIDATES, EmbeddedOptions
+from datasphinx.agent.cli.options import AsJson, BaseUrl, ModelName
+from datasphinx.agent.cli.text import echo, json_text, printable
+from datasphinx.agent.evals.datasets import Dataset, read_questions
+from datasphinx.agent.evals.options import ASKING, MAX_ROUNDS, MatchRule, Method, OracleName
+from datasphinx.agent.evals.published_datasets import DatasetName, open_dataset
+from datasphinx.agent.types import MAX_EMBEDDED_CANDIDATES, EmbeddedOptions
 
 if TYPE_CHECKING:
-    from agent.evals.experiments.run import Plan
-    from agent.evals.run import Report
-    from agent.settings import Settings
+    from datasphinx.agent.evals.experiments.run import Plan
+    from datasphinx.agent.evals.run import Report
+    from datasphinx.agent.settings import Settings
 
 
 LINES = "JSON lines with id, db_id, question and sql."
@@ -115,7 +115,7 @@ def with_oracle(settings: "Settings", model: str | None, base_url: str | None) -
         if base_url:
             raise typer.BadParameter("needs --oracle-model", param_hint="--oracle-base-url")
         return settings
-    from agent.settings import load_settings
+    from datasphinx.agent.settings import load_settings
 
     configured = settings.llm_models.get("oracle")
     is_same = configured is not None and base_url in (None, configured.base_url)
@@ -162,7 +162,7 @@ def plan_of(
         raise typer.BadParameter("the embedded model takes one question at a time", param_hint="--parallel")
     if embedded and oracle is OracleName.MODEL and "oracle" not in settings.llm_models:
         raise typer.BadParameter("the embedded model writes statements and nothing else", param_hint="--oracle")
-    from agent.evals.experiments.run import Plan
+    from datasphinx.agent.evals.experiments.run import Plan
 
     default_rounds = 0 if method is Method.BASELINE else MAX_ROUNDS
     return Plan(out, method, oracle, rounds or default_rounds, parallel or 1, match)
@@ -181,8 +181,8 @@ def demo(as_json: AsJson = False) -> None:
 
     Exit code 0, also for wrong answers.
     """
-    from agent.cli.options import services_of
-    from agent.evals.demo import judged_answers
+    from datasphinx.agent.cli.options import services_of
+    from datasphinx.agent.evals.demo import judged_answers
 
     judged = []
     for one in judged_answers(services_of()):
@@ -207,8 +207,8 @@ def replay(
     as_json: AsJson = False,
 ) -> None:
     """Run recorded statements through the whole graph as the model's answers."""
-    from agent.evals import run as evals
-    from agent.settings import load_settings
+    from datasphinx.agent.evals import run as evals
+    from datasphinx.agent.settings import load_settings
 
     settings = load_settings()
     dataset = Dataset(read_questions(questions), databases)
@@ -256,8 +256,8 @@ def run_eval(
     ] = None,
 ) -> None:
     """Run questions through the whole graph with the configured model, by default the embedded model."""
-    from agent.evals import run as evals
-    from agent.settings import load_settings
+    from datasphinx.agent.evals import run as evals
+    from datasphinx.agent.settings import load_settings
 
     if seed is not None and limit is None:
         raise typer.BadParameter("needs --limit, the number of questions", param_hint="--seed")
@@ -273,7 +273,7 @@ def run_eval(
             report = evals.run(selected, settings, advance, embedded, match)
         _print_report(report, as_json)
         return
-    from agent.evals.experiments.run import run_method
+    from datasphinx.agent.evals.experiments.run import run_method
 
     with evals.progress_bar() as advance:
         figures = run_method(selected, settings, plan, advance, embedded)
@@ -297,10 +297,10 @@ def clarification(
     candidates: Candidates = None,
 ) -> None:
     """Measure whether clarifying questions are asked only if the answer changes the result."""
-    from agent.evals.datasets import read_labeled_questions
-    from agent.evals.experiments.run import run_clarification
-    from agent.evals.report import progress_bar
-    from agent.settings import load_settings
+    from datasphinx.agent.evals.datasets import read_labeled_questions
+    from datasphinx.agent.evals.experiments.run import run_clarification
+    from datasphinx.agent.evals.report import progress_bar
+    from datasphinx.agent.settings import load_settings
 
     settings = load_settings(llm_model=model, llm_base_url=base_url, embedded_candidates=candidates)
     settings = with_oracle(settings, oracle_model, oracle_base_url)
@@ -322,7 +322,7 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Compare several runs in one table and one plot."""
-    from agent.evals.experiments.report import png_of, read_runs, table_of
+    from datasphinx.agent.evals.experiments.report import png_of, read_runs, table_of
 
     runs = read_runs(folders)
     if plot:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agent.cli.options import AsJson, services_of
-from agent.cli.text import echo
+from datasphinx.agent.cli.options import AsJson, services_of
+from datasphinx.agent.cli.text import echo
 
 if TYPE_CHECKING:
-    from agent.examples.example import Example
-    from agent.examples.store import ExampleStore
-    from agent.services import Services
-    from agent.sources.source import Source
+    from datasphinx.agent.examples.example import Example
+    from datasphinx.agent.examples.store import ExampleStore
+    from datasphinx.agent.services import Services
+    from datasphinx.agent.sources.source import Source
 
 examples_app = typer.Typer(
     no_args_is_help=True,
@@ -41,7 +41,7 @@ def add(
     Exit codes: 0 added, 2 there is no such source or the example is invalid, 3 the statement cannot run, 5 the source
     or the file of the examples is unreachable.
     """
-    from agent.examples.example import checked_example
+    from datasphinx.agent.examples.example import checked_example
 
     services = services_of()
     example = checked_example(question, sql, _source(services, question, source))
@@ -58,8 +58,8 @@ def list_examples(
 
     Exit codes: 0 listed, 2 there is no such source, 5 the file of the examples cannot be read.
     """
-    from agent.schema.describe import one_line
-    from agent.sources.files import database_of
+    from datasphinx.agent.schema.describe import one_line
+    from datasphinx.agent.sources.files import database_of
 
     services = services_of()
     identity = source and database_of(services.settings_of(source)).identity
@@ -102,12 +102,12 @@ def import_examples(
     Exit codes: 0 added, 2 the file cannot be read or there is no such source, 3 a line is not a valid example, 5 a
     source or the file of the examples is unreachable.
     """
-    from agent.examples.importing import read_examples
+    from datasphinx.agent.examples.importing import read_examples
 
     services = services_of()
     if kaggledbqa:
-        from agent.evals.published_datasets import read_kaggledbqa
-        from agent.evals.user_study import user_study_examples
+        from datasphinx.agent.evals.published_datasets import read_kaggledbqa
+        from datasphinx.agent.evals.user_study import user_study_examples
 
         examples = user_study_examples(file, read_kaggledbqa(kaggledbqa), services.source)
     else:
@@ -118,14 +118,14 @@ def import_examples(
 
 
 def _store(services: "Services") -> "ExampleStore":
-    from agent.examples.store import ExampleStore
+    from datasphinx.agent.examples.store import ExampleStore
 
     return ExampleStore(services.settings.data_dir)
 
 
 def _keep(examples: "Sequence[Example]", services: "Services") -> None:
     """Store `examples`; print a note on standard error if the configured model uses no examples."""
-    from agent.messages import language_of, render
+    from datasphinx.agent.messages import language_of, render
 
     _store(services).add(examples)
     if examples and services.embedded is not None:
@@ -133,7 +133,7 @@ def _keep(examples: "Sequence[Example]", services: "Services") -> None:
 
 
 def _source(services: "Services", question: str, name: str | None) -> "Source":
-    from agent.linking import link_source
+    from datasphinx.agent.linking import link_source
 
     return services.source(name or link_source(question, services.choices, services.source).name)
 

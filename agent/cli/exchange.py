@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent.cli.options import AsJson, OfSource, services_of
-from agent.cli.text import echo, json_text
-from agent.errors import ANSWERED, DOMAIN
+from datasphinx.agent.cli.options import AsJson, OfSource, services_of
+from datasphinx.agent.cli.text import echo, json_text
+from datasphinx.agent.errors import ANSWERED, DOMAIN
 
 if TYPE_CHECKING:
-    from agent.knowledge.imports import LeftOut
+    from datasphinx.agent.knowledge.imports import LeftOut
 
 export_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Export business knowledge.")
 
@@ -35,11 +35,11 @@ def import_files(
     Exit codes: 0 imported, 2 the files do not have the format, or there is no such source or folder, 3 nothing can be
     imported, 5 the source is unreachable.
     """
-    from agent.errors import KnowledgeFileInvalid
-    from agent.knowledge.importers import Importer, importers
-    from agent.knowledge.references import Unresolved
-    from agent.knowledge.yaml_text import YamlError
-    from agent.sources.source import import_knowledge
+    from datasphinx.agent.errors import KnowledgeFileInvalid
+    from datasphinx.agent.knowledge.importers import Importer, importers
+    from datasphinx.agent.knowledge.references import Unresolved
+    from datasphinx.agent.knowledge.yaml_text import YamlError
+    from datasphinx.agent.sources.source import import_knowledge
 
     if format_name not in importers():
         raise typer.BadParameter(f"the formats are {', '.join(importers())}.", param_hint="FORMAT")
@@ -85,7 +85,7 @@ def export_osi(
     Exit codes: 0 written, 2 there is no such source, 3 the source has no knowledge, 5 the source is unreachable or the
     file cannot be written.
     """
-    from agent.knowledge.osi import export_osi as exported
+    from datasphinx.agent.knowledge.osi import export_osi as exported
 
     services = services_of()
     name = source or services.choices[0]

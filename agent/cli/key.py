@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
-from agent.cli.options import AsJson
+from datasphinx.agent.cli.options import AsJson
 
 key_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Create API keys for the server.")
 
 
 def _tenant(name: str) -> str:
-    from agent.settings import TENANT
+    from datasphinx.agent.settings import TENANT
 
     if not re.fullmatch(TENANT, name):
         raise typer.BadParameter("a name has up to 63 characters: lower-case ASCII letters, digits, - and _.")
@@ -33,7 +33,7 @@ def new(
 
     Exit code 0.
     """
-    from agent.server.keys import hash_of, new_key
+    from datasphinx.agent.server.keys import hash_of, new_key
 
     key = new_key()
     if as_json:

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent.cli.exchange import export_app, import_files
-from agent.cli.options import AsJson, OfSource, services_of
-from agent.cli.text import echo, json_text
-from agent.errors import ANSWERED, DOMAIN
+from datasphinx.agent.cli.exchange import export_app, import_files
+from datasphinx.agent.cli.options import AsJson, OfSource, services_of
+from datasphinx.agent.cli.text import echo, json_text
+from datasphinx.agent.errors import ANSWERED, DOMAIN
 
 if TYPE_CHECKING:
-    from agent.knowledge.knowledge import Knowledge
-    from agent.sources.source import Source
+    from datasphinx.agent.knowledge.knowledge import Knowledge
+    from datasphinx.agent.sources.source import Source
 
 knowledge_app = typer.Typer(
     no_args_is_help=True,
@@ -42,7 +42,7 @@ def check(
 
     Exit codes: 0 no problem, 2 there is no such source, 3 an entry is wrong, 5 a source is unreachable.
     """
-    from agent.sources.source import check_knowledge
+    from datasphinx.agent.sources.source import check_knowledge
 
     services = services_of()
     names = [source] if source else [name for name in services.choices if services.settings_of(name).knowledge]
@@ -103,7 +103,7 @@ def write_draft(source: "Source", present: "Knowledge", folder: Path, *, as_json
 
     Existing files are left unchanged.
     """
-    from agent.sources.source import draft_knowledge
+    from datasphinx.agent.sources.source import draft_knowledge
 
     files = draft_knowledge(source, present)
     folder.mkdir(parents=True, exist_ok=True)
@@ -139,8 +139,8 @@ def show(
 
     Exit codes: 0 shown, 2 there is no such source, 3 no entry has this name, 5 the source is unreachable.
     """
-    from agent.knowledge.prompt import knowledge_paragraphs, shown_entries
-    from agent.schema.describe import estimate_tokens
+    from datasphinx.agent.knowledge.prompt import knowledge_paragraphs, shown_entries
+    from datasphinx.agent.schema.describe import estimate_tokens
 
     opened = services_of().source(source)
     knowledge = opened.knowledge
@@ -197,7 +197,7 @@ def list_proposals(
 
     Exit codes: 0 listed, 5 the record cannot be read.
     """
-    from agent.proposals import all_proposals
+    from datasphinx.agent.proposals import all_proposals
 
     found = all_proposals(services_of(), status.value, source)
     if as_json:
@@ -216,7 +216,7 @@ def show_proposal(proposal_id: ProposalId, as_json: AsJson = False) -> None:
 
     Exit codes: 0 shown, 2 there is no such proposal, 5 the record cannot be read.
     """
-    from agent.proposals import find_proposal
+    from datasphinx.agent.proposals import find_proposal
 
     proposal, _ = find_proposal(services_of(), proposal_id)
     if as_json:
@@ -255,7 +255,7 @@ def accept_proposal(
     Exit codes: 0 accepted, 2 there is no such proposal, 3 the entry is wrong or the proposal was reviewed before, 5 the
     source is unreachable or the file cannot be written.
     """
-    from agent.proposals import accept, user_of
+    from datasphinx.agent.proposals import accept, user_of
 
     if Path(file).name != file or not file.endswith((".yml", ".yaml")):
         raise typer.BadParameter(f"{file!r} is not the name of a YAML file.", param_hint="--file")
@@ -270,7 +270,7 @@ def reject_proposal(proposal_id: ProposalId, as_json: AsJson = False) -> None:
 
     Exit codes: 0 rejected, 2 there is no such proposal, 3 it was reviewed before, 5 the record cannot be written.
     """
-    from agent.proposals import reject, user_of
+    from datasphinx.agent.proposals import reject, user_of
 
     services = services_of()
     rejected = reject(services, proposal_id, user_of(services))

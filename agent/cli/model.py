@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent.cli.options import AsJson, BaseUrl, ModelName, settings_of
-from agent.cli.text import echo, json_text
-from agent.types import EmbeddedModel
+from datasphinx.agent.cli.options import AsJson, BaseUrl, ModelName, settings_of
+from datasphinx.agent.cli.text import echo, json_text
+from datasphinx.agent.types import EmbeddedModel
 
 if TYPE_CHECKING:
-    from agent.llm.probe_result import ProbeResult
-    from agent.settings import ModelPrice, Settings
+    from datasphinx.agent.llm.probe_result import ProbeResult
+    from datasphinx.agent.settings import ModelPrice, Settings
 
 _HELP = "Choose the size of the embedded model, and check the configured models."
 
@@ -72,8 +72,8 @@ def check_models(settings: "Settings", *, fresh: bool) -> "Iterator[ModelCheck]"
         ConfigurationError: no endpoint is configured, or a setting is wrong.
         ModelUnreachable, ModelRejected: a model does not answer.
     """
-    from agent.errors import ConfigurationError
-    from agent.messages import Message
+    from datasphinx.agent.errors import ConfigurationError
+    from datasphinx.agent.messages import Message
 
     models: dict[tuple[str | None, str | None], list[str]] = {}
     of_role: dict[str, Settings] = {"default": settings}
@@ -88,12 +88,12 @@ def check_models(settings: "Settings", *, fresh: bool) -> "Iterator[ModelCheck]"
 
 
 def _check(settings: "Settings", roles: tuple[str, ...], *, fresh: bool) -> ModelCheck:
-    from agent.connect import connect_model
-    from agent.errors import ModelRejected, ModelUnreachable
-    from agent.generation.ability import with_ability
-    from agent.llm.prices import price_of
-    from agent.llm.probe import check_answer, probe_and_store
-    from agent.llm.probe_result import load_probe
+    from datasphinx.agent.connect import connect_model
+    from datasphinx.agent.errors import ModelRejected, ModelUnreachable
+    from datasphinx.agent.generation.ability import with_ability
+    from datasphinx.agent.llm.prices import price_of
+    from datasphinx.agent.llm.probe import check_answer, probe_and_store
+    from datasphinx.agent.llm.probe_result import load_probe
 
     client = connect_model(settings.model_copy(update={"llm_profile": "standard"}))
     result = None if fresh else load_probe(settings.cache_dir, client.failures.url, client.name)
@@ -118,8 +118,8 @@ def list_tiers(as_json: AsJson = False) -> None:
 
     Exit codes: 0 the list is printed, 2 a setting is wrong.
     """
-    from agent.embedded.tiers import TIERS
-    from agent.embedded.weights import weights_path
+    from datasphinx.agent.embedded.tiers import TIERS
+    from datasphinx.agent.embedded.weights import weights_path
 
     settings = settings_of()
     used = settings.embedded_model if settings.uses_embedded_model else None
@@ -161,8 +161,8 @@ def pull(name: _Name) -> None:
 
     Exit codes: 0 the weights are in the cache folder, 2 a setting is wrong, 5 they cannot be downloaded.
     """
-    from agent.embedded.tiers import TIERS
-    from agent.embedded.weights import embedded_weights
+    from datasphinx.agent.embedded.tiers import TIERS
+    from datasphinx.agent.embedded.weights import embedded_weights
 
     echo(str(embedded_weights(settings_of().cache_dir, TIERS[name].weights)))
 
@@ -173,10 +173,10 @@ def use(name: _Name) -> None:
 
     Exit codes: 0 the setting is written and in effect, 2 a setting is wrong, or another place overrides the file.
     """
-    from agent.embedded.tiers import TIERS
-    from agent.embedded.weights import weights_path
-    from agent.errors import USAGE
-    from agent.settings import CONFIG_FILE
+    from datasphinx.agent.embedded.tiers import TIERS
+    from datasphinx.agent.embedded.weights import weights_path
+    from datasphinx.agent.errors import USAGE
+    from datasphinx.agent.settings import CONFIG_FILE
 
     settings_of()
     path = Path(CONFIG_FILE)

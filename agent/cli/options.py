@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent.cli.text import echo
-from agent.messages import Language, render
+from datasphinx.agent.cli.text import echo
+from datasphinx.agent.messages import Language, render
 
 if TYPE_CHECKING:
-    from agent.services import Services
-    from agent.settings import Settings, SourceSettings
-    from agent.sources.reflect import Progress
+    from datasphinx.agent.services import Services
+    from datasphinx.agent.settings import Settings, SourceSettings
+    from datasphinx.agent.sources.reflect import Progress
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on standard output.")]
 ModelName = Annotated[str | None, typer.Option(help="Model name at the endpoint.")]
@@ -29,11 +29,11 @@ def settings_of(**options: object) -> "Settings":
     Raises:
         ConfigurationError: a setting is wrong.
     """
-    from agent.settings import load_settings
+    from datasphinx.agent.settings import load_settings
 
     settings = load_settings(**options)
     if settings.log_json:
-        from agent.record.logs import configure_logs
+        from datasphinx.agent.record.logs import configure_logs
 
         configure_logs(settings)
     return settings
@@ -46,7 +46,7 @@ def services_of(
 
     When a source with an untested engine is opened, they print a line on standard error, in `language`.
     """
-    from agent.services import Services
+    from datasphinx.agent.services import Services
 
     return Services(
         settings or settings_of(),
@@ -57,7 +57,7 @@ def services_of(
 
 def note_untested(name: str, settings: "SourceSettings", language: Language = "en") -> None:
     """Print a line on standard error if the engine of the source is untested."""
-    from agent.engines import engine_called
+    from datasphinx.agent.engines import engine_called
 
     scheme = settings.url.get_secret_value().partition("://")[0]
     engine = engine_called(scheme)

@@ -15,20 +15,20 @@ from rich.syntax import ANSISyntaxTheme, Syntax
 from rich.table import Table
 from rich.text import Text
 
-from agent.answers.progress import step_line
-from agent.answers.text import without_tables
-from agent.cli.text import printable
-from agent.conversation.reply import Reply
-from agent.formatting.formats import format_rows, formats_of
-from agent.messages import Language, language_in
-from agent.record.waiting import Wait
-from agent.schema.describe import one_line
-from agent.state import Output
-from agent.types import AnswerTable
+from datasphinx.agent.answers.progress import step_line
+from datasphinx.agent.answers.text import without_tables
+from datasphinx.agent.cli.text import printable
+from datasphinx.agent.conversation.reply import Reply
+from datasphinx.agent.formatting.formats import format_rows, formats_of
+from datasphinx.agent.messages import Language, language_in
+from datasphinx.agent.record.waiting import Wait
+from datasphinx.agent.schema.describe import one_line
+from datasphinx.agent.state import Output
+from datasphinx.agent.types import AnswerTable
 
 if TYPE_CHECKING:
-    from agent.analyst import Analyst
-    from agent.graph import Graph
+    from datasphinx.agent.analyst import Analyst
+    from datasphinx.agent.graph import Graph
 
 
 _SLOW_TABLES = 200
@@ -179,7 +179,7 @@ def show(output: Output | Reply, console: Console, *, details: bool = True) -> N
     parts: list[RenderableType] = []
     error, question = output["error"], output.get("clarification")
     if error and question:
-        from agent.answers.outputs import question_text
+        from datasphinx.agent.answers.outputs import question_text
 
         parts.append(Text(printable(error["message"]), style="bold red"))
         parts += [Text(answer, style="dim")] if details else []
@@ -206,7 +206,7 @@ def show(output: Output | Reply, console: Console, *, details: bool = True) -> N
 
 
 def _trust(output: Output | Reply, language: Language) -> str:
-    from agent.answers.confidence import trust_in_words
+    from datasphinx.agent.answers.confidence import trust_in_words
 
     return trust_in_words(output, language)
 

@@ -7,10 +7,10 @@ from contextlib import aclosing, suppress
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from agent.cli.ask import Talk, write_charts, write_rows
-from agent.cli.options import settings_of
-from agent.cli.text import echo
-from agent.errors import DatasphinxError, DriverMissing
+from datasphinx.agent.cli.ask import Talk, write_charts, write_rows
+from datasphinx.agent.cli.options import settings_of
+from datasphinx.agent.cli.text import echo
+from datasphinx.agent.errors import DatasphinxError, DriverMissing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
     from prompt_toolkit.completion import Completer
 
-    from agent.conversation.conversations import Conversations, Event
-    from agent.conversation.reply import Reply
-    from agent.services import Services
+    from datasphinx.agent.conversation.conversations import Conversations, Event
+    from datasphinx.agent.conversation.reply import Reply
+    from datasphinx.agent.services import Services
 
 _COMMANDS = {
     "/sources": "list the databases; /sources NAME asks that one from now on",
@@ -44,7 +44,7 @@ def converse() -> None:
         DriverMissing: the extra `terminal` is not installed.
         ConfigurationError: a setting is wrong.
     """
-    from agent.services import Services
+    from datasphinx.agent.services import Services
 
     services = Services(settings_of())
     repl = _Repl(services)
@@ -147,10 +147,10 @@ class _Repl:
     def _new_talk(self) -> Talk:
         from rich.console import Console
 
-        from agent.cli.render import LoadingBar, StepView
-        from agent.conversation.conversations import Conversations
-        from agent.conversation.threads import open_threads
-        from agent.graph import build_graph
+        from datasphinx.agent.cli.render import LoadingBar, StepView
+        from datasphinx.agent.conversation.conversations import Conversations
+        from datasphinx.agent.conversation.threads import open_threads
+        from datasphinx.agent.graph import build_graph
 
         errors, threads = Console(stderr=True), open_threads(self._services.settings)
         runs = _BackgroundRuns(Conversations(build_graph(self._services), threads))
@@ -185,7 +185,7 @@ class _Repl:
             echo(f"There is no command {command}; /help lists them.", error=True, color="yellow")
 
     def _ask(self, text: str) -> None:
-        from agent.cli import render
+        from datasphinx.agent.cli import render
 
         inputs: dict[str, Any] = {"question": text}
         if self._is_asked:
@@ -204,9 +204,9 @@ class _Repl:
         """Print the follow-up questions of the model, or those on `question` that are found within three seconds."""
         from rich.text import Text
 
-        from agent.answers.follow_up_questions import follow_up_questions, without_asked
-        from agent.cli.text import printable
-        from agent.core.cancellation import Cancellation
+        from datasphinx.agent.answers.follow_up_questions import follow_up_questions, without_asked
+        from datasphinx.agent.cli.text import printable
+        from datasphinx.agent.core.cancellation import Cancellation
 
         choices, sql = self._services.choices, reply["sql"]
         name = self._source or (choices[0] if len(choices) == 1 else None)

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent.cli.options import AsJson, note_untested, services_of, settings_of
-from agent.cli.text import echo, json_text
-from agent.errors import ANSWERED, DOMAIN, USAGE
+from datasphinx.agent.cli.options import AsJson, note_untested, services_of, settings_of
+from datasphinx.agent.cli.text import echo, json_text
+from datasphinx.agent.errors import ANSWERED, DOMAIN, USAGE
 
 if TYPE_CHECKING:
-    from agent.settings import SourceSettings
-    from agent.sources.check import SourceCheck
-    from agent.sources.config_file import ConfigFile
+    from datasphinx.agent.settings import SourceSettings
+    from datasphinx.agent.sources.check import SourceCheck
+    from datasphinx.agent.sources.config_file import ConfigFile
 
 source_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="List, add, test and remove databases.")
 
@@ -36,8 +36,8 @@ def list_sources(as_json: AsJson = False) -> None:
 
     Exit codes: 0 the list is printed, 2 a setting is wrong.
     """
-    from agent.core.redact import without_password, without_secrets
-    from agent.sources.config_file import ConfigFile
+    from datasphinx.agent.core.redact import without_password, without_secrets
+    from datasphinx.agent.sources.config_file import ConfigFile
 
     services = services_of()
     file = ConfigFile()
@@ -69,8 +69,8 @@ def add(
     Exit codes: 0 added, 2 the name is in use or the URL is wrong, 3 the account has more than read access, 5 the
     database is unreachable. Only exit code 0 changes the file.
     """
-    from agent.errors import SourceNameTaken
-    from agent.sources.config_file import ConfigFile
+    from datasphinx.agent.errors import SourceNameTaken
+    from datasphinx.agent.sources.config_file import ConfigFile
 
     settings_of()
     name = _given(name, "Name of the source", "NAME")
@@ -102,7 +102,7 @@ def remove(name: Annotated[str, typer.Argument(help="Name of a source.")]) -> No
 
     Exit codes: 0 removed, 2 the file has no such source.
     """
-    from agent.sources.config_file import ConfigFile
+    from datasphinx.agent.sources.config_file import ConfigFile
 
     file = ConfigFile()
     file.remove(name)
@@ -116,7 +116,7 @@ def check(name: SourceName, as_json: AsJson = False) -> None:
     Exit codes: 0 the account can only read, 2 a setting is wrong or there is no such source, 3 the account can do more,
     5 the source is unreachable.
     """
-    from agent.sources.check import check_source, format_report
+    from datasphinx.agent.sources.check import check_source, format_report
 
     services = services_of()
     settings = services.settings_of(name)
@@ -132,8 +132,8 @@ def init(name: NewName = None, url: NewUrl = None, allow_writable_account: Allow
     Exit codes: 0 written, 2 the file exists or the URL is wrong, 3 the account has more than read access, 5 the
     database is unreachable. Only exit code 0 writes files.
     """
-    from agent.cli.knowledge import write_draft
-    from agent.sources.config_file import ConfigFile
+    from datasphinx.agent.cli.knowledge import write_draft
+    from datasphinx.agent.sources.config_file import ConfigFile
 
     file = ConfigFile()
     if file.path.exists():
@@ -167,8 +167,8 @@ def _tested(name: str, url: str | None, allow_writable_account: bool) -> "Source
     """
     from pydantic import SecretStr
 
-    from agent.settings import SourceSettings
-    from agent.sources.check import check_source, format_report
+    from datasphinx.agent.settings import SourceSettings
+    from datasphinx.agent.sources.check import check_source, format_report
 
     url = _given(url, "SQLAlchemy URL, such as postgresql://user:password@host/database", "URL")
     source = SourceSettings(url=SecretStr(url), allow_writable_account=allow_writable_account)

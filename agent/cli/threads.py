@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from agent.cli.options import AsJson, settings_of
-from agent.cli.text import echo, json_text
+from datasphinx.agent.cli.options import AsJson, settings_of
+from datasphinx.agent.cli.text import echo, json_text
 
 threads_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Delete old conversations.")
 
@@ -27,7 +27,7 @@ def prune(
 
     Exit codes: 0 deleted, 2 the days are neither an option nor a setting, 5 the store cannot be used.
     """
-    from agent.conversation.retention import DAY_S, prune_threads
+    from datasphinx.agent.conversation.retention import DAY_S, prune_threads
 
     settings = settings_of()
     days = days or settings.thread_days

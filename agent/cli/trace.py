@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agent.cli.options import AsJson
-from agent.cli.text import echo
+from datasphinx.agent.cli.options import AsJson
+from datasphinx.agent.cli.text import echo
 
 if TYPE_CHECKING:
-    from agent.record.events import StoredEvent
-    from agent.record.store import Store
-    from agent.record.verify import Anchor, Verification
+    from datasphinx.agent.record.events import StoredEvent
+    from datasphinx.agent.record.store import Store
+    from datasphinx.agent.record.verify import Anchor, Verification
 
 _SAME, _DIFFERENT = 0, 3
 
@@ -71,7 +71,7 @@ def verify(
     Without --anchor, the removal of the last events is not detected if datasphinx_head was changed too. Exit codes: 0
     the record is intact, 2 the anchor cannot be read or written, 3 the record is not intact, 5 it cannot be read.
     """
-    from agent.record.verify import verify as verify_store
+    from datasphinx.agent.record.verify import verify as verify_store
 
     earlier = _read_anchor(anchor) if anchor else None
     result = verify_store(_store(), earlier)
@@ -94,7 +94,7 @@ def verify(
 
 def _read_anchor(path: Path) -> "Anchor | None":
     """Return the anchor in a file; None if there is no file."""
-    from agent.record.verify import read_anchor
+    from datasphinx.agent.record.verify import read_anchor
 
     try:
         return read_anchor(path)
@@ -106,7 +106,7 @@ def _read_anchor(path: Path) -> "Anchor | None":
 
 
 def _write_anchor(result: "Verification", path: Path) -> None:
-    from agent.record.verify import write_anchor
+    from datasphinx.agent.record.verify import write_anchor
 
     try:
         write_anchor(result.anchor, path)
@@ -130,9 +130,9 @@ def replay(
     No model is called; the statements run on the source or the datasets. Exit codes: 0 no differences, 2 there is no
     such run, source, file or dataset, 3 differences, 5 the record or the source is unreachable.
     """
-    from agent.record.store import open_store
-    from agent.replay import replay as replay_run
-    from agent.settings import load_settings
+    from datasphinx.agent.record.store import open_store
+    from datasphinx.agent.replay import replay as replay_run
+    from datasphinx.agent.settings import load_settings
 
     settings = load_settings()
     result = replay_run(open_store(settings), trace, settings, source)
@@ -149,8 +149,8 @@ def replay(
 
 
 def _store() -> "Store":
-    from agent.record.store import open_store
-    from agent.settings import load_settings
+    from datasphinx.agent.record.store import open_store
+    from datasphinx.agent.settings import load_settings
 
     return open_store(load_settings())
 
@@ -196,7 +196,7 @@ def _gist(event: "StoredEvent") -> str:
 
 
 def _line(text: str, longest: int) -> str:
-    from agent.schema.describe import one_line
+    from datasphinx.agent.schema.describe import one_line
 
     return one_line(text, longest)
 

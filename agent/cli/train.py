@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from agent.cli.text import echo
-from agent.errors import USAGE, DatasetInvalid
-from agent.messages import Message
-from agent.types import EmbeddedModel
+from datasphinx.agent.cli.text import echo
+from datasphinx.agent.errors import USAGE, DatasetInvalid
+from datasphinx.agent.messages import Message
+from datasphinx.agent.types import EmbeddedModel
 
 _CANDIDATES = (1, 3, 5)
 
@@ -66,8 +66,8 @@ def train(
     A second run with the same folder continues the first. All figures are written to `report.json` and `losses.jsonl`
     there. On one machine, the same seed and training set give the same adapter.
     """
-    from agent.embedded.tiers import TIERS
-    from agent.settings import Settings
+    from datasphinx.agent.embedded.tiers import TIERS
+    from datasphinx.agent.settings import Settings
 
     try:
         from training.adapter import GPU_ROWS, TrainingPlan, train_adapter
@@ -139,11 +139,11 @@ def _read(read: Callable[[Path], Any], path: Path) -> Any:
 
 
 def _evaluate(questions: Path, databases: Path, cache: Path, base: EmbeddedModel, candidates: int) -> dict[str, Any]:
-    from agent.evals.datasets import Dataset, read_questions
-    from agent.evals.report import progress_bar
-    from agent.evals.run import run
-    from agent.settings import Settings
-    from agent.types import EmbeddedOptions
+    from datasphinx.agent.evals.datasets import Dataset, read_questions
+    from datasphinx.agent.evals.report import progress_bar
+    from datasphinx.agent.evals.run import run
+    from datasphinx.agent.settings import Settings
+    from datasphinx.agent.types import EmbeddedOptions
 
     settings = Settings(cache_dir=cache, llm_base_url=None, llm_api_key=None, embedded_model=base)
     dataset = Dataset(read_questions(questions), databases)

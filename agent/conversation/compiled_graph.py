@@ -13,14 +13,14 @@ from langgraph.graph import StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.typing import ContextT, InputT, OutputT, StateT
 
-from agent.conversation.conversations import CANCELLATION
-from agent.conversation.inputs import run_input
-from agent.core.cancellation import Cancellation
-from agent.core.langsmith import langsmith, without_tracer
-from agent.core.worker_threads import iterate_in_thread
-from agent.errors import DatasphinxError
-from agent.record.telemetry import Run, traced_run
-from agent.services import Services
+from datasphinx.agent.conversation.conversations import CANCELLATION
+from datasphinx.agent.conversation.inputs import run_input
+from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.core.langsmith import langsmith, without_tracer
+from datasphinx.agent.core.worker_threads import iterate_in_thread
+from datasphinx.agent.errors import DatasphinxError
+from datasphinx.agent.record.telemetry import Run, traced_run
+from datasphinx.agent.services import Services
 
 _END = object()
 

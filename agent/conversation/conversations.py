@@ -10,14 +10,14 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent.conversation.reply import Reply, reply_of
-from agent.conversation.threads import Threads, config_of
-from agent.core.cancellation import Cancellation
-from agent.core.worker_threads import iterate_in_thread
-from agent.datasets.limits import ProgressEvent
-from agent.errors import NothingAsked, ThreadBusy, ThreadUnknown
-from agent.record.waiting import WaitEvent
-from agent.state import Output
+from datasphinx.agent.conversation.reply import Reply, reply_of
+from datasphinx.agent.conversation.threads import Threads, config_of
+from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.core.worker_threads import iterate_in_thread
+from datasphinx.agent.datasets.limits import ProgressEvent
+from datasphinx.agent.errors import NothingAsked, ThreadBusy, ThreadUnknown
+from datasphinx.agent.record.waiting import WaitEvent
+from datasphinx.agent.state import Output
 
 ENDS_WITH_QUESTION = "ends_with_question"
 """Configurable: a run that asks the user ends; the answer comes with the next run on the thread."""

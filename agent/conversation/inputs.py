@@ -3,7 +3,7 @@
 from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
-from agent.state import messages_of
+from datasphinx.agent.state import messages_of
 
 
 def run_input(given: Any) -> Any:

@@ -14,11 +14,11 @@ from sqlalchemy.exc import ArgumentError
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 from sqlalchemy.pool import QueuePool
 
-from agent.conversation.threads import LIST_TABLE, SERIALIZER, Threads
-from agent.core.redact import without_password, without_secrets
-from agent.engines import engine_called
-from agent.errors import ConfigurationError, DriverMissing, ThreadsUnavailable
-from agent.messages import Message, message_of
+from datasphinx.agent.conversation.threads import LIST_TABLE, SERIALIZER, Threads
+from datasphinx.agent.core.redact import without_password, without_secrets
+from datasphinx.agent.engines import engine_called
+from datasphinx.agent.errors import ConfigurationError, DriverMissing, ThreadsUnavailable
+from datasphinx.agent.messages import Message, message_of
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.postgres import PostgresSaver

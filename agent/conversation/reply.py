@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
-from agent.core.failure import error_info
-from agent.messages import language_of
-from agent.record.step import new_audit
-from agent.state import Output
-from agent.types import Status
+from datasphinx.agent.core.failure import error_info
+from datasphinx.agent.messages import language_of
+from datasphinx.agent.record.step import new_audit
+from datasphinx.agent.state import Output
+from datasphinx.agent.types import Status
 
 
 class Reply(Output, total=False):

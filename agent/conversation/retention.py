@@ -1,8 +1,8 @@
 """Deletion of threads that have not been used for a time."""
 
-from agent.conversation.sqlite_threads import SqliteThreads
-from agent.conversation.threads import LINK, Threads, open_threads
-from agent.settings import Settings
+from datasphinx.agent.conversation.sqlite_threads import SqliteThreads
+from datasphinx.agent.conversation.threads import LINK, Threads, open_threads
+from datasphinx.agent.settings import Settings
 
 DAY_S = 86_400
 _UUID_EPOCH = 0x01B21DD213814000

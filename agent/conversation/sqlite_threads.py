@@ -8,8 +8,8 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.conversation.threads import LIST_TABLE, SERIALIZER, Threads
-from agent.errors import DriverMissing, ThreadsUnavailable
+from datasphinx.agent.conversation.threads import LIST_TABLE, SERIALIZER, Threads
+from datasphinx.agent.errors import DriverMissing, ThreadsUnavailable
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.sqlite import SqliteSaver

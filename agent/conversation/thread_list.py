@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 from typing_extensions import TypedDict
 
-from agent.conversation.threads import Threads
-from agent.errors import ThreadBusy, ThreadUnknown
+from datasphinx.agent.conversation.threads import Threads
+from datasphinx.agent.errors import ThreadBusy, ThreadUnknown
 
 MAX_TITLE_CHARS = 200
 _MAX_TEXT_CHARS = 20_000

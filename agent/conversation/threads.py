@@ -15,8 +15,8 @@ from langgraph.checkpoint.serde.base import CipherProtocol
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from agent.errors import DriverMissing
-from agent.settings import Settings
+from datasphinx.agent.errors import DriverMissing
+from datasphinx.agent.settings import Settings
 
 THREAD_ID = r"^[0-9a-f]{32}$"
 """Pattern of a thread id."""
@@ -190,10 +190,10 @@ def open_threads(settings: Settings, *, must_persist: bool = True) -> Threads:
         DriverMissing: the extra `threads` or `postgres` is not installed.
     """
     if settings.threads_url:
-        from agent.conversation.postgres_threads import PostgresThreads
+        from datasphinx.agent.conversation.postgres_threads import PostgresThreads
 
         return PostgresThreads(settings.threads_url.get_secret_value())
-    from agent.conversation.sqlite_threads import SqliteThreads
+    from datasphinx.agent.conversation.sqlite_threads import SqliteThreads
 
     try:
         return SqliteThreads(settings.data_dir)

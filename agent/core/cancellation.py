@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from agent.errors import StatementCancelled
+from datasphinx.agent.errors import StatementCancelled
 
 
 class Cancellation:

@@ -11,11 +11,12 @@ from typing import Any
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
-from agent.core.redact import facts_without_paths
-from agent.errors import BY_CODE, DatasphinxError, OffTopic
-from agent.messages import Language, Message, fact_text, render
-from agent.settings import Settings, files_root
-from agent.types import ErrorInfo
+import datasphinx
+from datasphinx.agent.core.redact import facts_without_paths
+from datasphinx.agent.errors import BY_CODE, DatasphinxError, OffTopic
+from datasphinx.agent.messages import Language, Message, fact_text, render
+from datasphinx.agent.settings import Settings, files_root
+from datasphinx.agent.types import ErrorInfo
 
 
 def failure_of(error: DatasphinxError) -> dict[str, Any]:
@@ -71,7 +72,7 @@ def server_directories(settings: Settings) -> set[str]:
     databases = [os.path.dirname(path) for path in map(_database_file, urls) if path]
     files = [files.path for source in settings.sources.values() for files in source.files.values()]
     databases += [files_root(path) for path in files if "://" not in path]
-    package, home = Path(__file__).parents[2], os.path.expanduser("~")
+    package, home = Path(datasphinx.__file__).parents[1], os.path.expanduser("~")
     directories = [str(settings.data_dir), str(settings.cache_dir), *databases]
     with suppress(FileNotFoundError):
         # If the working directory was deleted, relative paths cannot be resolved.

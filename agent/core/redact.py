@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from agent.messages import Message
+from datasphinx.agent.messages import Message
 
 _PASSWORD = re.compile(r"(?<=:)[^:/@][^@]*(?=@)")
 _URL_PASSWORD = re.compile(r"(\b[a-z][\w+.-]*://[^\s:/@\"'<>]*:)[^\s\"'<>]+(?=@)", re.I)

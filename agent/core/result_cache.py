@@ -5,7 +5,7 @@ from collections.abc import Hashable
 
 from cachetools import LRUCache
 
-from agent.types import Result
+from datasphinx.agent.types import Result
 
 _MAX_CELLS = 2_000_000
 

@@ -3,8 +3,8 @@
 import unicodedata
 from typing import Any
 
-from agent.errors import InvalidQuestion, QuestionTooLong
-from agent.messages import Message
+from datasphinx.agent.errors import InvalidQuestion, QuestionTooLong
+from datasphinx.agent.messages import Message
 
 
 def valid_text(text: str) -> str:

@@ -1,8 +1,8 @@
 """Columns of names of months, weekdays or quarters sort by the calendar: `1月` to `12月`, `Jan`, `Mon`, `Q1`."""
 
-from agent.charts.calendar_names import calendar_places
-from agent.datasets.numbers import literal
-from agent.datasets.workspace import Workspace, quote_identifier
+from datasphinx.agent.charts.calendar_names import calendar_places
+from datasphinx.agent.datasets.numbers import literal
+from datasphinx.agent.datasets.workspace import Workspace, quote_identifier
 
 _LONGEST_CYCLE = 12
 

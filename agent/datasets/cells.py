@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.datasets.numbers import ascii_of, literal
+from datasphinx.agent.datasets.numbers import ascii_of, literal
 
 STAGING = "cells"
 """The view of raw text: `rowid`, `t0, t1, ...`, and `v0, v1, ...` for workbook cells that are not text."""

@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from agent.datasets import dates, numbers
-from agent.datasets.cells import STAGING, Cells, Plan, is_missing
-from agent.datasets.dataset import Warning
-from agent.datasets.dates import DateForm, Order, read_date
-from agent.datasets.numbers import Mark, NumberForm, literal, read_number
-from agent.datasets.periods import is_period
-from agent.datasets.shapes import (
+from datasphinx.agent.datasets import dates, numbers
+from datasphinx.agent.datasets.cells import STAGING, Cells, Plan, is_missing
+from datasphinx.agent.datasets.dataset import Warning
+from datasphinx.agent.datasets.dates import DateForm, Order, read_date
+from datasphinx.agent.datasets.numbers import Mark, NumberForm, literal, read_number
+from datasphinx.agent.datasets.periods import is_period
+from datasphinx.agent.datasets.shapes import (
     PLAIN_DECIMAL,
     PLAIN_INTEGER,
     Shape,
@@ -24,7 +24,7 @@ from agent.datasets.shapes import (
     foreign_characters,
     shape_sql,
 )
-from agent.datasets.workspace import Workspace
+from datasphinx.agent.datasets.workspace import Workspace
 
 _SAMPLE_ROWS = 10_000
 _SAMPLE_CELLS = 500_000

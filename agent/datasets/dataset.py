@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from agent.messages import Language, render
+from datasphinx.agent.messages import Language, render
 
 SourceType = Literal["excel", "csv", "parquet", "jsonl", "dataframe"]
 

@@ -10,8 +10,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Literal
 
-from agent.datasets.locale_words import english_words, locale_words, months_of, plain_word
-from agent.datasets.numbers import ascii_of, literal
+from datasphinx.agent.datasets.locale_words import english_words, locale_words, months_of, plain_word
+from datasphinx.agent.datasets.numbers import ascii_of, literal
 
 Order = Literal["day", "month", "year"]
 ORDERS: tuple[Order, ...] = ("day", "month", "year")

@@ -13,11 +13,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from agent.datasets.blocks import Block
-from agent.datasets.limits import READER_SHARE, LimitName, Loading
-from agent.datasets.text_file import CellFile
-from agent.errors import DatasphinxError, DriverMissing, FileEmpty, FileEncrypted, SheetNotFound
-from agent.messages import Message
+import datasphinx
+from datasphinx.agent.datasets.blocks import Block
+from datasphinx.agent.datasets.limits import READER_SHARE, LimitName, Loading
+from datasphinx.agent.datasets.text_file import CellFile
+from datasphinx.agent.errors import DatasphinxError, DriverMissing, FileEmpty, FileEncrypted, SheetNotFound
+from datasphinx.agent.messages import Message
 
 _MAX_RATIO = 200
 """Worksheets typically compress to a tenth, very regular ones to a fiftieth."""
@@ -32,7 +33,7 @@ _ENCRYPTED = 0x1
 
 _BASE_ADDRESS_SPACE_MB = 512
 """Address space of the interpreter and its libraries before any cell is read."""
-_PACKAGE_ROOT = str(Path(__file__).resolve().parents[2])
+_PACKAGE_ROOT = str(Path(datasphinx.__file__).resolve().parents[1])
 
 
 def check_archive(path: Path, loading: Loading) -> None:
@@ -142,7 +143,7 @@ def suffix_of(path: Path) -> str:
 
 
 def _run_reader(request: dict[str, Any], loading: Loading) -> dict[str, Any]:
-    command = [sys.executable, "-P", "-m", "agent.datasets.excel_process", json.dumps(request)]
+    command = [sys.executable, "-P", "-m", "datasphinx.agent.datasets.excel_process", json.dumps(request)]
     environment = {"PYTHONPATH": _PACKAGE_ROOT, "PYTHONUTF8": "1"}
     pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
     with subprocess.Popen(command, env=environment, cwd=os.sep, stdin=nothing, stdout=pipe, stderr=pipe) as reader:

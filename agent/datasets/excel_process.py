@@ -1,8 +1,9 @@
 """Read sheets of a workbook in a separate process with limits of memory and CPU time.
 
 A workbook of a few kilobytes may have a cell in the last row and column, and the reader then allocates memory for all
-cells between. The limits end only this process. `agent.datasets.excel` starts it as
-`python -m agent.datasets.excel_process REQUEST`; it writes the cells as CSV and prints its result as one line of JSON.
+cells between. The limits end only this process. `datasphinx.agent.datasets.excel` starts it as
+`python -m datasphinx.agent.datasets.excel_process REQUEST`; it writes the cells as CSV and prints its result as one
+line of JSON.
 """
 
 import csv
@@ -21,8 +22,8 @@ from xml.etree.ElementTree import ParseError
 
 import python_calamine as calamine
 
-from agent.datasets.blocks import Block, BlockScanner
-from agent.datasets.large_workbook import CellValue, LargeWorkbook, StreamedSheet, is_large
+from datasphinx.agent.datasets.blocks import Block, BlockScanner
+from datasphinx.agent.datasets.large_workbook import CellValue, LargeWorkbook, StreamedSheet, is_large
 
 _INDENT = re.compile(rb"\s+(?=</?table:)|(</?table:[^<>]*>)\s+")
 _OPEN_XML = (".xlsx", ".xlsm")

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from agent.datasets.cells import MISSING_MARKERS
-from agent.datasets.dataset import Warning
-from agent.datasets.periods import is_period, is_year, month_of
-from agent.datasets.text_file import Cell, Head, Merged
-from agent.errors import FileEmpty, HeaderNotFound
-from agent.messages import Message
+from datasphinx.agent.datasets.cells import MISSING_MARKERS
+from datasphinx.agent.datasets.dataset import Warning
+from datasphinx.agent.datasets.periods import is_period, is_year, month_of
+from datasphinx.agent.datasets.text_file import Cell, Head, Merged
+from datasphinx.agent.errors import FileEmpty, HeaderNotFound
+from datasphinx.agent.messages import Message
 
 _VALUE = re.compile(
     r"[<>≤≥~≈]?[\d\s.,:;/'’%$€£¥₽+\-−–—()年月日]*\d[\d\s.,:;/'’%$€£¥₽+\-−–—()年月日TZ]*(\*+|[†‡¹²³]+|\[\w{1,2}\])?"

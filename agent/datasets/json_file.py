@@ -11,12 +11,12 @@ from itertools import chain, count
 from pathlib import Path
 from typing import IO, Any
 
-from agent.datasets.dataset import Warning
-from agent.datasets.encoding import encoding_of
-from agent.datasets.limits import Loading
-from agent.datasets.readers import Reader
-from agent.errors import FileEmpty, FileUnreadable
-from agent.messages import Message
+from datasphinx.agent.datasets.dataset import Warning
+from datasphinx.agent.datasets.encoding import encoding_of
+from datasphinx.agent.datasets.limits import Loading
+from datasphinx.agent.datasets.readers import Reader
+from datasphinx.agent.errors import FileEmpty, FileUnreadable
+from datasphinx.agent.messages import Message
 
 _CHUNK = 1 << 20
 _BLANK = re.compile(r"[ \t\r\n\ufeff]*")

@@ -1,7 +1,7 @@
 """Read the sheets of a large .xlsx workbook row by row, in little memory.
 
 The usual reader holds all cells of a sheet at once. This one holds one row and the shared strings (ECMA-376, part 1,
-18.3 and 18.4). It runs in the process of `agent.datasets.excel_process` and needs only the standard library.
+18.3 and 18.4). It runs in the process of `datasphinx.agent.datasets.excel_process` and needs only the standard library.
 """
 
 import posixpath
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 from xml.etree.ElementTree import Element, iterparse
 
-from agent.datasets.sheet_xml import Marks, NotPlain, XmlCell, count_marks, split_rows, styles_of
+from datasphinx.agent.datasets.sheet_xml import Marks, NotPlain, XmlCell, count_marks, split_rows, styles_of
 
 LARGE_BYTES = 200_000_000
 """Unpacked size of a worksheet above which this reader is used."""

@@ -7,11 +7,11 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from agent.core.cancellation import Cancellation
-from agent.core.redact import without_paths
-from agent.errors import ArchiveSuspicious, FileTooLarge, FileUnreadable
-from agent.messages import Message
-from agent.settings import Settings
+from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.core.redact import without_paths
+from datasphinx.agent.errors import ArchiveSuspicious, FileTooLarge, FileUnreadable
+from datasphinx.agent.messages import Message
+from datasphinx.agent.settings import Settings
 
 LoadProgress = Callable[[str, float], None]
 """Called with the current stage (`read`, `examine` or `write`) and the share of it that is done, from 0 to 1."""

@@ -8,22 +8,30 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from agent.datasets.calendar_order import order_calendar_names
-from agent.datasets.dataset import Dataset, Report, SourceType, Warning
-from agent.datasets.encoding import is_text
-from agent.datasets.excel import read_sheets
-from agent.datasets.header import Header, find_header
-from agent.datasets.json_file import JsonRows, read_json, read_rows
-from agent.datasets.limits import Loading
-from agent.datasets.options import ALL_SHEETS, DETECT, LoadOptions
-from agent.datasets.readers import reader_of, readers
-from agent.datasets.reshape import period_columns, reshape
-from agent.datasets.table import Layout, Part, WrittenTable, copy_json, copy_parquet, make_table, schema_of
-from agent.datasets.tables import FoundTable, find_tables, holds_table
-from agent.datasets.text_file import CellFile, Head, check_size, crop, detect_text_file, read_head, write_rest
-from agent.datasets.workspace import Workspace, workspace
-from agent.errors import FileEncrypted, FileTooLarge, FileUnreadable, LoadOptionInvalid
-from agent.messages import Message
+from datasphinx.agent.datasets.calendar_order import order_calendar_names
+from datasphinx.agent.datasets.dataset import Dataset, Report, SourceType, Warning
+from datasphinx.agent.datasets.encoding import is_text
+from datasphinx.agent.datasets.excel import read_sheets
+from datasphinx.agent.datasets.header import Header, find_header
+from datasphinx.agent.datasets.json_file import JsonRows, read_json, read_rows
+from datasphinx.agent.datasets.limits import Loading
+from datasphinx.agent.datasets.options import ALL_SHEETS, DETECT, LoadOptions
+from datasphinx.agent.datasets.readers import reader_of, readers
+from datasphinx.agent.datasets.reshape import period_columns, reshape
+from datasphinx.agent.datasets.table import Layout, Part, WrittenTable, copy_json, copy_parquet, make_table, schema_of
+from datasphinx.agent.datasets.tables import FoundTable, find_tables, holds_table
+from datasphinx.agent.datasets.text_file import (
+    CellFile,
+    Head,
+    check_size,
+    crop,
+    detect_text_file,
+    read_head,
+    write_rest,
+)
+from datasphinx.agent.datasets.workspace import Workspace, workspace
+from datasphinx.agent.errors import FileEncrypted, FileTooLarge, FileUnreadable, LoadOptionInvalid
+from datasphinx.agent.messages import Message
 
 _SUFFIXES: dict[str, SourceType] = {
     ".xlsx": "excel", ".xlsm": "excel", ".xls": "excel", ".xlsb": "excel", ".ods": "excel",

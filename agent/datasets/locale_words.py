@@ -12,7 +12,7 @@ from babel.core import get_global
 from babel.languages import get_official_languages
 from babel.numbers import list_currencies
 
-from agent.schema.currencies import CURRENCY_SIGNS
+from datasphinx.agent.schema.currencies import CURRENCY_SIGNS
 
 _QUOTED = re.compile("'([^']+)'")
 _SCALE_UNITS = ("k", "K", "M", "B", "T", "mn", "bn", "tn", "bln", "mln", "mlrd")

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from agent.datasets.dataset import Dataset, Warning
-from agent.messages import Language, render
+from datasphinx.agent.datasets.dataset import Dataset, Warning
+from datasphinx.agent.messages import Language, render
 
 _MAX_NOTES = 5
 _MAX_COLUMNS = 4

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
-from agent.datasets.locale_words import currency_codes, english_words, locale_words
-from agent.schema.currencies import CURRENCY_CODES
+from datasphinx.agent.datasets.locale_words import currency_codes, english_words, locale_words
+from datasphinx.agent.schema.currencies import CURRENCY_CODES
 
 Mark = Literal[".", ","]
 

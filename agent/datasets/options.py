@@ -4,8 +4,8 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
-from agent.datasets.encoding import check_encoding
-from agent.datasets.kinds import COLUMN_KINDS
+from datasphinx.agent.datasets.encoding import check_encoding
+from datasphinx.agent.datasets.kinds import COLUMN_KINDS
 
 _MAX_COLUMNS = 2000
 _Name = Annotated[str, StringConstraints(min_length=1, max_length=300)]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from datetime import date
 
-from agent.datasets.locale_words import months_of, plain_word
+from datasphinx.agent.datasets.locale_words import months_of, plain_word
 
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
 _MONTH = r"(?P<month>1[0-2]|0?[1-9])"

@@ -10,7 +10,7 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
-from agent.plugins import plugins
+from datasphinx.agent.plugins import plugins
 
 GROUP = "datasphinx.readers"
 

@@ -13,15 +13,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
 
-from agent.core.cancellation import Cancellation
-from agent.core.text import valid_json, valid_text
-from agent.datasets.dataset import Dataset, SourceType
-from agent.datasets.header import Header, column_names
-from agent.datasets.limits import Loading, LoadLimits, LoadProgress, ignore_progress
-from agent.datasets.load import Job, Upload, load
-from agent.datasets.options import DETECT, LoadOptions
-from agent.datasets.workspace import workspace
-from agent.errors import DatasetUnknown, FileUnknown
+from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.core.text import valid_json, valid_text
+from datasphinx.agent.datasets.dataset import Dataset, SourceType
+from datasphinx.agent.datasets.header import Header, column_names
+from datasphinx.agent.datasets.limits import Loading, LoadLimits, LoadProgress, ignore_progress
+from datasphinx.agent.datasets.load import Job, Upload, load
+from datasphinx.agent.datasets.options import DETECT, LoadOptions
+from datasphinx.agent.datasets.workspace import workspace
+from datasphinx.agent.errors import DatasetUnknown, FileUnknown
 
 _ID = re.compile(r"(file|ds)_[0-9a-f]{16}")
 _CHUNK = 1 << 20

@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from agent.datasets.dataset import Warning
-from agent.datasets.options import LoadOptions, Unpivot
-from agent.datasets.periods import dates_of, is_period, is_year, quarter_of
-from agent.datasets.workspace import Workspace, quote_identifier
-from agent.errors import LoadOptionInvalid
-from agent.messages import Message
+from datasphinx.agent.datasets.dataset import Warning
+from datasphinx.agent.datasets.options import LoadOptions, Unpivot
+from datasphinx.agent.datasets.periods import dates_of, is_period, is_year, quarter_of
+from datasphinx.agent.datasets.workspace import Workspace, quote_identifier
+from datasphinx.agent.errors import LoadOptionInvalid
+from datasphinx.agent.messages import Message
 
 _SEPARATORS = ("\n", ";", "；", "|", "┋", "、", "，", ",", "/")
 _SAMPLE = 1000

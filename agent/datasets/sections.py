@@ -5,8 +5,8 @@ from collections.abc import Sequence, Set
 from itertools import pairwise
 from typing import NamedTuple
 
-from agent.datasets.cells import Cells, select_layers
-from agent.datasets.workspace import Workspace
+from datasphinx.agent.datasets.cells import Cells, select_layers
+from datasphinx.agent.datasets.workspace import Workspace
 
 _MAX_SHARE = 0.5
 """Maximum share of the rows that are headings."""

@@ -4,10 +4,10 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from agent.datasets.cells import Cells
-from agent.datasets.dates import read_date
-from agent.datasets.numbers import ascii_of, read_number
-from agent.datasets.workspace import Workspace
+from datasphinx.agent.datasets.cells import Cells
+from datasphinx.agent.datasets.dates import read_date
+from datasphinx.agent.datasets.numbers import ascii_of, read_number
+from datasphinx.agent.datasets.workspace import Workspace
 
 _MAX_SHAPES = 1000
 """Number of shapes of a column that are returned, the most frequent ones."""

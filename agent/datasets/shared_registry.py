@@ -7,14 +7,14 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from agent.datasets.dataset import Dataset
-from agent.datasets.limits import LoadLimits
-from agent.datasets.load import Upload
-from agent.datasets.registry import Registry
-from agent.errors import DatasetUnknown, FileUnknown
-from agent.settings import Settings
-from agent.storage.database import SharedDatabase
-from agent.storage.files import SharedFiles
+from datasphinx.agent.datasets.dataset import Dataset
+from datasphinx.agent.datasets.limits import LoadLimits
+from datasphinx.agent.datasets.load import Upload
+from datasphinx.agent.datasets.registry import Registry
+from datasphinx.agent.errors import DatasetUnknown, FileUnknown
+from datasphinx.agent.settings import Settings
+from datasphinx.agent.storage.database import SharedDatabase
+from datasphinx.agent.storage.files import SharedFiles
 
 # Ids may come from a model or a client, so check their form.
 _FILE_ID, _DATASET_ID = (re.compile(rf"{kind}_[0-9a-f]{{16}}") for kind in ("file", "ds"))

@@ -1,7 +1,7 @@
 """Split the XML of a worksheet into rows and cells by regular expressions, several times as fast as an XML parser.
 
 This works for the notation of the common writers. Anything else is refused, never skipped, so that the caller can use
-an XML parser. It runs in the process of `agent.datasets.excel_process` and needs only the standard library.
+an XML parser. It runs in the process of `datasphinx.agent.datasets.excel_process` and needs only the standard library.
 """
 
 import codecs

@@ -8,14 +8,14 @@ from cachetools import LRUCache
 from pydantic import SecretStr
 from sqlalchemy import URL
 
-from agent.core.result_cache import ResultCache
-from agent.datasets.limits import Loading
-from agent.datasets.registry import Registry
-from agent.datasets.workspace import quote_identifier, workspace
-from agent.errors import DatasetUnknown
-from agent.settings import SourceSettings
-from agent.sources.source import Source, open_source
-from agent.types import Limits
+from datasphinx.agent.core.result_cache import ResultCache
+from datasphinx.agent.datasets.limits import Loading
+from datasphinx.agent.datasets.registry import Registry
+from datasphinx.agent.datasets.workspace import quote_identifier, workspace
+from datasphinx.agent.errors import DatasetUnknown
+from datasphinx.agent.settings import SourceSettings
+from datasphinx.agent.sources.source import Source, open_source
+from datasphinx.agent.types import Limits
 
 _MAX_OPEN = 64
 """Maximum number of open sources."""

@@ -4,20 +4,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from agent.datasets.cells import STAGING, Cells, clean_sql, select_layers
-from agent.datasets.columns import ColumnPlan, code_name, infer_columns
-from agent.datasets.dataset import ColumnType, Report, Warning
-from agent.datasets.header import Header, column_names
-from agent.datasets.json_file import JsonRows
-from agent.datasets.limits import Loading
-from agent.datasets.numbers import Mark
-from agent.datasets.options import LoadOptions
-from agent.datasets.sections import fill_sections, find_sections
-from agent.datasets.text_file import CellFile
-from agent.datasets.totals import TotalRow, find_beside_totals, find_totals
-from agent.datasets.workspace import Workspace, quote_identifier
-from agent.errors import FileEmpty, LoadOptionInvalid
-from agent.messages import Message
+from datasphinx.agent.datasets.cells import STAGING, Cells, clean_sql, select_layers
+from datasphinx.agent.datasets.columns import ColumnPlan, code_name, infer_columns
+from datasphinx.agent.datasets.dataset import ColumnType, Report, Warning
+from datasphinx.agent.datasets.header import Header, column_names
+from datasphinx.agent.datasets.json_file import JsonRows
+from datasphinx.agent.datasets.limits import Loading
+from datasphinx.agent.datasets.numbers import Mark
+from datasphinx.agent.datasets.options import LoadOptions
+from datasphinx.agent.datasets.sections import fill_sections, find_sections
+from datasphinx.agent.datasets.text_file import CellFile
+from datasphinx.agent.datasets.totals import TotalRow, find_beside_totals, find_totals
+from datasphinx.agent.datasets.workspace import Workspace, quote_identifier
+from datasphinx.agent.errors import FileEmpty, LoadOptionInvalid
+from datasphinx.agent.messages import Message
 
 _MAX_LINE = 1_000_000
 """In bytes; DuckDB allocates a buffer of sixteen times this size."""

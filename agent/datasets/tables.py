@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from agent.datasets.blocks import Block, CellPair, Region
-from agent.datasets.header import HeaderFinder
-from agent.datasets.text_file import Cell, Head
+from datasphinx.agent.datasets.blocks import Block, CellPair, Region
+from datasphinx.agent.datasets.header import HeaderFinder
+from datasphinx.agent.datasets.text_file import Cell, Head
 
 _MAX_TITLE = 80
 _SHOWN_NAMES = 3

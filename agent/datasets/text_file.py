@@ -9,14 +9,14 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from agent.datasets.blocks import Block, BlockScanner, Region
-from agent.datasets.dataset import Warning
-from agent.datasets.dialect import Dialect, detect_dialect, has_stray_quotes, read_tolerantly, usual_width
-from agent.datasets.encoding import encoding_of
-from agent.datasets.limits import READER_SHARE, Loading
-from agent.datasets.options import LoadOptions
-from agent.errors import FileUnreadable
-from agent.messages import Message
+from datasphinx.agent.datasets.blocks import Block, BlockScanner, Region
+from datasphinx.agent.datasets.dataset import Warning
+from datasphinx.agent.datasets.dialect import Dialect, detect_dialect, has_stray_quotes, read_tolerantly, usual_width
+from datasphinx.agent.datasets.encoding import encoding_of
+from datasphinx.agent.datasets.limits import READER_SHARE, Loading
+from datasphinx.agent.datasets.options import LoadOptions
+from datasphinx.agent.errors import FileUnreadable
+from datasphinx.agent.messages import Message
 
 _HEAD_CHARS = 1 << 20
 _HEAD_ROWS = 200

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from itertools import accumulate, takewhile
 from typing import Any, NamedTuple
 
-from agent.datasets.cells import STAGING, Cells, select_layers
-from agent.datasets.columns import ColumnPlan
-from agent.datasets.periods import month_of
-from agent.datasets.workspace import Workspace
+from datasphinx.agent.datasets.cells import STAGING, Cells, select_layers
+from datasphinx.agent.datasets.columns import ColumnPlan
+from datasphinx.agent.datasets.periods import month_of
+from datasphinx.agent.datasets.workspace import Workspace
 
 _LABEL_PLACES = 3
 """The label of a totals row is in one of the first columns, or is the first cell of its row."""

@@ -12,8 +12,8 @@ from contextvars import copy_context
 from pathlib import Path
 from typing import Any
 
-from agent.datasets.limits import Loading
-from agent.errors import DriverMissing
+from datasphinx.agent.datasets.limits import Loading
+from datasphinx.agent.errors import DriverMissing
 
 Stage = tuple[str, float, float]
 """Name of a stage, and the shares of it at which a statement starts and ends."""

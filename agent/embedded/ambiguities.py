@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from agent.retrieval.linked_values import LinkedValue, named_spans
-from agent.retrieval.value_index import ValueIndex, ValueMatch
-from agent.schema.catalog import Catalog, Column, Table
-from agent.schema.describe import Selection
-from agent.schema.words import content_words, normal_form, stem, words
-from agent.sources.source import Source
+from datasphinx.agent.retrieval.linked_values import LinkedValue, named_spans
+from datasphinx.agent.retrieval.value_index import ValueIndex, ValueMatch
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.schema.describe import Selection
+from datasphinx.agent.schema.words import content_words, normal_form, stem, words
+from datasphinx.agent.sources.source import Source
 
 _MAX_CANDIDATES = 4
 _UNMENTIONED_WORD_PENALTY = 0.5

@@ -5,16 +5,16 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import cast
 
-from agent.embedded.ambiguities import find_ambiguities
-from agent.embedded.sql_writer import write_statement
-from agent.errors import ModelAnswerUnreadable
-from agent.llm.client import ModelClient
-from agent.llm.schemas import AmbiguityReview, AmbiguityType, ReadingOption
-from agent.messages import language_in, render
-from agent.schema.words import readable
-from agent.sources.source import Source
-from agent.state import State
-from agent.types import EmbeddedOptions
+from datasphinx.agent.embedded.ambiguities import find_ambiguities
+from datasphinx.agent.embedded.sql_writer import write_statement
+from datasphinx.agent.errors import ModelAnswerUnreadable
+from datasphinx.agent.llm.client import ModelClient
+from datasphinx.agent.llm.schemas import AmbiguityReview, AmbiguityType, ReadingOption
+from datasphinx.agent.messages import language_in, render
+from datasphinx.agent.schema.words import readable
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.state import State
+from datasphinx.agent.types import EmbeddedOptions
 
 _MAX_OPTIONS = 3
 
@@ -30,7 +30,8 @@ class EmbeddedAmbiguityReviewer:
         """Return a review of the first ambiguous value or column of a type that was not settled.
 
         Each of its first three candidates is a reading: the question with the candidate in place of the ambiguous
-        phrase, for which the model writes one statement. See `agent.clarify.review.AmbiguityReviewer.review`.
+        phrase, for which the model writes one statement. See
+        `datasphinx.agent.clarify.review.AmbiguityReviewer.review`.
         """
         settled = {clarification.get("ambiguity_type", "") for clarification in state.get("clarifications") or ()}
         found = find_ambiguities(state["question"], source, state["relevant_tables_with_rel_columns"])

@@ -9,19 +9,25 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from agent.embedded.constraints import QuestionConstraints
-from agent.embedded.definitions import DefinedColumns
-from agent.embedded.expand import expand
-from agent.embedded.grammar.statement import StatementGrammar
-from agent.embedded.selection import ExecutedCandidate, Selection, executed_candidate, is_decided, select
-from agent.errors import BudgetExceeded, EmbeddedModelSilent, ModelAnswerUnreadable, PermissionDenied, StatementError
-from agent.grounding.date_ranges import Days
-from agent.llm.client import WrittenText
-from agent.llm.logprobs import Token
-from agent.record.step import note
-from agent.sources.source import Source
-from agent.sql.compare import canonical_sql, is_ordered
-from agent.sql.repair import repair
+from datasphinx.agent.embedded.constraints import QuestionConstraints
+from datasphinx.agent.embedded.definitions import DefinedColumns
+from datasphinx.agent.embedded.expand import expand
+from datasphinx.agent.embedded.grammar.statement import StatementGrammar
+from datasphinx.agent.embedded.selection import ExecutedCandidate, Selection, executed_candidate, is_decided, select
+from datasphinx.agent.errors import (
+    BudgetExceeded,
+    EmbeddedModelSilent,
+    ModelAnswerUnreadable,
+    PermissionDenied,
+    StatementError,
+)
+from datasphinx.agent.grounding.date_ranges import Days
+from datasphinx.agent.llm.client import WrittenText
+from datasphinx.agent.llm.logprobs import Token
+from datasphinx.agent.record.step import note
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.compare import canonical_sql, is_ordered
+from datasphinx.agent.sql.repair import repair
 
 _TEMPERATURE, _FALLBACK_TEMPERATURE = 0.4, 1.0
 """Sampling temperatures: of the regular candidates, and of the additional ones if all of those are doubtful."""
@@ -125,8 +131,8 @@ def read_candidate(
 ) -> Candidate:
     """Translate the model's text into a statement for the database; with `may_repair`, apply unambiguous repairs.
 
-    `question` and `days` are passed to `agent.embedded.expand.expand`; `defined` are the columns that stand for terms
-    and metrics.
+    `question` and `days` are passed to `datasphinx.agent.embedded.expand.expand`; `defined` are the columns that stand
+    for terms and metrics.
     """
     text, logprob = written.text, written.logprob
     try:
@@ -178,7 +184,7 @@ def select_candidate(
     no violations. Candidates whose `canonical_sql` is in `refused` are not executed. `candidates` has at least one
     item.
 
-    `agent.embedded.selection.select` defines the selection.
+    `datasphinx.agent.embedded.selection.select` defines the selection.
 
     Raises:
         Terminal: an error that concerns every statement: the connection, a cancellation.

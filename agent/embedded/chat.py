@@ -13,10 +13,10 @@ from langchain_core.messages import BaseMessage, convert_to_openai_messages
 from langchain_core.outputs import ChatResult
 from pydantic import Field, PrivateAttr
 
-from agent.embedded import server
-from agent.llm.endpoint import EndpointChat
-from agent.record.waiting import report_waiting
-from agent.types import EmbeddedModel
+from datasphinx.agent.embedded import server
+from datasphinx.agent.llm.endpoint import EndpointChat
+from datasphinx.agent.record.waiting import report_waiting
+from datasphinx.agent.types import EmbeddedModel
 
 logger = logging.getLogger("datasphinx")
 
@@ -34,7 +34,7 @@ class EmbeddedChat(EndpointChat):
     cache_dir: Path = Field(exclude=True)
     tier: EmbeddedModel = Field(exclude=True)
     adapter: bool = Field(exclude=True)
-    """See `agent.embedded.server.embedded_endpoint` for these."""
+    """See `datasphinx.agent.embedded.server.embedded_endpoint` for these."""
     _endpoint: server.Endpoint = PrivateAttr()
     _messages: list[BaseMessage] = PrivateAttr(default_factory=list)
     """The server that answered last, and the prompt."""

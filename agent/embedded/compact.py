@@ -19,9 +19,9 @@ from sqlglot.dialects.sqlite import SQLite
 from sqlglot.errors import SqlglotError
 from sqlglot.generators.sqlite import SQLiteGenerator
 
-from agent.engines import engine_of
-from agent.schema.catalog import Catalog, Table
-from agent.sql.names import key_of
+from datasphinx.agent.engines import engine_of
+from datasphinx.agent.schema.catalog import Catalog, Table
+from datasphinx.agent.sql.names import key_of
 
 _RESERVED = RESERVED_WORDS_MYSQL | RESERVED_WORDS_POSTGRESQL | SQLiteIdentifierPreparer.reserved_words
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

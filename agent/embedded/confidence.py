@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from agent.embedded.tiers import TIERS
-from agent.generation.confidence import sigmoid
-from agent.types import EmbeddedModel, Evidence
+from datasphinx.agent.embedded.tiers import TIERS
+from datasphinx.agent.generation.confidence import sigmoid
+from datasphinx.agent.types import EmbeddedModel, Evidence
 
 _FOLDER = TIERS["base"].adapter.parent
 """The folder with the calibrations, which `python -m training.calibrate` fits."""

@@ -4,8 +4,8 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from agent.retrieval.linked_values import LinkedValue
-from agent.retrieval.synonyms import concepts
+from datasphinx.agent.retrieval.linked_values import LinkedValue
+from datasphinx.agent.retrieval.synonyms import concepts
 
 _FIGURE = re.compile(r"\d+")
 _NEGATION = re.compile(

@@ -9,12 +9,12 @@ from datetime import timedelta
 
 from sqlglot import exp
 
-from agent.embedded.compact import identifier, table_nodes
-from agent.grounding.date_ranges import Days
-from agent.queryspec.columns import TIMES
-from agent.queryspec.spec import AllOf, AnyOf, Between, Compared, Filter, QuerySpec, columns_of, conditions
-from agent.schema.catalog import Catalog, Column, Table
-from agent.sql.names import key_of
+from datasphinx.agent.embedded.compact import identifier, table_nodes
+from datasphinx.agent.grounding.date_ranges import Days
+from datasphinx.agent.queryspec.columns import TIMES
+from datasphinx.agent.queryspec.spec import AllOf, AnyOf, Between, Compared, Filter, QuerySpec, columns_of, conditions
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.sql.names import key_of
 
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ].*)?")
 _COMPARISONS = (exp.EQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.In, exp.Like)

@@ -13,15 +13,15 @@ from itertools import count
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from agent.embedded.grammar.columns import Kind
-from agent.knowledge.entries import MetricEntry
-from agent.knowledge.overlay import ChangedTables
-from agent.knowledge.source_knowledge import NamedDefinition, RelevantKnowledge
-from agent.knowledge.translation import filtered
-from agent.retrieval.linked_values import LinkedValue
-from agent.schema.catalog import Catalog, Column, ColumnKey, Table
-from agent.sql.dialects import print_statement
-from agent.sql.guard import parse
+from datasphinx.agent.embedded.grammar.columns import Kind
+from datasphinx.agent.knowledge.entries import MetricEntry
+from datasphinx.agent.knowledge.overlay import ChangedTables
+from datasphinx.agent.knowledge.source_knowledge import NamedDefinition, RelevantKnowledge
+from datasphinx.agent.knowledge.translation import filtered
+from datasphinx.agent.retrieval.linked_values import LinkedValue
+from datasphinx.agent.schema.catalog import Catalog, Column, ColumnKey, Table
+from datasphinx.agent.sql.dialects import print_statement
+from datasphinx.agent.sql.guard import parse
 
 _TERM = "term"
 """Name of the column whose values are the terms of a table."""

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from agent.embedded.selection import Selection
-from agent.retrieval.linked_values import LinkedValue
-from agent.types import Evidence
+from datasphinx.agent.embedded.selection import Selection
+from datasphinx.agent.retrieval.linked_values import LinkedValue
+from datasphinx.agent.types import Evidence
 
 
 def evidence_of(

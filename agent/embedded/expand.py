@@ -8,14 +8,14 @@ from sqlglot.dialects.sqlite import SQLite
 from sqlglot.errors import ErrorLevel, SqlglotError
 from sqlglot.transforms import eliminate_qualify
 
-from agent.embedded.compact import conditions_between, identifier, join_condition, table_nodes
-from agent.embedded.date_conditions import limit_dates
-from agent.embedded.outputs import adjust_outputs
-from agent.grounding.date_ranges import Days
-from agent.schema.catalog import Catalog
-from agent.sql.dialects import exact_dialect
-from agent.sql.names import key_of
-from agent.sql.rankings import with_null_order
+from datasphinx.agent.embedded.compact import conditions_between, identifier, join_condition, table_nodes
+from datasphinx.agent.embedded.date_conditions import limit_dates
+from datasphinx.agent.embedded.outputs import adjust_outputs
+from datasphinx.agent.grounding.date_ranges import Days
+from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.sql.dialects import exact_dialect
+from datasphinx.agent.sql.names import key_of
+from datasphinx.agent.sql.rankings import with_null_order
 
 _AGGREGATES: dict[type[exp.Expr], str] = {
     exp.Sum: "total", exp.Avg: "average", exp.Max: "highest", exp.Min: "lowest",
@@ -30,8 +30,8 @@ _PLAIN = re.compile(r"[A-Za-z_]\w*")
 def expand(text: str, catalog: Catalog, question: str = "", days: Days | None = None) -> str:
     """Return the compact statement `text` as SQL of the catalog's dialect: with ON and output aliases, no QUALIFY.
 
-    With `question`, the outputs are adjusted to it (`agent.embedded.outputs.adjust_outputs`). With `days`, the rows are
-    limited to them (`agent.embedded.date_conditions.limit_dates`).
+    With `question`, the outputs are adjusted to it (`datasphinx.agent.embedded.outputs.adjust_outputs`). With `days`,
+    the rows are limited to them (`datasphinx.agent.embedded.date_conditions.limit_dates`).
 
     Names are spelled as in the catalog. Unknown names are kept, and later checks report them.
 

@@ -4,15 +4,15 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from agent.embedded.format_changes import asks_for_format, format_change
-from agent.embedded.greetings import asks_for_help, is_greeting
-from agent.errors import StatementError
-from agent.generation.follow_ups import SEPARATOR, ReadQuestion, is_about, joined, shown_again
-from agent.record.step import note
-from agent.schema.words import UNIT
-from agent.sources.source import Source
-from agent.state import State
-from agent.types import Turn
+from datasphinx.agent.embedded.format_changes import asks_for_format, format_change
+from datasphinx.agent.embedded.greetings import asks_for_help, is_greeting
+from datasphinx.agent.errors import StatementError
+from datasphinx.agent.generation.follow_ups import SEPARATOR, ReadQuestion, is_about, joined, shown_again
+from datasphinx.agent.record.step import note
+from datasphinx.agent.schema.words import UNIT
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.state import State
+from datasphinx.agent.types import Turn
 
 _MAX_FRAGMENT_WORDS = 4
 """A question of at most this many words is a fragment unless it begins with a question word or a command."""
@@ -64,7 +64,7 @@ _PRONOUN = re.compile(
 
 
 class FollowUpsByWords:
-    """The reading for models whose prompts have no conversation. See `agent.generation.follow_ups.FollowUps`."""
+    """The reading for models whose prompts have no conversation; see `FollowUps`."""
 
     def asks_for_data(self, question: str) -> bool:
         """Return False for greetings, thanks and questions for help."""

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from agent.schema.words import words
-from agent.sql.compare import is_ordered
-from agent.sql.dialects import exact_dialect, print_statement
-from agent.sql.guard import parse
-from agent.types import OutputType, Result
+from datasphinx.agent.schema.words import words
+from datasphinx.agent.sql.compare import is_ordered
+from datasphinx.agent.sql.dialects import exact_dialect, print_statement
+from datasphinx.agent.sql.guard import parse
+from datasphinx.agent.types import OutputType, Result
 
 _NUMBERS = {
     **{word: n for n, word in enumerate("one two three four five six seven eight nine ten".split(), 1)},

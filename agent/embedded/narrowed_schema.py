@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
-from agent.embedded.shape import Shape
-from agent.queryspec.schema import schema_for
-from agent.queryspec.spec import MAX_NAME, Bucket
-from agent.schema.catalog import Table
+from datasphinx.agent.embedded.shape import Shape
+from datasphinx.agent.queryspec.schema import schema_for
+from datasphinx.agent.queryspec.spec import MAX_NAME, Bucket
+from datasphinx.agent.schema.catalog import Table
 
 Json = dict[str, Any]
 

@@ -7,11 +7,11 @@ import re
 
 from sqlglot import exp
 
-from agent.embedded.compact import identifier, table_nodes
-from agent.embedded.shape import grouped_columns
-from agent.schema.catalog import Catalog
-from agent.schema.words import words
-from agent.sql.names import key_of
+from datasphinx.agent.embedded.compact import identifier, table_nodes
+from datasphinx.agent.embedded.shape import grouped_columns
+from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.schema.words import words
+from datasphinx.agent.sql.names import key_of
 
 _DECIMAL_PATTERNS = (
     (0, r"(to|as|in) (the nearest )?(whole number|integer)|до цел\w+|取整|整数"),

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from langchain_core.messages import BaseMessage
 from sqlglot import exp
 
-import prompts
-from agent.embedded.compact import column_of, join_condition, keys_of, quoted, table_name
-from agent.retrieval.linked_values import LinkedValue
-from agent.schema.catalog import Catalog, Column, Table
-from agent.schema.describe import one_line, prompt_line
+from datasphinx import prompts
+from datasphinx.agent.embedded.compact import column_of, join_condition, keys_of, quoted, table_name
+from datasphinx.agent.retrieval.linked_values import LinkedValue
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.schema.describe import one_line, prompt_line
 
 _VALUE_CHARS = 16
 _MAX_VALUES = 2

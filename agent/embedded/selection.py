@@ -9,8 +9,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from agent.sql.compare import comparison_key, gives_rows
-from agent.types import Result
+from datasphinx.agent.sql.compare import comparison_key, gives_rows
+from datasphinx.agent.types import Result
 
 CandidateT = TypeVar("CandidateT")
 """The type of a candidate."""

@@ -13,13 +13,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from agent.embedded.prefix_cache import PrefixCache
-from agent.embedded.tiers import TIERS, Tier
-from agent.embedded.weights import embedded_weights
-from agent.errors import DriverMissing, EmbeddedModelUnavailable
-from agent.messages import Message
-from agent.record.waiting import report_waiting
-from agent.types import EmbeddedModel
+from datasphinx.agent.embedded.prefix_cache import PrefixCache
+from datasphinx.agent.embedded.tiers import TIERS, Tier
+from datasphinx.agent.embedded.weights import embedded_weights
+from datasphinx.agent.errors import DriverMissing, EmbeddedModelUnavailable
+from datasphinx.agent.messages import Message
+from datasphinx.agent.record.waiting import report_waiting
+from datasphinx.agent.types import EmbeddedModel
 
 CONTEXT_TOKENS = 4096
 """Maximum number of tokens of prompt and answer together."""

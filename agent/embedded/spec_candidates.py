@@ -3,18 +3,18 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from agent.embedded.candidates import with_short_limits
-from agent.embedded.constraints import QuestionConstraints
-from agent.embedded.date_conditions import limited_spec
-from agent.embedded.selection import ExecutedCandidate, Selection, executed_candidate, is_decided, select
-from agent.errors import PermissionDenied, QuerySpecInvalid, StatementError
-from agent.grounding.date_ranges import Days
-from agent.llm.client import WrittenText
-from agent.queryspec.columns import Datasets
-from agent.queryspec.compile import run
-from agent.queryspec.spec import ComparedColumns, QuerySpec, conditions, output_name, read_spec
-from agent.record.step import note
-from agent.sources.source import Source
+from datasphinx.agent.embedded.candidates import with_short_limits
+from datasphinx.agent.embedded.constraints import QuestionConstraints
+from datasphinx.agent.embedded.date_conditions import limited_spec
+from datasphinx.agent.embedded.selection import ExecutedCandidate, Selection, executed_candidate, is_decided, select
+from datasphinx.agent.errors import PermissionDenied, QuerySpecInvalid, StatementError
+from datasphinx.agent.grounding.date_ranges import Days
+from datasphinx.agent.llm.client import WrittenText
+from datasphinx.agent.queryspec.columns import Datasets
+from datasphinx.agent.queryspec.compile import run
+from datasphinx.agent.queryspec.spec import ComparedColumns, QuerySpec, conditions, output_name, read_spec
+from datasphinx.agent.record.step import note
+from datasphinx.agent.sources.source import Source
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def select_spec(texts: Iterator[WrittenText], count: int, context: SpecContext) 
     """Return the most likely spec of `texts` as JSON, and the selection; the first text if no spec can be executed.
 
     Of the first `count` texts, only as many are generated as the selection needs; further ones only until one has no
-    violations. `agent.embedded.selection.select` defines the selection.
+    violations. `datasphinx.agent.embedded.selection.select` defines the selection.
 
     Raises:
         Terminal: an error that concerns every statement: the connection, a cancellation.

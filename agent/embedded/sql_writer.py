@@ -5,28 +5,28 @@ from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 
-from agent.embedded.candidates import Candidate, read_candidate, sample_texts, select_candidate
-from agent.embedded.constraints import QuestionConstraints, constraints_of
-from agent.embedded.date_conditions import contains_dates
-from agent.embedded.definitions import DefinedColumns, defined_columns
-from agent.embedded.evidence import evidence_of
-from agent.embedded.expand import expand
-from agent.embedded.grammar.literals import asks_for_money
-from agent.embedded.grammar.statement import statement_grammar
-from agent.embedded.outputs import without_rounding
-from agent.embedded.prompts import statement_messages
-from agent.embedded.selection import Selection
-from agent.examples.selection import ShownExample
-from agent.generation.attempt import WrittenSql
-from agent.generation.attempts import refused_sql
-from agent.generation.definitions import relevant_knowledge
-from agent.grounding.date_ranges import date_range_of
-from agent.llm.client import ModelClient
-from agent.retrieval.linked_values import LinkedValue, coded_values, linked_values
-from agent.sources.source import Source
-from agent.sql.compare import canonical_sql
-from agent.state import State
-from agent.types import EmbeddedOptions, Evidence
+from datasphinx.agent.embedded.candidates import Candidate, read_candidate, sample_texts, select_candidate
+from datasphinx.agent.embedded.constraints import QuestionConstraints, constraints_of
+from datasphinx.agent.embedded.date_conditions import contains_dates
+from datasphinx.agent.embedded.definitions import DefinedColumns, defined_columns
+from datasphinx.agent.embedded.evidence import evidence_of
+from datasphinx.agent.embedded.expand import expand
+from datasphinx.agent.embedded.grammar.literals import asks_for_money
+from datasphinx.agent.embedded.grammar.statement import statement_grammar
+from datasphinx.agent.embedded.outputs import without_rounding
+from datasphinx.agent.embedded.prompts import statement_messages
+from datasphinx.agent.embedded.selection import Selection
+from datasphinx.agent.examples.selection import ShownExample
+from datasphinx.agent.generation.attempt import WrittenSql
+from datasphinx.agent.generation.attempts import refused_sql
+from datasphinx.agent.generation.definitions import relevant_knowledge
+from datasphinx.agent.grounding.date_ranges import date_range_of
+from datasphinx.agent.llm.client import ModelClient
+from datasphinx.agent.retrieval.linked_values import LinkedValue, coded_values, linked_values
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.compare import canonical_sql
+from datasphinx.agent.state import State
+from datasphinx.agent.types import EmbeddedOptions, Evidence
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class EmbeddedSqlWriter:
         approach: str = "",
         may_offer: bool = False,
     ) -> WrittenSql:
-        """Return the most likely candidate. See `agent.generation.attempt.SqlWriter.write`.
+        """Return the most likely candidate. See `datasphinx.agent.generation.attempt.SqlWriter.write`.
 
         A second text that cannot be parsed either and equals the first is final.
         """
@@ -81,7 +81,7 @@ class WrittenStatement:
     candidate: Candidate
     evidence: Evidence
     readings: tuple[str, ...] = ()
-    """See `agent.generation.attempt.WrittenSql.readings`."""
+    """See `datasphinx.agent.generation.attempt.WrittenSql.readings`."""
 
 
 def write_statement(

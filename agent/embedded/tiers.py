@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.embedded.weights import Weights, Wheel
-from agent.types import EmbeddedModel
+from datasphinx.agent.embedded.weights import Weights, Wheel
+from datasphinx.agent.types import EmbeddedModel
 
 _ADAPTERS = Path(__file__).parent / "adapter"
 _QWEN = "https://huggingface.co/Qwen"

@@ -17,10 +17,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.core.redact import without_password, without_secrets
-from agent.embedded.package_index import download, file_url, http_client, index_config
-from agent.errors import EmbeddedModelUnavailable
-from agent.messages import Message
+from datasphinx.agent.core.redact import without_password, without_secrets
+from datasphinx.agent.embedded.package_index import download, file_url, http_client, index_config
+from datasphinx.agent.errors import EmbeddedModelUnavailable
+from datasphinx.agent.messages import Message
 
 if TYPE_CHECKING:
     import httpx

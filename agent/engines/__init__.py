@@ -1,34 +1,34 @@
 """Database engines: everything that differs between them, one file for each.
 
-An engine is a subclass of `agent.engines.base.Engine`, found through the entry-point group `datasphinx.engines` under
-its name. The engines of this package are registered in the same way.
+An engine is a subclass of `datasphinx.agent.engines.base.Engine`, found through the entry-point group
+`datasphinx.engines` under its name. The engines of this package are registered in the same way.
 """
 
 from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
-from agent.plugins import plugins
+from datasphinx.agent.plugins import plugins
 
 if TYPE_CHECKING:
-    from agent.engines.base import Engine
+    from datasphinx.agent.engines.base import Engine
 
 GROUP = "datasphinx.engines"
 OWN = {
-    "sqlite": "agent.engines.sqlite:SQLite",
-    "duckdb": "agent.engines.duckdb:DuckDB",
-    "postgresql": "agent.engines.postgres:PostgreSQL",
-    "mysql": "agent.engines.mysql:MySQL",
-    "mariadb": "agent.engines.mysql:MariaDB",
-    "clickhouse": "agent.engines.clickhouse:ClickHouse",
-    "chdb": "agent.engines.clickhouse:ChDB",
-    "trino": "agent.engines.trino:Trino",
-    "spark": "agent.engines.spark:Spark",
-    "redshift": "agent.engines.redshift:Redshift",
-    "snowflake": "agent.engines.snowflake:Snowflake",
-    "bigquery": "agent.engines.bigquery:BigQuery",
-    "databricks": "agent.engines.spark:Databricks",
-    "mssql": "agent.engines.mssql:SQLServer",
+    "sqlite": "datasphinx.agent.engines.sqlite:SQLite",
+    "duckdb": "datasphinx.agent.engines.duckdb:DuckDB",
+    "postgresql": "datasphinx.agent.engines.postgres:PostgreSQL",
+    "mysql": "datasphinx.agent.engines.mysql:MySQL",
+    "mariadb": "datasphinx.agent.engines.mysql:MariaDB",
+    "clickhouse": "datasphinx.agent.engines.clickhouse:ClickHouse",
+    "chdb": "datasphinx.agent.engines.clickhouse:ChDB",
+    "trino": "datasphinx.agent.engines.trino:Trino",
+    "spark": "datasphinx.agent.engines.spark:Spark",
+    "redshift": "datasphinx.agent.engines.redshift:Redshift",
+    "snowflake": "datasphinx.agent.engines.snowflake:Snowflake",
+    "bigquery": "datasphinx.agent.engines.bigquery:BigQuery",
+    "databricks": "datasphinx.agent.engines.spark:Databricks",
+    "mssql": "datasphinx.agent.engines.mssql:SQLServer",
 }
 """The entry points of this package."""
 
@@ -42,7 +42,7 @@ def engines() -> "Mapping[str, Engine]":
 @cache
 def engine_of(dialect: str) -> "Engine":
     """Return the first engine with this dialect of sqlglot; one with the defaults if there is none."""
-    from agent.engines.base import Engine
+    from datasphinx.agent.engines.base import Engine
 
     other = Engine()
     other.dialect = dialect

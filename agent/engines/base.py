@@ -14,9 +14,9 @@ from sqlglot import exp
 from sqlglot.generator import Generator
 from sqlglot.parser import Parser
 
-from agent.engines.privileges import Grants
-from agent.engines.spelling import Spelling
-from agent.types import Limits
+from datasphinx.agent.engines.privileges import Grants
+from datasphinx.agent.engines.spelling import Spelling
+from datasphinx.agent.types import Limits
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection
@@ -359,7 +359,7 @@ class Engine:
     has_only_basic_names: ClassVar[bool] = False
     """Whether names have only characters of the Basic Multilingual Plane."""
     driver_kinds: ClassVar[Mapping[Any, str]] = MappingProxyType({})
-    """Types, as the driver codes them, whose values it returns in another form; see `agent.sql.rows.conversions_of`."""
+    """Types, as the driver codes them, whose values it returns in another form; see `conversions_of`."""
 
     # Sources over HTTP, and the tables of this project
 

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from agent.engines.base import Engine, print_at_time_zone, timeout_of
-from agent.types import Limits
+from datasphinx.agent.engines.base import Engine, print_at_time_zone, timeout_of
+from datasphinx.agent.types import Limits
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

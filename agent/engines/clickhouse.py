@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from sqlglot import exp
 
-from agent.engines.base import Engine, EngineStatus, Storage, SystemQuery, timeout_of
-from agent.engines.privileges import Grants, shown_grants
-from agent.engines.spelling import ISO_FORMATS, Spelling, function_call, literal
-from agent.types import Limits
+from datasphinx.agent.engines.base import Engine, EngineStatus, Storage, SystemQuery, timeout_of
+from datasphinx.agent.engines.privileges import Grants, shown_grants
+from datasphinx.agent.engines.spelling import ISO_FORMATS, Spelling, function_call, literal
+from datasphinx.agent.types import Limits
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection

@@ -7,9 +7,9 @@ from sqlglot import exp
 from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import TokenType
 
-from agent.engines.base import Engine, Storage, SystemQuery, fold_case
-from agent.engines.read_only import connect_duckdb_read_only
-from agent.engines.spelling import Spelling, function_call
+from datasphinx.agent.engines.base import Engine, Storage, SystemQuery, fold_case
+from datasphinx.agent.engines.read_only import connect_duckdb_read_only
+from datasphinx.agent.engines.spelling import Spelling, function_call
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -107,7 +107,7 @@ class DuckDB(Engine):
     name = "duckdb"
     dialect = "duckdb"
     driver = "duckdb"
-    sqlalchemy_dialect = ("agent.engines.duckdb_dialect", "DuckDBDialect")
+    sqlalchemy_dialect = ("datasphinx.agent.engines.duckdb_dialect", "DuckDBDialect")
     packages = ("duckdb",)
     extra = "duckdb"
     status = "tested"

@@ -3,8 +3,8 @@
 import math
 from typing import TYPE_CHECKING, Any
 
-from agent.engines.base import CONNECT_TIMEOUT_S, Engine, timeout_of
-from agent.types import Limits
+from datasphinx.agent.engines.base import CONNECT_TIMEOUT_S, Engine, timeout_of
+from datasphinx.agent.types import Limits
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection

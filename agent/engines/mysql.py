@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from sqlglot import exp
 
-from agent.engines.base import (
+from datasphinx.agent.engines.base import (
     CONNECT_TIMEOUT_S,
     STOP_S,
     Engine,
@@ -18,9 +18,9 @@ from agent.engines.base import (
     timeout_of,
     with_version,
 )
-from agent.engines.privileges import Grants, shown_grants
-from agent.engines.spelling import ISO_FORMATS, Spelling, function_call, literal
-from agent.types import Limits
+from datasphinx.agent.engines.privileges import Grants, shown_grants
+from datasphinx.agent.engines.spelling import ISO_FORMATS, Spelling, function_call, literal
+from datasphinx.agent.types import Limits
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

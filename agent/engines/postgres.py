@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sqlglot import exp
 
-from agent.engines.base import (
+from datasphinx.agent.engines.base import (
     CONNECT_TIMEOUT_S,
     STOP_S,
     Engine,
@@ -18,9 +18,9 @@ from agent.engines.base import (
     timeout_of,
     with_version,
 )
-from agent.engines.privileges import Grants, column_of
-from agent.engines.spelling import Spelling, literal
-from agent.types import Limits
+from datasphinx.agent.engines.privileges import Grants, column_of
+from datasphinx.agent.engines.spelling import Spelling, literal
+from datasphinx.agent.types import Limits
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from agent.engines.base import CONNECT_TIMEOUT_S, STOP_S, Engine, fold_case, timeout_of
-from agent.types import Limits
+from datasphinx.agent.engines.base import CONNECT_TIMEOUT_S, STOP_S, Engine, fold_case, timeout_of
+from datasphinx.agent.types import Limits
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -16,7 +16,7 @@ class Redshift(Engine):
     name = "redshift"
     dialect = "redshift"
     driver = "redshift"
-    sqlalchemy_dialect = ("agent.engines.redshift_dialect", "RedshiftDialect")
+    sqlalchemy_dialect = ("datasphinx.agent.engines.redshift_dialect", "RedshiftDialect")
     packages = ("psycopg",)
     extra = "redshift"
     status = "emulated"

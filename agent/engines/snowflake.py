@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 from sqlglot.generator import Generator
 
-from agent.engines.base import CONNECT_TIMEOUT_S, Engine, timeout_of
-from agent.types import Limits
+from datasphinx.agent.engines.base import CONNECT_TIMEOUT_S, Engine, timeout_of
+from datasphinx.agent.types import Limits
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

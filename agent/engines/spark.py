@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from sqlglot import exp
 
-from agent.engines.base import Engine, EngineStatus, timeout_of
-from agent.types import Limits
+from datasphinx.agent.engines.base import Engine, EngineStatus, timeout_of
+from datasphinx.agent.types import Limits
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection
@@ -32,7 +32,7 @@ class Spark(Engine):
     other_schemes: ClassVar[tuple[str, ...]] = ("hive",)
     dialect = "spark"
     driver = "spark"
-    sqlalchemy_dialect: ClassVar[tuple[str, str] | None] = ("agent.engines.spark_dialect", "SparkDialect")
+    sqlalchemy_dialect: ClassVar[tuple[str, str] | None] = ("datasphinx.agent.engines.spark_dialect", "SparkDialect")
     packages: ClassVar[tuple[str, ...]] = ("pyhive", "thrift_sasl")
     extra = "spark"
     status: ClassVar[EngineStatus] = "tested"

@@ -202,7 +202,7 @@ class Spelling:
         return self.concatenate([year, literal("-Q"), function_call("QUARTER", node)])
 
     def date_part(self, node: exp.Expr, part: str) -> exp.Expr:
-        """Return a part of a date or time as an integer: see `agent.queryspec.expressions`."""
+        """Return a part of a date or time as an integer: see `datasphinx.agent.queryspec.expressions`."""
         field = {"iso_week": "WEEK", "weekday": "ISODOW"}.get(part, part.upper())
         return self.cast_to_integer(exp.Extract(this=exp.Var(this=field), expression=node))
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from agent.engines.base import Engine, Storage, SystemQuery, fold_case, materialized
-from agent.engines.read_only import connect_read_only
-from agent.engines.spelling import Spelling, function_call, literal
+from datasphinx.agent.engines.base import Engine, Storage, SystemQuery, fold_case, materialized
+from datasphinx.agent.engines.read_only import connect_read_only
+from datasphinx.agent.engines.spelling import Spelling, function_call, literal
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from agent.errors import DatasetInvalid
-from agent.messages import Message, message_of
+from datasphinx.agent.errors import DatasetInvalid
+from datasphinx.agent.messages import Message, message_of
 
 _TYPES = ("AmbQuestion", "AmbTableColumn", "AmbOutput", "AmbValue")
 

@@ -5,18 +5,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from agent.analyst import build_analyst
-from agent.evals.match import matches
-from agent.graph import build_graph
-from agent.queryspec.columns import Datasets
-from agent.queryspec.compile import run
-from agent.queryspec.spec import QuerySpec
-from agent.sample.spreadsheets import RETURNS, STORES
-from agent.services import Services
-from agent.sources.names import SAMPLE
-from agent.sql.compare import is_ordered
-from agent.state import Output
-from agent.types import Result
+from datasphinx.agent.analyst import build_analyst
+from datasphinx.agent.evals.match import matches
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.queryspec.columns import Datasets
+from datasphinx.agent.queryspec.compile import run
+from datasphinx.agent.queryspec.spec import QuerySpec
+from datasphinx.agent.sample.spreadsheets import RETURNS, STORES
+from datasphinx.agent.services import Services
+from datasphinx.agent.sources.names import SAMPLE
+from datasphinx.agent.sql.compare import is_ordered
+from datasphinx.agent.state import Output
+from datasphinx.agent.types import Result
 
 
 @dataclass(frozen=True)

@@ -28,10 +28,10 @@ from typing import Any
 
 from xxhash import xxh3_128_digest
 
-from agent.errors import DatasphinxError
-from agent.evals.options import MatchRule
-from agent.sources.source import Source
-from agent.sql.compare import Cell, Rows, comparison_key, is_ordered, sort_cells
+from datasphinx.agent.errors import DatasphinxError
+from datasphinx.agent.evals.options import MatchRule
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.compare import Cell, Rows, comparison_key, is_ordered, sort_cells
 
 
 def results_match(rule: MatchRule, reference: Rows, answer: Rows, *, sql: str, dialect: str) -> bool:
@@ -44,7 +44,7 @@ def results_match(rule: MatchRule, reference: Rows, answer: Rows, *, sql: str, d
 def matches(reference: Rows, answer: Rows, *, ordered: bool) -> bool:
     """Return whether two results are equal by the project's rule; with `ordered` also in the order of rows.
 
-    `agent.sql.compare` defines the equality of values.
+    `datasphinx.agent.sql.compare` defines the equality of values.
     """
     if len(reference["rows"]) != len(answer["rows"]) or len(reference["columns"]) != len(answer["columns"]):
         return False

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from agent.errors import DatasetInvalid
-from agent.evals.datasets import (
+from datasphinx.agent.errors import DatasetInvalid
+from datasphinx.agent.evals.datasets import (
     Dataset,
     Question,
     Record,
@@ -16,7 +16,7 @@ from agent.evals.datasets import (
     shorten,
     text_field,
 )
-from agent.messages import Message
+from datasphinx.agent.messages import Message
 
 _QUESTIONS = ("dev.json", "mini_dev_sqlite.json")
 _PARTS = ("_test", "_fewshot")

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from agent.errors import StatementRefused, SystemCatalogRefused
-from agent.evals.options import MatchRule
-from agent.record.step import add_costs
-from agent.schema.catalog import Catalog
-from agent.sql.names import ReferencedNames, referenced_names
+from datasphinx.agent.errors import StatementRefused, SystemCatalogRefused
+from datasphinx.agent.evals.options import MatchRule
+from datasphinx.agent.record.step import add_costs
+from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.sql.names import ReferencedNames, referenced_names
 
 _RESAMPLES = 10_000
 _SEED = 20_250_501

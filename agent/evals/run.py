@@ -11,20 +11,20 @@ from typing import Any, cast
 from langchain_core.messages import BaseMessage
 from sqlalchemy import URL
 
-from agent.errors import DatasphinxError, InternalError, SqlNotGenerated
-from agent.evals.datasets import Dataset, Question, find_databases, read_predictions, require_predictions
-from agent.evals.match import results_match
-from agent.evals.options import MatchRule
-from agent.evals.report import Outcome, Progress, Report, overlaps, progress_bar
-from agent.graph import Graph, build_graph
-from agent.llm.schemas import GeneratedSQL
-from agent.llm.scripted import Scripted, ScriptedModel
-from agent.services import Services
-from agent.settings import Settings
-from agent.sources.source import Source
-from agent.sql.validation import find_problem
-from agent.state import Input, Output
-from agent.types import EmbeddedOptions
+from datasphinx.agent.errors import DatasphinxError, InternalError, SqlNotGenerated
+from datasphinx.agent.evals.datasets import Dataset, Question, find_databases, read_predictions, require_predictions
+from datasphinx.agent.evals.match import results_match
+from datasphinx.agent.evals.options import MatchRule
+from datasphinx.agent.evals.report import Outcome, Progress, Report, overlaps, progress_bar
+from datasphinx.agent.graph import Graph, build_graph
+from datasphinx.agent.llm.schemas import GeneratedSQL
+from datasphinx.agent.llm.scripted import Scripted, ScriptedModel
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import Settings
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.validation import find_problem
+from datasphinx.agent.state import Input, Output
+from datasphinx.agent.types import EmbeddedOptions
 
 STATEMENT_TIMEOUT_S = 120.0
 """Time limit of a statement in an evaluation, in seconds."""

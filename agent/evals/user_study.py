@@ -6,12 +6,12 @@ from typing import Any
 
 from sqlalchemy import URL
 
-from agent.errors import DatasetInvalid
-from agent.evals.datasets import Dataset, Question, Record, find_databases, read_lines, shorten, text_field
-from agent.examples.example import Example, checked_example
-from agent.messages import Message
-from agent.sources.source import Source
-from agent.types import Clarification
+from datasphinx.agent.errors import DatasetInvalid
+from datasphinx.agent.evals.datasets import Dataset, Question, Record, find_databases, read_lines, shorten, text_field
+from datasphinx.agent.examples.example import Example, checked_example
+from datasphinx.agent.messages import Message
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.types import Clarification
 
 _QUESTIONS, _ANSWERS = "Question2Ask", "Answer2Question"
 

@@ -8,17 +8,17 @@ from typing import Any
 
 from sqlglot import exp
 
-from agent.core.text import clean_question
-from agent.errors import ExampleInvalid, InvalidQuestion, StatementError
-from agent.messages import Message
-from agent.schema.catalog import Catalog
-from agent.schema.describe import one_line
-from agent.sources.source import Source
-from agent.sql.guard import parse
-from agent.sql.names import table_of
-from agent.sql.statement_cache import StatementCache
-from agent.sql.validation import validated_sql
-from agent.types import Clarification
+from datasphinx.agent.core.text import clean_question
+from datasphinx.agent.errors import ExampleInvalid, InvalidQuestion, StatementError
+from datasphinx.agent.messages import Message
+from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.schema.describe import one_line
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.guard import parse
+from datasphinx.agent.sql.names import table_of
+from datasphinx.agent.sql.statement_cache import StatementCache
+from datasphinx.agent.sql.validation import validated_sql
+from datasphinx.agent.types import Clarification
 
 _ID_DIGITS = 16
 MAX_CHARACTERS = 4_000
@@ -32,7 +32,8 @@ _CONDITION_PARENTS = (exp.Connector, exp.Where, exp.Having, exp.Qualify, exp.Joi
 class Example:
     """A question, the SQL that answers it, and the user's clarifications.
 
-    `source` is the value of `agent.sql.database.Database.identity`, which does not depend on the source's name.
+    `source` is the value of `datasphinx.agent.sql.database.Database.identity`, which does not depend on the source's
+    name.
     """
 
     question: str

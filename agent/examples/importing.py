@@ -7,11 +7,11 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from agent.errors import ExampleInvalid, ExamplesRefused, StatementError
-from agent.examples.example import Example, checked_example
-from agent.messages import Message
-from agent.sources.source import Source
-from agent.types import Clarification
+from datasphinx.agent.errors import ExampleInvalid, ExamplesRefused, StatementError
+from datasphinx.agent.examples.example import Example, checked_example
+from datasphinx.agent.messages import Message
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.types import Clarification
 
 _MAX_PROBLEMS = 10
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from cachetools import LRUCache
 
-from agent.core.prompt_data import escaped
-from agent.examples.example import Example, is_usable
-from agent.examples.store import ExampleStore
-from agent.record.step import note, record_event
-from agent.retrieval.semantic import Embedder
-from agent.schema.words import content_words
-from agent.sources.source import Source
+from datasphinx.agent.core.prompt_data import escaped
+from datasphinx.agent.examples.example import Example, is_usable
+from datasphinx.agent.examples.store import ExampleStore
+from datasphinx.agent.record.step import note, record_event
+from datasphinx.agent.retrieval.semantic import Embedder
+from datasphinx.agent.schema.words import content_words
+from datasphinx.agent.sources.source import Source
 
 if TYPE_CHECKING:
-    from agent.examples.similar import SimilarExamples
+    from datasphinx.agent.examples.similar import SimilarExamples
 
 _MAX_SOURCES = 64
 _PROMPT_HEADING = (
@@ -75,7 +75,7 @@ class StoredExamples:
         return _record([example.shown() for example in islice(usable, shots)])
 
     def _ranking(self, identity: str, stored: list[Example], embedder: Embedder) -> "SimilarExamples":
-        from agent.examples.similar import SimilarExamples
+        from datasphinx.agent.examples.similar import SimilarExamples
 
         with self._lock:
             ranking = self._similar.get(identity)

@@ -9,10 +9,10 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.example_selectors import SemanticSimilarityExampleSelector
 from langchain_core.vectorstores import InMemoryVectorStore
 
-from agent.errors import ExamplesUnavailable
-from agent.examples.example import Example
-from agent.examples.store import ExampleStore
-from agent.retrieval.semantic import Embedder, identity_of
+from datasphinx.agent.errors import ExamplesUnavailable
+from datasphinx.agent.examples.example import Example
+from datasphinx.agent.examples.store import ExampleStore
+from datasphinx.agent.retrieval.semantic import Embedder, identity_of
 
 _log = logging.getLogger(__name__)
 _FIRST_RANKED = 20

@@ -27,9 +27,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 from sqlalchemy.schema import CreateTable
 
-from agent.errors import ExamplesUnavailable, ExampleUnknown
-from agent.examples.example import Example
-from agent.retrieval.semantic import Vectors
+from datasphinx.agent.errors import ExamplesUnavailable, ExampleUnknown
+from datasphinx.agent.examples.example import Example
+from datasphinx.agent.retrieval.semantic import Vectors
 
 _BUSY_TIMEOUT_S = 10
 _FIELDS = ("question", "sql", "source", "clarifications")

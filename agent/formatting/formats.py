@@ -18,10 +18,10 @@ from babel.dates import format_date, get_month_names
 from babel.numbers import NumberPattern, get_currency_precision
 from babel.units import format_unit
 
-from agent.messages import CONVENTIONS, Language, render
-from agent.schema.describe import one_line
-from agent.sql.rows import type_of
-from agent.types import AnswerTable, Result
+from datasphinx.agent.messages import CONVENTIONS, Language, render
+from datasphinx.agent.schema.describe import one_line
+from datasphinx.agent.sql.rows import type_of
+from datasphinx.agent.types import AnswerTable, Result
 
 _TEXT_CHARS = 80
 _NUMERIC = {"integer", "float", "decimal"}
@@ -69,7 +69,7 @@ class ColumnFormat:
 def column_formats(result: Result, formats: Mapping[str, str]) -> list[ColumnFormat]:
     """Return the format of each column: that of `formats` by its name if its values have it, else that of its type.
 
-    `formats` are checked; see `agent.formatting.checks`.
+    `formats` are checked; see `datasphinx.agent.formatting.checks`.
     """
     return [
         column_format(formats.get(name, ""), kind, [row[at] for row in result["rows"] if row[at] is not None])

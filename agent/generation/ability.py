@@ -13,20 +13,20 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from agent.errors import DatasphinxError, ModelAnswerUnreadable, ModelRejected, ModelUnreachable
-from agent.generation.attempt import SqlWriter, StandardSqlWriter
-from agent.generation.plain import PlainSqlWriter
-from agent.generation.prompt import question_messages
-from agent.llm.client import ModelClient
-from agent.llm.probe_result import ProbeResult, store_probe
-from agent.llm.schemas import SQLValidation
-from agent.record.step import not_recorded
-from agent.sample.harbours import build_harbours
-from agent.settings import Settings, SourceSettings
-from agent.sources.source import Source, open_source
-from agent.sql.compare import comparison_key
-from agent.state import State
-from agent.types import Limits
+from datasphinx.agent.errors import DatasphinxError, ModelAnswerUnreadable, ModelRejected, ModelUnreachable
+from datasphinx.agent.generation.attempt import SqlWriter, StandardSqlWriter
+from datasphinx.agent.generation.plain import PlainSqlWriter
+from datasphinx.agent.generation.prompt import question_messages
+from datasphinx.agent.llm.client import ModelClient
+from datasphinx.agent.llm.probe_result import ProbeResult, store_probe
+from datasphinx.agent.llm.schemas import SQLValidation
+from datasphinx.agent.record.step import not_recorded
+from datasphinx.agent.sample.harbours import build_harbours
+from datasphinx.agent.settings import Settings, SourceSettings
+from datasphinx.agent.sources.source import Source, open_source
+from datasphinx.agent.sql.compare import comparison_key
+from datasphinx.agent.state import State
+from datasphinx.agent.types import Limits
 
 _COUNT = "How many ferries are longer than 40 metres?"
 _MOST = "Which harbour has the most boats? Return its name."

@@ -5,20 +5,20 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Protocol
 
-import prompts
-from agent.errors import ModelAnswerUnreadable, NamesUnknown, StatementError, StatementRefused
-from agent.examples.selection import ShownExample, examples_in_prompt
-from agent.generation.attempts import attempts_with, origin_of
-from agent.generation.prompt import form_task, question_messages, table_list
-from agent.llm.client import ModelClient
-from agent.llm.schemas import GeneratedSQL
-from agent.record.step import note
-from agent.schema.catalog import Catalog
-from agent.sources.source import Source
-from agent.sql.repair import repair
-from agent.sql.validation import names_similar_value
-from agent.state import State
-from agent.types import Evidence, Result
+from datasphinx import prompts
+from datasphinx.agent.errors import ModelAnswerUnreadable, NamesUnknown, StatementError, StatementRefused
+from datasphinx.agent.examples.selection import ShownExample, examples_in_prompt
+from datasphinx.agent.generation.attempts import attempts_with, origin_of
+from datasphinx.agent.generation.prompt import form_task, question_messages, table_list
+from datasphinx.agent.llm.client import ModelClient
+from datasphinx.agent.llm.schemas import GeneratedSQL
+from datasphinx.agent.record.step import note
+from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.repair import repair
+from datasphinx.agent.sql.validation import names_similar_value
+from datasphinx.agent.state import State
+from datasphinx.agent.types import Evidence, Result
 
 APPROACHES = (
     "Decide first which rows of which tables count, then how they are joined, then what is computed of them. Write one "

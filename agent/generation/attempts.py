@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from agent.sql.compare import canonical_sql
-from agent.types import Attempt, Origin, Outcome
+from datasphinx.agent.sql.compare import canonical_sql
+from datasphinx.agent.types import Attempt, Origin, Outcome
 
 _REFUSALS = ("refused", "failed")
 

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Protocol
 
-from agent.types import Evidence
+from datasphinx.agent.types import Evidence
 
 
 class ConfidenceEstimator(Protocol):

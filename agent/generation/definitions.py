@@ -5,16 +5,16 @@ from typing import cast
 
 from sqlglot import exp
 
-from agent.generation.follow_ups import with_previous
-from agent.knowledge.prompt import definition_text, knowledge_paragraphs
-from agent.knowledge.references import Definition
-from agent.knowledge.source_knowledge import NamedDefinition, RelevantKnowledge
-from agent.knowledge.usage import StatementForms, Usage, joins_among
-from agent.schema.describe import one_line
-from agent.sources.source import Source
-from agent.sql.summary import summarize_query
-from agent.state import State
-from agent.types import AppliedDefinition, QueryCondition
+from datasphinx.agent.generation.follow_ups import with_previous
+from datasphinx.agent.knowledge.prompt import definition_text, knowledge_paragraphs
+from datasphinx.agent.knowledge.references import Definition
+from datasphinx.agent.knowledge.source_knowledge import NamedDefinition, RelevantKnowledge
+from datasphinx.agent.knowledge.usage import StatementForms, Usage, joins_among
+from datasphinx.agent.schema.describe import one_line
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.summary import summarize_query
+from datasphinx.agent.state import State
+from datasphinx.agent.types import AppliedDefinition, QueryCondition
 
 _MAX_CHARS = 500
 

@@ -13,16 +13,16 @@ from itertools import combinations
 
 from sqlglot import exp
 
-from agent.generation.definitions import relevant_knowledge
-from agent.knowledge.prompt import definition_text
-from agent.messages import Language, Message, language_in, language_of
-from agent.retrieval.linked_values import LinkedValue, coded_values
-from agent.schema.catalog import Catalog
-from agent.schema.describe import one_line
-from agent.schema.words import han_runs, normal_form, spelt_words, stem
-from agent.sources.source import Source
-from agent.sql.names import ColumnReference, ResolvedQuery, resolved_query
-from agent.state import State
+from datasphinx.agent.generation.definitions import relevant_knowledge
+from datasphinx.agent.knowledge.prompt import definition_text
+from datasphinx.agent.messages import Language, Message, language_in, language_of
+from datasphinx.agent.retrieval.linked_values import LinkedValue, coded_values
+from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.schema.describe import one_line
+from datasphinx.agent.schema.words import han_runs, normal_form, spelt_words, stem
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.names import ColumnReference, ResolvedQuery, resolved_query
+from datasphinx.agent.state import State
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _PART_END = re.compile(r"[^\w\s'’-]+")

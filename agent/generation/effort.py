@@ -6,16 +6,16 @@ from typing import Literal
 
 from sqlglot import exp
 
-from agent.errors import StatementError
-from agent.record.step import note
-from agent.schema.describe import one_line
-from agent.settings import Settings
-from agent.sources.source import Source
-from agent.sql.compare import comparison_key
-from agent.sql.guard import shared_trees
-from agent.sql.names import referenced_names
-from agent.state import State
-from agent.types import Effort, Result, masked
+from datasphinx.agent.errors import StatementError
+from datasphinx.agent.record.step import note
+from datasphinx.agent.schema.describe import one_line
+from datasphinx.agent.settings import Settings
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.compare import comparison_key
+from datasphinx.agent.sql.guard import shared_trees
+from datasphinx.agent.sql.names import referenced_names
+from datasphinx.agent.state import State
+from datasphinx.agent.types import Effort, Result, masked
 
 _SHOWN_ROWS = 3
 _MAX_ROW_CHARS = 300

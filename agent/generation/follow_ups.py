@@ -4,13 +4,13 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
-from agent.core.redact import without_password
-from agent.generation.attempts import attempts_with
-from agent.schema.describe import one_line
-from agent.sources.source import Source
-from agent.sql.names import ReferencedNames, referenced_names
-from agent.state import State
-from agent.types import Exchange, Result, Turn
+from datasphinx.agent.core.redact import without_password
+from datasphinx.agent.generation.attempts import attempts_with
+from datasphinx.agent.schema.describe import one_line
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.names import ReferencedNames, referenced_names
+from datasphinx.agent.state import State
+from datasphinx.agent.types import Exchange, Result, Turn
 
 SEPARATOR = " → "
 """Joins two questions into one, in every language."""

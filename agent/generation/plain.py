@@ -13,22 +13,22 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 
-import prompts
-from agent.errors import ModelAnswerUnreadable, ModelRejected, ModelUnreachable
-from agent.examples.selection import ShownExample, examples_in_prompt
-from agent.generation.attempt import WrittenSql, attempt_context, shown_examples
-from agent.generation.attempts import refused_sql
-from agent.generation.prompt import question_context, today_text
-from agent.llm.client import ModelClient
-from agent.llm.parse import clean_sql, holds_statement
-from agent.llm.reasoning import without_reasoning
-from agent.messages import Message
-from agent.schema.ddl import create_statements
-from agent.sources.source import Source
-from agent.sql.compare import canonical_sql
-from agent.sql.guard import parse
-from agent.sql.repair import repair
-from agent.state import State
+from datasphinx import prompts
+from datasphinx.agent.errors import ModelAnswerUnreadable, ModelRejected, ModelUnreachable
+from datasphinx.agent.examples.selection import ShownExample, examples_in_prompt
+from datasphinx.agent.generation.attempt import WrittenSql, attempt_context, shown_examples
+from datasphinx.agent.generation.attempts import refused_sql
+from datasphinx.agent.generation.prompt import question_context, today_text
+from datasphinx.agent.llm.client import ModelClient
+from datasphinx.agent.llm.parse import clean_sql, holds_statement
+from datasphinx.agent.llm.reasoning import without_reasoning
+from datasphinx.agent.messages import Message
+from datasphinx.agent.schema.ddl import create_statements
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.compare import canonical_sql
+from datasphinx.agent.sql.guard import parse
+from datasphinx.agent.sql.repair import repair
+from datasphinx.agent.state import State
 
 _START = "```sql\nSELECT"
 """The beginning of the answer, which the model continues."""

@@ -11,16 +11,16 @@ from datetime import date
 
 from langchain_core.messages import BaseMessage
 
-import prompts
-from agent.generation.definitions import definitions_of
-from agent.generation.follow_ups import conversation_paragraphs
-from agent.retrieval.value_index import is_spelling
-from agent.schema.describe import describe, literal, prompt_line, quoted_key
-from agent.schema.personal import personal_kind
-from agent.schema.words import normal_form
-from agent.sources.source import Source
-from agent.sql.names import referenced_names
-from agent.state import State
+from datasphinx import prompts
+from datasphinx.agent.generation.definitions import definitions_of
+from datasphinx.agent.generation.follow_ups import conversation_paragraphs
+from datasphinx.agent.retrieval.value_index import is_spelling
+from datasphinx.agent.schema.describe import describe, literal, prompt_line, quoted_key
+from datasphinx.agent.schema.personal import personal_kind
+from datasphinx.agent.schema.words import normal_form
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.names import referenced_names
+from datasphinx.agent.state import State
 
 _LIST_HEADING = "All tables with the names of their columns (-> references, ~> probably references):"
 _DETAILS_HEADING = "The tables that the question is probably about, in detail:"

@@ -6,18 +6,18 @@ from typing import Any, NamedTuple, Protocol
 
 from sqlglot import exp
 
-from agent.examples.selection import ShownExample
-from agent.generation.attempts import has_outcome
-from agent.knowledge.verified import VerifiedMatch
-from agent.messages import Language, render
-from agent.record.step import note, record_event
-from agent.schema.catalog import Catalog
-from agent.sources.source import Source
-from agent.sql.compare import canonical_sql
-from agent.sql.names import referenced_names, resolved_query
-from agent.sql.validation import find_problem
-from agent.state import State
-from agent.types import VerifiedAnswer
+from datasphinx.agent.examples.selection import ShownExample
+from datasphinx.agent.generation.attempts import has_outcome
+from datasphinx.agent.knowledge.verified import VerifiedMatch
+from datasphinx.agent.messages import Language, render
+from datasphinx.agent.record.step import note, record_event
+from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.compare import canonical_sql
+from datasphinx.agent.sql.names import referenced_names, resolved_query
+from datasphinx.agent.sql.validation import find_problem
+from datasphinx.agent.state import State
+from datasphinx.agent.types import VerifiedAnswer
 
 logger = logging.getLogger("datasphinx")
 

@@ -7,9 +7,9 @@ from datetime import date, timedelta
 from functools import cache
 from typing import NamedTuple
 
-from agent.grounding.dates import Period, periods_of, years_alone
-from agent.grounding.vocabulary import DateWords, Vocabulary, vocabulary_of
-from agent.messages import Language, language_of
+from datasphinx.agent.grounding.dates import Period, periods_of, years_alone
+from datasphinx.agent.grounding.vocabulary import DateWords, Vocabulary, vocabulary_of
+from datasphinx.agent.messages import Language, language_of
 
 _MARK = "\ue000"
 """Stands for a date or period in the text that the forms are searched in."""

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from agent.grounding.vocabulary import all_vocabularies
+from datasphinx.agent.grounding.vocabulary import all_vocabularies
 
 _DAY = r"(?P<day>\d{1,2})"
 _YEAR = r"(?P<year>(?:19|20)\d\d)(?!\d)"

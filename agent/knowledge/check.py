@@ -5,8 +5,8 @@ from typing import NamedTuple, Protocol
 
 from sqlglot import exp
 
-from agent.errors import DatasphinxError, SourceUnreachable, StatementError
-from agent.knowledge.entries import (
+from datasphinx.agent.errors import DatasphinxError, SourceUnreachable, StatementError
+from datasphinx.agent.knowledge.entries import (
     CalendarEntry,
     ChoiceEntry,
     ColumnEntry,
@@ -18,16 +18,22 @@ from agent.knowledge.entries import (
     TermEntry,
     VerifiedEntry,
 )
-from agent.knowledge.knowledge import Item, Knowledge, Problem, content_words
-from agent.knowledge.references import Unresolved, definition_of, find_column, find_column_or_table, find_table
-from agent.schema.catalog import Catalog, ColumnKey
-from agent.schema.describe import one_line
-from agent.sql.dialects import print_statement
-from agent.sql.guard import parse
-from agent.sql.names import resolve
-from agent.sql.parameters import Value
-from agent.sql.validation import ValueLookup, missing_literals, validated_sql
-from agent.types import Result
+from datasphinx.agent.knowledge.knowledge import Item, Knowledge, Problem, content_words
+from datasphinx.agent.knowledge.references import (
+    Unresolved,
+    definition_of,
+    find_column,
+    find_column_or_table,
+    find_table,
+)
+from datasphinx.agent.schema.catalog import Catalog, ColumnKey
+from datasphinx.agent.schema.describe import one_line
+from datasphinx.agent.sql.dialects import print_statement
+from datasphinx.agent.sql.guard import parse
+from datasphinx.agent.sql.names import resolve
+from datasphinx.agent.sql.parameters import Value
+from datasphinx.agent.sql.validation import ValueLookup, missing_literals, validated_sql
+from datasphinx.agent.types import Result
 
 _MAX_MESSAGE_CHARS = 500
 

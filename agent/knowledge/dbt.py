@@ -12,13 +12,13 @@ from typing import Any
 
 from sqlglot import exp
 
-from agent.engines import engines
-from agent.knowledge.entries import JoinEntry
-from agent.knowledge.imports import Imported, ImportedEntry, LeftOut, unique_names
-from agent.knowledge.knowledge import Item, Knowledge, Place
-from agent.knowledge.overlay import with_knowledge
-from agent.knowledge.references import Unresolved, find_column, has_aggregate, join_tables
-from agent.knowledge.translation import (
+from datasphinx.agent.engines import engines
+from datasphinx.agent.knowledge.entries import JoinEntry
+from datasphinx.agent.knowledge.imports import Imported, ImportedEntry, LeftOut, unique_names
+from datasphinx.agent.knowledge.knowledge import Item, Knowledge, Place
+from datasphinx.agent.knowledge.overlay import with_knowledge
+from datasphinx.agent.knowledge.references import Unresolved, find_column, has_aggregate, join_tables
+from datasphinx.agent.knowledge.translation import (
     aggregate,
     filtered,
     read_expression,
@@ -26,7 +26,7 @@ from agent.knowledge.translation import (
     sql_of,
     with_tables,
 )
-from agent.schema.catalog import Catalog, ColumnKey
+from datasphinx.agent.schema.catalog import Catalog, ColumnKey
 
 VERSIONS = range(9, 13)
 """Supported schema versions of the manifest."""

@@ -6,13 +6,13 @@ from typing import Any
 
 from sqlglot import exp
 
-from agent.knowledge.check import Run
-from agent.knowledge.entries import SCHEMA_URL
-from agent.knowledge.knowledge import Knowledge
-from agent.knowledge.yaml_text import dump_yaml
-from agent.schema.catalog import Catalog, Column, Table
-from agent.schema.personal import personal_kind
-from agent.sql.dialects import print_statement
+from datasphinx.agent.knowledge.check import Run
+from datasphinx.agent.knowledge.entries import SCHEMA_URL
+from datasphinx.agent.knowledge.knowledge import Knowledge
+from datasphinx.agent.knowledge.yaml_text import dump_yaml
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.schema.personal import personal_kind
+from datasphinx.agent.sql.dialects import print_statement
 
 _HEAD = f"""# yaml-language-server: $schema={SCHEMA_URL}
 # Proposals of `datasphinx knowledge draft`. They are not used: correct an entry, and move it to a file without

@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from agent.knowledge.entries import (
+from datasphinx.agent.knowledge.entries import (
     MAX_INSTRUCTIONS_CHARS,
     CalendarEntry,
     ChoiceEntry,
@@ -27,9 +27,9 @@ from agent.knowledge.entries import (
     TermEntry,
     VerifiedEntry,
 )
-from agent.knowledge.knowledge import NO_KNOWLEDGE, Item, Kind, Knowledge, Place, Problem
-from agent.knowledge.yaml_text import KeyPath, LocatedValue, YamlError, read_yaml
-from agent.schema.spelling import nearest
+from datasphinx.agent.knowledge.knowledge import NO_KNOWLEDGE, Item, Kind, Knowledge, Place, Problem
+from datasphinx.agent.knowledge.yaml_text import KeyPath, LocatedValue, YamlError, read_yaml
+from datasphinx.agent.schema.spelling import nearest
 
 _MAX_FILE_BYTES = 20_000_000
 _CUTOFF = 70

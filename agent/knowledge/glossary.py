@@ -11,8 +11,8 @@ import io
 from collections.abc import Mapping
 from typing import Any
 
-from agent.knowledge.imports import Imported, ImportedEntry, LeftOut, unique_names
-from agent.knowledge.references import Unresolved, has_aggregate, parse_expression
+from datasphinx.agent.knowledge.imports import Imported, ImportedEntry, LeftOut, unique_names
+from datasphinx.agent.knowledge.references import Unresolved, has_aggregate, parse_expression
 
 _FIELDS: Mapping[str, Mapping[str, str]] = {
     "term": {"definition": "definition", "condition": "condition", "expression": "expression"},

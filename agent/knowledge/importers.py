@@ -11,14 +11,14 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
-from agent.knowledge.dbt import read_dbt
-from agent.knowledge.glossary import read_glossary
-from agent.knowledge.imports import Imported
-from agent.knowledge.osi import read_osi
-from agent.knowledge.references import Unresolved
-from agent.knowledge.yaml_text import read_yaml
-from agent.plugins import plugins
-from agent.schema.catalog import Catalog
+from datasphinx.agent.knowledge.dbt import read_dbt
+from datasphinx.agent.knowledge.glossary import read_glossary
+from datasphinx.agent.knowledge.imports import Imported
+from datasphinx.agent.knowledge.osi import read_osi
+from datasphinx.agent.knowledge.references import Unresolved
+from datasphinx.agent.knowledge.yaml_text import read_yaml
+from datasphinx.agent.plugins import plugins
+from datasphinx.agent.schema.catalog import Catalog
 
 GROUP = "datasphinx.knowledge"
 OWN = {name: f"{__name__}:import_{name}" for name in ("dbt", "osi", "csv")}

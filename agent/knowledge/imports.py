@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agent.knowledge.check import Run, problems_in_data
-from agent.knowledge.entries import SCHEMA_URL, JoinEntry
-from agent.knowledge.folder import read_text
-from agent.knowledge.knowledge import Item, Kind, Knowledge
-from agent.knowledge.source_knowledge import SourceKnowledge
-from agent.knowledge.yaml_text import YamlError, dump_yaml
-from agent.schema.catalog import Catalog
-from agent.schema.describe import one_line
-from agent.sql.validation import ValueLookup
+from datasphinx.agent.knowledge.check import Run, problems_in_data
+from datasphinx.agent.knowledge.entries import SCHEMA_URL, JoinEntry
+from datasphinx.agent.knowledge.folder import read_text
+from datasphinx.agent.knowledge.knowledge import Item, Kind, Knowledge
+from datasphinx.agent.knowledge.source_knowledge import SourceKnowledge
+from datasphinx.agent.knowledge.yaml_text import YamlError, dump_yaml
+from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.schema.describe import one_line
+from datasphinx.agent.sql.validation import ValueLookup
 
 _NAME = re.compile(r"\W+")
 _PARTS: Mapping[Kind, str] = {

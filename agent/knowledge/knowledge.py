@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple, TypeVar, cast
 
-from agent.knowledge.entries import (
+from datasphinx.agent.knowledge.entries import (
     AnyEntry,
     CalendarEntry,
     ChoiceEntry,
@@ -19,7 +19,7 @@ from agent.knowledge.entries import (
     TableEntry,
     TermEntry,
 )
-from agent.schema.words import is_function_word, normal_form, stem
+from datasphinx.agent.schema.words import is_function_word, normal_form, stem
 
 Kind = Literal[
     "table", "column", "join", "forbidden_join", "term", "metric", "choice", "calendar", "instruction", "verified"

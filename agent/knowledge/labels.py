@@ -4,11 +4,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from agent.knowledge.knowledge import Knowledge
-from agent.knowledge.references import Unresolved, find_column
-from agent.retrieval.value_index import ValueIndex, ValueMatch
-from agent.schema.catalog import Catalog
-from agent.schema.words import normal_form, stem
+from datasphinx.agent.knowledge.knowledge import Knowledge
+from datasphinx.agent.knowledge.references import Unresolved, find_column
+from datasphinx.agent.retrieval.value_index import ValueIndex, ValueMatch
+from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.schema.words import normal_form, stem
 
 _SCORE = 0.99
 """Score of a label: below an exact match, above any other match."""

@@ -13,14 +13,21 @@ from typing import Any, cast, get_args
 
 from sqlglot import exp
 
-from agent.knowledge.entries import ColumnEntry, InstructionEntry, JoinEntry, MetricEntry, TableEntry, TermEntry
-from agent.knowledge.imports import Imported, ImportedEntry, LeftOut, unique_names
-from agent.knowledge.knowledge import Item, Kind
-from agent.knowledge.references import Definition, Unresolved, definition_of, find_column
-from agent.knowledge.source_knowledge import SourceKnowledge
-from agent.knowledge.translation import column_node, filtered, read_expression, sql_of, with_tables
-from agent.knowledge.yaml_text import dump_yaml
-from agent.schema.catalog import Catalog, ColumnKey, Table
+from datasphinx.agent.knowledge.entries import (
+    ColumnEntry,
+    InstructionEntry,
+    JoinEntry,
+    MetricEntry,
+    TableEntry,
+    TermEntry,
+)
+from datasphinx.agent.knowledge.imports import Imported, ImportedEntry, LeftOut, unique_names
+from datasphinx.agent.knowledge.knowledge import Item, Kind
+from datasphinx.agent.knowledge.references import Definition, Unresolved, definition_of, find_column
+from datasphinx.agent.knowledge.source_knowledge import SourceKnowledge
+from datasphinx.agent.knowledge.translation import column_node, filtered, read_expression, sql_of, with_tables
+from datasphinx.agent.knowledge.yaml_text import dump_yaml
+from datasphinx.agent.schema.catalog import Catalog, ColumnKey, Table
 
 _ANSI = ""
 """sqlglot's name of standard SQL."""

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from agent.knowledge.entries import ColumnEntry
-from agent.knowledge.knowledge import Knowledge
-from agent.knowledge.references import Unresolved, find_column, find_column_or_table
-from agent.schema.catalog import Catalog, ColumnKey, ForeignKey, FullName, Table
+from datasphinx.agent.knowledge.entries import ColumnEntry
+from datasphinx.agent.knowledge.knowledge import Knowledge
+from datasphinx.agent.knowledge.references import Unresolved, find_column, find_column_or_table
+from datasphinx.agent.schema.catalog import Catalog, ColumnKey, ForeignKey, FullName, Table
 
 JoinEnd = tuple[str, str | None]
 """A table, and one of its columns; None for any."""

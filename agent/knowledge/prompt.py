@@ -2,11 +2,11 @@
 
 from collections.abc import Collection, Iterator
 
-from agent.knowledge.entries import CalendarEntry, MetricEntry
-from agent.knowledge.knowledge import Item
-from agent.knowledge.references import Unresolved, find_column, find_column_or_table
-from agent.knowledge.source_knowledge import NamedDefinition, RelevantKnowledge, SourceKnowledge
-from agent.schema.describe import one_line
+from datasphinx.agent.knowledge.entries import CalendarEntry, MetricEntry
+from datasphinx.agent.knowledge.knowledge import Item
+from datasphinx.agent.knowledge.references import Unresolved, find_column, find_column_or_table
+from datasphinx.agent.knowledge.source_knowledge import NamedDefinition, RelevantKnowledge, SourceKnowledge
+from datasphinx.agent.schema.describe import one_line
 
 _MAX_CHARS = 400
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from agent.knowledge.entries import Additivity, MetricEntry, TermEntry
-from agent.schema.catalog import Catalog, ColumnKey
-from agent.schema.spelling import nearest
-from agent.sql.dialects import print_statement
-from agent.sql.guard import parse
-from agent.sql.names import key_of
+from datasphinx.agent.knowledge.entries import Additivity, MetricEntry, TermEntry
+from datasphinx.agent.schema.catalog import Catalog, ColumnKey
+from datasphinx.agent.schema.spelling import nearest
+from datasphinx.agent.sql.dialects import print_statement
+from datasphinx.agent.sql.guard import parse
+from datasphinx.agent.sql.names import key_of
 
 _CUTOFF = 60
 _MAX_CANDIDATES = 20_000

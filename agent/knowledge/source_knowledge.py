@@ -6,17 +6,17 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import cast
 
-from agent.core.text import question_key
-from agent.knowledge.check import Run, problems_in_data, shared_names, static_problems
-from agent.knowledge.entries import ChoiceEntry, MetricEntry, TermEntry, VerifiedEntry
-from agent.knowledge.knowledge import NO_KNOWLEDGE, Item, Knowledge, Match, Problem
-from agent.knowledge.overlay import forbidden_joins, with_knowledge, without_hidden
-from agent.knowledge.references import Definition, Unresolved, definition_of, find_column, find_table
-from agent.knowledge.verified import VerifiedMatch
-from agent.schema.catalog import Catalog
-from agent.schema.describe import one_line
-from agent.schema.words import normal_form
-from agent.sql.validation import ValueLookup
+from datasphinx.agent.core.text import question_key
+from datasphinx.agent.knowledge.check import Run, problems_in_data, shared_names, static_problems
+from datasphinx.agent.knowledge.entries import ChoiceEntry, MetricEntry, TermEntry, VerifiedEntry
+from datasphinx.agent.knowledge.knowledge import NO_KNOWLEDGE, Item, Knowledge, Match, Problem
+from datasphinx.agent.knowledge.overlay import forbidden_joins, with_knowledge, without_hidden
+from datasphinx.agent.knowledge.references import Definition, Unresolved, definition_of, find_column, find_table
+from datasphinx.agent.knowledge.verified import VerifiedMatch
+from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.schema.describe import one_line
+from datasphinx.agent.schema.words import normal_form
+from datasphinx.agent.sql.validation import ValueLookup
 
 _MAX_REASON_CHARS = 300
 

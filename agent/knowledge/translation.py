@@ -8,9 +8,9 @@ from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 from sqlglot.tokens import Tokenizer
 
-from agent.knowledge.references import Unresolved, find_column, find_table, parse_expression
-from agent.schema.catalog import Catalog
-from agent.sql.dialects import print_statement
+from datasphinx.agent.knowledge.references import Unresolved, find_column, find_table, parse_expression
+from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.sql.dialects import print_statement
 
 _PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 

@@ -11,12 +11,12 @@ from functools import cached_property
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
-from agent.knowledge.overlay import JoinEnd, is_forbidden
-from agent.knowledge.references import Definition, has_aggregate
-from agent.schema.catalog import Catalog
-from agent.sql.dialects import with_negations
-from agent.sql.guard import parse
-from agent.sql.names import ResolvedQuery, key_of, qualify_names, resolved_query
+from datasphinx.agent.knowledge.overlay import JoinEnd, is_forbidden
+from datasphinx.agent.knowledge.references import Definition, has_aggregate
+from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.sql.dialects import with_negations
+from datasphinx.agent.sql.guard import parse
+from datasphinx.agent.sql.names import ResolvedQuery, key_of, qualify_names, resolved_query
 
 _SYMMETRIC = (exp.EQ, exp.NEQ, exp.Add, exp.Mul)
 _FLIPPED: dict[type[exp.Expr], type[exp.Expr]] = {exp.GT: exp.LT, exp.GTE: exp.LTE}

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agent.knowledge.entries import VerifiedEntry
-from agent.knowledge.knowledge import Item
-from agent.sql.dialects import print_statement
-from agent.sql.guard import parse
-from agent.sql.parameters import Value, with_literals
+from datasphinx.agent.knowledge.entries import VerifiedEntry
+from datasphinx.agent.knowledge.knowledge import Item
+from datasphinx.agent.sql.dialects import print_statement
+from datasphinx.agent.sql.guard import parse
+from datasphinx.agent.sql.parameters import Value, with_literals
 
 
 @dataclass(frozen=True)

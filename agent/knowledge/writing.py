@@ -9,9 +9,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from agent.errors import DriverMissing, KnowledgeNotWritable
-from agent.knowledge.yaml_text import LocatedValue, YamlError, read_yaml
-from agent.messages import Message
+from datasphinx.agent.errors import DriverMissing, KnowledgeNotWritable
+from datasphinx.agent.knowledge.yaml_text import LocatedValue, YamlError, read_yaml
+from datasphinx.agent.messages import Message
 
 
 def add_entry(path: Path, part: str, entry: Mapping[str, Any]) -> int:

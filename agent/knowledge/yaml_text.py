@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent.errors import DriverMissing
+from datasphinx.agent.errors import DriverMissing
 
 KeyPath = tuple[str | int, ...]
 """The keys and positions that lead to a part of a value."""

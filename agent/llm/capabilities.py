@@ -4,8 +4,8 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from agent.llm.probe_result import ProbeResult
-from agent.llm.rejections import PARTS, names_format
+from datasphinx.agent.llm.probe_result import ProbeResult
+from datasphinx.agent.llm.rejections import PARTS, names_format
 
 if TYPE_CHECKING:
     import openai

@@ -14,11 +14,11 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.constants import TAG_NOSTREAM
 from pydantic import BaseModel
 
-from agent.core.canonical import digest, value_hash
-from agent.core.failure import failure_of
-from agent.core.langsmith import langsmith
-from agent.core.text import valid_text
-from agent.errors import (
+from datasphinx.agent.core.canonical import digest, value_hash
+from datasphinx.agent.core.failure import failure_of
+from datasphinx.agent.core.langsmith import langsmith
+from datasphinx.agent.core.text import valid_text
+from datasphinx.agent.errors import (
     BudgetExceeded,
     DatasphinxError,
     EmbeddedModelSilent,
@@ -27,9 +27,9 @@ from agent.errors import (
     ModelRejected,
     ModelUnreachable,
 )
-from agent.llm.capabilities import Capabilities
-from agent.llm.failures import EndpointFailures
-from agent.llm.formats import (
+from datasphinx.agent.llm.capabilities import Capabilities
+from datasphinx.agent.llm.failures import EndpointFailures
+from datasphinx.agent.llm.formats import (
     Tools,
     body_options,
     format_messages,
@@ -40,12 +40,12 @@ from agent.llm.formats import (
     response_format,
     tool_names,
 )
-from agent.llm.logprobs import Logprobs, Token, alternatives_of
-from agent.llm.parse import Answer, read_answer
-from agent.llm.prices import NO_TOKENS, TokenUsage, cost_usd
-from agent.llm.probe_result import ProbeResult
-from agent.llm.reasoning import has_reasoning, without_reasoning
-from agent.llm.rejections import (
+from datasphinx.agent.llm.logprobs import Logprobs, Token, alternatives_of
+from datasphinx.agent.llm.parse import Answer, read_answer
+from datasphinx.agent.llm.prices import NO_TOKENS, TokenUsage, cost_usd
+from datasphinx.agent.llm.probe_result import ProbeResult
+from datasphinx.agent.llm.reasoning import has_reasoning, without_reasoning
+from datasphinx.agent.llm.rejections import (
     ErrorReply,
     UnexpectedReply,
     error_text,
@@ -53,13 +53,13 @@ from agent.llm.rejections import (
     names_format,
     quotation,
 )
-from agent.llm.schemas import FORM_FIELDS, GeneratedSQL, SQLValidation
-from agent.llm.tool_calls import calls_of, first_complete_call
-from agent.messages import Message, message_of
-from agent.record.step import ModelCall, current_step
-from agent.record.telemetry import current_run, record_model_call
-from agent.settings import Settings, provider_of
-from agent.types import EmbeddedOptions
+from datasphinx.agent.llm.schemas import FORM_FIELDS, GeneratedSQL, SQLValidation
+from datasphinx.agent.llm.tool_calls import calls_of, first_complete_call
+from datasphinx.agent.messages import Message, message_of
+from datasphinx.agent.record.step import ModelCall, current_step
+from datasphinx.agent.record.telemetry import current_run, record_model_call
+from datasphinx.agent.settings import Settings, provider_of
+from datasphinx.agent.types import EmbeddedOptions
 
 _CUT_BY_TOKENS = Message("answer_cut_by_tokens")
 _CUT_OFF_REASONS = {

@@ -11,10 +11,10 @@ from langchain_openai.embeddings.base import OpenAIEmbeddings
 from numpy.typing import NDArray
 from pydantic import SecretStr
 
-from agent.errors import ModelUnreachable
-from agent.llm.failures import EndpointFailures
-from agent.messages import Message
-from agent.record.telemetry import record_model_call
+from datasphinx.agent.errors import ModelUnreachable
+from datasphinx.agent.llm.failures import EndpointFailures
+from datasphinx.agent.messages import Message
+from datasphinx.agent.record.telemetry import record_model_call
 
 _BATCH = 256
 _CACHED_VECTORS = 50_000

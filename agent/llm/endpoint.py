@@ -12,9 +12,9 @@ from langchain_core.outputs import ChatResult
 from langchain_openai.chat_models.base import ChatOpenAI
 from pydantic import Field
 
-from agent.llm.capabilities import Capabilities
-from agent.llm.json_text import json_text_of
-from agent.llm.rejections import (
+from datasphinx.agent.llm.capabilities import Capabilities
+from datasphinx.agent.llm.json_text import json_text_of
+from datasphinx.agent.llm.rejections import (
     PARTS,
     ErrorReply,
     UnexpectedReply,

@@ -7,11 +7,11 @@ from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import SecretStr
 
-from agent.core.redact import without_secrets
-from agent.core.text import valid_text
-from agent.errors import ModelRejected, ModelUnreachable
-from agent.llm.rejections import ErrorReply, UnexpectedReply, error_text
-from agent.messages import Message
+from datasphinx.agent.core.redact import without_secrets
+from datasphinx.agent.core.text import valid_text
+from datasphinx.agent.errors import ModelRejected, ModelUnreachable
+from datasphinx.agent.llm.rejections import ErrorReply, UnexpectedReply, error_text
+from datasphinx.agent.messages import Message
 
 _TIMEOUT_STATUS = 408
 _TEMPORARY_STATUSES = (_TIMEOUT_STATUS, 429)

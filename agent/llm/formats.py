@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.utils.function_calling import convert_to_openai_function
 from pydantic import BaseModel
 
-from agent.llm.schemas import Lenient
+from datasphinx.agent.llm.schemas import Lenient
 
 Tools = Sequence[dict[str, Any]]
 """Functions that a model may call, in the format of OpenAI."""

@@ -11,13 +11,13 @@ from pydantic import BaseModel, ValidationError
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from agent.core.text import valid_json
-from agent.engines import engines
-from agent.llm.json_text import json_objects, parse_or_none
-from agent.llm.reasoning import without_reasoning
-from agent.llm.schemas import AmbiguityReview, GeneratedSQL, SQLValidation
-from agent.llm.tool_calls import answer_in_words, call_in_text, call_texts, matching_name
-from agent.messages import Message
+from datasphinx.agent.core.text import valid_json
+from datasphinx.agent.engines import engines
+from datasphinx.agent.llm.json_text import json_objects, parse_or_none
+from datasphinx.agent.llm.reasoning import without_reasoning
+from datasphinx.agent.llm.schemas import AmbiguityReview, GeneratedSQL, SQLValidation
+from datasphinx.agent.llm.tool_calls import answer_in_words, call_in_text, call_texts, matching_name
+from datasphinx.agent.messages import Message
 
 Answer = TypeVar("Answer", bound=BaseModel)
 _VERBS = (

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from agent.settings import ModelPrice, provider_of
+from datasphinx.agent.settings import ModelPrice, provider_of
 
 _MILLION = 1_000_000
 

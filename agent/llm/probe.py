@@ -11,18 +11,18 @@ import openai
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, ValidationError
 
-from agent.errors import ModelRejected, ModelUnreachable
-from agent.llm.capabilities import Capabilities
-from agent.llm.client import ModelClient
-from agent.llm.endpoint import EndpointChat
-from agent.llm.failures import EndpointFailures
-from agent.llm.formats import body_options, format_messages, function_schema, request_of
-from agent.llm.json_text import json_objects
-from agent.llm.probe_result import ProbeResult, load_probe, store_probe
-from agent.llm.reasoning import reasoning_mark, without_reasoning
-from agent.llm.rejections import ErrorReply, UnexpectedReply, may_reject_format, names_format, quotation
-from agent.llm.tool_calls import call_in_text
-from agent.record.step import not_recorded, note
+from datasphinx.agent.errors import ModelRejected, ModelUnreachable
+from datasphinx.agent.llm.capabilities import Capabilities
+from datasphinx.agent.llm.client import ModelClient
+from datasphinx.agent.llm.endpoint import EndpointChat
+from datasphinx.agent.llm.failures import EndpointFailures
+from datasphinx.agent.llm.formats import body_options, format_messages, function_schema, request_of
+from datasphinx.agent.llm.json_text import json_objects
+from datasphinx.agent.llm.probe_result import ProbeResult, load_probe, store_probe
+from datasphinx.agent.llm.reasoning import reasoning_mark, without_reasoning
+from datasphinx.agent.llm.rejections import ErrorReply, UnexpectedReply, may_reject_format, names_format, quotation
+from datasphinx.agent.llm.tool_calls import call_in_text
+from datasphinx.agent.record.step import not_recorded, note
 
 logger = logging.getLogger("datasphinx")
 

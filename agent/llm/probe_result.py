@@ -10,8 +10,8 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from agent.core.canonical import digest
-from agent.core.version import package_version
+from datasphinx.agent.core.canonical import digest
+from datasphinx.agent.core.version import package_version
 
 logger = logging.getLogger("datasphinx")
 

@@ -4,7 +4,7 @@ import re
 
 from langchain_core.messages import AIMessage
 
-from agent.llm.json_text import parse_or_none
+from datasphinx.agent.llm.json_text import parse_or_none
 
 _TAG_NAMES = (
     r"(?:\w+:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflect(?:ion)?|analysis|scratch_?pad|inner_?monologue)"

@@ -8,18 +8,18 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 from pydantic import BaseModel
 
-from agent.errors import BudgetExceeded, DatasphinxError, ModelRejected, ModelUnreachable
-from agent.llm.client import ModelClient, Reply, WrittenText, message_bodies
-from agent.llm.formats import Tools, format_messages, reasoning_fields
-from agent.llm.logprobs import Token
-from agent.llm.parse import Answer
-from agent.llm.prices import NO_TOKENS, TokenUsage
-from agent.llm.schemas import GeneratedSQL
-from agent.llm.scripted import ScriptedModel
-from agent.messages import Message
-from agent.record.step import ModelCall, current_step
-from agent.settings import Settings
-from agent.types import EmbeddedOptions
+from datasphinx.agent.errors import BudgetExceeded, DatasphinxError, ModelRejected, ModelUnreachable
+from datasphinx.agent.llm.client import ModelClient, Reply, WrittenText, message_bodies
+from datasphinx.agent.llm.formats import Tools, format_messages, reasoning_fields
+from datasphinx.agent.llm.logprobs import Token
+from datasphinx.agent.llm.parse import Answer
+from datasphinx.agent.llm.prices import NO_TOKENS, TokenUsage
+from datasphinx.agent.llm.schemas import GeneratedSQL
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.messages import Message
+from datasphinx.agent.record.step import ModelCall, current_step
+from datasphinx.agent.settings import Settings
+from datasphinx.agent.types import EmbeddedOptions
 
 _ERRORS: dict[str, type[DatasphinxError]] = {
     error.code: error for error in (BudgetExceeded, ModelRejected, ModelUnreachable)

@@ -21,9 +21,9 @@ from pydantic import (
 )
 from pydantic.json_schema import SkipJsonSchema
 
-from agent.llm.json_text import json_text_of
-from agent.messages import LANGUAGES, Language
-from agent.types import AnswerForm, ChartForm, OutputType
+from datasphinx.agent.llm.json_text import json_text_of
+from datasphinx.agent.messages import LANGUAGES, Language
+from datasphinx.agent.types import AnswerForm, ChartForm, OutputType
 
 _OTHER_NAMES = {
     "sql": ("query", "sql_query", "sqlquery", "statement", "sql_statement"),

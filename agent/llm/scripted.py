@@ -12,10 +12,10 @@ from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import BaseModel, PrivateAttr
 
-from agent.errors import ModelUnreachable
-from agent.llm.formats import response_format
-from agent.llm.schemas import AnalystStep
-from agent.messages import Message
+from datasphinx.agent.errors import ModelUnreachable
+from datasphinx.agent.llm.formats import response_format
+from datasphinx.agent.llm.schemas import AnalystStep
+from datasphinx.agent.messages import Message
 
 Scripted = BaseModel | Mapping[str, Any] | str | Exception | Callable[[list[BaseMessage]], Any]
 """An answer: a message, an object or mapping sent as JSON, raw text, an error, or a function from messages to one."""

@@ -8,8 +8,8 @@ from typing import Any
 
 from langchain_core.messages import AIMessage
 
-from agent.llm.json_text import json_objects
-from agent.llm.schemas import FINISH
+from datasphinx.agent.llm.json_text import json_objects
+from datasphinx.agent.llm.schemas import FINISH
 
 _XML_PARAMETER = re.compile(
     r"<[^<>]*\bparameter(?:=|\s+name=)\"?(?P<name>[\w-]+)\"?[^<>]*>\s*(?P<value>.*?)\s*</[^<>]*\bparameter>"

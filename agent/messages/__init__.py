@@ -2,7 +2,7 @@
 
 Each module of this package is a language, named by its ISO 639-1 code: `TEXTS` by code, and the `CONVENTIONS` of the
 language. The code of an error is `DatasphinxError.code`. To add a text, add its code to each module. A module that is
-added to the package, and one of the same name in `agent.grounding.vocabulary`, add a language.
+added to the package, and one of the same name in `datasphinx.agent.grounding.vocabulary`, add a language.
 """
 
 import re
@@ -64,7 +64,7 @@ LANGUAGES: tuple[Language, ...] = tuple(
 )
 """The codes of the modules of this package, English first: it is the language of unrecognised texts."""
 
-_MODULES = {language: import_module(f"agent.messages.{language}") for language in LANGUAGES}
+_MODULES = {language: import_module(f"datasphinx.agent.messages.{language}") for language in LANGUAGES}
 
 TEXTS: dict[Language, dict[str, str]] = {language: module.TEXTS for language, module in _MODULES.items()}
 

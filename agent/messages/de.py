@@ -1,6 +1,6 @@
 """German texts, by code."""
 
-from agent.messages import Conventions
+from datasphinx.agent.messages import Conventions
 
 CONVENTIONS = Conventions(
     name="German",

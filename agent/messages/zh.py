@@ -1,6 +1,6 @@
 """Chinese texts, by code."""
 
-from agent.messages import Conventions
+from datasphinx.agent.messages import Conventions
 
 CONVENTIONS = Conventions(
     name="Chinese",

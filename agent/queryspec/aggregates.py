@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from agent.engines.spelling import Spelling
-from agent.queryspec.clauses import BoundValues, divide, order_term
-from agent.queryspec.spec import Aggregation
-from agent.queryspec.statement import row_number
+from datasphinx.agent.engines.spelling import Spelling
+from datasphinx.agent.queryspec.clauses import BoundValues, divide, order_term
+from datasphinx.agent.queryspec.spec import Aggregation
+from datasphinx.agent.queryspec.statement import row_number
 
 _FUNCTIONS: dict[str, type[exp.AggFunc]] = {
     "sum": exp.Sum, "avg": exp.Avg, "min": exp.Min, "max": exp.Max, "count": exp.Count, "nunique": exp.Count,

@@ -4,10 +4,10 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from agent.engines.spelling import Spelling
-from agent.errors import QuerySpecInvalid, SpecProblem
-from agent.queryspec.check_sources import check_sources
-from agent.queryspec.columns import (
+from datasphinx.agent.engines.spelling import Spelling
+from datasphinx.agent.errors import QuerySpecInvalid, SpecProblem
+from datasphinx.agent.queryspec.check_sources import check_sources
+from datasphinx.agent.queryspec.columns import (
     TIMES,
     ColumnRef,
     Datasets,
@@ -25,11 +25,11 @@ from agent.queryspec.columns import (
     scope_of,
     time_groups,
 )
-from agent.queryspec.dates import read_clock, read_date, read_span
-from agent.queryspec.expression_types import type_of
-from agent.queryspec.expressions import ORDERED, Call, Node, names_in, parse, walk, windows_in
-from agent.queryspec.keys import can_be_compared
-from agent.queryspec.spec import (
+from datasphinx.agent.queryspec.dates import read_clock, read_date, read_span
+from datasphinx.agent.queryspec.expression_types import type_of
+from datasphinx.agent.queryspec.expressions import ORDERED, Call, Node, names_in, parse, walk, windows_in
+from datasphinx.agent.queryspec.keys import can_be_compared
+from datasphinx.agent.queryspec.spec import (
     MAX_VALUES,
     Aggregation,
     AllOf,
@@ -51,7 +51,7 @@ from agent.queryspec.spec import (
     nearest,
     output_name,
 )
-from agent.schema.catalog import TypeClass
+from datasphinx.agent.schema.catalog import TypeClass
 
 MAX_REPEATS = 100
 _PART = re.compile(

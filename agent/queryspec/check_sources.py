@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from agent.errors import SpecProblem
-from agent.messages import Message
-from agent.queryspec.columns import Datasets, main_name, sources_of, united_columns
-from agent.queryspec.spec import QuerySpec, Union, nearest
+from datasphinx.agent.errors import SpecProblem
+from datasphinx.agent.messages import Message
+from datasphinx.agent.queryspec.columns import Datasets, main_name, sources_of, united_columns
+from datasphinx.agent.queryspec.spec import QuerySpec, Union, nearest
 
 MAX_RESULTS = 12
 """Maximum number of earlier results that a spec reads."""

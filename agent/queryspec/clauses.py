@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from agent.engines.spelling import Spelling, function_call
-from agent.queryspec.dates import read_clock, read_date, read_span
-from agent.queryspec.spec import (
+from datasphinx.agent.engines.spelling import Spelling, function_call
+from datasphinx.agent.queryspec.dates import read_clock, read_date, read_span
+from datasphinx.agent.queryspec.spec import (
     AllOf,
     AnyOf,
     Between,
@@ -21,8 +21,8 @@ from agent.queryspec.spec import (
     Matches,
     members,
 )
-from agent.schema.catalog import TypeClass
-from agent.sql.parameters import Value
+from datasphinx.agent.schema.catalog import TypeClass
+from datasphinx.agent.sql.parameters import Value
 
 _COMPARED: dict[str, type[exp.Binary]] = {
     "=": exp.EQ, "!=": exp.NEQ, ">": exp.GT, ">=": exp.GTE, "<": exp.LT, "<=": exp.LTE,

@@ -6,10 +6,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from agent.queryspec.expression_types import Finder, type_of
-from agent.queryspec.expressions import Node, names_in, parse
-from agent.queryspec.spec import Bucket, Filter, QuerySpec, Union, columns_of, conditions, output_name
-from agent.schema.catalog import Column, Table, TypeClass
+from datasphinx.agent.queryspec.expression_types import Finder, type_of
+from datasphinx.agent.queryspec.expressions import Node, names_in, parse
+from datasphinx.agent.queryspec.spec import Bucket, Filter, QuerySpec, Union, columns_of, conditions, output_name
+from datasphinx.agent.schema.catalog import Column, Table, TypeClass
 
 UNION = "union"
 """The name of a union as a dataset."""
@@ -28,7 +28,7 @@ class Datasets:
 
     `main` is read by specs without `from`. A result is the spec that computes it, with its `from`; names of results
     differ from those of tables. `repeated` has the columns of a result that hold the values of a row several times, so
-    that they cannot be aggregated (see `agent.queryspec.fan_out`).
+    that they cannot be aggregated (see `datasphinx.agent.queryspec.fan_out`).
     """
 
     main: str
@@ -209,7 +209,7 @@ def names_over_aggregates(spec: QuerySpec, nodes: Mapping[str, Node], scope: Sco
 
 
 def row_level_names(spec: QuerySpec, nodes: Mapping[str, Node], scope: Scope) -> set[str]:
-    """Return the names of derived columns computed for each row of the data; see `agent.queryspec.spec`."""
+    """Return the names of derived columns computed for each row of the data; see `datasphinx.agent.queryspec.spec`."""
     names: set[str] = set()
     todo = [name for aggregation in spec.aggregations for name in aggregation.names]
     todo += [group.col if isinstance(group, Bucket) else group for group in spec.group_by]

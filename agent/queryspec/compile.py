@@ -13,12 +13,12 @@ from typing import Any
 
 from sqlglot import exp
 
-from agent.core.cancellation import Cancellation
-from agent.errors import QuerySpecInvalid
-from agent.queryspec.aggregates import aggregate, is_windowed, windowed
-from agent.queryspec.check import check, check_engine
-from agent.queryspec.clauses import Column, as_number, filter_sql, order_term
-from agent.queryspec.columns import (
+from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.errors import QuerySpecInvalid
+from datasphinx.agent.queryspec.aggregates import aggregate, is_windowed, windowed
+from datasphinx.agent.queryspec.check import check, check_engine
+from datasphinx.agent.queryspec.clauses import Column, as_number, filter_sql, order_term
+from datasphinx.agent.queryspec.columns import (
     TIMES,
     ColumnRef,
     Datasets,
@@ -31,13 +31,13 @@ from agent.queryspec.columns import (
     time_groups,
     united_columns,
 )
-from agent.queryspec.dialect import spelling_of
-from agent.queryspec.expression_sql import ExpressionWriter, WindowOrder
-from agent.queryspec.expressions import ORDERED, Call, names_in, windows_in
-from agent.queryspec.fan_out import FanOut
-from agent.queryspec.fill import ZERO_IF_EMPTY, Gaps, bounds_of, filled_groups
-from agent.queryspec.keys import join_key, key_type
-from agent.queryspec.spec import (
+from datasphinx.agent.queryspec.dialect import spelling_of
+from datasphinx.agent.queryspec.expression_sql import ExpressionWriter, WindowOrder
+from datasphinx.agent.queryspec.expressions import ORDERED, Call, names_in, windows_in
+from datasphinx.agent.queryspec.fan_out import FanOut
+from datasphinx.agent.queryspec.fill import ZERO_IF_EMPTY, Gaps, bounds_of, filled_groups
+from datasphinx.agent.queryspec.keys import join_key, key_type
+from datasphinx.agent.queryspec.spec import (
     DEFAULT_LIMIT,
     Aggregation,
     AllOf,
@@ -51,12 +51,12 @@ from agent.queryspec.spec import (
     conditions,
     output_name,
 )
-from agent.queryspec.statement import StatementParts, row_number, unused_name
-from agent.schema.catalog import TypeClass
-from agent.sources.source import Source
-from agent.sql.dialects import print_statement
-from agent.sql.parameters import Value, with_literals
-from agent.types import Result
+from datasphinx.agent.queryspec.statement import StatementParts, row_number, unused_name
+from datasphinx.agent.schema.catalog import TypeClass
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.dialects import print_statement
+from datasphinx.agent.sql.parameters import Value, with_literals
+from datasphinx.agent.types import Result
 
 _OF_FLOATS = {"avg", "median", "percentile", "stddev", "variance", "corr"}
 """Aggregations that are computed from floating-point numbers, and give such."""
@@ -332,7 +332,7 @@ class _Compiler:
         return sql
 
     def _fill(self, bucket: Bucket, day: exp.Expr) -> None:
-        """Add the periods without rows; see `agent.queryspec.fill`. `day` is the date of a row."""
+        """Add the periods without rows; see `datasphinx.agent.queryspec.fill`. `day` is the date of a row."""
         columns, zeros = list(self.columns), {each.name for each in self.spec.aggregations if each.agg in ZERO_IF_EMPTY}
         first, last = (unused_name(name, columns) for name in ("first_day", "last_day"))
         self.columns |= {first: exp.Min(this=day), last: exp.Max(this=day.copy())}
@@ -545,7 +545,7 @@ def run(spec: QuerySpec, datasets: Datasets, source: Source, cancellation: Cance
     Raises:
         QuerySpecInvalid: The spec does not fit the datasets, or a join would make an aggregation count rows repeatedly.
         ConfigurationError: Specs cannot be compiled to the SQL of the source.
-        DatasphinxError: Any error of `agent.sql.execute.execute`.
+        DatasphinxError: Any error of `datasphinx.agent.sql.execute.execute`.
     """
     compiled = compile_spec(spec, datasets, source.catalog.dialect)
     if spec.is_grouped:
@@ -578,7 +578,7 @@ def find_fan_out(
     Raises:
         QuerySpecInvalid: An aggregation would count values several times.
         ConfigurationError: Specs cannot be compiled to the SQL of the source.
-        DatasphinxError: Any error of `agent.sql.execute.execute`.
+        DatasphinxError: Any error of `datasphinx.agent.sql.execute.execute`.
     """
     unique = list(scope_of(spec, datasets).tables)
     if FanOut(spec, datasets).joins_to_look_up():

@@ -4,10 +4,10 @@ import calendar
 
 from sqlglot import exp
 
-from agent.engines import engine_of, engines
-from agent.engines.spelling import Spelling
-from agent.errors import ConfigurationError
-from agent.messages import Message
+from datasphinx.agent.engines import engine_of, engines
+from datasphinx.agent.engines.spelling import Spelling
+from datasphinx.agent.errors import ConfigurationError
+from datasphinx.agent.messages import Message
 
 DIALECTS = tuple(dict.fromkeys(engine.dialect for engine in engines().values() if engine.spelling))
 

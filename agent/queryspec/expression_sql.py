@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 
 from sqlglot import exp
 
-from agent.engines.spelling import Spelling
-from agent.queryspec.clauses import BoundValues, compare, differs, divide, either, order_term
-from agent.queryspec.dialect import fiscal_quarter, fiscal_year, weekday_name
-from agent.queryspec.expression_types import Finder, compared_type, type_of
-from agent.queryspec.expressions import (
+from datasphinx.agent.engines.spelling import Spelling
+from datasphinx.agent.queryspec.clauses import BoundValues, compare, differs, divide, either, order_term
+from datasphinx.agent.queryspec.dialect import fiscal_quarter, fiscal_year, weekday_name
+from datasphinx.agent.queryspec.expression_types import Finder, compared_type, type_of
+from datasphinx.agent.queryspec.expressions import (
     BETWEEN,
     DATE_PARTS,
     FISCAL,
@@ -31,7 +31,7 @@ from agent.queryspec.expressions import (
     Number,
     Text,
 )
-from agent.schema.catalog import TypeClass
+from datasphinx.agent.schema.catalog import TypeClass
 
 _OPERATORS: dict[str, type[exp.Binary]] = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul}
 _SWAPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}

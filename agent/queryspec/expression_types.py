@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterable
 
-from agent.queryspec.dates import read_clock, read_span
-from agent.queryspec.expressions import (
+from datasphinx.agent.queryspec.dates import read_clock, read_span
+from datasphinx.agent.queryspec.expressions import (
     BETWEEN,
     CASES,
     CLOCK_PARTS,
@@ -24,7 +24,7 @@ from agent.queryspec.expressions import (
     Number,
     Text,
 )
-from agent.schema.catalog import TypeClass
+from datasphinx.agent.schema.catalog import TypeClass
 
 _TIMES: tuple[TypeClass, ...] = ("date", "datetime")
 _TAKES: dict[str, tuple[tuple[TypeClass, ...], TypeClass]] = {

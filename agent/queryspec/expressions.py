@@ -58,7 +58,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from agent.queryspec.spec import MAX_EXPRESSION
+from datasphinx.agent.queryspec.spec import MAX_EXPRESSION
 
 MAX_DEPTH = 20
 MAX_NODES = 200

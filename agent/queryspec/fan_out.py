@@ -7,10 +7,10 @@ be averaged per order; over customers with the orders of each, a column of the c
 
 from collections.abc import Collection, Iterator
 
-from agent.errors import SpecProblem
-from agent.queryspec.columns import Datasets, parse_derived, row_level_names, scope_of, united_columns
-from agent.queryspec.expressions import names_in
-from agent.queryspec.spec import Aggregation, Join, QuerySpec, Union, output_name
+from datasphinx.agent.errors import SpecProblem
+from datasphinx.agent.queryspec.columns import Datasets, parse_derived, row_level_names, scope_of, united_columns
+from datasphinx.agent.queryspec.expressions import names_in
+from datasphinx.agent.queryspec.spec import Aggregation, Join, QuerySpec, Union, output_name
 
 _UNAFFECTED = ("min", "max", "nunique", "first", "last")
 """Aggregations that repeated rows do not change."""

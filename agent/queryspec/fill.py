@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from agent.queryspec.dates import read_span
-from agent.queryspec.spec import Between, Compared, Condition, Period
-from agent.queryspec.statement import StatementParts, row_number, unused_name
+from datasphinx.agent.queryspec.dates import read_span
+from datasphinx.agent.queryspec.spec import Between, Compared, Condition, Period
+from datasphinx.agent.queryspec.statement import StatementParts, row_number, unused_name
 
 ZERO_IF_EMPTY = ("sum", "count", "nunique")
 """Aggregations that are 0 over no rows; all others are NULL."""

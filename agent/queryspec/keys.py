@@ -2,12 +2,12 @@
 
 from sqlglot import exp
 
-from agent.engines.spelling import function_call
-from agent.messages import Message
-from agent.queryspec.clauses import BoundValues
-from agent.queryspec.columns import Datasets, scope_of
-from agent.queryspec.spec import Join, KeyType, QuerySpec
-from agent.schema.catalog import Column, TypeClass
+from datasphinx.agent.engines.spelling import function_call
+from datasphinx.agent.messages import Message
+from datasphinx.agent.queryspec.clauses import BoundValues
+from datasphinx.agent.queryspec.columns import Datasets, scope_of
+from datasphinx.agent.queryspec.spec import Join, KeyType, QuerySpec
+from datasphinx.agent.schema.catalog import Column, TypeClass
 
 _DAY_LENGTH = 10
 

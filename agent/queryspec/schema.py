@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from agent.queryspec.columns import TIMES
-from agent.queryspec.spec import QuerySpec
-from agent.schema.catalog import Column, Table
+from datasphinx.agent.queryspec.columns import TIMES
+from datasphinx.agent.queryspec.spec import QuerySpec
+from datasphinx.agent.schema.catalog import Column, Table
 
 Json = dict[str, Any]
 

@@ -5,10 +5,10 @@ derived columns; without groups and aggregations the rows unchanged, then the de
 
 - A group or filter names a column of the main dataset, of the only joined dataset with this column, or
   `dataset.column`.
-- A `derived` expression (see `agent.queryspec.expressions`) uses columns of the result and columns derived before it.
-  In a spec with groups or aggregations it is computed for each row, from the dataset's columns, if an aggregation or a
-  group has its name, if a filter has and the expression uses columns that the result lacks, or if another such
-  expression uses it. It is then not a column of the result, except as a group.
+- A `derived` expression (see `datasphinx.agent.queryspec.expressions`) uses columns of the result and columns derived
+  before it. In a spec with groups or aggregations it is computed for each row, from the dataset's columns, if an
+  aggregation or a group has its name, if a filter has and the expression uses columns that the result lacks, or if
+  another such expression uses it. It is then not a column of the result, except as a group.
 - All filters must hold. A filter on a column, or on a value derived for each row, selects rows. A filter on an
   aggregation, a period or a value derived from the result selects rows of the result, after all derived columns and
   before the limit: shares and ranks include the groups that the filter removes. In `any` and `all` either all filters
@@ -50,8 +50,8 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
-from agent.errors import QuerySpecInvalid, SpecProblem
-from agent.schema import spelling
+from datasphinx.agent.errors import QuerySpecInvalid, SpecProblem
+from datasphinx.agent.schema import spelling
 
 DEFAULT_LIMIT = 1_000
 MAX_LIMIT = 10_000

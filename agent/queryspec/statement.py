@@ -4,9 +4,9 @@ from collections.abc import Collection, Sequence
 
 from sqlglot import exp
 
-from agent.engines.spelling import Spelling
-from agent.queryspec.clauses import BoundValues
-from agent.queryspec.columns import Datasets
+from datasphinx.agent.engines.spelling import Spelling
+from datasphinx.agent.queryspec.clauses import BoundValues
+from datasphinx.agent.queryspec.columns import Datasets
 
 
 class StatementParts:

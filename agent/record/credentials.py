@@ -7,7 +7,7 @@ from pydantic import BaseModel, SecretStr
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
-from agent.settings import Settings
+from datasphinx.agent.settings import Settings
 
 
 def secrets_of(settings: Settings) -> tuple[str, ...]:

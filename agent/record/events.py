@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from agent.core.canonical import canonical, digest
+from datasphinx.agent.core.canonical import canonical, digest
 
 Kind = Literal["run", "llm", "cached", "examples", "verified", "tool", "statement", "chart", "step", "output"]
 """The kind of event: a run started; a model was called; a cached verdict replaced a model call; few-shot examples were

@@ -7,11 +7,11 @@ from typing import Any, TextIO
 
 import structlog
 
-from agent.core.canonical import plain
-from agent.core.redact import without_secrets
-from agent.record.credentials import secrets_of
-from agent.record.step import current_step
-from agent.settings import Settings
+from datasphinx.agent.core.canonical import plain
+from datasphinx.agent.core.redact import without_secrets
+from datasphinx.agent.record.credentials import secrets_of
+from datasphinx.agent.record.step import current_step
+from datasphinx.agent.settings import Settings
 
 Processor = Callable[[Any, str, MutableMapping[str, Any]], Any]
 

@@ -21,10 +21,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeEngine
 
-from agent.engines import engine_called
-from agent.engines.base import Engine as DatabaseEngine
-from agent.messages import Message
-from agent.record.events import BEGINNING
+from datasphinx.agent.engines import engine_called
+from datasphinx.agent.engines.base import Engine as DatabaseEngine
+from datasphinx.agent.messages import Message
+from datasphinx.agent.record.events import BEGINNING
 
 Migration = Callable[[Connection], None]
 """A migration. MariaDB and MySQL commit each CREATE TABLE, so a migration must be repeatable there."""

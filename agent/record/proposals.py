@@ -8,9 +8,9 @@ from typing import Any, Literal
 from sqlalchemy import Row, column, insert, select, table, update
 from sqlalchemy.exc import IntegrityError
 
-from agent.core.canonical import digest
-from agent.errors import ProposalClosed, ProposalUnknown, RecordUnavailable
-from agent.record.store import Store
+from datasphinx.agent.core.canonical import digest
+from datasphinx.agent.errors import ProposalClosed, ProposalUnknown, RecordUnavailable
+from datasphinx.agent.record.store import Store
 
 ProposalStatus = Literal["open", "accepted", "rejected"]
 ProposalOrigin = Literal["accepted_answer", "edited_statement", "rejected_answer"]

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from agent.core.canonical import plain
-from agent.core.redact import without_secrets
-from agent.errors import RecordUnavailable
-from agent.record.events import Event, Kind
+from datasphinx.agent.core.canonical import plain
+from datasphinx.agent.core.redact import without_secrets
+from datasphinx.agent.errors import RecordUnavailable
+from datasphinx.agent.record.events import Event, Kind
 
 logger = logging.getLogger("datasphinx")
 

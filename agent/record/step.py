@@ -11,13 +11,13 @@ from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
-from agent.core.cancellation import Cancellation
-from agent.core.result_cache import ResultCache
-from agent.errors import BudgetExceeded
-from agent.messages import Message
-from agent.record.events import Kind
-from agent.record.recorder import Recorder
-from agent.settings import Settings
+from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.core.result_cache import ResultCache
+from datasphinx.agent.errors import BudgetExceeded
+from datasphinx.agent.messages import Message
+from datasphinx.agent.record.events import Kind
+from datasphinx.agent.record.recorder import Recorder
+from datasphinx.agent.settings import Settings
 
 
 class ModelCall(TypedDict):

@@ -29,14 +29,14 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
-from agent.core.canonical import canonical
-from agent.core.redact import without_password
-from agent.engines import engine_called
-from agent.errors import RecordUnavailable, TraceUnknown
-from agent.messages import Message, message_of
-from agent.record.events import Event, StoredEvent, chained_hash
-from agent.record.migrations import StoreTooNew, is_current, migrate
-from agent.settings import Settings
+from datasphinx.agent.core.canonical import canonical
+from datasphinx.agent.core.redact import without_password
+from datasphinx.agent.engines import engine_called
+from datasphinx.agent.errors import RecordUnavailable, TraceUnknown
+from datasphinx.agent.messages import Message, message_of
+from datasphinx.agent.record.events import Event, StoredEvent, chained_hash
+from datasphinx.agent.record.migrations import StoreTooNew, is_current, migrate
+from datasphinx.agent.settings import Settings
 
 Item = TypeVar("Item")
 

@@ -18,11 +18,11 @@ from urllib.parse import urlsplit
 
 from langgraph.errors import GraphBubbleUp
 
-from agent.core.redact import without_secrets
-from agent.core.version import package_version
-from agent.errors import ConfigurationError, DatasphinxError, DriverMissing
-from agent.record.credentials import secrets_of
-from agent.settings import Settings
+from datasphinx.agent.core.redact import without_secrets
+from datasphinx.agent.core.version import package_version
+from datasphinx.agent.errors import ConfigurationError, DatasphinxError, DriverMissing
+from datasphinx.agent.record.credentials import secrets_of
+from datasphinx.agent.settings import Settings
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import Histogram, MeterProvider

@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from agent.record.events import BEGINNING, StoredEvent
-from agent.record.store import Store
+from datasphinx.agent.record.events import BEGINNING, StoredEvent
+from datasphinx.agent.record.store import Store
 
 Problem = Literal["changed", "removed", "inserted", "reordered"]
 

@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from agent.messages import LANGUAGES
-from agent.schema.words import is_cyrillic, normal_form, stem
+from datasphinx.agent.messages import LANGUAGES
+from datasphinx.agent.schema.words import is_cyrillic, normal_form, stem
 
 _STATES = """AL Alabama|AK Alaska|AZ Arizona|AR Arkansas|CA California|CO Colorado|CT Connecticut|DE Delaware|
 DC District of Columbia|FL Florida|GA Georgia|HI Hawaii|ID Idaho|IL Illinois|IN Indiana|IA Iowa|KS Kansas|KY Kentucky|

@@ -11,15 +11,30 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agent.messages import language_of
-from agent.retrieval.arrays import READ_ERRORS, Arrays, array_1d, pack_json, read_arrays, unpack_json, write_arrays
-from agent.retrieval.join_graph import JoinGraph
-from agent.retrieval.postings import Postings
-from agent.retrieval.query import Frequencies, QuestionTerms, TermMatches, match_terms, name_coverage, parse_question
-from agent.retrieval.semantic import Embedder, SchemaEmbeddings, identity_of
-from agent.schema.catalog import Catalog
-from agent.schema.spelling import NameMatcher
-from agent.schema.words import asks_for_data, content_words
+from datasphinx.agent.messages import language_of
+from datasphinx.agent.retrieval.arrays import (
+    READ_ERRORS,
+    Arrays,
+    array_1d,
+    pack_json,
+    read_arrays,
+    unpack_json,
+    write_arrays,
+)
+from datasphinx.agent.retrieval.join_graph import JoinGraph
+from datasphinx.agent.retrieval.postings import Postings
+from datasphinx.agent.retrieval.query import (
+    Frequencies,
+    QuestionTerms,
+    TermMatches,
+    match_terms,
+    name_coverage,
+    parse_question,
+)
+from datasphinx.agent.retrieval.semantic import Embedder, SchemaEmbeddings, identity_of
+from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.schema.spelling import NameMatcher
+from datasphinx.agent.schema.words import asks_for_data, content_words
 
 FEATURES = ("words", "phrases", "synonyms", "named", "meaning", "meaning_near", "columns", "surroundings", "joins")
 """Components of a table's score, in the order of the weights; docs/retrieval.md describes them."""

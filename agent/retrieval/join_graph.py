@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from agent.retrieval.arrays import Arrays, array_1d, check_numbers
-from agent.schema.catalog import Catalog
+from datasphinx.agent.retrieval.arrays import Arrays, array_1d, check_numbers
+from datasphinx.agent.schema.catalog import Catalog
 
 _DECAY = 0.8
 _HOPS = 2

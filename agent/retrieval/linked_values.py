@@ -8,9 +8,9 @@ from functools import lru_cache
 from itertools import chain, groupby
 from typing import NamedTuple
 
-from agent.retrieval.value_index import ValueIndex, ValueMatch
-from agent.schema.catalog import Catalog, ColumnKey
-from agent.schema.words import (
+from datasphinx.agent.retrieval.value_index import ValueIndex, ValueMatch
+from datasphinx.agent.schema.catalog import Catalog, ColumnKey
+from datasphinx.agent.schema.words import (
     UNIT,
     content_words,
     is_cyrillic,

@@ -9,9 +9,9 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from agent.retrieval.arrays import Arrays, array_1d, check_numbers, check_starts, pack_json, unpack_json
-from agent.schema.catalog import Catalog, Table
-from agent.schema.words import han_pairs, is_function_word, spelt_words, stem, words
+from datasphinx.agent.retrieval.arrays import Arrays, array_1d, check_numbers, check_starts, pack_json, unpack_json
+from datasphinx.agent.schema.catalog import Catalog, Table
+from datasphinx.agent.schema.words import han_pairs, is_function_word, spelt_words, stem, words
 
 _MIN_SPLIT_LENGTH = 6
 _MIN_PART_LENGTH = 3

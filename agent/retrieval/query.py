@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agent.retrieval.postings import NAME, Postings
-from agent.schema.words import han_pairs, is_data_word, is_function_word, spelt_words, stem
+from datasphinx.agent.retrieval.postings import NAME, Postings
+from datasphinx.agent.schema.words import han_pairs, is_data_word, is_function_word, spelt_words, stem
 
 _DATA_WORD_WEIGHT = 0.3
 _PHRASING = re.compile(

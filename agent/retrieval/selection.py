@@ -7,11 +7,11 @@ cache.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
-from agent.retrieval.index import SchemaIndex
-from agent.retrieval.linked_values import linked_values
-from agent.retrieval.value_index import ValueIndex
-from agent.schema.catalog import Catalog
-from agent.schema.words import content_words, words
+from datasphinx.agent.retrieval.index import SchemaIndex
+from datasphinx.agent.retrieval.linked_values import linked_values
+from datasphinx.agent.retrieval.value_index import ValueIndex
+from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.schema.words import content_words, words
 
 _WHOLE_TABLES, _WHOLE_COLUMNS = 10, 80
 """Limits up to which a schema is selected whole."""

@@ -10,9 +10,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from agent.retrieval.arrays import Arrays
-from agent.retrieval.postings import Postings
-from agent.retrieval.query import QuestionTerms
+from datasphinx.agent.retrieval.arrays import Arrays
+from datasphinx.agent.retrieval.postings import Postings
+from datasphinx.agent.retrieval.query import QuestionTerms
 
 Vectors = NDArray[np.float32]
 

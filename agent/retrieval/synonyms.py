@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from importlib.resources import files
 
-from agent.schema.words import han_pairs, han_runs, is_function_word, spelt_words, stem
+from datasphinx.agent.schema.words import han_pairs, han_runs, is_function_word, spelt_words, stem
 
 Concept = frozenset[str]
 """Possible senses of a word, as lines of the glossary; for a word outside the glossary, its stem."""
@@ -46,7 +46,7 @@ def _match_phrases(parts: Sequence[str], separator: str) -> Iterator[Concept]:
 @lru_cache(maxsize=1)
 def _glossary() -> tuple[dict[str, Concept], int]:
     """Return the concept of every name, with words stemmed, and the length of the longest name in parts."""
-    text = files("agent.retrieval").joinpath("synonyms.txt").read_text(encoding="utf-8")
+    text = files("datasphinx.agent.retrieval").joinpath("synonyms.txt").read_text(encoding="utf-8")
     lines: dict[str, set[str]] = defaultdict(set)
     longest = 1
     for line in text.splitlines():

@@ -13,10 +13,10 @@ from cachetools import LRUCache
 from rapidfuzz.distance import OSA
 from rapidfuzz.fuzz import token_sort_ratio
 
-from agent.retrieval import value_store as store
-from agent.retrieval.abbreviations import acronym, other_names
-from agent.retrieval.value_store import MAX_VALUE_LENGTH, ColumnValues
-from agent.schema.words import normal_form
+from datasphinx.agent.retrieval import value_store as store
+from datasphinx.agent.retrieval.abbreviations import acronym, other_names
+from datasphinx.agent.retrieval.value_store import MAX_VALUE_LENGTH, ColumnValues
+from datasphinx.agent.schema.words import normal_form
 
 Kind = Literal["exact", "normalised", "abbreviation", "fuzzy", "label"]
 """How a value matches; by a label, the text is a name of the stored code in the business knowledge."""

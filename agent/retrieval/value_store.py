@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from agent.retrieval.abbreviations import acronym
-from agent.schema.words import normal_form
+from datasphinx.agent.retrieval.abbreviations import acronym
+from datasphinx.agent.schema.words import normal_form
 
 MAX_VALUE_LENGTH = 200
 """Maximum length of an indexed text, in characters; longer texts are prose, not values to look up."""

@@ -12,7 +12,7 @@ from itertools import product
 from random import Random
 from typing import NamedTuple
 
-from agent.sample import names
+from datasphinx.agent.sample import names
 
 FIRST_DAY = date(2023, 1, 1)
 LAST_DAY = date(2025, 12, 31)

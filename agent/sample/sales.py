@@ -9,8 +9,8 @@ from itertools import accumulate
 from random import Random
 from typing import NamedTuple
 
-from agent.sample import names
-from agent.sample.people import FIRST_DAY, LAST_DAY, UNSOLD_PRODUCTS, Category, Customer, Employee, Product
+from datasphinx.agent.sample import names
+from datasphinx.agent.sample.people import FIRST_DAY, LAST_DAY, UNSOLD_PRODUCTS, Category, Customer, Employee, Product
 
 # Not a round number: a count of 10,000 could be mistaken for a row limit.
 ORDER_COUNT = 10_127

@@ -14,8 +14,8 @@ from uuid import uuid4
 
 from sqlalchemy import URL
 
-from agent.sample import people
-from agent.sample.sales import CHANNELS, Sales
+from datasphinx.agent.sample import people
+from datasphinx.agent.sample.sales import CHANNELS, Sales
 
 TABLES = {
     "regions": """

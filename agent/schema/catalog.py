@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
 
-from agent.engines import engine_of
+from datasphinx.agent.engines import engine_of
 
 if TYPE_CHECKING:
-    from agent.engines.base import Engine
+    from datasphinx.agent.engines.base import Engine
 
 COUNTED_ROWS = 1_000_000
 """Rows of a table are counted up to this number."""

@@ -5,10 +5,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from agent.schema.catalog import Column, Table
-from agent.schema.describe import literal, one_line
-from agent.schema.personal import personal_kind
-from agent.schema.secret import is_secret
+from datasphinx.agent.schema.catalog import Column, Table
+from datasphinx.agent.schema.describe import literal, one_line
+from datasphinx.agent.schema.personal import personal_kind
+from datasphinx.agent.schema.secret import is_secret
 
 _MAX_PARTS = 25
 _MAX_DEPTH = 3

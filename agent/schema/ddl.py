@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from agent.schema.catalog import Catalog, Column, ForeignKey, Table
-from agent.schema.describe import Selection, literal, one_line, prompt_line, quoted_key
-from agent.schema.personal import personal_kind
+from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table
+from datasphinx.agent.schema.describe import Selection, literal, one_line, prompt_line, quoted_key
+from datasphinx.agent.schema.personal import personal_kind
 
 _MAX_VALUES = 8
 _MAX_VALUE_CHARS = 24

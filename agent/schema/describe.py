@@ -6,8 +6,8 @@ Names are quoted for the dialect. Text from the database stays on its line, and 
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from agent.schema.catalog import COUNTED_ROWS, Catalog, Column, ForeignKey, Table
-from agent.schema.personal import personal_kind
+from datasphinx.agent.schema.catalog import COUNTED_ROWS, Catalog, Column, ForeignKey, Table
+from datasphinx.agent.schema.personal import personal_kind
 
 Selection = Mapping[str, Sequence[str]]
 """Selected columns by table key."""

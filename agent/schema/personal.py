@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from agent.schema.words import spelt_words, stem
+from datasphinx.agent.schema.words import spelt_words, stem
 
 _MIN_SHARE = 0.8
 """Share of the values that must match a pattern."""

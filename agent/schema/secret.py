@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase, translate
 from functools import lru_cache
 from types import MappingProxyType
 
-from agent.schema.catalog import Catalog, Table
+from datasphinx.agent.schema.catalog import Catalog, Table
 
 SECRET_NAMES = tuple(
     """*password* *passwd* *passphrase* pwd *_pwd pwd_* secret *_secret secret_* *credentials* token *_token token_hash

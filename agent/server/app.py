@@ -8,36 +8,36 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, cast
 
-from agent.conversation.retention import DAY_S, prune_threads
-from agent.conversation.threads import open_threads
-from agent.errors import ConfigurationError, DriverMissing
-from agent.messages import Message
-from agent.record.store import open_store
-from agent.record.telemetry import check_installed
-from agent.services import Services
-from agent.settings import Settings
+from datasphinx.agent.conversation.retention import DAY_S, prune_threads
+from datasphinx.agent.conversation.threads import open_threads
+from datasphinx.agent.errors import ConfigurationError, DriverMissing
+from datasphinx.agent.messages import Message
+from datasphinx.agent.record.store import open_store
+from datasphinx.agent.record.telemetry import check_installed
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import Settings
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
     from langserve.serialization import Serializer
 
-    from agent.server.boards import ScheduledRefreshes
-    from agent.server.metrics import Metrics
-    from agent.server.routes.mcp import McpRoute
-    from agent.server.runnable import ServedGraph
+    from datasphinx.agent.server.boards import ScheduledRefreshes
+    from datasphinx.agent.server.metrics import Metrics
+    from datasphinx.agent.server.routes.mcp import McpRoute
+    from datasphinx.agent.server.runnable import ServedGraph
 
 PRUNE_S = 3600
 """Time between two deletions of old threads, in seconds."""
 
 
 def create_app(services: Services | None = None) -> "FastAPI":
-    """Return the web application: LangServe's routes under /agent and /analyst, and those of `agent.server.routes`.
+    """Return the web application: LangServe's routes under /agent and /analyst, and those of the package `routes`.
 
-    LangServe serves its routes if it is installed; otherwise `agent.server.routes.runnables` serves them. A client can
-    choose among the configured sources and the uploaded datasets only. Inputs that are not in the schema are refused
-    with status 422; if they were ignored, the answer could be about other data than the question. The run configuration
-    that LangServe's client sends is ignored. Conversations are stored as threads: each output contains its thread id,
-    and an input may contain one to continue. Each error is a problem document (RFC 9457).
+    LangServe serves its routes if it is installed; otherwise `datasphinx.agent.server.routes.runnables` serves them. A
+    client can choose among the configured sources and the uploaded datasets only. Inputs that are not in the schema are
+    refused with status 422; if they were ignored, the answer could be about other data than the question. The run
+    configuration that LangServe's client sends is ignored. Conversations are stored as threads: each output contains
+    its thread id, and an input may contain one to continue. Each error is a problem document (RFC 9457).
 
     Raises:
         DriverMissing: FastAPI, the driver of the thread store or the extra `oidc` is not installed.
@@ -53,20 +53,30 @@ def create_app(services: Services | None = None) -> "FastAPI":
         from starlette.routing import Route
     except ImportError as error:
         raise DriverMissing(error.name or "fastapi", "serve") from error
-    from agent.server.boards import ScheduledRefreshes
-    from agent.server.errors import DOCUMENTED, add_handlers
-    from agent.server.live_sources import LiveSources, may_edit_sources
-    from agent.server.metrics import Metrics, metrics_routes
-    from agent.server.middleware import add_middleware
-    from agent.server.routes import answers, boards, charts, files, proposals, source_settings, sources, sql, traces
-    from agent.server.routes.agui import agui_routes
-    from agent.server.routes.chat_completions import chat_routes
-    from agent.server.routes.events import events_routes
-    from agent.server.routes.health import health_routes
-    from agent.server.routes.mcp import METHODS, PATH, McpRoute
-    from agent.server.routes.page import add_page
-    from agent.server.routes.threads import list_router, threads_routes
-    from agent.server.tenants import Tenants, open_tenant
+    from datasphinx.agent.server.boards import ScheduledRefreshes
+    from datasphinx.agent.server.errors import DOCUMENTED, add_handlers
+    from datasphinx.agent.server.live_sources import LiveSources, may_edit_sources
+    from datasphinx.agent.server.metrics import Metrics, metrics_routes
+    from datasphinx.agent.server.middleware import add_middleware
+    from datasphinx.agent.server.routes import (
+        answers,
+        boards,
+        charts,
+        files,
+        proposals,
+        source_settings,
+        sources,
+        sql,
+        traces,
+    )
+    from datasphinx.agent.server.routes.agui import agui_routes
+    from datasphinx.agent.server.routes.chat_completions import chat_routes
+    from datasphinx.agent.server.routes.events import events_routes
+    from datasphinx.agent.server.routes.health import health_routes
+    from datasphinx.agent.server.routes.mcp import METHODS, PATH, McpRoute
+    from datasphinx.agent.server.routes.page import add_page
+    from datasphinx.agent.server.routes.threads import list_router, threads_routes
+    from datasphinx.agent.server.tenants import Tenants, open_tenant
 
     server = open_tenant("", services)
     has_credentials = services.settings.api_keys or services.settings.oidc
@@ -76,7 +86,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
         if not services.settings.api_keys or tenants is None:
             raise ConfigurationError("DATASPHINX_EMBED", Message("embed_without_keys"))
         try:
-            from agent.server.embed_tokens import EmbedTokens
+            from datasphinx.agent.server.embed_tokens import EmbedTokens
         except ImportError as error:
             raise DriverMissing("pyjwt[crypto]", "oidc") from error
         embed_tokens = EmbedTokens(embed, tenants.names)
@@ -119,7 +129,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
         app.state.live_sources = live_sources
         app.include_router(source_settings.router)
     if embed and embed_tokens:
-        from agent.server.routes.embed import embed_routes
+        from datasphinx.agent.server.routes.embed import embed_routes
 
         app.include_router(embed_routes(embed, embed_tokens))
     add_page(app)
@@ -130,7 +140,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
 
 @asynccontextmanager
 async def _running(mcp: "McpRoute", refreshes: "ScheduledRefreshes", settings: Settings) -> AsyncIterator[None]:
-    from agent.server.background import repeated, run_in_thread
+    from datasphinx.agent.server.background import repeated, run_in_thread
 
     async def prune() -> None:
         days = settings.thread_days
@@ -153,7 +163,7 @@ def serve(host: str = "127.0.0.1", port: int = 8000, settings: Settings | None =
     """
     services = Services(settings, any_source=False)
     app = create_app(services)
-    from agent.server.loopback import is_loopback
+    from datasphinx.agent.server.loopback import is_loopback
 
     if not (services.settings.api_keys or services.settings.oidc) and not is_loopback(host):
         raise ConfigurationError("DATASPHINX_API_KEYS", Message("keys_required", host=host))
@@ -167,7 +177,7 @@ def serve(host: str = "127.0.0.1", port: int = 8000, settings: Settings | None =
         import uvicorn
         from uvicorn.config import LOGGING_CONFIG
 
-        from agent.server.connections import LimitedProtocol
+        from datasphinx.agent.server.connections import LimitedProtocol
     except ImportError as error:
         raise DriverMissing("uvicorn", "serve") from error
     # Without its own configuration uvicorn uses the logging of the process, which is JSON with `log_json`.
@@ -183,8 +193,8 @@ def serve(host: str = "127.0.0.1", port: int = 8000, settings: Settings | None =
 
 def served_graphs(services: Services, metrics: "Metrics") -> "list[ServedGraph]":
     """Return the SQL agent and the analyst for the current tenant of each request."""
-    from agent.server.runnable import ServedGraph
-    from agent.server.schemas import agent_question, analyst_question
+    from datasphinx.agent.server.runnable import ServedGraph
+    from datasphinx.agent.server.schemas import agent_question, analyst_question
 
     questions = {"agent": agent_question(services), "analyst": analyst_question(services)}
     return [ServedGraph(graph, question, metrics) for graph, question in questions.items()]
@@ -199,7 +209,7 @@ def _add_runnables(app: "FastAPI", graphs: "Sequence[ServedGraph]") -> None:
     try:
         import langserve  # noqa: F401
     except ImportError:
-        from agent.server.routes.runnables import runnable_routes
+        from datasphinx.agent.server.routes.runnables import runnable_routes
 
         for served in graphs:
             app.include_router(runnable_routes(served))
@@ -211,10 +221,10 @@ def _add_langserve(app: "FastAPI", graphs: "Sequence[ServedGraph]") -> None:
     from fastapi.routing import APIRoute
     from langserve import add_routes
 
-    from agent.server.routes.events import EventStream, stream_of
-    from agent.server.routes.page import add_playground
-    from agent.server.runnable import PlainJSON
-    from agent.server.schemas import body_check
+    from datasphinx.agent.server.routes.events import EventStream, stream_of
+    from datasphinx.agent.server.routes.page import add_playground
+    from datasphinx.agent.server.runnable import PlainJSON
+    from datasphinx.agent.server.schemas import body_check
 
     for served in graphs:
         add_routes(

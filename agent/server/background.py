@@ -8,8 +8,8 @@ from typing import TypeVar
 
 import anyio.to_thread
 
-from agent.core.cancellation import Cancellation
-from agent.errors import RequestTimeout
+from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.errors import RequestTimeout
 
 T = TypeVar("T")
 logger = logging.getLogger("datasphinx")

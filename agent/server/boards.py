@@ -10,30 +10,30 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from agent.charts.echarts import chart_of, draw
-from agent.charts.plot_spec import PlotSpec
-from agent.core.cancellation import Cancellation
-from agent.core.canonical import value_hash
-from agent.core.failure import client_failure
-from agent.core.redact import without_password
-from agent.errors import (
+from datasphinx.agent.charts.echarts import chart_of, draw
+from datasphinx.agent.charts.plot_spec import PlotSpec
+from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.core.canonical import value_hash
+from datasphinx.agent.core.failure import client_failure
+from datasphinx.agent.core.redact import without_password
+from datasphinx.agent.errors import (
     AnswerNotPinnable,
     BoardReadOnly,
     DatasetUnknown,
     DatasphinxError,
     PlotSpecInvalid,
 )
-from agent.formatting.checks import with_formats
-from agent.messages import Message, language_of
-from agent.proposals import user_of
-from agent.server.background import cancellable, repeated, run_in_thread
-from agent.server.statements import run_recorded
-from agent.server.tenants import Identity, Tenant, Tenants
-from agent.services import Services
-from agent.sources.source import Source
-from agent.sql.summary import summarize_query
-from agent.storage.boards import Board, Pin, claim_due
-from agent.types import AnswerChart, Result, masked
+from datasphinx.agent.formatting.checks import with_formats
+from datasphinx.agent.messages import Message, language_of
+from datasphinx.agent.proposals import user_of
+from datasphinx.agent.server.background import cancellable, repeated, run_in_thread
+from datasphinx.agent.server.statements import run_recorded
+from datasphinx.agent.server.tenants import Identity, Tenant, Tenants
+from datasphinx.agent.services import Services
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.summary import summarize_query
+from datasphinx.agent.storage.boards import Board, Pin, claim_due
+from datasphinx.agent.types import AnswerChart, Result, masked
 
 logger = logging.getLogger("datasphinx")
 

@@ -6,15 +6,15 @@ from typing import Any, NamedTuple
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
 
-from agent.answers.progress import step_line
-from agent.answers.text import escape_markup, has_table, markdown_table
-from agent.conversation.reply import Reply
-from agent.conversation.threads import Link
-from agent.errors import DatasetUnknown, ModelUnknown
-from agent.messages import language_in, render
-from agent.server.runnable import ServedGraph
-from agent.server.tenants import Tenant
-from agent.types import ClarifyingQuestion
+from datasphinx.agent.answers.progress import step_line
+from datasphinx.agent.answers.text import escape_markup, has_table, markdown_table
+from datasphinx.agent.conversation.reply import Reply
+from datasphinx.agent.conversation.threads import Link
+from datasphinx.agent.errors import DatasetUnknown, ModelUnknown
+from datasphinx.agent.messages import language_in, render
+from datasphinx.agent.server.runnable import ServedGraph
+from datasphinx.agent.server.tenants import Tenant
+from datasphinx.agent.types import ClarifyingQuestion
 
 DEFAULT_MODEL = "datasphinx"
 """Id of the model that chooses the source by the question."""

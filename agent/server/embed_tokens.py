@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import jwt
 
-from agent.errors import TokenInvalid, TokenNotPermitted
-from agent.messages import Message
-from agent.server.tenants import Identity
-from agent.settings import EmbedSettings
+from datasphinx.agent.errors import TokenInvalid, TokenNotPermitted
+from datasphinx.agent.messages import Message
+from datasphinx.agent.server.tenants import Identity
+from datasphinx.agent.settings import EmbedSettings
 
 _ALGORITHM, _AUDIENCE = "HS256", "datasphinx-embed"
 _PERMITTED = re.compile(

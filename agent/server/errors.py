@@ -15,9 +15,9 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
-from agent.core.failure import client_failure, error_info
-from agent.core.redact import without_paths
-from agent.errors import (
+from datasphinx.agent.core.failure import client_failure, error_info
+from datasphinx.agent.core.redact import without_paths
+from datasphinx.agent.errors import (
     DatasphinxError,
     InputInvalid,
     InternalError,
@@ -27,10 +27,10 @@ from agent.errors import (
     RoleMissing,
     TokenInvalid,
 )
-from agent.messages import LANGUAGES, Language, Message
-from agent.server.headers import security_headers
-from agent.server.metrics import Metrics
-from agent.services import Services
+from datasphinx.agent.messages import LANGUAGES, Language, Message
+from datasphinx.agent.server.headers import security_headers
+from datasphinx.agent.server.metrics import Metrics
+from datasphinx.agent.services import Services
 
 logger = logging.getLogger("datasphinx")
 

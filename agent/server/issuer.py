@@ -12,12 +12,12 @@ import httpx
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from jwt import PyJWK, PyJWTError
 
-from agent.connect import certificate_authorities, is_this_machine
-from agent.core.redact import without_secrets
-from agent.errors import ConfigurationError, IssuerUnavailable, TokenInvalid
-from agent.messages import Message
-from agent.server.background import run_in_thread
-from agent.settings import OidcSettings
+from datasphinx.agent.connect import certificate_authorities, is_this_machine
+from datasphinx.agent.core.redact import without_secrets
+from datasphinx.agent.errors import ConfigurationError, IssuerUnavailable, TokenInvalid
+from datasphinx.agent.messages import Message
+from datasphinx.agent.server.background import run_in_thread
+from datasphinx.agent.settings import OidcSettings
 
 logger = logging.getLogger("datasphinx")
 

@@ -3,12 +3,12 @@
 import logging
 import threading
 
-from agent.core.redact import remember_secrets
-from agent.errors import ConfigurationError
-from agent.record.credentials import secrets_of
-from agent.server.tenants import Tenant, Tenants
-from agent.settings import Settings
-from agent.sources.config_file import ConfigFile
+from datasphinx.agent.core.redact import remember_secrets
+from datasphinx.agent.errors import ConfigurationError
+from datasphinx.agent.record.credentials import secrets_of
+from datasphinx.agent.server.tenants import Tenant, Tenants
+from datasphinx.agent.settings import Settings
+from datasphinx.agent.sources.config_file import ConfigFile
 
 logger = logging.getLogger("datasphinx")
 

@@ -4,8 +4,8 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from agent.core.cancellation import Cancellation
-from agent.errors import LoadUnknown
+from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.errors import LoadUnknown
 
 
 class Loads:

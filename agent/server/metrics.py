@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from fastapi import APIRouter, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from agent.conversation.reply import Reply
+from datasphinx.agent.conversation.reply import Reply
 
 _SECONDS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
 _ABORTED = "broken_off"

@@ -10,7 +10,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.types import Message as ASGIMessage
 
-from agent.errors import (
+from datasphinx.agent.errors import (
     DatasphinxError,
     DriverMissing,
     KeyMissing,
@@ -21,18 +21,18 @@ from agent.errors import (
     RoleMissing,
     TokenNotPermitted,
 )
-from agent.messages import Message
-from agent.record.telemetry import remote_parent
-from agent.server.errors import problem
-from agent.server.headers import SecurityHeaders
-from agent.server.live_sources import LiveSources
-from agent.server.loopback import foreign_sender
-from agent.server.tenants import ALL_ROLES, Identity, Tenant, Tenants, set_tenant
-from agent.settings import OidcSettings, Role, Settings
+from datasphinx.agent.messages import Message
+from datasphinx.agent.record.telemetry import remote_parent
+from datasphinx.agent.server.errors import problem
+from datasphinx.agent.server.headers import SecurityHeaders
+from datasphinx.agent.server.live_sources import LiveSources
+from datasphinx.agent.server.loopback import foreign_sender
+from datasphinx.agent.server.tenants import ALL_ROLES, Identity, Tenant, Tenants, set_tenant
+from datasphinx.agent.settings import OidcSettings, Role, Settings
 
 if TYPE_CHECKING:
-    from agent.server.embed_tokens import EmbedTokens
-    from agent.server.tokens import TokenVerifier
+    from datasphinx.agent.server.embed_tokens import EmbedTokens
+    from datasphinx.agent.server.tokens import TokenVerifier
 
 _FILES = ("/files", "/files/events")
 _STREAMS = ("/events", "/v1/chat/completions", "/agui", "/mcp")
@@ -336,8 +336,8 @@ def _token_verifier(settings: OidcSettings, tenants: Tenants) -> "TokenVerifier"
             raise ImportError("cryptography")
     except ImportError as error:
         raise DriverMissing("pyjwt[crypto]", "oidc") from error
-    from agent.server.issuer import SigningKeys
-    from agent.server.tokens import TokenVerifier
+    from datasphinx.agent.server.issuer import SigningKeys
+    from datasphinx.agent.server.tokens import TokenVerifier
 
     return TokenVerifier(settings, tenants.names, SigningKeys(settings))
 

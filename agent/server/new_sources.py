@@ -11,15 +11,15 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, WithJsonSchema, model_validator
 from sqlalchemy import URL
 
-from agent.core.canonical import plain
-from agent.core.failure import error_of, failure_of
-from agent.core.redact import without_secrets
-from agent.engines import engines
-from agent.errors import ConfigurationError, DatasphinxError, InputInvalid, SourceNotFound
-from agent.messages import Message
-from agent.record.credentials import secrets_of
-from agent.settings import Settings, SourceSettings
-from agent.sql.database import parse_url
+from datasphinx.agent.core.canonical import plain
+from datasphinx.agent.core.failure import error_of, failure_of
+from datasphinx.agent.core.redact import without_secrets
+from datasphinx.agent.engines import engines
+from datasphinx.agent.errors import ConfigurationError, DatasphinxError, InputInvalid, SourceNotFound
+from datasphinx.agent.messages import Message
+from datasphinx.agent.record.credentials import secrets_of
+from datasphinx.agent.settings import Settings, SourceSettings
+from datasphinx.agent.sql.database import parse_url
 
 _HOST = r"^([A-Za-z0-9][A-Za-z0-9._-]*|[0-9A-Fa-f:.]+)\Z"
 """A name or an address; no folder of a Unix socket."""

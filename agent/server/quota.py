@@ -16,11 +16,11 @@ from filelock import FileLock
 from sqlalchemy import column, func, table, update
 from sqlalchemy.dialects.postgresql import insert
 
-from agent.errors import LimitReached, ThreadsUnavailable
-from agent.messages import Message
-from agent.record.step import ModelCall
-from agent.settings import TenantSettings
-from agent.storage.database import SharedDatabase
+from datasphinx.agent.errors import LimitReached, ThreadsUnavailable
+from datasphinx.agent.messages import Message
+from datasphinx.agent.record.step import ModelCall
+from datasphinx.agent.settings import TenantSettings
+from datasphinx.agent.storage.database import SharedDatabase
 
 _MINUTE_S = 60
 _DAY_S = 86_400

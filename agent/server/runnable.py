@@ -10,13 +10,13 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
-from agent.conversation.conversations import Event
-from agent.conversation.reply import Reply, refusal
-from agent.core.failure import client_failure
-from agent.core.text import valid_json
-from agent.errors import DatasphinxError
-from agent.server.metrics import Metrics
-from agent.server.tenants import current_tenant
+from datasphinx.agent.conversation.conversations import Event
+from datasphinx.agent.conversation.reply import Reply, refusal
+from datasphinx.agent.core.failure import client_failure
+from datasphinx.agent.core.text import valid_json
+from datasphinx.agent.errors import DatasphinxError
+from datasphinx.agent.server.metrics import Metrics
+from datasphinx.agent.server.tenants import current_tenant
 
 
 class ServedGraph(Runnable[dict[str, Any], Reply]):

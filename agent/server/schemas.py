@@ -17,13 +17,13 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from agent.clarify.feedback import LONGEST_ANSWER
-from agent.conversation.threads import THREAD_ID
-from agent.server.statements import listed_sources
-from agent.server.tenants import current_tenant
-from agent.services import Services
-from agent.settings import Settings
-from agent.types import Clarify, ClarifyingQuestion, Effort, Feedback, OutputType
+from datasphinx.agent.clarify.feedback import LONGEST_ANSWER
+from datasphinx.agent.conversation.threads import THREAD_ID
+from datasphinx.agent.server.statements import listed_sources
+from datasphinx.agent.server.tenants import current_tenant
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import Settings
+from datasphinx.agent.types import Clarify, ClarifyingQuestion, Effort, Feedback, OutputType
 
 _MAX_BATCH = 100
 _MAX_DATASETS = 20

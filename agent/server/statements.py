@@ -5,21 +5,21 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import Any
 
-from agent.core.cancellation import Cancellation
-from agent.core.failure import client_failure, error_info
-from agent.core.version import package_version
-from agent.errors import DatasphinxError, InputInvalid, InternalError, SourceNotFound
-from agent.formatting.checks import with_formats
-from agent.formatting.formats import answer_table
-from agent.messages import Message
-from agent.record.step import Step, current_step, merge_audit, new_audit
-from agent.record.telemetry import traced_run
-from agent.run_events import RUN_SQL, output_body, step_body
-from agent.server.background import cancellable
-from agent.services import Services
-from agent.sources.names import source_label
-from agent.sources.source import Source
-from agent.types import Result
+from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.core.failure import client_failure, error_info
+from datasphinx.agent.core.version import package_version
+from datasphinx.agent.errors import DatasphinxError, InputInvalid, InternalError, SourceNotFound
+from datasphinx.agent.formatting.checks import with_formats
+from datasphinx.agent.formatting.formats import answer_table
+from datasphinx.agent.messages import Message
+from datasphinx.agent.record.step import Step, current_step, merge_audit, new_audit
+from datasphinx.agent.record.telemetry import traced_run
+from datasphinx.agent.run_events import RUN_SQL, output_body, step_body
+from datasphinx.agent.server.background import cancellable
+from datasphinx.agent.services import Services
+from datasphinx.agent.sources.names import source_label
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.types import Result
 
 MAX_SQL_CHARS = 100_000
 """Maximum length of a statement in characters."""

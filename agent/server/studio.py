@@ -10,11 +10,11 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from agent.analyst import build_analyst
-from agent.errors import OriginRefused
-from agent.graph import build_graph
-from agent.server.loopback import foreign_sender
-from agent.services import Services
+from datasphinx.agent.analyst import build_analyst
+from datasphinx.agent.errors import OriginRefused
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.server.loopback import foreign_sender
+from datasphinx.agent.services import Services
 
 _POLICY_VIOLATION = 1008
 """The WebSocket close code for a message that violates the server's policy (RFC 6455, section 7.4.1)."""

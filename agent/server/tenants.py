@@ -12,28 +12,28 @@ from typing import Any, NamedTuple, cast, get_args
 from cachetools import LRUCache
 from starlette.concurrency import run_in_threadpool
 
-from agent.analyst import build_analyst
-from agent.clarify.feedback import is_visitor
-from agent.conversation.conversations import Conversations
-from agent.conversation.thread_list import ThreadList
-from agent.conversation.threads import Threads, open_threads
-from agent.core.canonical import value_hash
-from agent.errors import ConfigurationError, RunUnknown, ThreadUnknown
-from agent.graph import build_graph
-from agent.llm.client import ModelClient
-from agent.messages import Message
-from agent.record.credentials import secrets_of
-from agent.record.recorder import RECORD_DELAY_S, Recorder
-from agent.record.store import Store, sqlite_url
-from agent.retrieval.semantic import Embedder
-from agent.server.keys import hash_of
-from agent.server.loads import Loads
-from agent.server.quota import FileUsageStore, PostgresUsageStore, Quota
-from agent.services import Services
-from agent.settings import ModelRole, Role, Settings, SourceSettings, TenantSettings
-from agent.storage.boards import BoardStore
-from agent.storage.database import SharedDatabase
-from agent.types import EmbeddedOptions
+from datasphinx.agent.analyst import build_analyst
+from datasphinx.agent.clarify.feedback import is_visitor
+from datasphinx.agent.conversation.conversations import Conversations
+from datasphinx.agent.conversation.thread_list import ThreadList
+from datasphinx.agent.conversation.threads import Threads, open_threads
+from datasphinx.agent.core.canonical import value_hash
+from datasphinx.agent.errors import ConfigurationError, RunUnknown, ThreadUnknown
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.llm.client import ModelClient
+from datasphinx.agent.messages import Message
+from datasphinx.agent.record.credentials import secrets_of
+from datasphinx.agent.record.recorder import RECORD_DELAY_S, Recorder
+from datasphinx.agent.record.store import Store, sqlite_url
+from datasphinx.agent.retrieval.semantic import Embedder
+from datasphinx.agent.server.keys import hash_of
+from datasphinx.agent.server.loads import Loads
+from datasphinx.agent.server.quota import FileUsageStore, PostgresUsageStore, Quota
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import ModelRole, Role, Settings, SourceSettings, TenantSettings
+from datasphinx.agent.storage.boards import BoardStore
+from datasphinx.agent.storage.database import SharedDatabase
+from datasphinx.agent.types import EmbeddedOptions
 
 _BUDGETS = ("max_llm_calls", "max_llm_tokens", "max_cost_usd", "max_question_s")
 _MAX_OPEN_USERS = 100

@@ -6,13 +6,13 @@ from typing import Any
 
 import jwt
 
-from agent.core.canonical import value_hash
-from agent.core.text import valid_text
-from agent.errors import TokenInvalid, TokenNotPermitted
-from agent.messages import Message
-from agent.server.issuer import ALGORITHMS, SigningKeys
-from agent.server.tenants import Identity
-from agent.settings import OidcSettings, Role
+from datasphinx.agent.core.canonical import value_hash
+from datasphinx.agent.core.text import valid_text
+from datasphinx.agent.errors import TokenInvalid, TokenNotPermitted
+from datasphinx.agent.messages import Message
+from datasphinx.agent.server.issuer import ALGORITHMS, SigningKeys
+from datasphinx.agent.server.tenants import Identity
+from datasphinx.agent.settings import OidcSettings, Role
 
 _MAX_CHARS = 16_384
 _MAX_SHOWN_CHARS = 100

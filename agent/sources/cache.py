@@ -9,10 +9,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.retrieval.arrays import READ_ERRORS, pack_json, read_arrays, unpack_json, write_arrays
-from agent.schema.catalog import CELL_TYPES, NO_TYPE, Catalog
-from agent.sources.packed_tables import as_text, decode, encode
-from agent.sql.database import Database
+from datasphinx.agent.retrieval.arrays import READ_ERRORS, pack_json, read_arrays, unpack_json, write_arrays
+from datasphinx.agent.schema.catalog import CELL_TYPES, NO_TYPE, Catalog
+from datasphinx.agent.sources.packed_tables import as_text, decode, encode
+from datasphinx.agent.sql.database import Database
 
 _FORMAT = 5
 

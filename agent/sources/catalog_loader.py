@@ -4,19 +4,19 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 
-from agent.errors import RowRuleParameterMissing
-from agent.retrieval.index import IndexCache, SchemaIndex
-from agent.retrieval.semantic import Embedder
-from agent.retrieval.value_index import ValueIndex
-from agent.schema.catalog import Catalog
-from agent.settings import SourceSettings
-from agent.sources.background import Background, start_once
-from agent.sources.cache import CacheEntry, CatalogCache, file_stamp
-from agent.sources.profile import is_profiled, profile, read_values
-from agent.sources.reflect import Progress, reflect
-from agent.sql.database import Database
-from agent.sql.execute import RowAccess
-from agent.sql.row_rules import RowRules
+from datasphinx.agent.errors import RowRuleParameterMissing
+from datasphinx.agent.retrieval.index import IndexCache, SchemaIndex
+from datasphinx.agent.retrieval.semantic import Embedder
+from datasphinx.agent.retrieval.value_index import ValueIndex
+from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.settings import SourceSettings
+from datasphinx.agent.sources.background import Background, start_once
+from datasphinx.agent.sources.cache import CacheEntry, CatalogCache, file_stamp
+from datasphinx.agent.sources.profile import is_profiled, profile, read_values
+from datasphinx.agent.sources.reflect import Progress, reflect
+from datasphinx.agent.sql.database import Database
+from datasphinx.agent.sql.execute import RowAccess
+from datasphinx.agent.sql.row_rules import RowRules
 
 _BUDGET_S = 3.0
 _BACKGROUND_BUDGET_S = 120.0

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Any
 
-from agent.engines.privileges import Grants
-from agent.settings import SourceSettings
-from agent.sources.source import open_source
-from agent.sql.grants import grants_of
-from agent.types import Limits
+from datasphinx.agent.engines.privileges import Grants
+from datasphinx.agent.settings import SourceSettings
+from datasphinx.agent.sources.source import open_source
+from datasphinx.agent.sql.grants import grants_of
+from datasphinx.agent.types import Limits
 
 
 @dataclass(frozen=True)

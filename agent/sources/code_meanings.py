@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, permutations
 
-from agent.errors import DatasphinxError
-from agent.record.step import not_recorded
-from agent.retrieval.linked_values import codes_in
-from agent.schema.catalog import Catalog, Column, ColumnKey, Table
-from agent.schema.describe import quoted_key
-from agent.schema.words import words
-from agent.types import Result
+from datasphinx.agent.errors import DatasphinxError
+from datasphinx.agent.record.step import not_recorded
+from datasphinx.agent.retrieval.linked_values import codes_in
+from datasphinx.agent.schema.catalog import Catalog, Column, ColumnKey, Table
+from datasphinx.agent.schema.describe import quoted_key
+from datasphinx.agent.schema.words import words
+from datasphinx.agent.types import Result
 
 _MAX_SEARCHED, _MAX_LISTED, _MAX_TABLES = 1000, 1000, 20
 _MAX_CODES, _MAX_CODE_CHARS = 60, 12

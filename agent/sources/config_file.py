@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from agent.core.redact import without_password, without_secrets
-from agent.errors import ConfigurationError, SettingsNotWritable, SourceNameTaken, SourceNotFound
-from agent.messages import Message, message_of
-from agent.settings import CONFIG_FILE, SourceSettings
+from datasphinx.agent.core.redact import without_password, without_secrets
+from datasphinx.agent.errors import ConfigurationError, SettingsNotWritable, SourceNameTaken, SourceNotFound
+from datasphinx.agent.messages import Message, message_of
+from datasphinx.agent.settings import CONFIG_FILE, SourceSettings
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument

@@ -7,10 +7,10 @@ from importlib.util import find_spec
 from typing import Any
 from urllib.parse import quote, unquote
 
-from agent.errors import DriverMissing, SourceFilesUnreadable, SourceNotFound
-from agent.messages import Message
-from agent.sources.storage import Folder, storage_error
-from agent.sql.view_files import StoredFile, lake_select, quote_name, view_url
+from datasphinx.agent.errors import DriverMissing, SourceFilesUnreadable, SourceNotFound
+from datasphinx.agent.messages import Message
+from datasphinx.agent.sources.storage import Folder, storage_error
+from datasphinx.agent.sql.view_files import StoredFile, lake_select, quote_name, view_url
 
 _TYPES = {
     "string": "VARCHAR", "long": "BIGINT", "integer": "INTEGER", "short": "SMALLINT", "byte": "TINYINT",

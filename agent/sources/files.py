@@ -8,13 +8,13 @@ from importlib.util import find_spec
 
 from pydantic import SecretStr
 
-from agent.engines import engine_of
-from agent.errors import ConfigurationError, DriverMissing, SourceNotFound
-from agent.messages import Message
-from agent.settings import FilesSettings, SourceSettings, files_root, has_pattern
-from agent.sources.storage import Folder, find_files, storage_options
-from agent.sql.database import Database, FileList
-from agent.sql.view_files import S3, StoredFile, ViewFiles, literal, view_url
+from datasphinx.agent.engines import engine_of
+from datasphinx.agent.errors import ConfigurationError, DriverMissing, SourceNotFound
+from datasphinx.agent.messages import Message
+from datasphinx.agent.settings import FilesSettings, SourceSettings, files_root, has_pattern
+from datasphinx.agent.sources.storage import Folder, find_files, storage_options
+from datasphinx.agent.sql.database import Database, FileList
+from datasphinx.agent.sql.view_files import S3, StoredFile, ViewFiles, literal, view_url
 
 _ENDINGS = {"parquet": "parquet", "pq": "parquet", "csv": "csv", "tsv": "csv"}
 _COMPRESSED = ("gz", "zst")
@@ -75,11 +75,11 @@ def _view(name: str, settings: FilesSettings, storage: Mapping[str, str]) -> tup
     path = _absolute(settings.path)
     format, pattern, found = _find(path, settings.format, storage)
     if format == "delta":
-        from agent.sources.delta import delta_view
+        from datasphinx.agent.sources.delta import delta_view
 
         return delta_view(name, settings.path, Folder(path, storage))
     if format == "iceberg":
-        from agent.sources.iceberg import iceberg_view
+        from datasphinx.agent.sources.iceberg import iceberg_view
 
         return iceberg_view(name, settings.path, Folder(path, storage))
     root = files_root(pattern)

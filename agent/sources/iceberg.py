@@ -7,10 +7,10 @@ from importlib.util import find_spec
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from agent.errors import DatasphinxError, DriverMissing, SourceFilesUnreadable, SourceNotFound
-from agent.messages import Message, message_of
-from agent.sources.storage import Folder
-from agent.sql.view_files import S3, StoredFile, lake_select, quote_name, view_url
+from datasphinx.agent.errors import DatasphinxError, DriverMissing, SourceFilesUnreadable, SourceNotFound
+from datasphinx.agent.messages import Message, message_of
+from datasphinx.agent.sources.storage import Folder
+from datasphinx.agent.sql.view_files import S3, StoredFile, lake_select, quote_name, view_url
 
 if TYPE_CHECKING:
     from pyiceberg.io import FileIO

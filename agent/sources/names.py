@@ -2,11 +2,11 @@
 
 from pydantic import SecretStr
 
-from agent.core.failure import server_directories
-from agent.core.redact import without_password, without_paths
-from agent.errors import SourceNotFound
-from agent.messages import Message
-from agent.settings import Settings, SourceSettings
+from datasphinx.agent.core.failure import server_directories
+from datasphinx.agent.core.redact import without_password, without_paths
+from datasphinx.agent.errors import SourceNotFound
+from datasphinx.agent.messages import Message
+from datasphinx.agent.settings import Settings, SourceSettings
 
 SAMPLE = "sample"
 """Name of the sample shop as a source."""

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agent.retrieval.arrays import READ_ERRORS, Arrays, array_1d, check_starts, pack_json, unpack_json
-from agent.schema.catalog import Catalog, Column, ForeignKey, FullName, Table
+from datasphinx.agent.retrieval.arrays import READ_ERRORS, Arrays, array_1d, check_starts, pack_json, unpack_json
+from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, FullName, Table
 
 Values = dict[tuple[str, str], tuple[str, ...]]
 

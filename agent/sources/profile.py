@@ -10,18 +10,18 @@ from typing import Any
 
 from sqlglot import exp
 
-from agent.engines import engine_of
-from agent.errors import DatasphinxError, SourceUnreachable
-from agent.record.step import not_recorded
-from agent.retrieval.value_store import MAX_VALUE_LENGTH, ColumnValues
-from agent.schema.catalog import CELL_TYPES, COUNTED_ROWS, NO_TYPE, Catalog, Column, Table
-from agent.schema.contents import parts_of
-from agent.schema.describe import quoted_key
-from agent.schema.words import content_words, words
-from agent.sql.database import Database
-from agent.sql.dialects import exact_dialect
-from agent.sql.execute import RowAccess, execute
-from agent.types import Limits, Result
+from datasphinx.agent.engines import engine_of
+from datasphinx.agent.errors import DatasphinxError, SourceUnreachable
+from datasphinx.agent.record.step import not_recorded
+from datasphinx.agent.retrieval.value_store import MAX_VALUE_LENGTH, ColumnValues
+from datasphinx.agent.schema.catalog import CELL_TYPES, COUNTED_ROWS, NO_TYPE, Catalog, Column, Table
+from datasphinx.agent.schema.contents import parts_of
+from datasphinx.agent.schema.describe import quoted_key
+from datasphinx.agent.schema.words import content_words, words
+from datasphinx.agent.sql.database import Database
+from datasphinx.agent.sql.dialects import exact_dialect
+from datasphinx.agent.sql.execute import RowAccess, execute
+from datasphinx.agent.types import Limits, Result
 
 _PLAIN_TEXT = ("char", "text", "clob", "string")
 _STATEMENT_TIMEOUT_S = 1.0
@@ -296,7 +296,7 @@ def _with_type_of_cells(column: Column, cells: list[Any], dialect: str) -> Colum
 
 
 def _parts(sampler: Sampler, table: Table, column: Column, cells: list[Any]) -> tuple[str, ...]:
-    """Return what the JSON objects or arrays in `cells` contain; see `agent.schema.contents.parts_of`."""
+    """Return what the JSON objects or arrays in `cells` contain; see `datasphinx.agent.schema.contents.parts_of`."""
     if column.type_class not in ("json", "array", "text"):
         return ()
     present = [cell for cell in cells if cell is not None][:_PARSED_CELLS]

@@ -12,11 +12,11 @@ from sqlalchemy.engine.default import StrCompileDialect
 from sqlalchemy.engine.reflection import ObjectKind, ObjectScope
 from sqlalchemy.exc import DBAPIError, SAWarning, SQLAlchemyError
 
-from agent.engines.base import Engine, Storage, TableName
-from agent.schema.catalog import NO_TYPE, Catalog, Column, ForeignKey, FullName, Table
-from agent.schema.inferred_keys import infer_foreign_keys
-from agent.schema.secret import mark_secrets
-from agent.sql.database import Database, driver_message
+from datasphinx.agent.engines.base import Engine, Storage, TableName
+from datasphinx.agent.schema.catalog import NO_TYPE, Catalog, Column, ForeignKey, FullName, Table
+from datasphinx.agent.schema.inferred_keys import infer_foreign_keys
+from datasphinx.agent.schema.secret import mark_secrets
+from datasphinx.agent.sql.database import Database, driver_message
 
 T = TypeVar("T")
 

@@ -13,39 +13,39 @@ from typing import Any, TypeVar
 from cachetools import LRUCache
 from sqlglot import exp
 
-from agent.core.cancellation import Cancellation
-from agent.errors import AccountCanWrite, ConfigurationError, DatasphinxError, StatementError
-from agent.knowledge.draft import draft
-from agent.knowledge.imports import Imported, ImportReport, import_entries
-from agent.knowledge.knowledge import NO_KNOWLEDGE, Knowledge, Problem
-from agent.knowledge.labels import LabelledValues, Labels, labels_of
-from agent.knowledge.source_knowledge import NO_SOURCE_KNOWLEDGE, SourceKnowledge
-from agent.messages import Message
-from agent.retrieval.index import SchemaIndex
-from agent.retrieval.linked_values import LinkedValue, linked_values
-from agent.retrieval.semantic import Embedder
-from agent.retrieval.value_index import ValueIndex, is_spelling
-from agent.schema.catalog import Catalog
-from agent.schema.describe import Selection, compact_lines, estimate_tokens
-from agent.schema.secret import unmatched_patterns
-from agent.settings import SourceSettings
-from agent.sources.background import JOIN_S, Background
-from agent.sources.cache import file_stamp, fingerprint
-from agent.sources.catalog_loader import CatalogLoader
-from agent.sources.code_meanings import Meanings, code_meanings
-from agent.sources.files import database_of
-from agent.sources.profile import is_profiled
-from agent.sources.reflect import Progress
-from agent.sql.database import Database
-from agent.sql.execute import RowAccess, check, execute
-from agent.sql.grants import grants_of
-from agent.sql.parameters import Value
-from agent.sql.rankings import ending_with_nulls
-from agent.sql.remark import Remark
-from agent.sql.row_rules import restrict
-from agent.sql.time_zones import session_zone, today_in
-from agent.sql.validation import remarks_of
-from agent.types import Limits, Result
+from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.errors import AccountCanWrite, ConfigurationError, DatasphinxError, StatementError
+from datasphinx.agent.knowledge.draft import draft
+from datasphinx.agent.knowledge.imports import Imported, ImportReport, import_entries
+from datasphinx.agent.knowledge.knowledge import NO_KNOWLEDGE, Knowledge, Problem
+from datasphinx.agent.knowledge.labels import LabelledValues, Labels, labels_of
+from datasphinx.agent.knowledge.source_knowledge import NO_SOURCE_KNOWLEDGE, SourceKnowledge
+from datasphinx.agent.messages import Message
+from datasphinx.agent.retrieval.index import SchemaIndex
+from datasphinx.agent.retrieval.linked_values import LinkedValue, linked_values
+from datasphinx.agent.retrieval.semantic import Embedder
+from datasphinx.agent.retrieval.value_index import ValueIndex, is_spelling
+from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.schema.describe import Selection, compact_lines, estimate_tokens
+from datasphinx.agent.schema.secret import unmatched_patterns
+from datasphinx.agent.settings import SourceSettings
+from datasphinx.agent.sources.background import JOIN_S, Background
+from datasphinx.agent.sources.cache import file_stamp, fingerprint
+from datasphinx.agent.sources.catalog_loader import CatalogLoader
+from datasphinx.agent.sources.code_meanings import Meanings, code_meanings
+from datasphinx.agent.sources.files import database_of
+from datasphinx.agent.sources.profile import is_profiled
+from datasphinx.agent.sources.reflect import Progress
+from datasphinx.agent.sql.database import Database
+from datasphinx.agent.sql.execute import RowAccess, check, execute
+from datasphinx.agent.sql.grants import grants_of
+from datasphinx.agent.sql.parameters import Value
+from datasphinx.agent.sql.rankings import ending_with_nulls
+from datasphinx.agent.sql.remark import Remark
+from datasphinx.agent.sql.row_rules import restrict
+from datasphinx.agent.sql.time_zones import session_zone, today_in
+from datasphinx.agent.sql.validation import remarks_of
+from datasphinx.agent.types import Limits, Result
 
 _REFRESH_AFTER_S = 300.0
 _SEARCH_S, _SEARCHED_ROWS = 2.0, 500
@@ -103,7 +103,7 @@ class Source:
         )
 
     def ending_with_nulls(self, sql: str) -> str:
-        """Return `sql` with NULL last in its rankings; see `agent.sql.rankings.ending_with_nulls`."""
+        """Return `sql` with NULL last in its rankings; see `datasphinx.agent.sql.rankings.ending_with_nulls`."""
         return ending_with_nulls(sql, self.catalog)
 
     def check(self, sql: str) -> str:
@@ -112,7 +112,7 @@ class Source:
         Tables that the row rules deny are treated as unknown, so that no error names their columns.
 
         Raises:
-            StatementRefused, NamesUnknown, StatementUnsound: see `agent.sql.execute.execute`.
+            StatementRefused, NamesUnknown, StatementUnsound: see `datasphinx.agent.sql.execute.execute`.
             RowRuleParameterMissing, RowRuleNotApplied: a row rule rejects it.
         """
         checked_sql = check(self.ending_with_nulls(sql), self.readable_catalog)
@@ -414,9 +414,9 @@ def open_source(
 
     A cached catalog is read again in the background if it is older than `refresh_after_s` seconds or, for a database
     file, if the file has changed; the next source to be opened uses the new one. `progress` is passed to
-    `agent.sources.reflect.reflect`, and `instructions` and `knowledge` are kept for prompts. Sampling an uncached
-    database takes about `profile_budget_s` seconds at most, beginning with the tables that `question` mentions; with a
-    cache directory, the rest is sampled in the background.
+    `datasphinx.agent.sources.reflect.reflect`, and `instructions` and `knowledge` are kept for prompts. Sampling an
+    uncached database takes about `profile_budget_s` seconds at most, beginning with the tables that `question`
+    mentions; with a cache directory, the rest is sampled in the background.
 
     Raises:
         SourceNotFound, SourceUnreachable, DriverMissing, ConfigurationError: as for `database_of` and `RowRules`.

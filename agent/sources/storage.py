@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from agent.errors import (
+from datasphinx.agent.errors import (
     ConfigurationError,
     DatasphinxError,
     DriverMissing,
@@ -19,9 +19,9 @@ from agent.errors import (
     SourceUnreachable,
     StorageDenied,
 )
-from agent.messages import Message
-from agent.settings import StorageSettings, has_pattern
-from agent.sql.view_files import S3, StoredFile, s3_store
+from datasphinx.agent.messages import Message
+from datasphinx.agent.settings import StorageSettings, has_pattern
+from datasphinx.agent.sql.view_files import S3, StoredFile, s3_store
 
 _STORAGE_VARIABLES = tuple(
     """access_key_id secret_access_key session_token region default_region endpoint endpoint_url endpoint_url_s3
@@ -147,7 +147,7 @@ def _matcher(pattern: str) -> Callable[[str], object]:
 
 
 def storage_error(path: str, error: Exception) -> DatasphinxError:
-    """Convert an error of the S3 client to one of `agent.errors`, by its message."""
+    """Convert an error of the S3 client to one of `datasphinx.agent.errors`, by its message."""
     text = str(error)
     reason = text.strip().splitlines()[0] if text.strip() else type(error).__name__
     if any(mark in text for mark in _DENIED):

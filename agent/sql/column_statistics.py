@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from agent.engines import engine_of
-from agent.schema.catalog import Column, Table
-from agent.sql.dialects import print_statement
-from agent.types import Result
+from datasphinx.agent.engines import engine_of
+from datasphinx.agent.schema.catalog import Column, Table
+from datasphinx.agent.sql.dialects import print_statement
+from datasphinx.agent.types import Result
 
 MAX_COLUMNS = 60
 """Described columns of a table; the other ones are only counted."""

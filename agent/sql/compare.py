@@ -15,8 +15,8 @@ from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
 from typing_extensions import TypedDict
 
-from agent.sql.dialects import print_statement
-from agent.sql.guard import parse, shared_trees
+from datasphinx.agent.sql.dialects import print_statement
+from datasphinx.agent.sql.guard import parse, shared_trees
 
 _DECIMALS = 4
 

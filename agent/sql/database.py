@@ -18,12 +18,12 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 from sqlalchemy.pool import NullPool
 
-from agent.core.redact import without_password, without_paths, without_secrets
-from agent.core.result_cache import ResultCache
-from agent.core.text import valid_text
-from agent.engines import engine_called, engines
-from agent.engines.base import Engine
-from agent.errors import (
+from datasphinx.agent.core.redact import without_password, without_paths, without_secrets
+from datasphinx.agent.core.result_cache import ResultCache
+from datasphinx.agent.core.text import valid_text
+from datasphinx.agent.engines import engine_called, engines
+from datasphinx.agent.engines.base import Engine
+from datasphinx.agent.errors import (
     ConfigurationError,
     DriverMissing,
     SourceBusy,
@@ -31,12 +31,12 @@ from agent.errors import (
     SourceNotFound,
     SourceUnreachable,
 )
-from agent.messages import Message
-from agent.sql.failures import connection_failure
-from agent.sql.workers import DatabaseFile
+from datasphinx.agent.messages import Message
+from datasphinx.agent.sql.failures import connection_failure
+from datasphinx.agent.sql.workers import DatabaseFile
 
 if TYPE_CHECKING:
-    from agent.sql.view_files import ViewFiles
+    from datasphinx.agent.sql.view_files import ViewFiles
 
 for _engine in engines().values():
     if _engine.sqlalchemy_dialect:
@@ -178,8 +178,8 @@ class Database:
         return before is None or before.key != self.view_files.key
 
     def _views_engine(self) -> SQLAlchemyEngine:
-        from agent.sql.read_only_files import ViewUnreadable, open_views
-        from agent.sql.view_files import PROTOCOL
+        from datasphinx.agent.sql.read_only_files import ViewUnreadable, open_views
+        from datasphinx.agent.sql.view_files import PROTOCOL
 
         def connect() -> Any:
             assert self.view_files
@@ -271,7 +271,7 @@ def _server_engine(url: URL, kind: Engine, connect_args: Mapping[str, Any]) -> S
         secrets = [value for value in (url.password, *connect_args.values()) if isinstance(value, str)]
         raise ConfigurationError("DATASPHINX_SOURCES", without_secrets(driver_message(error), secrets)) from error
     if engine.dialect.driver == "psycopg":
-        from agent.sql.postgres_values import register
+        from datasphinx.agent.sql.postgres_values import register
 
         event.listen(engine, "connect", lambda connection, _: register(connection))
     kind.prepare_pool(engine)

@@ -21,9 +21,9 @@ from sqlglot.generator import Generator
 from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from agent.engines import engine_of
-from agent.engines.base import Engine
-from agent.errors import PackageConflict
+from datasphinx.agent.engines import engine_of
+from datasphinx.agent.engines.base import Engine
+from datasphinx.agent.errors import PackageConflict
 
 _WORD = re.compile(r"\w+")
 _TIME_UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond", "microsecond")

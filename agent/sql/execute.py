@@ -14,12 +14,12 @@ from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 from sqlglot import exp
 
-from agent.core.cancellation import Cancellation
-from agent.core.canonical import result_hashes
-from agent.core.result_cache import ResultCache
-from agent.core.text import valid_text
-from agent.engines.base import Engine
-from agent.errors import (
+from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.core.canonical import result_hashes
+from datasphinx.agent.core.result_cache import ResultCache
+from datasphinx.agent.core.text import valid_text
+from datasphinx.agent.engines.base import Engine
+from datasphinx.agent.errors import (
     DatasphinxError,
     NamesUnknown,
     NotPermitted,
@@ -32,25 +32,25 @@ from agent.errors import (
     StatementTooCostly,
     StatementUnsound,
 )
-from agent.record.step import StatementRun, current_step
-from agent.record.telemetry import current_run, record_statement
-from agent.schema.catalog import Catalog
-from agent.sql.compare import is_ordered
-from agent.sql.database import Database
-from agent.sql.dialects import exact_dialect
-from agent.sql.failures import driver_text, kind_of, without_database_text
-from agent.sql.guard import parse, shared_trees
-from agent.sql.guard.finding import Finding
-from agent.sql.names import table_of
-from agent.sql.parameters import Value, escape, insert_markers, insert_parameters
-from agent.sql.quotients import with_numbers_alike
-from agent.sql.row_rules import RowRules, restrict
-from agent.sql.rows import RowReader, conversions_of
-from agent.sql.secret_outputs import names_columns_after_secrets, reads_secrets, secret_outputs
-from agent.sql.sessions import enforce_time_limit
-from agent.sql.validation import validated_sql
-from agent.sql.workers import shared_workers
-from agent.types import Limits, Result, masked
+from datasphinx.agent.record.step import StatementRun, current_step
+from datasphinx.agent.record.telemetry import current_run, record_statement
+from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.sql.compare import is_ordered
+from datasphinx.agent.sql.database import Database
+from datasphinx.agent.sql.dialects import exact_dialect
+from datasphinx.agent.sql.failures import driver_text, kind_of, without_database_text
+from datasphinx.agent.sql.guard import parse, shared_trees
+from datasphinx.agent.sql.guard.finding import Finding
+from datasphinx.agent.sql.names import table_of
+from datasphinx.agent.sql.parameters import Value, escape, insert_markers, insert_parameters
+from datasphinx.agent.sql.quotients import with_numbers_alike
+from datasphinx.agent.sql.row_rules import RowRules, restrict
+from datasphinx.agent.sql.rows import RowReader, conversions_of
+from datasphinx.agent.sql.secret_outputs import names_columns_after_secrets, reads_secrets, secret_outputs
+from datasphinx.agent.sql.sessions import enforce_time_limit
+from datasphinx.agent.sql.validation import validated_sql
+from datasphinx.agent.sql.workers import shared_workers
+from datasphinx.agent.types import Limits, Result, masked
 
 _logger = logging.getLogger("datasphinx")
 

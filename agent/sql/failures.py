@@ -10,8 +10,14 @@ from os.path import commonprefix
 from pathlib import Path
 from typing import Literal
 
-from agent.errors import DatasphinxError, PermissionDenied, SourceUnreachable, StatementFailed, StatementTooCostly
-from agent.messages import Message
+from datasphinx.agent.errors import (
+    DatasphinxError,
+    PermissionDenied,
+    SourceUnreachable,
+    StatementFailed,
+    StatementTooCostly,
+)
+from datasphinx.agent.messages import Message
 
 Kind = Literal["unknown name", "type", "syntax", "permission", "timeout", "connection", "resource", "other"]
 

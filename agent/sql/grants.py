@@ -2,8 +2,8 @@
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from agent.engines.privileges import Grants
-from agent.sql.database import Database
+from datasphinx.agent.engines.privileges import Grants
+from datasphinx.agent.sql.database import Database
 
 
 def grants_of(database: Database) -> Grants:

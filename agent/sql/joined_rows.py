@@ -7,8 +7,8 @@ from functools import cached_property
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
-from agent.schema.catalog import COUNTED_ROWS, Column, Table
-from agent.sql.names import ColumnReference, ResolvedQuery
+from datasphinx.agent.schema.catalog import COUNTED_ROWS, Column, Table
+from datasphinx.agent.sql.names import ColumnReference, ResolvedQuery
 
 Path = tuple[str, ...]
 """A source: its alias, after those of the subqueries that it is in."""

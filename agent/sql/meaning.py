@@ -11,9 +11,9 @@ from functools import cached_property
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
-from agent.messages import Message
-from agent.schema.catalog import Catalog, Column, Table
-from agent.sql.joined_rows import (
+from datasphinx.agent.messages import Message
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.sql.joined_rows import (
     JoinedRows,
     Path,
     conditions_of,
@@ -22,8 +22,8 @@ from agent.sql.joined_rows import (
     is_aggregated,
     is_unique,
 )
-from agent.sql.names import ColumnReference, ResolvedQuery
-from agent.sql.remark import Remark
+from datasphinx.agent.sql.names import ColumnReference, ResolvedQuery
+from datasphinx.agent.sql.remark import Remark
 
 _AGGREGATES = (exp.Sum, exp.Avg, exp.Count, exp.Median, exp.Stddev, exp.StddevPop, exp.StddevSamp)
 """Functions whose value changes if rows are repeated."""

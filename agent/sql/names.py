@@ -13,13 +13,13 @@ from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import Scope, traverse_scope
 from sqlglot.schema import MappingSchema
 
-from agent.engines.base import Engine
-from agent.errors import NamesUnknown
-from agent.messages import Message
-from agent.schema.catalog import Catalog, Column, Table
-from agent.sql.dialects import exact_dialect
-from agent.sql.guard import sanitize, shared_trees
-from agent.sql.statement_cache import StatementCache
+from datasphinx.agent.engines.base import Engine
+from datasphinx.agent.errors import NamesUnknown
+from datasphinx.agent.messages import Message
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.sql.dialects import exact_dialect
+from datasphinx.agent.sql.guard import sanitize, shared_trees
+from datasphinx.agent.sql.statement_cache import StatementCache
 
 _OUTER = {"LEFT", "RIGHT", "FULL"}
 _CANDIDATES = 200

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
-from agent.schema.catalog import Catalog
-from agent.sql.guard import shared_trees
-from agent.sql.joined_rows import is_aggregated
-from agent.sql.names import ColumnReference, ResolvedQuery, resolved_query
-from agent.sql.summary import QueryReader, main_table, unwrapped
+from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.sql.guard import shared_trees
+from datasphinx.agent.sql.joined_rows import is_aggregated
+from datasphinx.agent.sql.names import ColumnReference, ResolvedQuery, resolved_query
+from datasphinx.agent.sql.summary import QueryReader, main_table, unwrapped
 
 _MAX_DEPTH = 20
 _WRAPPERS = (exp.Alias, exp.Paren, exp.Cast, exp.TryCast, exp.Round, exp.Coalesce)

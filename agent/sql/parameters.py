@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-from agent.sql.dialects import print_statement
+from datasphinx.agent.sql.dialects import print_statement
 
 Value: TypeAlias = str | int | float | bool | None
 """Types that every engine can bind and that can be sent to a worker as JSON."""

@@ -11,7 +11,7 @@ from psycopg.adapt import Buffer, Loader
 from psycopg.types.datetime import DateLoader, TimeLoader, TimestampLoader, TimestamptzLoader, TimetzLoader
 from psycopg.types.json import set_json_loads
 
-from agent.sql.rows import Interval
+from datasphinx.agent.sql.rows import Interval
 
 _INTERVAL = re.compile(
     r"(?:(-?\d+) years?)? ?(?:(-?\d+) mons?)? ?(?:(-?\d+) days?)? ?(?:([-+]?)(\d+):(\d+):(\d+(?:\.\d+)?))?"

@@ -5,8 +5,8 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from agent.sql.guard import shared_trees
-from agent.types import Result
+from datasphinx.agent.sql.guard import shared_trees
+from datasphinx.agent.types import Result
 
 _ROUNDED = (
     exp.Div, exp.Avg, exp.Median, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop, exp.Sqrt,

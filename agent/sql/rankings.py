@@ -12,12 +12,12 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import Scope
 
-from agent.engines import engine_of
-from agent.schema.catalog import Catalog
-from agent.sql.dialects import exact_dialect, print_statement
-from agent.sql.guard import parse, shared_trees
-from agent.sql.names import ResolvedQuery, qualify_names
-from agent.sql.statement_cache import StatementCache
+from datasphinx.agent.engines import engine_of
+from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.sql.dialects import exact_dialect, print_statement
+from datasphinx.agent.sql.guard import parse, shared_trees
+from datasphinx.agent.sql.names import ResolvedQuery, qualify_names
+from datasphinx.agent.sql.statement_cache import StatementCache
 
 _LAST = "nulls_are_last"
 _TERM = "ranking_term"

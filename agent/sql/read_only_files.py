@@ -15,8 +15,8 @@ from typing import Any
 
 from fsspec import AbstractFileSystem
 
-from agent.engines.read_only import LOCKED_CONFIG
-from agent.sql.view_files import PROTOCOL, S3, StoredFile, ViewFiles, quote_name, s3_store, view_of
+from datasphinx.agent.engines.read_only import LOCKED_CONFIG
+from datasphinx.agent.sql.view_files import PROTOCOL, S3, StoredFile, ViewFiles, quote_name, s3_store, view_of
 
 _THREADS = 2
 

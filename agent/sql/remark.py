@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from agent.messages import Message
-from agent.sql.names import ResolvedQuery
+from datasphinx.agent.messages import Message
+from datasphinx.agent.sql.names import ResolvedQuery
 
 Effect = Literal["problem", "warning", "finding", "note"]
 """What follows from a remark.

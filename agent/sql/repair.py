@@ -13,17 +13,23 @@ from sqlglot.errors import ErrorLevel, SqlglotError
 from sqlglot.optimizer.scope import Scope
 from sqlglot.tokenizer_core import TokenType
 
-from agent.engines import engine_of, engines
-from agent.schema.catalog import Catalog, ReadableNames, Table
-from agent.sql.compare import canonical_sql
-from agent.sql.dialects import arguments_of, build_call, exact_dialect, print_statement
-from agent.sql.guard import parse, sanitize
-from agent.sql.guard.finding import Statement
-from agent.sql.guard.functions import called_name
-from agent.sql.guard.tables import names_cte, system_names
-from agent.sql.names import connected_groups, inner_join_equalities, qualify_names, table_of, unresolved_columns
-from agent.sql.rankings import with_null_order
-from agent.sql.validation import find_problem
+from datasphinx.agent.engines import engine_of, engines
+from datasphinx.agent.schema.catalog import Catalog, ReadableNames, Table
+from datasphinx.agent.sql.compare import canonical_sql
+from datasphinx.agent.sql.dialects import arguments_of, build_call, exact_dialect, print_statement
+from datasphinx.agent.sql.guard import parse, sanitize
+from datasphinx.agent.sql.guard.finding import Statement
+from datasphinx.agent.sql.guard.functions import called_name
+from datasphinx.agent.sql.guard.tables import names_cte, system_names
+from datasphinx.agent.sql.names import (
+    connected_groups,
+    inner_join_equalities,
+    qualify_names,
+    table_of,
+    unresolved_columns,
+)
+from datasphinx.agent.sql.rankings import with_null_order
+from datasphinx.agent.sql.validation import find_problem
 
 _COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like, exp.ILike, exp.In, exp.Between)
 _DOUBLE_QUOTED_TABLE = re.compile(r'(?i)\b(from|join)\s+"')

@@ -11,8 +11,8 @@ from typing import Any
 
 from sqlglot import exp
 
-from agent.engines import engine_of
-from agent.schema.catalog import Catalog, Column
+from datasphinx.agent.engines import engine_of
+from datasphinx.agent.schema.catalog import Catalog, Column
 
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
 _CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct"}

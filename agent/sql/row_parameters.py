@@ -11,9 +11,9 @@ from typing import Any
 
 from sqlglot import exp
 
-from agent.engines import engine_of
-from agent.schema.catalog import Catalog, Column, Table
-from agent.sql.guard import parse
+from datasphinx.agent.engines import engine_of
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.sql.guard import parse
 
 _EQUALITIES = exp.EQ | exp.NEQ | exp.NullSafeEQ | exp.NullSafeNEQ | exp.In
 _COMPARISONS = _EQUALITIES | exp.GT | exp.GTE | exp.LT | exp.LTE | exp.Between

@@ -2,8 +2,8 @@
 
 Each reference is replaced by a subquery of the same name that returns only the permitted rows, so joins, aggregates and
 subqueries around it see no others. The method is query modification (Stonebraker and Wong 1974).
-`agent.sql.row_barrier` writes the subquery so that no condition of the statement is evaluated before the rule. The
-final text is parsed again, and every reference in it is verified.
+`datasphinx.agent.sql.row_barrier` writes the subquery so that no condition of the statement is evaluated before the
+rule. The final text is parsed again, and every reference in it is verified.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -14,17 +14,17 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from agent.engines import engine_of
-from agent.engines.base import Engine
-from agent.errors import ConfigurationError, NotPermitted, RowRuleNotApplied, RowRuleParameterMissing
-from agent.messages import Message
-from agent.schema.catalog import Catalog, Table
-from agent.sql.dialects import print_statement
-from agent.sql.guard import check, parse
-from agent.sql.guard.tables import names_cte
-from agent.sql.parameters import escape, insert_parameters, without_markers
-from agent.sql.row_barrier import cte_name, filtered_table, is_leakproof, permitted_rows
-from agent.sql.row_parameters import compared_columns, compared_exactly, has_type_of
+from datasphinx.agent.engines import engine_of
+from datasphinx.agent.engines.base import Engine
+from datasphinx.agent.errors import ConfigurationError, NotPermitted, RowRuleNotApplied, RowRuleParameterMissing
+from datasphinx.agent.messages import Message
+from datasphinx.agent.schema.catalog import Catalog, Table
+from datasphinx.agent.sql.dialects import print_statement
+from datasphinx.agent.sql.guard import check, parse
+from datasphinx.agent.sql.guard.tables import names_cte
+from datasphinx.agent.sql.parameters import escape, insert_parameters, without_markers
+from datasphinx.agent.sql.row_barrier import cte_name, filtered_table, is_leakproof, permitted_rows
+from datasphinx.agent.sql.row_parameters import compared_columns, compared_exactly, has_type_of
 
 _SETTING = "row_rules"
 """The setting that errors about row rules name."""

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from agent.core.text import valid_text
+from datasphinx.agent.core.text import valid_text
 
 _SAFE_INTEGER = 2**53 - 1
 """Largest integer that every JSON reader represents exactly (RFC 8259, section 6)."""

@@ -13,9 +13,9 @@ from typing import NamedTuple
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
-from agent.schema.catalog import Catalog, Table
-from agent.sql.guard import shared_trees
-from agent.sql.names import qualify_names
+from datasphinx.agent.schema.catalog import Catalog, Table
+from datasphinx.agent.sql.guard import shared_trees
+from datasphinx.agent.sql.names import qualify_names
 
 
 class _Origin(NamedTuple):

@@ -9,9 +9,9 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from agent.core.cancellation import Cancellation
-from agent.engines.base import STOP_S, Engine
-from agent.types import Limits
+from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.engines.base import STOP_S, Engine
+from datasphinx.agent.types import Limits
 
 _GRACE_S = 0.5
 """Time beyond the limit that the server has to stop a statement."""

@@ -7,7 +7,7 @@ from weakref import ref
 
 from cachetools import LRUCache
 
-from agent.schema.catalog import Catalog
+from datasphinx.agent.schema.catalog import Catalog
 
 T = TypeVar("T")
 

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 from sqlglot import exp
 
-from agent.schema.catalog import Catalog, Table
-from agent.schema.words import readable
-from agent.sql.guard import shared_trees
-from agent.sql.joined_rows import is_aggregated
-from agent.sql.meaning import has_times as holds_times
-from agent.types import QueryCondition, QuerySummary
+from datasphinx.agent.schema.catalog import Catalog, Table
+from datasphinx.agent.schema.words import readable
+from datasphinx.agent.sql.guard import shared_trees
+from datasphinx.agent.sql.joined_rows import is_aggregated
+from datasphinx.agent.sql.meaning import has_times as holds_times
+from datasphinx.agent.types import QueryCondition, QuerySummary
 
 EMPTY_SUMMARY = QuerySummary(subject="", keys=[], conditions=[], more_conditions=False)
 OPERATORS: dict[type[exp.Expr], str] = {

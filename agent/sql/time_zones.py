@@ -5,13 +5,13 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from sqlglot import exp
 
-from agent.errors import DatasphinxError
-from agent.record.step import not_recorded
-from agent.schema.catalog import Catalog, Column, Table
-from agent.sql.database import Database
-from agent.sql.execute import execute
-from agent.sql.names import resolved_query
-from agent.types import Limits
+from datasphinx.agent.errors import DatasphinxError
+from datasphinx.agent.record.step import not_recorded
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.sql.database import Database
+from datasphinx.agent.sql.execute import execute
+from datasphinx.agent.sql.names import resolved_query
+from datasphinx.agent.types import Limits
 
 _TIMEOUT_S = 3.0
 _NOW = (exp.CurrentDate, exp.CurrentTime, exp.CurrentTimestamp, exp.CurrentDatetime, exp.Localtime, exp.Localtimestamp)

@@ -13,19 +13,19 @@ from typing import Protocol
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
-from agent.engines.base import Engine
-from agent.errors import StatementError, StatementRefused, StatementUnsound
-from agent.messages import Message
-from agent.schema.catalog import Catalog, Column
-from agent.schema.describe import one_line
-from agent.sql.guard import sanitize
-from agent.sql.joined_rows import JoinedRows
-from agent.sql.meaning import meaning
-from agent.sql.names import ColumnReference, ResolvedQuery, connected_groups, resolve, resolved_query
-from agent.sql.parameters import Value
-from agent.sql.rankings import ending_with_nulls, null_terms
-from agent.sql.remark import Check, Effect, Remark
-from agent.sql.statement_cache import StatementCache
+from datasphinx.agent.engines.base import Engine
+from datasphinx.agent.errors import StatementError, StatementRefused, StatementUnsound
+from datasphinx.agent.messages import Message
+from datasphinx.agent.schema.catalog import Catalog, Column
+from datasphinx.agent.schema.describe import one_line
+from datasphinx.agent.sql.guard import sanitize
+from datasphinx.agent.sql.joined_rows import JoinedRows
+from datasphinx.agent.sql.meaning import meaning
+from datasphinx.agent.sql.names import ColumnReference, ResolvedQuery, connected_groups, resolve, resolved_query
+from datasphinx.agent.sql.parameters import Value
+from datasphinx.agent.sql.rankings import ending_with_nulls, null_terms
+from datasphinx.agent.sql.remark import Check, Effect, Remark
+from datasphinx.agent.sql.statement_cache import StatementCache
 
 _log = logging.getLogger(__name__)
 
@@ -330,7 +330,7 @@ def _conditions(select: exp.Select, scope: Scope) -> list[set[str]]:
 
 
 class ValueLookup(Protocol):
-    """Lookup of stored values; implemented by `agent.retrieval.value_index.ValueIndex`."""
+    """Lookup of stored values; implemented by `datasphinx.agent.retrieval.value_index.ValueIndex`."""
 
     def contains(self, table: str, column: str, literal: str) -> bool | None:
         """Return whether the column contains `literal`; None if unknown."""

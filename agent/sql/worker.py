@@ -1,7 +1,8 @@
 """Worker process that runs statements on SQLite and DuckDB files and chDB folders, and can be killed.
 
-`agent.sql.workers` starts it as `python -m agent.sql.worker FD MEGABYTES`, with an empty environment, and exchanges
-JSON over that pipe. It imports few modules. Its answers are data, so it cannot run code in the parent process.
+`datasphinx.agent.sql.workers` starts it as `python -m datasphinx.agent.sql.worker FD MEGABYTES`, with an empty
+environment, and exchanges JSON over that pipe. It imports few modules. Its answers are data, so it cannot run code in
+the parent process.
 """
 
 import json
@@ -14,9 +15,9 @@ from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
-from agent.core.text import valid_text
-from agent.engines.read_only import open_sqlite_read_only
-from agent.sql.rows import RowReader, conversions_of
+from datasphinx.agent.core.text import valid_text
+from datasphinx.agent.engines.read_only import open_sqlite_read_only
+from datasphinx.agent.sql.rows import RowReader, conversions_of
 
 _IDLE_S = 0.2
 """Idle seconds after which the DuckDB file is closed, so that other processes can write to it."""
@@ -99,12 +100,12 @@ class DuckDBFile:
 
     def _open(self) -> None:
         if self._view_files is None:
-            from agent.engines.read_only import open_duckdb_read_only
+            from datasphinx.agent.engines.read_only import open_duckdb_read_only
 
             self._connection = open_duckdb_read_only(self._path, self._memory_mb)
             return
-        from agent.sql.read_only_files import ViewUnreadable, open_views
-        from agent.sql.view_files import view_files_of
+        from datasphinx.agent.sql.read_only_files import ViewUnreadable, open_views
+        from datasphinx.agent.sql.view_files import view_files_of
 
         try:
             self._connection, self._files = open_views(view_files_of(self._view_files), self._memory_mb)
@@ -119,7 +120,7 @@ class DuckDBFile:
     def close(self) -> None:
         """Close the database."""
         if self._files is not None:
-            from agent.sql.read_only_files import close_views
+            from datasphinx.agent.sql.read_only_files import close_views
 
             close_views(self._connection)
         elif self._connection is not None:
@@ -140,9 +141,9 @@ def sqlite_cursor(request: dict[str, Any]) -> Iterator[Cursor]:
 @contextmanager
 def chdb_cursor(request: dict[str, Any], memory_mb: int) -> Iterator[Cursor]:
     """Yield a cursor of a chDB folder within the limits of `request`; others can open the folder afterwards."""
-    from agent.engines.clickhouse import ChDB
-    from agent.sql.database import chdb_engine
-    from agent.types import Limits
+    from datasphinx.agent.engines.clickhouse import ChDB
+    from datasphinx.agent.sql.database import chdb_engine
+    from datasphinx.agent.types import Limits
 
     limit_memory(memory_mb + _BASE_ADDRESS_SPACE_MB + _CHDB_ADDRESS_SPACE_MB)
     limits = Limits(request["timeout_s"], request["row_limit"], memory_mb=memory_mb)

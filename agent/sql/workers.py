@@ -16,10 +16,11 @@ from multiprocessing import Pipe
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.core.cancellation import Cancellation
-from agent.core.redact import without_paths
-from agent.engines import engines
-from agent.errors import (
+import datasphinx
+from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.core.redact import without_paths
+from datasphinx.agent.engines import engines
+from datasphinx.agent.errors import (
     DatasphinxError,
     PermissionDenied,
     SourceBusy,
@@ -29,12 +30,12 @@ from agent.errors import (
     StatementFailed,
     StatementTimeout,
 )
-from agent.messages import Message
-from agent.sql.failures import connection_reason, kind_of_text
-from agent.types import Limits, Result
+from datasphinx.agent.messages import Message
+from datasphinx.agent.sql.failures import connection_reason, kind_of_text
+from datasphinx.agent.types import Limits, Result
 
 if TYPE_CHECKING:
-    from agent.sql.view_files import ViewFiles
+    from datasphinx.agent.sql.view_files import ViewFiles
 
 _GRACE_S = 0.25
 """Seconds beyond the time limit that a worker has to report its timeout."""
@@ -45,7 +46,7 @@ _OPEN_S = 20.0
 _MAX_CHDB_OPENINGS = 20
 """Number of statements on chDB after which a worker is replaced: each opening of a folder leaves five idle threads."""
 _POOL_SIZE = 4
-_PACKAGE_ROOT = str(Path(__file__).resolve().parents[2])
+_PACKAGE_ROOT = str(Path(datasphinx.__file__).resolve().parents[1])
 
 
 @dataclass(frozen=True)
@@ -184,7 +185,7 @@ class Worker:
     def __init__(self, memory_mb: int) -> None:
         """Start the process without waiting until it is ready."""
         self._pipe, worker_end = Pipe()
-        command = [sys.executable, "-P", "-m", "agent.sql.worker", str(worker_end.fileno()), str(memory_mb)]
+        command = [sys.executable, "-P", "-m", "datasphinx.agent.sql.worker", str(worker_end.fileno()), str(memory_mb)]
         environment = {"PYTHONPATH": _PACKAGE_ROOT, "PYTHONUTF8": "1"}
         self._process = subprocess.Popen(
             command, env=environment, pass_fds=[worker_end.fileno()], stdin=subprocess.DEVNULL, cwd=os.sep

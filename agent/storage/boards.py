@@ -7,8 +7,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, column, delete, func, insert, select, table, update
 
-from agent.errors import BoardLimit, BoardUnknown
-from agent.storage.database import SharedDatabase
+from datasphinx.agent.errors import BoardLimit, BoardUnknown
+from datasphinx.agent.storage.database import SharedDatabase
 
 MAX_BOARDS, MAX_PINS = 100, 30
 """Maximum number of boards of a tenant, and of pinned answers of a board."""

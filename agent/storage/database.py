@@ -25,10 +25,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import SQLAlchemyError
 
-from agent.core.redact import without_password
-from agent.errors import ThreadsUnavailable
-from agent.record.migrations import Migration, StoreTooNew, is_current, migrate, migrations_table
-from agent.record.store import create_store_engine, reason_of
+from datasphinx.agent.core.redact import without_password
+from datasphinx.agent.errors import ThreadsUnavailable
+from datasphinx.agent.record.migrations import Migration, StoreTooNew, is_current, migrate, migrations_table
+from datasphinx.agent.record.store import create_store_engine, reason_of
 
 APPLIED_SHARED = migrations_table("datasphinx_shared_migrations")
 """Applied migrations; separate from those of the record, which may be in the same database."""

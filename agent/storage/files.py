@@ -10,9 +10,9 @@ from sqlalchemy import Connection, bindparam, column, delete, literal_column, se
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.dml import ReturningInsert
 
-from agent.errors import ThreadsUnavailable
-from agent.messages import Message
-from agent.storage.database import SharedDatabase
+from datasphinx.agent.errors import ThreadsUnavailable
+from datasphinx.agent.messages import Message
+from datasphinx.agent.storage.database import SharedDatabase
 
 _PART_BYTES = 1 << 20
 _files = table("datasphinx_files", *map(column, ("owner", "id", "body", "bytes", "sha256", "kept_at")))

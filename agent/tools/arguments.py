@@ -8,12 +8,12 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from agent.core.text import valid_json
-from agent.errors import SpecProblem, ToolCallInvalid
-from agent.llm.json_text import parse_or_none
-from agent.queryspec.spec import path_of
-from agent.schema import spelling
-from agent.tools.tool import Arguments
+from datasphinx.agent.core.text import valid_json
+from datasphinx.agent.errors import SpecProblem, ToolCallInvalid
+from datasphinx.agent.llm.json_text import parse_or_none
+from datasphinx.agent.queryspec.spec import path_of
+from datasphinx.agent.schema import spelling
+from datasphinx.agent.tools.tool import Arguments
 
 Kind = TypeVar("Kind", bound=Arguments)
 

@@ -2,12 +2,12 @@
 
 from pydantic import Field
 
-from agent.core.cancellation import Cancellation
-from agent.datasets.dataset import Dataset
-from agent.datasets.notes import notes_of, ordered
-from agent.datasets.options import LoadOptions
-from agent.messages import render
-from agent.tools.tool import Arguments, Outcome, Tool, Workbench, check_known, type_name
+from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.datasets.dataset import Dataset
+from datasphinx.agent.datasets.notes import notes_of, ordered
+from datasphinx.agent.datasets.options import LoadOptions
+from datasphinx.agent.messages import render
+from datasphinx.agent.tools.tool import Arguments, Outcome, Tool, Workbench, check_known, type_name
 
 _SHOWN_WARNINGS = 20
 _SHOWN_SHEETS = 30

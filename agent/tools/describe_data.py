@@ -2,13 +2,13 @@
 
 from pydantic import Field
 
-from agent.core.cancellation import Cancellation
-from agent.errors import SpecProblem, ToolCallInvalid
-from agent.sql.column_statistics import column_statistics
-from agent.sql.summary import EMPTY_SUMMARY
-from agent.tools.run_query import result_content
-from agent.tools.tool import Arguments, Outcome, Tool, Workbench
-from agent.types import KeptResult, QuerySummary
+from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.errors import SpecProblem, ToolCallInvalid
+from datasphinx.agent.sql.column_statistics import column_statistics
+from datasphinx.agent.sql.summary import EMPTY_SUMMARY
+from datasphinx.agent.tools.run_query import result_content
+from datasphinx.agent.tools.tool import Arguments, Outcome, Tool, Workbench
+from datasphinx.agent.types import KeptResult, QuerySummary
 
 
 class DescribeData(Arguments):
@@ -22,7 +22,7 @@ def describe_data(arguments: DescribeData, bench: Workbench, cancellation: Cance
 
     Raises:
         ToolCallInvalid: the dataset is not among those of the question, or all its columns are secret.
-        DatasphinxError: an error of `Workbench.table` or `agent.sql.execute.execute`.
+        DatasphinxError: an error of `Workbench.table` or `datasphinx.agent.sql.execute.execute`.
     """
     source, table = bench.table(TOOL.name, arguments.dataset_id)
     if all(column.secret for column in table.columns):

@@ -7,15 +7,15 @@ from typing import Any
 from pydantic import Field
 from sqlglot import exp
 
-from agent.core.cancellation import Cancellation
-from agent.datasets.dataset import Dataset
-from agent.datasets.notes import guesses_of
-from agent.queryspec.columns import TIMES
-from agent.schema.catalog import Column, Table
-from agent.sources.profile import is_personal
-from agent.sources.source import Source
-from agent.sql.rows import json_safe
-from agent.tools.tool import Arguments, Outcome, Tool, Workbench, select, type_name
+from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.datasets.dataset import Dataset
+from datasphinx.agent.datasets.notes import guesses_of
+from datasphinx.agent.queryspec.columns import TIMES
+from datasphinx.agent.schema.catalog import Column, Table
+from datasphinx.agent.sources.profile import is_personal
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.rows import json_safe
+from datasphinx.agent.tools.tool import Arguments, Outcome, Tool, Workbench, select, type_name
 
 MAX_COLUMNS = 100
 """Maximum number of described columns; `resolve_fields` searches the rest of a wider dataset."""
@@ -41,7 +41,7 @@ def get_schema(arguments: GetSchema, bench: Workbench, cancellation: Cancellatio
 
     Raises:
         ToolCallInvalid: the dataset is not among those of the question.
-        DatasphinxError: an error of `Workbench.table` or `agent.sql.execute.execute`.
+        DatasphinxError: an error of `Workbench.table` or `datasphinx.agent.sql.execute.execute`.
     """
     source, table = bench.table(TOOL.name, arguments.dataset_id)
     columns_to_describe = table.columns[:MAX_COLUMNS]

@@ -5,14 +5,14 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from agent.charts.cells import column, label, type_of_column
-from agent.charts.echarts import draw
-from agent.charts.plot_spec import MAX_SERIES, PlotSpec
-from agent.core.cancellation import Cancellation
-from agent.errors import PlotSpecInvalid, SpecProblem
-from agent.queryspec.spec import nearest
-from agent.tools.tool import Arguments, Drawing, Outcome, Tool, Workbench, check_known
-from agent.types import KeptResult, Result
+from datasphinx.agent.charts.cells import column, label, type_of_column
+from datasphinx.agent.charts.echarts import draw
+from datasphinx.agent.charts.plot_spec import MAX_SERIES, PlotSpec
+from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.errors import PlotSpecInvalid, SpecProblem
+from datasphinx.agent.queryspec.spec import nearest
+from datasphinx.agent.tools.tool import Arguments, Drawing, Outcome, Tool, Workbench, check_known
+from datasphinx.agent.types import KeptResult, Result
 
 _Ids = Annotated[list[str], Field(max_length=MAX_SERIES - 1)]
 _Names = Annotated[list[Annotated[str, Field(min_length=1, max_length=60)]], Field(max_length=MAX_SERIES)]

@@ -6,13 +6,13 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field
 from rapidfuzz import fuzz, utils
 
-from agent.core.cancellation import Cancellation
-from agent.retrieval.linked_values import linked_values
-from agent.retrieval.synonyms import Concept, concepts, overlap
-from agent.schema.catalog import Table
-from agent.schema.words import is_function_word, words
-from agent.sources.source import Source
-from agent.tools.tool import Arguments, Outcome, Tool, Workbench
+from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.retrieval.linked_values import linked_values
+from datasphinx.agent.retrieval.synonyms import Concept, concepts, overlap
+from datasphinx.agent.schema.catalog import Table
+from datasphinx.agent.schema.words import is_function_word, words
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.tools.tool import Arguments, Outcome, Tool, Workbench
 
 _MAX_MATCHES = 3
 _MIN_SCORE = 0.55
@@ -61,7 +61,7 @@ def resolve_fields(arguments: ResolveFields, bench: Workbench, cancellation: Can
 
     Raises:
         ToolCallInvalid: the dataset is not among those of the question.
-        DatasphinxError: an error of `Workbench.table` or `agent.sql.execute.execute`.
+        DatasphinxError: an error of `Workbench.table` or `datasphinx.agent.sql.execute.execute`.
     """
     source, table = bench.table(TOOL.name, arguments.dataset_id)
     candidates = {term: _candidates(term, table, source) for term in dict.fromkeys(arguments.terms)}

@@ -6,19 +6,19 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from agent.core.cancellation import Cancellation
-from agent.errors import QuerySpecInvalid, SpecProblem, ToolCallInvalid
-from agent.formatting.checks import with_formats
-from agent.messages import Message
-from agent.queryspec.check_sources import results_read, union_notes, unknown_sources
-from agent.queryspec.columns import Datasets, main_name, sources_of
-from agent.queryspec.compile import compile_spec, find_fan_out, run
-from agent.queryspec.keys import converted_keys
-from agent.queryspec.spec import QuerySpec, Union, read_spec
-from agent.schema.catalog import Catalog, Table
-from agent.sql.summary import summarize_query
-from agent.tools.tool import Arguments, Outcome, Tool, Workbench, check_known
-from agent.types import KeptResult, QuerySummary, Result, masked
+from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.errors import QuerySpecInvalid, SpecProblem, ToolCallInvalid
+from datasphinx.agent.formatting.checks import with_formats
+from datasphinx.agent.messages import Message
+from datasphinx.agent.queryspec.check_sources import results_read, union_notes, unknown_sources
+from datasphinx.agent.queryspec.columns import Datasets, main_name, sources_of
+from datasphinx.agent.queryspec.compile import compile_spec, find_fan_out, run
+from datasphinx.agent.queryspec.keys import converted_keys
+from datasphinx.agent.queryspec.spec import QuerySpec, Union, read_spec
+from datasphinx.agent.schema.catalog import Catalog, Table
+from datasphinx.agent.sql.summary import summarize_query
+from datasphinx.agent.tools.tool import Arguments, Outcome, Tool, Workbench, check_known
+from datasphinx.agent.types import KeptResult, QuerySummary, Result, masked
 
 SHOWN_ROWS = 50
 """Rows of a result that the model sees; all rows are kept."""
@@ -49,7 +49,7 @@ def run_query(arguments: RunQuery, bench: Workbench, cancellation: Cancellation)
     Raises:
         ToolCallInvalid: the dataset is not among those of the question.
         QuerySpecInvalid: the spec does not fit the datasets, or reads a dataset or result that does not exist.
-        DatasphinxError: an error of `Workbench.open_source` or `agent.sql.execute.execute`.
+        DatasphinxError: an error of `Workbench.open_source` or `datasphinx.agent.sql.execute.execute`.
     """
     spec = _with_source(arguments, bench)
     kept_results = {**bench.earlier_results, **bench.results}

@@ -5,10 +5,10 @@ from typing import Annotated
 from pydantic import Field
 from sqlglot import exp
 
-from agent.core.cancellation import Cancellation
-from agent.errors import ToolCallInvalid
-from agent.sources.profile import is_personal
-from agent.tools.tool import Arguments, Outcome, Tool, Workbench, select, unknown_columns
+from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.errors import ToolCallInvalid
+from datasphinx.agent.sources.profile import is_personal
+from datasphinx.agent.tools.tool import Arguments, Outcome, Tool, Workbench, select, unknown_columns
 
 MAX_ROWS = 20
 _MAX_COLUMNS = 30
@@ -29,7 +29,7 @@ def sample_rows(arguments: SampleRows, bench: Workbench, cancellation: Cancellat
 
     Raises:
         ToolCallInvalid: the dataset or a column does not exist, or a column is secret or personal.
-        DatasphinxError: an error of `Workbench.table` or `agent.sql.execute.execute`.
+        DatasphinxError: an error of `Workbench.table` or `datasphinx.agent.sql.execute.execute`.
     """
     source, table = bench.table(TOOL.name, arguments.dataset_id)
     personal = source.knowledge.knowledge.personal

@@ -7,18 +7,18 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 from sqlglot import exp
 
-from agent.charts.plot_spec import PlotSpec
-from agent.core.cancellation import Cancellation
-from agent.datasets.limits import LoadProgress, ignore_progress
-from agent.datasets.registry import Registry
-from agent.errors import SpecProblem, ToolCallInvalid
-from agent.messages import Language
-from agent.queryspec.spec import nearest
-from agent.schema.catalog import Table, type_class
-from agent.sources.profile import is_personal
-from agent.sources.source import Source
-from agent.sql.dialects import print_statement
-from agent.types import EarlierResult, KeptResult, Result
+from datasphinx.agent.charts.plot_spec import PlotSpec
+from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.datasets.limits import LoadProgress, ignore_progress
+from datasphinx.agent.datasets.registry import Registry
+from datasphinx.agent.errors import SpecProblem, ToolCallInvalid
+from datasphinx.agent.messages import Language
+from datasphinx.agent.queryspec.spec import nearest
+from datasphinx.agent.schema.catalog import Table, type_class
+from datasphinx.agent.sources.profile import is_personal
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.dialects import print_statement
+from datasphinx.agent.types import EarlierResult, KeptResult, Result
 
 _SHOWN_IDS = 12
 
@@ -133,7 +133,7 @@ def select(
     """Select `columns` from the first `limit` rows of `table`, through the guarded execution of the source.
 
     Raises:
-        DatasphinxError: an error of `agent.sql.execute.execute`.
+        DatasphinxError: an error of `datasphinx.agent.sql.execute.execute`.
     """
     query = exp.select(*columns).from_(exp.table_(table.name, db=table.schema, quoted=True))
     if limit is not None:

@@ -7,9 +7,9 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from agent.core.cancellation import Cancellation
-from agent.core.redact import without_paths
-from agent.errors import (
+from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.core.redact import without_paths
+from datasphinx.agent.errors import (
     ArchiveSuspicious,
     DatasetUnknown,
     DatasphinxError,
@@ -27,13 +27,21 @@ from agent.errors import (
     ToolCallInvalid,
     ToolTimeout,
 )
-from agent.llm.formats import function_schema, model_schema
-from agent.record.step import current_step
-from agent.record.telemetry import tool as trace_tool
-from agent.schema import spelling
-from agent.tools import create_dataset, describe_data, get_schema, plot, resolve_fields, run_query, sample_rows
-from agent.tools.arguments import parse_arguments, read_arguments
-from agent.tools.tool import Arguments, Outcome, Tool, Workbench
+from datasphinx.agent.llm.formats import function_schema, model_schema
+from datasphinx.agent.record.step import current_step
+from datasphinx.agent.record.telemetry import tool as trace_tool
+from datasphinx.agent.schema import spelling
+from datasphinx.agent.tools import (
+    create_dataset,
+    describe_data,
+    get_schema,
+    plot,
+    resolve_fields,
+    run_query,
+    sample_rows,
+)
+from datasphinx.agent.tools.arguments import parse_arguments, read_arguments
+from datasphinx.agent.tools.tool import Arguments, Outcome, Tool, Workbench
 
 TOOLS: tuple[Tool, ...] = tuple(
     module.TOOL for module in (create_dataset, get_schema, sample_rows, run_query, plot, resolve_fields)

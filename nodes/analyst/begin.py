@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from agent.conversation.inputs import inputs_of, previous_inputs
-from agent.services import Services
-from agent.state import AnalystInput, AnalystState
+from datasphinx.agent.conversation.inputs import inputs_of, previous_inputs
+from datasphinx.agent.services import Services
+from datasphinx.agent.state import AnalystInput, AnalystState
 
 _INPUTS = ("output_type", "clarify")
 """Inputs that stay in effect until a question is answered."""

@@ -2,15 +2,20 @@
 
 from typing import Any
 
-from agent.analysis.earlier_results import keep_results
-from agent.answers.confidence import confidence_of, with_confidence
-from agent.answers.outputs import analysis_clarification_output, analysis_failure_output, compose_answer, text_output
-from agent.errors import CannotAnswer
-from agent.messages import language_in
-from agent.run_events import LOGGED_ANSWER
-from agent.services import Services
-from agent.state import AnalystState
-from agent.types import Turn
+from datasphinx.agent.analysis.earlier_results import keep_results
+from datasphinx.agent.answers.confidence import confidence_of, with_confidence
+from datasphinx.agent.answers.outputs import (
+    analysis_clarification_output,
+    analysis_failure_output,
+    compose_answer,
+    text_output,
+)
+from datasphinx.agent.errors import CannotAnswer
+from datasphinx.agent.messages import language_in
+from datasphinx.agent.run_events import LOGGED_ANSWER
+from datasphinx.agent.services import Services
+from datasphinx.agent.state import AnalystState
+from datasphinx.agent.types import Turn
 
 
 def narrate(state: AnalystState, services: Services) -> dict[str, Any]:

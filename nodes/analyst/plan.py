@@ -2,20 +2,20 @@
 
 from typing import Any
 
-from agent.analysis.embedded import embedded_step
-from agent.analysis.planning import CONTROLS, apply_control, control_schemas, description_step, step_messages
-from agent.analysis.start import start_analysis
-from agent.analysis.workbench import rejected_update, workbench
-from agent.core.failure import failure_of
-from agent.errors import BudgetExceeded, DatasphinxError, InvalidOutputType, Retryable, ToolCallInvalid
-from agent.llm.schemas import AnalystStep
-from agent.messages import Message
-from agent.routes import calls_left
-from agent.services import Services
-from agent.settings import Settings
-from agent.state import AnalystState, ToolCall
-from agent.tools.tool import Workbench
-from agent.tools.toolbox import Toolbox
+from datasphinx.agent.analysis.embedded import embedded_step
+from datasphinx.agent.analysis.planning import CONTROLS, apply_control, control_schemas, description_step, step_messages
+from datasphinx.agent.analysis.start import start_analysis
+from datasphinx.agent.analysis.workbench import rejected_update, workbench
+from datasphinx.agent.core.failure import failure_of
+from datasphinx.agent.errors import BudgetExceeded, DatasphinxError, InvalidOutputType, Retryable, ToolCallInvalid
+from datasphinx.agent.llm.schemas import AnalystStep
+from datasphinx.agent.messages import Message
+from datasphinx.agent.routes import calls_left
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import Settings
+from datasphinx.agent.state import AnalystState, ToolCall
+from datasphinx.agent.tools.tool import Workbench
+from datasphinx.agent.tools.toolbox import Toolbox
 
 
 def plan(state: AnalystState, services: Services) -> dict[str, Any]:

@@ -4,14 +4,14 @@ from typing import Any
 
 from langgraph.config import get_stream_writer
 
-from agent.analysis.planning import CONTROLS
-from agent.analysis.workbench import call_update, denied_update, workbench
-from agent.core.failure import failure_of
-from agent.datasets.limits import progress_events
-from agent.errors import NotPermitted, PermissionDenied
-from agent.services import Services
-from agent.state import AnalystState
-from agent.tools.toolbox import Toolbox
+from datasphinx.agent.analysis.planning import CONTROLS
+from datasphinx.agent.analysis.workbench import call_update, denied_update, workbench
+from datasphinx.agent.core.failure import failure_of
+from datasphinx.agent.datasets.limits import progress_events
+from datasphinx.agent.errors import NotPermitted, PermissionDenied
+from datasphinx.agent.services import Services
+from datasphinx.agent.state import AnalystState
+from datasphinx.agent.tools.toolbox import Toolbox
 
 
 def run_tool(state: AnalystState, services: Services) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from agent import cli
-from agent.datasets.registry import Registry
+from datasphinx.agent import cli
+from datasphinx.agent.datasets.registry import Registry
 from tests.commands import Run
 
 Keep = Callable[[Path, str, str], str]

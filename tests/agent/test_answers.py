@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agent.llm.scripted import ScriptedModel
+from datasphinx.agent.llm.scripted import ScriptedModel
 from tests.agent.walk import COUNT, HOW_MANY, calls, prompts
 from tests.conftest import VALID, ScriptedAgent
 from tests.databases import make_table, url

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agent.messages import language_of
+from datasphinx.agent.messages import language_of
 from tests.agent.walk import COUNT, HOW_MANY, OFF_TOPIC, calls, final, no_call, nodes, prompts, updates_of, walk
 from tests.conftest import ScriptedAgent
 from tests.databases import (

@@ -13,14 +13,14 @@ import pytest
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
-import agent.accessor  # noqa: F401
-from agent.charts.default import default_chart
-from agent.charts.echarts import draw
-from agent.chat import Agent, ChartResponse, DataFrameResponse, NumberResponse, StringResponse, chat
-from agent.datasets.limits import LoadLimits
-from agent.datasets.options import LoadOptions
-from agent.datasets.registry import Registry
-from agent.errors import (
+import datasphinx.pandas  # noqa: F401
+from datasphinx.agent.charts.default import default_chart
+from datasphinx.agent.charts.echarts import draw
+from datasphinx.agent.chat import Agent, ChartResponse, DataFrameResponse, NumberResponse, StringResponse, chat
+from datasphinx.agent.datasets.limits import LoadLimits
+from datasphinx.agent.datasets.options import LoadOptions
+from datasphinx.agent.datasets.registry import Registry
+from datasphinx.agent.errors import (
     DatasetUnknown,
     FileTooLarge,
     InputInvalid,
@@ -31,9 +31,9 @@ from agent.errors import (
     SourceNotFound,
     SourcesNotTogether,
 )
-from agent.llm.scripted import ScriptedModel
-from agent.settings import Settings, load_settings
-from agent.types import Result
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.settings import Settings, load_settings
+from datasphinx.agent.types import Result
 from tests.agent.walk import COUNT, HOW_MANY, JOKE, OFF_TOPIC
 from tests.conftest import NO_AMBIGUITY, VALID
 from tests.databases import make_table, url
@@ -83,7 +83,7 @@ def asking(cache_dir: Path) -> Asking:
 def test_optional_packages_are_imported_only_when_they_are_needed() -> None:
     optional = ("pandas", "matplotlib", "duckdb", "python_calamine", "charset_normalizer", "fsspec", "obstore")
     blocked = f"import sys; sys.modules.update(dict.fromkeys({optional!r}))"
-    program = f"{blocked}; from agent.chat import Agent; print(Agent('sample').last_sql)"
+    program = f"{blocked}; from datasphinx.agent.chat import Agent; print(Agent('sample').last_sql)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
 
     assert done.stdout.strip() == "None", done.stderr
@@ -378,7 +378,7 @@ class Analyst:
 def analyst(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Analyst]:
     standin = Analyst()
     monkeypatch.setenv("DATASPHINX_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setattr("agent.analyst.build_analyst", standin.build)
+    monkeypatch.setattr("datasphinx.agent.analyst.build_analyst", standin.build)
     yield standin
 
 
@@ -514,7 +514,7 @@ def test_other_rows_have_no_chart(asking: Asking, statement: dict[str, str], que
 def test_a_chart_by_default_needs_matplotlib_only_for_the_picture(
     asking: Asking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delitem(sys.modules, "agent.charts.canvas", raising=False)
+    monkeypatch.delitem(sys.modules, "datasphinx.agent.charts.canvas", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     response = asking(RANKING).chat("Number of orders by status")
 

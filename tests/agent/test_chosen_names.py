@@ -2,8 +2,8 @@
 
 import pytest
 
-from agent.linking import matching_column, matching_tables, unknown_names
-from agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.linking import matching_column, matching_tables, unknown_names
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
 
 TABLES = [
     Table("orders", (Column("id", "INT"),)),

@@ -12,17 +12,17 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent.chat import Agent
-from agent.conversation.conversations import Conversations
-from agent.conversation.threads import open_threads
-from agent.errors import StatementCancelled
-from agent.graph import Graph, build_graph
-from agent.llm.scripted import ScriptedModel
-from agent.record.events import Event
-from agent.record.recorder import Recorder
-from agent.retrieval.linked_values import LinkedValue, linked_values
-from agent.services import Services
-from agent.settings import Settings, load_settings
+from datasphinx.agent.chat import Agent
+from datasphinx.agent.conversation.conversations import Conversations
+from datasphinx.agent.conversation.threads import open_threads
+from datasphinx.agent.errors import StatementCancelled
+from datasphinx.agent.graph import Graph, build_graph
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.record.events import Event
+from datasphinx.agent.record.recorder import Recorder
+from datasphinx.agent.retrieval.linked_values import LinkedValue, linked_values
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import Settings, load_settings
 from tests.agent.server.serving import LANGSERVE_WARNING, serving
 from tests.conftest import VALID
 from tests.eventually import eventually
@@ -109,7 +109,7 @@ def test_questions_at_once_search_their_stored_values_once(cache_dir: Path, monk
         searched.append(question)
         return linked_values(question, *arguments)
 
-    monkeypatch.setattr("agent.sources.source.linked_values", counting)
+    monkeypatch.setattr("datasphinx.agent.sources.source.linked_values", counting)
     answers = {"GeneratedSQL": [when_all_have_asked(order_of)], "SQLValidation": [VALID]}
     model = ScriptedModel(answers, repeat_last=True)
     settings = load_settings(cache_dir=cache_dir, enable_sql_validation=True)

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from agent.chat import Agent, NumberResponse
-from agent.errors import SourceFilesUnreadable
-from agent.llm.scripted import ScriptedModel
-from agent.record.store import open_store
-from agent.replay import replay
-from agent.services import Services
-from agent.settings import Settings, load_settings
+from datasphinx.agent.chat import Agent, NumberResponse
+from datasphinx.agent.errors import SourceFilesUnreadable
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.record.store import open_store
+from datasphinx.agent.replay import replay
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import Settings, load_settings
 from tests.agent.server.serving import LANGSERVE_WARNING, serving
 from tests.commands import Run
 from tests.conftest import NO_AMBIGUITY, VALID

@@ -3,9 +3,9 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
-from agent.analyst import STEPS as ANALYST_STEPS
-from agent.analyst import graph as analyst
-from agent.graph import STEPS, build_graph, graph
+from datasphinx.agent.analyst import STEPS as ANALYST_STEPS
+from datasphinx.agent.analyst import graph as analyst
+from datasphinx.agent.graph import STEPS, build_graph, graph
 from tests.agent.walk import NODES
 from tests.generated_docs import mermaid
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent.graph import build_graph
+from datasphinx.agent.graph import build_graph
 from tests.agent.walk import COUNT, HOW_MANY, OFF_TOPIC, calls, final, nodes, prompts, updates_of, walk
 from tests.conftest import VALID, ScriptedAgent
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent.graph import Graph, build_graph
+from datasphinx.agent.graph import Graph, build_graph
 from tests.agent.walk import COUNT, HOW_MANY, NODES, calls, nodes
 from tests.conftest import ScriptedAgent
 

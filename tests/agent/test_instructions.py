@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent.errors import ConfigurationError
-from agent.graph import build_graph
-from agent.llm.scripted import ScriptedModel
-from agent.record.store import open_store
-from agent.replay import replay
-from agent.services import Services
-from agent.settings import load_settings
+from datasphinx.agent.errors import ConfigurationError
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.record.store import open_store
+from datasphinx.agent.replay import replay
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
 from tests.agent.walk import COUNT, HOW_MANY
 from tests.conftest import ScriptedAgent
 from tests.databases import make_table, many_tables, url

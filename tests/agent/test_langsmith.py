@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.process, pytest.mark.integration]
 
 QUESTION = ASKED["question"]
 PYTHON = f"""
-from agent.chat import Agent
+from datasphinx.agent.chat import Agent
 print(Agent().chat({QUESTION!r}, validate=False))
 """
 TRACED = f"""
@@ -28,7 +28,7 @@ TRACED = f"""
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tracers.langchain import LangChainTracer
 from langsmith import tracing_context
-from agent.graph import graph
+from datasphinx.agent.graph import graph
 asked = {{"question": {QUESTION!r}, "effort": "low"}}
 with tracing_context(enabled=True):
     assert graph.invoke(asked)["value"]

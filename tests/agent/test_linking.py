@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from agent.graph import build_graph
-from agent.linking import choose_source, fits_budget, link_source
-from agent.llm.scripted import ScriptedModel
-from agent.retrieval.index import SchemaIndex
-from agent.schema.catalog import Catalog, Column, Table
-from agent.schema.describe import estimate_tokens
-from agent.services import Services
-from agent.settings import load_settings
-from agent.sources.source import Source
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.linking import choose_source, fits_budget, link_source
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.retrieval.index import SchemaIndex
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.schema.describe import estimate_tokens
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
+from datasphinx.agent.sources.source import Source
 from tests.databases import make_database, open_url, students_among_machines, url
 
 
@@ -110,7 +110,7 @@ def test_a_text_about_a_source_is_rendered_once(source: Source) -> None:
 def test_a_statement_is_checked_once(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     sql = "SELECT first FROM student WHERE id = 'x'"
     warnings = source.warnings_about(sql)
-    monkeypatch.setattr("agent.sources.source.remarks_of", lambda *_: pytest.fail("checked again"))
+    monkeypatch.setattr("datasphinx.agent.sources.source.remarks_of", lambda *_: pytest.fail("checked again"))
 
     assert warnings and source.warnings_about(sql) == warnings
 

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from agent.datasets.readers import readers
-from agent.datasets.registry import Registry
-from agent.engines import engine_called, engine_of, engines
-from agent.errors import FileUnreadable
-from agent.knowledge import importers as knowledge
-from agent.sample.shop import shop_url
-from agent.settings import SourceSettings
-from agent.sources.source import open_source
-from agent.types import Limits
+from datasphinx.agent.datasets.readers import readers
+from datasphinx.agent.datasets.registry import Registry
+from datasphinx.agent.engines import engine_called, engine_of, engines
+from datasphinx.agent.errors import FileUnreadable
+from datasphinx.agent.knowledge import importers as knowledge
+from datasphinx.agent.sample.shop import shop_url
+from datasphinx.agent.settings import SourceSettings
+from datasphinx.agent.sources.source import open_source
+from datasphinx.agent.types import Limits
 from tests.agent.datasets.conftest import rows_of
 from tests.commands import Run
 

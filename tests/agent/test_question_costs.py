@@ -10,11 +10,11 @@ from sqlalchemy import Connection, Engine, event
 from sqlglot import exp
 from sqlglot.parser import Parser
 
-from agent.conversation.conversations import Conversations
-from agent.conversation.sqlite_threads import SqliteThreads
-from agent.conversation.threads import SERIALIZER
-from agent.sources import source
-from agent.sql import names
+from datasphinx.agent.conversation.conversations import Conversations
+from datasphinx.agent.conversation.sqlite_threads import SqliteThreads
+from datasphinx.agent.conversation.threads import SERIALIZER
+from datasphinx.agent.sources import source
+from datasphinx.agent.sql import names
 from tests.conftest import ScriptedAgent
 
 Scripted = Callable[..., ScriptedAgent]
@@ -71,7 +71,7 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
 def agent(scripted: Scripted, monkeypatch: pytest.MonkeyPatch) -> Callable[[], ScriptedAgent]:
     """A maker of agents that have answered a question before."""
     # On a slow machine, a question may take longer than its events are buffered.
-    monkeypatch.setattr("agent.services.RECORD_DELAY_S", 600)
+    monkeypatch.setattr("datasphinx.agent.services.RECORD_DELAY_S", 600)
 
     def make() -> ScriptedAgent:
         statements = [{"sql": SQL.format(number=number)} for number in (1, 2)]

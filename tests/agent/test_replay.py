@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from agent.errors import SourceNotFound, SourceUnreachable, TraceUnknown
-from agent.graph import build_graph
-from agent.llm.scripted import ScriptedModel
-from agent.record.store import Store, open_store
-from agent.replay import Replay, replay
-from agent.services import Services
-from agent.settings import Settings, load_settings
-from agent.sources.background import stop_all
-from agent.types import EmbeddedOptions
+from datasphinx.agent.errors import SourceNotFound, SourceUnreachable, TraceUnknown
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.record.store import Store, open_store
+from datasphinx.agent.replay import Replay, replay
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import Settings, load_settings
+from datasphinx.agent.sources.background import stop_all
+from datasphinx.agent.types import EmbeddedOptions
 from tests.agent.record.stores import happened, tampering
 from tests.conftest import VALID
 from tests.databases import make_table, url

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from agent.charts.echarts import chart_of
-from agent.errors import DriverMissing
-from agent.responses import DataFrameResponse, Response, StringResponse, response_of
+from datasphinx.agent.charts.echarts import chart_of
+from datasphinx.agent.errors import DriverMissing
+from datasphinx.agent.responses import DataFrameResponse, Response, StringResponse, response_of
 from tests.agent.charts.results import HOSTILE, result
 from tests.generated_docs import ROOT
 
@@ -60,7 +60,7 @@ def test_table_is_shown_as_one_and_cut() -> None:
 
 def test_chart_without_matplotlib_shows_the_rows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.delitem(sys.modules, "agent.charts.canvas", raising=False)
+    monkeypatch.delitem(sys.modules, "datasphinx.agent.charts.canvas", raising=False)
     chart = response("plot")
 
     assert "<table>" in chart._repr_html_()

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from agent.record.store import open_store
-from agent.replay import replay
+from datasphinx.agent.record.store import open_store
+from datasphinx.agent.replay import replay
 from tests.agent.walk import COUNT, HOW_MANY
 from tests.conftest import ScriptedAgent
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from agent.errors import ConfigurationError
-from agent.graph import build_graph
-from agent.llm.probe_result import ProbeResult, store_probe
-from agent.record.credentials import secrets_of
-from agent.record.step import ModelCall
-from agent.server.tenants import TenantServices
-from agent.services import Services
-from agent.settings import ModelPrice, RoleModel, Settings, TenantSettings, load_settings
+from datasphinx.agent.errors import ConfigurationError
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.llm.probe_result import ProbeResult, store_probe
+from datasphinx.agent.record.credentials import secrets_of
+from datasphinx.agent.record.step import ModelCall
+from datasphinx.agent.server.tenants import TenantServices
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import ModelPrice, RoleModel, Settings, TenantSettings, load_settings
 from tests.agent.llm.probe_behaviours import model
 from tests.fake_openai import FakeOpenAI, Reply
 

@@ -11,13 +11,13 @@ import duckdb
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent.analyst import build_analyst
-from agent.graph import build_graph
-from agent.llm.scripted import ScriptedModel
-from agent.record.store import open_store
-from agent.replay import replay
-from agent.services import Services
-from agent.settings import Settings, SourceSettings, load_settings
+from datasphinx.agent.analyst import build_analyst
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.record.store import open_store
+from datasphinx.agent.replay import replay
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import Settings, SourceSettings, load_settings
 from tests.conftest import NO_AMBIGUITY, VALID
 
 pytestmark = pytest.mark.integration

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from agent.errors import ConfigurationError
-from agent.settings import Settings, load_settings
+from datasphinx.agent.errors import ConfigurationError
+from datasphinx.agent.settings import Settings, load_settings
 
 SECRET = "sk-very-secret-0123456789"
 

@@ -13,10 +13,10 @@ _SCRIPT = """
 import json, sys, threading
 from concurrent.futures import ThreadPoolExecutor
 
-from agent.graph import build_graph
-from agent.llm.scripted import ScriptedModel
-from agent.services import Services
-from agent.settings import load_settings
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
 
 ROUNDS, THREADS = int(sys.argv[1]), 16
 TOPICS = ["customers", "orders", "products", "employees", "returns", "regions", "channels", "categories"]

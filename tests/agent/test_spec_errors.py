@@ -2,7 +2,7 @@
 
 import re
 
-from agent.errors import PlotSpecInvalid, QuerySpecInvalid, SpecProblem, ToolCallInvalid
+from datasphinx.agent.errors import PlotSpecInvalid, QuerySpecInvalid, SpecProblem, ToolCallInvalid
 
 PROBLEMS = (SpecProblem("group_by[0]", "there is no column citi", ("город",)), SpecProblem("", "it is no JSON"))
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from agent.errors import SqlNotGenerated
-from agent.sources.source import Source
+from datasphinx.agent.errors import SqlNotGenerated
+from datasphinx.agent.sources.source import Source
 from tests.agent.walk import COUNT, HOW_MANY, calls, final, nodes, walk
 from tests.conftest import ScriptedAgent
 

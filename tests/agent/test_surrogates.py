@@ -14,17 +14,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.core.text import valid_json, valid_text
-from agent.graph import build_graph
-from agent.llm.parse import read_answer
-from agent.llm.schemas import GeneratedSQL
-from agent.llm.scripted import ScriptedModel
-from agent.replay import replay
-from agent.server.app import create_app
-from agent.services import Services
-from agent.settings import SourceSettings, load_settings
-from agent.tools.arguments import parse_arguments
-from agent.types import Limits
+from datasphinx.agent.core.text import valid_json, valid_text
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.llm.parse import read_answer
+from datasphinx.agent.llm.schemas import GeneratedSQL
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.replay import replay
+from datasphinx.agent.server.app import create_app
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import SourceSettings, load_settings
+from datasphinx.agent.tools.arguments import parse_arguments
+from datasphinx.agent.types import Limits
 from tests.agent.server.serving import LANGSERVE_WARNING, running
 from tests.conftest import VALID
 from tests.databases import make_table, url
@@ -144,7 +144,7 @@ def test_model_output_on_record_and_in_a_replay(settings: dict[str, Any]) -> Non
 
 
 def test_a_call_of_a_tool(cache_dir: Path, tmp_path: Path) -> None:
-    from agent.analyst import build_analyst
+    from datasphinx.agent.analyst import build_analyst
 
     path = tmp_path / "cities.csv"
     path.write_text("city,units\nKazan,1\nTver,2\n")
@@ -233,7 +233,7 @@ def test_cells_and_names_of_a_database(tmp_path: Path) -> None:
 
 @pytest.mark.postgres
 def test_a_json_cell_of_postgresql() -> None:
-    from agent.sources.source import open_source
+    from datasphinx.agent.sources.source import open_source
 
     base = os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test")
     settings = SourceSettings(url=base.replace("+psycopg", ""), allow_writable_account=True)
@@ -300,7 +300,7 @@ def datasphinx(settings: dict[str, Any], *arguments: str | bytes) -> subprocess.
         "PYTHONIOENCODING": "utf-8:strict",
         "PYTHONPATH": str(Path(__file__).parents[2]),
     }
-    command = [sys.executable, "-W", "ignore", "-c", "from agent.cli import main; main()", *arguments]
+    command = [sys.executable, "-W", "ignore", "-c", "from datasphinx.agent.cli import main; main()", *arguments]
     return subprocess.run(command, env=environment, capture_output=True, timeout=120, check=False)
 
 
@@ -341,7 +341,7 @@ def test_a_file_whose_name_is_no_utf8(settings: dict[str, Any], tmp_path: Path) 
 
 
 def test_rows_for_python_callers(tmp_path: Path, settings: dict[str, Any]) -> None:
-    from agent.chat import Agent
+    from datasphinx.agent.chat import Agent
 
     path = make_table(tmp_path, "thing TEXT", [["one"], ["two"]])
     listed = {**GENERATED, "sql": f"SELECT thing, '{LONE}' AS \"m{LONE}\" FROM things"}

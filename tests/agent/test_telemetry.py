@@ -26,16 +26,16 @@ from opentelemetry.semconv._incubating.attributes import (
 from opentelemetry.semconv._incubating.metrics import db_metrics, gen_ai_metrics
 from opentelemetry.trace import SpanKind, StatusCode
 
-from agent.analyst import build_analyst
-from agent.errors import ModelUnreachable
-from agent.graph import build_graph
-from agent.llm.embeddings import EndpointEmbedder
-from agent.llm.scripted import ScriptedModel
-from agent.record.store import Store
-from agent.record.telemetry import traced_run
-from agent.replay import replay
-from agent.services import Services
-from agent.settings import load_settings
+from datasphinx.agent.analyst import build_analyst
+from datasphinx.agent.errors import ModelUnreachable
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.llm.embeddings import EndpointEmbedder
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.record.store import Store
+from datasphinx.agent.record.telemetry import traced_run
+from datasphinx.agent.replay import replay
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
 from tests.agent.analysis.conftest import TOTAL, step
 from tests.agent.server.mcp.clients import MODES, content, talk
 from tests.agent.server.serving import ASKED, COUNT, LANGSERVE_WARNING, Served, serving

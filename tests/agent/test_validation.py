@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent.graph import build_graph
+from datasphinx.agent.graph import build_graph
 from tests.agent.walk import COUNT, HOW_MANY, calls, final, no_call, nodes, prompts, updates_of, walk
 from tests.conftest import VALID, ScriptedAgent
 from tests.databases import make_database, url

@@ -1,4 +1,4 @@
-"""The public import name: what it has, what it loads, and other packages with the names of its own."""
+"""The import name: what it has, what it loads, and other packages with the names of the folders in a checkout."""
 
 import subprocess
 import sys
@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-import agent.chat
-import agent.graph
 import datasphinx
+import datasphinx.agent.chat
+import datasphinx.agent.graph
 
 pytestmark = pytest.mark.process
 
@@ -22,9 +22,9 @@ def run(*arguments: str, cwd: Path, **environment: str) -> "subprocess.Completed
 
 
 def test_names_are_those_of_the_packages() -> None:
-    assert datasphinx.chat is agent.chat.chat
-    assert datasphinx.Agent is agent.chat.Agent
-    assert datasphinx.graph is agent.graph.graph
+    assert datasphinx.chat is datasphinx.agent.chat.chat
+    assert datasphinx.Agent is datasphinx.agent.chat.Agent
+    assert datasphinx.graph is datasphinx.agent.graph.graph
     assert datasphinx.__version__
     with pytest.raises(AttributeError, match="has no attribute 'chats'"):
         _ = datasphinx.chats
@@ -39,25 +39,26 @@ def test_import_loads_nothing_but_the_standard_library(tmp_path: Path) -> None:
     assert run("-c", code, cwd=tmp_path).stdout.strip() == "{'datasphinx'}"
 
 
-@pytest.fixture
-def foreign(tmp_path: Path) -> Path:
-    """A folder with a package named `agent`, as LangGraph's project template has one."""
-    (tmp_path / "agent").mkdir()
-    (tmp_path / "agent" / "__init__.py").write_text("")
-    return tmp_path
+def test_foreign_modules_of_any_name_do_not_matter(tmp_path: Path) -> None:
+    for name in ("agent", "nodes", "prompts"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('imported')")
+    code = "from datasphinx import chat; import agent"
+    imported = run("-c", code, cwd=tmp_path, PYTHONPATH=str(ROOT))
+    command = run("-m", "datasphinx", "--version", cwd=tmp_path, PYTHONPATH=str(ROOT))
+
+    assert imported.stderr.strip() == "imported"
+    assert (command.stdout.strip(), command.returncode) == (datasphinx.__version__, 0), command.stderr
 
 
-def test_the_command_runs_beside_a_foreign_package(foreign: Path) -> None:
-    done = run("-m", "datasphinx", "--version", cwd=foreign, PYTHONPATH=str(ROOT))
+@pytest.mark.parametrize(
+    ("code", "printed"),
+    [
+        ("from agent.graph import graph; print(graph.name)", "agent"),
+        ("import agent.accessor; print(agent.accessor.Sphinx.__name__)", "Sphinx"),
+    ],
+)
+def test_former_names_work_in_a_checkout_with_a_warning(code: str, printed: str) -> None:
+    done = run("-W", "always::DeprecationWarning:__main__", "-c", code, cwd=ROOT)
 
-    assert (done.stdout.strip(), done.returncode) == (datasphinx.__version__, 0), done.stderr
-
-
-def test_a_foreign_package_is_named_in_one_message(foreign: Path) -> None:
-    code = "import datasphinx; datasphinx.chat"
-    imported = run("-c", code, cwd=foreign, PYTHONPATH=str(ROOT))
-    command = run("-P", "-m", "datasphinx", "--version", cwd=ROOT, PYTHONPATH=f"{foreign}:{ROOT}")
-
-    assert f"another one at {foreign / 'agent' / '__init__.py'}" in imported.stderr
-    assert command.stderr.startswith("datasphinx: datasphinx needs its own package 'agent'")
-    assert command.returncode == 1
+    assert done.stdout.strip() == printed, done.stderr
+    assert "DeprecationWarning: import datasphinx.agent, not agent" in done.stderr

@@ -11,10 +11,10 @@ from IPython.core.interactiveshell import InteractiveShell
 from ipywidgets import HTML, Button, HBox, Text, VBox
 from traitlets.config import Config
 
-import agent.accessor
-from agent.errors import InvalidQuestion, OptionUnknown
-from agent.responses import Response, response_of
-from agent.types import ClarifyingQuestion, Option
+import datasphinx.pandas
+from datasphinx.agent.errors import InvalidQuestion, OptionUnknown
+from datasphinx.agent.responses import Response, response_of
+from datasphinx.agent.types import ClarifyingQuestion, Option
 from datasphinx.notebook import clarification_widget
 from tests.agent.charts.results import HOSTILE
 from tests.agent.test_chat import FRAME, Analyst, analyst  # noqa: F401
@@ -127,8 +127,8 @@ def test_without_ipywidgets_the_options_are_a_list(monkeypatch: pytest.MonkeyPat
 def test_a_frame_has_a_method_if_it_is_enabled(analyst: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     monkeypatch.setattr(pandas.DataFrame, "_accessors", set(pandas.DataFrame._accessors))
     assert not hasattr(FRAME, "chat")
-    agent.accessor.enable_chat()
-    agent.accessor.enable_chat()
+    datasphinx.pandas.enable_chat()
+    datasphinx.pandas.enable_chat()
     try:
         assert FRAME.chat("How many rows?").value == 2
         asks = FRAME.chat("which rows?")

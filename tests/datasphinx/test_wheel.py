@@ -16,8 +16,8 @@ ROOT = Path(datasphinx.__file__).parents[1]
 
 QUESTION = """
 from datasphinx import Agent
-from agent.llm.scripted import ScriptedModel
-import agent
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx import agent
 
 sql = "SELECT COUNT(*) AS customers FROM customers"
 model = ScriptedModel({"GeneratedSQL": [{"sql": sql}], "Validation": [{"is_valid": True, "reason": "", "issues": []}]})
@@ -36,14 +36,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_wheel_has_the_packages_and_their_types_only(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
 
-    assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {
-        "agent",
-        "datasphinx",
-        "nodes",
-        "prompts",
-    }
-    assert {f"{name}/py.typed" for name in ("agent", "datasphinx", "nodes", "prompts")} <= set(names)
-    assert {"agent/sample/knowledge/shop/metrics.yml"} <= set(names)
+    assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"datasphinx"}
+    assert {"datasphinx/py.typed", "datasphinx/agent/sample/knowledge/shop/metrics.yml"} <= set(names)
+    assert {"datasphinx/agent/graph.py", "datasphinx/nodes/answer.py", "datasphinx/prompts/generate_sql.md"} <= set(
+        names
+    )
 
 
 def test_wheel_answers_a_question_in_a_new_environment(wheel: Path, tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 from sqlalchemy import URL
 
-from agent.engines.sqlite import SQLite
-from agent.knowledge.imports import Imported, ImportedEntry
-from agent.schema.catalog import Catalog
+from datasphinx.agent.engines.sqlite import SQLite
+from datasphinx.agent.knowledge.imports import Imported, ImportedEntry
+from datasphinx.agent.schema.catalog import Catalog
 
 
 class LittleSQL(SQLite):

@@ -4,7 +4,7 @@ from string import Template
 import pytest
 from langchain_core.messages import HumanMessage, SystemMessage
 
-import prompts
+from datasphinx import prompts
 from tests.cases import all_cases
 
 FOLDER = Path(prompts.__file__).parent

@@ -4,7 +4,7 @@ import re
 from importlib.resources import files
 from random import Random
 
-from agent.embedded.compact import quoted
+from datasphinx.agent.embedded.compact import quoted
 from training.augment import augmented
 from training.groups import Example, Group
 

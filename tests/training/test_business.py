@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from rapidfuzz import fuzz, process
 
-from agent.embedded.compact import compact
-from agent.sources.source import Source
-from agent.types import Limits
 from benchmarks import spider
+from datasphinx.agent.embedded.compact import compact
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.types import Limits
 from tests.databases import open_url
 from training.business import business_schemas, written_questions
 from training.rows import fill

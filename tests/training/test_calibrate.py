@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from agent.types import Evidence
+from datasphinx.agent.types import Evidence
 from training.calibrate import Observation, fit
 
 

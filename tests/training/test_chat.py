@@ -6,7 +6,7 @@ import urllib.request
 import pytest
 from langchain_core.messages import HumanMessage, SystemMessage
 
-from agent.embedded.server import Endpoint
+from datasphinx.agent.embedded.server import Endpoint
 from training.groups import chat
 
 

@@ -8,9 +8,9 @@ from random import Random
 
 import pytest
 
-from agent.embedded.prompts import statement_messages
-from agent.retrieval.linked_values import linked_values
-from agent.sources.source import Source
+from datasphinx.agent.embedded.prompts import statement_messages
+from datasphinx.agent.retrieval.linked_values import linked_values
+from datasphinx.agent.sources.source import Source
 from tests.databases import make_database, open_url
 from training import build
 from training.build import VALIDATION, build_training_set

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agent.sources.source import Source
+from datasphinx.agent.sources.source import Source
 from training.dataset import GoldQuestion
 from training.query_specs import query_specs
 from training.spec_of_sql import spec_of

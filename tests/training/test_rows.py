@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.settings import SourceSettings
-from agent.sources.source import open_source
-from agent.types import Limits
 from benchmarks import spider
+from datasphinx.agent.settings import SourceSettings
+from datasphinx.agent.sources.source import open_source
+from datasphinx.agent.types import Limits
 from training.rows import fill, read_literals
 from training.spider import (
     SpiderColumn,

@@ -6,10 +6,10 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from agent.sample.shop import TABLES
-from agent.sources.source import Source
-from agent.types import Limits
 from benchmarks import spider
+from datasphinx.agent.sample.shop import TABLES
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.types import Limits
 from tests.databases import open_url
 from training.business import business_schemas
 from training.rows import fill

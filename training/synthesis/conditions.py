@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from agent.schema.words import spelt_words
+from datasphinx.agent.schema.words import spelt_words
 from training.synthesis.draft import literal
 from training.synthesis.nouns import Language, Noun, Term
 from training.synthesis.periods import Period, period, year_number

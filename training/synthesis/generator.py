@@ -7,7 +7,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.transforms import eliminate_qualify
 
-from agent.sources.source import Source
+from datasphinx.agent.sources.source import Source
 from training.spider import normalised
 from training.synthesis.draft import Draft
 from training.synthesis.families import COMMON, FAMILIES

@@ -7,7 +7,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Literal
 
-from agent.schema.words import spelt_words
+from datasphinx.agent.schema.words import spelt_words
 
 Language = Literal["en", "ru", "zh"]
 

@@ -8,10 +8,10 @@ from functools import cached_property
 from random import Random
 from typing import Any
 
-from agent.embedded.compact import quoted
-from agent.errors import PermissionDenied, StatementError
-from agent.schema.catalog import Catalog, Column, Table
-from agent.sources.source import Source
+from datasphinx.agent.embedded.compact import quoted
+from datasphinx.agent.errors import PermissionDenied, StatementError
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.sources.source import Source
 from training.synthesis.nouns import Term, column_words, table_words, term_of
 
 _ID = re.compile(

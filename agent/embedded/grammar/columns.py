@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
-from agent.embedded.compact import quoted
-from agent.embedded.grammar.gbnf import choice, literal
-from agent.embedded.grammar.literals import may_mention, quotable
-from agent.schema.catalog import Catalog, Column, Table
-from agent.schema.words import stem, words
+from datasphinx.agent.embedded.compact import quoted
+from datasphinx.agent.embedded.grammar.gbnf import choice, literal
+from datasphinx.agent.embedded.grammar.literals import may_mention, quotable
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.schema.words import stem, words
 
 Kind = Literal["n", "k", "t", "s", "d", "b", "o", "u", "m", "c"]
 """Number, numeric key, text, text with dates, date, boolean, unknown that may be a date, other unknown; and columns

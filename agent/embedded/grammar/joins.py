@@ -7,11 +7,11 @@ the grammar. Sets beyond the limit share one scope, `z`, in which any column of 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, islice, permutations
 
-from agent.embedded.compact import KeyPair, conditions_between, join_condition, keys_of
-from agent.embedded.grammar.columns import METRIC_KINDS, NULLABLE, OWN
-from agent.embedded.grammar.gbnf import choice, literal
-from agent.embedded.grammar.scope import KEY_KIND, SUBQUERY_DEPTH
-from agent.schema.catalog import Catalog
+from datasphinx.agent.embedded.compact import KeyPair, conditions_between, join_condition, keys_of
+from datasphinx.agent.embedded.grammar.columns import METRIC_KINDS, NULLABLE, OWN
+from datasphinx.agent.embedded.grammar.gbnf import choice, literal
+from datasphinx.agent.embedded.grammar.scope import KEY_KIND, SUBQUERY_DEPTH
+from datasphinx.agent.schema.catalog import Catalog
 
 Tables = frozenset[int]
 """The numbers of the tables in one FROM clause."""

@@ -7,12 +7,12 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from agent.embedded.constraints import constraints_of
-from agent.embedded.grammar.gbnf import choice
-from agent.embedded.prompts import depends_on_date
-from agent.embedded.shape import HOW_MANY, NUMBER_OF
-from agent.retrieval.linked_values import LinkedValue
-from agent.schema.words import is_data_word, is_function_word, stem, words
+from datasphinx.agent.embedded.constraints import constraints_of
+from datasphinx.agent.embedded.grammar.gbnf import choice
+from datasphinx.agent.embedded.prompts import depends_on_date
+from datasphinx.agent.embedded.shape import HOW_MANY, NUMBER_OF
+from datasphinx.agent.retrieval.linked_values import LinkedValue
+from datasphinx.agent.schema.words import is_data_word, is_function_word, stem, words
 
 _MAX_CHARS = 100
 """Longer values are not names, and would make the grammar slow to parse."""

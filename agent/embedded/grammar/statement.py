@@ -9,14 +9,14 @@ security check, and the guard checks the statement like any other.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from agent.embedded.compact import table_name
-from agent.embedded.grammar.columns import Kind, example_rules, table_rules
-from agent.embedded.grammar.joins import Joins
-from agent.embedded.grammar.literals import asks_for_units, may_need_chains, may_need_windows, string_rules
-from agent.embedded.grammar.scope import global_rules, scope_rules
-from agent.retrieval.linked_values import LinkedValue
-from agent.schema.catalog import Catalog, ColumnKey, Table
-from agent.schema.words import words
+from datasphinx.agent.embedded.compact import table_name
+from datasphinx.agent.embedded.grammar.columns import Kind, example_rules, table_rules
+from datasphinx.agent.embedded.grammar.joins import Joins
+from datasphinx.agent.embedded.grammar.literals import asks_for_units, may_need_chains, may_need_windows, string_rules
+from datasphinx.agent.embedded.grammar.scope import global_rules, scope_rules
+from datasphinx.agent.retrieval.linked_values import LinkedValue
+from datasphinx.agent.schema.catalog import Catalog, ColumnKey, Table
+from datasphinx.agent.schema.words import words
 
 
 def key_kinds(tables: Mapping[str, Table], selection: Mapping[str, Sequence[str]]) -> dict[ColumnKey, str]:

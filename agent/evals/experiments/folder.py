@@ -9,13 +9,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from agent.core.canonical import value_hash
-from agent.errors import DatasetInvalid
-from agent.evals.datasets import Question, read_lines
-from agent.evals.experiments.log import QuestionLog, log_from_json
-from agent.evals.options import MatchRule
-from agent.messages import Message
-from agent.services import Services
+from datasphinx.agent.core.canonical import value_hash
+from datasphinx.agent.errors import DatasetInvalid
+from datasphinx.agent.evals.datasets import Question, read_lines
+from datasphinx.agent.evals.experiments.log import QuestionLog, log_from_json
+from datasphinx.agent.evals.options import MatchRule
+from datasphinx.agent.messages import Message
+from datasphinx.agent.services import Services
 
 _RECORDED_SETTINGS = (
     "llm_temperature",

@@ -6,14 +6,14 @@ from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from agent.clarify.feedback import describe_option
-from agent.evals.options import FAILED, Failed
-from agent.evals.report import Outcome, Overlap
-from agent.llm.parse import read_answer
-from agent.llm.schemas import AmbiguityReview, GeneratedSQL, ReadingOption, SQLValidation
-from agent.record.events import Event
-from agent.record.step import add_costs
-from agent.types import ClarifyingQuestion
+from datasphinx.agent.clarify.feedback import describe_option
+from datasphinx.agent.evals.options import FAILED, Failed
+from datasphinx.agent.evals.report import Outcome, Overlap
+from datasphinx.agent.llm.parse import read_answer
+from datasphinx.agent.llm.schemas import AmbiguityReview, GeneratedSQL, ReadingOption, SQLValidation
+from datasphinx.agent.record.events import Event
+from datasphinx.agent.record.step import add_costs
+from datasphinx.agent.types import ClarifyingQuestion
 
 _captured_events: ContextVar[list[Event] | None] = ContextVar("captured_events", default=None)
 

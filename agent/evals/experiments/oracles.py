@@ -10,10 +10,10 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from pydantic import BaseModel, Field
 from sqlglot import exp
 
-import prompts
-from agent.errors import DatasphinxError, ModelAnswerUnreadable
-from agent.evals.datasets import Question
-from agent.evals.experiments.log import (
+from datasphinx import prompts
+from datasphinx.agent.errors import DatasphinxError, ModelAnswerUnreadable
+from datasphinx.agent.evals.datasets import Question
+from datasphinx.agent.evals.experiments.log import (
     EventCapture,
     Exchange,
     Usage,
@@ -21,18 +21,18 @@ from agent.evals.experiments.log import (
     format_clarification,
     proposed_options,
 )
-from agent.evals.match import execution_match
-from agent.evals.options import MatchRule
-from agent.llm.client import ModelClient
-from agent.llm.parse import holds_statement
-from agent.record.events import Event
-from agent.record.recorder import Recorder
-from agent.record.step import Step, current_step, new_audit
-from agent.schema.words import spelt_words, stem
-from agent.sources.source import Source
-from agent.sql.guard import parse
-from agent.sql.names import ReferencedNames, referenced_names
-from agent.types import ClarifyingQuestion
+from datasphinx.agent.evals.match import execution_match
+from datasphinx.agent.evals.options import MatchRule
+from datasphinx.agent.llm.client import ModelClient
+from datasphinx.agent.llm.parse import holds_statement
+from datasphinx.agent.record.events import Event
+from datasphinx.agent.record.recorder import Recorder
+from datasphinx.agent.record.step import Step, current_step, new_audit
+from datasphinx.agent.schema.words import spelt_words, stem
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.guard import parse
+from datasphinx.agent.sql.names import ReferencedNames, referenced_names
+from datasphinx.agent.types import ClarifyingQuestion
 
 NONE_OF_THESE = "none of these"
 """The answer if no option is the intended one."""

@@ -7,14 +7,14 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from agent.errors import DatasetInvalid, DriverMissing
-from agent.evals.datasets import LabeledQuestion
-from agent.evals.experiments.folder import PLOT, ExperimentFolder, read_logs, read_settings
-from agent.evals.experiments.log import QuestionLog
-from agent.evals.options import FAILED, MatchRule
-from agent.evals.report import Report, bootstrap_interval
-from agent.messages import Message
-from agent.record.step import add_costs
+from datasphinx.agent.errors import DatasetInvalid, DriverMissing
+from datasphinx.agent.evals.datasets import LabeledQuestion
+from datasphinx.agent.evals.experiments.folder import PLOT, ExperimentFolder, read_logs, read_settings
+from datasphinx.agent.evals.experiments.log import QuestionLog
+from datasphinx.agent.evals.options import FAILED, MatchRule
+from datasphinx.agent.evals.report import Report, bootstrap_interval
+from datasphinx.agent.messages import Message
+from datasphinx.agent.record.step import add_costs
 
 _SHOTS = "shots"
 

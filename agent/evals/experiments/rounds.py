@@ -14,8 +14,8 @@ from typing import Any, Protocol, cast
 
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent.errors import UNREACHABLE, exit_code_of
-from agent.evals.experiments.log import (
+from datasphinx.agent.errors import UNREACHABLE, exit_code_of
+from datasphinx.agent.evals.experiments.log import (
     ChooseCall,
     Exchange,
     QuestionLog,
@@ -26,15 +26,15 @@ from agent.evals.experiments.log import (
     generated_statements,
     last_call,
 )
-from agent.evals.experiments.oracles import Feedback
-from agent.evals.options import NO_AMBIGUITY, Method
-from agent.evals.report import Outcome
-from agent.graph import build_graph
-from agent.record.events import Event
-from agent.services import Services
-from agent.state import Output
-from agent.types import Clarify
-from agent.types import Turn as Answered
+from datasphinx.agent.evals.experiments.oracles import Feedback
+from datasphinx.agent.evals.options import NO_AMBIGUITY, Method
+from datasphinx.agent.evals.report import Outcome
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.record.events import Event
+from datasphinx.agent.services import Services
+from datasphinx.agent.state import Output
+from datasphinx.agent.types import Clarify
+from datasphinx.agent.types import Turn as Answered
 
 
 @dataclass(frozen=True)

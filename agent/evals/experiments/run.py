@@ -10,23 +10,30 @@ from typing import Any, TypeVar
 
 from sqlalchemy import URL
 
-from agent.embedded.candidates import read_candidate
-from agent.errors import UNREACHABLE, DatasphinxError, InternalError, exit_code_of
-from agent.evals.datasets import Dataset, LabeledQuestion, Question, find_databases
-from agent.evals.experiments.folder import ExperimentFolder, read_logs, settings_of
-from agent.evals.experiments.log import Body, ChooseCall, EventCapture, QuestionLog, last_call
-from agent.evals.experiments.oracles import Feedback, ModelOracle, Oracle, RuleOracle, option_statements
-from agent.evals.experiments.report import clarification_metrics, write_report
-from agent.evals.experiments.rounds import METHODS, GraphSession, QuestionRun, Session, Turn, ask_when_it_matters
-from agent.evals.options import MAX_ROUNDS, MatchRule, Method, OracleName
-from agent.evals.report import Outcome, Progress, Report
-from agent.evals.run import evaluation_settings, judge
-from agent.llm.client import WrittenText
-from agent.record.recorder import Recorder
-from agent.services import Services
-from agent.settings import Settings
-from agent.sources.source import Source
-from agent.types import EmbeddedOptions
+from datasphinx.agent.embedded.candidates import read_candidate
+from datasphinx.agent.errors import UNREACHABLE, DatasphinxError, InternalError, exit_code_of
+from datasphinx.agent.evals.datasets import Dataset, LabeledQuestion, Question, find_databases
+from datasphinx.agent.evals.experiments.folder import ExperimentFolder, read_logs, settings_of
+from datasphinx.agent.evals.experiments.log import Body, ChooseCall, EventCapture, QuestionLog, last_call
+from datasphinx.agent.evals.experiments.oracles import Feedback, ModelOracle, Oracle, RuleOracle, option_statements
+from datasphinx.agent.evals.experiments.report import clarification_metrics, write_report
+from datasphinx.agent.evals.experiments.rounds import (
+    METHODS,
+    GraphSession,
+    QuestionRun,
+    Session,
+    Turn,
+    ask_when_it_matters,
+)
+from datasphinx.agent.evals.options import MAX_ROUNDS, MatchRule, Method, OracleName
+from datasphinx.agent.evals.report import Outcome, Progress, Report
+from datasphinx.agent.evals.run import evaluation_settings, judge
+from datasphinx.agent.llm.client import WrittenText
+from datasphinx.agent.record.recorder import Recorder
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import Settings
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.types import EmbeddedOptions
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")

@@ -1,6 +1,6 @@
 """The words with which each language states claims.
 
-Each language of `agent.messages` has a module in this package.
+Each language of `datasphinx.agent.messages` has a module in this package.
 """
 
 import re
@@ -10,7 +10,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, cast
 
-from agent.messages import LANGUAGES, Language
+from datasphinx.agent.messages import LANGUAGES, Language
 
 
 class _UncompiledPattern:
@@ -131,7 +131,7 @@ class Vocabulary:
 @cache
 def vocabulary_of(language: Language) -> Vocabulary:
     """Return the words of `language`."""
-    return import_module(f"agent.grounding.vocabulary.{language}").VOCABULARY  # type: ignore[no-any-return]
+    return import_module(f"datasphinx.agent.grounding.vocabulary.{language}").VOCABULARY  # type: ignore[no-any-return]
 
 
 @cache

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from agent.grounding.vocabulary import (
+from datasphinx.agent.grounding.vocabulary import (
     ChartWords,
     DateWords,
     NumberWord,

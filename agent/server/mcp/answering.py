@@ -8,18 +8,24 @@ from mcp_types import InputRequiredResult
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.concurrency import run_in_threadpool
 
-from agent.answers.confidence import trust_in_words
-from agent.answers.progress import step_line
-from agent.conversation.reply import Reply, reply_of
-from agent.errors import InputInvalid, ThreadUnknown
-from agent.messages import language_in
-from agent.record.waiting import WaitEvent
-from agent.server.background import time_limit
-from agent.server.mcp.call import Call, limited_rows
-from agent.server.mcp.clarification import ask_user, can_elicit, question_result, repeated_answer, repeats_calls
-from agent.server.statements import resolve_source
-from agent.server.tenants import current_tenant
-from agent.types import AppliedDefinition, Clarify, Confidence, ErrorInfo, Status
+from datasphinx.agent.answers.confidence import trust_in_words
+from datasphinx.agent.answers.progress import step_line
+from datasphinx.agent.conversation.reply import Reply, reply_of
+from datasphinx.agent.errors import InputInvalid, ThreadUnknown
+from datasphinx.agent.messages import language_in
+from datasphinx.agent.record.waiting import WaitEvent
+from datasphinx.agent.server.background import time_limit
+from datasphinx.agent.server.mcp.call import Call, limited_rows
+from datasphinx.agent.server.mcp.clarification import (
+    ask_user,
+    can_elicit,
+    question_result,
+    repeated_answer,
+    repeats_calls,
+)
+from datasphinx.agent.server.statements import resolve_source
+from datasphinx.agent.server.tenants import current_tenant
+from datasphinx.agent.types import AppliedDefinition, Clarify, Confidence, ErrorInfo, Status
 
 
 class Ask(BaseModel):

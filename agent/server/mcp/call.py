@@ -8,12 +8,12 @@ from typing import Any
 from mcp.server import ServerRequestContext
 from mcp_types import CallToolRequestParams
 
-from agent.messages import Language
-from agent.server.errors import accepted_language
-from agent.server.runnable import PlainJSON, ServedGraph
-from agent.server.tenants import current_tenant
-from agent.services import Services
-from agent.types import masked_rows
+from datasphinx.agent.messages import Language
+from datasphinx.agent.server.errors import accepted_language
+from datasphinx.agent.server.runnable import PlainJSON, ServedGraph
+from datasphinx.agent.server.tenants import current_tenant
+from datasphinx.agent.services import Services
+from datasphinx.agent.types import masked_rows
 
 MAX_ROWS = 200
 """Maximum number of rows in a tool's output, which the client's model reads."""

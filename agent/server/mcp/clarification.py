@@ -20,10 +20,10 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-from agent.answers.outputs import question_text
-from agent.clarify.feedback import LONGEST_ANSWER
-from agent.messages import language_in, render
-from agent.types import ClarifyingQuestion
+from datasphinx.agent.answers.outputs import question_text
+from datasphinx.agent.clarify.feedback import LONGEST_ANSWER
+from datasphinx.agent.messages import language_in, render
+from datasphinx.agent.types import ClarifyingQuestion
 
 _REQUEST = "clarification"
 _OPTION, _OWN_WORDS = "option", "own_words"

@@ -2,15 +2,15 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agent.core.failure import server_directories
-from agent.errors import TraceUnknown
-from agent.messages import Message
-from agent.record.events import StoredEvent
-from agent.server.background import run_in_thread
-from agent.server.mcp.call import Call
-from agent.server.routes.traces import open_run, without_directories_in
-from agent.server.tenants import current_tenant
-from agent.types import ErrorInfo
+from datasphinx.agent.core.failure import server_directories
+from datasphinx.agent.errors import TraceUnknown
+from datasphinx.agent.messages import Message
+from datasphinx.agent.record.events import StoredEvent
+from datasphinx.agent.server.background import run_in_thread
+from datasphinx.agent.server.mcp.call import Call
+from datasphinx.agent.server.routes.traces import open_run, without_directories_in
+from datasphinx.agent.server.tenants import current_tenant
+from datasphinx.agent.types import ErrorInfo
 
 
 class Trace(BaseModel):

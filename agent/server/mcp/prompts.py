@@ -7,11 +7,11 @@ from string import Template
 
 from mcp_types import GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage, TextContent
 
-from agent.errors import InputInvalid
-from agent.messages import Message
-from agent.server.routes.sources import sources
-from agent.server.statements import resolve_source
-from agent.server.tenants import current_tenant
+from datasphinx.agent.errors import InputInvalid
+from datasphinx.agent.messages import Message
+from datasphinx.agent.server.routes.sources import sources
+from datasphinx.agent.server.statements import resolve_source
+from datasphinx.agent.server.tenants import current_tenant
 
 _FOLDER = Path(__file__).parent / "prompt_texts"
 _MAX_CHARS = 10_000

@@ -12,15 +12,15 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from agent.core.cancellation import Cancellation
-from agent.errors import InputInvalid
-from agent.messages import Message
-from agent.server.background import cancellable
-from agent.server.mcp.schema import knowledge_of, table_description, table_list
-from agent.server.routes.sources import sources
-from agent.server.statements import open_source
-from agent.server.tenants import current_tenant
-from agent.sources.source import Source
+from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.errors import InputInvalid
+from datasphinx.agent.messages import Message
+from datasphinx.agent.server.background import cancellable
+from datasphinx.agent.server.mcp.schema import knowledge_of, table_description, table_list
+from datasphinx.agent.server.routes.sources import sources
+from datasphinx.agent.server.statements import open_source
+from datasphinx.agent.server.tenants import current_tenant
+from datasphinx.agent.sources.source import Source
 
 _SCHEMA = UriTemplate.parse("datasphinx://{source}/schema")
 _TABLE = UriTemplate.parse("datasphinx://{source}/schema/{table}")

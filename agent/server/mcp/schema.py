@@ -5,16 +5,16 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agent.core.cancellation import Cancellation
-from agent.errors import InputInvalid
-from agent.knowledge.prompt import knowledge_text
-from agent.messages import Message
-from agent.schema.describe import compact_lines, describe, one_line
-from agent.server.background import cancellable
-from agent.server.mcp.call import Call
-from agent.server.routes.sources import SourceShown, sources
-from agent.server.statements import open_source
-from agent.sources.source import Source
+from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.errors import InputInvalid
+from datasphinx.agent.knowledge.prompt import knowledge_text
+from datasphinx.agent.messages import Message
+from datasphinx.agent.schema.describe import compact_lines, describe, one_line
+from datasphinx.agent.server.background import cancellable
+from datasphinx.agent.server.mcp.call import Call
+from datasphinx.agent.server.routes.sources import SourceShown, sources
+from datasphinx.agent.server.statements import open_source
+from datasphinx.agent.sources.source import Source
 
 _MAX_MATCHES = 20
 _LIST_TOKENS = 8_000

@@ -34,24 +34,24 @@ from mcp_types import (
 )
 from pydantic import BaseModel, ValidationError
 
-from agent.core.failure import client_failure, error_info
-from agent.core.text import valid_json
-from agent.core.version import package_version
-from agent.errors import DatasphinxError, InputInvalid, InternalError
-from agent.messages import Message
-from agent.record.telemetry import remote_parent
-from agent.run_events import RUN_SQL
-from agent.server.background import time_limit
-from agent.server.mcp import prompts, resources
-from agent.server.mcp.answering import Answer, Ask, ask, invalid_input
-from agent.server.mcp.call import Call, request_language
-from agent.server.mcp.explanation import Explanation, Trace, explain_answer
-from agent.server.mcp.schema import NoArguments, Schema, SchemaQuery, SourceList, list_sources, show_schema
-from agent.server.mcp.statements import Check, Rows, Statement, check_sql, run_sql
-from agent.server.metrics import Metrics
-from agent.server.runnable import PlainJSON, ServedGraph
-from agent.server.tenants import Tenant, current_tenant, set_tenant
-from agent.settings import Settings
+from datasphinx.agent.core.failure import client_failure, error_info
+from datasphinx.agent.core.text import valid_json
+from datasphinx.agent.core.version import package_version
+from datasphinx.agent.errors import DatasphinxError, InputInvalid, InternalError
+from datasphinx.agent.messages import Message
+from datasphinx.agent.record.telemetry import remote_parent
+from datasphinx.agent.run_events import RUN_SQL
+from datasphinx.agent.server.background import time_limit
+from datasphinx.agent.server.mcp import prompts, resources
+from datasphinx.agent.server.mcp.answering import Answer, Ask, ask, invalid_input
+from datasphinx.agent.server.mcp.call import Call, request_language
+from datasphinx.agent.server.mcp.explanation import Explanation, Trace, explain_answer
+from datasphinx.agent.server.mcp.schema import NoArguments, Schema, SchemaQuery, SourceList, list_sources, show_schema
+from datasphinx.agent.server.mcp.statements import Check, Rows, Statement, check_sql, run_sql
+from datasphinx.agent.server.metrics import Metrics
+from datasphinx.agent.server.runnable import PlainJSON, ServedGraph
+from datasphinx.agent.server.tenants import Tenant, current_tenant, set_tenant
+from datasphinx.agent.settings import Settings
 
 logger = logging.getLogger("datasphinx")
 

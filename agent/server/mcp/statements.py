@@ -4,20 +4,20 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agent.core.cancellation import Cancellation
-from agent.core.failure import client_failure, error_info
-from agent.errors import (
+from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.core.failure import client_failure, error_info
+from datasphinx.agent.errors import (
     NotPermitted,
     RowRuleNotApplied,
     RowRuleParameterMissing,
     StatementError,
 )
-from agent.server.background import cancellable
-from agent.server.mcp.call import Call, limited_rows
-from agent.server.statements import MAX_SQL_CHARS, open_source, resolve_source, run_recorded
-from agent.server.tenants import current_tenant
-from agent.sql.validation import warnings_of
-from agent.types import ErrorInfo, Result
+from datasphinx.agent.server.background import cancellable
+from datasphinx.agent.server.mcp.call import Call, limited_rows
+from datasphinx.agent.server.statements import MAX_SQL_CHARS, open_source, resolve_source, run_recorded
+from datasphinx.agent.server.tenants import current_tenant
+from datasphinx.agent.sql.validation import warnings_of
+from datasphinx.agent.types import ErrorInfo, Result
 
 
 class Statement(BaseModel):

@@ -2,12 +2,12 @@
 
 import asyncio
 
-from agent.conversation.threads import open_threads
-from agent.errors import DriverMissing
-from agent.record.store import open_store
-from agent.record.telemetry import check_installed
-from agent.services import Services
-from agent.settings import Settings
+from datasphinx.agent.conversation.threads import open_threads
+from datasphinx.agent.errors import DriverMissing
+from datasphinx.agent.record.store import open_store
+from datasphinx.agent.record.telemetry import check_installed
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import Settings
 
 
 def serve_stdio(settings: Settings | None = None) -> None:
@@ -22,10 +22,10 @@ def serve_stdio(settings: Settings | None = None) -> None:
         from mcp.server.stdio import stdio_server
     except ImportError as error:
         raise DriverMissing("mcp", "mcp") from error
-    from agent.server.app import served_graphs
-    from agent.server.mcp.server import build_server
-    from agent.server.metrics import Metrics
-    from agent.server.tenants import open_tenant, set_tenant
+    from datasphinx.agent.server.app import served_graphs
+    from datasphinx.agent.server.mcp.server import build_server
+    from datasphinx.agent.server.metrics import Metrics
+    from datasphinx.agent.server.tenants import open_tenant, set_tenant
 
     # The client's model writes the names of sources.
     services = Services(settings, any_source=False)

@@ -10,15 +10,15 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import from_json, to_json
 from starlette.concurrency import run_in_threadpool
 
-from agent.answers.progress import step_line
-from agent.conversation.reply import Reply
-from agent.conversation.threads import Link
-from agent.core.canonical import value_hash
-from agent.core.text import valid_text
-from agent.errors import DatasphinxError, InputInvalid, NothingAsked
-from agent.messages import Message
-from agent.record.step import Audit
-from agent.server.chat_clients import (
+from datasphinx.agent.answers.progress import step_line
+from datasphinx.agent.conversation.reply import Reply
+from datasphinx.agent.conversation.threads import Link
+from datasphinx.agent.core.canonical import value_hash
+from datasphinx.agent.core.text import valid_text
+from datasphinx.agent.errors import DatasphinxError, InputInvalid, NothingAsked
+from datasphinx.agent.messages import Message
+from datasphinx.agent.record.step import Audit
+from datasphinx.agent.server.chat_clients import (
     DEFAULT_MODEL,
     ChatModel,
     Part,
@@ -28,9 +28,9 @@ from agent.server.chat_clients import (
     place_of,
     user_text,
 )
-from agent.server.routes.events import DATA_STREAM, EventStream, event_response
-from agent.server.runnable import ServedGraph
-from agent.server.tenants import Tenant, current_tenant
+from datasphinx.agent.server.routes.events import DATA_STREAM, EventStream, event_response
+from datasphinx.agent.server.runnable import ServedGraph
+from datasphinx.agent.server.tenants import Tenant, current_tenant
 
 _VERSION = "1.0"
 _MAX_ID_CHARS = 500

@@ -10,25 +10,25 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 from typing_extensions import TypedDict
 
-from agent.answers.default_chart import charted_result
-from agent.answers.export import file_name, table_bytes
-from agent.answers.follow_up_questions import COUNT, follow_up_questions, without_asked
-from agent.answers.starting_questions import starting_questions
-from agent.charts.cells import NUMERIC, type_of_column
-from agent.charts.default import default_chart, select_charts, selection_of
-from agent.charts.echarts import draw
-from agent.charts.plot_spec import PlotSpec
-from agent.charts.select import Selection
-from agent.core.cancellation import Cancellation
-from agent.errors import DatasetUnknown, PlotSpecInvalid, TableUnknown
-from agent.messages import language_in
-from agent.server.background import cancellable
-from agent.server.routes.threads import RunId, ThreadId
-from agent.server.runnable import PlainJSON
-from agent.server.tenants import StoredRun, Tenant, current_tenant
-from agent.services import Services
-from agent.sources.source import Source
-from agent.types import Result
+from datasphinx.agent.answers.default_chart import charted_result
+from datasphinx.agent.answers.export import file_name, table_bytes
+from datasphinx.agent.answers.follow_up_questions import COUNT, follow_up_questions, without_asked
+from datasphinx.agent.answers.starting_questions import starting_questions
+from datasphinx.agent.charts.cells import NUMERIC, type_of_column
+from datasphinx.agent.charts.default import default_chart, select_charts, selection_of
+from datasphinx.agent.charts.echarts import draw
+from datasphinx.agent.charts.plot_spec import PlotSpec
+from datasphinx.agent.charts.select import Selection
+from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.errors import DatasetUnknown, PlotSpecInvalid, TableUnknown
+from datasphinx.agent.messages import language_in
+from datasphinx.agent.server.background import cancellable
+from datasphinx.agent.server.routes.threads import RunId, ThreadId
+from datasphinx.agent.server.runnable import PlainJSON
+from datasphinx.agent.server.tenants import StoredRun, Tenant, current_tenant
+from datasphinx.agent.services import Services
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.types import Result
 
 router = APIRouter(prefix="/threads/{thread_id}/runs/{run_id}", tags=["threads"])
 

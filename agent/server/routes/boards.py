@@ -8,12 +8,12 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from agent.answers.export import table_bytes
-from agent.core.failure import error_info
-from agent.errors import InputInvalid
-from agent.messages import Language, Message
-from agent.server.background import cancellable, run_in_thread
-from agent.server.boards import (
+from datasphinx.agent.answers.export import table_bytes
+from datasphinx.agent.core.failure import error_info
+from datasphinx.agent.errors import InputInvalid
+from datasphinx.agent.messages import Language, Message
+from datasphinx.agent.server.background import cancellable, run_in_thread
+from datasphinx.agent.server.boards import (
     board_results,
     is_out_of_bounds,
     new_board,
@@ -22,11 +22,11 @@ from agent.server.boards import (
     refresh,
     reschedule,
 )
-from agent.server.errors import accepted_language
-from agent.server.runnable import PlainJSON
-from agent.server.tenants import Tenant, current_tenant
-from agent.storage.boards import Board, Pin
-from agent.types import AnswerTable
+from datasphinx.agent.server.errors import accepted_language
+from datasphinx.agent.server.runnable import PlainJSON
+from datasphinx.agent.server.tenants import Tenant, current_tenant
+from datasphinx.agent.storage.boards import Board, Pin
+from datasphinx.agent.types import AnswerTable
 
 router = APIRouter(prefix="/boards", tags=["boards"])
 BoardId = Annotated[str, Path(pattern=r"^bd_[0-9a-f]{16}$")]

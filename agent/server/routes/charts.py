@@ -8,10 +8,10 @@ from fastapi import APIRouter, Response
 from pydantic_core import from_json, to_json
 from starlette.concurrency import run_in_threadpool
 
-from agent.charts.png import png_of_option
-from agent.errors import ChartUnknown
-from agent.server.tenants import Tenant, current_tenant
-from agent.types import AnswerChart
+from datasphinx.agent.charts.png import png_of_option
+from datasphinx.agent.errors import ChartUnknown
+from datasphinx.agent.server.tenants import Tenant, current_tenant
+from datasphinx.agent.types import AnswerChart
 
 router = APIRouter(tags=["charts"])
 

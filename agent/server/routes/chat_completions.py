@@ -12,12 +12,12 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field, model_validator
 from starlette.concurrency import run_in_threadpool
 
-from agent.conversation.reply import Reply
-from agent.conversation.threads import Link
-from agent.core.canonical import value_hash
-from agent.core.text import valid_text
-from agent.server.background import time_limit
-from agent.server.chat_clients import (
+from datasphinx.agent.conversation.reply import Reply
+from datasphinx.agent.conversation.threads import Link
+from datasphinx.agent.core.canonical import value_hash
+from datasphinx.agent.core.text import valid_text
+from datasphinx.agent.server.background import time_limit
+from datasphinx.agent.server.chat_clients import (
     ChatModel,
     Content,
     Place,
@@ -30,10 +30,10 @@ from agent.server.chat_clients import (
     text_of,
     user_text,
 )
-from agent.server.errors import DOCUMENTED_OPENAI
-from agent.server.routes.events import DATA_STREAM, event_response
-from agent.server.runnable import PlainJSON, ServedGraph
-from agent.server.tenants import Tenant, current_tenant
+from datasphinx.agent.server.errors import DOCUMENTED_OPENAI
+from datasphinx.agent.server.routes.events import DATA_STREAM, event_response
+from datasphinx.agent.server.runnable import PlainJSON, ServedGraph
+from datasphinx.agent.server.tenants import Tenant, current_tenant
 
 _REASONING = re.compile(r"\s*<(details|think|thinking|reasoning)\b[^>]*>.*?</\1>", re.DOTALL)
 """Reasoning text, which some clients put at the beginning of the assistant's messages."""

@@ -4,10 +4,10 @@ from fastapi import APIRouter
 from fastapi.responses import FileResponse
 from typing_extensions import TypedDict
 
-from agent.server.embed_tokens import EmbedTokens
-from agent.server.routes.page import PAGE_HEADERS, WEB, page_policy, page_route
-from agent.server.tenants import current_tenant
-from agent.settings import EmbedSettings
+from datasphinx.agent.server.embed_tokens import EmbedTokens
+from datasphinx.agent.server.routes.page import PAGE_HEADERS, WEB, page_policy, page_route
+from datasphinx.agent.server.tenants import current_tenant
+from datasphinx.agent.settings import EmbedSettings
 
 
 class EmbedToken(TypedDict):

@@ -13,14 +13,14 @@ from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 from starlette.types import Scope
 
-from agent.answers.progress import step_line
-from agent.conversation.conversations import Event
-from agent.conversation.reply import Reply
-from agent.errors import DatasphinxError, InternalError
-from agent.server.background import time_limit
-from agent.server.errors import problem
-from agent.server.runnable import PlainJSON, ServedGraph
-from agent.server.tenants import current_list, current_tenant
+from datasphinx.agent.answers.progress import step_line
+from datasphinx.agent.conversation.conversations import Event
+from datasphinx.agent.conversation.reply import Reply
+from datasphinx.agent.errors import DatasphinxError, InternalError
+from datasphinx.agent.server.background import time_limit
+from datasphinx.agent.server.errors import problem
+from datasphinx.agent.server.runnable import PlainJSON, ServedGraph
+from datasphinx.agent.server.tenants import current_list, current_tenant
 
 logger = logging.getLogger("datasphinx")
 

@@ -11,22 +11,22 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sqlglot import exp
 from starlette.concurrency import run_in_threadpool
 
-from agent.core.cancellation import Cancellation
-from agent.datasets.limits import LoadProgress, ProgressEvent, ignore_progress, progress_events
-from agent.datasets.notes import ordered
-from agent.datasets.options import DETECT, LoadOptions, problem_of
-from agent.datasets.registry import Registry
-from agent.errors import DatasphinxError, FileTooLarge, FileUnknown, InputInvalid
-from agent.formatting.formats import answer_table
-from agent.messages import Language, Message
-from agent.server.background import cancellable, run_in_thread
-from agent.server.errors import accepted_language
-from agent.server.loads import Loads
-from agent.server.routes.events import EventStream, event_response, stream_of
-from agent.server.runnable import PlainJSON
-from agent.server.tenants import current_tenant
-from agent.services import Services
-from agent.tools.tool import select
+from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.datasets.limits import LoadProgress, ProgressEvent, ignore_progress, progress_events
+from datasphinx.agent.datasets.notes import ordered
+from datasphinx.agent.datasets.options import DETECT, LoadOptions, problem_of
+from datasphinx.agent.datasets.registry import Registry
+from datasphinx.agent.errors import DatasphinxError, FileTooLarge, FileUnknown, InputInvalid
+from datasphinx.agent.formatting.formats import answer_table
+from datasphinx.agent.messages import Language, Message
+from datasphinx.agent.server.background import cancellable, run_in_thread
+from datasphinx.agent.server.errors import accepted_language
+from datasphinx.agent.server.loads import Loads
+from datasphinx.agent.server.routes.events import EventStream, event_response, stream_of
+from datasphinx.agent.server.runnable import PlainJSON
+from datasphinx.agent.server.tenants import current_tenant
+from datasphinx.agent.services import Services
+from datasphinx.agent.tools.tool import select
 
 router = APIRouter(tags=["datasets"])
 

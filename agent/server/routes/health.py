@@ -10,10 +10,10 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 
-from agent.conversation.threads import Threads
-from agent.core.failure import client_failure, error_info
-from agent.core.redact import without_password, without_secrets
-from agent.errors import (
+from datasphinx.agent.conversation.threads import Threads
+from datasphinx.agent.core.failure import client_failure, error_info
+from datasphinx.agent.core.redact import without_password, without_secrets
+from datasphinx.agent.errors import (
     ConfigurationError,
     DatasphinxError,
     EmbeddedModelUnavailable,
@@ -23,17 +23,17 @@ from agent.errors import (
     RowRuleParameterMissing,
     SourceNotFound,
 )
-from agent.messages import Message
-from agent.schema.catalog import Catalog
-from agent.server.background import run_in_thread
-from agent.server.tenants import Tenant, Tenants, current_tenant, has_role
-from agent.services import Services
-from agent.settings import Settings, SourceSettings
-from agent.sources.files import database_of
-from agent.sources.names import source_label
-from agent.sources.source import Source
-from agent.sql.execute import execute
-from agent.types import Limits
+from datasphinx.agent.messages import Message
+from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.server.background import run_in_thread
+from datasphinx.agent.server.tenants import Tenant, Tenants, current_tenant, has_role
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import Settings, SourceSettings
+from datasphinx.agent.sources.files import database_of
+from datasphinx.agent.sources.names import source_label
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.execute import execute
+from datasphinx.agent.types import Limits
 
 _TIMEOUT_S = 5
 _QUERY = "SELECT 1"
@@ -171,7 +171,7 @@ def _reach_model(settings: Settings) -> None:
         return
     import httpx
 
-    from agent.connect import OPENAI_URL, certificate_authorities, is_this_machine
+    from datasphinx.agent.connect import OPENAI_URL, certificate_authorities, is_this_machine
 
     url = (settings.llm_base_url or OPENAI_URL).rstrip("/")
     key = settings.llm_api_key.get_secret_value() if settings.llm_api_key else ""

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from starlette.types import Receive, Scope, Send
 
-from agent.errors import DriverMissing
-from agent.server.metrics import Metrics
-from agent.server.runnable import ServedGraph
-from agent.server.tenants import current_tenant
-from agent.settings import Settings
+from datasphinx.agent.errors import DriverMissing
+from datasphinx.agent.server.metrics import Metrics
+from datasphinx.agent.server.runnable import ServedGraph
+from datasphinx.agent.server.tenants import current_tenant
+from datasphinx.agent.settings import Settings
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -37,7 +37,7 @@ class McpRoute:
             return
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-        from agent.server.mcp.server import build_server
+        from datasphinx.agent.server.mcp.server import build_server
 
         manager = StreamableHTTPSessionManager(
             build_server(self._agent, self._settings, self._metrics),
@@ -59,7 +59,7 @@ class McpRoute:
         from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
         from mcp.server.auth.provider import AccessToken
 
-        from agent.server.mcp.server import TENANT
+        from datasphinx.agent.server.mcp.server import TENANT
 
         tenant = current_tenant()
         user = AuthenticatedUser(AccessToken(token="", client_id=tenant.name, scopes=[]))

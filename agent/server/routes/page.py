@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
     from fastapi.responses import FileResponse
 
-    from agent.server.runnable import ServedGraph
+    from datasphinx.agent.server.runnable import ServedGraph
 
 WEB = Path(__file__).resolve().parents[2] / "web"
 _FIRST_MODULE, _OTHER_MODULES = "js/main.js", "js/app.js"

@@ -5,10 +5,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, Field
 
-from agent.proposals import accept, all_proposals, find_proposal, reject, user_of
-from agent.record.proposals import ProposalStatus
-from agent.server.background import run_in_thread
-from agent.server.tenants import current_tenant
+from datasphinx.agent.proposals import accept, all_proposals, find_proposal, reject, user_of
+from datasphinx.agent.record.proposals import ProposalStatus
+from datasphinx.agent.server.background import run_in_thread
+from datasphinx.agent.server.tenants import current_tenant
 
 router = APIRouter(prefix="/proposals", tags=["proposals"])
 ProposalId = Annotated[str, Path(pattern=r"^pr_[0-9a-f]{16}$")]

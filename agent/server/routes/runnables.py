@@ -12,10 +12,10 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import BaseModel
 from sse_starlette import EventSourceResponse
 
-from agent.conversation.reply import Reply
-from agent.server.routes.events import EventStream, stream_of
-from agent.server.runnable import PlainJSON, ServedGraph
-from agent.server.schemas import body_check
+from datasphinx.agent.conversation.reply import Reply
+from datasphinx.agent.server.routes.events import EventStream, stream_of
+from datasphinx.agent.server.runnable import PlainJSON, ServedGraph
+from datasphinx.agent.server.schemas import body_check
 
 _FAILED = {"status_code": 500, "message": "Internal Server Error"}
 """The data of the event that ends a stream after an unexpected error."""

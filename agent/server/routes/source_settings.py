@@ -9,9 +9,9 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 from typing_extensions import TypedDict
 
-from agent.core.failure import client_failure, error_info, server_directories
-from agent.core.redact import without_paths, without_secrets
-from agent.errors import (
+from datasphinx.agent.core.failure import client_failure, error_info, server_directories
+from datasphinx.agent.core.redact import without_paths, without_secrets
+from datasphinx.agent.errors import (
     AccountCanWrite,
     DatasphinxError,
     SourceFixed,
@@ -19,18 +19,18 @@ from agent.errors import (
     SourceNotFound,
     SourcesNotEditable,
 )
-from agent.messages import Message
-from agent.proposals import user_of
-from agent.server.background import run_in_thread
-from agent.server.errors import accepted_language
-from agent.server.live_sources import LiveSources
-from agent.server.new_sources import NewSource
-from agent.server.routes.health import query_source
-from agent.server.tenants import current_tenant
-from agent.services import Services
-from agent.settings import SourceSettings
-from agent.sources.check import SourceCheck, check_source
-from agent.types import ErrorInfo
+from datasphinx.agent.messages import Message
+from datasphinx.agent.proposals import user_of
+from datasphinx.agent.server.background import run_in_thread
+from datasphinx.agent.server.errors import accepted_language
+from datasphinx.agent.server.live_sources import LiveSources
+from datasphinx.agent.server.new_sources import NewSource
+from datasphinx.agent.server.routes.health import query_source
+from datasphinx.agent.server.tenants import current_tenant
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import SourceSettings
+from datasphinx.agent.sources.check import SourceCheck, check_source
+from datasphinx.agent.types import ErrorInfo
 
 logger = logging.getLogger("datasphinx")
 

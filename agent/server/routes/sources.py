@@ -7,15 +7,15 @@ from fastapi import APIRouter, Query, Request
 from sqlalchemy.engine import make_url
 from typing_extensions import TypedDict
 
-from agent.answers.starting_questions import StartingQuestion, starting_questions
-from agent.schema.catalog import Table
-from agent.schema.describe import one_line
-from agent.server.errors import accepted_language
-from agent.server.live_sources import may_edit_sources
-from agent.server.statements import listed_sources, resolve_source
-from agent.server.tenants import current_tenant, has_role
-from agent.services import Services
-from agent.sources.source import Source
+from datasphinx.agent.answers.starting_questions import StartingQuestion, starting_questions
+from datasphinx.agent.schema.catalog import Table
+from datasphinx.agent.schema.describe import one_line
+from datasphinx.agent.server.errors import accepted_language
+from datasphinx.agent.server.live_sources import may_edit_sources
+from datasphinx.agent.server.statements import listed_sources, resolve_source
+from datasphinx.agent.server.tenants import current_tenant, has_role
+from datasphinx.agent.services import Services
+from datasphinx.agent.sources.source import Source
 
 router = APIRouter(tags=["sources"])
 _MAX_TABLES = 300

@@ -5,15 +5,15 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from agent.core.cancellation import Cancellation
-from agent.formatting.formats import answer_table
-from agent.proposals import propose_statement
-from agent.server.background import cancellable, run_in_thread
-from agent.server.errors import accepted_language
-from agent.server.runnable import PlainJSON
-from agent.server.statements import MAX_SQL_CHARS, open_source, resolve_source, run_recorded
-from agent.server.tenants import current_tenant
-from agent.types import Result
+from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.formatting.formats import answer_table
+from datasphinx.agent.proposals import propose_statement
+from datasphinx.agent.server.background import cancellable, run_in_thread
+from datasphinx.agent.server.errors import accepted_language
+from datasphinx.agent.server.runnable import PlainJSON
+from datasphinx.agent.server.statements import MAX_SQL_CHARS, open_source, resolve_source, run_recorded
+from datasphinx.agent.server.tenants import current_tenant
+from datasphinx.agent.types import Result
 
 router = APIRouter(prefix="/sql", tags=["sql"])
 TraceId = Annotated[

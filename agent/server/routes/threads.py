@@ -9,13 +9,13 @@ from pydantic import BaseModel, ConfigDict, StringConstraints
 from starlette.concurrency import run_in_threadpool
 from typing_extensions import TypedDict
 
-from agent.conversation.reply import reply_of, status_of
-from agent.conversation.thread_list import MAX_TITLE_CHARS, ListedThread, ThreadList
-from agent.errors import InputInvalid, ThreadUnknown
-from agent.messages import Message
-from agent.server.runnable import PlainJSON, ServedGraph
-from agent.server.tenants import Tenant, current_list, current_tenant
-from agent.types import Feedback
+from datasphinx.agent.conversation.reply import reply_of, status_of
+from datasphinx.agent.conversation.thread_list import MAX_TITLE_CHARS, ListedThread, ThreadList
+from datasphinx.agent.errors import InputInvalid, ThreadUnknown
+from datasphinx.agent.messages import Message
+from datasphinx.agent.server.runnable import PlainJSON, ServedGraph
+from datasphinx.agent.server.tenants import Tenant, current_list, current_tenant
+from datasphinx.agent.types import Feedback
 
 ThreadId = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$")]
 RunId = Annotated[str, Path(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]

@@ -4,16 +4,16 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
 
-from agent.core.failure import server_directories
-from agent.core.redact import without_directories
-from agent.core.text import valid_text
-from agent.errors import TraceUnknown
-from agent.messages import Message
-from agent.record.events import StoredEvent
-from agent.record.store import Store
-from agent.replay import replay
-from agent.server.background import run_in_thread
-from agent.server.tenants import Tenant, current_tenant
+from datasphinx.agent.core.failure import server_directories
+from datasphinx.agent.core.redact import without_directories
+from datasphinx.agent.core.text import valid_text
+from datasphinx.agent.errors import TraceUnknown
+from datasphinx.agent.messages import Message
+from datasphinx.agent.record.events import StoredEvent
+from datasphinx.agent.record.store import Store
+from datasphinx.agent.replay import replay
+from datasphinx.agent.server.background import run_in_thread
+from datasphinx.agent.server.tenants import Tenant, current_tenant
 
 router = APIRouter(prefix="/traces/{trace_id}", tags=["traces"])
 

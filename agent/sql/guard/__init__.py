@@ -15,17 +15,17 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token
 
-from agent.engines import engine_of
-from agent.errors import PackageConflict
-from agent.schema.catalog import ReadableNames
-from agent.sql.dialects import exact_dialect, lost_words, print_statement, with_negations
-from agent.sql.guard.cost import bounded_joins, bounded_recursion, bounded_rows, bounded_widths
-from agent.sql.guard.finding import Finding, GuardTimeout, Rule, Statement
-from agent.sql.guard.functions import calls_in_text, harmless_functions, harmless_types, no_attribute_calls
-from agent.sql.guard.lexical import check_length, check_printed, check_tokens
-from agent.sql.guard.syntax import known_clauses, known_syntax, query_only, single_statement
-from agent.sql.guard.tables import catalog_tables, listed_sources, no_bare_table_lists, no_system_columns
-from agent.sql.parameters import Value, with_literals
+from datasphinx.agent.engines import engine_of
+from datasphinx.agent.errors import PackageConflict
+from datasphinx.agent.schema.catalog import ReadableNames
+from datasphinx.agent.sql.dialects import exact_dialect, lost_words, print_statement, with_negations
+from datasphinx.agent.sql.guard.cost import bounded_joins, bounded_recursion, bounded_rows, bounded_widths
+from datasphinx.agent.sql.guard.finding import Finding, GuardTimeout, Rule, Statement
+from datasphinx.agent.sql.guard.functions import calls_in_text, harmless_functions, harmless_types, no_attribute_calls
+from datasphinx.agent.sql.guard.lexical import check_length, check_printed, check_tokens
+from datasphinx.agent.sql.guard.syntax import known_clauses, known_syntax, query_only, single_statement
+from datasphinx.agent.sql.guard.tables import catalog_tables, listed_sources, no_bare_table_lists, no_system_columns
+from datasphinx.agent.sql.parameters import Value, with_literals
 
 __all__ = ["RULES", "Finding", "Statement", "sanitize", "check", "parse", "shared_trees", "stop_words"]
 

@@ -10,8 +10,8 @@ from datetime import datetime
 
 from sqlglot import exp
 
-from agent.sql.guard.finding import Finding, Statement, position_of, sql_excerpt
-from agent.sql.guard.functions import called_name
+from datasphinx.agent.sql.guard.finding import Finding, Statement, position_of, sql_excerpt
+from datasphinx.agent.sql.guard.functions import called_name
 
 MAX_GENERATED_ROWS = 1_000_000
 """Maximum number of rows that the generators of a statement may produce together: the product of their sizes."""

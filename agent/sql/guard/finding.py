@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from agent.engines import engine_of
-from agent.engines.base import Engine
-from agent.schema.catalog import ReadableNames
-from agent.sql.dialects import exact_dialect
+from datasphinx.agent.engines import engine_of
+from datasphinx.agent.engines.base import Engine
+from datasphinx.agent.schema.catalog import ReadableNames
+from datasphinx.agent.sql.dialects import exact_dialect
 
 _NODES_PER_CLOCK = 256
 

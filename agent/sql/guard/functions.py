@@ -14,9 +14,9 @@ from importlib.resources import files
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from agent.engines.base import Engine, fold_case, read_names
-from agent.sql.dialects import exact_dialect
-from agent.sql.guard.finding import Finding, Position, Statement, position_of, sql_excerpt
+from datasphinx.agent.engines.base import Engine, fold_case, read_names
+from datasphinx.agent.sql.dialects import exact_dialect
+from datasphinx.agent.sql.guard.finding import Finding, Position, Statement, position_of, sql_excerpt
 
 _CALL = re.compile(r"([A-Za-z_]\w*)\s*\(")
 _EXTENSION_TYPES = {
@@ -66,7 +66,7 @@ _OPERAND_ENDS = {
 @cache
 def guard_names(name: str) -> frozenset[str]:
     """Return the entries of the guard's list `name`, `nodes` or `types`."""
-    return read_names(files("agent.sql.guard") / "allowed" / f"{name}.txt")
+    return read_names(files("datasphinx.agent.sql.guard") / "allowed" / f"{name}.txt")
 
 
 def harmless_functions(statement: Statement) -> Iterator[Finding]:
@@ -103,7 +103,7 @@ def no_attribute_calls(statement: Statement) -> Iterator[Finding]:
 
     `(x).f` may be a field of a composite column of the catalog, or of a function that returns records. `t.f` may be a
     column named by a function in FROM with the alias t. Columns of tables and subqueries are checked against the
-    catalog in `agent.sql.names`; here they are only compared with user-defined and server functions.
+    catalog in `datasphinx.agent.sql.names`; here they are only compared with user-defined and server functions.
     """
     if not statement.engine.dot_may_call:
         return

@@ -6,8 +6,8 @@ from unicodedata import category
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from agent.engines.base import Engine
-from agent.sql.guard.finding import Finding, Position
+from datasphinx.agent.engines.base import Engine
+from datasphinx.agent.sql.guard.finding import Finding, Position
 
 _STRINGS = {
     TokenType.STRING,

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from agent.engines import engines
-from agent.engines.base import Engine
-from agent.errors import DatasetInvalid
-from agent.messages import Message
-from agent.sql.guard import check
+from datasphinx.agent.engines import engines
+from datasphinx.agent.engines.base import Engine
+from datasphinx.agent.errors import DatasetInvalid
+from datasphinx.agent.messages import Message
+from datasphinx.agent.sql.guard import check
 
 DIALECTS = tuple(dict.fromkeys(engine.dialect for engine in engines().values() if engine.allowed_functions))
 """The dialects that have a list of harmless functions, by sqlglot's names."""

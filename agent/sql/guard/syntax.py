@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from agent.engines.base import Engine
-from agent.sql.guard.finding import Finding, Statement, position_of, sql_excerpt
-from agent.sql.guard.functions import called_name, guard_names
+from datasphinx.agent.engines.base import Engine
+from datasphinx.agent.sql.guard.finding import Finding, Statement, position_of, sql_excerpt
+from datasphinx.agent.sql.guard.functions import called_name, guard_names
 
 _QUERIES = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
 _OPERATIONS = {

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 
 from sqlglot import exp
 
-from agent.engines.base import Engine
-from agent.schema.catalog import dotted_name
-from agent.sql.guard.finding import Finding, Statement, position_of, sql_excerpt
+from datasphinx.agent.engines.base import Engine
+from datasphinx.agent.schema.catalog import dotted_name
+from datasphinx.agent.sql.guard.finding import Finding, Statement, position_of, sql_excerpt
 
 _SYSTEM_TABLE = re.compile(
     r"pg_|sqlite_|duckdb_|pragma_|mysql\.|seq_\d+_to_\d+|(dbstat|completion|bytecode)$|(stl|stv|svl|svv|svcs|sys)_|__tables"

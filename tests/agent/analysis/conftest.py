@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from agent.analyst import Analyst, build_analyst
-from agent.llm.scripted import Scripted, ScriptedModel
-from agent.record.recorder import Recorder
-from agent.services import Services
-from agent.settings import load_settings
+from datasphinx.agent.analyst import Analyst, build_analyst
+from datasphinx.agent.llm.scripted import Scripted, ScriptedModel
+from datasphinx.agent.record.recorder import Recorder
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
 from tests.agent.conftest import Keep
 from tests.agent.tools.conftest import RETURNS, SALES
 from tests.conftest import EventCheck

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent.datasets.options import LoadOptions
-from agent.record.store import open_store
-from agent.replay import replay
+from datasphinx.agent.datasets.options import LoadOptions
+from datasphinx.agent.record.store import open_store
+from datasphinx.agent.replay import replay
 from tests.agent.analysis.conftest import BY_ACCOUNT, QUESTION, TOTAL, ScriptedAnalyst, step
 
 Analyst = Callable[..., ScriptedAnalyst]

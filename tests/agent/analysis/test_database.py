@@ -11,9 +11,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from sqlalchemy import create_engine, make_url
 from sqlalchemy.exc import OperationalError
 
-from agent.record.store import open_store
-from agent.replay import replay
-from agent.settings import SourceSettings
+from datasphinx.agent.record.store import open_store
+from datasphinx.agent.replay import replay
+from datasphinx.agent.settings import SourceSettings
 from tests.agent.analysis.conftest import ScriptedAnalyst, calls, step, tools
 from tests.agent.sql.engines import POSTGRES_URL
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from agent.analyst import build_analyst
-from agent.llm.scripted import ScriptedModel
-from agent.services import Services
-from agent.settings import load_settings
-from agent.types import EmbeddedOptions
+from datasphinx.agent.analyst import build_analyst
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
+from datasphinx.agent.types import EmbeddedOptions
 from tests.agent.analysis.conftest import BY_ACCOUNT, TOTAL, calls, tools
 from tests.likely import likely
 

@@ -9,7 +9,7 @@ from typing import Any
 import openpyxl
 import pytest
 
-from agent.core.prompt_data import MAX_BLOCK, MAX_CELL, block, escaped, shortened
+from datasphinx.agent.core.prompt_data import MAX_BLOCK, MAX_CELL, block, escaped, shortened
 from tests.agent.analysis.conftest import ScriptedAnalyst, step, tools
 
 Analyst = Callable[..., ScriptedAnalyst]

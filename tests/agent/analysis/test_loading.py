@@ -6,9 +6,9 @@ from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent.conversation.conversations import CANCELLATION, Conversations
-from agent.conversation.threads import open_threads
-from agent.core.cancellation import Cancellation
+from datasphinx.agent.conversation.conversations import CANCELLATION, Conversations
+from datasphinx.agent.conversation.threads import open_threads
+from datasphinx.agent.core.cancellation import Cancellation
 from tests.agent.analysis.conftest import QUESTION, ScriptedAnalyst, step
 
 STAGES = ["read", "examine", "write"]

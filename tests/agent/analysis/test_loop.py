@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent.analyst import build_analyst
-from agent.errors import SourceUnreachable
-from agent.llm.scripted import ScriptedModel
-from agent.services import Services
+from datasphinx.agent.analyst import build_analyst
+from datasphinx.agent.errors import SourceUnreachable
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.services import Services
 from tests.agent.analysis.conftest import BY_ACCOUNT, QUESTION, TOTAL, ScriptedAnalyst, calls, step, tools
 
 Analyst = Callable[..., ScriptedAnalyst]

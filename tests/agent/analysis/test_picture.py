@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from agent.analyst import build_analyst, graph
+from datasphinx.agent.analyst import build_analyst, graph
 from tests.generated_docs import mermaid
 
 PICTURE = Path(__file__).resolve().parents[2] / "fixtures" / "analyst.mmd"

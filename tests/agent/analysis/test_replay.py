@@ -10,16 +10,16 @@ import duckdb
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent import errors
-from agent.analyst import build_analyst
-from agent.datasets.options import LoadOptions
-from agent.errors import DatasetUnknown, FileUnknown, SourceNotFound
-from agent.llm.scripted import ScriptedModel
-from agent.record.store import open_store
-from agent.replay import Replay, replay
-from agent.services import Services
-from agent.settings import Settings
-from agent.types import EmbeddedOptions
+from datasphinx.agent import errors
+from datasphinx.agent.analyst import build_analyst
+from datasphinx.agent.datasets.options import LoadOptions
+from datasphinx.agent.errors import DatasetUnknown, FileUnknown, SourceNotFound
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.record.store import open_store
+from datasphinx.agent.replay import Replay, replay
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import Settings
+from datasphinx.agent.types import EmbeddedOptions
 from tests.agent.analysis.conftest import BY_ACCOUNT, QUESTION, TOTAL, ScriptedAnalyst, step
 from tests.agent.record.stores import tampering
 from tests.commands import Run

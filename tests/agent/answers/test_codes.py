@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from agent.answers.codes import code_meanings
-from agent.schema.catalog import Catalog
-from agent.sources.source import Source
+from datasphinx.agent.answers.codes import code_meanings
+from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.sources.source import Source
 from tests.conftest import ScriptedAgent
 from tests.databases import make_database, open_url, url
 

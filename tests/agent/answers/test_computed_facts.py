@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from agent.answers.computed_facts import computed_facts
-from agent.answers.references import Said, facts_of, fill
-from agent.formatting.checks import with_formats
-from agent.types import Result
+from datasphinx.agent.answers.computed_facts import computed_facts
+from datasphinx.agent.answers.references import Said, facts_of, fill
+from datasphinx.agent.formatting.checks import with_formats
+from datasphinx.agent.types import Result
 from tests.agent.answers.test_references import CATALOG, CITIES, MONTHS, SALES, TREND
 
 

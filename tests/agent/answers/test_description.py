@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from agent.analyst import build_analyst
-from agent.answers.description import description_statement, names_described
-from agent.graph import build_graph
-from agent.llm.scripted import ScriptedModel
-from agent.schema.catalog import Catalog, Column, Table
-from agent.services import Services
-from agent.settings import load_settings
+from datasphinx.agent.analyst import build_analyst
+from datasphinx.agent.answers.description import description_statement, names_described
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
 from tests.databases import make_database, url
 
 pytestmark = pytest.mark.integration

@@ -7,8 +7,8 @@ import duckdb
 import openpyxl
 import pytest
 
-from agent.answers.export import without_formula, write_table
-from agent.types import AnswerTable
+from datasphinx.agent.answers.export import without_formula, write_table
+from datasphinx.agent.types import AnswerTable
 
 TABLE = AnswerTable(
     name="result",

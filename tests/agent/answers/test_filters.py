@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from agent.answers.filters import unstated_filters
-from agent.messages import Language
-from agent.types import QueryCondition
+from datasphinx.agent.answers.filters import unstated_filters
+from datasphinx.agent.messages import Language
+from datasphinx.agent.types import QueryCondition
 
 PAID = QueryCondition(column="status", operator="=", values=["paid"])
 YEAR = QueryCondition(column="ordered on", operator="during", values=["2024-01-01", "2024-12-31"])
@@ -62,7 +62,7 @@ def test_an_output_has_the_filters_of_its_statement(scripted: Scripted) -> None:
 
 def test_secret_columns_are_in_no_filter(scripted: Scripted, cache_dir: Any) -> None:
     sql = "SELECT COUNT(*) AS n FROM customers WHERE email LIKE 'a%' AND country = 'Spain'"
-    from agent.sample.shop import shop_url
+    from datasphinx.agent.sample.shop import shop_url
 
     sources = {"shop": {"url": shop_url(cache_dir), "secret_columns": ["customers.email"]}}
     output = scripted({"GeneratedSQL": [{"sql": sql}]}, sources=sources).ask("How many customers in Spain?")

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from agent.answers.follow_up_questions import follow_up_questions
-from agent.answers.proposed_questions import proposed_questions
-from agent.answers.references import Said
-from agent.core.cancellation import Cancellation
-from agent.errors import StatementCancelled
-from agent.sample.shop import shop_url
-from agent.services import Services
-from agent.settings import load_settings
-from agent.sources.source import Source
-from agent.types import Result
+from datasphinx.agent.answers.follow_up_questions import follow_up_questions
+from datasphinx.agent.answers.proposed_questions import proposed_questions
+from datasphinx.agent.answers.references import Said
+from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.errors import StatementCancelled
+from datasphinx.agent.sample.shop import shop_url
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.types import Result
 from tests.databases import make_database, open_url, url
 
 COUNT = "SELECT COUNT(*) AS orders FROM orders"

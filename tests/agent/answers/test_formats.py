@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from agent.answers.text import markdown_table
-from agent.charts.cells import labels_of
-from agent.cli.render import rows_view
-from agent.formatting.checks import checked_formats
-from agent.formatting.formats import (
+from datasphinx.agent.answers.text import markdown_table
+from datasphinx.agent.charts.cells import labels_of
+from datasphinx.agent.cli.render import rows_view
+from datasphinx.agent.formatting.checks import checked_formats
+from datasphinx.agent.formatting.formats import (
     ColumnFormat,
     answer_table,
     column_formats,
@@ -23,10 +23,10 @@ from agent.formatting.formats import (
     format_rows,
     format_value,
 )
-from agent.messages import LANGUAGES
-from agent.responses import table_of
-from agent.schema.catalog import Catalog, Column, ForeignKey, Table
-from agent.types import Result
+from datasphinx.agent.messages import LANGUAGES
+from datasphinx.agent.responses import table_of
+from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table
+from datasphinx.agent.types import Result
 
 
 def result(kind: str, *cells: Any) -> Result:

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from agent.answers.readings import options_of
-from agent.messages import LANGUAGES, Language
-from agent.sample.shop import shop_url
-from agent.schema.catalog import Catalog
-from agent.services import Services
-from agent.settings import load_settings
+from datasphinx.agent.answers.readings import options_of
+from datasphinx.agent.messages import LANGUAGES, Language
+from datasphinx.agent.sample.shop import shop_url
+from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
 
 COUNT = "SELECT COUNT(*) FROM orders"
 BY_COUNTRY = "FROM orders AS o JOIN customers AS c ON c.customer_id = o.customer_id GROUP BY c.country"

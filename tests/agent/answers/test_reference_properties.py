@@ -6,8 +6,8 @@ from typing import Any
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from agent.answers.references import Said, fill
-from agent.answers.typed_text import figures_in
+from datasphinx.agent.answers.references import Said, fill
+from datasphinx.agent.answers.typed_text import figures_in
 from tests.agent.answers.test_references import CITIES, GRID, MONTHS, facts_about
 
 CELLS = st.none() | st.integers(-50, 50)

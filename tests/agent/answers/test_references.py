@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from agent.answers.references import Filled, ResultFacts, Said, facts_of, fill, unsupported
-from agent.formatting.checks import with_formats
-from agent.schema.catalog import Catalog, Column, Table
-from agent.types import Result
+from datasphinx.agent.answers.references import Filled, ResultFacts, Said, facts_of, fill, unsupported
+from datasphinx.agent.formatting.checks import with_formats
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.types import Result
 
 CATALOG = Catalog(
     "sqlite",

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from agent.answers.form_text import form_text
-from agent.answers.outputs import compose_answer
-from agent.answers.references import Said, facts_of
-from agent.formatting.checks import with_formats
-from agent.run_events import LOGGED_ANSWER
-from agent.sql.summary import EMPTY_SUMMARY
-from agent.types import AnswerForm, ChartForm, OutputType, Result
+from datasphinx.agent.answers.form_text import form_text
+from datasphinx.agent.answers.outputs import compose_answer
+from datasphinx.agent.answers.references import Said, facts_of
+from datasphinx.agent.formatting.checks import with_formats
+from datasphinx.agent.run_events import LOGGED_ANSWER
+from datasphinx.agent.sql.summary import EMPTY_SUMMARY
+from datasphinx.agent.types import AnswerForm, ChartForm, OutputType, Result
 from tests.agent.answers.test_references import CATALOG, CITIES, COUNT, SALES
 
 NAMES = [f"Person {letter}" for letter in "ABCDEFGHIJKLMNOPQRSTUVWXY"]

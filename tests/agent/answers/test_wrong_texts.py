@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agent.answers.references import Said, fill, unsupported
+from datasphinx.agent.answers.references import Said, fill, unsupported
 from tests.agent.answers.test_references import CITIES, COUNT, GRID, MONTHS, PLACES, SALES, TREND, facts_about
 
 FIGURES = (

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agent.charts.echarts import draw
-from agent.charts.plot_spec import PlotSpec, check_plot_spec
-from agent.formatting.formats import format_rows
-from agent.types import Result
+from datasphinx.agent.charts.echarts import draw
+from datasphinx.agent.charts.plot_spec import PlotSpec, check_plot_spec
+from datasphinx.agent.formatting.formats import format_rows
+from datasphinx.agent.types import Result
 
 GOLDEN = sorted((Path(__file__).resolve().parents[2] / "fixtures/charts").glob("*.json"))
 """Each holds a result, a spec, and the option that they give."""

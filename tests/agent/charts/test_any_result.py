@@ -8,14 +8,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from agent.charts.cells import NUMERIC, column, labels_of, number, type_of_column
-from agent.charts.echarts import draw
-from agent.charts.plot_spec import PlotSpec
-from agent.charts.png import draw_png
-from agent.charts.select import select_chart
-from agent.errors import PlotSpecInvalid
-from agent.sql.rows import json_safe
-from agent.types import Result
+from datasphinx.agent.charts.cells import NUMERIC, column, labels_of, number, type_of_column
+from datasphinx.agent.charts.echarts import draw
+from datasphinx.agent.charts.plot_spec import PlotSpec
+from datasphinx.agent.charts.png import draw_png
+from datasphinx.agent.charts.select import select_chart
+from datasphinx.agent.errors import PlotSpecInvalid
+from datasphinx.agent.sql.rows import json_safe
+from datasphinx.agent.types import Result
 from tests.agent.charts.results import plot_spec, spec
 from tests.heavy import sample
 

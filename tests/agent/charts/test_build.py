@@ -1,8 +1,8 @@
 from typing import Any
 
-from agent.charts.build import extremes, largest, sampled
-from agent.charts.echarts import Chart, draw
-from agent.types import Result
+from datasphinx.agent.charts.build import extremes, largest, sampled
+from datasphinx.agent.charts.echarts import Chart, draw
+from datasphinx.agent.types import Result
 from tests.agent.charts.results import plot_spec, result, spec
 from tests.cases import all_cases
 

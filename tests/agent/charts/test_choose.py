@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from agent.charts.echarts import chart_of
-from agent.types import Result
+from datasphinx.agent.charts.echarts import chart_of
+from datasphinx.agent.types import Result
 from tests.agent.charts.results import shown
 from tests.cases import all_cases
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from agent.charts.default import default_chart, select_charts, selection_of
-from agent.charts.plot_spec import PlotSpec
-from agent.errors import PlotSpecInvalid
-from agent.types import Result
+from datasphinx.agent.charts.default import default_chart, select_charts, selection_of
+from datasphinx.agent.charts.plot_spec import PlotSpec
+from datasphinx.agent.errors import PlotSpecInvalid
+from datasphinx.agent.types import Result
 from tests.agent.charts.results import result
 
 TREND = result({"month": "string", "revenue": "float"}, *((f"2024-{at:02}", at * 10.5) for at in range(1, 7)))

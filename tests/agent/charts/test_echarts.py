@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-from agent.charts.echarts import draw
+from datasphinx.agent.charts.echarts import draw
 from tests.agent.charts.results import GOLDEN, HOSTILE, option, plot_spec, result, shown, written
 from tests.cases import all_cases
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from agent.charts.plot_spec import PlotSpec, check_plot_spec, plot_spec_schema
-from agent.errors import PlotSpecInvalid, Retryable, SpecProblem
-from agent.types import Result
+from datasphinx.agent.charts.plot_spec import PlotSpec, check_plot_spec, plot_spec_schema
+from datasphinx.agent.errors import PlotSpecInvalid, Retryable, SpecProblem
+from datasphinx.agent.types import Result
 from tests.agent.charts.results import GOLDEN, plot_spec, result, spec
 from tests.cases import all_cases
 

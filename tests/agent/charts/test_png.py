@@ -13,15 +13,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.image import imread
 
-from agent.charts import canvas
-from agent.charts.build import figure_of
-from agent.charts.canvas import Lettering, canvas_of, families_for
-from agent.charts.echarts import draw, figure_of_option, option_of
-from agent.charts.png import draw_png, png_of_option
-from agent.errors import DriverMissing, PlotSpecInvalid
-from agent.formatting.formats import ColumnFormat
-from agent.messages import Language
-from agent.types import Result
+from datasphinx.agent.charts import canvas
+from datasphinx.agent.charts.build import figure_of
+from datasphinx.agent.charts.canvas import Lettering, canvas_of, families_for
+from datasphinx.agent.charts.echarts import draw, figure_of_option, option_of
+from datasphinx.agent.charts.png import draw_png, png_of_option
+from datasphinx.agent.errors import DriverMissing, PlotSpecInvalid
+from datasphinx.agent.formatting.formats import ColumnFormat
+from datasphinx.agent.messages import Language
+from datasphinx.agent.types import Result
 from tests.agent.charts.results import GOLDEN, HOSTILE, plot_spec, result, spec
 
 pytestmark = pytest.mark.integration
@@ -72,7 +72,7 @@ def test_what_is_not_installed_is_said_with_its_extra(package: str, monkeypatch:
             raise ModuleNotFoundError(f"No module named {name!r}", name=package)
         return real(name, *rest)
 
-    monkeypatch.delitem(sys.modules, "agent.charts.canvas", raising=False)
+    monkeypatch.delitem(sys.modules, "datasphinx.agent.charts.canvas", raising=False)
     monkeypatch.setattr(builtins, "__import__", without)
 
     with pytest.raises(DriverMissing) as caught:

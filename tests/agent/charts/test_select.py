@@ -3,9 +3,9 @@
 
 from typing import Any, NamedTuple
 
-from agent.charts.echarts import chart_of
-from agent.charts.select import select_chart
-from agent.types import Result
+from datasphinx.agent.charts.echarts import chart_of
+from datasphinx.agent.charts.select import select_chart
+from datasphinx.agent.types import Result
 from tests.agent.charts.results import result, shown
 
 MONTHS = [f"2024-{month:02}" for month in range(1, 13)]

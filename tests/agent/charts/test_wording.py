@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from agent.charts.wording import requested_form, wish_of
+from datasphinx.agent.charts.wording import requested_form, wish_of
 
 CHARTS = """
 Plot the orders by status

@@ -8,7 +8,7 @@ from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from agent.graph import build_graph
+from datasphinx.agent.graph import build_graph
 from tests.agent.walk import COUNT, HOW_MANY, calls, nodes, walk
 from tests.conftest import NO_AMBIGUITY, ScriptedAgent
 

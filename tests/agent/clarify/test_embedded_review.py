@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent.graph import build_graph
-from agent.llm.scripted import ScriptedModel
-from agent.services import Services
-from agent.settings import load_settings
-from agent.types import EmbeddedOptions
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
+from datasphinx.agent.types import EmbeddedOptions
 from tests.databases import make_database, url
 
 QUESTION = "What does Deloor teach?"

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from agent.examples.store import ExampleStore
-from agent.sample.shop import shop_path
+from datasphinx.agent.examples.store import ExampleStore
+from datasphinx.agent.sample.shop import shop_path
 from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS, Talk
 from tests.agent.walk import COUNT, HOW_MANY, calls
 from tests.conftest import NO_AMBIGUITY, ScriptedAgent

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from agent.record.store import open_store
-from agent.replay import replay
-from agent.sample.shop import shop_path
+from datasphinx.agent.record.store import open_store
+from datasphinx.agent.replay import replay
+from datasphinx.agent.sample.shop import shop_path
 from tests.agent.clarify.test_asking_back import (
     AMOUNT,
     ASKS,

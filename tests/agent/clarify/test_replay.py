@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from agent.examples.store import ExampleStore
-from agent.record.store import open_store
-from agent.replay import replay
+from datasphinx.agent.examples.store import ExampleStore
+from datasphinx.agent.record.store import open_store
+from datasphinx.agent.replay import replay
 from tests.agent.clarify.test_asking_back import BEST, BY_AMOUNT, Talk, asks_about_best
 from tests.agent.walk import HOW_MANY
 from tests.conftest import ScriptedAgent

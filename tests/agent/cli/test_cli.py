@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agent import errors
+from datasphinx.agent import errors
 from tests.commands import Run
 from tests.fake_openai import FakeOpenAI
 
@@ -205,7 +205,7 @@ UNTESTED = "trino://reader@host.invalid:1/hive"
 def test_an_untested_engine_is_marked_as_experimental(
     model: FakeOpenAI, run: Run, monkeypatch: pytest.MonkeyPatch, question: str, word: str
 ) -> None:
-    monkeypatch.setattr("agent.sql.database.find_spec", lambda package: None)
+    monkeypatch.setattr("datasphinx.agent.sql.database.find_spec", lambda package: None)
     _, out, err = run("ask", question, "--source", UNTESTED)
     lines = [line for line in err.splitlines() if word in line]
     assert len(lines) == 1 and "trino" in lines[0] and word not in out
@@ -214,7 +214,7 @@ def test_an_untested_engine_is_marked_as_experimental(
 def test_the_check_of_a_source_marks_an_untested_engine(
     model: FakeOpenAI, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agent.sql.database.find_spec", lambda package: None)
+    monkeypatch.setattr("datasphinx.agent.sql.database.find_spec", lambda package: None)
     code, out, err = run("source", "check", UNTESTED)
     assert code != errors.ANSWERED and out == ""
     assert err.splitlines()[0].startswith("experimental: ")

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from agent import errors
-from agent.cli.demo import run_demo
-from agent.evals.demo import SHEETS, SHOP, ShopQuestion, judged_answers
-from agent.queryspec.columns import Datasets
-from agent.queryspec.compile import run as run_spec
-from agent.queryspec.spec import QuerySpec
-from agent.sample.spreadsheets import RETURNS, STORES
-from agent.services import Services
+from datasphinx.agent import errors
+from datasphinx.agent.cli.demo import run_demo
+from datasphinx.agent.evals.demo import SHEETS, SHOP, ShopQuestion, judged_answers
+from datasphinx.agent.queryspec.columns import Datasets
+from datasphinx.agent.queryspec.compile import run as run_spec
+from datasphinx.agent.queryspec.spec import QuerySpec
+from datasphinx.agent.sample.spreadsheets import RETURNS, STORES
+from datasphinx.agent.services import Services
 from tests.commands import Run
 from tests.conftest import ScriptedAgent
 from tests.fake_openai import FakeOpenAI

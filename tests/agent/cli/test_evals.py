@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from agent import errors
-from agent.embedded import server as local
-from agent.embedded.prefix_cache import PrefixCache
+from datasphinx.agent import errors
+from datasphinx.agent.embedded import server as local
+from datasphinx.agent.embedded.prefix_cache import PrefixCache
 from tests import commands
 from tests.fake_openai import FakeOpenAI
 

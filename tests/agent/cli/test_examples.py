@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agent.errors import ANSWERED, DOMAIN, UNREACHABLE, USAGE
+from datasphinx.agent.errors import ANSWERED, DOMAIN, UNREACHABLE, USAGE
 from tests.commands import Run
 from tests.databases import make_database, url
 

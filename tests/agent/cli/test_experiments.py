@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from agent import errors
+from datasphinx.agent import errors
 from tests import commands
 from tests.agent.clarify.test_asking_back import review_of
 from tests.fake_openai import FakeOpenAI, Reply
@@ -155,7 +155,7 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(
         return playing(request)
 
     server.default = hanging_at_the_third
-    command = [sys.executable, "-c", "from agent.cli import main; main()", "eval", "run", *files]
+    command = [sys.executable, "-c", "from datasphinx.agent.cli import main; main()", "eval", "run", *files]
     where = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[3])}
     # What is started in the background of a shell does not hear Ctrl-C, nor does what it starts.
     killed = subprocess.Popen(

@@ -8,7 +8,7 @@ from typing import Any
 import openpyxl
 import pytest
 
-from agent import errors
+from datasphinx.agent import errors
 from tests.agent.analysis.conftest import BY_ACCOUNT
 from tests.agent.datasets.documented import documented_examples
 from tests.agent.tools.conftest import RETURNS, SALES

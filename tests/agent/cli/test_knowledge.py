@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.sample.shop import shop_url
+from datasphinx.agent.sample.shop import shop_url
 from tests.commands import Run
 
 

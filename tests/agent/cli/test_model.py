@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from agent import errors
-from agent.embedded.tiers import TIERS
-from agent.embedded.weights import Weights, Wheel
-from agent.settings import load_settings
+from datasphinx.agent import errors
+from datasphinx.agent.embedded.tiers import TIERS
+from datasphinx.agent.embedded.weights import Weights, Wheel
+from datasphinx.agent.settings import load_settings
 from tests.agent.llm.endpoint_behaviours import has_temperature, has_tools
 from tests.agent.llm.probe_behaviours import model, rejects
 from tests.commands import Run

@@ -7,12 +7,12 @@ from typing import Any, cast
 import pytest
 from rich.console import Console
 
-from agent.cli import render
-from agent.cli.render import LoadingBar, ReadingBar
-from agent.record.step import new_audit
-from agent.sources.reflect import reflect
-from agent.sql.database import Database
-from agent.state import Output
+from datasphinx.agent.cli import render
+from datasphinx.agent.cli.render import LoadingBar, ReadingBar
+from datasphinx.agent.record.step import new_audit
+from datasphinx.agent.sources.reflect import reflect
+from datasphinx.agent.sql.database import Database
+from datasphinx.agent.state import Output
 from tests.databases import many_tables, url
 
 

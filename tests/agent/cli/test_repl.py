@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent import errors
+from datasphinx.agent import errors
 from tests.agent.clarify.test_asking_back import ASKS, BEST
 from tests.commands import Run
 from tests.eventually import eventually

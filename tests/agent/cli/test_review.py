@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from agent.graph import build_graph
-from agent.llm.scripted import ScriptedModel
-from agent.sample.shop import shop_url
-from agent.services import Services
-from agent.settings import load_settings
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.sample.shop import shop_url
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
 from tests.agent.walk import no_call
 from tests.commands import Run
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from agent import errors
-from agent.settings import load_settings
+from datasphinx.agent import errors
+from datasphinx.agent.settings import load_settings
 from tests.commands import Run
 from tests.databases import make_database
 
@@ -82,8 +82,8 @@ def test_init_writes_settings_and_a_draft_of_the_knowledge(run: Run, tmp_path: P
 
 
 def test_a_file_with_a_password_is_private(run: Run, tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from agent.cli import source as module
-    from agent.settings import SourceSettings
+    from datasphinx.agent.cli import source as module
+    from datasphinx.agent.settings import SourceSettings
 
     def tested(name: str, url: str, allow_writable_account: bool) -> SourceSettings:
         return SourceSettings.model_validate(url)

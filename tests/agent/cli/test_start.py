@@ -30,12 +30,12 @@ _UNUSED = {
     "openpyxl", "python_calamine", "sqlglot.dialects.clickhouse", "sqlglot.dialects.duckdb", "sqlglot.dialects.mysql",
     "sqlglot.dialects.postgres", "sqlalchemy.dialects.mysql", "sqlalchemy.dialects.postgresql",
     # Prices are needed after a call, charts as pictures on request.
-    "genai_prices", "matplotlib", "PIL", "agent.charts.png",
+    "genai_prices", "matplotlib", "PIL", "datasphinx.agent.charts.png",
     # Servers, the embedded model, and threads of servers.
-    "fastapi", "uvicorn", "langserve", "mcp", "prometheus_client", "xllamacpp", "agent.embedded", "agent.server",
-    "langgraph.checkpoint.postgres",
+    "fastapi", "uvicorn", "langserve", "mcp", "prometheus_client", "xllamacpp",
+    "datasphinx.agent.embedded", "datasphinx.agent.server", "langgraph.checkpoint.postgres",
     # The analyst.
-    "agent.analyst", "agent.tools", "agent.queryspec", "agent.analysis",
+    "datasphinx.agent.analyst", "datasphinx.agent.tools", "datasphinx.agent.queryspec", "datasphinx.agent.analysis",
 }  # fmt: skip
 _NOT_FOR_HELP = _UNUSED | {"langgraph", "langchain_core", "langsmith", "openai", "sqlalchemy", "sqlglot", "numpy"}
 
@@ -66,5 +66,5 @@ def test_ask_imports_no_unused_module_before_its_first_call(cache_dir: Path) -> 
 def test_help_imports_neither_graph_nor_client() -> None:
     modules = imported(["--help"], {})
 
-    assert "agent.cli" in modules
+    assert "datasphinx.agent.cli" in modules
     assert not modules & _NOT_FOR_HELP

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agent import errors
-from agent.cli.text import json_text, printable
+from datasphinx.agent import errors
+from datasphinx.agent.cli.text import json_text, printable
 from tests.commands import Run
 from tests.databases import make_table, url
 from tests.fake_openai import FakeOpenAI

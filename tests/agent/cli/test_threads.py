@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, make_url, text
 
-from agent import errors
-from agent.conversation.threads import open_threads
-from agent.settings import load_settings
+from datasphinx.agent import errors
+from datasphinx.agent.conversation.threads import open_threads
+from datasphinx.agent.settings import load_settings
 from tests.agent.analysis.conftest import BY_ACCOUNT
 from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS, TWICE, review_of
 from tests.agent.cli.test_files import DONE, step

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent import errors
+from datasphinx.agent import errors
 from tests.commands import Run
 from tests.databases import make_table, url
 from tests.fake_openai import FakeOpenAI

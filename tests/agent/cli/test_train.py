@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import training
-from agent import cli
+from datasphinx.agent import cli
 
 
 def run(monkeypatch: pytest.MonkeyPatch, folder: Path, *more: str) -> int | str | None:

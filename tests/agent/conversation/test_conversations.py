@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from agent.generation.follow_ups import bounded
-from agent.record.store import open_store
-from agent.replay import replay
-from agent.types import Turn
+from datasphinx.agent.generation.follow_ups import bounded
+from datasphinx.agent.record.store import open_store
+from datasphinx.agent.replay import replay
+from datasphinx.agent.types import Turn
 from tests.agent.clarify.test_asking_back import Talk
 from tests.agent.walk import COUNT, calls
 from tests.conftest import ScriptedAgent

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from agent.examples.store import ExampleStore
-from agent.record.store import open_store
-from agent.replay import replay
+from datasphinx.agent.examples.store import ExampleStore
+from datasphinx.agent.record.store import open_store
+from datasphinx.agent.replay import replay
 from tests.agent.clarify.test_asking_back import ASKS, BEST, Talk
 from tests.agent.walk import COUNT, HOW_MANY, calls
 from tests.conftest import ScriptedAgent

@@ -10,12 +10,12 @@ import pytest
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.base.id import uuid6
 
-from agent.conversation.retention import prune_threads
-from agent.conversation.thread_list import ThreadList
-from agent.conversation.threads import Link, Threads, config_of, open_threads
-from agent.server import app
-from agent.services import Services
-from agent.settings import Settings, load_settings
+from datasphinx.agent.conversation.retention import prune_threads
+from datasphinx.agent.conversation.thread_list import ThreadList
+from datasphinx.agent.conversation.threads import Link, Threads, config_of, open_threads
+from datasphinx.agent.server import app
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import Settings, load_settings
 from tests.agent.record.stores import fresh_url
 from tests.commands import Run
 
@@ -143,7 +143,7 @@ def test_the_command_deletes_after_the_days_of_its_option_or_of_the_setting(
     run_on(threads, NEW)
     code, _, error = run("threads", "prune")
     assert code == 2 and "DATASPHINX_THREAD_DAYS" in error
-    monkeypatch.setattr("agent.conversation.retention.DAY_S", -1)
+    monkeypatch.setattr("datasphinx.agent.conversation.retention.DAY_S", -1)
     assert run("threads", "prune", "--days", "5") == (0, "conversations deleted: 1\n", "")
     monkeypatch.setenv("DATASPHINX_THREAD_DAYS", "3")
     assert run("threads", "prune", "--json")[:2] == (0, '{"deleted": 0}\n')

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.conversation.sqlite_threads import SqliteThreads
-from agent.errors import ThreadsUnavailable
+from datasphinx.agent.conversation.sqlite_threads import SqliteThreads
+from datasphinx.agent.errors import ThreadsUnavailable
 
 
 def times_open(path: Path) -> int:

@@ -9,10 +9,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Command
 
-from agent.conversation.conversations import Conversations
-from agent.conversation.sqlite_threads import SqliteThreads
-from agent.conversation.threads import SERIALIZER
-from agent.graph import build_graph
+from datasphinx.agent.conversation.conversations import Conversations
+from datasphinx.agent.conversation.sqlite_threads import SqliteThreads
+from datasphinx.agent.conversation.threads import SERIALIZER
+from datasphinx.agent.graph import build_graph
 from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT
 from tests.conftest import ScriptedAgent
 

@@ -3,14 +3,14 @@ from typing import Any
 
 import pytest
 
-import agent.errors
-from agent.core.failure import error_of, failure_of
-from agent.errors import DatasphinxError
+import datasphinx.agent.errors
+from datasphinx.agent.core.failure import error_of, failure_of
+from datasphinx.agent.errors import DatasphinxError
 from tests.cases import all_cases
 
 ERRORS = [
     error
-    for error in vars(agent.errors).values()
+    for error in vars(datasphinx.agent.errors).values()
     if isinstance(error, type) and issubclass(error, DatasphinxError) and hasattr(error, "code")
 ]
 EXAMPLES: dict[str, Any] = {"float": 1.5, "int": 7, "tuple": ("first", "second")}

@@ -1,7 +1,7 @@
 """Results that are used again: only where the limit of rows would give the same ones."""
 
-from agent.core.result_cache import ResultCache
-from agent.types import Result
+from datasphinx.agent.core.result_cache import ResultCache
+from datasphinx.agent.types import Result
 
 
 def result(rows: int, *, truncated: bool = False) -> Result:

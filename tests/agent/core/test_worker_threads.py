@@ -8,7 +8,7 @@ from contextvars import ContextVar
 
 import pytest
 
-from agent.core.worker_threads import iterate_in_thread
+from datasphinx.agent.core.worker_threads import iterate_in_thread
 
 _WITHIN_S = 30
 

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from agent.datasets.dataset import Dataset
-from agent.datasets.options import LoadOptions
-from agent.datasets.registry import Registry
-from agent.datasets.source import open_datasets
-from agent.types import Limits
+from datasphinx.agent.datasets.dataset import Dataset
+from datasphinx.agent.datasets.options import LoadOptions
+from datasphinx.agent.datasets.registry import Registry
+from datasphinx.agent.datasets.source import open_datasets
+from datasphinx.agent.types import Limits
 
 
 class Loaded(NamedTuple):

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from agent.datasets.registry import Registry
-from agent.datasets.source import open_datasets
-from agent.queryspec.columns import Datasets
-from agent.queryspec.compile import run
-from agent.queryspec.spec import QuerySpec
-from agent.types import Limits
+from datasphinx.agent.datasets.registry import Registry
+from datasphinx.agent.datasets.source import open_datasets
+from datasphinx.agent.queryspec.columns import Datasets
+from datasphinx.agent.queryspec.compile import run
+from datasphinx.agent.queryspec.spec import QuerySpec
+from datasphinx.agent.types import Limits
 from tests.agent.datasets.conftest import Loaded
 
 NAMES = {

@@ -9,10 +9,10 @@ from contextvars import ContextVar
 
 import pytest
 
-from agent.core.cancellation import Cancellation
-from agent.datasets.limits import Loading, LoadLimits
-from agent.datasets.workspace import workspace
-from agent.errors import StatementCancelled
+from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.datasets.limits import Loading, LoadLimits
+from datasphinx.agent.datasets.workspace import workspace
+from datasphinx.agent.errors import StatementCancelled
 from tests.agent.datasets.messy import rows, workbook
 
 BOOK = workbook(rows(["a", "b"], [1, 2], [3, 4]))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agent.datasets.registry import Registry
+from datasphinx.agent.datasets.registry import Registry
 from tests.agent.datasets.conftest import rows_of
 from tests.heavy import sample
 
@@ -129,7 +129,7 @@ def test_progress_is_told_and_ends(registry) -> None:
 @pytest.mark.heavy
 def test_memory_is_bounded(tmp_path) -> None:
     """More than the memory that is allowed goes through."""
-    from agent.datasets.limits import LoadLimits
+    from datasphinx.agent.datasets.limits import LoadLimits
 
     registry = Registry(tmp_path / "small", LoadLimits(memory_mb=128))
     line = f"{'x' * 400},{'y' * 400},5\n"

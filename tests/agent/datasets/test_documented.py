@@ -2,8 +2,8 @@
 
 import pytest
 
-from agent.datasets.kinds import COLUMN_KINDS
-from agent.datasets.options import LoadOptions, Unpivot
+from datasphinx.agent.datasets.kinds import COLUMN_KINDS
+from datasphinx.agent.datasets.options import LoadOptions, Unpivot
 from tests.agent.datasets.documented import documented_examples
 
 

@@ -5,9 +5,9 @@ from decimal import Decimal
 
 import pytest
 
-from agent.datasets.json_file import read_json
-from agent.datasets.limits import Loading, LoadLimits
-from agent.errors import FileEmpty, FileTooLarge, FileUnreadable
+from datasphinx.agent.datasets.json_file import read_json
+from datasphinx.agent.datasets.limits import Loading, LoadLimits
+from datasphinx.agent.errors import FileEmpty, FileTooLarge, FileUnreadable
 
 PEOPLE = [{"n": 1, "who": {"name": "Ann", "home": {"city": "Oslo"}}}, {"n": 2, "who": None}, {"n": 3, "tags": ["a"]}]
 COLUMNS = {"n": "BIGINT", "who.name": "VARCHAR", "who.home.city": "VARCHAR", "who": "VARCHAR", "tags": "VARCHAR[]"}

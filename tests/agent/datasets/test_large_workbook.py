@@ -6,8 +6,8 @@ from datetime import date, datetime, time
 import openpyxl
 import pytest
 
-from agent.datasets import large_workbook
-from agent.datasets.large_workbook import is_large
+from datasphinx.agent.datasets import large_workbook
+from datasphinx.agent.datasets.large_workbook import is_large
 from tests.agent.datasets.files import AUTOMATIC, book, sheet
 from tests.agent.datasets.messy import MESSY, workbook
 
@@ -17,7 +17,7 @@ def both(tmp_path):
     """A function that reads a workbook in both ways, and returns the rows of text and value pairs of each."""
     import zipfile
 
-    from agent.datasets import excel_process
+    from datasphinx.agent.datasets import excel_process
 
     def read(content: bytes, **request) -> list[object]:
         path = tmp_path / "book.xlsx"

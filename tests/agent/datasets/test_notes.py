@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 import xlwt
 
-import agent.datasets
-from agent.datasets import text_file
-from agent.datasets.dataset import Dataset, Report, Warning
-from agent.datasets.notes import guesses_of, notes_of, option_for, ordered
-from agent.datasets.options import LoadOptions
-from agent.messages.en import TEXTS
+import datasphinx.agent.datasets
+from datasphinx.agent.datasets import text_file
+from datasphinx.agent.datasets.dataset import Dataset, Report, Warning
+from datasphinx.agent.datasets.notes import guesses_of, notes_of, option_for, ordered
+from datasphinx.agent.datasets.options import LoadOptions
+from datasphinx.agent.messages.en import TEXTS
 from tests.agent.datasets.conftest import Loaded
 from tests.agent.datasets.files import book, place, text
 from tests.agent.datasets.messy import workbook
@@ -33,7 +33,7 @@ def test_every_warning_has_a_place_in_the_order() -> None:
 
 
 def test_every_warning_of_the_loader_has_a_text() -> None:
-    folder = Path(agent.datasets.__file__).parent
+    folder = Path(datasphinx.agent.datasets.__file__).parent
     code = " ".join(path.read_text("utf-8") for path in folder.glob("*.py"))
     used = set(re.findall(r"(?:Pending)?Warning\(\s*\"(\w+)\"", code))
 

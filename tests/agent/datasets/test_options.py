@@ -3,8 +3,8 @@
 import pytest
 from pydantic import ValidationError
 
-from agent.datasets.options import LoadOptions
-from agent.errors import LoadOptionInvalid
+from datasphinx.agent.datasets.options import LoadOptions
+from datasphinx.agent.errors import LoadOptionInvalid
 from tests.agent.datasets.files import book, sheet, text
 
 HOSTILE = ["a'); DROP TABLE x; --", 'b" FROM y; --', "c?$1{}%s\\"]

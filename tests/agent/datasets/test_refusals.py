@@ -15,10 +15,10 @@ import pytest
 import xlwt
 from xlwt.CompoundDoc import XlsDoc
 
-from agent.datasets.limits import LoadLimits
-from agent.datasets.options import LoadOptions
-from agent.datasets.registry import Registry
-from agent.errors import (
+from datasphinx.agent.datasets.limits import LoadLimits
+from datasphinx.agent.datasets.options import LoadOptions
+from datasphinx.agent.datasets.registry import Registry
+from datasphinx.agent.errors import (
     ArchiveSuspicious,
     FileEmpty,
     FileEncrypted,
@@ -27,7 +27,7 @@ from agent.errors import (
     HeaderNotFound,
     SheetNotFound,
 )
-from agent.messages import LANGUAGES
+from datasphinx.agent.messages import LANGUAGES
 from tests.agent.datasets.binary_workbooks import xlsb
 from tests.agent.datasets.messy import rows, workbook
 from tests.agent.datasets.open_documents import ENCRYPTED, ods, table

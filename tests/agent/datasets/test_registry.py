@@ -7,14 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 import pandas as pd
 import pytest
 
-from agent.datasets.dataset import Dataset
-from agent.datasets.limits import LoadLimits
-from agent.datasets.options import LoadOptions
-from agent.datasets.registry import Registry
-from agent.datasets.source import open_datasets
-from agent.errors import DatasetUnknown, DatasphinxError, FileUnknown
-from agent.settings import load_settings
-from agent.types import Limits
+from datasphinx.agent.datasets.dataset import Dataset
+from datasphinx.agent.datasets.limits import LoadLimits
+from datasphinx.agent.datasets.options import LoadOptions
+from datasphinx.agent.datasets.registry import Registry
+from datasphinx.agent.datasets.source import open_datasets
+from datasphinx.agent.errors import DatasetUnknown, DatasphinxError, FileUnknown
+from datasphinx.agent.settings import load_settings
+from datasphinx.agent.types import Limits
 from tests.agent.datasets.conftest import rows_of
 from tests.agent.datasets.messy import rows, several_sheets, workbook
 

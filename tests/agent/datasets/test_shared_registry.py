@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from sqlalchemy import make_url, text
 
-from agent.datasets.limits import LoadLimits
-from agent.datasets.options import LoadOptions
-from agent.datasets.shared_registry import SharedRegistry
-from agent.datasets.source import DatasetSources
-from agent.errors import DatasetUnknown, DatasphinxError, FileUnknown, ThreadsUnavailable
-from agent.storage import files
-from agent.storage.database import SharedDatabase
-from agent.storage.files import SharedFiles
-from agent.types import Limits
+from datasphinx.agent.datasets.limits import LoadLimits
+from datasphinx.agent.datasets.options import LoadOptions
+from datasphinx.agent.datasets.shared_registry import SharedRegistry
+from datasphinx.agent.datasets.source import DatasetSources
+from datasphinx.agent.errors import DatasetUnknown, DatasphinxError, FileUnknown, ThreadsUnavailable
+from datasphinx.agent.storage import files
+from datasphinx.agent.storage.database import SharedDatabase
+from datasphinx.agent.storage.files import SharedFiles
+from datasphinx.agent.types import Limits
 from tests.agent.datasets.conftest import rows_of
 from tests.agent.record.stores import drop_tables, fresh_url
 from tests.agent.sql.engines import POSTGRES_URL

@@ -4,11 +4,11 @@ import io
 
 import pytest
 
-from agent.datasets.registry import Registry
-from agent.datasets.source import open_datasets
-from agent.engines.read_only import open_duckdb_read_only
-from agent.errors import DatasetUnknown, DatasphinxError, StatementError
-from agent.types import Limits
+from datasphinx.agent.datasets.registry import Registry
+from datasphinx.agent.datasets.source import open_datasets
+from datasphinx.agent.engines.read_only import open_duckdb_read_only
+from datasphinx.agent.errors import DatasetUnknown, DatasphinxError, StatementError
+from datasphinx.agent.types import Limits
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def test_a_statement_that_was_asked_before_is_not_run_again(registry, made, monk
     source = open_datasets(registry, [table], Limits(10, 100))
     sql = f"SELECT city, units FROM {table} ORDER BY units"
     first = source.execute(sql)
-    monkeypatch.setattr("agent.sql.execute._run", lambda *_: pytest.fail("the database was asked again"))
+    monkeypatch.setattr("datasphinx.agent.sql.execute._run", lambda *_: pytest.fail("the database was asked again"))
     first["rows"].clear()
 
     assert source.execute(sql)["rows"] == [["Kazan", 1], ["Tver", 2], ["Kazan", 4]]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.datasets.options import LoadOptions
+from datasphinx.agent.datasets.options import LoadOptions
 
 WORDS = {
     "cp1252": ["José", "Zürich", "20 °C", "it’s", "5 €", "£5", "Ærøskøbing", "café – bar"],

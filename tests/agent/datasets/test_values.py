@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from agent.datasets.locale_words import months_of
+from datasphinx.agent.datasets.locale_words import months_of
 
 
 class Values(NamedTuple):

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from agent.embedded.server import Endpoint, embedded_endpoint
-from agent.embedded.tiers import TIERS
-from agent.embedded.weights import weights_path
-from agent.errors import DriverMissing, EmbeddedModelUnavailable
-from agent.settings import load_settings
+from datasphinx.agent.embedded.server import Endpoint, embedded_endpoint
+from datasphinx.agent.embedded.tiers import TIERS
+from datasphinx.agent.embedded.weights import weights_path
+from datasphinx.agent.errors import DriverMissing, EmbeddedModelUnavailable
+from datasphinx.agent.settings import load_settings
 
 
 @pytest.fixture(scope="session")

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from langchain_openai import ChatOpenAI
 
-from agent.embedded import server as local
-from agent.embedded.server import Endpoint, embedded_endpoint
-from agent.embedded.tiers import TIERS
+from datasphinx.agent.embedded import server as local
+from datasphinx.agent.embedded.server import Endpoint, embedded_endpoint
+from datasphinx.agent.embedded.tiers import TIERS
 
 WIDTH, RANK = 896, 2
 """Of Qwen2.5-Coder-0.5B, and of the adapters."""

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from agent.embedded.server import Endpoint
-from agent.embedded.tiers import TIERS
-from agent.graph import build_graph
-from agent.services import Services
-from agent.settings import load_settings
-from agent.sources.names import SAMPLE
-from agent.sql.names import resolve
-from agent.types import EmbeddedOptions
+from datasphinx.agent.embedded.server import Endpoint
+from datasphinx.agent.embedded.tiers import TIERS
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
+from datasphinx.agent.sources.names import SAMPLE
+from datasphinx.agent.sql.names import resolve
+from datasphinx.agent.types import EmbeddedOptions
 
 
 def answered(user_cache: Path, question: str, options: EmbeddedOptions) -> tuple[dict[str, Any], Services]:

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from agent.embedded.ambiguities import ambiguous_columns, find_ambiguities
-from agent.sample.shop import shop_path
-from agent.schema.catalog import Catalog, Column, Table
-from agent.sources.source import Source
-from agent.types import Limits
+from datasphinx.agent.embedded.ambiguities import ambiguous_columns, find_ambiguities
+from datasphinx.agent.sample.shop import shop_path
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.types import Limits
 from tests.databases import open_url, url
 
 

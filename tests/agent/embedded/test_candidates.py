@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from agent.embedded.candidates import Candidate, read_candidate, select_candidate
-from agent.embedded.constraints import QuestionConstraints
-from agent.llm.client import WrittenText
-from agent.record.step import Step, current_step, new_audit
-from agent.sources.source import Source
-from agent.sql.compare import canonical_sql
+from datasphinx.agent.embedded.candidates import Candidate, read_candidate, select_candidate
+from datasphinx.agent.embedded.constraints import QuestionConstraints
+from datasphinx.agent.llm.client import WrittenText
+from datasphinx.agent.record.step import Step, current_step, new_audit
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.compare import canonical_sql
 from tests.databases import make_database, open_url
 
 

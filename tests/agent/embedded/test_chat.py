@@ -13,14 +13,14 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
-from agent.connect import connect_model
-from agent.embedded import server as local
-from agent.embedded.prefix_cache import PrefixCache
-from agent.embedded.server import Endpoint
-from agent.errors import EmbeddedModelSilent
-from agent.llm.client import ModelClient
-from agent.record.step import Step, current_step, new_audit
-from agent.settings import load_settings
+from datasphinx.agent.connect import connect_model
+from datasphinx.agent.embedded import server as local
+from datasphinx.agent.embedded.prefix_cache import PrefixCache
+from datasphinx.agent.embedded.server import Endpoint
+from datasphinx.agent.errors import EmbeddedModelSilent
+from datasphinx.agent.llm.client import ModelClient
+from datasphinx.agent.record.step import Step, current_step, new_audit
+from datasphinx.agent.settings import load_settings
 from tests.fake_openai import FakeOpenAI, Reply
 
 SCHEMA = "\n".join(f"table_{number}(id key, name text, amount number)" for number in range(20))

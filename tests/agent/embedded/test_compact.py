@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from agent.embedded.compact import compact
-from agent.embedded.expand import expand
-from agent.embedded.prompts import describe_briefly
-from agent.schema.catalog import Catalog, Column, ForeignKey, Table
+from datasphinx.agent.embedded.compact import compact
+from datasphinx.agent.embedded.expand import expand
+from datasphinx.agent.embedded.prompts import describe_briefly
+from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table
 from tests.cases import all_cases
 
 

@@ -1,7 +1,7 @@
 import pytest
 import sqlglot
 
-from agent.embedded.compact import quoted
+from datasphinx.agent.embedded.compact import quoted
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,19 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import SecretStr
 
-from agent.embedded.confidence import Calibration, Task, calibration_path, shipped_calibration, write_calibrations
-from agent.errors import exit_code
-from agent.graph import build_graph
-from agent.llm.scripted import ScriptedModel
-from agent.services import Services
-from agent.settings import SourceSettings, load_settings
-from agent.types import EmbeddedOptions, Evidence
+from datasphinx.agent.embedded.confidence import (
+    Calibration,
+    Task,
+    calibration_path,
+    shipped_calibration,
+    write_calibrations,
+)
+from datasphinx.agent.errors import exit_code
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import SourceSettings, load_settings
+from datasphinx.agent.types import EmbeddedOptions, Evidence
 from tests.databases import make_database, url
 from tests.likely import likely
 
@@ -188,7 +194,7 @@ def test_what_speaks_against_a_statement_never_raises_the_confidence(task: Task,
 
 def test_a_calibration_is_read_as_it_was_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calibration = Calibration(0.5, {"uncertainty": -1.0, "no_rows": -2.0}, 0.6)
-    monkeypatch.setattr("agent.embedded.confidence._FOLDER", tmp_path)
+    monkeypatch.setattr("datasphinx.agent.embedded.confidence._FOLDER", tmp_path)
     write_calibrations({"statement": calibration}, calibration_path("large"))
     shipped_calibration.cache_clear()
     read = shipped_calibration("large", "statement")

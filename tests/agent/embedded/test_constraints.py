@@ -2,8 +2,8 @@
 
 import pytest
 
-from agent.embedded.constraints import QuestionConstraints, constraints_of
-from agent.retrieval.linked_values import LinkedValue
+from datasphinx.agent.embedded.constraints import QuestionConstraints, constraints_of
+from datasphinx.agent.retrieval.linked_values import LinkedValue
 
 
 def link(value: str, phrase: str | None = None) -> LinkedValue:

@@ -5,11 +5,11 @@ from datetime import date
 
 import pytest
 
-from agent.embedded.date_conditions import contains_dates, limited_spec
-from agent.embedded.expand import expand
-from agent.grounding.date_ranges import Days
-from agent.queryspec.spec import read_spec
-from agent.schema.catalog import Column, Table
+from datasphinx.agent.embedded.date_conditions import contains_dates, limited_spec
+from datasphinx.agent.embedded.expand import expand
+from datasphinx.agent.grounding.date_ranges import Days
+from datasphinx.agent.queryspec.spec import read_spec
+from datasphinx.agent.schema.catalog import Column, Table
 from tests.agent.embedded.test_compact import CATALOG
 
 MARCH = Days(date(2025, 3, 1), date(2025, 4, 1))

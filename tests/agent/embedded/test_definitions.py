@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from agent.embedded.definitions import DefinedColumns, defined_columns
-from agent.embedded.expand import expand
-from agent.embedded.grammar.statement import statement_grammar
-from agent.embedded.prompts import statement_messages
-from agent.embedded.server import Endpoint
-from agent.graph import build_graph
-from agent.knowledge.folder import read_folder
-from agent.sample.shop import shop_url
-from agent.services import Services
-from agent.settings import SourceSettings, load_settings
-from agent.sources.source import Source, open_source
-from agent.types import EmbeddedOptions, Limits
+from datasphinx.agent.embedded.definitions import DefinedColumns, defined_columns
+from datasphinx.agent.embedded.expand import expand
+from datasphinx.agent.embedded.grammar.statement import statement_grammar
+from datasphinx.agent.embedded.prompts import statement_messages
+from datasphinx.agent.embedded.server import Endpoint
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.knowledge.folder import read_folder
+from datasphinx.agent.sample.shop import shop_url
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import SourceSettings, load_settings
+from datasphinx.agent.sources.source import Source, open_source
+from datasphinx.agent.types import EmbeddedOptions, Limits
 
 KNOWLEDGE = """\
 metrics:

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from agent.embedded.server import Endpoint
-from agent.evals.datasets import Dataset, Question
-from agent.evals.experiments.folder import read_logs
-from agent.evals.experiments.report import write_report
-from agent.evals.experiments.rounds import simple_feedback
-from agent.evals.experiments.run import Plan, run_with, services_for
-from agent.evals.options import Method
-from agent.settings import load_settings
-from agent.types import EmbeddedOptions
+from datasphinx.agent.embedded.server import Endpoint
+from datasphinx.agent.evals.datasets import Dataset, Question
+from datasphinx.agent.evals.experiments.folder import read_logs
+from datasphinx.agent.evals.experiments.report import write_report
+from datasphinx.agent.evals.experiments.rounds import simple_feedback
+from datasphinx.agent.evals.experiments.run import Plan, run_with, services_for
+from datasphinx.agent.evals.options import Method
+from datasphinx.agent.settings import load_settings
+from datasphinx.agent.types import EmbeddedOptions
 
 BOOKS = Path(__file__).resolve().parents[2] / "fixtures" / "experiments" / "library.sql"
 ASKED = [

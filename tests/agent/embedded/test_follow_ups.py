@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from agent.embedded.follow_ups import is_follow_up
-from agent.embedded.format_changes import FormatChange, asks_for_format, format_change
-from agent.sources.source import Source
-from agent.types import Result
+from datasphinx.agent.embedded.follow_ups import is_follow_up
+from datasphinx.agent.embedded.format_changes import FormatChange, asks_for_format, format_change
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.types import Result
 from tests.cases import all_cases
 from tests.databases import make_database, open_url
 

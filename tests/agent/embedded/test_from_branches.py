@@ -3,12 +3,12 @@ from typing import Any
 
 import pytest
 
-from agent.embedded.candidates import from_branches, sample_texts
-from agent.embedded.grammar.statement import StatementGrammar, statement_grammar
-from agent.errors import BudgetExceeded, DatasphinxError, EmbeddedModelSilent, ModelAnswerUnreadable
-from agent.llm.client import WrittenText
-from agent.llm.logprobs import Token
-from agent.schema.catalog import Catalog, Column, ForeignKey, Table
+from datasphinx.agent.embedded.candidates import from_branches, sample_texts
+from datasphinx.agent.embedded.grammar.statement import StatementGrammar, statement_grammar
+from datasphinx.agent.errors import BudgetExceeded, DatasphinxError, EmbeddedModelSilent, ModelAnswerUnreadable
+from datasphinx.agent.llm.client import WrittenText
+from datasphinx.agent.llm.logprobs import Token
+from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table
 from tests.agent.embedded.grammar.gbnf_reader import Gbnf
 
 KEY = ForeignKey(("customer_id",), "customers", ("customer_id",))

@@ -2,9 +2,9 @@
 
 import pytest
 
-from agent.embedded.expand import expand
-from agent.embedded.shape import grouped_columns
-from agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.embedded.expand import expand
+from datasphinx.agent.embedded.shape import grouped_columns
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
 from tests.agent.embedded.test_compact import CATALOG
 from tests.agent.embedded.test_date_conditions import MARCH
 

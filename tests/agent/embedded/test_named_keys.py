@@ -2,8 +2,8 @@
 
 import pytest
 
-from agent.embedded.expand import expand
-from agent.schema.catalog import Catalog, Column, ForeignKey, Table
+from datasphinx.agent.embedded.expand import expand
+from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table
 
 CHANNELS = Table(
     "channels", (Column("code", "TEXT"), Column("name", "TEXT"), Column("fee", "REAL")), primary_key=("code",)

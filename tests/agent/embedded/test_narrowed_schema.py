@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from agent.embedded.narrowed_schema import narrowed_schema
-from agent.embedded.shape import shape_of
+from datasphinx.agent.embedded.narrowed_schema import narrowed_schema
+from datasphinx.agent.embedded.shape import shape_of
 from tests.agent.analysis.json_schemas import fits
 from tests.agent.embedded.test_shape import STAFF
 

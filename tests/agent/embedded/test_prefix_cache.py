@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.embedded.prefix_cache import PrefixCache
+from datasphinx.agent.embedded.prefix_cache import PrefixCache
 
 STATE = b"state of the model" * 100
 

@@ -1,9 +1,9 @@
 import pytest
 from langchain_core.messages import HumanMessage, SystemMessage
 
-from agent.embedded.prompts import depends_on_date, describe_briefly, statement_messages
-from agent.retrieval.linked_values import LinkedValue
-from agent.schema.catalog import Catalog, Column, ForeignKey, Table
+from datasphinx.agent.embedded.prompts import depends_on_date, describe_briefly, statement_messages
+from datasphinx.agent.retrieval.linked_values import LinkedValue
+from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table
 
 CATALOG = Catalog(
     "postgres",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.embedded.expand import expand
+from datasphinx.agent.embedded.expand import expand
 from tests.agent.embedded.test_compact import CATALOG
 
 BY_COUNT = "FROM players SELECT position GROUP BY position ORDER BY COUNT(*) DESC LIMIT "

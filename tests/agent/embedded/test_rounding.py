@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from agent.embedded.expand import expand
-from agent.embedded.outputs import requested_decimals, without_rounding
+from datasphinx.agent.embedded.expand import expand
+from datasphinx.agent.embedded.outputs import requested_decimals, without_rounding
 from tests.agent.embedded.test_compact import CATALOG
 
 

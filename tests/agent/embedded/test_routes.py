@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from agent.graph import build_graph
-from agent.llm.scripted import Scripted, ScriptedModel
-from agent.services import Services
-from agent.settings import load_settings
-from agent.types import EmbeddedOptions
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.llm.scripted import Scripted, ScriptedModel
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
+from datasphinx.agent.types import EmbeddedOptions
 from tests.agent.walk import final, nodes, updates_of, walk
 from tests.conftest import ScriptedAgent
 from tests.likely import likely

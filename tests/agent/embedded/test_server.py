@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from langchain_openai import ChatOpenAI
 
-from agent.embedded import server as local
-from agent.embedded.server import embedded_endpoint
-from agent.embedded.tiers import TIERS
-from agent.errors import DriverMissing, EmbeddedModelUnavailable
+from datasphinx.agent.embedded import server as local
+from datasphinx.agent.embedded.server import embedded_endpoint
+from datasphinx.agent.embedded.tiers import TIERS
+from datasphinx.agent.errors import DriverMissing, EmbeddedModelUnavailable
 from tests.heavy import sample
 
 
@@ -112,7 +112,7 @@ def test_start_that_fails_can_be_tried_again(library, tmp_path, monkeypatch):
 
 @pytest.mark.process
 def test_module_does_not_import_the_library():
-    code = "import sys, agent.embedded.server; sys.exit('xllamacpp' in sys.modules)"
+    code = "import sys, datasphinx.agent.embedded.server; sys.exit('xllamacpp' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
@@ -254,7 +254,7 @@ def test_process_ends_with_its_own_exit_code_and_says_nothing(base_endpoint, use
     program = f"""
 import sys
 from pathlib import Path
-from agent.embedded.server import embedded_endpoint
+from datasphinx.agent.embedded.server import embedded_endpoint
 embedded_endpoint(Path({str(user_cache)!r}), adapter=False)
 sys.exit(3)
 """

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from agent.embedded.shape import Shape, shape_of
-from agent.queryspec.spec import Bucket
-from agent.schema.catalog import Column, Table
+from datasphinx.agent.embedded.shape import Shape, shape_of
+from datasphinx.agent.queryspec.spec import Bucket
+from datasphinx.agent.schema.catalog import Column, Table
 from tests.cases import all_cases
 
 _TYPES = {"name": "VARCHAR", "number": "DOUBLE", "date": "DATE"}

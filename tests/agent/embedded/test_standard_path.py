@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from agent.analyst import build_analyst
-from agent.embedded import server
-from agent.embedded.server import embedded_endpoint
-from agent.embedded.tiers import TIERS
-from agent.embedded.weights import weights_path
-from agent.errors import CannotAnswer, ModelAnswerUnreadable
-from agent.graph import build_graph
-from agent.sample.spreadsheets import STORES
-from agent.services import Services
-from agent.settings import load_settings
-from agent.sources.names import SAMPLE
+from datasphinx.agent.analyst import build_analyst
+from datasphinx.agent.embedded import server
+from datasphinx.agent.embedded.server import embedded_endpoint
+from datasphinx.agent.embedded.tiers import TIERS
+from datasphinx.agent.embedded.weights import weights_path
+from datasphinx.agent.errors import CannotAnswer, ModelAnswerUnreadable
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.sample.spreadsheets import STORES
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
+from datasphinx.agent.sources.names import SAMPLE
 
 pytestmark = [pytest.mark.nightly, pytest.mark.embedded]
 

@@ -15,12 +15,12 @@ from threading import Thread
 import certifi
 import pytest
 
-from agent.embedded import package_index
-from agent.embedded import weights as module
-from agent.embedded.package_index import PYPI, IndexConfig, http_client, index_config
-from agent.embedded.tiers import TIERS
-from agent.embedded.weights import Weights, Wheel, embedded_weights
-from agent.errors import EmbeddedModelUnavailable
+from datasphinx.agent.embedded import package_index
+from datasphinx.agent.embedded import weights as module
+from datasphinx.agent.embedded.package_index import PYPI, IndexConfig, http_client, index_config
+from datasphinx.agent.embedded.tiers import TIERS
+from datasphinx.agent.embedded.weights import Weights, Wheel, embedded_weights
+from datasphinx.agent.errors import EmbeddedModelUnavailable
 
 pytestmark = pytest.mark.process
 

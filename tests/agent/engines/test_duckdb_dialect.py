@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Inspector, create_engine, inspect, text
 from sqlalchemy.exc import NoSuchTableError
 
-from agent.sql import database
+from datasphinx.agent.sql import database
 
 assert database  # It registers the dialect.
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.engines import GROUP, OWN, engine_called, engine_of, engines
-from agent.engines.base import Engine
+from datasphinx.agent.engines import GROUP, OWN, engine_called, engine_of, engines
+from datasphinx.agent.engines.base import Engine
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -55,7 +55,7 @@ def caches() -> Iterator[None]:
 @pytest.mark.usefixtures("caches")
 def test_engines_of_other_packages_are_added_and_replace_none_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     installed = [_Installed("oracle"), _Installed("postgresql")]
-    monkeypatch.setattr("agent.plugins.entry_points", lambda group: installed)
+    monkeypatch.setattr("datasphinx.agent.plugins.entry_points", lambda group: installed)
 
     assert isinstance(engine_called("oracle+oracledb"), Oracle) and isinstance(engine_of("oracle"), Oracle)
     assert engines()["postgresql"].dialect == "postgres"

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from sqlalchemy import URL
 
-from agent.errors import DatasetInvalid
-from agent.evals.datasets import Dataset, find_databases
-from agent.evals.published_datasets import DatasetName, open_dataset, read_kaggledbqa
-from agent.evals.run import evaluate
-from agent.evals.user_study import read_user_study, user_study_examples
-from agent.llm.scripted import ScriptedModel
-from agent.services import Services
-from agent.settings import load_settings
+from datasphinx.agent.errors import DatasetInvalid
+from datasphinx.agent.evals.datasets import Dataset, find_databases
+from datasphinx.agent.evals.published_datasets import DatasetName, open_dataset, read_kaggledbqa
+from datasphinx.agent.evals.run import evaluate
+from datasphinx.agent.evals.user_study import read_user_study, user_study_examples
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
 from tests.databases import open_url
 
 SCHOOLS = """

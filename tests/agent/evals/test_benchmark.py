@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from agent.evals.datasets import Question, find_databases, read_jsonl, read_predictions
-from agent.evals.match import matches
-from agent.evals.run import replay
-from agent.settings import Settings
-from agent.sql.compare import is_ordered
+from datasphinx.agent.evals.datasets import Question, find_databases, read_jsonl, read_predictions
+from datasphinx.agent.evals.match import matches
+from datasphinx.agent.evals.run import replay
+from datasphinx.agent.settings import Settings
+from datasphinx.agent.sql.compare import is_ordered
 
 FOLDER = Path(__file__).resolve().parents[3].parent / "shared/benchmarks/spider_dev"
 FIRST = 60

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from agent.evals.datasets import read_questions
-from agent.evals.match import execution_match
-from agent.evals.options import MatchRule
-from agent.sources.source import Source
-from agent.types import Limits
+from datasphinx.agent.evals.datasets import read_questions
+from datasphinx.agent.evals.match import execution_match
+from datasphinx.agent.evals.options import MatchRule
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.types import Limits
 from tests.cases import all_cases
 from tests.databases import open_url, url
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from agent.errors import DatasetInvalid, Terminal
-from agent.evals.datasets import (
+from datasphinx.agent.errors import DatasetInvalid, Terminal
+from datasphinx.agent.evals.datasets import (
     Dataset,
     Question,
     find_databases,

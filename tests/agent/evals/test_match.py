@@ -1,7 +1,7 @@
 import pytest
 
-from agent.evals.match import matches
-from agent.sql.compare import is_ordered
+from datasphinx.agent.evals.match import matches
+from datasphinx.agent.sql.compare import is_ordered
 from tests.cases import all_cases
 
 

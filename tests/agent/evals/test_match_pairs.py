@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from agent.errors import NamesUnknown, StatementTimeout
-from agent.evals.match import execution_match, row_hashes
-from agent.evals.options import MatchRule
-from agent.sources.source import Source
-from agent.types import Limits
+from datasphinx.agent.errors import NamesUnknown, StatementTimeout
+from datasphinx.agent.evals.match import execution_match, row_hashes
+from datasphinx.agent.evals.options import MatchRule
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.types import Limits
 from tests.cases import all_cases
 from tests.databases import open_url, url
 

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.evals.report import Overlap, overlaps
-from agent.schema.catalog import Catalog
-from agent.sql.names import ReferencedNames, referenced_names
+from datasphinx.agent.evals.report import Overlap, overlaps
+from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.sql.names import ReferencedNames, referenced_names
 from tests.databases import make_database, open_url, url
 
 

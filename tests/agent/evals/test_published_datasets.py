@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from agent.errors import DatasetInvalid
-from agent.evals.datasets import Dataset, Question, find_databases
-from agent.evals.published_datasets import DatasetName, open_dataset
+from datasphinx.agent.errors import DatasetInvalid
+from datasphinx.agent.evals.datasets import Dataset, Question, find_databases
+from datasphinx.agent.evals.published_datasets import DatasetName, open_dataset
 
 SQL = "SELECT COUNT(*) FROM product"
 

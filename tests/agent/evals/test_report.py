@@ -1,6 +1,6 @@
 import pytest
 
-from agent.evals.report import Outcome, Overlap, Report, bootstrap_interval, progress_bar
+from datasphinx.agent.evals.report import Outcome, Overlap, Report, bootstrap_interval, progress_bar
 
 
 def test_a_report_without_outcomes_has_a_share() -> None:

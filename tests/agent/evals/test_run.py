@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from agent.errors import ConfigurationError, DatasetInvalid
-from agent.evals.datasets import Dataset, Question, read_questions
-from agent.evals.options import MatchRule
-from agent.evals.report import Report
-from agent.evals.run import ROW_LIMIT, STATEMENT_TIMEOUT_S, evaluate, replay, run
-from agent.llm.scripted import Scripted, ScriptedModel
-from agent.services import Services
-from agent.settings import Settings, SourceSettings, load_settings
-from agent.types import Limits
+from datasphinx.agent.errors import ConfigurationError, DatasetInvalid
+from datasphinx.agent.evals.datasets import Dataset, Question, read_questions
+from datasphinx.agent.evals.options import MatchRule
+from datasphinx.agent.evals.report import Report
+from datasphinx.agent.evals.run import ROW_LIMIT, STATEMENT_TIMEOUT_S, evaluate, replay, run
+from datasphinx.agent.llm.scripted import Scripted, ScriptedModel
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import Settings, SourceSettings, load_settings
+from datasphinx.agent.types import Limits
 
 pytestmark = pytest.mark.integration
 
@@ -223,7 +223,7 @@ def test_a_defect_ends_the_question_alone(
     def broken(*_: Any, **__: Any) -> bool:
         raise ZeroDivisionError("broken")
 
-    monkeypatch.setattr("agent.evals.run.results_match", broken)
+    monkeypatch.setattr("datasphinx.agent.evals.run.results_match", broken)
     report = replayed(("SELECT 1", "SELECT 1"), ("SELECT 1", "SELECT x FROM product"))
     assert [outcome.error for outcome in report.outcomes] == ["internal_error", "names_unknown"]
     assert "ZeroDivisionError" in caplog.text
@@ -238,9 +238,9 @@ def test_statements_run_within_the_limits_of_an_evaluation(
         limits.append((given.timeout_s, given.row_limit))
         return real(settings, given, **rest)
 
-    from agent.services import open_source as real
+    from datasphinx.agent.services import open_source as real
 
-    monkeypatch.setattr("agent.services.open_source", opened)
+    monkeypatch.setattr("datasphinx.agent.services.open_source", opened)
     replayed(("SELECT 1", "SELECT 1"), ("SELECT 1", "SELECT 1"))
     assert limits == [(STATEMENT_TIMEOUT_S, ROW_LIMIT)] == [(120, 1_000_000)]
 
@@ -248,10 +248,12 @@ def test_statements_run_within_the_limits_of_an_evaluation(
 def test_run_asks_the_configured_model(
     write_lines: WriteLines, databases: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from agent.llm.client import ModelClient
+    from datasphinx.agent.llm.client import ModelClient
 
     model = ScriptedModel({"GeneratedSQL": [{"sql": "SELECT count(*) FROM product"}]})
-    monkeypatch.setattr("agent.services.connect_model", lambda given, *_, **__: ModelClient(model, given, name="any"))
+    monkeypatch.setattr(
+        "datasphinx.agent.services.connect_model", lambda given, *_, **__: ModelClient(model, given, name="any")
+    )
     line = {"id": "q", "db_id": "shop", "question": "How many products?", "sql": "SELECT 3"}
     report = run(Dataset(read_questions(write_lines("q.jsonl", line)), databases), settings, lambda *_: None)
     assert report.matched == 1

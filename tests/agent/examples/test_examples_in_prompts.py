@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-from agent.errors import ConfigurationError
-from agent.examples.example import Example, checked_example
-from agent.examples.store import ExampleStore
-from agent.graph import build_graph
-from agent.llm.scripted import ScriptedModel
-from agent.record.store import open_store
-from agent.replay import replay
-from agent.retrieval import semantic
-from agent.retrieval.semantic import packaged_embedder
-from agent.services import Services
-from agent.settings import Settings, load_settings
-from agent.sources.source import Source
-from agent.types import Clarification, EmbeddedOptions
+from datasphinx.agent.errors import ConfigurationError
+from datasphinx.agent.examples.example import Example, checked_example
+from datasphinx.agent.examples.store import ExampleStore
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.record.store import open_store
+from datasphinx.agent.replay import replay
+from datasphinx.agent.retrieval import semantic
+from datasphinx.agent.retrieval.semantic import packaged_embedder
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import Settings, load_settings
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.types import Clarification, EmbeddedOptions
 from tests.agent.llm.test_embeddings import vectors
 from tests.agent.walk import COUNT, HOW_MANY, prompts
 from tests.conftest import ScriptedAgent

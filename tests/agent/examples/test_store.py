@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agent.errors import ExampleUnknown
-from agent.examples.example import Example
-from agent.examples.store import ExampleStore
+from datasphinx.agent.errors import ExampleUnknown
+from datasphinx.agent.examples.example import Example
+from datasphinx.agent.examples.store import ExampleStore
 
 _EACH = 20
 

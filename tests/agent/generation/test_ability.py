@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from agent.graph import build_graph
-from agent.llm.probe_result import load_probe
-from agent.services import Services
-from agent.settings import load_settings
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.llm.probe_result import load_probe
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
 from tests.fake_openai import FakeOpenAI, Reply
 
 QUESTION = "How many customers are there?"

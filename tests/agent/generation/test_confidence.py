@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from agent.answers.confidence import confidence_of, trust_in_words
-from agent.conversation.reply import reply_of
-from agent.embedded.confidence import Calibration
-from agent.messages import Message
-from agent.sources.source import Source
-from agent.types import Evidence
+from datasphinx.agent.answers.confidence import confidence_of, trust_in_words
+from datasphinx.agent.conversation.reply import reply_of
+from datasphinx.agent.embedded.confidence import Calibration
+from datasphinx.agent.messages import Message
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.types import Evidence
 from tests.agent.generation.test_effort import DELIVERED, SAME
 from tests.agent.walk import COUNT, HOW_MANY
 from tests.conftest import VALID, ScriptedAgent

@@ -5,9 +5,9 @@ from datetime import date
 
 import pytest
 
-from agent.generation.doubts import Said, doubts_about
-from agent.retrieval.linked_values import LinkedValue
-from agent.schema.catalog import Catalog, Column, ForeignKey, Table
+from datasphinx.agent.generation.doubts import Said, doubts_about
+from datasphinx.agent.retrieval.linked_values import LinkedValue
+from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table
 
 TODAY = date(2026, 5, 4)
 PRODUCTS = Table(

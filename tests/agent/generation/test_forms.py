@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from agent.llm.formats import model_schema
-from agent.llm.schemas import GeneratedSQL, ReadingOption, SQLValidation
+from datasphinx.agent.llm.formats import model_schema
+from datasphinx.agent.llm.schemas import GeneratedSQL, ReadingOption, SQLValidation
 from tests.agent.clarify.test_asking_back import AMOUNT, ASKS, BEST, BY_AMOUNT, ORDERS, Talk
 from tests.agent.test_validation import correction
 from tests.agent.walk import COUNT, HOW_MANY, calls, walk

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent.graph import build_graph
-from agent.record.store import open_store
-from agent.replay import replay
-from agent.services import Services
-from agent.settings import load_settings
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.record.store import open_store
+from datasphinx.agent.replay import replay
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
 from tests.conftest import ScriptedAgent
 from tests.databases import make_database
 from tests.fake_openai import FakeOpenAI, Reply

@@ -7,7 +7,7 @@ from pathlib import Path
 from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent.graph import build_graph
+from datasphinx.agent.graph import build_graph
 from tests.agent.walk import COUNT, HOW_MANY, calls
 from tests.conftest import ScriptedAgent
 from tests.databases import make_database, make_table, many_tables, url

@@ -7,12 +7,12 @@ from textwrap import dedent
 import pytest
 from pydantic import SecretStr
 
-from agent.knowledge.folder import read_folder
-from agent.knowledge.knowledge import Knowledge
-from agent.sample.shop import shop_url
-from agent.settings import SourceSettings
-from agent.sources.source import Source, open_source
-from agent.types import Limits
+from datasphinx.agent.knowledge.folder import read_folder
+from datasphinx.agent.knowledge.knowledge import Knowledge
+from datasphinx.agent.sample.shop import shop_url
+from datasphinx.agent.settings import SourceSettings
+from datasphinx.agent.sources.source import Source, open_source
+from datasphinx.agent.types import Limits
 
 Write = Callable[..., Path]
 Open = Callable[[str], Source]

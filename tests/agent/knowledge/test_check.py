@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from agent.sources.source import Source, check_knowledge
+from datasphinx.agent.sources.source import Source, check_knowledge
 
 Open = Callable[[str], Source]
 

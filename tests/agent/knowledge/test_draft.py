@@ -3,14 +3,14 @@
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from agent.knowledge.draft import draft
-from agent.knowledge.entries import ColumnEntry, JoinEntry
-from agent.knowledge.folder import read_folder
-from agent.knowledge.knowledge import NO_KNOWLEDGE, Knowledge
-from agent.schema.catalog import Catalog, Column, ForeignKey, Table
-from agent.sources.source import Source, draft_knowledge
-from agent.sql.parameters import Value
-from agent.types import Result
+from datasphinx.agent.knowledge.draft import draft
+from datasphinx.agent.knowledge.entries import ColumnEntry, JoinEntry
+from datasphinx.agent.knowledge.folder import read_folder
+from datasphinx.agent.knowledge.knowledge import NO_KNOWLEDGE, Knowledge
+from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table
+from datasphinx.agent.sources.source import Source, draft_knowledge
+from datasphinx.agent.sql.parameters import Value
+from datasphinx.agent.types import Result
 
 CATALOG = Catalog(
     "postgres",

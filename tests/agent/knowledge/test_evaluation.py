@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from agent.sources.source import check_knowledge
 from benchmarks.knowledge_questions import ANSWERS, FOLDER, Asker, figures_of, read_lines, run
 from benchmarks.spider import DEV
+from datasphinx.agent.sources.source import check_knowledge
 
 DATABASES = DEV / "databases"
 QUESTIONS = read_lines(FOLDER / "questions.jsonl")

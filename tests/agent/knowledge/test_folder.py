@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from agent.errors import DriverMissing
-from agent.knowledge.entries import ColumnEntry, MetricEntry
-from agent.knowledge.folder import KnowledgeFolder, read_folder
-from agent.knowledge.knowledge import Knowledge
+from datasphinx.agent.errors import DriverMissing
+from datasphinx.agent.knowledge.entries import ColumnEntry, MetricEntry
+from datasphinx.agent.knowledge.folder import KnowledgeFolder, read_folder
+from datasphinx.agent.knowledge.knowledge import Knowledge
 
 Read = Callable[[str], Knowledge]
 Write = Callable[..., Path]

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from agent.knowledge.dbt import read_dbt
-from agent.knowledge.entries import MetricEntry
-from agent.knowledge.folder import read_folder
-from agent.knowledge.glossary import read_glossary
-from agent.knowledge.imports import Imported, ImportReport
-from agent.knowledge.knowledge import Knowledge
-from agent.knowledge.osi import export_osi, read_osi
-from agent.knowledge.references import Unresolved
-from agent.knowledge.yaml_text import read_yaml
-from agent.sources.source import Source, import_knowledge
+from datasphinx.agent.knowledge.dbt import read_dbt
+from datasphinx.agent.knowledge.entries import MetricEntry
+from datasphinx.agent.knowledge.folder import read_folder
+from datasphinx.agent.knowledge.glossary import read_glossary
+from datasphinx.agent.knowledge.imports import Imported, ImportReport
+from datasphinx.agent.knowledge.knowledge import Knowledge
+from datasphinx.agent.knowledge.osi import export_osi, read_osi
+from datasphinx.agent.knowledge.references import Unresolved
+from datasphinx.agent.knowledge.yaml_text import read_yaml
+from datasphinx.agent.sources.source import Source, import_knowledge
 
 Open = Callable[[str], Source]
 DBT = Path(__file__).parents[2] / "fixtures" / "dbt"

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from agent.knowledge.knowledge import Knowledge
+from datasphinx.agent.knowledge.knowledge import Knowledge
 
 Read = Callable[[str], Knowledge]
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from agent.analyst import build_analyst
-from agent.graph import build_graph
-from agent.llm.scripted import ScriptedModel
-from agent.sample.shop import shop_url
-from agent.services import Services
-from agent.settings import load_settings
-from agent.types import EmbeddedOptions
+from datasphinx.agent.analyst import build_analyst
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.sample.shop import shop_url
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
+from datasphinx.agent.types import EmbeddedOptions
 from tests.agent.walk import calls, no_call, prompts, updates_of, walk
 from tests.conftest import ScriptedAgent
 

@@ -4,13 +4,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from agent.graph import build_graph
-from agent.llm.scripted import ScriptedModel
-from agent.record.store import open_store
-from agent.replay import replay
-from agent.sample.shop import shop_url
-from agent.services import Services
-from agent.settings import load_settings
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.record.store import open_store
+from datasphinx.agent.replay import replay
+from datasphinx.agent.sample.shop import shop_url
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
 from tests.conftest import VALID
 
 Write = Callable[..., Path]

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from agent.retrieval.linked_values import linked_values
-from agent.schema.describe import describe
-from agent.services import Services
-from agent.settings import load_settings
-from agent.sources.source import Source, check_knowledge
+from datasphinx.agent.retrieval.linked_values import linked_values
+from datasphinx.agent.schema.describe import describe
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
+from datasphinx.agent.sources.source import Source, check_knowledge
 from tests.databases import make_database
 
 Open = Callable[[str], Source]

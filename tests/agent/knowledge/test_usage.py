@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from agent.knowledge.usage import StatementForms, Usage, joins_among
-from agent.sources.source import Source
+from datasphinx.agent.knowledge.usage import StatementForms, Usage, joins_among
+from datasphinx.agent.sources.source import Source
 
 Open = Callable[[str], Source]
 

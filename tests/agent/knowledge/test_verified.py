@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from agent.replay import replay
-from agent.responses import response_of
-from agent.sample.shop import shop_url
-from agent.services import Services
-from agent.settings import load_settings
-from agent.sources.source import check_knowledge
+from datasphinx.agent.replay import replay
+from datasphinx.agent.responses import response_of
+from datasphinx.agent.sample.shop import shop_url
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
+from datasphinx.agent.sources.source import check_knowledge
 from tests.agent.walk import calls, no_call, nodes, prompts, walk
 from tests.conftest import ScriptedAgent
 
@@ -77,7 +77,7 @@ def test_an_equal_question_is_answered_without_a_model(asked: Scripted) -> None:
 
 
 def test_no_model_has_to_be_configured(write: Write, cache_dir: Path) -> None:
-    from agent.graph import build_graph
+    from datasphinx.agent.graph import build_graph
 
     sources = {"shop": {"url": shop_url(cache_dir), "knowledge": write(TEXT)}}
     # Without the name of a model, any call of the endpoint is a configuration error.

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import KnowledgeNotWritable
-from agent.knowledge.entries import VerifiedEntry
-from agent.knowledge.folder import read_folder
-from agent.knowledge.writing import add_entry
+from datasphinx.agent.errors import KnowledgeNotWritable
+from datasphinx.agent.knowledge.entries import VerifiedEntry
+from datasphinx.agent.knowledge.folder import read_folder
+from datasphinx.agent.knowledge.writing import add_entry
 
 ENTRY = {"question": "How many: 5 or #6?", "sql": "SELECT '2024' AS n\nFROM orders -- all", "author": "no"}
 FILES = {

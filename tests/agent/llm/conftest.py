@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from agent.connect import connect_model
-from agent.llm.client import ModelClient
-from agent.record.step import ModelCall, Step, current_step, new_audit
-from agent.settings import load_settings
+from datasphinx.agent.connect import connect_model
+from datasphinx.agent.llm.client import ModelClient
+from datasphinx.agent.record.step import ModelCall, Step, current_step, new_audit
+from datasphinx.agent.settings import load_settings
 from tests.fake_openai import FakeOpenAI
 
 Connect = Callable[..., ModelClient]

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from agent.llm.parse import clean_sql, read_answer
-from agent.llm.schemas import GeneratedSQL, SQLValidation
+from datasphinx.agent.llm.parse import clean_sql, read_answer
+from datasphinx.agent.llm.schemas import GeneratedSQL, SQLValidation
 from tests.cases import all_cases
 from tests.heavy import sample
 

@@ -9,14 +9,14 @@ import pytest
 from langchain_core.messages import HumanMessage
 from pydantic import BaseModel
 
-from agent.connect import connect_model
-from agent.embedded.prefix_cache import PrefixCache
-from agent.embedded.server import Endpoint
-from agent.errors import EmbeddedModelSilent, ModelAnswerUnreadable, ModelRejected, ModelUnreachable
-from agent.llm.client import ModelClient
-from agent.llm.schemas import GeneratedSQL
-from agent.record.step import ModelCall
-from agent.settings import load_settings
+from datasphinx.agent.connect import connect_model
+from datasphinx.agent.embedded.prefix_cache import PrefixCache
+from datasphinx.agent.embedded.server import Endpoint
+from datasphinx.agent.errors import EmbeddedModelSilent, ModelAnswerUnreadable, ModelRejected, ModelUnreachable
+from datasphinx.agent.llm.client import ModelClient
+from datasphinx.agent.llm.schemas import GeneratedSQL
+from datasphinx.agent.record.step import ModelCall
+from datasphinx.agent.settings import load_settings
 from tests.agent.llm.conftest import Connect
 from tests.fake_openai import FakeOpenAI, Reply
 
@@ -108,7 +108,7 @@ def test_the_embedded_model_has_the_time_of_a_question_and_is_asked_once(
     released = threading.Event()
     server.default = Reply(SQL, hang=released)
     endpoint = Endpoint(server.base_url, "key", PrefixCache(tmp_path / "prompts", "model", None))
-    monkeypatch.setattr("agent.embedded.server.embedded_endpoint", lambda *_, **__: endpoint)
+    monkeypatch.setattr("datasphinx.agent.embedded.server.embedded_endpoint", lambda *_, **__: endpoint)
     client = connect_model(load_settings(llm_timeout_s=0.01, max_question_s=0.5))
     try:
         with pytest.raises(EmbeddedModelSilent, match=r"within 0\.5 s: the machine is busy") as caught:

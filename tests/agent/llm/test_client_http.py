@@ -11,13 +11,13 @@ import pytest
 from langchain_core.messages import HumanMessage
 from pydantic import BaseModel
 
-from agent.connect import connect_model
-from agent.errors import BudgetExceeded, ModelAnswerUnreadable, ModelRejected, ModelUnreachable
-from agent.llm.client import ModelClient
-from agent.llm.schemas import AmbiguityReview, ColumnSelection, GeneratedSQL, NarratedAnswer, SQLValidation
-from agent.llm.schemas import TableSelection as Tables
-from agent.record.step import ModelCall, add_costs
-from agent.settings import load_settings
+from datasphinx.agent.connect import connect_model
+from datasphinx.agent.errors import BudgetExceeded, ModelAnswerUnreadable, ModelRejected, ModelUnreachable
+from datasphinx.agent.llm.client import ModelClient
+from datasphinx.agent.llm.schemas import AmbiguityReview, ColumnSelection, GeneratedSQL, NarratedAnswer, SQLValidation
+from datasphinx.agent.llm.schemas import TableSelection as Tables
+from datasphinx.agent.record.step import ModelCall, add_costs
+from datasphinx.agent.settings import load_settings
 from tests.agent.llm.conftest import Connect
 from tests.fake_openai import USAGE, FakeOpenAI, Reply
 

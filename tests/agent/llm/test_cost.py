@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import ConfigurationError
-from agent.llm.prices import cost_usd, price_of
-from agent.record.step import add_costs
-from agent.settings import ModelPrice, load_settings
+from datasphinx.agent.errors import ConfigurationError
+from datasphinx.agent.llm.prices import cost_usd, price_of
+from datasphinx.agent.record.step import add_costs
+from datasphinx.agent.settings import ModelPrice, load_settings
 
 
 def test_prices_are_the_list_prices() -> None:

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from agent.errors import ModelRejected, ModelUnreachable
-from agent.llm.embeddings import EndpointEmbedder
-from agent.retrieval.index import SchemaIndex
-from agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.errors import ModelRejected, ModelUnreachable
+from datasphinx.agent.llm.embeddings import EndpointEmbedder
+from datasphinx.agent.retrieval.index import SchemaIndex
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
 from tests.fake_openai import FakeOpenAI, Reply
 
 ALIKE = {"doctors": [1.0, 0.0], "physician": [1.0, 0.1]}

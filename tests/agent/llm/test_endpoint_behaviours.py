@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from langchain_core.messages import HumanMessage, SystemMessage
 
-from agent.errors import DatasphinxError
-from agent.llm.client import ModelClient
-from agent.llm.schemas import AnalystStep, GeneratedSQL
+from datasphinx.agent.errors import DatasphinxError
+from datasphinx.agent.llm.client import ModelClient
+from datasphinx.agent.llm.schemas import AnalystStep, GeneratedSQL
 from tests.agent.llm.conftest import Connect
 from tests.agent.llm.endpoint_behaviours import ARGUMENTS, BEHAVIOURS, Behaviour
 from tests.agent.llm.server_behaviours import SERVER_BEHAVIOURS

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from langchain_core.messages import HumanMessage
 
-from agent.connect import connect_model
-from agent.llm.client import ModelClient
-from agent.llm.logprobs import likelihood_of
-from agent.llm.schemas import GeneratedSQL
-from agent.record.step import Step, current_step, new_audit
-from agent.settings import load_settings
+from datasphinx.agent.connect import connect_model
+from datasphinx.agent.llm.client import ModelClient
+from datasphinx.agent.llm.logprobs import likelihood_of
+from datasphinx.agent.llm.schemas import GeneratedSQL
+from datasphinx.agent.record.step import Step, current_step, new_audit
+from datasphinx.agent.settings import load_settings
 from tests.fake_openai import FakeOpenAI, Reply
 
 QUESTION = [HumanMessage("How many?")]

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from agent.graph import Graph, build_graph
-from agent.services import Services
-from agent.settings import load_settings
+from datasphinx.agent.graph import Graph, build_graph
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
 from tests.fake_openai import USAGE, FakeOpenAI, Reply
 
 HOW_MANY = "How many orders are there?"

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from agent.llm.parse import read_answer
-from agent.llm.schemas import ColumnSelection, GeneratedSQL, NarratedAnswer, SQLValidation, TableColumns
-from agent.llm.schemas import TableSelection as Tables
+from datasphinx.agent.llm.parse import read_answer
+from datasphinx.agent.llm.schemas import ColumnSelection, GeneratedSQL, NarratedAnswer, SQLValidation, TableColumns
+from datasphinx.agent.llm.schemas import TableSelection as Tables
 from tests.cases import all_cases
 
 ONE = "SELECT 1"

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from langchain_core.messages import HumanMessage
 
-from agent.errors import DatasphinxError, ModelUnreachable
-from agent.graph import build_graph
-from agent.llm.client import ModelClient
-from agent.llm.probe import check_answer, probe
-from agent.llm.probe_result import load_probe
-from agent.llm.schemas import AnalystStep, GeneratedSQL
-from agent.record.step import ModelCall
-from agent.services import Services
-from agent.settings import load_settings
+from datasphinx.agent.errors import DatasphinxError, ModelUnreachable
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.llm.client import ModelClient
+from datasphinx.agent.llm.probe import check_answer, probe
+from datasphinx.agent.llm.probe_result import load_probe
+from datasphinx.agent.llm.schemas import AnalystStep, GeneratedSQL
+from datasphinx.agent.record.step import ModelCall
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
 from tests.agent.llm.conftest import Connect
 from tests.agent.llm.endpoint_behaviours import BEHAVIOURS, Behaviour, completion, has_schema, has_tools
 from tests.agent.llm.probe_behaviours import COUNT, PROBE_BEHAVIOURS, ProbeBehaviour, has_stream, model, rejects

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.llm.probe_result import ProbeResult, load_probe, store_probe
+from datasphinx.agent.llm.probe_result import ProbeResult, load_probe, store_probe
 
 URL = "http://localhost:8000/v1"
 RESULT = ProbeResult(
@@ -34,7 +34,7 @@ def test_a_stored_result_is_loaded_for_its_endpoint_and_model_only(tmp_path: Pat
 
 def test_a_result_of_another_version_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store_probe(tmp_path, URL, "m", RESULT)
-    monkeypatch.setattr("agent.llm.probe_result.package_version", lambda: "99")
+    monkeypatch.setattr("datasphinx.agent.llm.probe_result.package_version", lambda: "99")
     assert load_probe(tmp_path, URL, "m") is None
 
 

@@ -13,15 +13,21 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import PrivateAttr
 
-from agent.connect import connect_model
-from agent.errors import ConfigurationError, DriverMissing, ModelAnswerUnreadable, ModelRejected, ModelUnreachable
-from agent.graph import build_graph
-from agent.llm.client import ModelClient
-from agent.llm.probe import probe
-from agent.llm.schemas import AnalystStep, GeneratedSQL
-from agent.record.step import ModelCall
-from agent.services import Services
-from agent.settings import load_settings
+from datasphinx.agent.connect import connect_model
+from datasphinx.agent.errors import (
+    ConfigurationError,
+    DriverMissing,
+    ModelAnswerUnreadable,
+    ModelRejected,
+    ModelUnreachable,
+)
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.llm.client import ModelClient
+from datasphinx.agent.llm.probe import probe
+from datasphinx.agent.llm.schemas import AnalystStep, GeneratedSQL
+from datasphinx.agent.record.step import ModelCall
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
 from tests.agent.llm.test_endpoint_behaviours import KEY, MESSAGES, TOOLS
 
 NAME = "anthropic:claude-sonnet-4-5"

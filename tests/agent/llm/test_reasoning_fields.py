@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from langchain_core.messages import HumanMessage
 
-from agent.llm.parse import read_answer
-from agent.llm.schemas import GeneratedSQL, SQLValidation
+from datasphinx.agent.llm.parse import read_answer
+from datasphinx.agent.llm.schemas import GeneratedSQL, SQLValidation
 from tests.agent.llm.conftest import Connect
 from tests.fake_openai import USAGE, FakeOpenAI, Reply
 

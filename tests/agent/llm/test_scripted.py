@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
-from agent.errors import ModelAnswerUnreadable, ModelUnreachable
-from agent.llm.client import ModelClient
-from agent.llm.formats import json_schema_options
-from agent.llm.schemas import GeneratedSQL, SQLValidation
-from agent.llm.scripted import ScriptedModel
-from agent.record.step import Step, current_step, new_audit
-from agent.settings import load_settings
+from datasphinx.agent.errors import ModelAnswerUnreadable, ModelUnreachable
+from datasphinx.agent.llm.client import ModelClient
+from datasphinx.agent.llm.formats import json_schema_options
+from datasphinx.agent.llm.schemas import GeneratedSQL, SQLValidation
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.record.step import Step, current_step, new_audit
+from datasphinx.agent.settings import load_settings
 
 MESSAGES: list[BaseMessage] = [SystemMessage("You write SQL."), HumanMessage("How many?")]
 ONE = {"sql": "SELECT 1"}
@@ -21,8 +21,8 @@ ONE = {"sql": "SELECT 1"}
 @pytest.mark.process
 def test_a_model_of_another_package_is_used_without_the_packages_of_openai() -> None:
     code = (
-        "from agent.llm.client import ModelClient; from agent.llm.scripted import ScriptedModel\n"
-        "from agent.settings import load_settings\n"
+        "from datasphinx.agent.llm.client import ModelClient; from datasphinx.agent.llm.scripted import ScriptedModel\n"
+        "from datasphinx.agent.settings import load_settings\n"
         "client = ModelClient(ScriptedModel({}), load_settings(), name='scripted')\n"
         "import sys; print(client.capabilities is not None, 'openai' in sys.modules)"
     )

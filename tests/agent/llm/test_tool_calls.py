@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from langchain_core.messages import HumanMessage
 
-from agent.errors import ModelAnswerUnreadable, ModelRejected
-from agent.llm.parse import read_answer
-from agent.llm.schemas import AnalystStep, GeneratedSQL
+from datasphinx.agent.errors import ModelAnswerUnreadable, ModelRejected
+from datasphinx.agent.llm.parse import read_answer
+from datasphinx.agent.llm.schemas import AnalystStep, GeneratedSQL
 from tests.agent.llm.conftest import Connect
 from tests.cases import all_cases
 from tests.fake_openai import USAGE, FakeOpenAI, Reply

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.answers.filters import period_words
-from agent.formatting.formats import format_single
-from agent.messages import LANGUAGES, TEXTS, Language, language_of, render
+from datasphinx.agent.answers.filters import period_words
+from datasphinx.agent.formatting.formats import format_single
+from datasphinx.agent.messages import LANGUAGES, TEXTS, Language, language_of, render
 from tests.generated_docs import ROOT
 
 
@@ -97,10 +97,10 @@ def test_numbers_and_dates_in_german() -> None:
 
 
 FRENCH = """
-from agent.formatting.formats import format_single
-from agent.answers.text import joined
-from agent.messages import LANGUAGES, language_of, render
-from agent.server.errors import accepted_language
+from datasphinx.agent.formatting.formats import format_single
+from datasphinx.agent.answers.text import joined
+from datasphinx.agent.messages import LANGUAGES, language_of, render
+from datasphinx.agent.server.errors import accepted_language
 
 question = "Combien de clients y a-t-il par ville ?"
 print(LANGUAGES, language_of(question), language_of("How many clients are there?"))

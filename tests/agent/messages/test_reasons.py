@@ -12,10 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from agent.core.failure import client_failure, error_info, error_of, failure_of, full_text
-from agent.errors import BY_CODE, DatasphinxError, ExampleInvalid, FileUnreadable, SqlNotGenerated, StatementFailed
-from agent.messages import LANGUAGES, TEXTS, Language, Message, render
-from agent.settings import Settings
+from datasphinx.agent.core.failure import client_failure, error_info, error_of, failure_of, full_text
+from datasphinx.agent.errors import (
+    BY_CODE,
+    DatasphinxError,
+    ExampleInvalid,
+    FileUnreadable,
+    SqlNotGenerated,
+    StatementFailed,
+)
+from datasphinx.agent.messages import LANGUAGES, TEXTS, Language, Message, render
+from datasphinx.agent.settings import Settings
 from tests.cases import all_cases
 from tests.source_files import nodes, trees
 

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from agent.server.app import create_app
-from agent.services import Services
-from agent.settings import load_settings
+from datasphinx.agent.server.app import create_app
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
 from tests.agent.page.said import Model
 from tests.agent.server.conftest import routes  # noqa: F401
 from tests.agent.server.serving import running

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from agent.sample.spreadsheets import RETURNS as WORKBOOK
-from agent.server.keys import hash_of, new_key
+from datasphinx.agent.sample.spreadsheets import RETURNS as WORKBOOK
+from datasphinx.agent.server.keys import hash_of, new_key
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import ASKS, ASKS_AGAIN, QUESTION, RETURNS, Model
 from tests.agent.page.test_conversation import COUNT, HOW_MANY, ask, sent_by

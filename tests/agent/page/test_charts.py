@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from agent.charts.echarts import draw
-from agent.formatting.formats import ColumnFormat
+from datasphinx.agent.charts.echarts import draw
+from datasphinx.agent.formatting.formats import ColumnFormat
 from tests.agent.charts.results import option, plot_spec, result
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import ASKS, QUESTION, Model

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from agent.sample.shop import shop_url
+from datasphinx.agent.sample.shop import shop_url
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import Model
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from agent.sample.shop import shop_url
+from datasphinx.agent.sample.shop import shop_url
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import Model
 

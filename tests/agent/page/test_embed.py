@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from agent.server.app import create_app
-from agent.server.keys import hash_of
-from agent.services import Services
-from agent.settings import load_settings
+from datasphinx.agent.server.app import create_app
+from datasphinx.agent.server.keys import hash_of
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
 from tests.agent.page.conftest import PICTURES
 from tests.agent.page.said import Model
 from tests.agent.server.serving import running

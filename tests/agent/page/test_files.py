@@ -10,9 +10,9 @@ import httpx
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 
-from agent.server.app import create_app
-from agent.services import Services
-from agent.settings import Settings
+from datasphinx.agent.server.app import create_app
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import Settings
 from tests.agent.server.serving import running
 from tests.cases import all_cases
 from tests.generated_docs import ROOT
@@ -72,7 +72,7 @@ def test_the_wheel_has_the_page(tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         shipped = set(archive.namelist())
 
-    assert {path.relative_to(ROOT).as_posix() for path in WEB.rglob("*") if path.is_file()} <= shipped
+    assert {f"datasphinx/{path.relative_to(ROOT).as_posix()}" for path in WEB.rglob("*") if path.is_file()} <= shipped
 
 
 @pytest.fixture

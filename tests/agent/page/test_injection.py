@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from agent.schema.describe import one_line
+from datasphinx.agent.schema.describe import one_line
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import ASKS, Model
 from tests.databases import make_table, url

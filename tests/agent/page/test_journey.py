@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from agent.sample.spreadsheets import RETURNS as WORKBOOK
+from datasphinx.agent.sample.spreadsheets import RETURNS as WORKBOOK
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import BY_AMOUNT, QUESTION, RETURNS
 

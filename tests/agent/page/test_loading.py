@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import expect
 
-from agent.datasets.kinds import COLUMN_KINDS
-from agent.datasets.options import LoadOptions
+from datasphinx.agent.datasets.kinds import COLUMN_KINDS
+from datasphinx.agent.datasets.options import LoadOptions
 from tests.agent.datasets.files import FEB, JAN, book
 from tests.agent.page.conftest import Site
 from tests.generated_docs import ROOT

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
-from agent.responses import ChartResponse
+from datasphinx.agent.responses import ChartResponse
 from tests.agent.page.conftest import PICTURES, Site
 from tests.agent.page.said import ASKS, BY_AMOUNT, QUESTION, Model
 from tests.agent.test_responses import response

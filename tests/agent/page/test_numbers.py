@@ -10,8 +10,8 @@ import openpyxl
 import pytest
 from playwright.sync_api import Page, expect
 
-from agent.formatting.formats import ColumnFormat, format_value
-from agent.messages import LANGUAGES
+from datasphinx.agent.formatting.formats import ColumnFormat, format_value
+from datasphinx.agent.messages import LANGUAGES
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import Model
 

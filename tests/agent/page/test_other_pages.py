@@ -7,7 +7,7 @@ import httpx
 import pytest
 from playwright.sync_api import Page, Request, Response, expect
 
-from agent.sample.spreadsheets import RETURNS as WORKBOOK
+from datasphinx.agent.sample.spreadsheets import RETURNS as WORKBOOK
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import RETURNS, Model
 from tests.agent.server.serving import LANGSERVE_WARNING

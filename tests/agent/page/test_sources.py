@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from agent.server.keys import hash_of
-from agent.settings import load_settings
+from datasphinx.agent.server.keys import hash_of
+from datasphinx.agent.settings import load_settings
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import Model
 from tests.agent.page.test_injection import unharmed

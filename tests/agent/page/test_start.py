@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from agent.sample.spreadsheets import RETURNS as WORKBOOK
+from datasphinx.agent.sample.spreadsheets import RETURNS as WORKBOOK
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import Model
 from tests.agent.page.test_conversation import COUNT, sent_by

@@ -12,11 +12,11 @@ import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, Frame, Page
 
-from agent.sample.shop import shop_url
-from agent.server.app import create_app
-from agent.server.keys import hash_of
-from agent.services import Services
-from agent.settings import load_settings
+from datasphinx.agent.sample.shop import shop_url
+from datasphinx.agent.server.app import create_app
+from datasphinx.agent.server.keys import hash_of
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
 from tests.agent.page.conftest import TIMEOUT_MS
 from tests.agent.page.states import STATES, Stage, StateModel
 from tests.agent.server.serving import running

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from agent.server.routes import page as page_routes
+from datasphinx.agent.server.routes import page as page_routes
 from tests.agent.page.conftest import Site
 from tests.generated_docs import ROOT
 

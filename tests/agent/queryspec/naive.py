@@ -10,7 +10,7 @@ from datetime import date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-from agent.queryspec.expressions import (
+from datasphinx.agent.queryspec.expressions import (
     Binary,
     Call,
     Case,
@@ -26,7 +26,7 @@ from agent.queryspec.expressions import (
     names_in,
     parse,
 )
-from agent.sql.rows import json_safe
+from datasphinx.agent.sql.rows import json_safe
 from tests.agent.queryspec.tables import DATA, NAMES
 
 Row = dict[str, Any]

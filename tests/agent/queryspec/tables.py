@@ -7,11 +7,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agent.queryspec.columns import Datasets
-from agent.queryspec.spec import read_spec
-from agent.schema.catalog import Column, Table
-from agent.sources.source import Source
-from agent.types import Limits
+from datasphinx.agent.queryspec.columns import Datasets
+from datasphinx.agent.queryspec.spec import read_spec
+from datasphinx.agent.schema.catalog import Column, Table
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.types import Limits
 from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL, _run, _server
 from tests.databases import open_url
 

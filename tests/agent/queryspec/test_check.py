@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from agent.errors import QuerySpecInvalid, Retryable, SpecProblem
-from agent.queryspec.check import check
-from agent.queryspec.columns import Datasets
-from agent.queryspec.spec import read_spec
-from agent.schema.catalog import Column, Table
+from datasphinx.agent.errors import QuerySpecInvalid, Retryable, SpecProblem
+from datasphinx.agent.queryspec.check import check
+from datasphinx.agent.queryspec.columns import Datasets
+from datasphinx.agent.queryspec.spec import read_spec
+from datasphinx.agent.schema.catalog import Column, Table
 from tests.agent.queryspec.tables import datasets
 from tests.cases import all_cases
 

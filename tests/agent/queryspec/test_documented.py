@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from agent.queryspec.columns import Datasets
-from agent.queryspec.compile import run
-from agent.queryspec.expressions import FUNCTIONS
-from agent.queryspec.spec import QuerySpec, read_spec
-from agent.sources.source import Source
-from agent.types import Limits
+from datasphinx.agent.queryspec.columns import Datasets
+from datasphinx.agent.queryspec.compile import run
+from datasphinx.agent.queryspec.expressions import FUNCTIONS
+from datasphinx.agent.queryspec.spec import QuerySpec, read_spec
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.types import Limits
 from tests.agent.queryspec.tables import engine
 from tests.databases import open_url
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.queryspec.expressions import (
+from datasphinx.agent.queryspec.expressions import (
     Binary,
     Call,
     Case,

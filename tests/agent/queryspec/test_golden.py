@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from agent.errors import QuerySpecInvalid
-from agent.queryspec.compile import compile_spec, run
-from agent.queryspec.spec import read_spec
-from agent.sources.source import Source
+from datasphinx.agent.errors import QuerySpecInvalid
+from datasphinx.agent.queryspec.compile import compile_spec, run
+from datasphinx.agent.queryspec.spec import read_spec
+from datasphinx.agent.sources.source import Source
 from tests.agent.queryspec.naive import rows_of
 from tests.agent.queryspec.tables import datasets, loaded
 from tests.cases import all_cases

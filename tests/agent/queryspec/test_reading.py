@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.errors import QuerySpecInvalid
-from agent.queryspec.spec import read_spec
+from datasphinx.agent.errors import QuerySpecInvalid
+from datasphinx.agent.queryspec.spec import read_spec
 from tests.cases import all_cases
 from tests.heavy import sample
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from agent.errors import ConfigurationError, QuerySpecInvalid
-from agent.queryspec.columns import Datasets
-from agent.queryspec.compile import compile_spec, run
-from agent.queryspec.spec import read_spec
-from agent.sources.source import Source
-from agent.types import Limits
+from datasphinx.agent.errors import ConfigurationError, QuerySpecInvalid
+from datasphinx.agent.queryspec.columns import Datasets
+from datasphinx.agent.queryspec.compile import compile_spec, run
+from datasphinx.agent.queryspec.spec import read_spec
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.types import Limits
 from tests.agent.queryspec.tables import datasets, engine, loaded
 from tests.databases import make_table, open_url, url
 

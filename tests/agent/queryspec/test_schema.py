@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from agent.queryspec.schema import json_schema, schema_for
-from agent.schema.catalog import Column, Table
+from datasphinx.agent.queryspec.schema import json_schema, schema_for
+from datasphinx.agent.schema.catalog import Column, Table
 
 TABLE = Table("t", (Column("账号", "TEXT"), Column("月份", "DATE"), Column("退货数量", "INTEGER")))
 

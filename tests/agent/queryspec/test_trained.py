@@ -2,11 +2,11 @@
 
 import pytest
 
-from agent.queryspec.columns import Datasets
-from agent.queryspec.compile import compile_spec
-from agent.queryspec.dialect import DIALECTS
-from agent.queryspec.spec import read_spec
-from agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.queryspec.columns import Datasets
+from datasphinx.agent.queryspec.compile import compile_spec
+from datasphinx.agent.queryspec.dialect import DIALECTS
+from datasphinx.agent.queryspec.spec import read_spec
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
 from training.query_specs import as_json
 from training.spec_of_sql import spec_of
 

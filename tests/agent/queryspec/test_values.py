@@ -6,10 +6,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.queryspec.compile import Compiled, compile_spec
-from agent.queryspec.dialect import DIALECTS
-from agent.queryspec.spec import read_spec
-from agent.sql.guard import sanitize
+from datasphinx.agent.queryspec.compile import Compiled, compile_spec
+from datasphinx.agent.queryspec.dialect import DIALECTS
+from datasphinx.agent.queryspec.spec import read_spec
+from datasphinx.agent.sql.guard import sanitize
 from tests.agent.queryspec.tables import DATA, datasets
 from tests.heavy import sample
 

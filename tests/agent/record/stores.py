@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import URL, Connection, MetaData, create_engine, make_url, text
 from sqlalchemy.exc import OperationalError
 
-from agent.record.events import Event, Kind
-from agent.record.store import Store, sqlite_url
+from datasphinx.agent.record.events import Event, Kind
+from datasphinx.agent.record.store import Store, sqlite_url
 from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL
 
 ENGINES = [

@@ -2,11 +2,11 @@
 
 import pytest
 
-from agent.core.redact import without_secrets
-from agent.errors import SourceUnreachable
-from agent.record.credentials import secrets_of
-from agent.settings import load_settings
-from agent.sql.database import Database
+from datasphinx.agent.core.redact import without_secrets
+from datasphinx.agent.errors import SourceUnreachable
+from datasphinx.agent.record.credentials import secrets_of
+from datasphinx.agent.settings import load_settings
+from datasphinx.agent.sql.database import Database
 
 SETTINGS = {
     "llm_api_key": "key-of-the-model",

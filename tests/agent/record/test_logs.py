@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from agent import cli
-from agent.graph import build_graph
-from agent.llm.scripted import ScriptedModel
-from agent.record.logs import configure_logs
-from agent.services import Services
-from agent.settings import Settings, load_settings
+from datasphinx.agent import cli
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.record.logs import configure_logs
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import Settings, load_settings
 from tests.conftest import VALID
 from tests.fake_openai import FakeOpenAI
 
@@ -66,7 +66,7 @@ def test_a_traceback_is_one_line_with_the_trace_id(cache_dir: Path, monkeypatch:
     def broken(*_: Any, **__: Any) -> None:
         raise ZeroDivisionError(f"while drawing with {KEY} on postgresql://u:{PASSWORD}@h/db")
 
-    monkeypatch.setattr("agent.answers.outputs.chart_of", broken)
+    monkeypatch.setattr("datasphinx.agent.answers.outputs.chart_of", broken)
     output = ask(settings, ScriptedModel({"GeneratedSQL": [COUNT], "SQLValidation": [VALID]}))
     (line,) = [line for line in lines_of(stream) if line["level"] == "error"]
     assert output["error"]["code"] == "internal_error"

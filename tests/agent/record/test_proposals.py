@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import ProposalClosed, ProposalUnknown
-from agent.record.proposals import Proposal, ProposalStore
-from agent.record.store import Store
+from datasphinx.agent.errors import ProposalClosed, ProposalUnknown
+from datasphinx.agent.record.proposals import Proposal, ProposalStore
+from datasphinx.agent.record.store import Store
 from tests.agent.record.stores import ENGINES, fresh_url
 
 PROPOSAL = Proposal(

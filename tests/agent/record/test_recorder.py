@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from agent.errors import RecordUnavailable
-from agent.graph import build_graph
-from agent.llm.scripted import ScriptedModel
-from agent.record.events import Event, StoredEvent
-from agent.record.recorder import Recorder
-from agent.record.store import Store, sqlite_url
-from agent.record.verify import verify
-from agent.services import Services
-from agent.settings import load_settings
+from datasphinx.agent.errors import RecordUnavailable
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.record.events import Event, StoredEvent
+from datasphinx.agent.record.recorder import Recorder
+from datasphinx.agent.record.store import Store, sqlite_url
+from datasphinx.agent.record.verify import verify
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
 from tests.conftest import VALID, ScriptedAgent
 from tests.databases import make_table, url
 
@@ -112,7 +112,7 @@ def test_a_short_question_needs_two_transactions(cache_dir: Path) -> None:
 
 def test_events_are_written_when_the_delay_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     sink, now = Transactions(), 100.0
-    monkeypatch.setattr("agent.record.recorder.time.monotonic", lambda: now)
+    monkeypatch.setattr("datasphinx.agent.record.recorder.time.monotonic", lambda: now)
     recorder = Recorder(sink, delay_s=1)
     recorder.begin("a", {})
     for now in (100.5, 100.9, 101.1, 101.5):
@@ -124,7 +124,8 @@ def test_events_are_written_when_the_delay_is_over(monkeypatch: pytest.MonkeyPat
 
 def test_events_of_interrupted_runs_are_written_at_the_end_of_the_process(tmp_path: Path) -> None:
     program = (
-        "from agent.record.recorder import Recorder; from agent.record.store import Store, sqlite_url;"
+        "from datasphinx.agent.record.recorder import Recorder;"
+        "from datasphinx.agent.record.store import Store, sqlite_url;"
         "from pathlib import Path; recorder = Recorder(Store(sqlite_url(Path('.'))), delay_s=60);"
         "recorder.begin('a' * 32, {}); recorder.add('a' * 32, 'step', {}); raise KeyboardInterrupt"
     )

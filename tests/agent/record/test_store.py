@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Column, Connection, Integer, MetaData, Table, create_engine, inspect, text
 
-from agent.errors import RecordUnavailable, TraceUnknown
-from agent.record.events import BEGINNING
-from agent.record.migrations import MIGRATIONS, StoreTooNew, migrate
-from agent.record.store import GroupCommit, Store, sqlite_url
-from agent.record.verify import verify
+from datasphinx.agent.errors import RecordUnavailable, TraceUnknown
+from datasphinx.agent.record.events import BEGINNING
+from datasphinx.agent.record.migrations import MIGRATIONS, StoreTooNew, migrate
+from datasphinx.agent.record.store import GroupCommit, Store, sqlite_url
+from datasphinx.agent.record.verify import verify
 from tests.agent.record.stores import ENGINES, fresh_url, happened, tampering
 
 OTHER = "b" * 32

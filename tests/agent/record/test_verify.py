@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, text
 
-from agent.record.events import BEGINNING, StoredEvent, chained_hash
-from agent.record.store import Store
-from agent.record.verify import Finding, verify
+from datasphinx.agent.record.events import BEGINNING, StoredEvent, chained_hash
+from datasphinx.agent.record.store import Store
+from datasphinx.agent.record.verify import Finding, verify
 from tests.agent.record.stores import ENGINES, fresh_url, happened, tampering
 
 COUNT = 8

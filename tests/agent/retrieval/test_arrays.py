@@ -7,8 +7,8 @@ from zipfile import ZipFile
 import numpy as np
 import pytest
 
-from agent.retrieval import arrays as archive
-from agent.retrieval.arrays import READ_ERRORS, pack_json, read_arrays, unpack_json, write_arrays
+from datasphinx.agent.retrieval import arrays as archive
+from datasphinx.agent.retrieval.arrays import READ_ERRORS, pack_json, read_arrays, unpack_json, write_arrays
 
 ARRAYS = {
     "numbers": np.arange(1_000, dtype=np.int64),

@@ -2,8 +2,8 @@
 
 import pytest
 
-from agent.retrieval.index import SchemaIndex
-from agent.schema.catalog import Catalog, Column, ForeignKey, Table
+from datasphinx.agent.retrieval.index import SchemaIndex
+from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table
 
 
 def table(name: str, *columns: str, comment: str | None = None, references: str | None = None) -> Table:

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agent.retrieval.arrays import pack_json, read_arrays, write_arrays
-from agent.retrieval.index import IndexCache, SchemaIndex
-from agent.retrieval.semantic import Embedder, packaged_embedder
-from agent.schema.catalog import Catalog, Column, ForeignKey, Table
 from benchmarks import spider
+from datasphinx.agent.retrieval.arrays import pack_json, read_arrays, write_arrays
+from datasphinx.agent.retrieval.index import IndexCache, SchemaIndex
+from datasphinx.agent.retrieval.semantic import Embedder, packaged_embedder
+from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table
 
 QUESTIONS = (
     "the amount of each order in Paris",

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from agent.retrieval.join_graph import JoinGraph
-from agent.schema.catalog import Catalog, Column, ForeignKey, Table
+from datasphinx.agent.retrieval.join_graph import JoinGraph
+from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table
 
 
 def graph(*edges: tuple[str, str]) -> JoinGraph:

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from agent.retrieval.linked_values import LinkedValue, coded_values, codes_in, linked_values
-from agent.retrieval.value_index import ValueIndex
-from agent.schema.catalog import Catalog, Column, Table
-from agent.services import Services
-from agent.settings import Settings
-from agent.sources.source import Source
+from datasphinx.agent.retrieval.linked_values import LinkedValue, coded_values, codes_in, linked_values
+from datasphinx.agent.retrieval.value_index import ValueIndex
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import Settings
+from datasphinx.agent.sources.source import Source
 from tests.cases import all_cases
 
 VALUES = {

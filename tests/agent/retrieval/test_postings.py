@@ -1,7 +1,7 @@
 """Terms of identifiers."""
 
-from agent.retrieval.postings import Identifiers
-from agent.schema.words import stem
+from datasphinx.agent.retrieval.postings import Identifiers
+from datasphinx.agent.schema.words import stem
 from tests.cases import all_cases
 
 NAMES = ["customer", "ship_mode", "order_date", "student"]

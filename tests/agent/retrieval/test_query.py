@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.retrieval.query import parse_question
+from datasphinx.agent.retrieval.query import parse_question
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,10 @@
 
 import pytest
 
-from agent.retrieval.index import SchemaIndex
-from agent.retrieval.semantic import packaged_embedder
 from benchmarks import recall, spider
 from benchmarks.spider import catalog_of
+from datasphinx.agent.retrieval.index import SchemaIndex
+from datasphinx.agent.retrieval.semantic import packaged_embedder
 
 pytestmark = [
     pytest.mark.benchdata,

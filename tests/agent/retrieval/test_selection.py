@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from agent.llm.scripted import ScriptedModel
-from agent.retrieval.selection import select_columns, select_tables
-from agent.services import Services
-from agent.settings import Settings
-from agent.sources.source import Source
-from agent.types import EmbeddedOptions
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.retrieval.selection import select_columns, select_tables
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import Settings
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.types import EmbeddedOptions
 from tests.databases import make_database, open_url, students_among_machines
 
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from agent.retrieval import semantic
-from agent.retrieval.index import SchemaIndex
-from agent.retrieval.semantic import PackagedEmbedder, packaged_embedder
-from agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.retrieval import semantic
+from datasphinx.agent.retrieval.index import SchemaIndex
+from datasphinx.agent.retrieval.semantic import PackagedEmbedder, packaged_embedder
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
 
 MEANINGS = {"doctor": 0, "physician": 0, "врач": 0, "invoice": 1, "bill": 1, "planet": 2, "star": 3}
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.retrieval.synonyms import concepts, overlap
+from datasphinx.agent.retrieval.synonyms import concepts, overlap
 from tests.cases import all_cases
 
 SAME = [

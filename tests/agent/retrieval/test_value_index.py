@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
-from agent.retrieval import value_store
-from agent.retrieval.value_index import ValueIndex
-from agent.retrieval.value_store import ColumnValues
+from datasphinx.agent.retrieval import value_store
+from datasphinx.agent.retrieval.value_index import ValueIndex
+from datasphinx.agent.retrieval.value_store import ColumnValues
 from tests.cases import all_cases
 from tests.heavy import sample
 

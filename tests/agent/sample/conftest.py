@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.sample.shop import build_shop
+from datasphinx.agent.sample.shop import build_shop
 
 
 @pytest.fixture(scope="package")

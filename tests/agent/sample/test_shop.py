@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-import agent
-from agent.sample import shop
-from agent.sample.shop import build_shop, shop_path
+import datasphinx
+from datasphinx.agent.sample import shop
+from datasphinx.agent.sample.shop import build_shop, shop_path
 
 pytestmark = pytest.mark.integration
 
@@ -96,10 +96,8 @@ def test_a_folder_that_cannot_be_made_is_an_os_error(tmp_path: Path) -> None:
 @pytest.mark.process
 def test_processes_may_build_at_once(tmp_path: Path) -> None:
     path = tmp_path / "shop.sqlite"
-    code = (
-        "import sys; from pathlib import Path; from agent.sample.shop import build_shop; build_shop(Path(sys.argv[1]))"
-    )
-    root = Path(agent.__file__).parents[1]
+    code = "import sys, pathlib, datasphinx.agent.sample.shop as s; s.build_shop(pathlib.Path(sys.argv[1]))"
+    root = Path(datasphinx.__file__).parents[1]
     builders = [subprocess.Popen([sys.executable, "-c", code, str(path)], cwd=root) for _ in range(3)]
     assert [builder.wait(timeout=60) for builder in builders] == [0, 0, 0]
     assert list(tmp_path.iterdir()) == [path]

@@ -1,6 +1,6 @@
 """Columns, tables and their foreign keys; the class of a type, for every engine."""
 
-from agent.schema.catalog import Catalog, Column, ForeignKey, Table, TypeClass, type_class
+from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table, TypeClass, type_class
 from tests.cases import all_cases
 
 NAMES: dict[TypeClass, str] = {

@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from agent.schema.catalog import Column, Table
-from agent.schema.contents import parts_of
+from datasphinx.agent.schema.catalog import Column, Table
+from datasphinx.agent.schema.contents import parts_of
 
 TABLE = Table("events", ())
 

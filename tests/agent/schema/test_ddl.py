@@ -1,7 +1,7 @@
 """A schema as CREATE TABLE statements."""
 
-from agent.schema.catalog import Catalog, Column, ForeignKey, Table
-from agent.schema.ddl import create_statements
+from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table
+from datasphinx.agent.schema.ddl import create_statements
 
 
 def quote(name: str) -> str:

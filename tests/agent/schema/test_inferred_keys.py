@@ -2,8 +2,8 @@
 
 import pytest
 
-from agent.schema.catalog import Column, ForeignKey, Table
-from agent.schema.inferred_keys import infer_foreign_keys
+from datasphinx.agent.schema.catalog import Column, ForeignKey, Table
+from datasphinx.agent.schema.inferred_keys import infer_foreign_keys
 
 
 def table(name: str, *columns: str, key: str | None = None, view: bool = False, schema: str | None = None) -> Table:

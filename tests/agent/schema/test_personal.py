@@ -1,6 +1,6 @@
 """Columns whose values look personal, by their values or their names."""
 
-from agent.schema.personal import personal_kind
+from datasphinx.agent.schema.personal import personal_kind
 from tests.cases import all_cases
 
 

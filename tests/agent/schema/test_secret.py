@@ -10,12 +10,12 @@ from zipfile import ZipFile, is_zipfile
 
 import pytest
 
-from agent.schema.catalog import Column, Table
-from agent.schema.describe import describe
-from agent.schema.secret import is_secret, mark_secrets
-from agent.sources.reflect import reflect
-from agent.sources.source import Source
-from agent.sql.database import Database
+from datasphinx.agent.schema.catalog import Column, Table
+from datasphinx.agent.schema.describe import describe
+from datasphinx.agent.schema.secret import is_secret, mark_secrets
+from datasphinx.agent.sources.reflect import reflect
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.database import Database
 from tests.agent.sql.engines import ENGINES
 from tests.cases import all_cases
 from tests.databases import make_database, open_url, url
@@ -148,7 +148,7 @@ def test_nothing_that_is_made_of_the_database_has_a_secret(
 
 
 def test_a_secret_is_never_even_selected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from agent.sources import profile
+    from datasphinx.agent.sources import profile
 
     asked: list[str] = []
     run = profile.execute

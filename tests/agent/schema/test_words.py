@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from agent.schema.words import asks_for_data, content_words, stem, words
+from datasphinx.agent.schema.words import asks_for_data, content_words, stem, words
 from tests.heavy import sample
 
 

@@ -13,11 +13,11 @@ import pytest
 import uvicorn
 from langserve import RemoteRunnable
 
-from agent.llm.scripted import Scripted, ScriptedModel
-from agent.server.app import create_app
-from agent.server.connections import LimitedProtocol
-from agent.services import Services
-from agent.settings import load_settings
+from datasphinx.agent.llm.scripted import Scripted, ScriptedModel
+from datasphinx.agent.server.app import create_app
+from datasphinx.agent.server.connections import LimitedProtocol
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
 from tests.conftest import VALID
 
 LANGSERVE_WARNING = "ignore:Accessing the 'model_fields' attribute on the instance is deprecated"

@@ -10,8 +10,8 @@ import pytest
 from ag_ui.core import Event, RunAgentInput
 from pydantic import TypeAdapter
 
-from agent.errors import StatementCancelled
-from agent.sample.shop import shop_url
+from datasphinx.agent.errors import StatementCancelled
+from datasphinx.agent.sample.shop import shop_url
 from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT
 from tests.agent.conftest import Keep
 from tests.agent.server.serving import COUNT, Served, serving

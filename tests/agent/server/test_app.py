@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import uvicorn
 
-from agent.errors import DriverMissing
-from agent.server.app import serve
-from agent.settings import Settings
+from datasphinx.agent.errors import DriverMissing
+from datasphinx.agent.server.app import serve
+from datasphinx.agent.settings import Settings
 from tests.agent.server.serving import ASKED, COUNT, EITHER_ROUTES, LANGSERVE_WARNING, Served, serving
 from tests.agent.walk import NODES
 from tests.databases import make_table, url

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from agent.sample.shop import shop_url
-from agent.server.boards import INTERVALS, ScheduledRefreshes
-from agent.server.keys import hash_of
-from agent.server.tenants import Tenants, open_tenant
-from agent.storage.boards import claim_due
+from datasphinx.agent.sample.shop import shop_url
+from datasphinx.agent.server.boards import INTERVALS, ScheduledRefreshes
+from datasphinx.agent.server.keys import hash_of
+from datasphinx.agent.server.tenants import Tenants, open_tenant
+from datasphinx.agent.storage.boards import claim_due
 from tests.agent.record.stores import fresh_url
 from tests.agent.server.serving import ASKED, Served, serving
 from tests.agent.server.test_analyst import QUESTION, ROWS, query_or_finish, text_of
@@ -280,8 +280,8 @@ def test_values_of_secret_columns_are_not_stored(cache_dir: Path, tmp_path: Path
 
 
 def test_the_number_of_pinned_answers_is_limited(site: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agent.storage.boards.MAX_PINS", 1)
-    monkeypatch.setattr("agent.storage.boards.MAX_BOARDS", 1)
+    monkeypatch.setattr("datasphinx.agent.storage.boards.MAX_PINS", 1)
+    monkeypatch.setattr("datasphinx.agent.storage.boards.MAX_BOARDS", 1)
     pinned(site)
     refused = site.http.post("/boards", json={"title": "Another"})
     assert (refused.status_code, refused.json()["code"]) == (409, "board_limit")

@@ -13,8 +13,8 @@ import pytest
 from openai import AsyncOpenAI, OpenAI
 from openai.types.chat import ChatCompletion
 
-from agent.errors import StatementCancelled
-from agent.sample.shop import shop_url
+from datasphinx.agent.errors import StatementCancelled
+from datasphinx.agent.sample.shop import shop_url
 from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS
 from tests.agent.conftest import Keep
 from tests.agent.record.stores import fresh_url

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from agent.errors import StatementCancelled
-from agent.sql import execute
+from datasphinx.agent.errors import StatementCancelled
+from datasphinx.agent.sql import execute
 from tests.agent.conftest import Keep
 from tests.agent.server.mcp.clients import MODES, talk
 from tests.agent.server.serving import ASKED, COUNT, EITHER_ROUTES, LANGSERVE_WARNING, Served, serving

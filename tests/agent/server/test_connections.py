@@ -12,7 +12,7 @@ from tests.agent.server.serving import serving
 
 
 def test_connections_without_the_end_of_headers_are_closed(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agent.server.connections.HEADERS_S", 0.3)
+    monkeypatch.setattr("datasphinx.agent.server.connections.HEADERS_S", 0.3)
     with serving(cache_dir) as server, ExitStack() as stack:
         address = (str(server.http.base_url.host), server.http.base_url.port)
         clients = [stack.enter_context(socket.create_connection(address, timeout=20)) for _ in range(300)]
@@ -27,7 +27,7 @@ def test_connections_without_the_end_of_headers_are_closed(cache_dir: Path, monk
 
 
 def test_headers_that_trickle_are_limited_as_a_whole(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agent.server.connections.HEADERS_S", 0.5)
+    monkeypatch.setattr("datasphinx.agent.server.connections.HEADERS_S", 0.5)
     with serving(cache_dir) as server:
         address = (str(server.http.base_url.host), server.http.base_url.port)
         with socket.create_connection(address, timeout=20) as client:
@@ -42,7 +42,7 @@ def test_headers_that_trickle_are_limited_as_a_whole(cache_dir: Path, monkeypatc
 
 
 def test_a_question_that_takes_longer_is_answered(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agent.server.connections.HEADERS_S", 0.2)
+    monkeypatch.setattr("datasphinx.agent.server.connections.HEADERS_S", 0.2)
     slow = threading.Event()
 
     def answer(_: object) -> dict[str, object]:

@@ -8,12 +8,12 @@ from typing import Any
 import jwt
 import pytest
 
-from agent.errors import ConfigurationError
-from agent.examples.store import ExampleStore
-from agent.server.app import create_app
-from agent.server.keys import hash_of
-from agent.services import Services
-from agent.settings import load_settings
+from datasphinx.agent.errors import ConfigurationError
+from datasphinx.agent.examples.store import ExampleStore
+from datasphinx.agent.server.app import create_app
+from datasphinx.agent.server.keys import hash_of
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
 from tests.agent.server.serving import ASKED, Served, serving
 
 KEYS = {"acme": "dsk_acme", "beta": "dsk_beta"}

@@ -103,14 +103,14 @@ def test_a_run_that_takes_too_long_ends_in_a_problem(cache_dir: Path) -> None:
 
 
 def test_a_defect_ends_in_a_problem(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agent.server.routes.events.step_line", lambda *_: 1 / 0)
+    monkeypatch.setattr("datasphinx.agent.server.routes.events.step_line", lambda *_: 1 / 0)
     with serving(cache_dir) as server:
         *_, (kind, problem) = stream(server, **ASKED)
     assert (kind, problem["code"]) == ("problem", "internal_error") and "division" not in str(problem)
 
 
 def test_a_silent_run_is_kept_alive(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agent.server.routes.events._KEEP_ALIVE_S", 0.01)
+    monkeypatch.setattr("datasphinx.agent.server.routes.events._KEEP_ALIVE_S", 0.01)
     heard = threading.Event()
 
     def wait(_: Any) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def test_a_silent_run_is_kept_alive(cache_dir: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_the_progress_of_reading_a_large_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agent.sources.reflect._CHUNK_SIZE", 200)
+    monkeypatch.setattr("datasphinx.agent.sources.reflect._CHUNK_SIZE", 200)
     sources = {"large": {"url": url(many_tables(tmp_path, 200)), "allow_writable_account": True}}
     answers = {
         "GeneratedSQL": [{**COUNT, "sql": "SELECT COUNT(*) FROM planets"}],

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from sqlalchemy import make_url
 
-from agent.server.app import create_app
-from agent.services import Services
-from agent.settings import load_settings
+from datasphinx.agent.server.app import create_app
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
 from tests.agent.clarify.test_asking_back import ASKS, BEST
 from tests.agent.record.stores import fresh_url
 from tests.agent.server.serving import COUNT, running, serving

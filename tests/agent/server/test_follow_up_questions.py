@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from agent.server.keys import hash_of, new_key
+from datasphinx.agent.server.keys import hash_of, new_key
 from tests.agent.server.serving import ASKED, COUNT, Served, serving
 from tests.databases import make_table, url
 

@@ -10,10 +10,10 @@ from typing import Any
 import httpx
 import pytest
 
-from agent.server.app import create_app
-from agent.server.keys import hash_of, new_key
-from agent.services import Services
-from agent.settings import load_settings
+from datasphinx.agent.server.app import create_app
+from datasphinx.agent.server.keys import hash_of, new_key
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
 from tests.agent.server.serving import Served, running, serving
 from tests.databases import make_table, url
 from tests.eventually import eventually
@@ -70,7 +70,7 @@ def serving_a_real_client(cache_dir: Path, **settings: Any) -> Iterator[httpx.Cl
 
 def test_not_ready_without_the_embedded_model(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
-    monkeypatch.setattr("agent.embedded.server._servers", {})
+    monkeypatch.setattr("datasphinx.agent.embedded.server._servers", {})
     with serving_a_real_client(cache_dir) as http:
         eventually(lambda: "datasphinx[local]" in http.get("/readyz").json()["model"]["error"]["message"])
 
@@ -82,10 +82,10 @@ def test_not_ready_where_a_module_of_the_client_cannot_be_imported(
         settings = {"llm_base_url": endpoint.base_url, "llm_model": "any"}
         with serving_a_real_client(cache_dir, **settings) as http:
             with monkeypatch.context() as broken:
-                broken.setitem(sys.modules, "agent.llm.endpoint", None)
+                broken.setitem(sys.modules, "datasphinx.agent.llm.endpoint", None)
                 response = http.get("/readyz")
             assert response.status_code == 503
-            assert "import of agent.llm.endpoint" in response.json()["model"]["error"]["message"]
+            assert "import of datasphinx.agent.llm.endpoint" in response.json()["model"]["error"]["message"]
             assert http.get("/readyz").status_code == 200
         assert not endpoint.requests, "the model was called"
 
@@ -96,8 +96,8 @@ def test_not_ready_while_the_model_loads(cache_dir: Path, monkeypatch: pytest.Mo
     def load(*_: object, **__: object) -> None:
         assert loaded.wait(30)
 
-    monkeypatch.setattr("agent.services.connect_model", load)
-    monkeypatch.setattr("agent.server.routes.health._TIMEOUT_S", 0.05)
+    monkeypatch.setattr("datasphinx.agent.services.connect_model", load)
+    monkeypatch.setattr("datasphinx.agent.server.routes.health._TIMEOUT_S", 0.05)
     with serving_a_real_client(cache_dir) as http:
         loading = http.get("/readyz")
         loaded.set()

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from agent.errors import ConfigurationError, IssuerUnavailable, TokenInvalid
-from agent.server import issuer as module
-from agent.server.issuer import SigningKeys
-from agent.settings import OidcSettings
+from datasphinx.agent.errors import ConfigurationError, IssuerUnavailable, TokenInvalid
+from datasphinx.agent.server import issuer as module
+from datasphinx.agent.server.issuer import SigningKeys
+from datasphinx.agent.settings import OidcSettings
 from tests.agent.server.issuers import AUDIENCE, DISCOVERY, JWKS, Issuer, issuing, public_jwk
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from agent.errors import ConfigurationError
-from agent.server.keys import hash_of
+from datasphinx.agent.errors import ConfigurationError
+from datasphinx.agent.server.keys import hash_of
 from tests.agent.server.serving import serving
 from tests.databases import make_table, url
 

@@ -10,10 +10,10 @@ from typing import Any
 import httpx
 import pytest
 
-from agent.record.store import Store, sqlite_url
-from agent.server.keys import hash_of, new_key
-from agent.server.quota import FileUsageStore, PostgresUsageStore, UsageStore
-from agent.storage.database import SharedDatabase
+from datasphinx.agent.record.store import Store, sqlite_url
+from datasphinx.agent.server.keys import hash_of, new_key
+from datasphinx.agent.server.quota import FileUsageStore, PostgresUsageStore, UsageStore
+from datasphinx.agent.storage.database import SharedDatabase
 from tests.agent.record.stores import fresh_url
 from tests.agent.server.serving import ASKED, COUNT
 from tests.fake_openai import FakeOpenAI

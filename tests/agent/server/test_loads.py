@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agent.core.cancellation import Cancellation
+from datasphinx.agent.core.cancellation import Cancellation
 from tests.agent.server.serving import Served, serving
 from tests.agent.server.test_events import events_of
 from tests.agent.server.test_files import kept, upload

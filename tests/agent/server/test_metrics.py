@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from agent.server.keys import hash_of
+from datasphinx.agent.server.keys import hash_of
 from tests.agent.server.serving import ASKED, COUNT, Served, serving
 from tests.agent.server.test_tenants import ACME, KEYS, as_
 

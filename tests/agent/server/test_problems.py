@@ -9,10 +9,10 @@ from typing import Any
 import httpx
 import pytest
 
-from agent.llm.scripted import ScriptedModel
-from agent.server.app import create_app
-from agent.services import Services
-from agent.settings import load_settings
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.server.app import create_app
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
 from tests.agent.server.serving import ASKED, COUNT, EITHER_ROUTES, LANGSERVE_WARNING, Served, running, serving
 
 pytestmark = [EITHER_ROUTES, pytest.mark.filterwarnings(LANGSERVE_WARNING)]

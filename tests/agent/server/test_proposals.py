@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agent.server.keys import hash_of
+from datasphinx.agent.server.keys import hash_of
 from tests.agent.server.serving import Served, serving
 from tests.databases import make_table, url
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from sqlalchemy import make_url
 
-from agent.errors import LimitReached, ThreadsUnavailable
-from agent.server.quota import FileUsageStore, PostgresUsageStore, Quota, UsageCounter
-from agent.settings import TenantSettings
-from agent.storage.database import SharedDatabase
+from datasphinx.agent.errors import LimitReached, ThreadsUnavailable
+from datasphinx.agent.server.quota import FileUsageStore, PostgresUsageStore, Quota, UsageCounter
+from datasphinx.agent.settings import TenantSettings
+from datasphinx.agent.storage.database import SharedDatabase
 from tests.agent.record.stores import fresh_url
 from tests.agent.sql.engines import POSTGRES_URL
 from tests.round_robin import RoundRobin

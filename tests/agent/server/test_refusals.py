@@ -8,10 +8,10 @@ from typing import Any
 import httpx
 import pytest
 
-from agent.llm.scripted import ScriptedModel
-from agent.server.app import create_app
-from agent.services import Services
-from agent.settings import load_settings
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.server.app import create_app
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
 from tests.agent.server.serving import ASKED, EITHER_ROUTES, LANGSERVE_WARNING, Served, running, serving
 from tests.databases import make_table, url
 
@@ -117,7 +117,7 @@ def test_a_defect_of_the_server_shows_nothing(
     def broken(*_: Any) -> None:
         raise RuntimeError("a defect")
 
-    monkeypatch.setattr("agent.server.routes.health.readiness", broken)
+    monkeypatch.setattr("datasphinx.agent.server.routes.health.readiness", broken)
     with serving(cache_dir) as server, caplog.at_level(logging.CRITICAL):
         response = server.http.get("/readyz")
     assert (response.status_code, response.json()["code"]) == (500, "internal_error")

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from agent.server.runnable import ServedGraph
+from datasphinx.agent.server.runnable import ServedGraph
 from tests.agent.server.serving import ASKED, COUNT, LANGSERVE_WARNING, Served, serving
 from tests.agent.walk import NODES
 

@@ -14,13 +14,13 @@ from typing import Any
 import httpx
 import pytest
 
-from agent.core.failure import client_failure, error_info
-from agent.core.redact import without_paths
-from agent.embedded.tiers import TIERS
-from agent.errors import DatasphinxError
-from agent.server.app import create_app
-from agent.services import Services
-from agent.settings import Settings, load_settings
+from datasphinx.agent.core.failure import client_failure, error_info
+from datasphinx.agent.core.redact import without_paths
+from datasphinx.agent.embedded.tiers import TIERS
+from datasphinx.agent.errors import DatasphinxError
+from datasphinx.agent.server.app import create_app
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import Settings, load_settings
 from tests.agent.server.serving import ASKED, Served, running
 from tests.agent.server.serving import serving as serving_kept_alive
 from tests.cases import all_cases
@@ -281,7 +281,7 @@ def test_the_record_is_named_without_its_path(machine: Machine) -> None:
 
 
 def test_the_quota_of_a_tenant(machine: Machine) -> None:
-    from agent.server.keys import hash_of, new_key
+    from datasphinx.agent.server.keys import hash_of, new_key
 
     key = new_key()
     machine.settings |= {"operate_keys": hash_of(key)}
@@ -299,11 +299,11 @@ def test_the_quota_of_a_tenant(machine: Machine) -> None:
 
 
 def test_an_embedded_model_that_is_not_there(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agent.embedded.server._servers", {})
+    monkeypatch.setattr("datasphinx.agent.embedded.server._servers", {})
     base = replace(TIERS["base"], adapter=machine.cache / "models/adapter.gguf")
     monkeypatch.setitem(TIERS, "base", base)
     monkeypatch.setattr(
-        "agent.embedded.server.embedded_weights", lambda *_, **__: machine.cache / "models/weights.gguf"
+        "datasphinx.agent.embedded.server.embedded_weights", lambda *_, **__: machine.cache / "models/weights.gguf"
     )
     settings = load_settings(cache_dir=machine.cache, **machine.settings)
     with running(create_app(Services(settings, any_source=False))) as base:
@@ -319,8 +319,8 @@ def broken(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served
         raise RuntimeError(f"cannot use {machine.data}/x y.bin and '{machine.cache}/models'")
 
     monkeypatch.setattr(Services, "source", fail)
-    monkeypatch.setattr("agent.datasets.registry.Registry.datasets", fail)
-    monkeypatch.setattr("agent.datasets.registry.Registry.add_stream", fail)
+    monkeypatch.setattr("datasphinx.agent.datasets.registry.Registry.datasets", fail)
+    monkeypatch.setattr("datasphinx.agent.datasets.registry.Registry.add_stream", fail)
     with serving(machine.cache, **machine.settings) as server:
         yield server
 
@@ -352,7 +352,7 @@ def every_error() -> Iterator[type[DatasphinxError]]:
             pending.append(each)
             # The problems of a specification are not texts, and know of no file.
             has_texts = not any("SpecProblem" in str(form) for form in each.__annotations__.values())
-            if hasattr(each, "code") and each.__module__.startswith("agent.") and has_texts:
+            if hasattr(each, "code") and each.__module__.startswith("datasphinx.agent.") and has_texts:
                 yield each
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from agent.server.keys import hash_of, new_key
+from datasphinx.agent.server.keys import hash_of, new_key
 from tests.agent.record.stores import fresh_url
 from tests.agent.server.test_analyst import QUESTION, ROWS, query_or_finish
 from tests.agent.tools.conftest import RETURNS

@@ -12,8 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
-from agent.server.keys import hash_of, new_key
-from agent.settings import load_settings
+from datasphinx.agent.server.keys import hash_of, new_key
+from datasphinx.agent.settings import load_settings
 from tests.agent.server.serving import Served, serving
 from tests.databases import make_database
 
@@ -235,9 +235,9 @@ def test_no_response_and_no_log_has_the_password(
 def test_a_stored_password_is_not_shown_and_the_file_is_private(
     server: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from agent.engines.privileges import Grants
-    from agent.server.routes import source_settings as module
-    from agent.sources.check import SourceCheck
+    from datasphinx.agent.engines.privileges import Grants
+    from datasphinx.agent.server.routes import source_settings as module
+    from datasphinx.agent.sources.check import SourceCheck
 
     # Whether the database answers is tested with real ones; here is none with a password.
     checked = SourceCheck("far", "postgresql://ann:***@127.0.0.1/shop", "postgres", Grants((), ()), "", 3, ())
@@ -372,7 +372,7 @@ def test_a_file_that_cannot_be_written_is_an_error(
     def refuse(*_: Any) -> None:
         raise OSError(30, "Read-only file system")
 
-    monkeypatch.setattr("agent.sources.config_file.os.replace", refuse)
+    monkeypatch.setattr("datasphinx.agent.sources.config_file.os.replace", refuse)
     problem = send(server, "POST", "/operate/sources", {"name": "books", "url": "sqlite:///books.sqlite"})
 
     assert (problem.status_code, problem.json()["code"]) == (503, "settings_not_writable")

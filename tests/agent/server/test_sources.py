@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agent.server.keys import hash_of, new_key
+from datasphinx.agent.server.keys import hash_of, new_key
 from tests.agent.server.serving import ASKED, EITHER_ROUTES, LANGSERVE_WARNING, Served, serving
 from tests.databases import make_table, url
 

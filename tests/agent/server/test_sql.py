@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from agent.messages import Message
-from agent.server.keys import hash_of
+from datasphinx.agent.messages import Message
+from datasphinx.agent.server.keys import hash_of
 from tests.agent.server.serving import Served, serving
 from tests.databases import make_table, url
 

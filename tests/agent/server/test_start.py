@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from agent.server.keys import hash_of, new_key
+from datasphinx.agent.server.keys import hash_of, new_key
 from tests.agent.server.serving import Served, serving
 from tests.databases import make_table, url
 

@@ -17,11 +17,11 @@ from typing import Any
 import httpx
 import pytest
 
-from agent.errors import SourceNotFound
-from agent.llm.scripted import ScriptedModel
-from agent.server.loopback import foreign_sender
-from agent.services import Services
-from agent.settings import load_settings
+from datasphinx.agent.errors import SourceNotFound
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.server.loopback import foreign_sender
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
 from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS
 from tests.agent.walk import NODES
 from tests.collector import KeepingServer
@@ -54,7 +54,7 @@ sys.addaudithook(refuse)
 @pytest.mark.parametrize(
     ("code", "allowed"),
     [
-        ("import agent.graph, agent.analyst, agent.server.studio", True),
+        ("import datasphinx.agent.graph, datasphinx.agent.analyst, datasphinx.agent.server.studio", True),
         ("open('left_behind', 'w')", False),
         ("import sqlite3; sqlite3.connect(':memory:')", False),
         ("import socket; socket.create_connection(('127.0.0.1', 9))", False),
@@ -70,7 +70,8 @@ def test_importing_the_graph_does_no_io(code: str, allowed: bool) -> None:
 @pytest.mark.process
 def test_importing_the_graphs_leaves_slow_packages_out() -> None:
     slow = {"openai", "langchain_openai", "langchain", "langgraph_api", "fastapi", "pandas", "matplotlib", "duckdb"}
-    code = f"import sys, agent.graph, agent.analyst, agent.server.studio; print(*({slow} & sys.modules.keys()))"
+    imported = "datasphinx.agent.graph, datasphinx.agent.analyst, datasphinx.agent.server.studio"
+    code = f"import sys, {imported}; print(*({slow} & sys.modules.keys()))"
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert run.stdout.split() == []
 
@@ -80,7 +81,10 @@ def test_importing_the_graphs_leaves_slow_packages_out() -> None:
 def test_the_served_graphs_need_no_package_of_the_server() -> None:
     absent = "import sys; sys.modules.update(dict.fromkeys(('fastapi', 'langserve', 'prometheus_client')))"
     run = subprocess.run(
-        [sys.executable, "-c", f"{absent}; import agent.server.studio"], cwd=ROOT, capture_output=True, text=True
+        [sys.executable, "-c", f"{absent}; import datasphinx.agent.server.studio"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
     )
     assert run.returncode == 0, run.stderr
 
@@ -130,8 +134,8 @@ def running_studio(project: Path, environment: dict[str, str]) -> Iterator[str]:
 
 def _copy_project(project: Path) -> Path:
     shutil.copy(ROOT / "langgraph.json", project)
-    for package in ("agent", "nodes", "prompts"):
-        shutil.copytree(ROOT / package, project / package, ignore=shutil.ignore_patterns("__pycache__"))
+    for package in ("agent", "datasphinx", "nodes", "prompts"):
+        shutil.copytree(ROOT / package, project / package, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
     return project
 
 
@@ -394,7 +398,7 @@ def test_text_that_is_no_unicode_breaks_nothing(studio_url: str, studio: Any, mo
 def test_a_setting_allows_urls_and_paths(cache_dir: Path, private: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATASPHINX_STUDIO_ANY_SOURCE", "true")
     monkeypatch.setenv("DATASPHINX_DATA_DIR", str(private))
-    import agent.server.studio as served
+    import datasphinx.agent.server.studio as served
 
     services = served.StudioServices(model=ScriptedModel())
     assert services.source(f"sqlite:///{private}/private.sqlite").catalog.tables
@@ -406,14 +410,14 @@ def test_a_setting_allows_urls_and_paths(cache_dir: Path, private: Path, monkeyp
 def test_a_caller_in_the_same_process_names_urls_and_paths(
     cache_dir: Path, private: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import agent.analyst
-    import agent.graph
+    import datasphinx.agent.analyst
+    import datasphinx.agent.graph
 
     answers = {"GeneratedSQL": [{**COUNT, "sql": "SELECT COUNT(*) AS things FROM things"}], "SQLValidation": [VALID]}
     services = Services(load_settings(cache_dir=cache_dir, data_dir=cache_dir), model=ScriptedModel(answers))
     asked = {"question": "How many things are there?", "source": f"sqlite:///{private}/private.sqlite"}
-    assert agent.graph.build_graph(services).invoke(asked)["value"] == 1
-    assert agent.graph.graph is not None and agent.analyst.graph is not None
+    assert datasphinx.agent.graph.build_graph(services).invoke(asked)["value"] == 1
+    assert datasphinx.agent.graph.graph is not None and datasphinx.agent.analyst.graph is not None
     assert Services().any_source
 
 

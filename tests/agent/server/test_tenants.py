@@ -14,12 +14,12 @@ import pytest
 import uvicorn
 from sqlalchemy import create_engine, text
 
-from agent.errors import ConfigurationError
-from agent.llm.scripted import ScriptedModel
-from agent.server.app import create_app, serve
-from agent.server.keys import hash_of, new_key
-from agent.services import Services
-from agent.settings import load_settings
+from datasphinx.agent.errors import ConfigurationError
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.server.app import create_app, serve
+from datasphinx.agent.server.keys import hash_of, new_key
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
 from tests.agent.record.stores import fresh_url
 from tests.agent.server.serving import ASKED, COUNT, EITHER_ROUTES, LANGSERVE_WARNING, Served, serving
 from tests.agent.tools.conftest import RETURNS
@@ -311,7 +311,7 @@ def test_tokens_of_a_day_are_counted_exactly(cache_dir: Path) -> None:
 
 
 def test_dollars_of_a_day_end_it(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agent.llm.client.cost_usd", lambda *_: 0.1)
+    monkeypatch.setattr("datasphinx.agent.llm.client.cost_usd", lambda *_: 0.1)
     given: dict[str, Any] = {"tenants": {"acme": {"usd_per_day": 0.2}, "beta": {}}, "enable_sql_validation": False}
     with serving(cache_dir, api_keys=KEYS, **given) as server, as_(server, ACME) as acme:
         answers = [acme.post("/agent/invoke", json={"input": ASKED}) for _ in range(3)]

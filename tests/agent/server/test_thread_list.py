@@ -9,9 +9,9 @@ from typing import Any
 import httpx
 import pytest
 
-from agent.conversation.thread_list import ThreadList
-from agent.conversation.threads import open_threads
-from agent.server.keys import hash_of, new_key
+from datasphinx.agent.conversation.thread_list import ThreadList
+from datasphinx.agent.conversation.threads import open_threads
+from datasphinx.agent.server.keys import hash_of, new_key
 from tests.agent.record.stores import fresh_url
 from tests.agent.server.issuers import AUDIENCE, issuing
 from tests.agent.server.serving import ASKED, Served, serving
@@ -168,7 +168,7 @@ def test_a_conversation_in_use_is_not_deleted(cache_dir: Path, store: dict[str, 
 
 @ON_EVERY_STORE
 def test_processes_share_the_list(cache_dir: Path, store: dict[str, Any]) -> None:
-    from agent.settings import load_settings
+    from datasphinx.agent.settings import load_settings
 
     stores = [open_threads(load_settings(cache_dir=cache_dir, **store)) for _ in range(4)]
     workers = [

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from sqlalchemy import make_url
 
-from agent.conversation.threads import open_threads
-from agent.errors import ConfigurationError, DriverMissing, ThreadsUnavailable
-from agent.llm.scripted import ScriptedModel
-from agent.server.app import create_app, serve
-from agent.services import Services
-from agent.settings import load_settings
+from datasphinx.agent.conversation.threads import open_threads
+from datasphinx.agent.errors import ConfigurationError, DriverMissing, ThreadsUnavailable
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.server.app import create_app, serve
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
 from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS, asks_about_best
 from tests.agent.record.stores import fresh_url
 from tests.agent.server.serving import ASKED, COUNT, EITHER_ROUTES, LANGSERVE_WARNING, Served, serving

@@ -25,17 +25,17 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from mcp import MCPError
 from openai import OpenAI
 
-from agent.errors import ConfigurationError, DriverMissing
-from agent.llm.scripted import ScriptedModel
-from agent.server import tenants as tenants_module
-from agent.server.app import create_app, serve
-from agent.server.boards import ScheduledRefreshes
-from agent.server.issuer import SigningKeys
-from agent.server.keys import hash_of, new_key
-from agent.server.tenants import Tenants, open_tenant
-from agent.server.tokens import TokenVerifier
-from agent.services import Services
-from agent.settings import OidcSettings, load_settings
+from datasphinx.agent.errors import ConfigurationError, DriverMissing
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.server import tenants as tenants_module
+from datasphinx.agent.server.app import create_app, serve
+from datasphinx.agent.server.boards import ScheduledRefreshes
+from datasphinx.agent.server.issuer import SigningKeys
+from datasphinx.agent.server.keys import hash_of, new_key
+from datasphinx.agent.server.tenants import Tenants, open_tenant
+from datasphinx.agent.server.tokens import TokenVerifier
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import OidcSettings, load_settings
 from tests.agent.record.stores import fresh_url
 from tests.agent.server.issuers import AUDIENCE, DISCOVERY, JWKS, Issuer, issuing, private_key, public_jwk
 from tests.agent.server.mcp.clients import call, code_of, content
@@ -251,7 +251,7 @@ def test_a_flood_of_unknown_keys_reaches_the_issuer_once(cache_dir: Path) -> Non
 
 
 def test_a_rotated_key_is_accepted(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agent.server.issuer._MIN_INTERVAL_S", 0)
+    monkeypatch.setattr("datasphinx.agent.server.issuer._MIN_INTERVAL_S", 0)
     with issuing() as issuer, serving(cache_dir, oidc=oidc(issuer)) as server:
         old = issuer.token()
         assert get(server, "/sources", old).status_code == 200

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agent.retrieval.arrays import pack_json, read_arrays, unpack_json, write_arrays
-from agent.schema.catalog import Catalog, Column, ForeignKey, Table
-from agent.sources.cache import CatalogCache, fingerprint
-from agent.sql.database import Database
+from datasphinx.agent.retrieval.arrays import pack_json, read_arrays, unpack_json, write_arrays
+from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table
+from datasphinx.agent.sources.cache import CatalogCache, fingerprint
+from datasphinx.agent.sql.database import Database
 from tests.databases import empty_database, url
 
 CATALOG = Catalog(

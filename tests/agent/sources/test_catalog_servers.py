@@ -7,11 +7,11 @@ import pytest
 from sqlalchemy import Connection, create_engine, event, make_url
 from sqlalchemy.exc import OperationalError
 
-from agent.schema.catalog import ForeignKey
-from agent.sources.reflect import reflect
-from agent.sources.source import Source
-from agent.sql.database import Database
-from agent.types import Limits
+from datasphinx.agent.schema.catalog import ForeignKey
+from datasphinx.agent.sources.reflect import reflect
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.database import Database
+from datasphinx.agent.types import Limits
 from tests.databases import open_url
 
 URLS = {

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from agent.settings import SourceSettings
-from agent.sources.source import Source, open_source
-from agent.types import Limits
+from datasphinx.agent.settings import SourceSettings
+from datasphinx.agent.sources.source import Source, open_source
+from datasphinx.agent.types import Limits
 
 SHIPMENTS = """
 CREATE TABLE shipment (id INTEGER PRIMARY KEY, state TEXT, mode TEXT, urgency INTEGER, city TEXT);

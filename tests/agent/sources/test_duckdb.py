@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import NotPermitted, StatementRefused
-from agent.sources.source import Source
+from datasphinx.agent.errors import NotPermitted, StatementRefused
+from datasphinx.agent.sources.source import Source
 from tests.databases import open_url
 
 pytestmark = pytest.mark.integration

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from agent.errors import ConfigurationError, SourceFilesUnreadable, SourceNotFound
-from agent.messages import LANGUAGES
-from agent.settings import SourceSettings, load_settings
-from agent.sources.cache import fingerprint
-from agent.sources.check import check_source, format_report
-from agent.sources.source import Source, open_source
-from agent.sql.workers import shared_workers
-from agent.types import Limits, Result
+from datasphinx.agent.errors import ConfigurationError, SourceFilesUnreadable, SourceNotFound
+from datasphinx.agent.messages import LANGUAGES
+from datasphinx.agent.settings import SourceSettings, load_settings
+from datasphinx.agent.sources.cache import fingerprint
+from datasphinx.agent.sources.check import check_source, format_report
+from datasphinx.agent.sources.source import Source, open_source
+from datasphinx.agent.sql.workers import shared_workers
+from datasphinx.agent.types import Limits, Result
 from tests.lakes import KEYS, open_files, rows, s3_server, upload, write_parquet, write_sales
 
 pytestmark = pytest.mark.integration
@@ -106,7 +106,7 @@ def test_hive_partitions_can_be_left_out(folder: Path) -> None:
 
 
 def test_partitions_that_a_condition_excludes_are_not_read(folder: Path) -> None:
-    from agent.sql.read_only_files import close_views, open_views
+    from datasphinx.agent.sql.read_only_files import close_views, open_views
 
     with closing(open_files([f"{folder}/sales"])) as source:
         assert source.database.view_files
@@ -163,7 +163,7 @@ def test_the_cached_catalog_is_used_until_a_file_changes(folder: Path, tmp_path:
 
 
 def test_row_rules_apply_to_views_and_to_others_with_the_same_files(folder: Path) -> None:
-    from agent.errors import NotPermitted
+    from datasphinx.agent.errors import NotPermitted
 
     files = {"sales": f"{folder}/sales", "late_sales": f"{folder}/sales/year=2024/*.parquet"}
     with closing(open_files(files, row_rules={"sales": "region = 'north'"})) as source:
@@ -281,7 +281,7 @@ def test_settings_in_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_stamp_changes_with_a_file(folder: Path) -> None:
-    from agent.sources.cache import file_stamp
+    from datasphinx.agent.sources.cache import file_stamp
 
     with closing(open_files([f"{folder}/regions.csv"])) as source:
         before = file_stamp(source.database)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent.errors import SourceFilesUnreadable, SourceNotFound
+from datasphinx.agent.errors import SourceFilesUnreadable, SourceNotFound
 from tests.lakes import open_files, rows
 
 pytestmark = pytest.mark.integration
@@ -56,7 +56,7 @@ def newest_metadata(table: Any) -> Path:
 
 
 def plan_of(source: Any, sql: str) -> str:
-    from agent.sql.read_only_files import close_views, open_views
+    from datasphinx.agent.sql.read_only_files import close_views, open_views
 
     connection, _ = open_views(source.database.view_files)
     try:

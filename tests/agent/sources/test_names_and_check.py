@@ -10,15 +10,21 @@ import pytest
 from sqlalchemy import make_url
 from typer.testing import CliRunner
 
-from agent.cli import app, main
-from agent.engines.privileges import beyond_reading
-from agent.errors import AccountCanWrite, ConfigurationError, DatasphinxError, SourceNotFound, StatementRefused
-from agent.graph import build_graph
-from agent.llm.scripted import ScriptedModel
-from agent.services import Services
-from agent.settings import load_settings
-from agent.sources.names import SAMPLE
-from agent.types import EmbeddedOptions
+from datasphinx.agent.cli import app, main
+from datasphinx.agent.engines.privileges import beyond_reading
+from datasphinx.agent.errors import (
+    AccountCanWrite,
+    ConfigurationError,
+    DatasphinxError,
+    SourceNotFound,
+    StatementRefused,
+)
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
+from datasphinx.agent.sources.names import SAMPLE
+from datasphinx.agent.types import EmbeddedOptions
 from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL, mysql, postgres
 from tests.databases import make_database, make_table, url
 

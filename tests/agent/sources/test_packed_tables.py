@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agent.errors import NamesUnknown, SourceUnreachable
-from agent.retrieval.arrays import read_arrays, write_arrays
-from agent.retrieval.index import SchemaIndex
-from agent.schema.catalog import Catalog, Column, ForeignKey, Table
-from agent.schema.describe import describe, describe_compactly
-from agent.sources.cache import CatalogCache, fingerprint
-from agent.sql.database import Database
-from agent.sql.names import nearest_names, resolve
-from agent.sql.validation import validated_sql
+from datasphinx.agent.errors import NamesUnknown, SourceUnreachable
+from datasphinx.agent.retrieval.arrays import read_arrays, write_arrays
+from datasphinx.agent.retrieval.index import SchemaIndex
+from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table
+from datasphinx.agent.schema.describe import describe, describe_compactly
+from datasphinx.agent.sources.cache import CatalogCache, fingerprint
+from datasphinx.agent.sql.database import Database
+from datasphinx.agent.sql.names import nearest_names, resolve
+from datasphinx.agent.sql.validation import validated_sql
 from tests.databases import empty_database, url
 
 TABLES = {

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from agent.schema.catalog import Catalog, Column
-from agent.sources.cache import fingerprint
-from agent.sources.profile import estimate_distinct, profile
-from agent.sources.reflect import reflect
-from agent.sql.database import Database
-from agent.sql.execute import RowAccess
-from agent.sql.row_rules import RowRules
+from datasphinx.agent.schema.catalog import Catalog, Column
+from datasphinx.agent.sources.cache import fingerprint
+from datasphinx.agent.sources.profile import estimate_distinct, profile
+from datasphinx.agent.sources.reflect import reflect
+from datasphinx.agent.sql.database import Database
+from datasphinx.agent.sql.execute import RowAccess
+from datasphinx.agent.sql.row_rules import RowRules
 from tests.databases import make_database, make_table, url
 
 

@@ -9,9 +9,9 @@ from sqlalchemy import Engine, Inspector, event
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.types import TypeEngine
 
-from agent.errors import SourceUnreachable
-from agent.sources.reflect import reflect
-from agent.sql.database import Database
+from datasphinx.agent.errors import SourceUnreachable
+from datasphinx.agent.sources.reflect import reflect
+from datasphinx.agent.sql.database import Database
 from tests.databases import make_database, many_tables, open_url, strange_names, url, wide_table
 
 
@@ -37,7 +37,7 @@ def test_names_of_types_are_read_without_a_dialect_for_each_column(
 
 
 def test_progress_is_told_up_to_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agent.sources.reflect._CHUNK_SIZE", 20)
+    monkeypatch.setattr("datasphinx.agent.sources.reflect._CHUNK_SIZE", 20)
     told: list[tuple[int, int]] = []
     reflect(Database(url(many_tables(tmp_path, 45))), progress=lambda done, total: told.append((done, total)))
     assert told == [(0, 46), (20, 46), (40, 46), (46, 46)]

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-import agent.services
-from agent.errors import NamesUnknown, StatementError, StatementTimeout
-from agent.services import Services
-from agent.settings import load_settings
-from agent.sources import background, profile
-from agent.sources import catalog_loader as loader
-from agent.sources.background import start_once, stop_all
-from agent.sources.profile import is_profiled
-from agent.sources.source import Source, open_source
+import datasphinx.agent.services
+from datasphinx.agent.errors import NamesUnknown, StatementError, StatementTimeout
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
+from datasphinx.agent.sources import background, profile
+from datasphinx.agent.sources import catalog_loader as loader
+from datasphinx.agent.sources.background import start_once, stop_all
+from datasphinx.agent.sources.profile import is_profiled
+from datasphinx.agent.sources.source import Source, open_source
 from tests.databases import make_database, open_url, url
 
 Opener = Callable[..., Source]
@@ -271,7 +271,7 @@ def test_a_column_that_timed_out_is_read_again_later(
 def test_completed_samples_are_used_without_a_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = many_tables(tmp_path, 5)
     services = Services(load_settings(cache_dir=tmp_path / "cache"))
-    monkeypatch.setattr(agent.services, "open_source", partial(open_source, profile_budget_s=1e-9))
+    monkeypatch.setattr(datasphinx.agent.services, "open_source", partial(open_source, profile_budget_s=1e-9))
     first = settled(services.source(url(path), "How many towns?"))
     second = services.source(url(path))
     third = services.source(url(path))

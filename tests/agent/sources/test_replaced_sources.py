@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from agent.server.tenants import TenantServices, UserServices
-from agent.services import Services
-from agent.settings import SourceSettings, TenantSettings, load_settings
+from datasphinx.agent.server.tenants import TenantServices, UserServices
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import SourceSettings, TenantSettings, load_settings
 from tests.databases import make_table, url
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from agent.errors import ConfigurationError, SourceNotFound, SourceUnreachable, StorageDenied
-from agent.settings import StorageSettings
-from agent.sources.storage import storage_options
+from datasphinx.agent.errors import ConfigurationError, SourceNotFound, SourceUnreachable, StorageDenied
+from datasphinx.agent.settings import StorageSettings
+from datasphinx.agent.sources.storage import storage_options
 from tests.lakes import KEYS, bucket_store, open_files, rows, s3_server, storage, upload, write_sales
 
 pytestmark = [pytest.mark.integration, pytest.mark.server]
@@ -150,8 +150,8 @@ def test_credentials_of_two_places_are_not_mixed() -> None:
 
 
 def test_credentials_are_redacted_from_the_record() -> None:
-    from agent.record.credentials import secrets_of
-    from agent.settings import load_settings
+    from datasphinx.agent.record.credentials import secrets_of
+    from datasphinx.agent.settings import load_settings
 
     sources: Any = {"lake": {"files": ["s3://lake-data/sales"], "storage": {**KEYS, "session_token": "token-1"}}}
     secrets = secrets_of(load_settings(sources=sources))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from agent.errors import (
+from datasphinx.agent.errors import (
     ConfigurationError,
     DriverMissing,
     NamesUnknown,
@@ -14,11 +14,11 @@ from agent.errors import (
     SourceNotFound,
     SourceUnreachable,
 )
-from agent.schema.catalog import ForeignKey
-from agent.settings import SourceSettings
-from agent.sources.source import open_source
-from agent.sql import database
-from agent.types import Limits
+from datasphinx.agent.schema.catalog import ForeignKey
+from datasphinx.agent.settings import SourceSettings
+from datasphinx.agent.sources.source import open_source
+from datasphinx.agent.sql import database
+from datasphinx.agent.types import Limits
 from tests.databases import make_database, open_url, url
 
 

@@ -1,6 +1,6 @@
 """A hand-written catalog, the same for every dialect."""
 
-from agent.schema.catalog import Catalog, Column, ForeignKey, Table
+from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table
 
 TABLES = (
     Table(

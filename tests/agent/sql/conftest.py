@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from agent.sources.source import Source
-from agent.types import Limits
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.types import Limits
 from tests.agent.sql.engines import EngineUnderTest, shop
 from tests.databases import open_url
 

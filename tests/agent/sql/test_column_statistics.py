@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agent.schema.catalog import Column, Table
-from agent.sources.source import Source
-from agent.sql.column_statistics import column_statistics, is_statistics, table_statistics
-from agent.types import Result
+from datasphinx.agent.schema.catalog import Column, Table
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.column_statistics import column_statistics, is_statistics, table_statistics
+from datasphinx.agent.types import Result
 from tests.agent.sql.engines import ENGINES, over
 from tests.databases import make_table, open_url, url
 

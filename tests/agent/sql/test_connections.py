@@ -15,13 +15,13 @@ import duckdb
 import pytest
 from sqlalchemy import URL, make_url, text
 
-from agent.conversation.postgres_threads import PostgresThreads
-from agent.errors import SourceUnreachable
-from agent.messages import Message
-from agent.record.store import Store
-from agent.sql.database import Database
-from agent.sql.workers import Workers
-from agent.types import Limits
+from datasphinx.agent.conversation.postgres_threads import PostgresThreads
+from datasphinx.agent.errors import SourceUnreachable
+from datasphinx.agent.messages import Message
+from datasphinx.agent.record.store import Store
+from datasphinx.agent.sql.database import Database
+from datasphinx.agent.sql.workers import Workers
+from datasphinx.agent.types import Limits
 from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL
 
 
@@ -58,13 +58,13 @@ def duckdb_file(tmp_path: Path) -> Path:
 def test_a_writer_of_a_duckdb_file_is_waited_for_and_then_named(
     duckdb_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agent.engines.read_only._LOCK_WAIT_S", 0.1)
+    monkeypatch.setattr("datasphinx.agent.engines.read_only._LOCK_WAIT_S", 0.1)
     database = Database(f"duckdb:///{duckdb_file}")
     with writer(duckdb_file):
         assert reason(database) == "database_in_use"
         with pytest.raises(SourceUnreachable, match=r"in use.*PID \d+"), database.connect():
             pass
-        monkeypatch.setattr("agent.engines.read_only._LOCK_WAIT_S", 60)
+        monkeypatch.setattr("datasphinx.agent.engines.read_only._LOCK_WAIT_S", 60)
         opened: list[int] = []
 
         def read() -> None:

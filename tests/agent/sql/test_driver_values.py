@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from agent.answers.outputs import compose_answer
-from agent.formatting.formats import format_rows
-from agent.sources.source import Source
-from agent.sql.quotients import with_numbers_alike
-from agent.sql.summary import summarize_query
-from agent.types import Result
+from datasphinx.agent.answers.outputs import compose_answer
+from datasphinx.agent.formatting.formats import format_rows
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.quotients import with_numbers_alike
+from datasphinx.agent.sql.summary import summarize_query
+from datasphinx.agent.types import Result
 from tests.agent.sql.engines import over
 from tests.cases import all_cases
 from tests.databases import make_table, open_url, url

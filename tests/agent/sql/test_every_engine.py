@@ -6,13 +6,19 @@ from typing import Any
 
 import pytest
 
-from agent.answers.follow_up_questions import follow_up_questions
-from agent.core.cancellation import Cancellation
-from agent.errors import DatasphinxError, StatementCancelled, StatementFailed, StatementTimeout, StatementTooCostly
-from agent.queryspec.dialect import DIALECTS
-from agent.sources.source import Source
-from agent.sql.execute import execute
-from agent.types import Limits, Result
+from datasphinx.agent.answers.follow_up_questions import follow_up_questions
+from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.errors import (
+    DatasphinxError,
+    StatementCancelled,
+    StatementFailed,
+    StatementTimeout,
+    StatementTooCostly,
+)
+from datasphinx.agent.queryspec.dialect import DIALECTS
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.execute import execute
+from datasphinx.agent.types import Limits, Result
 from tests.agent.sql.engines import CANCELLABLE, ENGINES, LIMITED, QUICK, STREAMING, WALLED, EngineUnderTest, over
 
 COUNT = "SELECT COUNT(*) FROM sphinx_orders"
@@ -94,7 +100,7 @@ def test_no_more_bytes_than_the_limit(source: Source) -> None:
 def test_past_the_guard_nothing_can_be_written(
     source: Source, engine: EngineUnderTest, write: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agent.sql.execute.validated_sql", lambda sql, *_: sql)
+    monkeypatch.setattr("datasphinx.agent.sql.execute.validated_sql", lambda sql, *_: sql)
     with pytest.raises(StatementFailed):
         source.execute(write)
     assert engine.admin(COUNT)[0][0] == 3

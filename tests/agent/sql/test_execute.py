@@ -10,13 +10,19 @@ from uuid import UUID
 
 import pytest
 
-from agent.engines.read_only import open_sqlite_read_only
-from agent.errors import SourceNotFound, SourceUnreachable, StatementFailed, StatementRefused, StatementTimeout
-from agent.sources.source import Source
-from agent.sql.database import Database
-from agent.sql.rows import json_safe
-from agent.sql.worker import sqlite_cursor
-from agent.types import Limits
+from datasphinx.agent.engines.read_only import open_sqlite_read_only
+from datasphinx.agent.errors import (
+    SourceNotFound,
+    SourceUnreachable,
+    StatementFailed,
+    StatementRefused,
+    StatementTimeout,
+)
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.database import Database
+from datasphinx.agent.sql.rows import json_safe
+from datasphinx.agent.sql.worker import sqlite_cursor
+from datasphinx.agent.types import Limits
 from tests.databases import make_database, open_url
 
 ENDLESS = """WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900000)

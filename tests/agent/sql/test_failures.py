@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from sqlalchemy.exc import DBAPIError
 
-from agent.sql.failures import kind_of, kind_of_text
+from datasphinx.agent.sql.failures import kind_of, kind_of_text
 from tests.cases import all_cases
 
 

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from sqlalchemy import create_engine, make_url
 
-from agent.errors import SourceBusy, SourceUnreachable, StatementFailed, StatementTimeout
-from agent.sources.source import Source
-from agent.sql import database as database_module
-from agent.sql.execute import execute
-from agent.types import Limits
+from datasphinx.agent.errors import SourceBusy, SourceUnreachable, StatementFailed, StatementTimeout
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql import database as database_module
+from datasphinx.agent.sql.execute import execute
+from datasphinx.agent.types import Limits
 from tests.agent.sql.engines import POSTGRES_URL, EngineUnderTest, shop
 from tests.databases import open_url
 
@@ -131,7 +131,7 @@ def test_what_a_statement_sets_is_gone_with_it(monkeypatch: pytest.MonkeyPatch, 
     with shop("postgres", tmp_path) as server:
         source = open_url(server.url, Limits(5, 10))
         with monkeypatch.context() as past_the_guard:
-            past_the_guard.setattr("agent.sql.execute.validated_sql", lambda sql, *_: sql)
+            past_the_guard.setattr("datasphinx.agent.sql.execute.validated_sql", lambda sql, *_: sql)
             for attack in (
                 "SELECT set_config('default_transaction_read_only', 'off', false)",
                 "SELECT set_config('statement_timeout', '0', false)",

@@ -10,10 +10,10 @@ from pydantic import SecretStr
 from sqlalchemy import NullPool, create_engine, make_url
 from sqlalchemy.exc import OperationalError
 
-from agent.settings import SourceSettings
-from agent.sources.source import Source, open_source
-from agent.types import Limits
 from benchmarks.spider import DEV
+from datasphinx.agent.settings import SourceSettings
+from datasphinx.agent.sources.source import Source, open_source
+from datasphinx.agent.types import Limits
 from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL
 from tests.cases import all_cases
 from tests.fixtures import Pair, read_pairs

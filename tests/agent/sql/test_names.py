@@ -4,9 +4,9 @@ from difflib import get_close_matches
 
 import pytest
 
-from agent.errors import NamesUnknown
-from agent.schema.catalog import Catalog, Column, Table
-from agent.sql.names import nearest_names, resolve
+from datasphinx.agent.errors import NamesUnknown
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.sql.names import nearest_names, resolve
 from tests.cases import all_cases
 from tests.fixtures import Pair, read_pairs
 

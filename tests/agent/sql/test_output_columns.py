@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.sql.output_columns import additive_columns
+from datasphinx.agent.sql.output_columns import additive_columns
 from tests.agent.sql.catalogs import catalog
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from agent.errors import NotPermitted, StatementRefused
-from agent.record.step import Step, current_step, new_audit
-from agent.sources.source import Source
-from agent.sql.guard import sanitize
-from agent.sql.parameters import insert_markers
-from agent.types import Limits
+from datasphinx.agent.errors import NotPermitted, StatementRefused
+from datasphinx.agent.record.step import Step, current_step, new_audit
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.guard import sanitize
+from datasphinx.agent.sql.parameters import insert_markers
+from datasphinx.agent.types import Limits
 from tests.agent.sql.engines import EngineUnderTest, over
 from tests.databases import open_url
 

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agent.schema.catalog import Catalog, Column, Table
-from agent.sources.source import Source
-from agent.sql.rankings import ending_with_nulls
-from agent.sql.validation import warnings_of
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.rankings import ending_with_nulls
+from datasphinx.agent.sql.validation import warnings_of
 from tests.agent.sql.engines import QUICK, over
 from tests.cases import all_cases
 from tests.heavy import sample

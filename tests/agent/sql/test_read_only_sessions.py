@@ -22,15 +22,15 @@ from sqlalchemy import create_engine
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
 
-from agent.errors import DatasphinxError
-from agent.schema.catalog import Catalog
-from agent.settings import SourceSettings
-from agent.sources.files import database_of
-from agent.sources.reflect import reflect
-from agent.sql.database import Database
-from agent.sql.execute import execute
-from agent.sql.guard import check
-from agent.types import Limits
+from datasphinx.agent.errors import DatasphinxError
+from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.settings import SourceSettings
+from datasphinx.agent.sources.files import database_of
+from datasphinx.agent.sources.reflect import reflect
+from datasphinx.agent.sql.database import Database
+from datasphinx.agent.sql.execute import execute
+from datasphinx.agent.sql.guard import check
+from datasphinx.agent.types import Limits
 from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL
 from tests.heavy import sample
 
@@ -247,9 +247,9 @@ def test_a_refused_statement_is_also_stopped_by_the_connection(
     dialect = {"mariadb": "mysql", "view_files": "duckdb"}.get(name, name)
     tables = {*schema(corpus)["allowed_tables"]}
     database, before = database_of(walled.settings), walled.content()
-    monkeypatch.setattr("agent.sql.execute.validated_sql", lambda sql, *_: sql)
+    monkeypatch.setattr("datasphinx.agent.sql.execute.validated_sql", lambda sql, *_: sql)
     # Columns are named from the tree of an accepted statement; some of these statements cannot be parsed.
-    monkeypatch.setattr("agent.sql.execute._distinct_names", lambda columns, *_: columns)
+    monkeypatch.setattr("datasphinx.agent.sql.execute._distinct_names", lambda columns, *_: columns)
     layers: Counter[str] = Counter()
     passed_both = []
     for case in cases(corpus, name):

@@ -2,10 +2,10 @@
 
 import pytest
 
-from agent.schema.catalog import Catalog, Column, Table
-from agent.sql.compare import canonical_sql
-from agent.sql.repair import repair
-from agent.sql.validation import find_problem
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.sql.compare import canonical_sql
+from datasphinx.agent.sql.repair import repair
+from datasphinx.agent.sql.validation import find_problem
 from tests.agent.sql.catalogs import catalog
 from tests.cases import all_cases
 from tests.fixtures import Pair, read_pairs

@@ -9,13 +9,13 @@ from sqlalchemy import create_engine
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
 
-from agent.errors import StatementError, StatementRefused
-from agent.schema.catalog import Catalog, Column, Table
-from agent.sources.cache import CatalogCache
-from agent.sources.source import Source
-from agent.sql.database import Database
-from agent.sql.guard import check
-from agent.sql.validation import validated_sql
+from datasphinx.agent.errors import StatementError, StatementRefused
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.sources.cache import CatalogCache
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.database import Database
+from datasphinx.agent.sql.guard import check
+from datasphinx.agent.sql.validation import validated_sql
 from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL
 from tests.databases import open_url
 

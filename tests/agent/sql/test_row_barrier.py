@@ -10,14 +10,14 @@ import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import OperationalError
 
-from agent.errors import ConfigurationError, NotPermitted, RowRuleNotApplied, StatementFailed
-from agent.schema.catalog import Catalog, Column, Table
-from agent.sources.reflect import reflect
-from agent.sql.database import Database
-from agent.sql.execute import RowAccess, execute
-from agent.sql.guard import parse
-from agent.sql.row_rules import RowRules, restrict
-from agent.types import Limits
+from datasphinx.agent.errors import ConfigurationError, NotPermitted, RowRuleNotApplied, StatementFailed
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.sources.reflect import reflect
+from datasphinx.agent.sql.database import Database
+from datasphinx.agent.sql.execute import RowAccess, execute
+from datasphinx.agent.sql.guard import parse
+from datasphinx.agent.sql.row_rules import RowRules, restrict
+from datasphinx.agent.types import Limits
 from tests.agent.sql.engines import ENGINES, EngineUnderTest, over
 from tests.cases import all_cases
 

@@ -10,10 +10,10 @@ from sqlalchemy import Engine, create_engine, text
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import StaticPool
 
-from agent.errors import ConfigurationError
-from agent.schema.catalog import Catalog, Column, Table
-from agent.sql.row_parameters import has_type_of
-from agent.sql.row_rules import RowRules, restrict
+from datasphinx.agent.errors import ConfigurationError
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.sql.row_parameters import has_type_of
+from datasphinx.agent.sql.row_rules import RowRules, restrict
 from tests.cases import all_cases
 
 URLS = {

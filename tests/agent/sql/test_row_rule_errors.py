@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import OperationalError
 
-from agent.errors import (
+from datasphinx.agent.errors import (
     DatasphinxError,
     PermissionDenied,
     SourceUnreachable,
@@ -21,10 +21,10 @@ from agent.errors import (
     StatementTimeout,
     StatementTooCostly,
 )
-from agent.record.step import Step, current_step, new_audit
-from agent.sources.source import Source
-from agent.sql.failures import without_database_text
-from agent.types import Limits
+from datasphinx.agent.record.step import Step, current_step, new_audit
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.failures import without_database_text
+from datasphinx.agent.types import Limits
 from tests.databases import make_table, open_url, url
 
 URLS = {

@@ -18,14 +18,14 @@ import pytest
 from sqlalchemy import Engine, create_engine, text
 from sqlalchemy.exc import OperationalError
 
-from agent.errors import DatasphinxError
-from agent.schema.catalog import Catalog
-from agent.sources.reflect import reflect
-from agent.sql.compare import is_ordered
-from agent.sql.database import Database
-from agent.sql.execute import RowAccess, execute
-from agent.sql.row_rules import RowRules
-from agent.types import Limits
+from datasphinx.agent.errors import DatasphinxError
+from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.sources.reflect import reflect
+from datasphinx.agent.sql.compare import is_ordered
+from datasphinx.agent.sql.database import Database
+from datasphinx.agent.sql.execute import RowAccess, execute
+from datasphinx.agent.sql.row_rules import RowRules
+from datasphinx.agent.types import Limits
 from tests.heavy import sample
 
 pytestmark = pytest.mark.integration

@@ -10,10 +10,10 @@ from sqlalchemy import Engine, create_engine, text
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import StaticPool
 
-from agent.errors import ConfigurationError, NotPermitted, RowRuleNotApplied, RowRuleParameterMissing
-from agent.schema.catalog import Catalog, Column, Table
-from agent.sql.guard import parse
-from agent.sql.row_rules import RowRules, restrict
+from datasphinx.agent.errors import ConfigurationError, NotPermitted, RowRuleNotApplied, RowRuleParameterMissing
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.sql.guard import parse
+from datasphinx.agent.sql.row_rules import RowRules, restrict
 from tests.fixtures import Pair, read_pairs
 
 pytestmark = pytest.mark.integration

@@ -9,10 +9,10 @@ from typing import Any
 import duckdb
 import pytest
 
-from agent.errors import DatasphinxError, StatementFailed, StatementRefused
-from agent.record.step import Step, current_step, new_audit
-from agent.sources.source import Source
-from agent.types import Limits
+from datasphinx.agent.errors import DatasphinxError, StatementFailed, StatementRefused
+from datasphinx.agent.record.step import Step, current_step, new_audit
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.types import Limits
 from tests.databases import open_url
 
 pytestmark = pytest.mark.integration

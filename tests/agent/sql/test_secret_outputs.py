@@ -2,8 +2,8 @@
 
 import pytest
 
-from agent.schema.catalog import Catalog, Column, Table
-from agent.sql.secret_outputs import secret_outputs
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.sql.secret_outputs import secret_outputs
 from tests.cases import all_cases
 from tests.fixtures import Pair, read_pairs
 

@@ -8,10 +8,10 @@ import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import OperationalError
 
-from agent.errors import SourceUnreachable, StatementFailed, StatementTimeout
-from agent.sources.source import Source
-from agent.sql.execute import execute
-from agent.types import Limits
+from datasphinx.agent.errors import SourceUnreachable, StatementFailed, StatementTimeout
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.execute import execute
+from datasphinx.agent.types import Limits
 from tests.databases import open_url
 
 URLS = {
@@ -73,7 +73,7 @@ def test_a_statement_is_stopped_on_the_server_and_the_connection_goes_on(source:
 def test_past_the_guard_the_transaction_can_only_read(
     source: Source, server: tuple[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agent.sql.execute.validated_sql", lambda sql, *_: sql)
+    monkeypatch.setattr("datasphinx.agent.sql.execute.validated_sql", lambda sql, *_: sql)
     for write in ("DELETE FROM sphinx_orders", "CREATE TABLE sphinx_copy (id INT)"):
         with pytest.raises(StatementFailed, match="(?i)read.only|syntax error"):
             execute(write, source.database, source.catalog, Limits(1, 10))

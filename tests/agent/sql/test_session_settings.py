@@ -11,9 +11,9 @@ import pytest
 from sqlalchemy import Engine, create_engine, make_url
 from sqlalchemy.exc import OperationalError
 
-from agent.engines import engine_of
-from agent.errors import StatementRefused
-from agent.types import Limits
+from datasphinx.agent.engines import engine_of
+from datasphinx.agent.errors import StatementRefused
+from datasphinx.agent.types import Limits
 from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL
 from tests.databases import open_url
 

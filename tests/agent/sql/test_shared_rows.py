@@ -14,15 +14,21 @@ import pytest
 from sqlalchemy import Engine, create_engine, text
 from sqlalchemy.exc import OperationalError
 
-from agent.errors import ConfigurationError, NotPermitted, RowRuleNotApplied, StatementError, StatementRefused
-from agent.schema.catalog import Catalog, Column, Table
-from agent.sources.cache import fingerprint
-from agent.sources.packed_tables import decode_table, encode_table
-from agent.sources.reflect import reflect
-from agent.sql.database import Database
-from agent.sql.execute import RowAccess, execute
-from agent.sql.row_rules import RowRules, restrict
-from agent.types import Limits
+from datasphinx.agent.errors import (
+    ConfigurationError,
+    NotPermitted,
+    RowRuleNotApplied,
+    StatementError,
+    StatementRefused,
+)
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.sources.cache import fingerprint
+from datasphinx.agent.sources.packed_tables import decode_table, encode_table
+from datasphinx.agent.sources.reflect import reflect
+from datasphinx.agent.sql.database import Database
+from datasphinx.agent.sql.execute import RowAccess, execute
+from datasphinx.agent.sql.row_rules import RowRules, restrict
+from datasphinx.agent.types import Limits
 from tests.agent.sql.engines import EngineUnderTest, over
 from tests.databases import open_url
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from agent.retrieval.value_index import ValueIndex
-from agent.sources.source import Source
+from datasphinx.agent.retrieval.value_index import ValueIndex
+from datasphinx.agent.sources.source import Source
 from tests.agent.sql.engines import SERVERS, EngineUnderTest, over
 from tests.databases import open_url
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.answers.filters import condition_words
-from agent.engines import engines
-from agent.schema.catalog import Catalog, Column, Table
-from agent.sql.summary import summarize_query
+from datasphinx.agent.answers.filters import condition_words
+from datasphinx.agent.engines import engines
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.sql.summary import summarize_query
 from tests.agent.sql.catalogs import catalog
 from tests.heavy import sample
 

@@ -6,13 +6,13 @@ from zoneinfo import ZoneInfo
 import pytest
 from sqlalchemy import make_url
 
-from agent.graph import build_graph
-from agent.llm.scripted import ScriptedModel
-from agent.schema.catalog import Catalog, Column, Table
-from agent.services import Services
-from agent.settings import load_settings
-from agent.sources.source import Source
-from agent.sql.time_zones import depends_on_zone, today_in
+from datasphinx.agent.graph import build_graph
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.time_zones import depends_on_zone, today_in
 from tests.agent.sql.engines import POSTGRES_URL, QUICK, over
 from tests.cases import all_cases
 

@@ -6,10 +6,10 @@ from weakref import ref
 
 import pytest
 
-from agent.errors import StatementUnsound
-from agent.retrieval.value_index import ValueIndex
-from agent.schema.catalog import Catalog, Column, ForeignKey, Table
-from agent.sql.validation import find_problem, validated_sql, warnings_of
+from datasphinx.agent.errors import StatementUnsound
+from datasphinx.agent.retrieval.value_index import ValueIndex
+from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table
+from datasphinx.agent.sql.validation import find_problem, validated_sql, warnings_of
 from tests.agent.sql.catalogs import catalog
 from tests.cases import all_cases
 from tests.fixtures import Pair, read_pairs

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import DatasphinxError, StatementError, SystemCatalogRefused
-from agent.sources.source import Source
-from agent.sql.execute import execute
-from agent.types import Limits, Result
+from datasphinx.agent.errors import DatasphinxError, StatementError, SystemCatalogRefused
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.execute import execute
+from datasphinx.agent.types import Limits, Result
 from tests.lakes import open_files, write_parquet
 
 pytestmark = pytest.mark.integration
@@ -99,7 +99,7 @@ Ask = Callable[[str], Result]
 
 @pytest.fixture
 def ask_without_guard(source: Source, monkeypatch: pytest.MonkeyPatch) -> Ask:
-    monkeypatch.setattr("agent.sql.execute.validated_sql", lambda sql, *_: sql)
+    monkeypatch.setattr("datasphinx.agent.sql.execute.validated_sql", lambda sql, *_: sql)
     return lambda sql: execute(sql, source.database, source.catalog, LIMITS)
 
 
@@ -149,7 +149,7 @@ def test_without_the_guard_temporary_objects_end_with_the_statement(ask_without_
 
 @pytest.mark.parametrize("sql", ["SELECT * FROM duckdb_secrets()", "SELECT * FROM duckdb_views()"])
 def test_without_the_guard_no_path_or_key_is_shown(folder: Path, sql: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agent.sql.execute.validated_sql", lambda sql, *_: sql)
+    monkeypatch.setattr("datasphinx.agent.sql.execute.validated_sql", lambda sql, *_: sql)
     keys = {"access_key_id": "reader", "secret_access_key": "hidden-key"}
     with closing(open_files([f"{folder}/sales"], LIMITS, storage=keys)) as source:
         found = str(execute(sql, source.database, source.catalog, LIMITS)["rows"])
@@ -158,8 +158,8 @@ def test_without_the_guard_no_path_or_key_is_shown(folder: Path, sql: str, monke
 
 
 def test_the_worker_writes_no_files_of_the_views(source: Source, folder: Path) -> None:
-    from agent.sql.read_only_files import ReadOnlyFiles
-    from agent.sql.view_files import view_url
+    from datasphinx.agent.sql.read_only_files import ReadOnlyFiles
+    from datasphinx.agent.sql.view_files import view_url
 
     assert source.database.view_files
     files = ReadOnlyFiles(source.database.view_files)

@@ -12,15 +12,15 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from pydantic import SecretStr, ValidationError
 
-from agent.engines import engine_called, engine_of, engines
-from agent.errors import ConfigurationError, DatasphinxError, DriverMissing, StatementFailed
-from agent.schema.catalog import Catalog, Column, Table
-from agent.settings import SourceSettings
-from agent.sources.files import database_of
-from agent.sources.source import open_source
-from agent.sql.database import Database, parse_url
-from agent.sql.execute import execute
-from agent.types import Limits
+from datasphinx.agent.engines import engine_called, engine_of, engines
+from datasphinx.agent.errors import ConfigurationError, DatasphinxError, DriverMissing, StatementFailed
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.settings import SourceSettings
+from datasphinx.agent.sources.files import database_of
+from datasphinx.agent.sources.source import open_source
+from datasphinx.agent.sql.database import Database, parse_url
+from datasphinx.agent.sql.execute import execute
+from datasphinx.agent.types import Limits
 from tests.databases import open_url
 
 LIMITS = Limits(2.5, 10, max_bytes_billed=20_000_000)
@@ -46,7 +46,7 @@ def test_a_missing_driver_is_named_with_its_extra(name: str, monkeypatch: pytest
     def missing(package: str) -> None:
         raise ModuleNotFoundError(package)
 
-    monkeypatch.setattr("agent.sql.database.find_spec", missing)
+    monkeypatch.setattr("datasphinx.agent.sql.database.find_spec", missing)
     with pytest.raises(DriverMissing) as caught:
         parse_url(f"{name}://host/x")
     assert caught.value.extra == name

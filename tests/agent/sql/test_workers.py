@@ -14,9 +14,9 @@ import pytest
 from sqlalchemy import create_engine
 from sqlalchemy.pool import NullPool
 
-from agent.errors import DatasphinxError, SourceUnreachable, StatementFailed, StatementTimeout
-from agent.sql.workers import DatabaseFile, Workers
-from agent.types import Limits
+from datasphinx.agent.errors import DatasphinxError, SourceUnreachable, StatementFailed, StatementTimeout
+from datasphinx.agent.sql.workers import DatabaseFile, Workers
+from datasphinx.agent.types import Limits
 from tests.databases import make_database, open_url
 
 pytestmark = pytest.mark.process
@@ -51,7 +51,7 @@ def duckdb(tmp_path: Path) -> DatabaseFile:
 def children() -> set[int]:
     command = ["ps", "-o", "pid=,args=", "--ppid", str(os.getpid())]
     found = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    return {int(line.split()[0]) for line in found.splitlines() if "agent.sql.worker" in line}
+    return {int(line.split()[0]) for line in found.splitlines() if "datasphinx.agent.sql.worker" in line}
 
 
 def test_one_long_call_is_killed_and_the_next_statement_runs(workers: Workers, sqlite: DatabaseFile) -> None:
@@ -165,8 +165,8 @@ def test_no_process_outlives_its_pool(sqlite: DatabaseFile) -> None:
 def test_no_process_outlives_a_killed_parent(sqlite: DatabaseFile) -> None:
     program = f"""
         import os, signal, subprocess
-        from agent.sql.workers import DatabaseFile, Workers
-        from agent.types import Limits
+        from datasphinx.agent.sql.workers import DatabaseFile, Workers
+        from datasphinx.agent.types import Limits
         pool = Workers(memory_mb=512)
         pool.run(DatabaseFile("sqlite", {sqlite.path!r}, "t"), "SELECT 1", (), Limits(5, 10))
         print(pool._idle.queue[0]._process.pid, flush=True)

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from agent.datasets.registry import Registry
-from agent.services import Services
-from agent.settings import load_settings
-from agent.tools.tool import Outcome, Workbench
-from agent.tools.toolbox import Toolbox, error_content
+from datasphinx.agent.datasets.registry import Registry
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
+from datasphinx.agent.tools.tool import Outcome, Workbench
+from datasphinx.agent.tools.toolbox import Toolbox, error_content
 from tests.agent.conftest import Keep
 
 RETURNS = """账号,月份,退货数量,产品质量,物流异常,购买风险

@@ -8,14 +8,14 @@ from dataclasses import replace
 import openpyxl
 import pytest
 
-from agent.core.cancellation import Cancellation
-from agent.errors import SourceUnreachable, StatementCancelled
-from agent.queryspec.schema import json_schema
-from agent.queryspec.spec import QuerySpec
-from agent.tools import run_query
-from agent.tools.arguments import MAX_ARGUMENTS
-from agent.tools.tool import Arguments, Outcome, Tool, Workbench
-from agent.tools.toolbox import TOOLS, Toolbox
+from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.errors import SourceUnreachable, StatementCancelled
+from datasphinx.agent.queryspec.schema import json_schema
+from datasphinx.agent.queryspec.spec import QuerySpec
+from datasphinx.agent.tools import run_query
+from datasphinx.agent.tools.arguments import MAX_ARGUMENTS
+from datasphinx.agent.tools.tool import Arguments, Outcome, Tool, Workbench
+from datasphinx.agent.tools.toolbox import TOOLS, Toolbox
 from tests.agent.tools.conftest import Bench
 
 NAMES = ["create_dataset", "get_schema", "sample_rows", "run_query", "plot", "resolve_fields"]

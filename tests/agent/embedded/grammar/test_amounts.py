@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.embedded.grammar.literals import asks_for_money
+from datasphinx.agent.embedded.grammar.literals import asks_for_money
 
 
 @pytest.mark.parametrize(

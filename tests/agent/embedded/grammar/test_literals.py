@@ -2,8 +2,8 @@
 
 import pytest
 
-from agent.embedded.grammar.literals import may_mention, mentions_months, numbers_in, texts_in, years_in
-from agent.schema.words import words
+from datasphinx.agent.embedded.grammar.literals import may_mention, mentions_months, numbers_in, texts_in, years_in
+from datasphinx.agent.schema.words import words
 
 ALWAYS = {"0", "1", "1.0", "100", "100.0"}
 SCHEMA = words("customer_name") | words("orders")

@@ -6,14 +6,14 @@ import sqlglot
 from langchain_openai import ChatOpenAI
 from sqlglot import exp
 
-from agent.embedded.compact import quoted
-from agent.embedded.grammar.scope import SUBQUERY_DEPTH
-from agent.embedded.grammar.statement import statement_grammar
-from agent.embedded.server import Endpoint
-from agent.llm.scripted import ScriptedModel
-from agent.retrieval.linked_values import LinkedValue
-from agent.schema.catalog import Catalog, Column, ForeignKey, Table
-from agent.services import Services
+from datasphinx.agent.embedded.compact import quoted
+from datasphinx.agent.embedded.grammar.scope import SUBQUERY_DEPTH
+from datasphinx.agent.embedded.grammar.statement import statement_grammar
+from datasphinx.agent.embedded.server import Endpoint
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.retrieval.linked_values import LinkedValue
+from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table
+from datasphinx.agent.services import Services
 from tests.agent.embedded.grammar.gbnf_reader import Gbnf
 from tests.cases import all_cases
 from tests.heavy import sample

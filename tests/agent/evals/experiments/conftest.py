@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import URL
 
-from agent.evals.datasets import Question
-from agent.sources.source import Source
+from datasphinx.agent.evals.datasets import Question
+from datasphinx.agent.sources.source import Source
 from tests.databases import open_url
 
 

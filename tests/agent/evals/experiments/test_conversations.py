@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from agent.evals.datasets import Dataset, Question
-from agent.evals.experiments.log import EventCapture, QuestionLog
-from agent.evals.experiments.rounds import METHODS
-from agent.evals.experiments.run import Plan, run_with
-from agent.evals.options import Method, OracleName
-from agent.llm.scripted import Scripted, ScriptedModel
-from agent.record.recorder import Recorder
-from agent.services import Services
-from agent.settings import Settings
+from datasphinx.agent.evals.datasets import Dataset, Question
+from datasphinx.agent.evals.experiments.log import EventCapture, QuestionLog
+from datasphinx.agent.evals.experiments.rounds import METHODS
+from datasphinx.agent.evals.experiments.run import Plan, run_with
+from datasphinx.agent.evals.options import Method, OracleName
+from datasphinx.agent.llm.scripted import Scripted, ScriptedModel
+from datasphinx.agent.record.recorder import Recorder
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import Settings
 
 pytestmark = pytest.mark.integration
 

@@ -2,7 +2,12 @@
 
 import json
 
-from agent.evals.experiments.log import Exchange, ambiguity_review, format_clarification, generated_statements
+from datasphinx.agent.evals.experiments.log import (
+    Exchange,
+    ambiguity_review,
+    format_clarification,
+    generated_statements,
+)
 from tests.agent.evals.experiments.turns import call, step, written
 
 

@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-from agent.errors import ModelUnreachable
-from agent.evals.datasets import Question
-from agent.evals.experiments.folder import ExperimentFolder, read_logs
-from agent.evals.experiments.log import QuestionLog
-from agent.evals.experiments.oracles import RuleOracle
-from agent.evals.experiments.rounds import Turn, clarify, simple_feedback
-from agent.evals.experiments.run import Experiment
-from agent.evals.options import MatchRule
-from agent.evals.report import Report
-from agent.llm.scripted import ScriptedModel
-from agent.services import Services
-from agent.settings import Settings
-from agent.sources.source import Source
+from datasphinx.agent.errors import ModelUnreachable
+from datasphinx.agent.evals.datasets import Question
+from datasphinx.agent.evals.experiments.folder import ExperimentFolder, read_logs
+from datasphinx.agent.evals.experiments.log import QuestionLog
+from datasphinx.agent.evals.experiments.oracles import RuleOracle
+from datasphinx.agent.evals.experiments.rounds import Turn, clarify, simple_feedback
+from datasphinx.agent.evals.experiments.run import Experiment
+from datasphinx.agent.evals.options import MatchRule
+from datasphinx.agent.evals.report import Report
+from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import Settings
+from datasphinx.agent.sources.source import Source
 from tests.agent.evals.experiments.turns import FakeSession, asked, made, written
 
 Ask = Callable[..., Question]

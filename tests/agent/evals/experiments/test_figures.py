@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from agent.errors import DatasetInvalid
-from agent.evals.datasets import LabeledQuestion, read_labeled_questions
-from agent.evals.experiments.folder import ExperimentFolder
-from agent.evals.experiments.log import QuestionLog, Round, Usage
-from agent.evals.experiments.report import (
+from datasphinx.agent.errors import DatasetInvalid
+from datasphinx.agent.evals.datasets import LabeledQuestion, read_labeled_questions
+from datasphinx.agent.evals.experiments.folder import ExperimentFolder
+from datasphinx.agent.evals.experiments.log import QuestionLog, Round, Usage
+from datasphinx.agent.evals.experiments.report import (
     accuracy_by_round,
     clarification_metrics,
     efficiency,
@@ -21,8 +21,8 @@ from agent.evals.experiments.report import (
     table_of,
     write_report,
 )
-from agent.evals.options import MatchRule
-from agent.evals.report import Outcome
+from datasphinx.agent.evals.options import MatchRule
+from datasphinx.agent.evals.report import Outcome
 
 FIXTURE = Path(__file__).resolve().parents[3] / "fixtures/clarification/questions.jsonl"
 SETTINGS = {"method": "clarify", "rounds": 4, "match": "project", "questions": "hash", "shots": 0}

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from agent.errors import DatasetInvalid
-from agent.evals.experiments.folder import ExperimentFolder, read_logs, read_settings
-from agent.evals.experiments.log import QuestionLog, Round
-from agent.evals.report import Outcome
+from datasphinx.agent.errors import DatasetInvalid
+from datasphinx.agent.evals.experiments.folder import ExperimentFolder, read_logs, read_settings
+from datasphinx.agent.evals.experiments.log import QuestionLog, Round
+from datasphinx.agent.evals.report import Outcome
 
 SETTINGS = {"method": "clarify", "rounds": 4, "model": "m"}
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from agent.evals.datasets import Question
-from agent.evals.experiments.oracles import (
+from datasphinx.agent.evals.datasets import Question
+from datasphinx.agent.evals.experiments.oracles import (
     NONE_OF_THESE,
     Feedback,
     ModelOracle,
@@ -15,11 +15,11 @@ from agent.evals.experiments.oracles import (
     option_statements,
     reveals_sql,
 )
-from agent.evals.options import MatchRule
-from agent.llm.client import ModelClient
-from agent.llm.scripted import Scripted, ScriptedModel
-from agent.settings import Settings
-from agent.sources.source import Source
+from datasphinx.agent.evals.options import MatchRule
+from datasphinx.agent.llm.client import ModelClient
+from datasphinx.agent.llm.scripted import Scripted, ScriptedModel
+from datasphinx.agent.settings import Settings
+from datasphinx.agent.sources.source import Source
 from tests.agent.evals.experiments.turns import call
 from tests.cases import all_cases
 

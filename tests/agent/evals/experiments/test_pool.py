@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from agent.evals.experiments.run import in_parallel
+from datasphinx.agent.evals.experiments.run import in_parallel
 
 
 def test_as_many_are_at_work_at_once_as_is_allowed_and_no_more() -> None:

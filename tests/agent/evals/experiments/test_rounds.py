@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
-from agent.evals.experiments.log import Exchange, QuestionLog, Usage, log_from_json
-from agent.evals.experiments.oracles import Feedback
-from agent.evals.experiments.rounds import (
+from datasphinx.agent.evals.experiments.log import Exchange, QuestionLog, Usage, log_from_json
+from datasphinx.agent.evals.experiments.oracles import Feedback
+from datasphinx.agent.evals.experiments.rounds import (
     METHODS,
     QuestionRun,
     Turn,
@@ -17,7 +17,7 @@ from agent.evals.experiments.rounds import (
     clarify_early_stop,
     simple_feedback,
 )
-from agent.evals.report import Outcome
+from datasphinx.agent.evals.report import Outcome
 from tests.agent.evals.experiments.turns import FakeSession, answered, asked, call, made
 
 RIGHT, WRONG = "SELECT 'right'", "SELECT 'wrong'"

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from agent.evals.datasets import Dataset, Question
-from agent.evals.experiments.folder import read_logs
-from agent.evals.experiments.run import Plan, run_method
-from agent.evals.options import Method
-from agent.settings import load_settings
+from datasphinx.agent.evals.datasets import Dataset, Question
+from datasphinx.agent.evals.experiments.folder import read_logs
+from datasphinx.agent.evals.experiments.run import Plan, run_method
+from datasphinx.agent.evals.options import Method
+from datasphinx.agent.settings import load_settings
 from tests.fake_openai import FakeOpenAI
 
 RIGHT = "SELECT name FROM product"

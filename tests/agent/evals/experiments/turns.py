@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
-from agent.evals.experiments.rounds import Turn
-from agent.record.events import Event
-from agent.record.step import new_audit
+from datasphinx.agent.evals.experiments.rounds import Turn
+from datasphinx.agent.record.events import Event
+from datasphinx.agent.record.step import new_audit
 
 
 def event(kind: Any, **body: Any) -> Event:

@@ -10,7 +10,7 @@ import pytest
 from mcp import Client, MCPError
 from mcp_types import ElicitResult
 
-from agent.settings import Settings
+from datasphinx.agent.settings import Settings
 from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS, asks_about_best
 from tests.agent.server.mcp.clients import MODES, User, call, code_of, content, talk
 from tests.agent.server.serving import ASKED, COUNT, Served, serving
@@ -248,7 +248,7 @@ def test_resources_and_prompts(cache_dir: Path, tmp_path: Path) -> None:
 
 
 def test_a_server_without_the_package_says_so(served: Served, monkeypatch: pytest.MonkeyPatch, cache_dir: Path) -> None:
-    monkeypatch.setattr("agent.server.routes.mcp.find_spec", lambda name: None)
+    monkeypatch.setattr("datasphinx.agent.server.routes.mcp.find_spec", lambda name: None)
     with serving(cache_dir) as server:
         response = server.post("/mcp", jsonrpc="2.0", id=1, method="tools/list")
     assert (response.status_code, response.json()["code"]) == (501, "driver_missing")

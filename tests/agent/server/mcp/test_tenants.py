@@ -10,7 +10,7 @@ import pytest
 from mcp import Client, MCPError
 from mcp_types import CallToolResult, ElicitResult, InputRequiredResult
 
-from agent.server.keys import hash_of, new_key
+from datasphinx.agent.server.keys import hash_of, new_key
 from tests.agent.clarify.test_asking_back import BEST, BY_AMOUNT, asks_about_best
 from tests.agent.server.mcp.clients import MODES, User, call, code_of, content, talk
 from tests.agent.server.serving import COUNT, Served, serving

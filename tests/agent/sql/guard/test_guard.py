@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from sqlglot import exp
 from sqlglot.parser import Parser
 
-from agent.errors import PackageConflict
-from agent.sql.dialects import exact_dialect
-from agent.sql.guard import check, parse, sanitize, stop_words
-from agent.sql.guard.lint import DIALECTS
+from datasphinx.agent.errors import PackageConflict
+from datasphinx.agent.sql.dialects import exact_dialect
+from datasphinx.agent.sql.guard import check, parse, sanitize, stop_words
+from datasphinx.agent.sql.guard.lint import DIALECTS
 from tests.cases import all_cases
 from tests.fixtures import Pair, read_pairs
 
@@ -93,7 +93,7 @@ def test_corpus(corpus: str, schema: str) -> None:
 def test_a_statement_too_large_or_too_deep_is_refused_unparsed(
     sql: str, dialect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agent.sql.guard._parse", lambda *_: pytest.fail("it was parsed"))
+    monkeypatch.setattr("datasphinx.agent.sql.guard._parse", lambda *_: pytest.fail("it was parsed"))
 
     assert [finding.rule for finding in check(sql, dialect, TABLES)] == ["length"]
 
@@ -103,7 +103,7 @@ def test_a_statement_within_the_limits_passes() -> None:
 
 
 def test_rules_stop_at_their_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agent.sql.guard._MAX_SECONDS", -1.0)
+    monkeypatch.setattr("datasphinx.agent.sql.guard._MAX_SECONDS", -1.0)
 
     (finding,) = check("SELECT id FROM orders WHERE id = 4711", "sqlite", TABLES)
 

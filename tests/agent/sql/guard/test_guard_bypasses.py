@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import DatasphinxError, StatementFailed, StatementTimeout
-from agent.sources.source import Source
-from agent.sql.execute import execute
-from agent.types import Limits, Result
+from datasphinx.agent.errors import DatasphinxError, StatementFailed, StatementTimeout
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.execute import execute
+from datasphinx.agent.types import Limits, Result
 from tests.agent.sql.engines import EngineUnderTest, over
 
 pytestmark = pytest.mark.integration
@@ -19,7 +19,7 @@ Ask = Callable[..., Result]
 
 @pytest.fixture
 def ask(source: Source, monkeypatch: pytest.MonkeyPatch) -> Ask:
-    monkeypatch.setattr("agent.sql.execute.validated_sql", lambda sql, *_: sql)
+    monkeypatch.setattr("datasphinx.agent.sql.execute.validated_sql", lambda sql, *_: sql)
 
     def run(sql: str, timeout_s: float = 5) -> Result:
         return execute(sql, source.database, source.catalog, Limits(timeout_s, 100))

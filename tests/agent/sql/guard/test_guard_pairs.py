@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import Connection, create_engine
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
-from agent.engines import engine_of
-from agent.sql.guard import RULES, check, sanitize, stop_words
+from datasphinx.agent.engines import engine_of
+from datasphinx.agent.sql.guard import RULES, check, sanitize, stop_words
 from tests import function_lists
 from tests.cases import all_cases
 from tests.fixtures import Pair, read_pairs

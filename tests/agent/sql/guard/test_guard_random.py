@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from sqlglot import exp
 
-from agent.sql.guard import check, sanitize
+from datasphinx.agent.sql.guard import check, sanitize
 from tests.heavy import sample
 
 DIALECTS = st.sampled_from(["sqlite", "postgres", "mysql", "duckdb"])

@@ -15,7 +15,7 @@ from sqlalchemy import create_engine
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
 
-from agent.sql.guard import check, sanitize
+from datasphinx.agent.sql.guard import check, sanitize
 from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL
 from tests.heavy import sample
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from agent.cli import app
-from agent.errors import DatasetInvalid
-from agent.sql.guard.lint import lint, read_tables
+from datasphinx.agent.cli import app
+from datasphinx.agent.errors import DatasetInvalid
+from datasphinx.agent.sql.guard.lint import lint, read_tables
 
 
 def verdicts(*cases: dict[str, object], tables: frozenset[str] | None = None) -> list[dict[str, object]]:

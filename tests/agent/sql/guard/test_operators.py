@@ -4,8 +4,8 @@ import sqlite3
 
 import duckdb
 
-from agent.schema.catalog import ReadableNames
-from agent.sql.guard import check, sanitize
+from datasphinx.agent.schema.catalog import ReadableNames
+from datasphinx.agent.sql.guard import check, sanitize
 from tests.cases import all_cases
 
 ROWS = """

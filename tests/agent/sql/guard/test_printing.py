@@ -14,8 +14,8 @@ from sqlalchemy import create_engine
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
 
-from agent.engines import engine_of
-from agent.sql.guard import sanitize
+from datasphinx.agent.engines import engine_of
+from datasphinx.agent.sql.guard import sanitize
 from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL
 from tests.agent.sql.guard.test_lexers import ENGINES
 from tests.heavy import sample

@@ -2,8 +2,8 @@
 
 import pytest
 
-from agent.engines import engine_of
-from agent.sql.guard import check, sanitize
+from datasphinx.agent.engines import engine_of
+from datasphinx.agent.sql.guard import check, sanitize
 from tests.cases import all_cases
 from tests.function_lists import SOURCES, documented, harmless
 
