@@ -113,12 +113,15 @@ print(accepted, render("no_rows", language_of(question)))
 @pytest.mark.process
 def test_two_files_add_a_language(tmp_path: Path) -> None:
     """The package is mirrored by links, so that the added files are its only difference."""
-    for folder in ("agent", "agent/messages", "agent/grounding", "agent/grounding/vocabulary"):
+    folders = ("datasphinx", "agent", "agent/messages", "agent/grounding", "agent/grounding/vocabulary")
+    for folder in folders:
         (tmp_path / folder).mkdir()
         for entry in (ROOT / folder).iterdir():
-            if entry.name not in {"messages", "grounding", "vocabulary", "__pycache__"} or entry.suffix:
-                (tmp_path / folder / entry.name).symlink_to(entry)
-    (tmp_path / "prompts").symlink_to(ROOT / "prompts")
+            if f"{folder}/{entry.name}" not in folders and entry.name != "__pycache__":
+                target = Path("..", entry.name) if entry.is_symlink() else entry
+                (tmp_path / folder / entry.name).symlink_to(target)
+    for folder in ("nodes", "prompts"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
     english = (ROOT / "agent/messages/en.py").read_text(encoding="utf-8")
     french = re.sub(
         r"words=frozenset\(.*?\.split\(\)\s*\)", 'words=frozenset("combien de par les il".split())', english, flags=re.S
