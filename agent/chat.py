@@ -21,12 +21,12 @@ from datasphinx.agent.core.redact import without_password
 from datasphinx.agent.datasets.options import LoadOptions, problem_of
 from datasphinx.agent.datasets.registry import Registry
 from datasphinx.agent.errors import (
+    Conflict,
     InputInvalid,
     InvalidQuestion,
-    NothingAsked,
-    QuestionFailed,
     SourceNotFound,
     SourcesNotTogether,
+    Unanswered,
 )
 from datasphinx.agent.graph import build_graph
 from datasphinx.agent.messages import Message
@@ -243,13 +243,13 @@ class Agent:
 
         Raises:
             InvalidQuestion: there is no earlier question.
-            NothingAsked: no clarifying question is open.
-            OptionUnknown: no option has this number; the clarifying question stays open.
+            Conflict: no clarifying question is open.
+            Refused: no option has this number; the clarifying question stays open.
             DatasphinxError: see `chat`.
         """
         self._check_started()
         if not self._output.get("clarification"):
-            raise NothingAsked()
+            raise Conflict("nothing_asked")
         return self._ask({"clarification_answer": str(answer)}, output_type)
 
     def reject(self, comment: str = "", output_type: OutputType | None = None) -> Response:
@@ -257,7 +257,7 @@ class Agent:
 
         Raises:
             InvalidQuestion: there is no earlier question.
-            NothingAnswered: no question was answered, or a clarifying question is open.
+            Conflict: no question was answered, or a clarifying question is open.
             InputInvalid: the question was about files, which does not support feedback.
             DatasphinxError: see `chat`.
         """
@@ -267,7 +267,7 @@ class Agent:
         """Accept the last answer; with `keep_accepted_examples`, store it as a few-shot example.
 
         Raises:
-            InvalidQuestion, NothingAnswered, InputInvalid: see `reject`.
+            InvalidQuestion, Conflict, InputInvalid: see `reject`.
         """
         return self._feedback({"accepted": True}, None)
 
@@ -295,7 +295,7 @@ class Agent:
 
     def _check_started(self) -> None:
         if not self._has_started:
-            raise InvalidQuestion(Message("chat_not_begun"))
+            raise InvalidQuestion("invalid_question", reason=Message("chat_not_begun"))
 
     def _feedback(self, feedback: dict[str, Any], output_type: OutputType | None) -> Response:
         self._check_started()
@@ -338,6 +338,6 @@ class Agent:
             state = self._graph.get_state(config).values
             return response_of(output, reply, lambda: drawn_by_default(state, self._services.source))
         failure = self._graph.get_state(config).values.get("failure")
-        error = error_of(failure) if failure else QuestionFailed(output["error"]["message"])
+        error = error_of(failure) if failure else Unanswered("question_failed", reason=output["error"]["message"])
         error.add_note(output["answer"])
         raise error

@@ -125,7 +125,7 @@ def connect_model(
     Raises:
         ConfigurationError: an endpoint is configured without the name of a model, or a provider is not available.
         DriverMissing: the package for providers or for the embedded model is not installed.
-        EmbeddedModelUnavailable: no endpoint is configured and the embedded model cannot be loaded.
+        Unavailable: no endpoint is configured and the embedded model cannot be loaded.
         ModelUnreachable, ModelRejected: the probe at the first use of the endpoint failed.
     """
     if settings.uses_embedded_model:

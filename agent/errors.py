@@ -1,8 +1,9 @@
 """Every error of the project, in one file.
 
-To add an error, define its class here and its text in `datasphinx.agent.messages`, under the class's `code`. Attributes
-hold the facts that the text shows. Whether a retry may succeed is decided by the base class. A `reason` of our own is a
-`Message`, so that it has the language of the text; another string is a quotation of a database or a library.
+To add an error, add its code to a subclass of `Coded`, or define a class here if a caller tells it apart, and add its
+text to `datasphinx.agent.messages` under the code. Attributes hold the facts that the text shows. Whether a retry may
+succeed is decided by the base class. A `reason` of our own is a `Message`, so that it has the language of the text;
+another string is a quotation of a database or a library.
 """
 
 from collections.abc import Mapping
@@ -21,11 +22,11 @@ BY_CODE: dict[str, type["DatasphinxError"]] = {}
 class DatasphinxError(Exception):
     """Base class of all errors of the project."""
 
-    code: ClassVar[str]
+    code: str
     """The stable identifier of the error and the key of its text in `datasphinx.agent.messages`."""
     http_status: ClassVar[int] = 422
     """The status of an HTTP response with this error."""
-    exit_code: ClassVar[int] = DOMAIN
+    exit_code: int = DOMAIN
     """The exit code of a command that ends with this error."""
 
     def __init_subclass__(cls) -> None:
@@ -59,6 +60,27 @@ class Terminal(DatasphinxError):
     """The question ends with this error."""
 
 
+class Coded(Terminal):
+    """An error with one of several codes, which callers need not tell apart. The facts are those of the code's text."""
+
+    exit_codes: ClassVar[Mapping[str, int]]
+    """The exit code of a command, by the code of the error."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        BY_CODE.update(dict.fromkeys(cls.exit_codes, cls))
+
+    def __init__(self, code: str, /, **facts: Any) -> None:
+        """Raise KeyError if the class has no such `code`."""
+        self.exit_code = self.exit_codes[code]
+        self.code = code
+        vars(self).update(facts)
+
+    def details(self) -> dict[str, Any]:
+        """Return the facts by name."""
+        return {name: fact for name, fact in super().details().items() if name not in ("code", "exit_code")}
+
+
 @dataclass(eq=False)
 class SourceNotFound(Terminal):
     """The named source does not exist."""
@@ -70,44 +92,47 @@ class SourceNotFound(Terminal):
     reason: str
 
 
-@dataclass(eq=False)
-class SourceNameTaken(Terminal):
-    """A new source has the name of another one."""
+class Conflict(Coded):
+    """The request does not fit the present state, such as an answer to a question that nobody asked."""
 
-    code = "source_name_taken"
     http_status = 409
-    exit_code = USAGE
-    source: str
+    exit_codes = {
+        "board_limit": DOMAIN,
+        "nothing_answered": USAGE,
+        "nothing_asked": USAGE,
+        "proposal_closed": DOMAIN,
+        "source_fixed": DOMAIN,
+        "source_name_taken": USAGE,
+    }
 
 
-@dataclass(eq=False)
-class SourceFixed(Terminal):
-    """A source cannot be removed over HTTP, because other settings contain or name it."""
+class Forbidden(Coded):
+    """The sender of a request is known, but lacks a permission; or its Origin or Host is not allowed."""
 
-    code = "source_fixed"
-    http_status = 409
-    source: str
-    reason: str
-
-
-@dataclass(eq=False)
-class SourcesNotEditable(Terminal):
-    """The settings of a tenant name its sources, so its operators must not add or remove any."""
-
-    code = "sources_not_editable"
     http_status = 403
-    tenant: str
+    exit_codes = {
+        "board_read_only": DOMAIN,
+        "origin_refused": DOMAIN,
+        "review_not_permitted": DOMAIN,
+        "role_missing": DOMAIN,
+        "sources_not_editable": DOMAIN,
+        "token_not_permitted": DOMAIN,
+    }
 
 
-@dataclass(eq=False)
-class SettingsNotWritable(Terminal):
-    """The file with the settings cannot be written."""
+class Unavailable(Coded):
+    """A store, a file or a service that the settings name cannot be used; `reason` says why."""
 
-    code = "settings_not_writable"
     http_status = 503
-    exit_code = USAGE
-    file: str
-    reason: str
+    exit_codes = {
+        "embedded_model_unavailable": UNREACHABLE,
+        "examples_unavailable": UNREACHABLE,
+        "issuer_unavailable": UNREACHABLE,
+        "knowledge_not_writable": UNREACHABLE,
+        "record_unavailable": UNREACHABLE,
+        "settings_not_writable": USAGE,
+        "storage_denied": UNREACHABLE,
+    }
 
 
 @dataclass(eq=False)
@@ -120,12 +145,18 @@ class SourcesNotTogether(Terminal):
     second: str
 
 
-@dataclass(eq=False)
-class SourceEmpty(Terminal):
-    """The source has no table that the account can see."""
+class Unanswered(Coded):
+    """A question ends without an answer; `reason` or `names` say why."""
 
-    code = "source_empty"
-    source: str
+    exit_codes = {
+        "cannot_answer": DOMAIN,
+        "off_topic": DOMAIN,
+        "query_not_written": DOMAIN,
+        "question_failed": DOMAIN,
+        "source_empty": DOMAIN,
+        "sql_not_generated": DOMAIN,
+        "system_catalog_refused": DOMAIN,
+    }
 
 
 @dataclass(eq=False)
@@ -151,17 +182,6 @@ class SourceFilesUnreadable(Terminal):
 
 
 @dataclass(eq=False)
-class StorageDenied(Terminal):
-    """The object storage refuses access to `path`."""
-
-    code = "storage_denied"
-    http_status = 503
-    exit_code = UNREACHABLE
-    path: str
-    reason: str
-
-
-@dataclass(eq=False)
 class SourceBusy(Terminal):
     """All `places` connections or worker processes of a database stayed in use."""
 
@@ -171,14 +191,18 @@ class SourceBusy(Terminal):
     places: int
 
 
-@dataclass(eq=False)
-class AccountCanWrite(Terminal):
-    """The account of a source has more than read access, and the settings do not allow that."""
+class Refused(Coded):
+    """An input cannot be used as it is; its facts say why."""
 
-    code = "account_can_write"
-    exit_code = USAGE
-    source: str
-    rights: str
+    exit_codes = {
+        "account_can_write": USAGE,
+        "answer_not_pinnable": DOMAIN,
+        "data_missing": USAGE,
+        "examples_refused": DOMAIN,
+        "knowledge_file_invalid": USAGE,
+        "option_unknown": USAGE,
+        "proposal_invalid": DOMAIN,
+    }
 
 
 @dataclass(eq=False)
@@ -279,14 +303,6 @@ class PermissionDenied(Terminal):
 
 
 @dataclass(eq=False)
-class SystemCatalogRefused(Terminal):
-    """A statement reads the engine's system tables. No other statement would be permitted, so there is no retry."""
-
-    code = "system_catalog_refused"
-    names: str
-
-
-@dataclass(eq=False)
 class NotPermitted(Terminal):
     """A row rule denies the user all access to `table`, in contrast to a table without rows."""
 
@@ -313,46 +329,13 @@ class RowRuleNotApplied(Terminal):
     reason: str
 
 
-@dataclass(eq=False)
-class InvalidQuestion(Terminal):
-    """The question is empty, contains no words, or is not text."""
+class InvalidQuestion(Coded):
+    """The question is empty, too long, contains no words, or is not text."""
 
-    code = "invalid_question"
-    reason: str
-
-
-@dataclass(eq=False)
-class QuestionTooLong(Terminal):
-    """The question has `chars` characters; the limit is `limit`."""
-
-    code = "question_too_long"
-    chars: int
-    limit: int
-
-
-@dataclass(eq=False)
-class OffTopic(Terminal):
-    """No table of the source is related to the question; `reason` says why, and `tables` names some of the tables."""
-
-    code = "off_topic"
-    reason: str = ""
-    tables: tuple[str, ...] = ()
-
-
-@dataclass(eq=False)
-class CannotAnswer(Terminal):
-    """The datasets of the question cannot answer it; `reason` says what they lack, in the words of the model."""
-
-    code = "cannot_answer"
-    reason: str = ""
-
-
-@dataclass(eq=False)
-class SqlNotGenerated(Terminal):
-    """Every attempt to generate a statement failed; `reason` is the last problem."""
-
-    code = "sql_not_generated"
-    reason: str
+    exit_codes = {
+        "invalid_question": DOMAIN,
+        "question_too_long": DOMAIN,
+    }
 
 
 @dataclass(eq=False)
@@ -391,14 +374,6 @@ class DatasetInvalid(Terminal):
     code = "dataset_invalid"
     exit_code = USAGE
     path: str
-    reason: str
-
-
-@dataclass(eq=False)
-class QuestionFailed(Terminal):
-    """A graph ended without an answer and without the facts for a more specific error; `reason` is its text."""
-
-    code = "question_failed"
     reason: str
 
 
@@ -444,16 +419,6 @@ class ModelRejected(Terminal):
 
 
 @dataclass(eq=False)
-class EmbeddedModelUnavailable(Terminal):
-    """The embedded model cannot be found, downloaded or started."""
-
-    code = "embedded_model_unavailable"
-    http_status = 503
-    exit_code = UNREACHABLE
-    reason: str
-
-
-@dataclass(eq=False)
 class EmbeddedModelSilent(Terminal):
     """The embedded model did not answer within the time limit of a question."""
 
@@ -463,54 +428,24 @@ class EmbeddedModelSilent(Terminal):
     seconds: float
 
 
-@dataclass(eq=False)
-class RecordUnavailable(Terminal):
-    """The event log cannot be written or read."""
+class NotFound(Coded):
+    """Nothing has the given id, name or number, or a recorded run cannot be replayed (`reason`)."""
 
-    code = "record_unavailable"
-    http_status = 503
-    exit_code = UNREACHABLE
-    store: str
-    reason: str
-
-
-@dataclass(eq=False)
-class TraceUnknown(Terminal):
-    """No run is logged under this trace id, or the logged run cannot be replayed."""
-
-    code = "trace_unknown"
     http_status = 404
-    exit_code = USAGE
-    trace_id: str
-    reason: str
-
-
-@dataclass(eq=False)
-class NothingAsked(Terminal):
-    """An answer was given, but no clarifying question is open."""
-
-    code = "nothing_asked"
-    http_status = 409
-    exit_code = USAGE
-
-
-@dataclass(eq=False)
-class OptionUnknown(Terminal):
-    """No option has the given number; there are `options` options."""
-
-    code = "option_unknown"
-    exit_code = USAGE
-    given: str
-    options: int
-
-
-@dataclass(eq=False)
-class NothingAnswered(Terminal):
-    """Feedback was given, but there is no answer that it could refer to."""
-
-    code = "nothing_answered"
-    http_status = 409
-    exit_code = USAGE
+    exit_codes = {
+        "board_unknown": DOMAIN,
+        "chart_unknown": DOMAIN,
+        "dataset_unknown": USAGE,
+        "example_unknown": USAGE,
+        "file_unknown": USAGE,
+        "load_unknown": USAGE,
+        "model_unknown": DOMAIN,
+        "proposal_unknown": USAGE,
+        "run_unknown": DOMAIN,
+        "table_unknown": DOMAIN,
+        "thread_unknown": USAGE,
+        "trace_unknown": USAGE,
+    }
 
 
 @dataclass(eq=False)
@@ -521,16 +456,6 @@ class InputInvalid(Terminal):
     exit_code = USAGE
     name: str
     reason: str
-
-
-@dataclass(eq=False)
-class ThreadUnknown(Terminal):
-    """No thread has this id."""
-
-    code = "thread_unknown"
-    http_status = 404
-    exit_code = USAGE
-    thread_id: str
 
 
 @dataclass(eq=False)
@@ -564,93 +489,6 @@ class ExampleInvalid(Terminal):
 
 
 @dataclass(eq=False)
-class KnowledgeFileInvalid(Terminal):
-    """A file of another system cannot be imported as business knowledge."""
-
-    code = "knowledge_file_invalid"
-    exit_code = USAGE
-    path: str
-    reason: str
-
-
-@dataclass(eq=False)
-class ExamplesRefused(Terminal):
-    """Statements of `file` cannot be used as examples, so none was stored; `problems` lists them by line."""
-
-    code = "examples_refused"
-    file: str
-    problems: tuple[str, ...]
-
-
-@dataclass(eq=False)
-class ExampleUnknown(Terminal):
-    """No example has this id."""
-
-    code = "example_unknown"
-    exit_code = USAGE
-    example_id: str
-
-
-@dataclass(eq=False)
-class ProposalUnknown(Terminal):
-    """No proposal for the business knowledge has this id."""
-
-    code = "proposal_unknown"
-    http_status = 404
-    exit_code = USAGE
-    proposal_id: str
-
-
-@dataclass(eq=False)
-class ProposalClosed(Terminal):
-    """A proposal for the business knowledge has been reviewed before; `status` is "accepted" or "rejected"."""
-
-    code = "proposal_closed"
-    http_status = 409
-    proposal_id: str
-    status: str
-
-
-@dataclass(eq=False)
-class ProposalInvalid(Terminal):
-    """The entry of a proposal has mistakes, so it was not written."""
-
-    code = "proposal_invalid"
-    proposal_id: str
-    problems: tuple[str, ...]
-
-
-@dataclass(eq=False)
-class KnowledgeNotWritable(Terminal):
-    """A file of business knowledge cannot be written, or an entry cannot be added without changing others."""
-
-    code = "knowledge_not_writable"
-    http_status = 503
-    exit_code = UNREACHABLE
-    file: str
-    reason: str
-
-
-@dataclass(eq=False)
-class ReviewNotPermitted(Terminal):
-    """The API key or token of a request must not review proposals."""
-
-    code = "review_not_permitted"
-    http_status = 403
-
-
-@dataclass(eq=False)
-class ExamplesUnavailable(Terminal):
-    """The file of the examples cannot be written or read."""
-
-    code = "examples_unavailable"
-    http_status = 503
-    exit_code = UNREACHABLE
-    store: str
-    reason: str
-
-
-@dataclass(eq=False)
 class FileUnreadable(Terminal):
     """A file is damaged, or its content does not match its name."""
 
@@ -661,113 +499,30 @@ class FileUnreadable(Terminal):
     reason: str
 
 
-@dataclass(eq=False)
-class FileEncrypted(Terminal):
-    """A file is password-protected."""
+class FileNotLoaded(Coded):
+    """A file has no table to load, or a given sheet, header or option does not fit it."""
 
-    code = "file_encrypted"
-    exit_code = USAGE
-    file: str
-
-
-@dataclass(eq=False)
-class ArchiveSuspicious(Terminal):
-    """A packed file expands so far that it may be a zip bomb."""
-
-    code = "archive_suspicious"
-    http_status = 413
-    exit_code = USAGE
-    file: str
-    unpacked: int
-    limit: int
+    exit_codes = {
+        "file_empty": USAGE,
+        "file_encrypted": USAGE,
+        "header_not_found": USAGE,
+        "load_option_invalid": USAGE,
+        "sheet_not_found": USAGE,
+    }
 
 
-@dataclass(eq=False)
-class FileTooLarge(Terminal):
-    """A file exceeds the limit of `setting`; `what` is the unit: bytes, rows, columns or megabytes in memory.
+class FileTooLarge(Coded):
+    """A file exceeds a limit, or expands so far that it may be a zip bomb.
 
-    `hint` is a further sentence for formats of which other formats of the same content can be larger, else empty.
+    `what` is the unit of the limit: bytes, rows, columns or megabytes in memory. `hint` is a further sentence for
+    formats of which other formats of the same content can be larger, else empty.
     """
 
-    code = "file_too_large"
     http_status = 413
-    exit_code = USAGE
-    file: str
-    what: str
-    limit: int
-    setting: str
-    hint: str = ""
-
-
-@dataclass(eq=False)
-class SheetNotFound(Terminal):
-    """The workbook has no sheet with this name."""
-
-    code = "sheet_not_found"
-    exit_code = USAGE
-    file: str
-    sheet: str
-    sheets: tuple[str, ...]
-
-
-@dataclass(eq=False)
-class HeaderNotFound(Terminal):
-    """No row of a file can be its header, or the specified header row does not exist."""
-
-    code = "header_not_found"
-    exit_code = USAGE
-    file: str
-    reason: str
-
-
-@dataclass(eq=False)
-class LoadOptionInvalid(Terminal):
-    """An option for loading a file does not fit the file."""
-
-    code = "load_option_invalid"
-    exit_code = USAGE
-    option: str
-    reason: str
-
-
-@dataclass(eq=False)
-class FileEmpty(Terminal):
-    """A file, or its specified sheet, has no data rows."""
-
-    code = "file_empty"
-    exit_code = USAGE
-    file: str
-    where: str
-
-
-@dataclass(eq=False)
-class FileUnknown(Terminal):
-    """No stored file has this id."""
-
-    code = "file_unknown"
-    http_status = 404
-    exit_code = USAGE
-    file_id: str
-
-
-@dataclass(eq=False)
-class LoadUnknown(Terminal):
-    """No file is being loaded under this id."""
-
-    code = "load_unknown"
-    http_status = 404
-    exit_code = USAGE
-    load_id: str
-
-
-@dataclass(eq=False)
-class DatasetUnknown(Terminal):
-    """No dataset has this id."""
-
-    code = "dataset_unknown"
-    http_status = 404
-    exit_code = USAGE
-    dataset_id: str
+    exit_codes = {
+        "archive_suspicious": USAGE,
+        "file_too_large": USAGE,
+    }
 
 
 @dataclass(frozen=True)
@@ -832,22 +587,6 @@ class ToolTimeout(Retryable):
 
 
 @dataclass(eq=False)
-class DataMissing(Terminal):
-    """A question to the analyst has neither a file nor a dataset."""
-
-    code = "data_missing"
-    exit_code = USAGE
-
-
-@dataclass(eq=False)
-class QueryNotWritten(Terminal):
-    """The embedded model wrote a query that does not fit the dataset. A retry would give the same query."""
-
-    code = "query_not_written"
-    reason: str
-
-
-@dataclass(eq=False)
 class RequestTooLarge(Terminal):
     """An HTTP request has more bytes than `setting` allows."""
 
@@ -866,131 +605,14 @@ class RequestTimeout(Terminal):
     seconds: float
 
 
-@dataclass(eq=False)
-class OriginRefused(Terminal):
-    """The Origin or Host header of a request to a server without API keys is not allowed."""
+class Unauthenticated(Coded):
+    """A request to a server with API keys or tokens has no valid one."""
 
-    code = "origin_refused"
-    http_status = 403
-    origin: str
-
-
-@dataclass(eq=False)
-class ChartUnknown(Terminal):
-    """No stored chart has this id."""
-
-    code = "chart_unknown"
-    http_status = 404
-    chart_id: str
-
-
-@dataclass(eq=False)
-class RunUnknown(Terminal):
-    """The thread has no run with this id."""
-
-    code = "run_unknown"
-    http_status = 404
-    run_id: str
-
-
-@dataclass(eq=False)
-class TableUnknown(Terminal):
-    """The answer of a run has no table with this number, counted from 1."""
-
-    code = "table_unknown"
-    http_status = 404
-    number: int
-
-
-@dataclass(eq=False)
-class BoardUnknown(Terminal):
-    """The tenant has no board with this id, or the board has no pinned answer with this id."""
-
-    code = "board_unknown"
-    http_status = 404
-    board_id: str
-
-
-@dataclass(eq=False)
-class BoardReadOnly(Terminal):
-    """A board can be changed only by those who created it: users with the same row parameters."""
-
-    code = "board_read_only"
-    http_status = 403
-    board_id: str
-
-
-@dataclass(eq=False)
-class BoardLimit(Terminal):
-    """A tenant has as many boards, or a board as many pinned answers, as is allowed."""
-
-    code = "board_limit"
-    http_status = 409
-    limit: int
-
-
-@dataclass(eq=False)
-class AnswerNotPinnable(Terminal):
-    """An answer has no statement that can be executed again."""
-
-    code = "answer_not_pinnable"
-    http_status = 422
-    reason: str
-
-
-@dataclass(eq=False)
-class ModelUnknown(Terminal):
-    """No model of the routes for chat clients has this id."""
-
-    code = "model_unknown"
-    http_status = 404
-    model: str
-
-
-@dataclass(eq=False)
-class KeyMissing(Terminal):
-    """A request to a server with API keys has no key or an invalid one."""
-
-    code = "key_missing"
     http_status = 401
-
-
-@dataclass(eq=False)
-class TokenInvalid(Terminal):
-    """The bearer token of a request is malformed, expired, not signed by the issuer, or for another audience."""
-
-    code = "token_invalid"
-    http_status = 401
-    reason: str
-
-
-@dataclass(eq=False)
-class TokenNotPermitted(Terminal):
-    """A valid token has no tenant of this server, or a claim without a usable value."""
-
-    code = "token_not_permitted"
-    http_status = 403
-    reason: str
-
-
-@dataclass(eq=False)
-class IssuerUnavailable(Terminal):
-    """The keys of the issuer of tokens cannot be fetched, and none are cached."""
-
-    code = "issuer_unavailable"
-    http_status = 503
-    exit_code = UNREACHABLE
-    issuer: str
-    reason: str
-
-
-@dataclass(eq=False)
-class RoleMissing(Terminal):
-    """The API key or token of a request lacks the role that the route requires."""
-
-    code = "role_missing"
-    http_status = 403
-    role: str
+    exit_codes = {
+        "key_missing": DOMAIN,
+        "token_invalid": DOMAIN,
+    }
 
 
 @dataclass(eq=False)
@@ -1005,7 +627,18 @@ class LimitReached(Terminal):
 
 def exit_code_of(code: str) -> int:
     """Return the exit code for an error code; `DOMAIN` for a code that no class has."""
-    return BY_CODE.get(code, DatasphinxError).exit_code
+    kind = BY_CODE.get(code, DatasphinxError)
+    return kind.exit_codes[code] if issubclass(kind, Coded) else kind.exit_code
+
+
+def error_with(code: str, **facts: Any) -> DatasphinxError:
+    """Return the error of `code`.
+
+    Raises:
+        KeyError: the code is unknown.
+    """
+    kind = BY_CODE[code]
+    return kind(code, **facts) if issubclass(kind, Coded) else kind(**facts)
 
 
 def exit_code(output: Mapping[str, Any]) -> int:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from datasphinx import prompts
-from datasphinx.agent.errors import ModelAnswerUnreadable, ModelUnreachable, OffTopic, Terminal
+from datasphinx.agent.errors import ModelAnswerUnreadable, ModelUnreachable, Terminal, Unanswered
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.llm.parse import Answer
 from datasphinx.agent.llm.schemas import ColumnSelection, TableSelection
@@ -118,13 +118,13 @@ def choose_source(
     return max(best, key=best.__getitem__)
 
 
-def off_topic(reason: str, source: Source) -> OffTopic:
+def off_topic(reason: str, source: Source) -> Unanswered:
     """Return the error with `reason`, or a general one if it is empty, and the names of some tables of `source`."""
     tables = list(source.shown_catalog.tables)
     names = ", ".join(tables[:_NAMED_TABLES]) + (", …" if len(tables) > _NAMED_TABLES else "")
     sentence = reason if isinstance(reason, Message) else one_line(reason, _MAX_REASON_CHARS).rstrip(" .!。！")
     reason = Message("off_topic_because", reason=sentence or Message("no_table_fits"), tables=names)
-    return OffTopic(reason, tuple(tables[:_NAMED_TABLES]))
+    return Unanswered("off_topic", reason=reason, tables=tuple(tables[:_NAMED_TABLES]))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from getpass import getuser
 from typing import Any
 
-from datasphinx.agent.errors import ExampleInvalid, ProposalInvalid, ProposalUnknown, StatementError
+from datasphinx.agent.errors import ExampleInvalid, NotFound, Refused, StatementError
 from datasphinx.agent.examples.example import checked_example
 from datasphinx.agent.knowledge.entries import ChoiceEntry, VerifiedEntry
 from datasphinx.agent.knowledge.folder import folder_label
@@ -70,7 +70,7 @@ def propose_statement(question: str, sql: str, name: str, services: Services, tr
     """Store a statement that a user edited as the verified query of `question`, and return the stored proposal.
 
     Raises:
-        ProposalInvalid: the source `name` has no knowledge folder.
+        Refused: the source `name` has no knowledge folder.
         ExampleInvalid: the question has no words, or the statement contains a value of a secret column.
         DatasphinxError: as for `Source.check`.
     """
@@ -80,7 +80,7 @@ def propose_statement(question: str, sql: str, name: str, services: Services, tr
     proposal = replace(_proposal_of(turn, name, source, user_of(services)), origin="edited_statement")
     settings = services.settings.sources.get(name)
     if settings is None or settings.knowledge is None:
-        raise ProposalInvalid(proposal.id, (Message("knowledge_folder_missing"),))
+        raise Refused("proposal_invalid", proposal_id=proposal.id, problems=(Message("knowledge_folder_missing"),))
     store = services.proposals(name)
     store.add(proposal)
     return store.get(proposal.id)
@@ -98,14 +98,14 @@ def find_proposal(services: Services, proposal_id: str) -> tuple[Proposal, Propo
     """Return a proposal of the tenant, and the store that has it.
 
     Raises:
-        ProposalUnknown: there is none with this id.
+        NotFound: there is none with this id.
     """
     for store in _stores(services):
         try:
             return store.get(proposal_id), store
-        except ProposalUnknown:
+        except NotFound:
             continue
-    raise ProposalUnknown(proposal_id)
+    raise NotFound("proposal_unknown", proposal_id=proposal_id)
 
 
 def accept(services: Services, proposal_id: str, author: str, remark: str | None = None, file: str = FILE) -> Proposal:
@@ -114,22 +114,26 @@ def accept(services: Services, proposal_id: str, author: str, remark: str | None
     The checks are those of `datasphinx knowledge check`. `author` verifies the query, with `remark` as its note.
 
     Raises:
-        ProposalUnknown: there is no such proposal.
-        ProposalClosed: it has been reviewed before.
-        ProposalInvalid: the entry has an error, the proposal is a rejected answer, or the tenant has no knowledge
+        NotFound: there is no such proposal.
+        Conflict: it has been reviewed before.
+        Refused: the entry has an error, the proposal is a rejected answer, or the tenant has no knowledge
             folder of its own. The proposal stays open.
-        KnowledgeNotWritable: the file cannot be written. The proposal stays open.
+        Unavailable: the file cannot be written. The proposal stays open.
         SourceUnreachable, SourceNotFound: the source is not available.
     """
     proposal, store = find_proposal(services, proposal_id)
     if proposal.origin == "rejected_answer":
-        raise ProposalInvalid(proposal_id, (Message("answer_was_rejected"),))
+        raise Refused("proposal_invalid", proposal_id=proposal_id, problems=(Message("answer_was_rejected"),))
     configured = services.settings_of(proposal.source)
     source, folder = services.source(proposal.source), configured.knowledge
     if folder is None:
-        raise ProposalInvalid(proposal_id, (Message("knowledge_folder_missing"),))
+        raise Refused("proposal_invalid", proposal_id=proposal_id, problems=(Message("knowledge_folder_missing"),))
     if services.shares_knowledge(proposal.source):
-        raise ProposalInvalid(proposal_id, (Message("knowledge_folder_shared", tenant=services.tenant),))
+        raise Refused(
+            "proposal_invalid",
+            proposal_id=proposal_id,
+            problems=(Message("knowledge_folder_shared", tenant=services.tenant),),
+        )
     accepted = replace(proposal, status="accepted", reviewed_by=author)
     body = _entry_of(proposal, author, remark)
     place = f"{folder_label(folder)}/{file}"
@@ -149,8 +153,8 @@ def reject(services: Services, proposal_id: str, reviewer: str) -> Proposal:
     """Close a proposal without an entry, and return it.
 
     Raises:
-        ProposalUnknown: there is no such proposal.
-        ProposalClosed: it has been reviewed before.
+        NotFound: there is no such proposal.
+        Conflict: it has been reviewed before.
     """
     proposal, store = find_proposal(services, proposal_id)
     rejected = replace(proposal, status="rejected", reviewed_by=reviewer)
@@ -215,8 +219,10 @@ def _require_valid(proposal: Proposal, body: dict[str, Any], source: Source, pla
         try:
             entry = VerifiedEntry.model_validate(body)
         except ValueError as error:
-            raise ProposalInvalid(proposal.id, (str(error),)) from None
+            raise Refused("proposal_invalid", proposal_id=proposal.id, problems=(str(error),)) from None
         item = Item("verified", proposal.question, entry, place)
     problems = source.knowledge.check_new(item, source.execute, source.complete_values)
     if problems:
-        raise ProposalInvalid(proposal.id, tuple(problem.message for problem in problems))
+        raise Refused(
+            "proposal_invalid", proposal_id=proposal.id, problems=tuple(problem.message for problem in problems)
+        )

@@ -12,7 +12,7 @@ from datasphinx.agent.analyst import build_analyst
 from datasphinx.agent.conversation.conversations import run_recorded
 from datasphinx.agent.core.redact import without_password
 from datasphinx.agent.datasets.registry import Registry
-from datasphinx.agent.errors import DatasphinxError, SourceNotFound, TraceUnknown
+from datasphinx.agent.errors import DatasphinxError, NotFound, SourceNotFound
 from datasphinx.agent.examples.selection import RecordedExamples
 from datasphinx.agent.generation.verified import RecordedQueries
 from datasphinx.agent.graph import build_graph
@@ -75,17 +75,17 @@ def replay(
     database, by default those of the settings.
 
     Raises:
-        TraceUnknown: there is no such trace, its start is not in the log, or it is that of a statement.
-        RecordUnavailable: the log cannot be read.
-        SourceNotFound, SourceUnreachable, DriverMissing, AccountCanWrite: the source is no longer available.
-        FileUnknown, DatasetUnknown: a file or dataset of the question is no longer stored.
+        NotFound: there is no such trace, its start is not in the log, or it is that of a statement.
+        Unavailable: the log cannot be read.
+        SourceNotFound, SourceUnreachable, DriverMissing, Refused: the source is no longer available.
+        NotFound: a file or dataset of the question is no longer stored.
     """
     recorded = store.run(trace_id)
     trace_id, contents = recorded[0].trace_id, [(event.kind, event.content) for event in recorded]
     if contents[0][0] != "run":
-        raise TraceUnknown(trace_id, Message("run_begin_missing"))
+        raise NotFound("trace_unknown", trace_id=trace_id, reason=Message("run_begin_missing"))
     if contents[0][1]["graph"] == RUN_SQL:
-        raise TraceUnknown(trace_id, Message("run_without_question"))
+        raise NotFound("trace_unknown", trace_id=trace_id, reason=Message("run_without_question"))
     start, sink = contents[0][1], _MemorySink()
     is_analyst, inputs = start["graph"] == "analyst", dict(start["input"])
     if inputs.get("source"):
@@ -198,7 +198,7 @@ def _replay_analysis(
     `recorded` contains the kinds and bodies of the run's events; `error` is the code of its error, if it failed.
 
     Raises:
-        FileUnknown, DatasetUnknown: a file or dataset of the question is no longer stored.
+        NotFound: a file or dataset of the question is no longer stored.
     """
     conversation = {name: inputs.pop(name) for name in CARRIED_ON if name in inputs}
     # The path of a file may have other content now; the id of its stored copy does not.

@@ -26,8 +26,8 @@ from datasphinx.agent.errors import (
     InputInvalid,
     ModelRejected,
     ModelUnreachable,
-    SourceEmpty,
     SourceNotFound,
+    Unanswered,
 )
 from datasphinx.agent.examples.selection import ExampleSelector, StoredExamples
 from datasphinx.agent.examples.store import ExampleStore
@@ -188,7 +188,7 @@ class Services:
         """The client of the model; connected at first use.
 
         Raises:
-            ConfigurationError, DriverMissing, EmbeddedModelUnavailable: see `connect_model`.
+            ConfigurationError, DriverMissing, Unavailable: see `connect_model`.
             ModelUnreachable, ModelRejected: the probe at the first use of an endpoint failed.
         """
         with self._model_lock:
@@ -383,7 +383,7 @@ class Services:
 
         Raises:
             SourceNotFound, SourceUnreachable, DriverMissing, ConfigurationError: see `Database`.
-            AccountCanWrite: the account has more than read access, and the settings do not allow that.
+            Refused: the account has more than read access, and the settings do not allow that.
         """
         key = name or self.choices[0]
         with self._lock:
@@ -404,13 +404,13 @@ class Services:
         """Return the source for `question`, as `source` does; the schema is reloaded if it was empty when it was read.
 
         Raises:
-            SourceEmpty: the source has no table.
+            Unanswered: the source has no table.
         """
         source = self.source(name, question)
         if not source.catalog.tables:
             source = self.refresh(name) or source
         if not source.catalog.tables:
-            raise SourceEmpty(source.database.name)
+            raise Unanswered("source_empty", source=source.database.name)
         return source
 
     def settings_of(self, name: str) -> SourceSettings:

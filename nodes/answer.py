@@ -20,7 +20,7 @@ from datasphinx.agent.answers.references import Said, facts_of, unsupported
 from datasphinx.agent.charts.echarts import chart_of
 from datasphinx.agent.core.failure import failure_of
 from datasphinx.agent.core.redact import without_password
-from datasphinx.agent.errors import SqlNotGenerated
+from datasphinx.agent.errors import Unanswered
 from datasphinx.agent.formatting.checks import with_formats
 from datasphinx.agent.formatting.formats import format_single
 from datasphinx.agent.generation.attempt import is_blank
@@ -236,6 +236,6 @@ def _output_without_rows(state: State) -> dict[str, Any]:
         return clarification_output(clarification)
     if state.get("sql_only") and not failure:
         return statement_output(state["sql_request"], language_in(state))
-    output = failure_output(failure or failure_of(SqlNotGenerated(Message("no_result"))), state)
+    output = failure_output(failure or failure_of(Unanswered("sql_not_generated", reason=Message("no_result"))), state)
     about_sources = _about_sources(state)
     return {**output, "answer": f"{output['answer']}\n\n{about_sources}"} if about_sources else output

@@ -3,7 +3,7 @@
 from typing import Any, cast
 
 from datasphinx.agent.core.failure import failure_of
-from datasphinx.agent.errors import SqlNotGenerated, SystemCatalogRefused
+from datasphinx.agent.errors import Unanswered
 from datasphinx.agent.generation.attempts import attempts_ended, attempts_with
 from datasphinx.agent.messages import Message
 from datasphinx.agent.record.step import note
@@ -49,11 +49,13 @@ def check_stop_words(state: State, services: Services) -> dict[str, Any]:
         return {**edited, "stop_words": False, "used_stop_words": [], "sql_request": ending, "attempts": attempts}
     system, words = system_names(findings), stop_words(findings)
     if system:
-        raise SystemCatalogRefused(", ".join(system))
+        raise Unanswered("system_catalog_refused", names=", ".join(system))
     update = {**edited, "stop_words": bool(words), "used_stop_words": words, "attempts": attempts}
     if not words:
         return update
     update["attempts"] = attempts_ended(update, "refused")
     if not may_be_refused_again(cast(State, {**state, **update})):
-        update["failure"] = failure_of(SqlNotGenerated(Message("operations_not_allowed", words=", ".join(words))))
+        update["failure"] = failure_of(
+            Unanswered("sql_not_generated", reason=Message("operations_not_allowed", words=", ".join(words)))
+        )
     return update

@@ -5,7 +5,7 @@ from typing import Any
 
 from datasphinx.agent.answers.outputs import output_type_problem
 from datasphinx.agent.core.failure import failure_of
-from datasphinx.agent.errors import SqlNotGenerated
+from datasphinx.agent.errors import Unanswered
 from datasphinx.agent.generation.attempt import Execution, execute_with_repair, is_blank
 from datasphinx.agent.generation.attempts import attempts_ended, has_outcome
 from datasphinx.agent.generation.effort import effort_of, ends_of_dates, summary_of, validation_of
@@ -52,7 +52,7 @@ def execute_sql(state: State, services: Services) -> dict[str, Any]:
         "attempts": attempts_ended({**state, **execution.changes}, "failed"),
     }
     if not may_generate:
-        update["failure"] = failure_of(SqlNotGenerated(reason))
+        update["failure"] = failure_of(Unanswered("sql_not_generated", reason=reason))
     return update
 
 

@@ -16,8 +16,7 @@ from datasphinx.agent.errors import (
     InvalidQuestion,
     ModelRejected,
     ModelUnreachable,
-    QuestionTooLong,
-    SqlNotGenerated,
+    Unanswered,
 )
 from datasphinx.agent.generation.attempt import APPROACHES, WrittenSql
 from datasphinx.agent.generation.attempts import attempts_with, has_outcome, refused_sql
@@ -124,7 +123,9 @@ def _without_statement(attempt: WrittenSql, state: State, source: Source, servic
         is_last = attempt.is_final or not may_retrieve_again(state, services.settings)
         return {"error": reason, **({"failure": failure_of(off_topic(reason, source))} if is_last else {})}
     if not attempt.sql and attempt.problem:
-        failure = {"failure": failure_of(SqlNotGenerated(attempt.problem))} if attempt.is_final else {}
+        failure = (
+            {"failure": failure_of(Unanswered("sql_not_generated", reason=attempt.problem))} if attempt.is_final else {}
+        )
         return {**failure, "sql_error_info": attempt.problem}
     if attempt.reply and (problems := unsupported(attempt.reply, said_of(state))):
         note(f"the reply was not used: {'; '.join(problems)}")
@@ -159,7 +160,7 @@ def _continued(attempt: WrittenSql, last: Turn, state: State, max_chars: int) ->
     try:
         question = clean_question(attempt.standalone, max_chars)
         problem = "; ".join(unsupported(question, said_of(state)))
-    except (InvalidQuestion, QuestionTooLong) as error:
+    except InvalidQuestion as error:
         question, problem = "", str(error)
     if problem:
         question = joined(last["question"], state["question"], max_chars)
@@ -240,9 +241,9 @@ def _failure_of_repetition(state: State, sql: str, dialect: str) -> dict[str, An
         return {}
     canonical = canonical_sql(sql, dialect)
     if canonical in (canonical_sql(each, dialect) for each in rejected):
-        return {"failure": failure_of(SqlNotGenerated(Message("no_other_query")))}
+        return {"failure": failure_of(Unanswered("sql_not_generated", reason=Message("no_other_query")))}
     if canonical not in tried:
         return {}
     words = ", ".join(state.get("used_stop_words", ()))
     reason = state.get("sql_error_info") or Message("operations_not_allowed", words=words)
-    return {"sql_error_info": reason, "failure": failure_of(SqlNotGenerated(reason))}
+    return {"sql_error_info": reason, "failure": failure_of(Unanswered("sql_not_generated", reason=reason))}

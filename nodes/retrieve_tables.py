@@ -94,7 +94,7 @@ def _read(question: str, source: Source, state: State, services: Services) -> di
     """Return the changes of the state for a question on a thread: as it is read, or the last rows in another form.
 
     Raises:
-        OffTopic: the question asks for no data, and the model could not say so.
+        Unanswered: the question asks for no data, and the model could not say so.
     """
     follow_ups, turns = services.roles.follow_ups, state.get("turns")
     if not follow_ups.asks_for_data(question):

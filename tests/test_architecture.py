@@ -1,17 +1,14 @@
 """The rules of the house that no single module can keep: directions, the choke point, texts, nodes."""
 
 import ast
-import string
 from collections.abc import Iterator
-from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-import datasphinx.agent.errors
-from datasphinx.agent.errors import DatasphinxError, Retryable, Terminal
+from datasphinx.agent.errors import BY_CODE, Coded, Retryable, SourceUnreachable, Terminal, Unanswered, error_with
 from datasphinx.agent.messages import LANGUAGES, TEXTS, render
+from tests.errors import example_facts, placeholders
 from tests.source_files import nodes, trees
 
 
@@ -305,39 +302,42 @@ def test_the_rule_sees_code(source: str, runs: bool) -> None:
 
 # Errors and their texts
 
-ERRORS = [
-    error for error in vars(datasphinx.agent.errors).values()
-    if isinstance(error, type) and issubclass(error, DatasphinxError) and "code" in vars(error)
-]  # fmt: skip
 
+def test_facts_of_each_error_fill_its_text() -> None:
+    for code in BY_CODE:
+        made = error_with(code, **example_facts(code))
 
-def placeholders(text: str) -> set[str]:
-    return {name for _, name, _, _ in string.Formatter().parse(text) if name is not None}
-
-
-def test_fields_of_each_error_fill_its_text() -> None:
-    for error in ERRORS:
-        facts = {field.name: _example(field.type) for field in fields(error) if field.default is MISSING}  # type: ignore[arg-type]
-        made = error(**facts)
-
-        assert placeholders(TEXTS["en"][error.code]) <= set(made.details()), error.code
+        assert placeholders(TEXTS["en"][code]) <= set(made.details()), code
         messages = {made.message(language) for language in LANGUAGES}
-        assert len(messages) == len(LANGUAGES), error.code
-        assert not any("{" in message for message in messages), error.code
-        assert str(made).startswith(made.message("en")), error.code
-        assert str(getattr(made, "reason", "")) in str(made), error.code
+        assert len(messages) == len(LANGUAGES), code
+        assert not any("{" in message for message in messages), code
+        assert str(made).startswith(made.message("en")), code
+        assert str(getattr(made, "reason", "")) in str(made), code
 
 
-def _example(kind: Any) -> Any:
-    name = getattr(kind, "__name__", str(kind))
-    return {"float": 1.5, "int": 7, "tuple": ("first", "second")}.get(name, "fact")
+def test_facts_in_the_source_fill_the_texts_of_their_codes() -> None:
+    coded = {kind.__name__ for kind in BY_CODE.values() if issubclass(kind, Coded)}
+    calls = [
+        call for tree in project().values() for call in nodes(tree)
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in coded
+    ]  # fmt: skip
+    problems = []
+    for call in calls:
+        code = ast.literal_eval(call.args[0])
+        if BY_CODE[code].__name__ != ast.unparse(call.func):
+            problems.append(f"{code} is not one of {ast.unparse(call.func)}")
+        if not placeholders(TEXTS["en"][code]) <= {keyword.arg for keyword in call.keywords}:
+            problems.append(ast.unparse(call))
+
+    assert len(calls) > 50
+    assert problems == []
 
 
-def test_codes_are_unique_and_every_error_ends_or_may_be_tried_again() -> None:
-    codes = [error.code for error in ERRORS]
+def test_every_error_ends_or_may_be_tried_again() -> None:
+    kinds = set(BY_CODE.values())
 
-    assert len(set(codes)) == len(codes)
-    assert all(issubclass(error, Retryable) != issubclass(error, Terminal) for error in ERRORS)
+    assert all(issubclass(kind, Retryable) != issubclass(kind, Terminal) for kind in kinds)
+    assert sum(len(kind.exit_codes) if issubclass(kind, Coded) else 1 for kind in kinds) == len(BY_CODE)
 
 
 @pytest.mark.parametrize(
@@ -349,10 +349,10 @@ def test_texts_that_users_rely_on(code: str, text: str) -> None:
 
 
 def test_text_of_an_exception_includes_the_reason_once() -> None:
-    assert str(datasphinx.agent.errors.SqlNotGenerated("DROP is not allowed")) == (
+    assert str(Unanswered("sql_not_generated", reason="DROP is not allowed")) == (
         "Could not generate an SQL query: DROP is not allowed"
     )
-    assert str(datasphinx.agent.errors.SourceUnreachable("shop", "timeout")).count("timeout") == 1
+    assert str(SourceUnreachable("shop", "timeout")).count("timeout") == 1
 
 
 # Nodes

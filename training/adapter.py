@@ -65,7 +65,7 @@ def train_adapter(
 
     Raises:
         DriverMissing: torch or transformers is not installed.
-        EmbeddedModelUnavailable: the base model is not available.
+        Unavailable: the base model is not available.
         OSError: a file cannot be read or written.
         ValueError: the architecture of the base model is not supported, or not that of `start`.
     """

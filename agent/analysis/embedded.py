@@ -14,7 +14,7 @@ from datasphinx.agent.embedded.outputs import without_rounding
 from datasphinx.agent.embedded.prompts import query_spec_messages
 from datasphinx.agent.embedded.shape import shape_of
 from datasphinx.agent.embedded.spec_candidates import SpecContext, select_spec, with_dates
-from datasphinx.agent.errors import QueryNotWritten
+from datasphinx.agent.errors import Unanswered
 from datasphinx.agent.grounding.date_ranges import date_range_of
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.messages import Language, Message, language_in
@@ -43,7 +43,7 @@ def embedded_step(state: AnalystState, bench: Workbench, model: ModelClient, tod
         return {"conclusion": Conclusion(answer="", result_ids=[list(state["results"])[-1]])}
     if state["step_count"]:
         error = state["observations"][-1]["content"].get("error", {})
-        return {"failure": failure_of(QueryNotWritten(_reasons(error, language_in(state))))}
+        return {"failure": failure_of(Unanswered("query_not_written", reason=_reasons(error, language_in(state))))}
     question_words = words(state["question"])
     source, dataset_id = max(
         ((bench.open_source([name]), name) for name in state["dataset_ids"]),

@@ -20,7 +20,7 @@ from datasphinx.agent.charts.echarts import chart_of
 from datasphinx.agent.clarify.review import question_problem
 from datasphinx.agent.core.failure import failure_of
 from datasphinx.agent.core.prompt_data import block, shortened
-from datasphinx.agent.errors import CannotAnswer, InvalidOutputType, SpecProblem, ToolCallInvalid
+from datasphinx.agent.errors import InvalidOutputType, SpecProblem, ToolCallInvalid, Unanswered
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.llm.formats import function_schema, model_schema
 from datasphinx.agent.llm.schemas import FINISH, ProposedOutputType, QuestionLanguage
@@ -143,7 +143,9 @@ def _give_up(text: str, state: AnalystState) -> ControlOutcome:
     reason = one_line(text, _MAX_REASON)
     note(f"the model reports that the data cannot answer the question: {reason}")
     problems = [SpecProblem("cannot_answer", problem) for problem in unsupported(reason, known_to(state))]
-    return ControlOutcome({"failure": failure_of(CannotAnswer("" if problems else reason))}, tuple(problems))
+    return ControlOutcome(
+        {"failure": failure_of(Unanswered("cannot_answer", reason="" if problems else reason))}, tuple(problems)
+    )
 
 
 def _reply(text: str, state: AnalystState) -> ControlOutcome:

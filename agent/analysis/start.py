@@ -14,7 +14,7 @@ from datasphinx.agent.core.redact import without_password
 from datasphinx.agent.core.text import clean_question
 from datasphinx.agent.datasets.options import LoadOptions, problem_of
 from datasphinx.agent.datasets.registry import Registry
-from datasphinx.agent.errors import DataMissing, FileUnknown, InputInvalid, NotPermitted, SourcesNotTogether
+from datasphinx.agent.errors import InputInvalid, NotFound, NotPermitted, Refused, SourcesNotTogether
 from datasphinx.agent.messages import Message
 from datasphinx.agent.queryspec.dialect import spelling_of
 from datasphinx.agent.record.step import note
@@ -42,14 +42,14 @@ def start_analysis(
     limit on the question, and `read` returns a question of a conversation as the model reads it.
 
     Raises:
-        InvalidQuestion, QuestionTooLong: errors of `clean_question`.
-        NothingAsked, OptionUnknown, InputInvalid: errors of `apply_user_input`, or `load` is invalid.
-        DataMissing: there is no file, dataset or source.
+        InvalidQuestion: errors of `clean_question`.
+        Conflict, Refused, InputInvalid: errors of `apply_user_input`, or `load` is invalid.
+        Refused: there is no file, dataset or source.
         SourcesNotTogether: a source is combined with files.
         NotPermitted: row rules deny every relevant table.
-        SourceEmpty, ConfigurationError: the source has no tables, or its dialect does not support query specs.
+        Unanswered, ConfigurationError: the source has no tables, or its dialect does not support query specs.
         SourceNotFound, SourceUnreachable: errors of `open_source`.
-        FileUnknown, DatasetUnknown: a file or dataset does not exist.
+        NotFound: a file or dataset does not exist.
         FileTooLarge: a file exceeds the size limit.
     """
     question, turns = clean_question(state.get("question"), max_chars), state.get("turns")
@@ -65,7 +65,7 @@ def start_analysis(
     file_ids = [_file_id(name, registry, any_path) for name in state.get("files") or ()]
     dataset_ids = [registry.dataset(name).dataset_id for name in state.get("datasets") or ()]
     if not file_ids and not dataset_ids:
-        raise DataMissing()
+        raise Refused("data_missing")
     return {
         **update,
         "file_ids": list(dict.fromkeys(file_ids)),
@@ -119,7 +119,7 @@ def _file_id(name: str, registry: Registry, any_path: bool) -> str:
     """Return the id of the file `name`: an id, or a path if `any_path` permits it."""
     try:
         return registry.file(name).file_id
-    except FileUnknown:
+    except NotFound:
         path = Path(name)
         if not any_path or not os.path.isfile(path):
             raise

@@ -9,7 +9,7 @@ from datasphinx.agent.analysis.earlier_results import last_number, readable_resu
 from datasphinx.agent.analysis.start import schema_calls
 from datasphinx.agent.datasets.limits import LoadProgress, ignore_progress
 from datasphinx.agent.datasets.registry import Registry
-from datasphinx.agent.errors import DatasetUnknown, DatasphinxError, FileUnknown, NotPermitted, PermissionDenied
+from datasphinx.agent.errors import DatasphinxError, NotFound, NotPermitted, PermissionDenied
 from datasphinx.agent.messages import Language, language_in
 from datasphinx.agent.record.step import ToolRun, current_step, note
 from datasphinx.agent.sources.source import Source
@@ -50,7 +50,7 @@ def workbench(
 def _files_of(dataset_ids: Sequence[str], registry: Registry) -> Iterator[str]:
     """Yield the ids of the stored files from which the datasets were made."""
     for dataset_id in dataset_ids:
-        with suppress(DatasetUnknown, FileUnknown):
+        with suppress(NotFound):
             yield registry.file(registry.dataset(dataset_id).file_id).file_id
 
 

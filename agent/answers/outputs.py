@@ -14,7 +14,7 @@ from datasphinx.agent.charts.echarts import chart_of, draw
 from datasphinx.agent.charts.plot_spec import PlotSpec
 from datasphinx.agent.charts.wording import requested_form
 from datasphinx.agent.core.failure import error_info, full_text
-from datasphinx.agent.errors import CannotAnswer, InvalidOutputType, PlotSpecInvalid
+from datasphinx.agent.errors import InvalidOutputType, PlotSpecInvalid
 from datasphinx.agent.formatting.formats import answer_table, format_rows, format_single, format_value, formats_of
 from datasphinx.agent.messages import CONVENTIONS, Language, language_in, render
 from datasphinx.agent.record.step import note
@@ -268,7 +268,7 @@ def analysis_failure_output(failure: dict[str, Any], state: AnalystState) -> dic
     If the data cannot answer the question, the answer is the reason.
     """
     error = error_info(failure, language_in(state))
-    reason = failure["facts"]["reason"] if failure["code"] == CannotAnswer.code else ""
+    reason = failure["facts"]["reason"] if failure["code"] == "cannot_answer" else ""
     answer = reason or error["message"]
     output = {**_partial_output(state), "failure": failure, "answer": answer, "clarification": None, "error": error}
     output["status"] = "error"

@@ -8,13 +8,12 @@ from typing import Any, get_args
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
 from datasphinx.agent.errors import (
+    Conflict,
     ExampleInvalid,
-    ExamplesUnavailable,
     InputInvalid,
-    NothingAnswered,
-    NothingAsked,
-    OptionUnknown,
+    Refused,
     StatementError,
+    Unavailable,
 )
 from datasphinx.agent.examples.example import checked_example
 from datasphinx.agent.examples.store import ExampleStore
@@ -44,9 +43,8 @@ def apply_user_input(state: Mapping[str, Any], *, may_remark: bool) -> dict[str,
     without a clarifying question is accepted as a remark on the question.
 
     Raises:
-        NothingAsked: there is no clarifying question to answer.
-        OptionUnknown: the answer is a number, and no option has it.
-        NothingAnswered: there is no answer that the feedback could refer to.
+        Conflict: there is no clarifying question to answer, or no answer that the feedback could refer to.
+        Refused: the answer is a number, and no option has it.
         InputInvalid: the answer, the clarifying question, the feedback, `clarify` or `effort` is malformed.
     """
     if state.get("heard"):
@@ -66,12 +64,12 @@ def feedback_of(state: Mapping[str, Any]) -> Feedback:
     """Return the validated feedback passed with the run.
 
     Raises:
-        NothingAnswered: the thread has no answer, or the last run asked a clarifying question.
+        Conflict: the thread has no answer, or the last run asked a clarifying question.
         InputInvalid: the feedback is malformed.
     """
     feedback: Feedback = _validate(_FEEDBACK, state.get("feedback"), "feedback")
     if not state.get("turns") or state.get("clarification"):
-        raise NothingAnswered()
+        raise Conflict("nothing_answered")
     return feedback
 
 
@@ -90,7 +88,7 @@ def keep_as_example(turn: Turn, source: Source, store: ExampleStore) -> None:
     try:
         example = checked_example(turn["question"], turn["sql"], source, clarifications)
         store.add([example])
-    except (ExampleInvalid, ExamplesUnavailable, StatementError) as error:
+    except (ExampleInvalid, Unavailable, StatementError) as error:
         note(f"the question was not kept as an example: {error}")
     else:
         note(f"kept as the example {example.id}")
@@ -100,7 +98,7 @@ def _apply_answer(state: Mapping[str, Any], may_remark: bool) -> dict[str, Any]:
     answer = _text(state.get("clarification_answer"), "clarification_answer")
     if state.get("clarification") is None:
         if not may_remark:
-            raise NothingAsked()
+            raise Conflict("nothing_asked")
         if answer.isdecimal():
             raise InputInvalid("clarification_answer", Message("number_needs_clarification"))
         remark = Clarification(question="", answer=answer)
@@ -151,7 +149,7 @@ def _selected_option(answer: str, question: ClarifyingQuestion) -> Mapping[str, 
     if not answer.isdecimal():
         return None
     if not 1 <= int(answer) <= len(options):
-        raise OptionUnknown(answer, len(options))
+        raise Refused("option_unknown", given=answer, options=len(options))
     return options[int(answer) - 1]
 
 

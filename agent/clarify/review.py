@@ -20,7 +20,6 @@ from datasphinx.agent.errors import (
     StatementError,
     StatementTimeout,
     StatementTooCostly,
-    SystemCatalogRefused,
 )
 from datasphinx.agent.generation.definitions import relevant_knowledge
 from datasphinx.agent.generation.prompt import form_task, question_messages
@@ -46,7 +45,6 @@ _MAX_OPTIONS = 3
 _MAX_LABEL_CHARS, _MAX_READING_CHARS, _MAX_QUESTION_CHARS = 120, 300, 500
 _REFUSALS = (
     StatementError,
-    SystemCatalogRefused,
     PermissionDenied,
     NotPermitted,
     RowRuleParameterMissing,

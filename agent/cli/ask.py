@@ -18,10 +18,10 @@ from datasphinx.agent.core.text import valid_json
 from datasphinx.agent.errors import (
     DatasphinxError,
     InputInvalid,
+    NotFound,
     SourcesNotTogether,
     ThreadBusy,
     ThreadsUnavailable,
-    ThreadUnknown,
     exit_code,
 )
 from datasphinx.agent.messages import Message
@@ -73,7 +73,7 @@ def graph_for(thread: str | None, threads: "Threads", files: Sequence[Path], inp
     """Return the graph of the thread; without a thread, the analyst for files, else the SQL agent.
 
     Raises:
-        ThreadUnknown: there is no such thread.
+        NotFound: there is no such thread.
         InputInvalid: feedback refers to an answer about files.
         ThreadsUnavailable: the threads cannot be read.
     """
@@ -81,7 +81,7 @@ def graph_for(thread: str | None, threads: "Threads", files: Sequence[Path], inp
         return "analyst" if files else "agent"
     graph = threads.graph_of(thread, ("agent", "analyst"))
     if graph is None:
-        raise ThreadUnknown(thread)
+        raise NotFound("thread_unknown", thread_id=thread)
     if files and graph == "agent":
         raise typer.BadParameter("the thread is about a database; ask about files without it.", param_hint="--thread")
     if graph == "analyst" and "feedback" in inputs:
@@ -136,7 +136,7 @@ class Talk:
         """Return the output of an input; it has a thread id if a later command can continue the thread.
 
         Raises:
-            ThreadUnknown, ThreadBusy, ThreadsUnavailable: as for `Conversations`.
+            NotFound, ThreadBusy, ThreadsUnavailable: as for `Conversations`.
         """
         with self._steps or nullcontext(), closing(self._stream(inputs, self._thread)) as events:
             for kind, content in events:
@@ -353,7 +353,7 @@ def ask(
     view = _View(as_json, verbose)
     try:
         reply = _ask(inputs, options, target, settings, view)
-    except (InputInvalid, ThreadBusy, ThreadsUnavailable, ThreadUnknown) as error:
+    except (InputInvalid, ThreadBusy, ThreadsUnavailable, NotFound) as error:
         if not as_json:
             raise
         reply = _refusal(error, inputs, thread)

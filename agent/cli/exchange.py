@@ -35,7 +35,7 @@ def import_files(
     Exit codes: 0 imported, 2 the files do not have the format, or there is no such source or folder, 3 nothing can be
     imported, 5 the source is unreachable.
     """
-    from datasphinx.agent.errors import KnowledgeFileInvalid
+    from datasphinx.agent.errors import Refused
     from datasphinx.agent.knowledge.importers import Importer, importers
     from datasphinx.agent.knowledge.references import Unresolved
     from datasphinx.agent.knowledge.yaml_text import YamlError
@@ -51,9 +51,11 @@ def import_files(
     try:
         imported = importer(files, opened.base_catalog)
     except (OSError, UnicodeError, YamlError) as error:
-        raise KnowledgeFileInvalid(str(files[0]), str(error)) from None
+        raise Refused("knowledge_file_invalid", path=str(files[0]), reason=str(error)) from None
     except Unresolved as error:
-        raise KnowledgeFileInvalid(str(files[0]), f"{error}. {error.suggestion}".rstrip(". ")) from None
+        raise Refused(
+            "knowledge_file_invalid", path=str(files[0]), reason=f"{error}. {error.suggestion}".rstrip(". ")
+        ) from None
     report = import_knowledge(opened, imported, folder, services.knowledge(name))
     if as_json:
         echo(json_text(report.as_json()))

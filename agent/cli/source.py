@@ -69,14 +69,14 @@ def add(
     Exit codes: 0 added, 2 the name is in use or the URL is wrong, 3 the account has more than read access, 5 the
     database is unreachable. Only exit code 0 changes the file.
     """
-    from datasphinx.agent.errors import SourceNameTaken
+    from datasphinx.agent.errors import Conflict
     from datasphinx.agent.sources.config_file import ConfigFile
 
     settings_of()
     name = _given(name, "Name of the source", "NAME")
     file = ConfigFile()
     if name in file.names():
-        raise SourceNameTaken(name)
+        raise Conflict("source_name_taken", source=name)
     source = _tested(name, url, allow_writable_account).model_copy(update={"description": description})
     _add(file, name, source)
     echo(f"{name} is in {file.path}. Ask: datasphinx ask QUESTION --source {name}")

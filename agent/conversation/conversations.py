@@ -15,7 +15,7 @@ from datasphinx.agent.conversation.threads import Threads, config_of
 from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.core.worker_threads import iterate_in_thread
 from datasphinx.agent.datasets.limits import ProgressEvent
-from datasphinx.agent.errors import NothingAsked, ThreadBusy, ThreadUnknown
+from datasphinx.agent.errors import NotFound, ThreadBusy
 from datasphinx.agent.record.waiting import WaitEvent
 from datasphinx.agent.state import Output
 
@@ -42,7 +42,7 @@ class Conversations:
     """Runs a compiled graph on threads. Safe to share between threads of the process.
 
     `stream` and `astream` raise:
-        ThreadUnknown: there is no such thread; without a thread id a new thread is created.
+        NotFound: there is no such thread; without a thread id a new thread is created.
         ThreadBusy: another run on the thread is in progress.
         ThreadsUnavailable: the store cannot be used.
     """
@@ -141,7 +141,7 @@ class ThreadRun:
 
         Raises:
             StatementCancelled: the run is closed.
-            ThreadUnknown: there is no such thread, or it has no run with the id `run_id`.
+            NotFound: there is no such thread, or it has no run with the id `run_id`.
             ThreadBusy: another run on the thread is in progress, and there is no `run_id`.
             ThreadsUnavailable: the store cannot be used.
         """
@@ -158,7 +158,7 @@ class ThreadRun:
                 self._claim.close()
                 self._is_new = True
             if stored is None:
-                raise ThreadUnknown(self.thread_id)
+                raise NotFound("thread_unknown", thread_id=self.thread_id)
             if self._is_new:
                 self.thread_id = uuid.uuid4().hex
                 self._key = self._threads.key(self._graph, self.thread_id)
@@ -240,8 +240,8 @@ def run_recorded(
 
     `graph` has a checkpointer, `last` is the final node of its runs, and `error` is the error code of the recorded run.
     """
-    # The error `NothingAsked` can only occur on an existing thread.
-    if carried or error == NothingAsked.code:
+    # The error `nothing_asked` can only occur on an existing thread.
+    if carried or error == "nothing_asked":
         # The carried state belongs to the source that the run was started with.
         before = {name: inputs[name] for name in ("source",) if inputs.get(name)}
         graph.update_state(_REPLAY_THREAD, {"given": before, **carried}, as_node=last)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing_extensions import TypedDict
 
 from datasphinx.agent.conversation.threads import Threads
-from datasphinx.agent.errors import ThreadBusy, ThreadUnknown
+from datasphinx.agent.errors import NotFound, ThreadBusy
 
 MAX_TITLE_CHARS = 200
 _MAX_TEXT_CHARS = 20_000
@@ -63,7 +63,7 @@ class ThreadList:
         """Set the title, and return the conversation.
 
         Raises:
-            ThreadUnknown: the user has no such conversation.
+            NotFound: the user has no such conversation.
         """
         self._change(thread_id, "title = ?", _title(title))
         return _listed(self._row(thread_id))
@@ -72,7 +72,7 @@ class ThreadList:
         """Delete the conversation, and its thread unless it is in the list of another user.
 
         Raises:
-            ThreadUnknown: the user has no such conversation.
+            NotFound: the user has no such conversation.
             ThreadBusy: a run on the thread is in progress.
         """
         graph = self._row(thread_id)[1]
@@ -94,7 +94,7 @@ class ThreadList:
             f"SELECT {_COLUMNS} FROM conversations WHERE {_OWN}", (self._threads.owner, self._user, thread_id)
         )
         if not rows:
-            raise ThreadUnknown(thread_id)
+            raise NotFound("thread_unknown", thread_id=thread_id)
         return rows[0]
 
     def _change(self, thread_id: str, assignments: str, *values: object) -> None:

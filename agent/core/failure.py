@@ -13,7 +13,7 @@ from sqlalchemy.exc import ArgumentError
 
 import datasphinx
 from datasphinx.agent.core.redact import facts_without_paths
-from datasphinx.agent.errors import BY_CODE, DatasphinxError, OffTopic
+from datasphinx.agent.errors import DatasphinxError, error_with
 from datasphinx.agent.messages import Language, Message, fact_text, render
 from datasphinx.agent.settings import Settings, files_root
 from datasphinx.agent.types import ErrorInfo
@@ -100,14 +100,13 @@ def error_of(failure: dict[str, Any]) -> DatasphinxError:
     Raises:
         KeyError: the code is unknown.
     """
-    error: DatasphinxError = BY_CODE[failure["code"]](**_details(failure))
-    return error
+    return error_with(failure["code"], **_details(failure))
 
 
 def error_info(failure: dict[str, Any], language: Language) -> ErrorInfo:
     """Return the stable code of `failure` and its text in `language`."""
     error = ErrorInfo(code=failure["code"], message=render(failure["code"], language, **_details(failure)))
-    is_off_topic = failure["code"] == OffTopic.code and failure["facts"].get("tables")
+    is_off_topic = failure["code"] == "off_topic" and failure["facts"].get("tables")
     return {**error, "tables": list(failure["facts"]["tables"])} if is_off_topic else error
 
 

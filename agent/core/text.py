@@ -3,7 +3,7 @@
 import unicodedata
 from typing import Any
 
-from datasphinx.agent.errors import InvalidQuestion, QuestionTooLong
+from datasphinx.agent.errors import InvalidQuestion
 from datasphinx.agent.messages import Message
 
 
@@ -54,16 +54,16 @@ def clean_question(question: Any, max_chars: int) -> str:
 
     Raises:
         InvalidQuestion: it is not text, is empty, or contains no letters or digits.
-        QuestionTooLong: it is longer than `max_chars` characters.
+        InvalidQuestion: it is longer than `max_chars` characters.
     """
     if not isinstance(question, str):
-        raise InvalidQuestion(Message("not_text" if question is not None else "no_question"))
+        raise InvalidQuestion("invalid_question", reason=Message("not_text" if question is not None else "no_question"))
     if len(question) > max_chars:
-        raise QuestionTooLong(len(question), max_chars)
+        raise InvalidQuestion("question_too_long", chars=len(question), limit=max_chars)
     unreadable = {"Cc", "Co"}
     text = valid_text(question).replace("\ufffd", " ")
     readable = "".join(" " if unicodedata.category(char) in unreadable else char for char in text)
     cleaned = " ".join(unicodedata.normalize("NFC", readable).split())
     if not any(char.isalnum() for char in cleaned):
-        raise InvalidQuestion(Message("no_words" if cleaned else "empty"))
+        raise InvalidQuestion("invalid_question", reason=Message("no_words" if cleaned else "empty"))
     return cleaned

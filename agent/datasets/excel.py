@@ -17,7 +17,7 @@ import datasphinx
 from datasphinx.agent.datasets.blocks import Block
 from datasphinx.agent.datasets.limits import READER_SHARE, LimitName, Loading
 from datasphinx.agent.datasets.text_file import CellFile
-from datasphinx.agent.errors import DatasphinxError, DriverMissing, FileEmpty, FileEncrypted, SheetNotFound
+from datasphinx.agent.errors import DatasphinxError, DriverMissing, FileNotLoaded
 from datasphinx.agent.messages import Message
 
 _MAX_RATIO = 200
@@ -40,9 +40,9 @@ def check_archive(path: Path, loading: Loading) -> None:
     """Unpack each member of the zip archive at `path` without keeping it, to measure its size.
 
     Raises:
-        ArchiveSuspicious: It unpacks to more than 200 times its size and 50 MB, or exceeds the limits.
+        FileTooLarge: It unpacks to more than 200 times its size and 50 MB, or exceeds the limits.
         FileUnreadable: The archive is damaged.
-        FileEncrypted: A member has a password.
+        FileNotLoaded: A member has a password.
         StatementCancelled: Loading was cancelled.
     """
     allowed = min(loading.limits.max_unpacked_bytes, max(_HARMLESS_BYTES, _MAX_RATIO * path.stat().st_size))
@@ -54,7 +54,7 @@ def check_archive(path: Path, loading: Loading) -> None:
             total = 0
             for member in archive.infolist():
                 if member.flag_bits & _ENCRYPTED:
-                    raise FileEncrypted(loading.file)
+                    raise FileNotLoaded("file_encrypted", file=loading.file)
                 total += _unpacked_size(archive, member, allowed - total, loading)
                 if total > allowed:
                     raise loading.suspicious(total, allowed)
@@ -83,10 +83,9 @@ def read_sheets(path: Path, sheets: Sequence[str] | None, folder: Path, loading:
 
     Raises:
         DriverMissing: python-calamine is not installed.
-        ArchiveSuspicious, FileEncrypted, FileUnreadable: The workbook cannot or should not be opened.
+        FileTooLarge, FileNotLoaded, FileUnreadable: The workbook cannot or should not be opened.
         FileTooLarge: The sheets have too many rows or columns, or do not fit into memory.
-        SheetNotFound: There is no such sheet.
-        FileEmpty: A sheet, or every sheet, is empty.
+        FileNotLoaded: There is no such sheet, or it is empty, or all are.
         StatementCancelled: Loading was cancelled.
     """
     limits = loading.limits
@@ -184,11 +183,11 @@ def _unpacked_bytes(path: Path) -> int:
 def _failure(answer: dict[str, Any], loading: Loading, book: Path) -> DatasphinxError:
     kind, facts, name = answer["error"], answer["facts"], loading.file
     if kind == "sheet":
-        return SheetNotFound(name, facts[1], tuple(facts[0]))
+        return FileNotLoaded("sheet_not_found", file=name, sheet=facts[1], sheets=tuple(facts[0]))
     if kind == "empty":
-        return FileEmpty(name, f" ({facts[0]})" if facts[0] else "")
+        return FileNotLoaded("file_empty", file=name, where=f" ({facts[0]})" if facts[0] else "")
     if kind == "encrypted":
-        return FileEncrypted(name)
+        return FileNotLoaded("file_encrypted", file=name)
     if kind == "crashed":
         return loading.unreadable(Message("workbook_reader_crashed"))
     if kind == "unreadable":

@@ -10,7 +10,7 @@ from datasphinx.agent.datasets.cells import MISSING_MARKERS
 from datasphinx.agent.datasets.dataset import Warning
 from datasphinx.agent.datasets.periods import is_period, is_year, month_of
 from datasphinx.agent.datasets.text_file import Cell, Head, Merged
-from datasphinx.agent.errors import FileEmpty, HeaderNotFound
+from datasphinx.agent.errors import FileNotLoaded
 from datasphinx.agent.messages import Message
 
 _VALUE = re.compile(
@@ -66,11 +66,10 @@ def find_header(
     column of the sheet, from 0, in which the cells begin.
 
     Raises:
-        FileEmpty: There is no row.
-        HeaderNotFound: `row_number` is not a row with cells.
+        FileNotLoaded: There is no row, or `row_number` is not a row with cells.
     """
     if not any(_filled_cells(row) for row in head.rows):
-        raise FileEmpty(file, "")
+        raise FileNotLoaded("file_empty", file=file, where="")
     finder = HeaderFinder(head, merged)
     first = None
     if row_number is None:
@@ -78,7 +77,7 @@ def find_header(
     elif row_number:
         first = finder.index_of(row_number)
         if first is None:
-            raise HeaderNotFound(file, Message("row_without_cells", row=row_number))
+            raise FileNotLoaded("header_not_found", file=file, reason=Message("row_without_cells", row=row_number))
     if first is None:
         return Header(tuple(column_letters(left + place) for place in range(head.width)), 0, 0)
     return finder.header(first, rows)

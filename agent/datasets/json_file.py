@@ -15,7 +15,7 @@ from datasphinx.agent.datasets.dataset import Warning
 from datasphinx.agent.datasets.encoding import encoding_of
 from datasphinx.agent.datasets.limits import Loading
 from datasphinx.agent.datasets.readers import Reader
-from datasphinx.agent.errors import FileEmpty, FileUnreadable
+from datasphinx.agent.errors import FileNotLoaded, FileUnreadable
 from datasphinx.agent.messages import Message
 
 _CHUNK = 1 << 20
@@ -52,7 +52,7 @@ def read_json(path: Path, folder: Path, loading: Loading, *, is_document: bool) 
 
     Raises:
         FileUnreadable: The file is not JSON, or it is nested too deeply.
-        FileEmpty: There are no rows.
+        FileNotLoaded: There are no rows.
         FileTooLarge: There are too many rows or columns, or a value does not fit into memory.
         StatementCancelled: Loading was cancelled.
     """
@@ -86,7 +86,7 @@ def read_rows(reader: Reader, path: Path, folder: Path, loading: Loading) -> Jso
 
     Raises:
         FileUnreadable: The reader says that the file is damaged.
-        FileEmpty: There are no rows.
+        FileNotLoaded: There are no rows.
         FileTooLarge: There are too many rows or columns.
         StatementCancelled: Loading was cancelled.
     """
@@ -228,7 +228,7 @@ def _write_rows(rows: Iterator[Any], found: JsonRows, loading: Loading) -> None:
                     rounded.add(names[name])
             file.write(f"{_text(flat) if has_decimals else _encode(flat)}\n")
     if not names:
-        raise FileEmpty(loading.file, "")
+        raise FileNotLoaded("file_empty", file=loading.file, where="")
     found.decimals = _decimals(found.path, rounded) if rounded else {}
 
 

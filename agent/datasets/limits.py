@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.core.redact import without_paths
-from datasphinx.agent.errors import ArchiveSuspicious, FileTooLarge, FileUnreadable
+from datasphinx.agent.errors import FileTooLarge, FileUnreadable
 from datasphinx.agent.messages import Message
 from datasphinx.agent.settings import Settings
 
@@ -49,7 +49,14 @@ class LoadLimits:
         field, setting, unit = _SETTINGS[limit]
         is_read_whole = limit == "megabytes in memory" and Path(file).suffix.lower() in _READ_WHOLE
         hint = Message("convert_workbook") if is_read_whole else ""
-        return FileTooLarge(file, Message(unit), getattr(self, field), f"DATASPHINX_{setting}", hint)
+        return FileTooLarge(
+            "file_too_large",
+            file=file,
+            what=Message(unit),
+            limit=getattr(self, field),
+            setting=f"DATASPHINX_{setting}",
+            hint=hint,
+        )
 
     @classmethod
     def of(cls, settings: Settings) -> "LoadLimits":
@@ -123,6 +130,6 @@ class Loading:
             text = text.replace(str(path), self.file)
         return without_paths(text)
 
-    def suspicious(self, unpacked: int, allowed: int) -> ArchiveSuspicious:
+    def suspicious(self, unpacked: int, allowed: int) -> FileTooLarge:
         """Return the error for an archive that unpacks to `unpacked` bytes, more than `allowed`."""
-        return ArchiveSuspicious(self.file, unpacked, allowed)
+        return FileTooLarge("archive_suspicious", file=self.file, unpacked=unpacked, limit=allowed)

@@ -30,7 +30,7 @@ from datasphinx.agent.datasets.text_file import (
     write_rest,
 )
 from datasphinx.agent.datasets.workspace import Workspace, workspace
-from datasphinx.agent.errors import FileEncrypted, FileTooLarge, FileUnreadable, LoadOptionInvalid
+from datasphinx.agent.errors import FileNotLoaded, FileTooLarge, FileUnreadable
 from datasphinx.agent.messages import Message
 
 _SUFFIXES: dict[str, SourceType] = {
@@ -73,7 +73,7 @@ def source_type_of(path: Path, name: str) -> SourceType:
 
     Raises:
         FileUnreadable: The suffix is not supported, or the content is of no supported kind.
-        FileEncrypted: The file is protected by a password.
+        FileNotLoaded: The file is protected by a password.
     """
     suffix = Path(name).suffix.lower()
     kind = _SUFFIXES.get(suffix)
@@ -87,7 +87,7 @@ def source_type_of(path: Path, name: str) -> SourceType:
     if not head:
         raise FileUnreadable(name, Message("empty"))
     if head.startswith(_PARQUET_ENCRYPTED) or (head.startswith(_OLE) and _is_encrypted(path)):
-        raise FileEncrypted(name)
+        raise FileNotLoaded("file_encrypted", file=name)
     actual = _content(head)
     expected = {"excel": "content_ole" if suffix == ".xls" else "content_zip", "parquet": "content_parquet"}.get(
         kind, "content_text"
@@ -150,10 +150,9 @@ def load(job: Job, options: LoadOptions = DETECT) -> Dataset:
     """Return the dataset of a file; unless it is already stored, write its table to `job.target`.
 
     Raises:
-        FileUnreadable, FileEncrypted, ArchiveSuspicious: The file cannot or should not be opened.
+        FileUnreadable, FileNotLoaded, FileTooLarge: The file cannot or should not be opened.
         FileTooLarge: The file exceeds the limits.
-        SheetNotFound, HeaderNotFound, FileEmpty: The file has no such table.
-        LoadOptionInvalid: An option does not fit the file.
+        FileNotLoaded: The file has no such table, or an option does not fit the file.
         DriverMissing: A package is not installed.
         StatementCancelled: Loading was cancelled.
     """
@@ -166,7 +165,11 @@ def load(job: Job, options: LoadOptions = DETECT) -> Dataset:
         files = read_sheets(path, sheets, job.folder, job.loading)
         return _load_cells(job, kind, files if sheets else _with_table(job, files), options, [])
     if options.sheet or options.sheets:
-        raise LoadOptionInvalid("sheet" if options.sheet else "sheets", Message("option_needs_workbook"))
+        raise FileNotLoaded(
+            "load_option_invalid",
+            option="sheet" if options.sheet else "sheets",
+            reason=Message("option_needs_workbook"),
+        )
     if kind == "csv":
         text, warnings = detect_text_file(path, name, job.folder, options)
         return _load_cells(job, kind, [text], options, warnings)
@@ -239,7 +242,7 @@ class _Located:
 def _refuse(options: LoadOptions, names: Sequence[str], code: str) -> None:
     for name in names:
         if getattr(options, name) is not None:
-            raise LoadOptionInvalid(name, Message(code))
+            raise FileNotLoaded("load_option_invalid", option=name, reason=Message(code))
 
 
 def _load_cells(
@@ -351,12 +354,16 @@ def _choose(found: Sequence[FoundTable], options: LoadOptions) -> list[int]:
     """Return the indices of the tables to read: those of the options, else the largest.
 
     Raises:
-        LoadOptionInvalid: There is no such table.
+        FileNotLoaded: There is no such table.
     """
     if options.tables:
         count = max(1, len(found))
         if unknown := [number for number in options.tables if number > count]:
-            raise LoadOptionInvalid("tables", Message("option_table_unknown", number=unknown[0], count=count))
+            raise FileNotLoaded(
+                "load_option_invalid",
+                option="tables",
+                reason=Message("option_table_unknown", number=unknown[0], count=count),
+            )
         return [number - 1 for number in dict.fromkeys(options.tables)] if found else []
     return [max(range(len(found)), key=lambda number: found[number].cells)] if found else []
 

@@ -21,7 +21,7 @@ from datasphinx.agent.datasets.limits import Loading, LoadLimits, LoadProgress, 
 from datasphinx.agent.datasets.load import Job, Upload, load
 from datasphinx.agent.datasets.options import DETECT, LoadOptions
 from datasphinx.agent.datasets.workspace import workspace
-from datasphinx.agent.errors import DatasetUnknown, FileUnknown
+from datasphinx.agent.errors import NotFound
 
 _ID = re.compile(r"(file|ds)_[0-9a-f]{16}")
 _CHUNK = 1 << 20
@@ -92,18 +92,18 @@ class Registry:
         """Return the file with this id.
 
         Raises:
-            FileUnknown: There is no such file.
+            NotFound: There is no such file.
         """
         metadata = _get(self._files, file_id)
         if metadata is None:
-            raise FileUnknown(file_id)
+            raise NotFound("file_unknown", file_id=file_id)
         return Upload(file_id, self._files / file_id, **metadata)
 
     def delete_file(self, file_id: str) -> None:
         """Delete a file; datasets loaded from it remain.
 
         Raises:
-            FileUnknown: There is no such file.
+            NotFound: There is no such file.
         """
         path = self.file(file_id).path
         path.with_name(f"{file_id}.json").unlink(missing_ok=True)
@@ -119,7 +119,7 @@ class Registry:
         """Return the dataset of a file, loading it with `options` if necessary.
 
         Raises:
-            FileUnknown: There is no such file.
+            NotFound: There is no such file.
             StatementCancelled: The loading was cancelled through `cancellation`.
             DatasphinxError: Any error of `load`. Temporary files are removed.
         """
@@ -130,7 +130,7 @@ class Registry:
             try:
                 os.link(upload.path, link)
             except FileNotFoundError:
-                raise FileUnknown(file_id) from None
+                raise NotFound("file_unknown", file_id=file_id) from None
             loading = Loading(upload.name, self.limits, progress, cancellation or Cancellation())
             job = Job(replace(upload, path=link), folder, loading, self._find_dataset)
             dataset = load(job, options)
@@ -160,18 +160,18 @@ class Registry:
         """Return the dataset with this id.
 
         Raises:
-            DatasetUnknown: There is no such dataset.
+            NotFound: There is no such dataset.
         """
         dataset = self._find_dataset(dataset_id)
         if dataset is None:
-            raise DatasetUnknown(dataset_id)
+            raise NotFound("dataset_unknown", dataset_id=dataset_id)
         return dataset
 
     def path_of(self, dataset_id: str) -> Path:
         """Return the DuckDB file with the table of a dataset.
 
         Raises:
-            DatasetUnknown: There is no such dataset.
+            NotFound: There is no such dataset.
         """
         return self._path(self.dataset(dataset_id).dataset_id)
 
@@ -179,7 +179,7 @@ class Registry:
         """Delete a dataset, and the joined files that contain a copy of its table.
 
         Raises:
-            DatasetUnknown: There is no such dataset.
+            NotFound: There is no such dataset.
         """
         path = self.path_of(dataset_id)
         path.with_suffix(".json").unlink(missing_ok=True)

@@ -7,7 +7,7 @@ from datasphinx.agent.datasets.dataset import Warning
 from datasphinx.agent.datasets.options import LoadOptions, Unpivot
 from datasphinx.agent.datasets.periods import dates_of, is_period, is_year, quarter_of
 from datasphinx.agent.datasets.workspace import Workspace, quote_identifier
-from datasphinx.agent.errors import LoadOptionInvalid
+from datasphinx.agent.errors import FileNotLoaded
 from datasphinx.agent.messages import Message
 
 _SEPARATORS = ("\n", ";", "；", "|", "┋", "、", "，", ",", "/")
@@ -20,7 +20,7 @@ def reshape(work: Workspace, table: str, options: LoadOptions) -> list[Warning]:
     """Apply `split` and `unpivot` to `table`; return the warnings about the new rows.
 
     Raises:
-        LoadOptionInvalid: An option names a column that does not exist or a new name that is taken.
+        FileNotLoaded: An option names a column that does not exist or a new name that is taken.
     """
     warnings = []
     for column, separator in (options.split or {}).items():
@@ -42,7 +42,9 @@ def _resolve(work: Workspace, table: str, option: str, name: str) -> str:
         if existing.casefold() == name.casefold():
             return existing
     columns = ", ".join(names[:_SHOWN_NAMES])
-    raise LoadOptionInvalid(option, Message("option_column_unknown", column=name, columns=columns))
+    raise FileNotLoaded(
+        "load_option_invalid", option=option, reason=Message("option_column_unknown", column=name, columns=columns)
+    )
 
 
 def _split(work: Workspace, table: str, column: str, separator: str) -> Warning:
@@ -50,7 +52,9 @@ def _split(work: Workspace, table: str, column: str, separator: str) -> Warning:
     separator = separator or _separator(work, place, quoted)
     columns = work.columns(place)
     if dict(columns)[column] != "VARCHAR":
-        raise LoadOptionInvalid("split", Message("option_column_not_text", column=column))
+        raise FileNotLoaded(
+            "load_option_invalid", option="split", reason=Message("option_column_not_text", column=column)
+        )
     before = work.run(f"SELECT count(*) FROM {place}")[0][0]
     row = "" if any(name == "row" for name, _ in columns) else "rowid + 1 AS row, "
     parts = f"list_filter(list_transform(string_split({quoted}, ?), lambda part: trim(part)), lambda part: part <> '')"
@@ -81,8 +85,10 @@ def _unpivot(work: Workspace, table: str, options: Unpivot) -> list[Warning]:
     if options.columns is None:
         columns = period_columns(list(schema))
         if not columns:
-            raise LoadOptionInvalid(
-                "unpivot", Message("option_no_periods", columns=", ".join(list(schema)[:_SHOWN_NAMES]))
+            raise FileNotLoaded(
+                "load_option_invalid",
+                option="unpivot",
+                reason=Message("option_no_periods", columns=", ".join(list(schema)[:_SHOWN_NAMES])),
             )
     else:
         columns = [_resolve(work, table, "unpivot", name) for name in options.columns]
@@ -90,7 +96,9 @@ def _unpivot(work: Workspace, table: str, options: Unpivot) -> list[Warning]:
     taken = {name.casefold() for name in others}
     for new in (options.name, options.value):
         if new.casefold() in taken or options.name.casefold() == options.value.casefold():
-            raise LoadOptionInvalid("unpivot", Message("option_name_taken", column=new))
+            raise FileNotLoaded(
+                "load_option_invalid", option="unpivot", reason=Message("option_name_taken", column=new)
+            )
     kinds = {schema[name] for name in columns}
     kind = kinds.pop() if len(kinds) == 1 else "DOUBLE" if kinds <= {*_NUMBERS} else "VARCHAR"
     before = work.run(f"SELECT count(*) FROM {place}")[0][0]

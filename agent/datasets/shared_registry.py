@@ -11,7 +11,7 @@ from datasphinx.agent.datasets.dataset import Dataset
 from datasphinx.agent.datasets.limits import LoadLimits
 from datasphinx.agent.datasets.load import Upload
 from datasphinx.agent.datasets.registry import Registry
-from datasphinx.agent.errors import DatasetUnknown, FileUnknown
+from datasphinx.agent.errors import NotFound
 from datasphinx.agent.settings import Settings
 from datasphinx.agent.storage.database import SharedDatabase
 from datasphinx.agent.storage.files import SharedFiles
@@ -46,21 +46,21 @@ class SharedRegistry(Registry):
         """Return the file with this id; fetch its content if it is missing here.
 
         Raises:
-            FileUnknown: There is no such file.
+            NotFound: There is no such file.
         """
         body = self._shared.body(file_id) if _FILE_ID.fullmatch(file_id) else None
         if body is None or not self._fetch(file_id, self._files / file_id):
-            raise FileUnknown(file_id)
+            raise NotFound("file_unknown", file_id=file_id)
         return self._upload(file_id, body)
 
     def delete_file(self, file_id: str) -> None:
         """Delete a file; datasets loaded from it remain.
 
         Raises:
-            FileUnknown: There is no such file.
+            NotFound: There is no such file.
         """
         if not (_FILE_ID.fullmatch(file_id) and self._shared.delete(file_id)):
-            raise FileUnknown(file_id)
+            raise NotFound("file_unknown", file_id=file_id)
         self._sync()
 
     def datasets(self) -> list[Dataset]:
@@ -72,21 +72,21 @@ class SharedRegistry(Registry):
         """Return the DuckDB file with the table of a dataset; fetch it if it is missing here.
 
         Raises:
-            DatasetUnknown: There is no such dataset.
+            NotFound: There is no such dataset.
         """
         path = super().path_of(dataset_id)
         if not self._fetch(dataset_id, path):
-            raise DatasetUnknown(dataset_id)
+            raise NotFound("dataset_unknown", dataset_id=dataset_id)
         return path
 
     def delete_dataset(self, dataset_id: str) -> None:
         """Delete a dataset.
 
         Raises:
-            DatasetUnknown: There is no such dataset.
+            NotFound: There is no such dataset.
         """
         if not (_DATASET_ID.fullmatch(dataset_id) and self._shared.delete(dataset_id)):
-            raise DatasetUnknown(dataset_id)
+            raise NotFound("dataset_unknown", dataset_id=dataset_id)
         self._sync()
 
     def _upload(self, file_id: str, body: dict[str, Any]) -> Upload:

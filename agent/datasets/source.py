@@ -12,7 +12,7 @@ from datasphinx.agent.core.result_cache import ResultCache
 from datasphinx.agent.datasets.limits import Loading
 from datasphinx.agent.datasets.registry import Registry
 from datasphinx.agent.datasets.workspace import quote_identifier, workspace
-from datasphinx.agent.errors import DatasetUnknown
+from datasphinx.agent.errors import NotFound
 from datasphinx.agent.settings import SourceSettings
 from datasphinx.agent.sources.source import Source, open_source
 from datasphinx.agent.types import Limits
@@ -36,7 +36,7 @@ def open_datasets(
     `is_cached`, the profiles read on opening are stored and deleted with the datasets.
 
     Raises:
-        DatasetUnknown: There is no such dataset.
+        NotFound: There is no such dataset.
         FileTooLarge: The datasets do not fit into memory while they are copied.
         DriverMissing: A package is not installed.
         SourceUnreachable: The file cannot be read.
@@ -86,7 +86,7 @@ class DatasetSources:
         for dataset_id in ids:
             try:
                 registry.path_of(dataset_id)
-            except DatasetUnknown:
+            except NotFound:
                 self.forget(dataset_id)
                 raise
         with self._lock:

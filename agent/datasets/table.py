@@ -16,7 +16,7 @@ from datasphinx.agent.datasets.sections import fill_sections, find_sections
 from datasphinx.agent.datasets.text_file import CellFile
 from datasphinx.agent.datasets.totals import TotalRow, find_beside_totals, find_totals
 from datasphinx.agent.datasets.workspace import Workspace, quote_identifier
-from datasphinx.agent.errors import FileEmpty, LoadOptionInvalid
+from datasphinx.agent.errors import FileNotLoaded
 from datasphinx.agent.messages import Message
 
 _MAX_LINE = 1_000_000
@@ -118,10 +118,10 @@ def make_table(
     """Write `table` from the cells of `parts`.
 
     Raises:
-        FileEmpty: There are no rows.
+        FileNotLoaded: There are no rows.
         FileTooLarge: There are too many rows, or they do not fit into memory.
         FileUnreadable: DuckDB cannot read the file.
-        LoadOptionInvalid: An option names a column that does not exist.
+        FileNotLoaded: An option names a column that does not exist.
     """
     first = parts[0].cell_file
     width, paired = len(layout.names), first.paired
@@ -141,7 +141,7 @@ def make_table(
     fill_places = [_place(names, "fill_down", name) for name in options.fill_down or ()]
     rows = work.run(f"SELECT count(*) FROM {STAGING}")[0][0]
     if not rows:
-        raise FileEmpty(loading.file, f" ({first.sheet})" if first.sheet else "")
+        raise FileNotLoaded("file_empty", file=loading.file, where=f" ({first.sheet})" if first.sheet else "")
     if rows > loading.limits.max_rows:
         raise loading.too_large("rows")
     usual: Mark = "," if first.whole.delimiter == ";" else "."
@@ -179,8 +179,10 @@ def _place(names: Sequence[str], option: str, name: str) -> int:
     for place, existing in enumerate(names):
         if existing.casefold() == name.casefold():
             return place
-    raise LoadOptionInvalid(
-        option, Message("option_column_unknown", column=name, columns=", ".join(names[:_SHOWN_NAMES]))
+    raise FileNotLoaded(
+        "load_option_invalid",
+        option=option,
+        reason=Message("option_column_unknown", column=name, columns=", ".join(names[:_SHOWN_NAMES])),
     )
 
 
@@ -402,9 +404,9 @@ def copy_json(work: Workspace, table: str, rows: JsonRows, loading: Loading) -> 
     """Write `table` from the rows of a JSON file.
 
     Raises:
-        FileEmpty: There are no rows.
+        FileNotLoaded: There are no rows.
         FileTooLarge: There are too many rows or columns, or they do not fit into memory.
-        ArchiveSuspicious: The written table exceeds the allowed disk space.
+        FileTooLarge: The written table exceeds the allowed disk space.
         FileUnreadable: DuckDB cannot read the file.
         StatementCancelled: Loading was cancelled.
     """
@@ -433,5 +435,5 @@ def _copy(work: Workspace, table: str, reader: str, path: Path, loading: Loading
     if rows > loading.limits.max_rows:
         raise loading.too_large("rows")
     if not rows:
-        raise FileEmpty(loading.file, "")
+        raise FileNotLoaded("file_empty", file=loading.file, where="")
     return WrittenTable(schema_of(work, table), rows, Report())

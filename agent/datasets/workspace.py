@@ -54,8 +54,7 @@ class Workspace:
         """Run `sql` and return its rows; with `stage`, report progress between the two shares of that stage.
 
         Raises:
-            FileTooLarge: The data does not fit into memory.
-            ArchiveSuspicious: The data exceeds the allowed disk space.
+            FileTooLarge: The data does not fit into memory, or it exceeds the allowed disk space.
             FileUnreadable: DuckDB cannot read the file.
             StatementCancelled: Loading was cancelled.
         """

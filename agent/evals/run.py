@@ -11,7 +11,7 @@ from typing import Any, cast
 from langchain_core.messages import BaseMessage
 from sqlalchemy import URL
 
-from datasphinx.agent.errors import DatasphinxError, InternalError, SqlNotGenerated
+from datasphinx.agent.errors import DatasphinxError, InternalError
 from datasphinx.agent.evals.datasets import Dataset, Question, find_databases, read_predictions, require_predictions
 from datasphinx.agent.evals.match import results_match
 from datasphinx.agent.evals.options import MatchRule
@@ -90,7 +90,7 @@ def run(
 
     Raises:
         DatasetInvalid: A database is missing.
-        ConfigurationError, DriverMissing, EmbeddedModelUnavailable: The model is unavailable.
+        ConfigurationError, DriverMissing, Unavailable: The model is unavailable.
     """
     files = find_databases(dataset)
     services = Services(evaluation_settings(settings, embedded), embedded=embedded)
@@ -211,7 +211,7 @@ def _failure(output: Output, source: Source) -> tuple[str | None, str | None]:
     if not error:
         return (None, None) if output.get("tables") else (ASKED_BACK, output.get("answer"))
     code = error["code"]
-    if code == SqlNotGenerated.code and sql:
+    if code == "sql_not_generated" and sql:
         problem = find_problem(sql, source.catalog)
         code = problem.code if problem else code
     return code, output["answer"]

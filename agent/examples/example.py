@@ -160,7 +160,7 @@ def _cleaned_question(question: str, others: Sequence[object]) -> str:
     except UnicodeEncodeError as error:
         raise _invalid(question, Message("contains_surrogate")) from error
     except InvalidQuestion as error:
-        raise _invalid(question, Message("as_question", reason=error.reason)) from error
+        raise _invalid(question, Message("as_question", reason=error.details()["reason"])) from error
 
 
 def _invalid(question: str, reason: str) -> ExampleInvalid:

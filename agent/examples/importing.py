@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from datasphinx.agent.errors import ExampleInvalid, ExamplesRefused, StatementError
+from datasphinx.agent.errors import ExampleInvalid, Refused, StatementError
 from datasphinx.agent.examples.example import Example, checked_example
 from datasphinx.agent.messages import Message
 from datasphinx.agent.sources.source import Source
@@ -34,7 +34,7 @@ def read_examples(path: Path, source_of: Callable[[str, str | None], Source]) ->
 
     Raises:
         ExampleInvalid: the file cannot be read, or a line is malformed; the error names the line.
-        ExamplesRefused: examples are not valid, with the reasons of `checked_example` for the first ten.
+        Refused: examples are not valid, with the reasons of `checked_example` for the first ten.
         Terminal: a source cannot be opened.
     """
     examples, problems = [], []
@@ -46,7 +46,7 @@ def read_examples(path: Path, source_of: Callable[[str, str | None], Source]) ->
             problems.append(Message("at_line", line=number, reason=error.as_message()))
     if problems:
         further = [Message("and_more", count=len(problems) - _MAX_PROBLEMS)] if len(problems) > _MAX_PROBLEMS else []
-        raise ExamplesRefused(str(path), (*problems[:_MAX_PROBLEMS], *further))
+        raise Refused("examples_refused", file=str(path), problems=(*problems[:_MAX_PROBLEMS], *further))
     return examples
 
 

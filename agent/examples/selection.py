@@ -50,7 +50,7 @@ class StoredExamples:
         The verified queries of its business knowledge are examples too, if they share a word with the question.
 
         Raises:
-            ExamplesUnavailable: the file of the examples cannot be read.
+            Unavailable: the file of the examples cannot be read.
             ModelUnreachable, ModelRejected: the embeddings endpoint failed.
         """
         shots = self._shots if shots is None else shots

@@ -9,7 +9,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.example_selectors import SemanticSimilarityExampleSelector
 from langchain_core.vectorstores import InMemoryVectorStore
 
-from datasphinx.agent.errors import ExamplesUnavailable
+from datasphinx.agent.errors import Unavailable
 from datasphinx.agent.examples.example import Example
 from datasphinx.agent.examples.store import ExampleStore
 from datasphinx.agent.retrieval.semantic import Embedder, identity_of
@@ -65,7 +65,7 @@ class _CachedEmbeddings(Embeddings):
         if identity and new_vectors:
             try:
                 self._store.keep_vectors(identity, new_vectors)
-            except ExamplesUnavailable as error:
+            except Unavailable as error:
                 # The file may be read-only; the next process then computes the vectors again.
                 _log.warning("%s", error)
         # Arrays instead of lists: thousands of vectors would have to be converted for every question.

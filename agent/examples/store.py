@@ -27,7 +27,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 from sqlalchemy.schema import CreateTable
 
-from datasphinx.agent.errors import ExamplesUnavailable, ExampleUnknown
+from datasphinx.agent.errors import NotFound, Unavailable
 from datasphinx.agent.examples.example import Example
 from datasphinx.agent.retrieval.semantic import Vectors
 
@@ -57,7 +57,7 @@ _SELECT_ALL = select(*(_examples.c[name] for name in _FIELDS)).order_by(_example
 class ExampleStore:
     """The examples of all sources. Any number of processes may share it.
 
-    The first example creates the file. Every method raises `ExamplesUnavailable` if the file cannot be used.
+    The first example creates the file. Every method raises `Unavailable` if the file cannot be used.
     """
 
     def __init__(self, data_dir: Path) -> None:
@@ -82,14 +82,14 @@ class ExampleStore:
         """Delete the examples with these ids in one transaction.
 
         Raises:
-            ExampleUnknown: one of the ids does not exist; nothing is deleted.
+            NotFound: one of the ids does not exist; nothing is deleted.
         """
         if not self.path.exists():
-            raise ExampleUnknown(ids[0])
+            raise NotFound("example_unknown", example_id=ids[0])
         with self._transaction() as connection:
             for example_id in dict.fromkeys(ids):
                 if not connection.execute(delete(_examples).where(_examples.c.id == example_id)).rowcount:
-                    raise ExampleUnknown(example_id)
+                    raise NotFound("example_unknown", example_id=example_id)
             connection.execute(delete(_vectors).where(_vectors.c.question.not_in(select(_examples.c.question))))
 
     def examples(self, source: str | None = None) -> list[Example]:
@@ -139,7 +139,7 @@ class ExampleStore:
                 yield connection
         except (SQLAlchemyError, OSError) as error:
             reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0].rstrip(".")
-            raise ExamplesUnavailable(str(self.path), reason) from error
+            raise Unavailable("examples_unavailable", store=str(self.path), reason=reason) from error
 
     @cached_property
     def _engine(self) -> Engine:

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from datasphinx.agent.errors import DriverMissing, KnowledgeNotWritable
+from datasphinx.agent.errors import DriverMissing, Unavailable
 from datasphinx.agent.knowledge.yaml_text import LocatedValue, YamlError, read_yaml
 from datasphinx.agent.messages import Message
 
@@ -21,7 +21,7 @@ def add_entry(path: Path, part: str, entry: Mapping[str, Any]) -> int:
     part, it has one key, the name.
 
     Raises:
-        KnowledgeNotWritable: the file cannot be read or written, or `part` cannot be extended without changing other
+        Unavailable: the file cannot be read or written, or `part` cannot be extended without changing other
             lines.
         DriverMissing: the package `pyyaml` is not installed.
     """
@@ -33,9 +33,9 @@ def add_entry(path: Path, part: str, entry: Mapping[str, Any]) -> int:
             _replace(path, changed)
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or type(error).__name__
-        raise KnowledgeNotWritable(str(path), reason) from error
+        raise Unavailable("knowledge_not_writable", file=str(path), reason=reason) from error
     except (YamlError, ValueError) as error:
-        raise KnowledgeNotWritable(str(path), str(error)) from error
+        raise Unavailable("knowledge_not_writable", file=str(path), reason=str(error)) from error
     return line
 
 

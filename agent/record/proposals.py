@@ -9,7 +9,7 @@ from sqlalchemy import Row, column, insert, select, table, update
 from sqlalchemy.exc import IntegrityError
 
 from datasphinx.agent.core.canonical import digest
-from datasphinx.agent.errors import ProposalClosed, ProposalUnknown, RecordUnavailable
+from datasphinx.agent.errors import Conflict, NotFound, Unavailable
 from datasphinx.agent.record.store import Store
 
 ProposalStatus = Literal["open", "accepted", "rejected"]
@@ -59,7 +59,7 @@ class Proposal:
 
 
 class ProposalStore:
-    """The proposals of one tenant. Every method raises `RecordUnavailable` if the database cannot be used."""
+    """The proposals of one tenant. Every method raises `Unavailable` if the database cannot be used."""
 
     def __init__(self, store: Store, owner: str) -> None:
         """Set the database and the tenant, empty if there is only one."""
@@ -73,7 +73,7 @@ class ProposalStore:
             with self._store.transaction(writes=True) as connection:
                 key = {"id": self._key(proposal.id), "owner": self._owner}
                 connection.execute(insert(_proposals).values(**key, **row, body=json.dumps(body)))
-        except RecordUnavailable as error:
+        except Unavailable as error:
             if isinstance(error.__cause__, IntegrityError):
                 return False
             raise
@@ -92,20 +92,20 @@ class ProposalStore:
         """Return a proposal.
 
         Raises:
-            ProposalUnknown: the tenant has no proposal with this id.
+            NotFound: the tenant has no proposal with this id.
         """
         query = select(_proposals).where(_proposals.c.owner == self._owner, _proposals.c.id == self._key(proposal_id))
         with self._store.transaction() as connection:
             row = connection.execute(query).first()
         if row is None:
-            raise ProposalUnknown(proposal_id)
+            raise NotFound("proposal_unknown", proposal_id=proposal_id)
         return _proposal(row)
 
     def change(self, proposal: Proposal, expected: ProposalStatus) -> None:
         """Replace the stored proposal, whose status must be `expected`.
 
         Raises:
-            ProposalClosed: it has another status, because it was reviewed before.
+            Conflict: it has another status, because it was reviewed before.
         """
         body = asdict(proposal)
         row = {name: body.pop(name) for name in ("source", "status", "proposed_at")}
@@ -114,7 +114,7 @@ class ProposalStore:
         with self._store.transaction(writes=True) as connection:
             changed = connection.execute(query.values(status=row["status"], body=json.dumps(body))).rowcount
         if not changed:
-            raise ProposalClosed(proposal.id, self.get(proposal.id).status)
+            raise Conflict("proposal_closed", proposal_id=proposal.id, status=self.get(proposal.id).status)
 
     def _key(self, proposal_id: str) -> str:
         # Tenants may share a database.

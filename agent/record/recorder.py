@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from datasphinx.agent.core.canonical import plain
 from datasphinx.agent.core.redact import without_secrets
-from datasphinx.agent.errors import RecordUnavailable
+from datasphinx.agent.errors import Unavailable
 from datasphinx.agent.record.events import Event, Kind
 
 logger = logging.getLogger("datasphinx")
@@ -35,7 +35,7 @@ class Sink(Protocol):
     """Destination of events."""
 
     def append(self, events: Sequence[Event]) -> None:
-        """Append all `events` or none; raise `RecordUnavailable` on failure."""
+        """Append all `events` or none; raise `Unavailable` on failure."""
 
 
 @dataclass
@@ -45,7 +45,7 @@ class _Run:
     written_at: float
     """The time of the last write, by the monotonic clock."""
     events: list[Event] = field(default_factory=list)
-    error: RecordUnavailable | None = None
+    error: Unavailable | None = None
     """The error of the last write; after it, nothing is written until the run ends."""
 
 
@@ -75,7 +75,7 @@ class Recorder:
         """Record the start of a run.
 
         Raises:
-            RecordUnavailable: the event cannot be written.
+            Unavailable: the event cannot be written.
         """
         self.add(trace_id, "run", {**body, **self._tenant_fields})
         self.flush(trace_id)
@@ -110,7 +110,7 @@ class Recorder:
         if run and not run.error:
             self._write(run)
 
-    def end(self, trace_id: str) -> RecordUnavailable | None:
+    def end(self, trace_id: str) -> Unavailable | None:
         """Write the remaining events of a run; return the error on failure, None if the whole run is recorded."""
         with self._lock:
             run = self._runs.pop(trace_id, None)
@@ -121,14 +121,14 @@ class Recorder:
             logger.error("[RECORD] %d events are lost: %s trace_id=%s", len(run.events), error, trace_id)
         return error
 
-    def _write(self, run: _Run) -> RecordUnavailable | None:
+    def _write(self, run: _Run) -> Unavailable | None:
         with self._lock:
             events, run.events = run.events, []
         if not events or self._sink is None:
             return None
         try:
             self._sink.append(events)
-        except RecordUnavailable as error:
+        except Unavailable as error:
             with self._lock:
                 run.events, run.error = [*events, *run.events], error
             return error
@@ -149,5 +149,5 @@ def _log(event: Event) -> None:
 def _write_all(sink: Sink | None, runs: Mapping[str, _Run]) -> None:
     events = [event for run in runs.values() for event in run.events]
     if sink and events:
-        with suppress(RecordUnavailable):
+        with suppress(Unavailable):
             sink.append(events)

@@ -32,7 +32,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from datasphinx.agent.core.canonical import canonical
 from datasphinx.agent.core.redact import without_password
 from datasphinx.agent.engines import engine_called
-from datasphinx.agent.errors import RecordUnavailable, TraceUnknown
+from datasphinx.agent.errors import NotFound, Unavailable
 from datasphinx.agent.messages import Message, message_of
 from datasphinx.agent.record.events import Event, StoredEvent, chained_hash
 from datasphinx.agent.record.migrations import StoreTooNew, is_current, migrate
@@ -110,7 +110,7 @@ _SET_HEAD = update(_head).values(position=bindparam("last_position"), hash=bindp
 class Store:
     """The record in a database. Connects and creates its tables on first use. Thread-safe.
 
-    Every method raises `RecordUnavailable` if the database is unreachable or reports an error.
+    Every method raises `Unavailable` if the database is unreachable or reports an error.
     """
 
     def __init__(self, url: str) -> None:
@@ -141,16 +141,16 @@ class Store:
         """Return the events of a run in order. A prefix of the trace id is sufficient if it is unique.
 
         Raises:
-            TraceUnknown: no run has this trace id, or several match.
+            NotFound: no run has this trace id, or several match.
         """
         has_prefix = _events.c.trace_id.startswith(trace_id, autoescape=True)
         ids = select(_events.c.trace_id).where(has_prefix).distinct().order_by(_events.c.trace_id).limit(2)
         with self.transaction() as connection:
             matches = list(connection.execute(ids).scalars())
         if not trace_id or not matches:
-            raise TraceUnknown(trace_id, Message("no_run"))
+            raise NotFound("trace_unknown", trace_id=trace_id, reason=Message("no_run"))
         if len(matches) > 1 and matches[0] != trace_id:
-            raise TraceUnknown(trace_id, Message("several_runs"))
+            raise NotFound("trace_unknown", trace_id=trace_id, reason=Message("several_runs"))
         return self._select(select(_events).where(_events.c.trace_id == matches[0]).order_by(_events.c.sequence))
 
     def newest(self, limit: int) -> list[tuple[StoredEvent, StoredEvent | None]]:
@@ -193,7 +193,7 @@ class Store:
             with _transaction(self._engine, writes=writes) as connection:
                 yield connection
         except (SQLAlchemyError, sqlite3.Error, OSError, ImportError, StoreTooNew) as error:
-            raise RecordUnavailable(self.name, reason_of(error)) from error
+            raise Unavailable("record_unavailable", store=self.name, reason=reason_of(error)) from error
 
     @cached_property
     def _engine(self) -> Engine:

@@ -102,7 +102,7 @@ def verify(store: Store, anchor: Anchor | None = None) -> Verification:
     With `anchor`, also check that the events up to its position are those that existed when it was taken.
 
     Raises:
-        RecordUnavailable: the record cannot be read.
+        Unavailable: the record cannot be read.
     """
     check = _ChainCheck(store, anchor)
     check.follow(store.scan())

@@ -17,11 +17,11 @@ from datasphinx.agent.core.canonical import value_hash
 from datasphinx.agent.core.failure import client_failure
 from datasphinx.agent.core.redact import without_password
 from datasphinx.agent.errors import (
-    AnswerNotPinnable,
-    BoardReadOnly,
-    DatasetUnknown,
     DatasphinxError,
+    Forbidden,
+    NotFound,
     PlotSpecInvalid,
+    Refused,
 )
 from datasphinx.agent.formatting.checks import with_formats
 from datasphinx.agent.messages import Message, language_of
@@ -50,7 +50,7 @@ def new_board(tenant: Tenant, title: str) -> Board:
     """Store an empty board, and return it.
 
     Raises:
-        BoardLimit: the tenant has too many boards.
+        Conflict: the tenant has too many boards.
     """
     board = Board(id=f"bd_{uuid.uuid4().hex[:16]}", title=title, owner=tenant.services.owner, created_at=_now())
     tenant.boards.add(board)
@@ -61,12 +61,12 @@ def own_board(tenant: Tenant, board_id: str) -> Board:
     """Return a board for a change.
 
     Raises:
-        BoardUnknown: the tenant has no such board.
-        BoardReadOnly: users with other row parameters created it.
+        NotFound: the tenant has no such board.
+        Forbidden: users with other row parameters created it.
     """
     board = tenant.boards.board(board_id)
     if board.owner != tenant.services.owner:
-        raise BoardReadOnly(board_id)
+        raise Forbidden("board_read_only", board_id=board_id)
     return board
 
 
@@ -80,13 +80,13 @@ def pin_answer(tenant: Tenant, board: Board, thread_id: str, run_id: str, title:
     """Pin the answer of a run of a stored thread, and return it.
 
     Raises:
-        ThreadUnknown, RunUnknown: there is no such run.
-        AnswerNotPinnable: the answer has no statement, or it reads data that is not stored.
-        BoardLimit: the board has too many pinned answers.
+        NotFound: there is no such run.
+        Refused: the answer has no statement, or it reads data that is not stored.
+        Conflict: the board has too many pinned answers.
     """
     graph, _, state = tenant.stored_run(thread_id, run_id)
     if not state.get("sql") or state.get("error") or state.get("clarification"):
-        raise AnswerNotPinnable(Message("pin_without_statement"))
+        raise Refused("answer_not_pinnable", reason=Message("pin_without_statement"))
     services, datasets = tenant.services, _datasets_of(state, tenant) if graph == "analyst" else ()
     question, turn = state["question"], (state.get("turns") or [{}])[-1]
     name = state.get("source") or turn.get("source") or services.choices[0]
@@ -234,16 +234,16 @@ def _datasets_of(state: Mapping[str, Any], tenant: Tenant) -> tuple[str, ...]:
     """Return the datasets that the statement of an analyst's answer reads.
 
     Raises:
-        AnswerNotPinnable: they are not stored.
+        Refused: they are not stored.
     """
     ids = tuple(state.get("dataset_ids") or ())
     if not ids or state.get("source"):
-        raise AnswerNotPinnable(Message("pin_not_a_dataset"))
+        raise Refused("answer_not_pinnable", reason=Message("pin_not_a_dataset"))
     try:
         for dataset_id in ids:
             tenant.services.registry.path_of(dataset_id)
-    except DatasetUnknown:
-        raise AnswerNotPinnable(Message("pin_dataset_missing")) from None
+    except NotFound:
+        raise Refused("answer_not_pinnable", reason=Message("pin_dataset_missing")) from None
     return ids
 
 

@@ -10,7 +10,7 @@ from datasphinx.agent.answers.progress import step_line
 from datasphinx.agent.answers.text import escape_markup, has_table, markdown_table
 from datasphinx.agent.conversation.reply import Reply
 from datasphinx.agent.conversation.threads import Link
-from datasphinx.agent.errors import DatasetUnknown, ModelUnknown
+from datasphinx.agent.errors import NotFound
 from datasphinx.agent.messages import language_in, render
 from datasphinx.agent.server.runnable import ServedGraph
 from datasphinx.agent.server.tenants import Tenant
@@ -43,7 +43,7 @@ def model_of(tenant: Tenant, model_id: str) -> ChatModel:
     """Return the model with this id.
 
     Raises:
-        ModelUnknown: the tenant has no such model.
+        NotFound: the tenant has no such model.
     """
     if model_id == DEFAULT_MODEL:
         return _DEFAULT
@@ -53,9 +53,9 @@ def model_of(tenant: Tenant, model_id: str) -> ChatModel:
             return _source_model(name)
         try:
             return _dataset_model(name, tenant.services.registry.dataset(name).name)
-        except DatasetUnknown:
+        except NotFound:
             pass
-    raise ModelUnknown(model_id[:_SHOWN_CHARS])
+    raise NotFound("model_unknown", model=model_id[:_SHOWN_CHARS])
 
 
 _DEFAULT = ChatModel(DEFAULT_MODEL, DEFAULT_MODEL, "agent", {})

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import jwt
 
-from datasphinx.agent.errors import TokenInvalid, TokenNotPermitted
+from datasphinx.agent.errors import Forbidden, Unauthenticated
 from datasphinx.agent.messages import Message
 from datasphinx.agent.server.tenants import Identity
 from datasphinx.agent.settings import EmbedSettings
@@ -37,8 +37,8 @@ class EmbedTokens:
         """Return the tenant of `token`, with the role `ask`, for a request to `path`.
 
         Raises:
-            TokenInvalid: this server has not signed it, or it has expired.
-            TokenNotPermitted: its tenant is unknown, or the path is not one of an embedded chat.
+            Unauthenticated: this server has not signed it, or it has expired.
+            Forbidden: its tenant is unknown, or the path is not one of an embedded chat.
         """
         try:
             claims = jwt.decode(
@@ -49,12 +49,12 @@ class EmbedTokens:
                 options={"require": ["exp", "aud"]},
             )
         except jwt.ExpiredSignatureError:
-            raise TokenInvalid(Message("token_expired")) from None
+            raise Unauthenticated("token_invalid", reason=Message("token_expired")) from None
         except (jwt.PyJWTError, ValueError):
-            raise TokenInvalid(Message("token_signature")) from None
+            raise Unauthenticated("token_invalid", reason=Message("token_signature")) from None
         tenant = claims.get("tenant")
         if not isinstance(tenant, str) or tenant not in self._tenants:
-            raise TokenNotPermitted(Message("token_without_tenant"))
+            raise Forbidden("token_not_permitted", reason=Message("token_without_tenant"))
         if not _PERMITTED.fullmatch(path):
-            raise TokenNotPermitted(Message("token_for_questions"))
+            raise Forbidden("token_not_permitted", reason=Message("token_for_questions"))
         return Identity(tenant, frozenset({"ask"}), is_visitor=True)

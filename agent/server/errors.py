@@ -21,11 +21,7 @@ from datasphinx.agent.errors import (
     DatasphinxError,
     InputInvalid,
     InternalError,
-    KeyMissing,
     LimitReached,
-    ReviewNotPermitted,
-    RoleMissing,
-    TokenInvalid,
 )
 from datasphinx.agent.messages import LANGUAGES, Language, Message
 from datasphinx.agent.server.headers import security_headers
@@ -80,13 +76,13 @@ DOCUMENTED_OPENAI: dict[int | str, dict[str, Any]] = {
 """The error responses of the routes under `OPENAI_PATH` in the OpenAPI document, by status."""
 
 
-_CHALLENGES: dict[type[DatasphinxError], str] = {
-    KeyMissing: "Bearer",
-    TokenInvalid: 'Bearer error="invalid_token"',
-    RoleMissing: 'Bearer error="insufficient_scope"',
-    ReviewNotPermitted: 'Bearer error="insufficient_scope"',
+_CHALLENGES = {
+    "key_missing": "Bearer",
+    "token_invalid": 'Bearer error="invalid_token"',
+    "role_missing": 'Bearer error="insufficient_scope"',
+    "review_not_permitted": 'Bearer error="insufficient_scope"',
 }
-"""The header `WWW-Authenticate` by error (RFC 6750, section 3)."""
+"""The header `WWW-Authenticate` by code (RFC 6750, section 3)."""
 
 
 def problem(error: DatasphinxError, scope: Scope) -> JSONResponse:
@@ -94,7 +90,7 @@ def problem(error: DatasphinxError, scope: Scope) -> JSONResponse:
     failure = client_failure(error, scope["app"].state.services.settings)
     text = error_info(failure, accepted_language(scope))["message"]
     response = _response(error.http_status, error.code, text, scope)
-    if challenge := _CHALLENGES.get(type(error)):
+    if challenge := _CHALLENGES.get(error.code):
         response.headers["WWW-Authenticate"] = challenge
     if isinstance(error, LimitReached):
         response.headers["Retry-After"] = str(error.seconds)

@@ -14,7 +14,7 @@ from jwt import PyJWK, PyJWTError
 
 from datasphinx.agent.connect import certificate_authorities, is_this_machine
 from datasphinx.agent.core.redact import without_secrets
-from datasphinx.agent.errors import ConfigurationError, IssuerUnavailable, TokenInvalid
+from datasphinx.agent.errors import ConfigurationError, Unauthenticated, Unavailable
 from datasphinx.agent.messages import Message
 from datasphinx.agent.server.background import run_in_thread
 from datasphinx.agent.settings import OidcSettings
@@ -70,7 +70,7 @@ class SigningKeys:
         self._keys: list[_Key] = []
         self._fetched_at = self._attempted_at = float("-inf")
         self._fetching: asyncio.Task[None] | None = None
-        self._error: IssuerUnavailable | None = None
+        self._error: Unavailable | None = None
 
     async def find(self, kid: str | None, algorithm: str) -> PyJWK:
         """Return the key with this id for `algorithm`; a token without an id needs a single key for its algorithm.
@@ -78,8 +78,8 @@ class SigningKeys:
         The keys are fetched if they are older than ten minutes, or if none has this id.
 
         Raises:
-            TokenInvalid: the issuer has no such key, or more than one.
-            IssuerUnavailable: no keys are cached, and the issuer does not respond.
+            Unauthenticated: the issuer has no such key, or more than one.
+            Unavailable: no keys are cached, and the issuer does not respond.
         """
         if self._age >= _REFRESH_AFTER_S and self._clock() - self._attempted_at >= _RETRY_S:
             await self._refresh()
@@ -90,7 +90,7 @@ class SigningKeys:
         if self._age >= _KEEP_S and self._error:
             raise self._error
         if len(found) != 1:
-            raise TokenInvalid(Message("token_key_unknown"))
+            raise Unauthenticated("token_invalid", reason=Message("token_key_unknown"))
         return found[0]
 
     @property
@@ -116,9 +116,11 @@ class SigningKeys:
             async with asyncio.timeout(_TIMEOUT_S):
                 self._keys = await run_in_thread(self._fetch_keys)
             self._fetched_at, self._error = self._clock(), None
-        except (IssuerUnavailable, TimeoutError) as error:
-            timeout = IssuerUnavailable(self._settings.issuer, Message("issuer_silent", seconds=_TIMEOUT_S))
-            self._error = error if isinstance(error, IssuerUnavailable) else timeout
+        except (Unavailable, TimeoutError) as error:
+            timeout = Unavailable(
+                "issuer_unavailable", issuer=self._settings.issuer, reason=Message("issuer_silent", seconds=_TIMEOUT_S)
+            )
+            self._error = error if isinstance(error, Unavailable) else timeout
             logger.warning("[SERVER] keys of the issuer not fetched: %s", self._error)
         finally:
             self._fetching = None
@@ -127,17 +129,21 @@ class SigningKeys:
         """Return the usable keys of the issuer.
 
         Raises:
-            IssuerUnavailable: a request fails, or a document is not as specified.
+            Unavailable: a request fails, or a document is not as specified.
         """
         issuer, url = self._settings.issuer, self._settings.jwks_url
         if url is None:
             document = self._get(issuer.rstrip("/") + _DISCOVERY)
             url = document.get("jwks_uri")
             if document.get("issuer") != issuer or not isinstance(url, str) or not _is_safe(url):
-                raise IssuerUnavailable(issuer, Message("issuer_response", url=issuer.rstrip("/") + _DISCOVERY))
+                raise Unavailable(
+                    "issuer_unavailable",
+                    issuer=issuer,
+                    reason=Message("issuer_response", url=issuer.rstrip("/") + _DISCOVERY),
+                )
         entries = self._get(url).get("keys")
         if not isinstance(entries, list) or len(entries) > _MAX_KEYS:
-            raise IssuerUnavailable(issuer, Message("issuer_response", url=url))
+            raise Unavailable("issuer_unavailable", issuer=issuer, reason=Message("issuer_response", url=url))
         return [key for entry in entries if isinstance(entry, dict) for key in _usable(entry)]
 
     def _get(self, url: str) -> dict[str, Any]:
@@ -157,9 +163,11 @@ class SigningKeys:
                 document = _json_object(body) if response.status_code == 200 and len(body) <= _MAX_BYTES else None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             reason = without_secrets(str(error)) or type(error).__name__
-            raise IssuerUnavailable(self._settings.issuer, reason) from None
+            raise Unavailable("issuer_unavailable", issuer=self._settings.issuer, reason=reason) from None
         if document is None:
-            raise IssuerUnavailable(self._settings.issuer, Message("issuer_response", url=url))
+            raise Unavailable(
+                "issuer_unavailable", issuer=self._settings.issuer, reason=Message("issuer_response", url=url)
+            )
         return document
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from datasphinx.agent.core.cancellation import Cancellation
-from datasphinx.agent.errors import LoadUnknown
+from datasphinx.agent.errors import NotFound
 
 
 class Loads:
@@ -30,8 +30,8 @@ class Loads:
         """Cancel a load.
 
         Raises:
-            LoadUnknown: no load with this id is running in this process.
+            NotFound: no load with this id is running in this process.
         """
         if load_id not in self._running:
-            raise LoadUnknown(load_id)
+            raise NotFound("load_unknown", load_id=load_id)
         self._running[load_id].cancel()

@@ -13,13 +13,10 @@ from starlette.types import Message as ASGIMessage
 from datasphinx.agent.errors import (
     DatasphinxError,
     DriverMissing,
-    KeyMissing,
-    OriginRefused,
+    Forbidden,
     RequestTimeout,
     RequestTooLarge,
-    ReviewNotPermitted,
-    RoleMissing,
-    TokenNotPermitted,
+    Unauthenticated,
 )
 from datasphinx.agent.messages import Message
 from datasphinx.agent.record.telemetry import remote_parent
@@ -217,7 +214,9 @@ class Authentication:
             if not is_open:
                 role = _ROLES.get(path.lstrip("/").partition("/")[0], "ask")
                 if role not in identity.roles:
-                    raise ReviewNotPermitted() if role == "review" else RoleMissing(role)
+                    raise (
+                        Forbidden("review_not_permitted") if role == "review" else Forbidden("role_missing", role=role)
+                    )
         except DatasphinxError as error:
             if not is_open:
                 await problem(error, scope)(scope, receive, send)
@@ -231,8 +230,8 @@ class Authentication:
         """Return the sender of a request to `path`.
 
         Raises:
-            KeyMissing: there is no key or token, or the key is invalid.
-            TokenInvalid, TokenNotPermitted, IssuerUnavailable: see `TokenVerifier` and `EmbedTokens`. Tokens are never
+            Unauthenticated: there is no key or token, or the key is invalid.
+            Unauthenticated, Forbidden, Unavailable: see `TokenVerifier` and `EmbedTokens`. Tokens are never
                 permitted where only keys are.
         """
         header = headers.get("authorization", "")
@@ -241,12 +240,12 @@ class Authentication:
         if identity := self._tenants.of_key(key):
             return identity
         if bearer and path == _KEYS_ONLY and (self._tokens or self._embed_tokens):
-            raise TokenNotPermitted(Message("embed_needs_key"))
+            raise Forbidden("token_not_permitted", reason=Message("embed_needs_key"))
         if self._embed_tokens and bearer.startswith(self._embed_tokens.prefix):
             return self._embed_tokens.identify(bearer, path)
         if bearer and self._tokens:
             return await self._tokens.identify(bearer)
-        raise KeyMissing()
+        raise Unauthenticated("key_missing")
 
 
 class FollowSources:
@@ -278,7 +277,7 @@ class LoopbackOnly:
         if sender is None:
             await self._app(scope, receive, send)
         else:
-            await problem(OriginRefused(sender), scope)(scope, receive, send)
+            await problem(Forbidden("origin_refused", origin=sender), scope)(scope, receive, send)
 
 
 class TraceContext:

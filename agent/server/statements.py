@@ -67,7 +67,7 @@ def run_recorded(
     `origin` is added to the recorded input.
 
     Raises:
-        RecordUnavailable: the run cannot be recorded.
+        Unavailable: the run cannot be recorded.
         DatasphinxError: as for `Source.check` and `Source.execute`.
     """
     trace_id = uuid.uuid4().hex

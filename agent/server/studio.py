@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from datasphinx.agent.analyst import build_analyst
-from datasphinx.agent.errors import OriginRefused
+from datasphinx.agent.errors import Forbidden
 from datasphinx.agent.graph import build_graph
 from datasphinx.agent.server.loopback import foreign_sender
 from datasphinx.agent.services import Services
@@ -51,7 +51,7 @@ class LocalRequests:
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": _POLICY_VIOLATION, "reason": ""})
         else:
-            error = OriginRefused(sender)
+            error = Forbidden("origin_refused", origin=sender)
             await JSONResponse({"code": error.code, "detail": error.message()}, 403)(scope, receive, send)
 
 

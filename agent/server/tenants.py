@@ -18,7 +18,7 @@ from datasphinx.agent.conversation.conversations import Conversations
 from datasphinx.agent.conversation.thread_list import ThreadList
 from datasphinx.agent.conversation.threads import Threads, open_threads
 from datasphinx.agent.core.canonical import value_hash
-from datasphinx.agent.errors import ConfigurationError, RunUnknown, ThreadUnknown
+from datasphinx.agent.errors import ConfigurationError, NotFound
 from datasphinx.agent.graph import build_graph
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.messages import Message
@@ -89,24 +89,24 @@ class Tenant:
         """Return the name of the graph that answers on a stored thread.
 
         Raises:
-            ThreadUnknown: the tenant has no such thread.
+            NotFound: the tenant has no such thread.
         """
         graph = self.threads.graph_of(thread_id, tuple(self.graphs))
         if graph is None:
-            raise ThreadUnknown(thread_id)
+            raise NotFound("thread_unknown", thread_id=thread_id)
         return graph
 
     def stored_run(self, thread_id: str, run_id: str) -> "StoredRun":
         """Return a run of a stored thread.
 
         Raises:
-            ThreadUnknown, RunUnknown: the tenant has no such run.
+            NotFound: the tenant has no such run.
         """
         graph = self.graph_of(thread_id)
         key = self.threads.key(graph, thread_id)
         run = self.threads.run(key, run_id)
         if run is None:
-            raise RunUnknown(run_id)
+            raise NotFound("run_unknown", run_id=run_id)
         return StoredRun(graph, key, run.checkpoint["channel_values"])
 
 

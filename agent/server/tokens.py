@@ -8,7 +8,7 @@ import jwt
 
 from datasphinx.agent.core.canonical import value_hash
 from datasphinx.agent.core.text import valid_text
-from datasphinx.agent.errors import TokenInvalid, TokenNotPermitted
+from datasphinx.agent.errors import Forbidden, Unauthenticated
 from datasphinx.agent.messages import Message
 from datasphinx.agent.server.issuer import ALGORITHMS, SigningKeys
 from datasphinx.agent.server.tenants import Identity
@@ -37,9 +37,9 @@ class TokenVerifier:
         """Return the tenant, the roles and the row parameters of the user of `token`.
 
         Raises:
-            TokenInvalid: the token is not a valid one of the issuer for this audience at this time.
-            TokenNotPermitted: it names no tenant of this server, or a row parameter that has no scalar value.
-            IssuerUnavailable: see `SigningKeys.find`.
+            Unauthenticated: the token is not a valid one of the issuer for this audience at this time.
+            Forbidden: it names no tenant of this server, or a row parameter that has no scalar value.
+            Unavailable: see `SigningKeys.find`.
         """
         claims = await self._verify(token)
         subject = claims.get("sub")
@@ -47,7 +47,7 @@ class TokenVerifier:
         return Identity(self._tenant(claims), self._roles(claims), self._row_parameters(claims), user)
 
     async def _verify(self, token: str) -> dict[str, Any]:
-        malformed = TokenInvalid(Message("token_malformed", count=_MAX_CHARS))
+        malformed = Unauthenticated("token_invalid", reason=Message("token_malformed", count=_MAX_CHARS))
         if len(token) > _MAX_CHARS:
             raise malformed
         try:
@@ -57,7 +57,7 @@ class TokenVerifier:
         # Other headers, such as `jku`, `jwk` and `x5c`, are never read: keys come from the issuer alone.
         algorithm, kid = header.get("alg"), header.get("kid")
         if algorithm not in ALGORITHMS:
-            raise TokenInvalid(Message("token_algorithm"))
+            raise Unauthenticated("token_invalid", reason=Message("token_algorithm"))
         if "crit" in header:
             raise malformed
         key = await self._keys.find(kid, algorithm)
@@ -72,7 +72,7 @@ class TokenVerifier:
                 options={"require": ["exp", "iss", "aud"]},
             )
         except (jwt.PyJWTError, ArithmeticError, TypeError, ValueError) as error:
-            raise TokenInvalid(Message(_REASONS.get(type(error), "token_claims"))) from None
+            raise Unauthenticated("token_invalid", reason=Message(_REASONS.get(type(error), "token_claims"))) from None
 
     def _tenant(self, claims: Mapping[str, Any]) -> str:
         name = _claim(claims, self._settings.tenant_claim) if self._settings.tenant_claim else None
@@ -81,9 +81,12 @@ class TokenVerifier:
         if name is None:
             name = self._settings.tenant
         if name is None:
-            raise TokenNotPermitted(Message("token_without_tenant"))
+            raise Forbidden("token_not_permitted", reason=Message("token_without_tenant"))
         if not isinstance(name, str) or name not in self._tenants:
-            raise TokenNotPermitted(Message("token_tenant_unknown", name=valid_text(str(name)[:_MAX_SHOWN_CHARS])))
+            raise Forbidden(
+                "token_not_permitted",
+                reason=Message("token_tenant_unknown", name=valid_text(str(name)[:_MAX_SHOWN_CHARS])),
+            )
         return name
 
     def _roles(self, claims: Mapping[str, Any]) -> frozenset[Role]:
@@ -106,7 +109,7 @@ class TokenVerifier:
             is_scalar = isinstance(value, str | int | float) and not isinstance(value, bool)
             is_valid = valid_text(value) == value if isinstance(value, str) else is_scalar and math.isfinite(value)
             if not is_scalar or not is_valid:
-                raise TokenNotPermitted(Message("token_claim_unusable", claim=path))
+                raise Forbidden("token_not_permitted", reason=Message("token_claim_unusable", claim=path))
             values[name] = value
         return values
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from datasphinx.agent.core.redact import without_password, without_secrets
-from datasphinx.agent.errors import ConfigurationError, SettingsNotWritable, SourceNameTaken, SourceNotFound
+from datasphinx.agent.errors import ConfigurationError, Conflict, SourceNotFound, Unavailable
 from datasphinx.agent.messages import Message, message_of
 from datasphinx.agent.settings import CONFIG_FILE, SourceSettings
 
@@ -69,8 +69,8 @@ class ConfigFile:
         Of the settings of a source, `url`, `description`, `allow_writable_account` and `knowledge` are written.
 
         Raises:
-            SourceNameTaken: the file has a source with this name.
-            SettingsNotWritable: the file cannot be written.
+            Conflict: the file has a source with this name.
+            Unavailable: the file cannot be written.
             ConfigurationError: the file is not TOML.
         """
         import tomlkit
@@ -87,7 +87,7 @@ class ConfigFile:
 
         def change(document: "TOMLDocument") -> None:
             if name in document.get("sources", {}):
-                raise SourceNameTaken(name)
+                raise Conflict("source_name_taken", source=name)
             if "sources" not in document:
                 document["sources"] = tomlkit.table(is_super_table=True)
             table = tomlkit.table()
@@ -102,7 +102,7 @@ class ConfigFile:
 
         Raises:
             SourceNotFound: the file has no source with this name.
-            SettingsNotWritable: the file cannot be written.
+            Unavailable: the file cannot be written.
             ConfigurationError: the file is not TOML.
         """
 
@@ -140,7 +140,9 @@ class ConfigFile:
                             os.replace(written, self.path.resolve())
                             return
                 except OSError as error:
-                    raise SettingsNotWritable(CONFIG_FILE, error.strerror or type(error).__name__) from error
+                    raise Unavailable(
+                        "settings_not_writable", file=CONFIG_FILE, reason=error.strerror or type(error).__name__
+                    ) from error
 
 
 @contextmanager

@@ -28,7 +28,7 @@ def database_of(settings: SourceSettings) -> Database:
     Raises:
         SourceNotFound: the URL is invalid, or a file does not exist.
         SourceFilesUnreadable: a Delta or Iceberg table cannot be read.
-        StorageDenied, SourceUnreachable: the storage refuses access or does not respond.
+        Unavailable, SourceUnreachable: the storage refuses access or does not respond.
         DriverMissing: a package is not installed.
         ConfigurationError: the engine or a format is not supported, or there are no credentials.
     """

@@ -14,7 +14,7 @@ from cachetools import LRUCache
 from sqlglot import exp
 
 from datasphinx.agent.core.cancellation import Cancellation
-from datasphinx.agent.errors import AccountCanWrite, ConfigurationError, DatasphinxError, StatementError
+from datasphinx.agent.errors import ConfigurationError, DatasphinxError, Refused, StatementError
 from datasphinx.agent.knowledge.draft import draft
 from datasphinx.agent.knowledge.imports import Imported, ImportReport, import_entries
 from datasphinx.agent.knowledge.knowledge import NO_KNOWLEDGE, Knowledge, Problem
@@ -420,9 +420,9 @@ def open_source(
 
     Raises:
         SourceNotFound, SourceUnreachable, DriverMissing, ConfigurationError: as for `database_of` and `RowRules`.
-        SourceFilesUnreadable, StorageDenied: as for `database_of`.
+        SourceFilesUnreadable, Unavailable: as for `database_of`.
         RowRuleParameterMissing: a parameter of a row rule has no value.
-        AccountCanWrite: the account has rights besides read access, and the settings do not allow this.
+        Refused: the account has rights besides read access, and the settings do not allow this.
     """
     database = database_of(settings)
     if not settings.allow_writable_account:
@@ -458,6 +458,8 @@ def _require_read_only(database: Database) -> None:
     if rights:
         text = "; ".join(rights[:_MAX_SHOWN_RIGHTS])
         further = len(rights) - _MAX_SHOWN_RIGHTS
-        raise AccountCanWrite(
-            database.name, Message("rights_and_more", rights=text, count=further) if further > 0 else text
+        raise Refused(
+            "account_can_write",
+            source=database.name,
+            rights=Message("rights_and_more", rights=text, count=further) if further > 0 else text,
         )

@@ -17,7 +17,7 @@ from datasphinx.agent.errors import (
     SourceFilesUnreadable,
     SourceNotFound,
     SourceUnreachable,
-    StorageDenied,
+    Unavailable,
 )
 from datasphinx.agent.messages import Message
 from datasphinx.agent.settings import StorageSettings, has_pattern
@@ -65,7 +65,7 @@ def find_files(pattern: str, storage: Mapping[str, str]) -> list[StoredFile]:
     """Return the files that match `pattern`, sorted by location.
 
     Raises:
-        StorageDenied, SourceUnreachable, ConfigurationError: an S3 bucket cannot be listed.
+        Unavailable, SourceUnreachable, ConfigurationError: an S3 bucket cannot be listed.
     """
     return _find_objects(pattern, storage) if pattern.startswith(S3) else _find_local(pattern)
 
@@ -90,7 +90,7 @@ class Folder:
 
         Raises:
             OSError: the file does not exist or cannot be read.
-            StorageDenied, SourceUnreachable: the storage cannot be read.
+            Unavailable, SourceUnreachable: the storage cannot be read.
         """
         if not location.startswith(S3):
             return Path(location).read_bytes()
@@ -151,7 +151,7 @@ def storage_error(path: str, error: Exception) -> DatasphinxError:
     text = str(error)
     reason = text.strip().splitlines()[0] if text.strip() else type(error).__name__
     if any(mark in text for mark in _DENIED):
-        return StorageDenied(path, reason)
+        return Unavailable("storage_denied", path=path, reason=reason)
     if any(mark in text for mark in _CREDENTIAL_REQUESTS):
         return ConfigurationError("DATASPHINX_SOURCES", Message("storage_without_credentials", path=path))
     if "NoSuchBucket" in text:

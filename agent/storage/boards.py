@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, column, delete, func, insert, select, table, update
 
-from datasphinx.agent.errors import BoardLimit, BoardUnknown
+from datasphinx.agent.errors import Conflict, NotFound
 from datasphinx.agent.storage.database import SharedDatabase
 
 MAX_BOARDS, MAX_PINS = 100, 30
@@ -76,19 +76,19 @@ class BoardStore:
         """Return a board.
 
         Raises:
-            BoardUnknown: there is none with this id.
+            NotFound: there is none with this id.
         """
         with self.database.transaction() as connection:
             body = connection.execute(select(_boards.c.body).where(self._is_board(board_id))).scalar()
         if body is None:
-            raise BoardUnknown(board_id)
+            raise NotFound("board_unknown", board_id=board_id)
         return Board(**json.loads(body))
 
     def add(self, board: Board) -> None:
         """Store a new board without a schedule.
 
         Raises:
-            BoardLimit: the tenant has `MAX_BOARDS`.
+            Conflict: the tenant has `MAX_BOARDS`.
         """
         with self.database.transaction() as connection:
             _require_below(MAX_BOARDS, connection, _boards.c.tenant == self._tenant)
@@ -99,7 +99,7 @@ class BoardStore:
         """Replace a board, except the time of its next scheduled refresh.
 
         Raises:
-            BoardUnknown: there is none with this id.
+            NotFound: there is none with this id.
         """
         self._update(board.id, {"body": json.dumps(asdict(board))})
 
@@ -107,7 +107,7 @@ class BoardStore:
         """Replace a board; its next scheduled refresh is at `due_at`, in seconds since 1970.
 
         Raises:
-            BoardUnknown: there is none with this id.
+            NotFound: there is none with this id.
         """
         self._update(board.id, {"body": json.dumps(asdict(board)), "due_at": due_at})
 
@@ -128,25 +128,25 @@ class BoardStore:
         """Return a pinned answer of a board.
 
         Raises:
-            BoardUnknown: the board has none with this id.
+            NotFound: the board has none with this id.
         """
         for pin in self.pins(board_id):
             if pin.id == pin_id:
                 return pin
-        raise BoardUnknown(pin_id)
+        raise NotFound("board_unknown", board_id=pin_id)
 
     def add_pin(self, board_id: str, pin: Pin) -> None:
         """Store a new pinned answer at the end of a board.
 
         Raises:
-            BoardUnknown: there is no such board.
-            BoardLimit: the board has `MAX_PINS`.
+            NotFound: there is no such board.
+            Conflict: the board has `MAX_PINS`.
         """
         with self.database.transaction() as connection:
             if not connection.execute(
                 select(func.count()).select_from(_boards).where(self._is_board(board_id))
             ).scalar():
-                raise BoardUnknown(board_id)
+                raise NotFound("board_unknown", board_id=board_id)
             _require_below(MAX_PINS, connection, self._is_pin_of(board_id))
             last = connection.execute(select(func.max(_pins.c.position)).where(self._is_pin_of(board_id))).scalar()
             row = {"tenant": self._tenant, "board": board_id, "id": pin.id, "position": (last or 0) + 1}
@@ -185,7 +185,7 @@ class BoardStore:
     def _update(self, board_id: str, values: dict[str, Any]) -> None:
         with self.database.transaction() as connection:
             if not connection.execute(update(_boards).where(self._is_board(board_id)).values(**values)).rowcount:
-                raise BoardUnknown(board_id)
+                raise NotFound("board_unknown", board_id=board_id)
 
     def _is_board(self, board_id: str) -> ColumnElement[bool]:
         return and_(_boards.c.tenant == self._tenant, _boards.c.id == board_id)
@@ -215,7 +215,7 @@ def claim_due(database: SharedDatabase, now: float, intervals: dict[str, int]) -
 
 def _require_below(limit: int, connection: Connection, condition: ColumnElement[bool]) -> None:
     if connection.execute(select(func.count()).where(condition)).scalar_one() >= limit:
-        raise BoardLimit(limit)
+        raise Conflict("board_limit", limit=limit)
 
 
 def _pin(body: str) -> Pin:

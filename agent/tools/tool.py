@@ -83,7 +83,7 @@ class Workbench:
 
         Raises:
             ToolCallInvalid: the dataset is not among those of the question.
-            DatasetUnknown: the dataset has been deleted.
+            NotFound: the dataset has been deleted.
         """
         check_known(tool, "dataset_id", dataset_id, self.dataset_ids)
         source = self.open_source([dataset_id])

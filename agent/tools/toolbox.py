@@ -10,18 +10,12 @@ from typing import Any
 from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.core.redact import without_paths
 from datasphinx.agent.errors import (
-    ArchiveSuspicious,
-    DatasetUnknown,
     DatasphinxError,
-    FileEmpty,
-    FileEncrypted,
+    FileNotLoaded,
     FileTooLarge,
-    FileUnknown,
     FileUnreadable,
-    HeaderNotFound,
-    LoadOptionInvalid,
+    NotFound,
     Retryable,
-    SheetNotFound,
     SpecProblem,
     StatementCancelled,
     ToolCallInvalid,
@@ -49,8 +43,8 @@ TOOLS: tuple[Tool, ...] = tuple(
 """The tools that the model is offered. Beside them, the analysis calls `describe_data` itself."""
 
 _REPORTED_TO_MODEL = (
-    Retryable, ArchiveSuspicious, DatasetUnknown, FileEmpty, FileEncrypted, FileTooLarge, FileUnknown, FileUnreadable,
-    HeaderNotFound, LoadOptionInvalid, SheetNotFound,
+    Retryable, FileTooLarge, NotFound, FileNotLoaded, FileUnreadable,
+    FileNotLoaded,
 )  # fmt: skip
 """Errors that another call may avoid. Any other error ends the question."""
 

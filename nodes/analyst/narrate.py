@@ -10,7 +10,6 @@ from datasphinx.agent.answers.outputs import (
     compose_answer,
     text_output,
 )
-from datasphinx.agent.errors import CannotAnswer
 from datasphinx.agent.messages import language_in
 from datasphinx.agent.run_events import LOGGED_ANSWER
 from datasphinx.agent.services import Services
@@ -23,7 +22,7 @@ def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
     failure, clarification, conclusion = state.get("failure"), state.get("clarification"), state.get("conclusion")
     if failure:
         # Results of queries that only showed what the data lack are no part of the answer.
-        is_refused = failure["code"] == CannotAnswer.code
+        is_refused = failure["code"] == "cannot_answer"
         return analysis_failure_output(failure, {**state, "results": {}, "drawn": []} if is_refused else state)
     if clarification:
         return analysis_clarification_output(clarification, state)

@@ -21,15 +21,14 @@ from datasphinx.agent.datasets.limits import LoadLimits
 from datasphinx.agent.datasets.options import LoadOptions
 from datasphinx.agent.datasets.registry import Registry
 from datasphinx.agent.errors import (
-    DatasetUnknown,
     FileTooLarge,
     InputInvalid,
     InvalidOutputType,
     InvalidQuestion,
-    OffTopic,
-    QuestionFailed,
+    NotFound,
     SourceNotFound,
     SourcesNotTogether,
+    Unanswered,
 )
 from datasphinx.agent.llm.scripted import ScriptedModel
 from datasphinx.agent.settings import Settings, load_settings
@@ -37,6 +36,7 @@ from datasphinx.agent.types import Result
 from tests.agent.walk import COUNT, HOW_MANY, JOKE, OFF_TOPIC
 from tests.conftest import NO_AMBIGUITY, VALID
 from tests.databases import make_table, url
+from tests.errors import of_code
 
 pytestmark = pytest.mark.integration
 
@@ -187,7 +187,7 @@ def test_validation_is_requested_per_question(asking: Asking) -> None:
 def test_error_of_the_graph_is_raised_by_its_class(asking: Asking) -> None:
     agent = asking({**OFF_TOPIC, "reason": "no table has jokes"}, COUNT)
 
-    with pytest.raises(OffTopic, match="no table has jokes.* customers, "):
+    with pytest.raises(Unanswered, match="no table has jokes.* customers, "):
         agent.chat(JOKE)
     with pytest.raises(InvalidQuestion):
         agent.chat("  ")
@@ -449,7 +449,7 @@ def test_question_back_is_a_text_with_options_and_is_answered_on_the_thread(anal
 
 
 def test_error_without_facts_still_is_typed(analyst: Analyst) -> None:
-    with pytest.raises(QuestionFailed, match="out of steps"):
+    with pytest.raises(Unanswered, match="out of steps"):
         chat("fail", FRAME)
 
 
@@ -471,7 +471,7 @@ def test_facts_of_an_error_come_from_the_graph(analyst: Analyst, monkeypatch: py
     ends = {"answer": "-", "error": {"code": "dataset_unknown", "message": "-"}, "failure": failure}
     monkeypatch.setattr(analyst, "count", lambda state: ends)
 
-    with pytest.raises(DatasetUnknown) as caught:
+    with pytest.raises(NotFound, check=of_code("dataset_unknown")) as caught:
         chat("How many rows?", FRAME)
     assert caught.value.dataset_id == "ds_1"
 

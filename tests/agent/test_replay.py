@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from datasphinx.agent.errors import SourceNotFound, SourceUnreachable, TraceUnknown
+from datasphinx.agent.errors import NotFound, SourceNotFound, SourceUnreachable
 from datasphinx.agent.graph import build_graph
 from datasphinx.agent.llm.scripted import ScriptedModel
 from datasphinx.agent.record.store import Store, open_store
@@ -24,6 +24,7 @@ from datasphinx.agent.types import EmbeddedOptions
 from tests.agent.record.stores import happened, tampering
 from tests.conftest import VALID
 from tests.databases import make_table, url
+from tests.errors import of_code
 from tests.fake_openai import FakeOpenAI
 from tests.fake_openai import Reply as HTTPReply
 from tests.process_tree import footprint
@@ -259,14 +260,14 @@ def test_the_settings_of_the_run_hold_and_not_those_of_today(ask: Ask, settings:
 
 
 def test_an_unknown_trace(settings: Settings) -> None:
-    with pytest.raises(TraceUnknown):
+    with pytest.raises(NotFound, check=of_code("trace_unknown")):
         replay(open_store(settings), "0123", settings)
 
 
 def test_a_trace_without_its_beginning(ask: Ask, settings: Settings) -> None:
     store = open_store(settings)
     store.append([happened("e" * 32, "step", node="answer")])
-    with pytest.raises(TraceUnknown, match="its beginning is not on the record"):
+    with pytest.raises(NotFound, match="its beginning is not on the record"):
         replay(store, "e" * 32, settings)
 
 

@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import pytest
 
-from datasphinx.agent.errors import SqlNotGenerated
 from datasphinx.agent.sources.source import Source
 from tests.agent.walk import COUNT, HOW_MANY, calls, final, nodes, walk
 from tests.conftest import ScriptedAgent
@@ -40,7 +39,7 @@ def test_a_statement_with_an_error_is_written_again(scripted: Scripted) -> None:
 def test_a_refused_statement_is_an_error(scripted: Scripted) -> None:
     output = scripted({"GeneratedSQL": [{"sql": "DROP TABLE orders"}] * 9}).ask(HOW_MANY, sql_only=True)
 
-    assert output["error"]["code"] == SqlNotGenerated.code
+    assert output["error"]["code"] == "sql_not_generated"
 
 
 def test_readings_and_candidates_are_not_compared(scripted: Scripted) -> None:

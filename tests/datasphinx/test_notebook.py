@@ -12,7 +12,7 @@ from ipywidgets import HTML, Button, HBox, Text, VBox
 from traitlets.config import Config
 
 import datasphinx.pandas
-from datasphinx.agent.errors import InvalidQuestion, OptionUnknown
+from datasphinx.agent.errors import InvalidQuestion, Refused
 from datasphinx.agent.responses import Response, response_of
 from datasphinx.agent.types import ClarifyingQuestion, Option
 from datasphinx.notebook import clarification_widget
@@ -80,7 +80,7 @@ def test_a_follow_up_without_a_conversation(shell: InteractiveShell) -> None:
 
 def test_a_button_answers_the_clarifying_question() -> None:
     again, _ = asking([])
-    response, answers = asking([OptionUnknown("9", 2), again])
+    response, answers = asking([Refused("option_unknown", given="9", options=2), again])
     box = clarification_widget(response)
     heading, first, second, line = box.children
     words, send = line.children

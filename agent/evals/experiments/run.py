@@ -213,7 +213,7 @@ def run_method(
 
     Raises:
         DatasetInvalid: A database is missing, or `plan.out` has another experiment.
-        ConfigurationError, DriverMissing, EmbeddedModelUnavailable: The model is unavailable.
+        ConfigurationError, DriverMissing, Unavailable: The model is unavailable.
     """
     if plan.method in (Method.BASELINE, Method.SIMPLE_FEEDBACK):
         settings = settings.model_copy(update=SELF_DEBUGGING)
@@ -234,7 +234,7 @@ def run_clarification(
     """Run the agent's default clarification; return the report, with metrics of its questions, and its table.
 
     Raises:
-        DatasetInvalid, ConfigurationError, DriverMissing, EmbeddedModelUnavailable: As `run_method`.
+        DatasetInvalid, ConfigurationError, DriverMissing, Unavailable: As `run_method`.
     """
     services, dataset = services_for(settings, embedded), Dataset([*questions], databases)
     folder, logs = run_with(services, dataset, plan, _ASKING, ask_when_it_matters, on_progress)
@@ -277,7 +277,7 @@ def services_for(settings: Settings, embedded: EmbeddedOptions | None = None) ->
     """Return services for experiments: perplexity if the endpoint supports it, and events captured, not stored.
 
     Raises:
-        ConfigurationError, DriverMissing, EmbeddedModelUnavailable: The model is unavailable.
+        ConfigurationError, DriverMissing, Unavailable: The model is unavailable.
     """
     experiment_settings = evaluation_settings(settings, embedded).model_copy(update={"max_clarifications": MAX_ROUNDS})
     services = Services(experiment_settings, embedded=embedded, recorder=Recorder(EventCapture()), logprobs=True)

@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from datasphinx.agent.answers.confidence import trust_in_words
 from datasphinx.agent.answers.progress import step_line
 from datasphinx.agent.conversation.reply import Reply, reply_of
-from datasphinx.agent.errors import InputInvalid, ThreadUnknown
+from datasphinx.agent.errors import InputInvalid, NotFound
 from datasphinx.agent.messages import language_in
 from datasphinx.agent.record.waiting import WaitEvent
 from datasphinx.agent.server.background import time_limit
@@ -82,7 +82,7 @@ async def ask(arguments: Ask, call: Call) -> Answer | InputRequiredResult:
         InputInvalid, SourceNotFound: an argument is invalid.
         LimitReached: a limit of the tenant is reached.
         RequestTimeout: a run took too long.
-        ThreadUnknown: the thread of a repeated call does not exist any more.
+        NotFound: the thread of a repeated call does not exist any more.
     """
     thread = call.params.request_state
     if thread is not None:
@@ -186,7 +186,7 @@ async def _stored(call: Call, thread_id: str) -> _Output:
     tenant = current_tenant()
     last = await run_in_threadpool(tenant.threads.last, tenant.threads.key(call.agent.graph, thread_id))
     if last is None:
-        raise ThreadUnknown(thread_id)
+        raise NotFound("thread_unknown", thread_id=thread_id)
     return _Output(reply_of(last.checkpoint["channel_values"], thread_id))
 
 

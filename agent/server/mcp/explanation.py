@@ -3,7 +3,7 @@
 from pydantic import BaseModel, ConfigDict, Field
 
 from datasphinx.agent.core.failure import server_directories
-from datasphinx.agent.errors import TraceUnknown
+from datasphinx.agent.errors import NotFound
 from datasphinx.agent.messages import Message
 from datasphinx.agent.record.events import StoredEvent
 from datasphinx.agent.server.background import run_in_thread
@@ -59,8 +59,8 @@ async def explain_answer(arguments: Trace, call: Call) -> Explanation:
     """Return the recorded steps of a run of the tenant.
 
     Raises:
-        TraceUnknown: the tenant has no such run, or it has not ended.
-        RecordUnavailable: the event log cannot be read.
+        NotFound: the tenant has no such run, or it has not ended.
+        Unavailable: the event log cannot be read.
     """
     tenant = current_tenant()
     _, events = await run_in_thread(lambda: open_run(tenant, arguments.trace_id))
@@ -72,7 +72,7 @@ async def explain_answer(arguments: Trace, call: Call) -> Explanation:
 def _explanation(trace_id: str, events: list[StoredEvent]) -> Explanation:
     start, end = events[0], events[-1]
     if start.kind != "run" or end.kind != "output":
-        raise TraceUnknown(trace_id, Message("run_not_ended"))
+        raise NotFound("trace_unknown", trace_id=trace_id, reason=Message("run_not_ended"))
     inputs, output = start.content["input"], end.content
     return Explanation(
         question=inputs.get("question"),

@@ -15,7 +15,7 @@ from datasphinx.agent.conversation.reply import Reply
 from datasphinx.agent.conversation.threads import Link
 from datasphinx.agent.core.canonical import value_hash
 from datasphinx.agent.core.text import valid_text
-from datasphinx.agent.errors import DatasphinxError, InputInvalid, NothingAsked
+from datasphinx.agent.errors import Conflict, DatasphinxError, InputInvalid
 from datasphinx.agent.messages import Message
 from datasphinx.agent.record.step import Audit
 from datasphinx.agent.server.chat_clients import (
@@ -154,7 +154,7 @@ class _Run:
         if self._body.resume:
             (entry,) = self._body.resume if len(self._body.resume) == 1 else (None,)
             if entry is None or place is None or not place.clarification or entry.interrupt_id != place.link.run_id:
-                self._error = NothingAsked()
+                self._error = Conflict("nothing_asked")
                 return
             if entry.status == "cancelled":
                 threads.link(self._cancelled_name, place.link)
@@ -174,7 +174,7 @@ class _Run:
         """Yield the events of the run.
 
         Raises:
-            NothingAsked, InputInvalid: the resume entry does not answer the open clarifying question.
+            Conflict, InputInvalid: the resume entry does not answer the open clarifying question.
         """
         ids = {"threadId": self._body.thread_id, "runId": self._body.run_id}
         yield _event("RUN_STARTED", **ids, protocolVersion=_VERSION)

@@ -20,7 +20,7 @@ from datasphinx.agent.charts.echarts import draw
 from datasphinx.agent.charts.plot_spec import PlotSpec
 from datasphinx.agent.charts.select import Selection
 from datasphinx.agent.core.cancellation import Cancellation
-from datasphinx.agent.errors import DatasetUnknown, PlotSpecInvalid, TableUnknown
+from datasphinx.agent.errors import NotFound, PlotSpecInvalid
 from datasphinx.agent.messages import language_in
 from datasphinx.agent.server.background import cancellable
 from datasphinx.agent.server.routes.threads import RunId, ThreadId
@@ -114,7 +114,7 @@ def _source_of(run: StoredRun, services: Services) -> Source | None:
         return services.source(name or (turns[-1].get("source") if turns else None) or None)
     try:
         return services.datasets(run.state["dataset_ids"]) if run.state.get("dataset_ids") and not name else None
-    except DatasetUnknown:
+    except NotFound:
         return None
 
 
@@ -126,15 +126,14 @@ def _chart(tenant: Tenant, thread_id: str, run_id: str, spec: PlotSpec | None) -
     """Return the chart of `spec`, which is stored, or else the stored, drawn or default one.
 
     Raises:
-        ThreadUnknown, RunUnknown: the tenant has no such run.
-        TableUnknown: there is a `spec`, and the answer has no rows.
+        NotFound: the tenant has no such run, or there is a `spec`, and the answer has no rows.
         PlotSpecInvalid: the spec does not fit the rows.
     """
     _, key, state = tenant.stored_run(thread_id, run_id)
     question, found = _question(state), charted_result(state, tenant.services.source)
     if found is None:
         if spec:
-            raise TableUnknown(1)
+            raise NotFound("table_unknown", number=1)
         return {"chart": None, "spec": None, "saved": False, "types": {}, "columns": []}
     result, keys = found
     language = language_in(state)
@@ -185,7 +184,7 @@ def _file(tenant: Tenant, thread_id: str, run_id: str, number: int, suffix: Suff
     state = tenant.stored_run(thread_id, run_id).state
     tables = state.get("tables") or []
     if number > len(tables):
-        raise TableUnknown(number)
+        raise NotFound("table_unknown", number=number)
     content = table_bytes(tables[number - 1], f".{suffix}")
     title = f"{_question(state)[:200]}{f' {number}' if len(tables) > 1 else ''}"
     name, plain = (file_name(text, f".{suffix}") for text in (title, title.encode("ascii", "ignore").decode()))

@@ -9,7 +9,7 @@ from pydantic_core import from_json, to_json
 from starlette.concurrency import run_in_threadpool
 
 from datasphinx.agent.charts.png import png_of_option
-from datasphinx.agent.errors import ChartUnknown
+from datasphinx.agent.errors import NotFound
 from datasphinx.agent.server.tenants import Tenant, current_tenant
 from datasphinx.agent.types import AnswerChart
 
@@ -29,7 +29,7 @@ async def chart(chart_id: str) -> Response:
     """The chart of an output with this id, as a PNG of 1000 x 600 pixels."""
     chart = await run_in_threadpool(_stored_chart, current_tenant(), chart_id)
     if chart is None:
-        raise ChartUnknown(chart_id[:200])
+        raise NotFound("chart_unknown", chart_id=chart_id[:200])
     picture = await run_in_threadpool(_draw, chart["type"], to_json(chart["option"]))
     return Response(picture, media_type="image/png")
 

@@ -16,7 +16,7 @@ from datasphinx.agent.datasets.limits import LoadProgress, ProgressEvent, ignore
 from datasphinx.agent.datasets.notes import ordered
 from datasphinx.agent.datasets.options import DETECT, LoadOptions, problem_of
 from datasphinx.agent.datasets.registry import Registry
-from datasphinx.agent.errors import DatasphinxError, FileTooLarge, FileUnknown, InputInvalid
+from datasphinx.agent.errors import DatasphinxError, FileTooLarge, InputInvalid, NotFound
 from datasphinx.agent.formatting.formats import answer_table
 from datasphinx.agent.messages import Language, Message
 from datasphinx.agent.server.background import cancellable, run_in_thread
@@ -65,7 +65,14 @@ async def _form(
     # The last characters are kept: the extension sets the format.
     name = ("".join(char if char.isprintable() else "_" for char in last_part) or "file")[-_MAX_NAME_CHARS:]
     if (file.size or 0) > limit:
-        raise FileTooLarge(name, Message("unit_bytes"), limit, "DATASPHINX_MAX_UPLOAD_BYTES")
+        raise FileTooLarge(
+            "file_too_large",
+            file=name,
+            what=Message("unit_bytes"),
+            limit=limit,
+            setting="DATASPHINX_MAX_UPLOAD_BYTES",
+            hint="",
+        )
     return _Form(file, name, _load_options(options, {"sheet": sheet or None, "header_row": header_row}))
 
 
@@ -190,7 +197,7 @@ def _create(registry: Registry, form: _Form, progress: LoadProgress, stop: Cance
         file_id = registry.add_stream(form.file.file, form.name)
         try:
             dataset = registry.create(file_id, form.options, progress, stop)
-        except FileUnknown:
+        except NotFound:
             # Another upload of the same file failed and has deleted the file meanwhile.
             continue
         except DatasphinxError:
@@ -226,5 +233,5 @@ def _delete_unused(registry: Registry, file_id: str) -> None:
     """Delete a file without datasets."""
     if file_id not in {dataset.file_id for dataset in registry.datasets()}:
         # A concurrent request may have deleted it already.
-        with suppress(FileUnknown):
+        with suppress(NotFound):
             registry.delete_file(file_id)

@@ -16,12 +16,11 @@ from datasphinx.agent.core.redact import without_password, without_secrets
 from datasphinx.agent.errors import (
     ConfigurationError,
     DatasphinxError,
-    EmbeddedModelUnavailable,
     InternalError,
     ModelUnreachable,
-    RecordUnavailable,
     RowRuleParameterMissing,
     SourceNotFound,
+    Unavailable,
 )
 from datasphinx.agent.messages import Message
 from datasphinx.agent.schema.catalog import Catalog
@@ -63,7 +62,7 @@ class _Opening:
 
 
 def _fail_as_loading() -> None:
-    raise EmbeddedModelUnavailable(Message("model_is_loading"))
+    raise Unavailable("embedded_model_unavailable", reason=Message("model_is_loading"))
 
 
 def _open_model(services: Services) -> None:
@@ -198,7 +197,9 @@ def _open_files(services: Services) -> None:
     try:
         services.registry.datasets()
     except OSError as error:
-        raise RecordUnavailable(str(services.settings.data_dir), error.strerror or type(error).__name__) from error
+        raise Unavailable(
+            "record_unavailable", store=str(services.settings.data_dir), reason=error.strerror or type(error).__name__
+        ) from error
 
 
 def health_routes(server: Tenant, tenants: Tenants | None) -> APIRouter:

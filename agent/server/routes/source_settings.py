@@ -12,12 +12,11 @@ from typing_extensions import TypedDict
 from datasphinx.agent.core.failure import client_failure, error_info, server_directories
 from datasphinx.agent.core.redact import without_paths, without_secrets
 from datasphinx.agent.errors import (
-    AccountCanWrite,
+    Conflict,
     DatasphinxError,
-    SourceFixed,
-    SourceNameTaken,
+    Forbidden,
+    Refused,
     SourceNotFound,
-    SourcesNotEditable,
 )
 from datasphinx.agent.messages import Message
 from datasphinx.agent.proposals import user_of
@@ -123,10 +122,10 @@ async def add_source(new: NewSource, request: Request) -> SourceRow:
 
     def work() -> SourceSettings:
         if new.name in services.settings.sources:
-            raise SourceNameTaken(new.name)
+            raise Conflict("source_name_taken", source=new.name)
         source, check = _check(new, services)
         if check.can_write and not new.allow_writable_account:
-            raise AccountCanWrite(check.url, ", ".join(check.grants.beyond_reading))
+            raise Refused("account_can_write", source=check.url, rights=", ".join(check.grants.beyond_reading))
         live_sources.file.add(new.name, source)
         live_sources.update()
         return source
@@ -175,7 +174,7 @@ async def remove_source(name: SourceName, request: Request) -> None:
         if name not in services.settings.sources:
             raise SourceNotFound(name[:200], _configured(services))
         if reason := _reason_to_keep(name, services, live_sources):
-            raise SourceFixed(name, reason)
+            raise Conflict("source_fixed", source=name, reason=reason)
         live_sources.file.remove(name)
         live_sources.update()
 
@@ -192,11 +191,11 @@ def _editable() -> Services:
     """Return the services of the tenant of the request.
 
     Raises:
-        SourcesNotEditable: it may query certain sources only.
+        Forbidden: it may query certain sources only.
     """
     services = current_tenant().services
     if _is_restricted(services):
-        raise SourcesNotEditable(services.tenant)
+        raise Forbidden("sources_not_editable", tenant=services.tenant)
     return services
 
 

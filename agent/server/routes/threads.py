@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 from datasphinx.agent.conversation.reply import reply_of, status_of
 from datasphinx.agent.conversation.thread_list import MAX_TITLE_CHARS, ListedThread, ThreadList
-from datasphinx.agent.errors import InputInvalid, ThreadUnknown
+from datasphinx.agent.errors import InputInvalid, NotFound
 from datasphinx.agent.messages import Message
 from datasphinx.agent.server.runnable import PlainJSON, ServedGraph
 from datasphinx.agent.server.tenants import Tenant, current_list, current_tenant
@@ -105,7 +105,7 @@ def _delete(thread_id: ThreadId) -> None:
 def _own_list(thread_id: str) -> ThreadList:
     listed = current_list()
     if listed is None:
-        raise ThreadUnknown(thread_id)
+        raise NotFound("thread_unknown", thread_id=thread_id)
     return listed
 
 
@@ -113,7 +113,7 @@ async def _read(thread_id: str, read: Callable[[Tenant, str, str], dict[str, Any
     """Return the result of `read`, called with the tenant, the graph of the thread, and the thread id.
 
     Raises:
-        ThreadUnknown: the tenant has no such thread.
+        NotFound: the tenant has no such thread.
     """
     tenant = current_tenant()
 
@@ -127,7 +127,7 @@ async def _read(thread_id: str, read: Callable[[Tenant, str, str], dict[str, Any
 def _thread(tenant: Tenant, graph: str, thread_id: str) -> dict[str, Any]:
     last = tenant.threads.last(tenant.threads.key(graph, thread_id))
     if last is None:
-        raise ThreadUnknown(thread_id)
+        raise NotFound("thread_unknown", thread_id=thread_id)
     state = last.checkpoint["channel_values"]
     turns = [{name: turn.get(name) for name in ("question", "sql", "answer")} for turn in state.get("turns") or ()]
     return {

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path
 from datasphinx.agent.core.failure import server_directories
 from datasphinx.agent.core.redact import without_directories
 from datasphinx.agent.core.text import valid_text
-from datasphinx.agent.errors import TraceUnknown
+from datasphinx.agent.errors import NotFound
 from datasphinx.agent.messages import Message
 from datasphinx.agent.record.events import StoredEvent
 from datasphinx.agent.record.store import Store
@@ -52,15 +52,15 @@ def open_run(tenant: Tenant, trace_id: str) -> tuple[Store, list[StoredEvent]]:
     """Return the event log, and the events of a run of the tenant.
 
     Raises:
-        TraceUnknown: the tenant has no such run.
-        RecordUnavailable: the event log cannot be read.
+        NotFound: the tenant has no such run.
+        Unavailable: the event log cannot be read.
     """
     store = tenant.services.store
     if store is None:
-        raise TraceUnknown(trace_id, Message("no_record"))
+        raise NotFound("trace_unknown", trace_id=trace_id, reason=Message("no_record"))
     events = store.run(trace_id)
     if events[0].content.get("tenant", "") != tenant.name:
-        raise TraceUnknown(trace_id, Message("no_run"))
+        raise NotFound("trace_unknown", trace_id=trace_id, reason=Message("no_run"))
     return store, events
 
 

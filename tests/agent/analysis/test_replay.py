@@ -13,7 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from datasphinx.agent import errors
 from datasphinx.agent.analyst import build_analyst
 from datasphinx.agent.datasets.options import LoadOptions
-from datasphinx.agent.errors import DatasetUnknown, FileUnknown, SourceNotFound
+from datasphinx.agent.errors import NotFound, SourceNotFound
 from datasphinx.agent.llm.scripted import ScriptedModel
 from datasphinx.agent.record.store import open_store
 from datasphinx.agent.replay import Replay, replay
@@ -281,7 +281,7 @@ def test_a_dataset_that_is_gone(analyst: Analyst, dataset: str) -> None:
     agent = analyst([query(dataset), END])
     output = agent.ask(datasets=[dataset])
     agent.services.registry.delete_dataset(dataset)
-    with pytest.raises(DatasetUnknown, match=dataset):
+    with pytest.raises(NotFound, match=dataset):
         again(output, agent.services.settings)
 
 
@@ -291,7 +291,7 @@ def test_a_file_that_is_gone_and_comes_back(analyst: Analyst, returns: str, data
     registry = agent.services.registry
     file_id = registry.dataset(dataset).file_id
     registry.delete_file(file_id)
-    with pytest.raises(FileUnknown, match=file_id):
+    with pytest.raises(NotFound, match=file_id):
         again(output, agent.services.settings)
     registry.add_file(Path(returns))
     assert again(output, agent.services.settings).differences == []

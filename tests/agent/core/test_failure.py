@@ -1,28 +1,19 @@
-from dataclasses import fields
-from typing import Any
-
 import pytest
 
-import datasphinx.agent.errors
 from datasphinx.agent.core.failure import error_of, failure_of
-from datasphinx.agent.errors import DatasphinxError
+from datasphinx.agent.errors import BY_CODE, error_with
 from tests.cases import all_cases
-
-ERRORS = [
-    error
-    for error in vars(datasphinx.agent.errors).values()
-    if isinstance(error, type) and issubclass(error, DatasphinxError) and hasattr(error, "code")
-]
-EXAMPLES: dict[str, Any] = {"float": 1.5, "int": 7, "tuple": ("first", "second")}
+from tests.errors import example_facts
 
 
-@all_cases("kind", ERRORS, ids=lambda kind: kind.code)
-def test_error_comes_back_from_its_failure(kind: type[DatasphinxError]) -> None:
-    facts = {field.name: EXAMPLES.get(getattr(field.type, "__name__", ""), "fact") for field in fields(kind)}  # type: ignore[arg-type]
-    back = error_of(failure_of(kind(**facts)))
+@all_cases("code", BY_CODE)
+def test_error_comes_back_from_its_failure(code: str) -> None:
+    facts = example_facts(code)
+    error = error_with(code, **facts)
 
-    assert type(back) is kind
-    assert back.details() == facts
+    back = error_of(failure_of(error))
+    assert type(back) is type(error) is BY_CODE[code]
+    assert (back.code, back.exit_code, back.details()) == (code, error.exit_code, facts)
 
 
 def test_code_of_no_error_is_refused() -> None:

@@ -7,7 +7,8 @@ import pytest
 
 from datasphinx.agent.datasets.json_file import read_json
 from datasphinx.agent.datasets.limits import Loading, LoadLimits
-from datasphinx.agent.errors import FileEmpty, FileTooLarge, FileUnreadable
+from datasphinx.agent.errors import FileNotLoaded, FileTooLarge, FileUnreadable
+from tests.errors import of_code
 
 PEOPLE = [{"n": 1, "who": {"name": "Ann", "home": {"city": "Oslo"}}}, {"n": 2, "who": None}, {"n": 3, "tags": ["a"]}]
 COLUMNS = {"n": "BIGINT", "who.name": "VARCHAR", "who.home.city": "VARCHAR", "who": "VARCHAR", "tags": "VARCHAR[]"}
@@ -80,7 +81,7 @@ def test_keys_that_differ_in_case_or_repeat_the_path_of_another_keep_their_value
 
 @pytest.mark.parametrize("content", [b"[]", b"{}", b"[{}, {}]", b' \n{"rows": {}}'])
 def test_json_without_rows_is_empty(content, load) -> None:
-    with pytest.raises(FileEmpty):
+    with pytest.raises(FileNotLoaded, check=of_code("file_empty")):
         load("a.json", content)
 
 

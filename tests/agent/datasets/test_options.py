@@ -4,8 +4,9 @@ import pytest
 from pydantic import ValidationError
 
 from datasphinx.agent.datasets.options import LoadOptions
-from datasphinx.agent.errors import LoadOptionInvalid
+from datasphinx.agent.errors import FileNotLoaded
 from tests.agent.datasets.files import book, sheet, text
+from tests.errors import of_code
 
 HOSTILE = ["a'); DROP TABLE x; --", 'b" FROM y; --', "c?$1{}%s\\"]
 
@@ -40,7 +41,7 @@ def test_only_options_that_are_set_are_stored() -> None:
     "given", [{"sheet": "a"}, {"header_row": 1}, {"types": {"a": "text"}}, {"fill_down": ["a"]}, {"tables": [1]}]
 )
 def test_typed_files_have_no_cells_to_read_otherwise(given, load) -> None:
-    with pytest.raises(LoadOptionInvalid):
+    with pytest.raises(FileNotLoaded, check=of_code("load_option_invalid")):
         load("a.jsonl", b'{"a": 1, "b": "x"}\n', **given)
 
 

@@ -19,13 +19,10 @@ from datasphinx.agent.datasets.limits import LoadLimits
 from datasphinx.agent.datasets.options import LoadOptions
 from datasphinx.agent.datasets.registry import Registry
 from datasphinx.agent.errors import (
-    ArchiveSuspicious,
-    FileEmpty,
-    FileEncrypted,
+    DatasphinxError,
+    FileNotLoaded,
     FileTooLarge,
     FileUnreadable,
-    HeaderNotFound,
-    SheetNotFound,
 )
 from datasphinx.agent.messages import LANGUAGES
 from tests.agent.datasets.binary_workbooks import xlsb
@@ -33,6 +30,7 @@ from tests.agent.datasets.messy import rows, workbook
 from tests.agent.datasets.open_documents import ENCRYPTED, ods, table
 from tests.agent.datasets.test_formats import xls
 from tests.cases import all_cases
+from tests.errors import of_code
 
 PLAIN = workbook(rows(["a", "b"], [1, 2], [3, 4]))
 
@@ -122,44 +120,44 @@ XOR, RC4 = (struct.pack("<HHHHH", 0x2F, 6, kind, 0x1234, 0x5678) for kind in (0,
 
 
 REFUSED = {
-    "a page named as a workbook": ("a.xls", b"<html><table><tr><td>1</td></tr></table></html>", FileUnreadable),
-    "a page named as text": ("a.csv", b"\n<!DOCTYPE html>\n<p>Sign in, please</p>", FileUnreadable),
-    "an archive of a page": ("a.xls", b"MIME-Version: 1.0\nX-Document-Type: Workbook\n", FileUnreadable),
-    "Excel 4": ("a.xls", bytes.fromhex("090406000000040010000A00") + bytes(9), FileUnreadable),
-    "Excel 5": ("a.xls", bytes.fromhex("0908080000050500BB0DCC070A00"), FileUnreadable),
-    "binary named as text": ("a.csv", bytes(100) + b"abc", FileUnreadable),
-    "another kind": ("a.pdf", b"%PDF-1.7", FileUnreadable),
-    "nothing at all": ("a.csv", b"", FileUnreadable),
-    "truncated workbook": ("a.xlsx", PLAIN[: len(PLAIN) // 2], FileUnreadable),
-    "damaged workbook": ("a.xlsx", PLAIN[:200] + bytes(200) + PLAIN[400:], FileUnreadable),
-    "no workbook in a zip": ("a.xlsx", other_zip, FileUnreadable),
-    "truncated old workbook": ("a.xls", old_book()[:1200], FileUnreadable),
-    "truncated parquet": ("a.parquet", b"PAR1" + bytes(30), FileUnreadable),
-    "broken JSON": ("a.jsonl", b'{"a": 1}\n{"a": \n', FileUnreadable),
-    "password": ("a.xlsx", encrypted, FileEncrypted),
-    "password of an old workbook": ("a.xls", old_book(RC4), FileEncrypted),
-    "old password of an old workbook": ("a.xls", old_book(XOR), FileEncrypted),
-    "password of an OpenDocument": ("a.ods", ods(table([["a"], [1]]), ENCRYPTED), FileEncrypted),
-    "password of a zip": ("a.xlsx", locked_zip(), FileEncrypted),
-    "password of Parquet": ("a.parquet", b"PARE" + bytes(30) + b"PARE", FileEncrypted),
-    "JSON nested very deep": ("a.jsonl", b'{"a": 1}\n' + DEEP, FileUnreadable),
-    "zip bomb": ("a.xlsx", bomb, ArchiveSuspicious),
-    "zip bomb that lies": ("a.xlsx", partial(bomb, 1000), ArchiveSuspicious),
-    "a cell in the last row and column": ("a.xlsx", far_cell(), FileTooLarge),
-    "a cell that stands for very many": ("a.ods", repeated(1_048_576, 16_384), FileTooLarge),
-    "empty workbook": ("a.xlsx", empty_book(), FileEmpty),
-    "header alone": ("a.csv", b"a,b\n", FileEmpty),
-    "header alone in a workbook": ("a.xlsx", workbook(rows(["a", "b"])), FileEmpty),
-    "blank text": ("a.csv", b"\n\n , \n", FileEmpty),
+    "a page named as a workbook": ("a.xls", b"<html><table><tr><td>1</td></tr></table></html>", "file_unreadable"),
+    "a page named as text": ("a.csv", b"\n<!DOCTYPE html>\n<p>Sign in, please</p>", "file_unreadable"),
+    "an archive of a page": ("a.xls", b"MIME-Version: 1.0\nX-Document-Type: Workbook\n", "file_unreadable"),
+    "Excel 4": ("a.xls", bytes.fromhex("090406000000040010000A00") + bytes(9), "file_unreadable"),
+    "Excel 5": ("a.xls", bytes.fromhex("0908080000050500BB0DCC070A00"), "file_unreadable"),
+    "binary named as text": ("a.csv", bytes(100) + b"abc", "file_unreadable"),
+    "another kind": ("a.pdf", b"%PDF-1.7", "file_unreadable"),
+    "nothing at all": ("a.csv", b"", "file_unreadable"),
+    "truncated workbook": ("a.xlsx", PLAIN[: len(PLAIN) // 2], "file_unreadable"),
+    "damaged workbook": ("a.xlsx", PLAIN[:200] + bytes(200) + PLAIN[400:], "file_unreadable"),
+    "no workbook in a zip": ("a.xlsx", other_zip, "file_unreadable"),
+    "truncated old workbook": ("a.xls", old_book()[:1200], "file_unreadable"),
+    "truncated parquet": ("a.parquet", b"PAR1" + bytes(30), "file_unreadable"),
+    "broken JSON": ("a.jsonl", b'{"a": 1}\n{"a": \n', "file_unreadable"),
+    "password": ("a.xlsx", encrypted, "file_encrypted"),
+    "password of an old workbook": ("a.xls", old_book(RC4), "file_encrypted"),
+    "old password of an old workbook": ("a.xls", old_book(XOR), "file_encrypted"),
+    "password of an OpenDocument": ("a.ods", ods(table([["a"], [1]]), ENCRYPTED), "file_encrypted"),
+    "password of a zip": ("a.xlsx", locked_zip(), "file_encrypted"),
+    "password of Parquet": ("a.parquet", b"PARE" + bytes(30) + b"PARE", "file_encrypted"),
+    "JSON nested very deep": ("a.jsonl", b'{"a": 1}\n' + DEEP, "file_unreadable"),
+    "zip bomb": ("a.xlsx", bomb, "archive_suspicious"),
+    "zip bomb that lies": ("a.xlsx", partial(bomb, 1000), "archive_suspicious"),
+    "a cell in the last row and column": ("a.xlsx", far_cell(), "file_too_large"),
+    "a cell that stands for very many": ("a.ods", repeated(1_048_576, 16_384), "file_too_large"),
+    "empty workbook": ("a.xlsx", empty_book(), "file_empty"),
+    "header alone": ("a.csv", b"a,b\n", "file_empty"),
+    "header alone in a workbook": ("a.xlsx", workbook(rows(["a", "b"])), "file_empty"),
+    "blank text": ("a.csv", b"\n\n , \n", "file_empty"),
 }
-"""Name and content of a file, and the error; content that takes time to make is a function."""
+"""Name and content of a file, and the code of the error; content that takes time to make is a function."""
 
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_refusal_is_typed_told_in_three_languages_and_leaves_nothing(case, registry, tmp_path) -> None:
-    name, content, error = REFUSED[case]
+    name, content, code = REFUSED[case]
     file_id = registry.add_stream(io.BytesIO(content() if callable(content) else content), name)
-    with pytest.raises(error) as raised:
+    with pytest.raises(DatasphinxError, check=of_code(code)) as raised:
         registry.create(file_id)
 
     texts = {raised.value.message(language) for language in LANGUAGES}
@@ -252,7 +250,7 @@ def test_a_file_over_the_limit_of_bytes_is_not_kept(tmp_path) -> None:
 
 def test_a_workbook_that_unpacks_to_more_than_is_allowed(tmp_path) -> None:
     registry = Registry(tmp_path / "data", LoadLimits(max_unpacked_bytes=1000))
-    with pytest.raises(ArchiveSuspicious):
+    with pytest.raises(FileTooLarge, check=of_code("archive_suspicious")):
         registry.create(registry.add_stream(io.BytesIO(PLAIN), "a.xlsx"))
 
 
@@ -260,7 +258,7 @@ def test_a_file_that_fills_the_disk_is_stopped(tmp_path) -> None:
     """300 MB are far more than a thousand bytes and four times the file."""
     registry = Registry(tmp_path / "data", LoadLimits(max_unpacked_bytes=1000))
     file_id = registry.add_stream(io.BytesIO(packed(300, tmp_path)), "a.parquet")
-    with pytest.raises(ArchiveSuspicious) as raised:
+    with pytest.raises(FileTooLarge, check=of_code("archive_suspicious")) as raised:
         registry.create(file_id)
 
     assert raised.value.unpacked > raised.value.limit
@@ -277,7 +275,7 @@ def test_a_line_that_is_too_long_is_named_without_its_text(registry) -> None:
 
 def test_a_sheet_that_is_not_there(registry) -> None:
     file_id = registry.add_stream(io.BytesIO(PLAIN), "a.xlsx")
-    with pytest.raises(SheetNotFound) as raised:
+    with pytest.raises(FileNotLoaded, check=of_code("sheet_not_found")) as raised:
         registry.create(file_id, LoadOptions(sheet="Summary"))
 
     assert raised.value.sheets == ("Sheet",)
@@ -286,7 +284,7 @@ def test_a_sheet_that_is_not_there(registry) -> None:
 @pytest.mark.parametrize("row", [4, 99])
 def test_a_header_row_that_is_not_there(row, registry) -> None:
     file_id = registry.add_stream(io.BytesIO(PLAIN), "a.xlsx")
-    with pytest.raises(HeaderNotFound):
+    with pytest.raises(FileNotLoaded, check=of_code("header_not_found")):
         registry.create(file_id, LoadOptions(header_row=row))
 
 

@@ -12,11 +12,12 @@ from datasphinx.agent.datasets.limits import LoadLimits
 from datasphinx.agent.datasets.options import LoadOptions
 from datasphinx.agent.datasets.registry import Registry
 from datasphinx.agent.datasets.source import open_datasets
-from datasphinx.agent.errors import DatasetUnknown, DatasphinxError, FileUnknown
+from datasphinx.agent.errors import DatasphinxError, NotFound
 from datasphinx.agent.settings import load_settings
 from datasphinx.agent.types import Limits
 from tests.agent.datasets.conftest import rows_of
 from tests.agent.datasets.messy import rows, several_sheets, workbook
+from tests.errors import of_code
 
 CONTENT = b"city,n\nKazan,1\nTver,2\n"
 
@@ -100,17 +101,17 @@ def test_what_is_deleted_is_gone(registry, tmp_path) -> None:
     registry.delete_dataset(dataset.dataset_id)
     assert registry.datasets() == [other]
     assert not any((tmp_path / "data" / "joined").iterdir())
-    with pytest.raises(DatasetUnknown):
+    with pytest.raises(NotFound, check=of_code("dataset_unknown")):
         registry.dataset(dataset.dataset_id)
-    with pytest.raises(FileUnknown):
+    with pytest.raises(NotFound, check=of_code("file_unknown")):
         registry.create(file_id)
 
 
 @pytest.mark.parametrize("unknown", ["", "ds_0000000000000000", "../files", "ds_0/../../x", "file_00000000000000001"])
 def test_no_other_text_is_an_id(unknown, registry) -> None:
-    with pytest.raises(DatasetUnknown):
+    with pytest.raises(NotFound, check=of_code("dataset_unknown")):
         registry.dataset(unknown)
-    with pytest.raises(FileUnknown):
+    with pytest.raises(NotFound, check=of_code("file_unknown")):
         registry.delete_file(unknown)
 
 

@@ -13,7 +13,7 @@ from datasphinx.agent.datasets.limits import LoadLimits
 from datasphinx.agent.datasets.options import LoadOptions
 from datasphinx.agent.datasets.shared_registry import SharedRegistry
 from datasphinx.agent.datasets.source import DatasetSources
-from datasphinx.agent.errors import DatasetUnknown, DatasphinxError, FileUnknown, ThreadsUnavailable
+from datasphinx.agent.errors import DatasphinxError, NotFound, ThreadsUnavailable
 from datasphinx.agent.storage import files
 from datasphinx.agent.storage.database import SharedDatabase
 from datasphinx.agent.storage.files import SharedFiles
@@ -21,6 +21,7 @@ from datasphinx.agent.types import Limits
 from tests.agent.datasets.conftest import rows_of
 from tests.agent.record.stores import drop_tables, fresh_url
 from tests.agent.sql.engines import POSTGRES_URL
+from tests.errors import of_code
 from tests.round_robin import RoundRobin
 
 pytestmark = pytest.mark.postgres
@@ -78,16 +79,16 @@ def test_what_is_deleted_is_gone_everywhere(opened: Opened, tmp_path: Path) -> N
     other.delete_dataset(dataset.dataset_id)
     other.delete_file(dataset.file_id)
 
-    with pytest.raises(DatasetUnknown):
+    with pytest.raises(NotFound, check=of_code("dataset_unknown")):
         sources.source(one, [dataset.dataset_id], limits)
     source.close()
     assert one.datasets() == [] and one.files() == []
     assert copies(tmp_path / "one") == copies(tmp_path / "other") == []
     for call in (one.delete_dataset, one.path_of):
-        with pytest.raises(DatasetUnknown):
+        with pytest.raises(NotFound, check=of_code("dataset_unknown")):
             call(dataset.dataset_id)
     for call in (one.delete_file, one.file, one.create):
-        with pytest.raises(FileUnknown):
+        with pytest.raises(NotFound, check=of_code("file_unknown")):
             call(dataset.file_id)
 
 
@@ -135,9 +136,9 @@ def test_owners_do_not_see_each_other(opened: Opened, database: SharedDatabase, 
 
     assert beta.datasets() == [] and beta.files() == []
     for call in (beta.dataset, beta.path_of, beta.delete_dataset):
-        with pytest.raises(DatasetUnknown):
+        with pytest.raises(NotFound, check=of_code("dataset_unknown")):
             call(dataset.dataset_id)
-    with pytest.raises(FileUnknown):
+    with pytest.raises(NotFound, check=of_code("file_unknown")):
         beta.delete_file(dataset.file_id)
     assert one.datasets() == [dataset]
 
@@ -150,11 +151,11 @@ def test_no_other_text_is_an_id(opened: Opened, unknown: str) -> None:
     dataset = one.create(add(one))
     for call in (one.dataset, one.path_of, one.delete_dataset):
         for name in (unknown, dataset.file_id):
-            with pytest.raises(DatasetUnknown):
+            with pytest.raises(NotFound, check=of_code("dataset_unknown")):
                 call(name)
     for call in (one.file, one.delete_file, one.create):
         for name in (unknown, dataset.dataset_id):
-            with pytest.raises(FileUnknown):
+            with pytest.raises(NotFound, check=of_code("file_unknown")):
                 call(name)
     assert one.datasets() == [dataset] and len(one.files()) == 1
 

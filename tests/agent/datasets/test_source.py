@@ -7,8 +7,9 @@ import pytest
 from datasphinx.agent.datasets.registry import Registry
 from datasphinx.agent.datasets.source import open_datasets
 from datasphinx.agent.engines.read_only import open_duckdb_read_only
-from datasphinx.agent.errors import DatasetUnknown, DatasphinxError, StatementError
+from datasphinx.agent.errors import DatasphinxError, NotFound, StatementError
 from datasphinx.agent.types import Limits
+from tests.errors import of_code
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +74,7 @@ def test_nothing_but_reading_is_done(sql, registry, made) -> None:
 
 
 def test_an_unknown_dataset(registry) -> None:
-    with pytest.raises(DatasetUnknown):
+    with pytest.raises(NotFound, check=of_code("dataset_unknown")):
         open_datasets(registry, ["ds_0123456789abcdef"], Limits(10, 100))
 
 

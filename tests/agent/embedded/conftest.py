@@ -8,7 +8,7 @@ import pytest
 from datasphinx.agent.embedded.server import Endpoint, embedded_endpoint
 from datasphinx.agent.embedded.tiers import TIERS
 from datasphinx.agent.embedded.weights import weights_path
-from datasphinx.agent.errors import DriverMissing, EmbeddedModelUnavailable
+from datasphinx.agent.errors import DriverMissing, Unavailable
 from datasphinx.agent.settings import load_settings
 
 
@@ -35,7 +35,7 @@ def _started(cache: Path, *, adapter: bool) -> Endpoint:
     if weights_path(cache, TIERS["base"].weights).is_file():
         try:
             return embedded_endpoint(cache, adapter=adapter)
-        except (DriverMissing, EmbeddedModelUnavailable) as error:
+        except (DriverMissing, Unavailable) as error:
             reason = str(error)
     else:
         reason = "the weights are not downloaded; `datasphinx model pull base` does it"

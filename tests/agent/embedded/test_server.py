@@ -15,7 +15,7 @@ from langchain_openai import ChatOpenAI
 from datasphinx.agent.embedded import server as local
 from datasphinx.agent.embedded.server import embedded_endpoint
 from datasphinx.agent.embedded.tiers import TIERS
-from datasphinx.agent.errors import DriverMissing, EmbeddedModelUnavailable
+from datasphinx.agent.errors import DriverMissing, Unavailable
 from tests.heavy import sample
 
 
@@ -77,7 +77,7 @@ def test_a_package_without_the_adapter_says_so_before_anything_is_fetched(librar
     monkeypatch.setitem(TIERS, "base", replace(TIERS["base"], adapter=tmp_path / "nowhere.gguf"))
     with monkeypatch.context() as patched:
         patched.setattr(local, "embedded_weights", lambda *_, **__: pytest.fail("fetched"))
-        with pytest.raises(EmbeddedModelUnavailable, match=r"nowhere\.gguf is missing"):
+        with pytest.raises(Unavailable, match=r"nowhere\.gguf is missing"):
             embedded_endpoint(tmp_path)
     assert embedded_endpoint(tmp_path, adapter=False)
 
@@ -104,7 +104,7 @@ def test_start_that_fails_can_be_tried_again(library, tmp_path, monkeypatch):
         raise RuntimeError("Failed to init server")
 
     monkeypatch.setattr(library, "Server", refuses)
-    with pytest.raises(EmbeddedModelUnavailable, match=r"Failed to init server.*weights\.gguf"):
+    with pytest.raises(Unavailable, match=r"Failed to init server.*weights\.gguf"):
         embedded_endpoint(tmp_path)
     monkeypatch.setattr(library, "Server", FakeServer)
     assert embedded_endpoint(tmp_path).url

@@ -20,7 +20,8 @@ from datasphinx.agent.embedded import weights as module
 from datasphinx.agent.embedded.package_index import PYPI, IndexConfig, http_client, index_config
 from datasphinx.agent.embedded.tiers import TIERS
 from datasphinx.agent.embedded.weights import Weights, Wheel, embedded_weights
-from datasphinx.agent.errors import EmbeddedModelUnavailable
+from datasphinx.agent.errors import Unavailable
+from tests.errors import of_code
 
 pytestmark = pytest.mark.process
 
@@ -177,7 +178,7 @@ def paths(server: PackageServer) -> list[str]:
 
 def problem(cache: Path, weights: Weights) -> str:
     """The reason of the error; it says how to put the file there by hand."""
-    with pytest.raises(EmbeddedModelUnavailable) as caught:
+    with pytest.raises(Unavailable, check=of_code("embedded_model_unavailable")) as caught:
         embedded_weights(cache, weights)
     reason = caught.value.reason
     assert f"download {weights.url}" in reason
@@ -443,7 +444,7 @@ def test_disk_that_fills_up_while_unpacking(server, mirrored, cache, monkeypatch
 def test_cache_folder_that_is_a_file(tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("")
-    with pytest.raises(EmbeddedModelUnavailable) as caught:
+    with pytest.raises(Unavailable, check=of_code("embedded_model_unavailable")) as caught:
         embedded_weights(blocked, TINY)
 
     assert "By hand" in caught.value.reason

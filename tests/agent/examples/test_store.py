@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from datasphinx.agent.errors import ExampleUnknown
+from datasphinx.agent.errors import NotFound
 from datasphinx.agent.examples.example import Example
 from datasphinx.agent.examples.store import ExampleStore
+from tests.errors import of_code
 
 _EACH = 20
 
@@ -73,6 +74,6 @@ def test_vectors_are_kept_by_embedder_and_go_with_the_last_of_their_examples(tmp
     assert store.vectors("another") == {}
     store.remove([first.id, other.id])
     assert set(store.vectors("m")) == {"one"}
-    with pytest.raises(ExampleUnknown):
+    with pytest.raises(NotFound, check=of_code("example_unknown")):
         store.remove([same.id, first.id])
     assert store.examples() == [same]

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from datasphinx.agent.errors import KnowledgeNotWritable
+from datasphinx.agent.errors import Unavailable
 from datasphinx.agent.knowledge.entries import VerifiedEntry
 from datasphinx.agent.knowledge.folder import read_folder
 from datasphinx.agent.knowledge.writing import add_entry
+from tests.errors import of_code
 
 ENTRY = {"question": "How many: 5 or #6?", "sql": "SELECT '2024' AS n\nFROM orders -- all", "author": "no"}
 FILES = {
@@ -58,6 +59,6 @@ def test_part_that_cannot_be_extended_is_left_unchanged(tmp_path: Path, text: st
     path = tmp_path / "verified.yml"
     path.write_text(text)
 
-    with pytest.raises(KnowledgeNotWritable):
+    with pytest.raises(Unavailable, check=of_code("knowledge_not_writable")):
         add_entry(path, "verified", ENTRY)
     assert path.read_text() == text

@@ -2,7 +2,6 @@
 
 import os
 import re
-import string
 import subprocess
 import sys
 from datetime import date
@@ -13,11 +12,8 @@ import pytest
 from datasphinx.agent.answers.filters import period_words
 from datasphinx.agent.formatting.formats import format_single
 from datasphinx.agent.messages import LANGUAGES, TEXTS, Language, language_of, render
+from tests.errors import placeholders
 from tests.generated_docs import ROOT
-
-
-def placeholders(text: str) -> set[str]:
-    return {name for _, name, _, _ in string.Formatter().parse(text) if name is not None}
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

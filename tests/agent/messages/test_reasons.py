@@ -4,7 +4,6 @@ import ast
 import copy
 import pickle
 import re
-import string
 from collections.abc import Iterator
 from dataclasses import fields
 from functools import cache
@@ -13,17 +12,11 @@ from pathlib import Path
 import pytest
 
 from datasphinx.agent.core.failure import client_failure, error_info, error_of, failure_of, full_text
-from datasphinx.agent.errors import (
-    BY_CODE,
-    DatasphinxError,
-    ExampleInvalid,
-    FileUnreadable,
-    SqlNotGenerated,
-    StatementFailed,
-)
+from datasphinx.agent.errors import BY_CODE, Coded, ExampleInvalid, FileUnreadable, StatementFailed, Unanswered
 from datasphinx.agent.messages import LANGUAGES, TEXTS, Language, Message, render
 from datasphinx.agent.settings import Settings
 from tests.cases import all_cases
+from tests.errors import placeholders
 from tests.source_files import nodes, trees
 
 TEXT_FACTS = ("reason", "problems", "findings", "unknown", "rights", "limit", "what")
@@ -51,8 +44,7 @@ def english_words(text: str) -> list[str]:
 
 
 def facts_of(code: str, **known: object) -> dict[str, object]:
-    names = {name for _, name, _, _ in string.Formatter().parse(TEXTS["en"][code]) if name is not None}
-    return {name: known.get(name, 7) for name in names}
+    return {name: known.get(name, 7) for name in placeholders(TEXTS["en"][code])}
 
 
 def calls(name: str | None = None) -> Iterator[tuple[ast.Call, str, str]]:
@@ -84,14 +76,12 @@ def test_every_reason_has_no_english_words(language: Language) -> None:
 
 
 @pytest.mark.parametrize("language", ["ru", "zh"])
-@all_cases("error", list(BY_CODE.values()), ids=lambda error: error.code)
-def test_every_error_with_every_reason_has_no_english_words(error: type[DatasphinxError], language: Language) -> None:
-    has_number = re.search(r"\{limit:", TEXTS["en"][error.code])
-    facts = facts_of(
-        error.code, **{name: every_reason() for name in TEXT_FACTS if not (has_number and name == "limit")}
-    )
+@all_cases("code", BY_CODE)
+def test_every_error_with_every_reason_has_no_english_words(code: str, language: Language) -> None:
+    has_number = re.search(r"\{limit:", TEXTS["en"][code])
+    facts = facts_of(code, **{name: every_reason() for name in TEXT_FACTS if not (has_number and name == "limit")})
 
-    assert english_words(render(error.code, language, **facts)) == []
+    assert english_words(render(code, language, **facts)) == []
 
 
 @all_cases("language", ["ru", "zh"])
@@ -116,11 +106,15 @@ def test_reasons_of_the_source_are_messages() -> None:
         for error in BY_CODE.values()
         if hasattr(error, "__dataclass_fields__")
     }
+    coded = {error.__name__ for error in BY_CODE.values() if issubclass(error, Coded)}
     literal = [
         place
         for call, name, place in calls()
-        for index in index_by_class.get(name, ())
-        if index < len(call.args) and isinstance(call.args[index], ast.Constant | ast.JoinedStr)
+        for fact in (
+            *(call.args[index] for index in index_by_class.get(name, ()) if index < len(call.args)),
+            *(keyword.value for keyword in call.keywords if name in coded and keyword.arg in TEXT_FACTS),
+        )
+        if isinstance(fact, ast.Constant | ast.JoinedStr)
     ]
 
     # The text of an unexpected exception is a quotation.
@@ -150,7 +144,7 @@ def test_message_is_its_english_text_and_can_be_copied() -> None:
 
 
 def test_failure_as_json_keeps_the_reason_in_every_language() -> None:
-    error = SqlNotGenerated(StatementFailed(Message("division_by_zero")).as_message())
+    error = Unanswered("sql_not_generated", reason=StatementFailed(Message("division_by_zero")).as_message())
     failure = failure_of(error)
 
     assert failure["facts"] == {"reason": "The database refused the statement: a number was divided by zero"}

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from datasphinx.agent.errors import ProposalClosed, ProposalUnknown
+from datasphinx.agent.errors import Conflict, NotFound
 from datasphinx.agent.record.proposals import Proposal, ProposalStore
 from datasphinx.agent.record.store import Store
 from tests.agent.record.stores import ENGINES, fresh_url
+from tests.errors import of_code
 
 PROPOSAL = Proposal(
     source="shop",
@@ -38,7 +39,7 @@ def test_proposals_of_tenants_are_apart_and_reviewed_once(url: str) -> None:
     assert [acme.add(PROPOSAL), acme.add(replace(PROPOSAL, proposed_by="bob")), acme.add(choice)] == [True, False, True]
     assert acme.proposals() == [choice, PROPOSAL]
     assert acme.proposals("open", "other") == beta.proposals() == []
-    with pytest.raises(ProposalUnknown):
+    with pytest.raises(NotFound, check=of_code("proposal_unknown")):
         beta.get(PROPOSAL.id)
     assert beta.add(PROPOSAL)
 
@@ -48,7 +49,7 @@ def test_proposals_of_tenants_are_apart_and_reviewed_once(url: str) -> None:
         try:
             ProposalStore(Store(url), "acme").change(replace(PROPOSAL, status="accepted", reviewed_by=name), "open")
             outcomes.append(f"by {name}")
-        except ProposalClosed as error:
+        except Conflict as error:
             outcomes.append(error.status)
 
     threads = [threading.Thread(target=review, args=(str(number),)) for number in range(4)]
@@ -61,5 +62,5 @@ def test_proposals_of_tenants_are_apart_and_reviewed_once(url: str) -> None:
     assert acme.get(PROPOSAL.id).status == "accepted"
     assert (acme.proposals("open"), acme.add(PROPOSAL)) == ([choice], False)
     assert beta.get(PROPOSAL.id) == PROPOSAL
-    with pytest.raises(ProposalClosed):
+    with pytest.raises(Conflict, check=of_code("proposal_closed")):
         acme.change(replace(PROPOSAL, status="rejected"), "open")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from datasphinx.agent.errors import RecordUnavailable
+from datasphinx.agent.errors import Unavailable
 from datasphinx.agent.graph import build_graph
 from datasphinx.agent.llm.scripted import ScriptedModel
 from datasphinx.agent.record.events import Event, StoredEvent
@@ -44,7 +44,7 @@ class Flaky:
     def append(self, events: Sequence[Event]) -> None:
         self.tries += 1
         if self.tries in self._dead:
-            raise RecordUnavailable("the store", "it is down")
+            raise Unavailable("record_unavailable", store="the store", reason="it is down")
         self.kept.extend(events)
 
 

@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Column, Connection, Integer, MetaData, Table, create_engine, inspect, text
 
-from datasphinx.agent.errors import RecordUnavailable, TraceUnknown
+from datasphinx.agent.errors import NotFound, Unavailable
 from datasphinx.agent.record.events import BEGINNING
 from datasphinx.agent.record.migrations import MIGRATIONS, StoreTooNew, migrate
 from datasphinx.agent.record.store import GroupCommit, Store, sqlite_url
 from datasphinx.agent.record.verify import verify
 from tests.agent.record.stores import ENGINES, fresh_url, happened, tampering
+from tests.errors import of_code
 
 OTHER = "b" * 32
 ODD = "«\u0000🐘 \ud800 客户 Клиенты ' \" \\ %s :name"
@@ -115,7 +116,7 @@ def test_migrations_run_in_order_each_once(url: str) -> None:
     assert migrate(engine, [*MIGRATIONS, migration_0003_third, migration_0004_fourth]) == [3, 4]
     assert migrate(engine, [*MIGRATIONS, migration_0003_third, migration_0004_fourth]) == []
     assert ran == ["third", "fourth"]
-    with pytest.raises(RecordUnavailable, match="version 4, but this datasphinx supports up to 2"):
+    with pytest.raises(Unavailable, match="version 4, but this datasphinx supports up to 2"):
         Store(url).append([happened()])
     assert len(store.run("a" * 32)) == 1
 
@@ -149,7 +150,7 @@ def test_a_run_is_found_by_the_beginning_of_its_id(tmp_path: Path) -> None:
     assert store.run("abc")[0].trace_id == "abc1" * 8
     assert store.run("abd2" * 8)[0].trace_id == "abd2" * 8
     for unknown, reason in [("ab", "several"), ("zzz", "no run"), ("", "no run"), ("%", "no run"), ("ab_", "no run")]:
-        with pytest.raises(TraceUnknown, match=reason):
+        with pytest.raises(NotFound, match=reason):
             store.run(unknown)
 
 
@@ -178,7 +179,7 @@ def test_the_file_is_its_owners_alone(tmp_path: Path) -> None:
     ],
 )
 def test_a_store_that_cannot_be_opened_says_so_without_the_password(url: str) -> None:
-    with pytest.raises(RecordUnavailable) as failed:
+    with pytest.raises(Unavailable, check=of_code("record_unavailable")) as failed:
         Store(url).append([happened()])
     assert "hunter2" not in str(failed.value) + repr(failed.value.details())
     assert "DATASPHINX_RECORD_URL" in str(failed.value)
@@ -188,7 +189,7 @@ def test_a_file_that_is_no_database_is_not_touched(tmp_path: Path) -> None:
     path = tmp_path / "record.sqlite"
     path.write_text("these are my notes, and no database" * 100)
     before = path.read_bytes()
-    with pytest.raises(RecordUnavailable, match="not a database"):
+    with pytest.raises(Unavailable, match="not a database"):
         Store(sqlite_url(tmp_path)).append([happened()])
     assert path.read_bytes() == before
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from datasphinx.agent.errors import ConfigurationError, IssuerUnavailable, TokenInvalid
+from datasphinx.agent.errors import ConfigurationError, Unauthenticated, Unavailable
 from datasphinx.agent.server import issuer as module
 from datasphinx.agent.server.issuer import SigningKeys
 from datasphinx.agent.settings import OidcSettings
@@ -37,7 +37,7 @@ async def outcome(keys: SigningKeys, kid: str | None, algorithm: str = "RS256") 
     """The id of the key that is found, or the code of the error."""
     try:
         return str((await keys.find(kid, algorithm)).key_id)
-    except (IssuerUnavailable, TokenInvalid) as error:
+    except (Unavailable, Unauthenticated) as error:
         return error.code
 
 

@@ -12,13 +12,7 @@ from typer.testing import CliRunner
 
 from datasphinx.agent.cli import app, main
 from datasphinx.agent.engines.privileges import beyond_reading
-from datasphinx.agent.errors import (
-    AccountCanWrite,
-    ConfigurationError,
-    DatasphinxError,
-    SourceNotFound,
-    StatementRefused,
-)
+from datasphinx.agent.errors import ConfigurationError, DatasphinxError, Refused, SourceNotFound, StatementRefused
 from datasphinx.agent.graph import build_graph
 from datasphinx.agent.llm.scripted import ScriptedModel
 from datasphinx.agent.services import Services
@@ -145,7 +139,7 @@ def test_a_role_that_may_only_read_is_used(reader: str) -> None:
 def test_a_role_that_may_write_is_named_with_its_rights(reader: str) -> None:
     with postgres(Path()) as server:
         server.admin("GRANT DELETE ON sphinx_read TO sphinx_reader")
-    with pytest.raises(AccountCanWrite, match=r"DELETE on 1 tables, such as public\.sphinx_read"):
+    with pytest.raises(Refused, match=r"DELETE on 1 tables, such as public\.sphinx_read"):
         Services(load_settings(sources={"dwh": reader})).source("dwh")
     allowed = {"dwh": {"url": reader, "allow_writable_account": True}}
     source = Services(load_settings(sources=allowed)).source("dwh")
@@ -155,7 +149,7 @@ def test_a_role_that_may_write_is_named_with_its_rights(reader: str) -> None:
 
 @pytest.mark.postgres
 def test_a_superuser_is_refused_and_said_how_to_do_better() -> None:
-    with pytest.raises(AccountCanWrite, match="superuser"):
+    with pytest.raises(Refused, match="superuser"):
         Services(load_settings(source=POSTGRES_URL)).source()
     output = check(POSTGRES_URL, code=3)
     assert output["can_write"] is True
@@ -188,7 +182,7 @@ def test_accounts_of_mariadb() -> None:
         server.admin("GRANT FILE ON *.* TO 'sphinx_reader'@'127.0.0.1', 'sphinx_reader'@'localhost'")
         assert check(reader, code=3)["beyond_reading"] == ["FILE on *.*"]
         server.admin("DROP USER 'sphinx_reader'@'127.0.0.1', 'sphinx_reader'@'localhost'")
-    with pytest.raises(AccountCanWrite, match="ALL PRIVILEGES"):
+    with pytest.raises(Refused, match="ALL PRIVILEGES"):
         Services(load_settings(source=MYSQL_URL)).source()
 
 

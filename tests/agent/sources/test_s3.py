@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from datasphinx.agent.errors import ConfigurationError, SourceNotFound, SourceUnreachable, StorageDenied
+from datasphinx.agent.errors import ConfigurationError, SourceNotFound, SourceUnreachable, Unavailable
 from datasphinx.agent.settings import StorageSettings
 from datasphinx.agent.sources.storage import storage_options
+from tests.errors import of_code
 from tests.lakes import KEYS, bucket_store, open_files, rows, s3_server, storage, upload, write_sales
 
 pytestmark = [pytest.mark.integration, pytest.mark.server]
@@ -127,7 +128,7 @@ def denying_server(server: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("path", ["sales/**", "regions.csv", "orders"])
 def test_denied_credentials(denying_server: str, path: str) -> None:
-    with pytest.raises(StorageDenied) as denied:
+    with pytest.raises(Unavailable, check=of_code("storage_denied")) as denied:
         open_files([f"s3://lake-data/{path}"], storage=storage(denying_server))
     assert "lake-data" in denied.value.path
     assert KEYS["secret_access_key"] not in str(denied.value)
