@@ -1,7 +1,7 @@
 """SQLAlchemy dialect for DuckDB: connections, and schemas read through DuckDB's table functions.
 
 It reads schemas and compiles parameters; worker processes run the statements of users on separate connections. It
-requires only the package `duckdb`, version 1.4 or later.
+requires only the package `duckdb`, version 2.0 or later.
 """
 
 from itertools import groupby
