@@ -22,7 +22,7 @@ from datasphinx.agent.core.failure import failure_of
 from datasphinx.agent.core.prompt_data import block, shortened
 from datasphinx.agent.errors import InvalidOutputType, SpecProblem, ToolCallInvalid, Unanswered
 from datasphinx.agent.llm.client import ModelClient
-from datasphinx.agent.llm.formats import function_schema, model_schema
+from datasphinx.agent.llm.formats import function_schema
 from datasphinx.agent.llm.schemas import FINISH, ProposedOutputType, QuestionLanguage
 from datasphinx.agent.messages import language_in
 from datasphinx.agent.record.step import note
@@ -61,21 +61,19 @@ class Finish(Arguments):
     """The end of the analysis."""
 
     language: QuestionLanguage = None
-    answer: Annotated[str, Field(max_length=4_000)] = Field(
-        "", description="The answer in words, with references to results."
-    )
+    answer: Annotated[str, Field(max_length=4_000)] = Field("", description="Sentences with references.")
     formats: dict[str, str] = Field(
         {}, description="By column, where it is needed: currency EUR, percent (12.5 is 12.5 %), fraction (0.125 is so)."
     )
     result_ids: Annotated[list[str], Field(max_length=8)] = Field(
-        [], description="The results that hold the answer, the main one first; left out: the last."
+        [], description="The results that hold the answer, the main one first; default: the last."
     )
     output_type: ProposedOutputType = None
     reply: Annotated[str, Field(max_length=_MAX_REASON)] = Field(
-        "", description="In place of an answer, to thanks, a greeting or a why: a courtesy or what data cannot say."
+        "", description="Instead, to thanks, a greeting or a why: a courtesy or what data cannot say."
     )
     cannot_answer: Annotated[str, Field(max_length=_MAX_REASON)] | None = Field(
-        None, description="Why the data cannot answer the question."
+        None, description="Why the data cannot answer."
     )
 
 
@@ -83,22 +81,20 @@ class AskUser(Arguments):
     """A question to the user."""
 
     question: _Text
-    options: Annotated[list[_Text], Field(min_length=2, max_length=4)] = Field(
-        description="The readings to choose from."
-    )
+    options: Annotated[list[_Text], Field(min_length=2, max_length=4)]
     language: QuestionLanguage = None
 
 
 CONTROLS: dict[str, tuple[str, type[Arguments]]] = {
-    FINISH: ("End the analysis with its answer.", Finish),
-    "ask_user": ("Ask the user which reading is meant. The analysis ends until the answer comes.", AskUser),
+    FINISH: ("End the analysis.", Finish),
+    "ask_user": ("Ask the user which reading is meant.", AskUser),
 }
 
 
 def control_schemas(state: AnalystState, settings: Settings) -> list[dict[str, Any]]:
     """Return the control calls in the format of OpenAI's function calling; `ask_user` only if the user may be asked."""
     names = [FINISH, *(["ask_user"] if may_ask(state, settings) else [])]
-    return [function_schema(name, CONTROLS[name][0], model_schema(CONTROLS[name][1])) for name in names]
+    return [function_schema(name, CONTROLS[name][0], CONTROLS[name][1].shown_schema()) for name in names]
 
 
 def may_ask(state: AnalystState, settings: Settings) -> bool:

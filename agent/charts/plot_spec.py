@@ -25,24 +25,21 @@ _Measures = Annotated[
 
 
 class PlotSpec(BaseModel):
-    """A chart of a result. Every column is named as the result names it."""
+    """A chart. Columns are named as in the result."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     chart_type: ChartType = Field(
-        description="pie: one measure by x. heatmap: one measure by x and series. box: how one measure spreads for "
-        "each x. histogram: how often the values of x occur, without y. The others: one or several measures along x, "
-        "or one measure split by series."
+        description="pie, box: one measure by x. heatmap: by x and series. histogram: of x, without y. The others: "
+        "measures along x, or one split by series."
     )
-    title: str = Field("", description="The title above the chart.")
-    x: str = Field(description="The column along the x axis; the parts of a pie.")
-    y: _Measures = Field((), description="The column of numbers that is drawn, or several; none for a histogram.")
-    series: str | None = Field(None, description="The column whose values each get a line or a colour of their own.")
-    stacked: bool = Field(False, description="Put the series on top of each other. For bar and area.")
-    horizontal: bool = Field(False, description="Draw the bars from left to right. For bar.")
-    y_format: YFormat = Field(
-        "number", description="How y is written. percent: the values are fractions, 0.25 is shown as 25%."
-    )
+    title: str = ""
+    x: str
+    y: _Measures = Field((), description="Columns of numbers.")
+    series: str | None = Field(None, description="Column whose values each get a line or colour.")
+    stacked: bool = Field(False, description="For bar and area.")
+    horizontal: bool = Field(False, description="For bar.")
+    y_format: YFormat = Field("number", description="percent: 0.25 is shown as 25%.")
 
 
 def plot_spec_schema() -> dict[str, Any]:

@@ -17,15 +17,15 @@ ALL_SHEETS = "*"
 
 
 class Unpivot(BaseModel):
-    """Columns that become rows: one column with their names, and one with their values."""
+    """Columns that become rows, such as one column per month."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     columns: Annotated[tuple[_Name, ...], Field(min_length=1, max_length=_MAX_COLUMNS)] | None = Field(
-        None, description="Columns to turn into rows; default: those named by a month, a year or a date."
+        None, description="default: those named by a month, a year or a date"
     )
-    name: _Name = Field("name", description="New column with the names of these columns.")
-    value: _Name = Field("value", description="New column with their values.")
+    name: _Name = Field("name", description="Column for their names.")
+    value: _Name = Field("value", description="Column for their values.")
 
 
 class LoadOptions(BaseModel):
@@ -33,52 +33,46 @@ class LoadOptions(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    sheet: _Name | None = Field(None, description="Sheet of a workbook; default: the first that is not empty.")
+    sheet: _Name | None = Field(None, description="Sheet of a workbook.")
     sheets: Annotated[tuple[_Name, ...], Field(min_length=1, max_length=300)] | None = Field(
         None,
-        description='Several sheets with like columns, one below the other, with a new column `sheet`; ["*"]: all that '
-        "are like the first.",
+        description='Sheets, one below the other, with a new column `sheet`; ["*"]: all with columns like the first.',
     )
     header_row: Annotated[int, Field(ge=0, le=10_000_000)] | None = Field(
-        None, description="Number of the first header row, from 1; 0: no header; default: detected."
+        None, description="First header row, from 1; 0: no header."
     )
-    header_rows: Annotated[int, Field(ge=1, le=10)] | None = Field(
-        None, description="Number of header rows; their names are joined; default: detected."
-    )
+    header_rows: Annotated[int, Field(ge=1, le=10)] | None = Field(None, description="Their number; names are joined.")
     tables: Annotated[tuple[_TableNumber, ...], Field(min_length=1, max_length=100)] | None = Field(
         None,
-        description="Tables of a sheet with several, by number from 1; two or more are put one below the other, with a "
-        "new column `table`; default: the largest.",
+        description="Tables of a sheet, by number from 1; several one below the other, with a new column `table`.",
     )
     types: Annotated[dict[_Name, ColumnKind], Field(max_length=_MAX_COLUMNS)] | None = Field(
         None,
-        description=f"Types by column: {', '.join(COLUMN_KINDS)}. currency: amount, and a new column with the code; "
+        description=f"By column: {', '.join(COLUMN_KINDS)}. currency: amount, and a new column with the code; "
         "timestamp+02:00: the zone of times without one.",
     )
     fill_down: Annotated[tuple[_Name, ...], Field(max_length=_MAX_COLUMNS)] | None = Field(
-        None, description="Columns whose empty cells take the value above."
+        None, description="Columns whose empty cells get the value above."
     )
     drop_totals: bool | None = Field(
         None,
-        description="Whether rows with totals and subtotals, and those beside them such as tax, are left out; default: "
-        "true.",
+        description="Leave out rows with totals, and those beside them such as tax (default).",
     )
     sections: bool | None = Field(
         None,
-        description="Whether rows with only a label above a group of rows become the values of a new column `section`, "
-        "and notes below the table are left out; default: true.",
+        description="Make labels above groups of rows a new column `section`, and leave out notes below (default).",
     )
     encoding: Annotated[_Name, AfterValidator(check_encoding)] | None = Field(
-        None, description="Encoding of a text file, such as cp1252 or shift_jis; default: detected."
+        None, description="Of a text file, such as cp1252."
     )
     delimiter: Annotated[str, StringConstraints(pattern=r"^[^\w\s\"'\\]$|^[\t ]$")] | None = Field(
-        None, description="Character between the cells of a text file; default: detected."
+        None, description="Of a text file."
     )
-    unpivot: Unpivot | None = Field(None, description="Columns to turn into rows, such as one column per month.")
+    unpivot: Unpivot | None = Field(None)
     split: Annotated[dict[_Name, Annotated[str, Field(max_length=10)]], Field(max_length=20)] | None = Field(
         None,
-        description="Columns with several values in a cell, by separator, empty: detected; each value gets a row, and "
-        "a new column `row` numbers the rows before.",
+        description="Columns with several values in a cell, with the separator: a row for each value, and a new column "
+        "`row` with the number of the row before.",
     )
 
     @model_validator(mode="after")

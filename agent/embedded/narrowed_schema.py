@@ -13,7 +13,7 @@ from datasphinx.agent.schema.catalog import Table
 Json = dict[str, Any]
 
 _FIRST = ("filters", "group_by", "aggregations")
-_TRAINED = {"Compared", "In", "Between", "Contains", "IsNull", "Bucket", "Aggregation", "Sort"}
+_TRAINED = {"Filter", "Compared", "In", "Between", "Contains", "IsNull", "Bucket", "Aggregation", "Sort"}
 _TRAINED_AGGREGATIONS = {"sum", "avg", "min", "max", "count", "nunique"}
 _MAX_AGGREGATIONS = 60
 _SIZES = {"minLength", "maxLength", "maxItems", "minimum", "maximum"}
@@ -50,10 +50,11 @@ def narrowed_schema(table: Table, shape: Shape, *, filters: bool = False, values
 
 def _keep_trained(schema: Json) -> None:
     """Remove the filters, aggregations and options that the model is not trained to write."""
-    definitions, filters = schema["$defs"], schema["properties"]["filters"]["items"]
+    definitions = schema["$defs"]
     for name in definitions.keys() - _TRAINED:
         del definitions[name]
-    filters["oneOf"] = [kind for kind in filters["oneOf"] if kind["$ref"].rpartition("/")[2] in definitions]
+    kinds = definitions["Filter"]["oneOf"]
+    definitions["Filter"]["oneOf"] = [kind for kind in kinds if kind["$ref"].rpartition("/")[2] in definitions]
     for name, op in (("In", "in"), ("Contains", "contains")):
         if name in definitions:
             definitions[name]["properties"]["op"] = {"const": op, "type": "string"}

@@ -14,22 +14,50 @@ from datasphinx.agent.llm.schemas import Lenient
 Tools = Sequence[dict[str, Any]]
 """Functions that a model may call, in the format of OpenAI."""
 
-_LEFT_OUT = {"title", "minLength", "maxLength", "minItems", "maxItems"}
+_LEFT_OUT = {
+    "title", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minimum", "maximum",
+    "pattern",
+}  # fmt: skip
 """Keywords of JSON schemas that models are not given."""
+_MAY_BE_EMPTY = {"default", "additionalProperties", "propertyNames"}
+"""Keywords that models are not given if they are empty or false."""
 
 
 def function_schema(name: str, description: str, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return a function in the format of OpenAI; `parameters` is the JSON schema of its arguments."""
-    return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
+    """Return a function in the format of OpenAI; `parameters` is the JSON schema of its arguments.
+
+    A part of the schema that is used once stands where it is used.
+    """
+    definitions = parameters.get("$defs", {})
+    text = json.dumps(parameters)
+    once = {kind: part for kind, part in definitions.items() if text.count(f'"#/$defs/{kind}"') == 1}
+    # The description of the function is also that of its arguments.
+    fields = {keyword: part for keyword, part in parameters.items() if keyword not in ("$defs", "description")}
+    if shared := {kind: part for kind, part in definitions.items() if kind not in once}:
+        fields["$defs"] = shared
+    function = {"name": name, "description": description, "parameters": _with_definitions(fields, once)}
+    return {"type": "function", "function": function}
+
+
+def _with_definitions(node: Any, definitions: dict[str, Any]) -> Any:
+    """Return `node` with `definitions` in place of the references to them."""
+    if isinstance(node, list):
+        return [_with_definitions(part, definitions) for part in node]
+    if not isinstance(node, dict):
+        return node
+    found = definitions.get(str(node.get("$ref")).rpartition("/")[2])
+    if found:
+        node = {**found, **{keyword: part for keyword, part in node.items() if keyword != "$ref"}}
+    return {keyword: _with_definitions(part, definitions) for keyword, part in node.items()}
 
 
 @cache
 def model_schema(model: type[BaseModel], *, strict: bool = False) -> dict[str, Any]:
     """Return the JSON schema of `model` that a model is shown; with `strict`, that with which endpoints constrain it.
 
-    The one that is shown has no titles, no null for a field that may be left out, and no sizes of texts and lists: they
-    cost tokens, llama.cpp cannot make a grammar of them, and answers are checked when they are read. It takes
-    milliseconds to compute, so callers share it; none may change it.
+    The one that is shown has no titles, no null or empty default of a field that may be left out, and no sizes and
+    patterns of texts and lists: they cost tokens, llama.cpp cannot make a grammar of all of them, and answers are
+    checked when they are read. It takes milliseconds to compute, so callers share it; none may change it.
     """
     if strict:
         return cast(dict[str, Any], _without_defaults(convert_to_openai_function(model, strict=True)["parameters"]))
@@ -44,13 +72,15 @@ def _shortened(node: Any) -> Any:
     if "default" in node and node["default"] is None:
         kinds = [kind for kind in node.get("anyOf", ()) if kind != {"type": "null"}]
         node = {name: part for name, part in node.items() if name not in ("anyOf", "default")}
-        node |= kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
+        if kinds:
+            node |= kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
     # Properties may have the names of keywords: their schemas are no texts or numbers.
-    return {
+    kept = {
         name: _shortened(part)
         for name, part in node.items()
-        if name not in _LEFT_OUT or not isinstance(part, str | int)
+        if name not in _LEFT_OUT or not isinstance(part, str | int | float)
     }
+    return {name: part for name, part in kept.items() if part or name not in _MAY_BE_EMPTY}
 
 
 def request_of(

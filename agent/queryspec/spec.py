@@ -49,6 +49,7 @@ from pydantic import (
     model_validator,
 )
 from pydantic_core import ErrorDetails
+from typing_extensions import TypeAliasType
 
 from datasphinx.agent.errors import QuerySpecInvalid, SpecProblem
 from datasphinx.agent.schema import spelling
@@ -106,10 +107,7 @@ Comparison = Literal["=", "!=", ">", ">=", "<", "<="]
 
 
 class Compared(_Part):
-    """A column compared with one value, or the `as` of an aggregation or derived figure: then of the result.
-
-    `!=` keeps empty cells.
-    """
+    """A column compared with one value; or a figure of the result, by its `as`. `!=` keeps empty cells."""
 
     col: Name
     op: Comparison
@@ -117,7 +115,7 @@ class Compared(_Part):
 
 
 class ComparedColumns(_Part):
-    """A column compared with another one. An empty cell differs from every value."""
+    """A column compared with another one, `other`."""
 
     col: Name
     op: Comparison
@@ -125,7 +123,7 @@ class ComparedColumns(_Part):
 
 
 class In(_Part):
-    """A column that has one of several values, or with `not_in` none of them: that keeps empty cells."""
+    """`in`, or `not_in`, which keeps empty cells: a column that has one, or none, of several values."""
 
     col: Name
     op: Literal["in", "not_in"]
@@ -133,7 +131,7 @@ class In(_Part):
 
 
 class Between(_Part):
-    """A column from the lowest to the highest value, both included."""
+    """`between`: a column from the lowest to the highest value, both included."""
 
     col: Name
     op: Literal["between"]
@@ -149,9 +147,9 @@ class Contains(_Part):
 
 
 class Matches(_Part):
-    """Text in which a regular expression matches somewhere, case-sensitive; only on DuckDB (files) and ClickHouse.
+    """`matches`: a regular expression matches somewhere; only on DuckDB (files) and ClickHouse.
 
-    Without backreferences, lookahead and lookbehind.
+    Case-sensitive, without backreferences, lookahead and lookbehind.
     """
 
     col: Name
@@ -160,7 +158,7 @@ class Matches(_Part):
 
 
 class IsNull(_Part):
-    """A column without a value; with `value` false, one that has a value."""
+    """`is_null`: a column without a value; with `value` false, one that has a value."""
 
     col: Name
     op: Literal["is_null"]
@@ -168,13 +166,13 @@ class IsNull(_Part):
 
 
 class AnyOf(_Part):
-    """Filters of which at least one holds."""
+    """`any`: filters of which at least one holds."""
 
     any: Annotated[list["Filter"], Field(min_length=1, max_length=20)]
 
 
 class AllOf(_Part):
-    """Filters that all hold, for use within `any`."""
+    """`all`: filters that all hold, for use within `any`."""
 
     all: Annotated[list["Filter"], Field(min_length=1, max_length=20)]
 
@@ -195,7 +193,8 @@ _TAG_OF_OPERATOR: dict[str, str] = {
     if kind is not ComparedColumns and "op" in kind.model_fields
     for op in get_args(kind.model_fields["op"].annotation)
 }
-_OPERATORS = tuple(_TAG_OF_OPERATOR)
+OPERATORS = list(_TAG_OF_OPERATOR)
+"""The operators of all conditions."""
 
 
 def _filter_tag(value: Any) -> str | None:
@@ -209,18 +208,22 @@ def _filter_tag(value: Any) -> str | None:
     return "<columns>" if tag == "<compared>" and "other" in value else tag
 
 
-Filter: TypeAlias = Annotated[
-    Annotated[Compared, Tag("<compared>")]
-    | Annotated[ComparedColumns, Tag("<columns>")]
-    | Annotated[In, Tag("<in>")]
-    | Annotated[Between, Tag("<between>")]
-    | Annotated[Contains, Tag("<contains>")]
-    | Annotated[Matches, Tag("<matches>")]
-    | Annotated[IsNull, Tag("<is_null>")]
-    | Annotated[AnyOf, Tag("<any>")]
-    | Annotated[AllOf, Tag("<all>")],
-    Discriminator(_filter_tag),
-]
+Filter = TypeAliasType(
+    "Filter",
+    Annotated[
+        Annotated[Compared, Tag("<compared>")]
+        | Annotated[ComparedColumns, Tag("<columns>")]
+        | Annotated[In, Tag("<in>")]
+        | Annotated[Between, Tag("<between>")]
+        | Annotated[Contains, Tag("<contains>")]
+        | Annotated[Matches, Tag("<matches>")]
+        | Annotated[IsNull, Tag("<is_null>")]
+        | Annotated[AnyOf, Tag("<any>")]
+        | Annotated[AllOf, Tag("<all>")],
+        Discriminator(_filter_tag),
+    ],
+)
+"""A condition, or several. Its name makes it one definition of the JSON schema, to which all lists of filters refer."""
 
 
 def members(spec_filter: Filter) -> Sequence[Filter]:
@@ -245,10 +248,9 @@ def columns_of(condition: Condition) -> tuple[str, ...]:
 
 
 class Bucket(_Part):
-    """A date or time by its period; in the result the column `{col}_{by}`.
+    """A date by its period; in the result the column `{col}_{by}`.
 
-    `fill` adds the periods without rows, for each combination of the other groups: between the bounds of filters on the
-    column, otherwise between the first and the last row.
+    `fill` adds the periods without rows, for each combination of the other groups.
     """
 
     col: Name
@@ -274,9 +276,9 @@ Columns = Annotated[
 
 
 class Aggregation(_Part):
-    """One figure for each group, or for all rows, or for those that meet `where`.
+    """A figure for each group, of the rows that meet `where`.
 
-    `col` is `*` for a count of rows, two columns for `corr`, and a list for distinct combinations (`nunique`).
+    `col` is `*` for a count of rows, two columns for `corr`, several for distinct combinations (`nunique`).
     `percentile` needs `p` from 0 to 1; `first` and `last` need `order_by`.
     """
 
@@ -301,22 +303,16 @@ class Aggregation(_Part):
 
 
 class Derived(_Part):
-    """A value made of others, for each row of the result.
+    """A value for each row of the result; for each row of the data, if a group or aggregation has its name.
 
-    It is computed for each row of the data if an aggregation or a group has its name: `{"as": "day", "expr":
-    "weekday(date)"}` with group_by `["day"]`. Names with blanks stand in double quotes, text and dates in single ones.
-
-    - Numbers: `+ - * / %`, abs, sqrt, log(x, base), round(x, digits), floor, ceil, nullif, coalesce.
-    - Conditions: `= != < <= > >=`, and, or, not, `x in ('a', 'b')`, `x between 1 and 2`, `x is null`,
-      contains(x, 'a'), starts_with, ends_with; if(condition, a, b), case when condition then a else b end.
-    - Text: lower, upper, initcap (title case), trim, normalize_space (also collapses repeated blanks),
-      replace(x, 'a', 'b'), concat(a, b, ...), left(x, n), length.
-    - Dates: year, quarter, month, iso_week, day, weekday (1 is Monday), weekday_name ('Monday'), hour,
-      minute, today(), fiscal_year(date, start_month), fiscal_quarter(date, start_month), days_between(from, to),
-      hours_between(from, to), minutes_between(from, to).
-    - Over the rows of the result, in the order of its periods or else of the sort: share(x), rank(x), lag(x, n),
-      cumulative(x), moving_avg(x, n), change_from_previous(x). Within groups and in another order:
-      `rank(x, within: region)`, `cumulative(x, within: region, order_by: date desc)`.
+    As in `{"as": "day", "expr": "weekday(date)"}` with group_by `["day"]`. Double quotes around names with blanks,
+    single ones around text and dates. Operators and CASE as in SQL, and if(condition, a, b), nullif, coalesce;
+    contains(x, 'a'), starts_with, ends_with, lower, upper, initcap, trim, normalize_space, replace(x, 'a', 'b'),
+    concat(a, b, ...), left(x, n), length; abs, sqrt, log(x, base), round(x, digits), floor, ceil; year, quarter, month,
+    iso_week, day, weekday (1 is Monday), weekday_name, hour, minute, today(), fiscal_year(date, start_month),
+    fiscal_quarter, days_between(from, to), hours_between, minutes_between. Over the rows of the result, in the order of
+    its periods or the sort: share(x), rank(x), lag(x, n), cumulative(x), moving_avg(x, n), change_from_previous(x);
+    otherwise `rank(x, within: region, order_by: date desc)`.
     """
 
     name: NewName = Field(alias="as")
@@ -324,7 +320,7 @@ class Derived(_Part):
 
 
 class Sort(_Part):
-    """A column of the result to sort by."""
+    """A column of the result."""
 
     by: Name
     desc: bool = False
@@ -340,17 +336,17 @@ class Sort(_Part):
 
 
 class RowsPerGroup(_Part):
-    """The first `n` rows, in the order of `sort`, of the rows of the result that are equal in the columns `by`."""
+    """The first `n` rows, in the order of `sort`, for each combination of the columns `by`."""
 
     n: int = Field(ge=1, le=MAX_LIMIT)
     by: Annotated[list[Name], Field(min_length=1, max_length=8)]
 
 
 class Join(_Part):
-    """Another dataset or result, where columns known so far (left) equal its own (right).
+    """Another dataset or result, where columns known so far (left) equal its own (right), then named `r2.column`.
 
-    `left` keeps rows without a match. Where the types of two keys differ, both are compared as numbers or days; `cast`
-    names left keys that are compared so although their types are equal: as numbers, the text 007 equals the text 7.
+    `left` keeps rows without a match. `cast` compares left keys as numbers (007 equals 7) or days; keys of different
+    types are compared so without it.
     """
 
     dataset: Name
@@ -360,14 +356,14 @@ class Join(_Part):
 
 
 class UnionPart(_Part):
-    """A dataset or result in a union, and its value of the label column; by default its name."""
+    """A dataset or result, and its value of the label column."""
 
     source: Name = Field(alias="from")
     name: NewName | None = Field(None, alias="as")
 
 
 class Union(_Part):
-    """The rows of several datasets or results, and a first column that names the part; columns are matched by name."""
+    """The rows of several datasets or results, matched by column names, after a column `label` that names the part."""
 
     parts: Annotated[list[UnionPart], Field(min_length=2, max_length=12)] = Field(alias="union")
     label: NewName = "part"
@@ -380,9 +376,9 @@ Source = Annotated[
 
 
 class QuerySpec(_Part):
-    """What to compute. Without a limit the first 1,000 rows come.
+    """What to compute. Without a limit the first 1,000 rows come, with one 10,000 at most.
 
-    `from` is a dataset or the id of an earlier result, or a union of several.
+    `from` is a dataset, an earlier result, or a union.
     """
 
     source: Source | None = Field(None, alias="from")
@@ -443,7 +439,7 @@ def read_spec(data: Any) -> QuerySpec:
 def _problem(error: ErrorDetails) -> SpecProblem:
     location, kind = error["loc"], error["type"]
     if kind in {"union_tag_invalid", "union_tag_not_found"}:
-        text = f"an operator is expected: {' '.join(_OPERATORS)}; or any or all with a list of filters"
+        text = f"an operator is expected: {' '.join(OPERATORS)}; or any or all with a list of filters"
         return SpecProblem(path_of((*location, "op")), text)
     if kind in {"recursion_loop", "recursion_depth_exceeded"}:
         return SpecProblem(path_of(location[:2]), "any and all are nested too deeply")

@@ -1,7 +1,5 @@
 """Tool: create a dataset from a file."""
 
-from pydantic import Field
-
 from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.datasets.dataset import Dataset
 from datasphinx.agent.datasets.notes import notes_of, ordered
@@ -16,7 +14,7 @@ _SHOWN_SHEETS = 30
 class CreateDataset(Arguments, LoadOptions):
     """A file, and how to read it."""
 
-    file_id: str = Field(description="The id of a file of this question.")
+    file_id: str
 
 
 def create_dataset(arguments: CreateDataset, bench: Workbench, cancellation: Cancellation) -> Outcome:
@@ -61,8 +59,8 @@ def _content(dataset: Dataset, warnings: list[str]) -> dict[str, object]:
 
 TOOL = Tool(
     "create_dataset",
-    "Make a dataset of a file again with other options, such as another sheet, header, table or types. get_schema "
-    "tells what was detected and which option changes it.",
+    "Read a file again with other options. What is left out is detected; get_schema tells what was, and which option "
+    "changes it.",
     CreateDataset,
     create_dataset,
 )

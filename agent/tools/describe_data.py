@@ -1,7 +1,5 @@
 """Compute statistics of the columns of a dataset, which the answer describes in words; the model is not offered it."""
 
-from pydantic import Field
-
 from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.errors import SpecProblem, ToolCallInvalid
 from datasphinx.agent.sql.column_statistics import column_statistics
@@ -14,7 +12,7 @@ from datasphinx.agent.types import KeptResult, QuerySummary
 class DescribeData(Arguments):
     """A dataset."""
 
-    dataset_id: str = Field(description="The id of a dataset of this question.")
+    dataset_id: str
 
 
 def describe_data(arguments: DescribeData, bench: Workbench, cancellation: Cancellation) -> Outcome:

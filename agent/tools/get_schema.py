@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from pydantic import Field
 from sqlglot import exp
 
 from datasphinx.agent.core.cancellation import Cancellation
@@ -28,7 +27,7 @@ _SHOWN = 20
 class GetSchema(Arguments):
     """A dataset."""
 
-    dataset_id: str = Field(description="The id of a dataset of this question.")
+    dataset_id: str
 
 
 def get_schema(arguments: GetSchema, bench: Workbench, cancellation: Cancellation) -> Outcome:
@@ -127,7 +126,7 @@ def _figures(column: Column) -> list[exp.Expr]:
 
 TOOL = Tool(
     "get_schema",
-    "Tell the columns of a dataset: name, type, share of empty cells, example values, range; how its file was read.",
+    "Tell the columns of a dataset: type, share of empty cells, examples, range; and how its file was read.",
     GetSchema,
     get_schema,
 )

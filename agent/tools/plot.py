@@ -21,12 +21,10 @@ _Names = Annotated[list[Annotated[str, Field(min_length=1, max_length=60)]], Fie
 class Plot(Arguments):
     """A result, or several with the same x column, and how to draw them."""
 
-    result_id: str = Field(description="The id of a result of run_query.")
-    other_result_ids: _Ids = Field(
-        [], description="Further results with the same column x: their columns y become series of their own."
-    )
-    names: _Names = Field([], description="The name of each result in the legend; default: its columns and its id.")
-    plot: PlotSpec = Field(description="The chart. Columns have the names of the result.")
+    result_id: str
+    other_result_ids: _Ids = Field([], description="Further results with the same x; their y become series.")
+    names: _Names = Field([], description="Of the results, in the legend.")
+    plot: PlotSpec
 
 
 def plot(arguments: Plot, bench: Workbench, cancellation: Cancellation) -> Outcome:
@@ -118,7 +116,7 @@ def _titles(measures: Sequence[tuple[int, str]], ids: Sequence[str], arguments: 
 
 TOOL = Tool(
     "plot",
-    "Draw a result of run_query, or several as series, as a chart that the user sees beside the answer.",
+    "Draw a result, or several as series, as a chart beside the answer.",
     Plot,
     plot,
 )

@@ -30,9 +30,9 @@ _SHOWN_NAMES = 100
 class ResolveFields(Arguments):
     """A dataset and terms to look for among its columns."""
 
-    dataset_id: str = Field(description="The id of a dataset of this question.")
+    dataset_id: str
     terms: Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(min_length=1, max_length=20)] = (
-        Field(description="Words of the question, one term for each column to find.")
+        Field(description="One term for each column to find.")
     )
 
 
@@ -157,7 +157,7 @@ def _by_meaning(term: str, table: Table) -> Iterator[Match]:
 
 TOOL = Tool(
     "resolve_fields",
-    "Find the columns that words of the question may mean, with scores: in another language, or as a value, too.",
+    "Find the columns that words of the question may mean, also in another language or as a value.",
     ResolveFields,
     resolve_fields,
 )

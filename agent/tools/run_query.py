@@ -14,6 +14,7 @@ from datasphinx.agent.queryspec.check_sources import results_read, union_notes, 
 from datasphinx.agent.queryspec.columns import Datasets, main_name, sources_of
 from datasphinx.agent.queryspec.compile import compile_spec, find_fan_out, run
 from datasphinx.agent.queryspec.keys import converted_keys
+from datasphinx.agent.queryspec.schema import with_flat_filters
 from datasphinx.agent.queryspec.spec import QuerySpec, Union, read_spec
 from datasphinx.agent.schema.catalog import Catalog, Table
 from datasphinx.agent.sql.summary import summarize_query
@@ -28,12 +29,13 @@ _SHOWN_NAMES = 12
 class RunQuery(Arguments):
     """A query spec, and the dataset that it reads."""
 
-    dataset_id: str | None = Field(
-        None, description="The id of the main dataset; left out if the query says `from` where its rows come."
-    )
-    query: QuerySpec = Field(
-        description="The query spec. `from` and joins name datasets and earlier results of run_query by their ids."
-    )
+    dataset_id: str | None = Field(None, description="The main dataset, in place of `from` in the query.")
+    query: QuerySpec
+
+    @classmethod
+    def shown_schema(cls) -> dict[str, Any]:
+        """Return the JSON schema that a model is shown."""
+        return with_flat_filters(super().shown_schema())
 
     @field_validator("query", mode="before")
     @classmethod
@@ -147,8 +149,7 @@ def _datasets_read(spec: QuerySpec, results: Mapping[str, QuerySpec], bench: Wor
 
 TOOL = Tool(
     "run_query",
-    "Compute from a dataset or from earlier results: filter, group, aggregate, derive, sort, join, unite. Every figure "
-    "of an answer comes from here.",
+    "Compute from datasets and earlier results, which are named by their ids.",
     RunQuery,
     run_query,
 )

@@ -17,7 +17,7 @@ _MAX_COLUMNS = 30
 class SampleRows(Arguments):
     """A dataset, how many of its first rows, and which columns."""
 
-    dataset_id: str = Field(description="The id of a dataset of this question.")
+    dataset_id: str
     n: Annotated[int, Field(ge=1, le=MAX_ROWS)] = 5
     columns: Annotated[list[str], Field(min_length=1, max_length=_MAX_COLUMNS)] | None = Field(
         None, description=f"Names of columns; default: the first {_MAX_COLUMNS}."
@@ -45,4 +45,4 @@ def sample_rows(arguments: SampleRows, bench: Workbench, cancellation: Cancellat
     return Outcome({"columns": list(names), "rows": rows}, len(rows))
 
 
-TOOL = Tool("sample_rows", "Show the first rows of a dataset, to see what cells look like.", SampleRows, sample_rows)
+TOOL = Tool("sample_rows", "Show up to 20 first rows of a dataset.", SampleRows, sample_rows)

@@ -12,6 +12,7 @@ from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.datasets.limits import LoadProgress, ignore_progress
 from datasphinx.agent.datasets.registry import Registry
 from datasphinx.agent.errors import SpecProblem, ToolCallInvalid
+from datasphinx.agent.llm.formats import model_schema
 from datasphinx.agent.messages import Language
 from datasphinx.agent.queryspec.spec import nearest
 from datasphinx.agent.schema.catalog import Table, type_class
@@ -27,6 +28,11 @@ class Arguments(BaseModel):
     """Base class of the arguments of a tool; unknown fields are rejected."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @classmethod
+    def shown_schema(cls) -> dict[str, Any]:
+        """Return the JSON schema that a model is shown."""
+        return model_schema(cls)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from datasphinx.agent.errors import (
     ToolCallInvalid,
     ToolTimeout,
 )
-from datasphinx.agent.llm.formats import function_schema, model_schema
+from datasphinx.agent.llm.formats import function_schema
 from datasphinx.agent.record.step import current_step
 from datasphinx.agent.record.telemetry import tool as trace_tool
 from datasphinx.agent.schema import spelling
@@ -82,7 +82,7 @@ class Toolbox:
     def schemas(self) -> list[dict[str, Any]]:
         """Return the offered tools in the format of OpenAI's function calling, with the ids of the question."""
         return [
-            function_schema(tool.name, tool.description, self._with_ids(model_schema(tool.arguments)))
+            function_schema(tool.name, tool.description, self._with_ids(tool.arguments.shown_schema()))
             for tool in self._offered
         ]
 

@@ -16,7 +16,7 @@ def definition(schema: dict[str, Any], name: str) -> dict[str, Any]:
 def test_nothing_beyond_the_schema_is_allowed() -> None:
     schema = json_schema()
 
-    parts = [schema, *schema["$defs"].values()]
+    parts = [schema, *(part for name, part in schema["$defs"].items() if name != "Filter")]
     assert all(part["additionalProperties"] is False for part in parts)
     assert list(schema["properties"]) == [
         "from", "joins", "filters", "group_by", "aggregations", "derived", "sort", "limit_per_group", "limit",
