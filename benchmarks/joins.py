@@ -1,17 +1,22 @@
 """How many real foreign keys are found again from names alone, and how many inferred ones are real.
 
 The 156 schemas of Spider with their foreign keys hidden: `python -m benchmarks.joins ../shared/benchmarks`.
-The schemas of spider_dev are among them, and are counted apart. Likely keys, which prompts show, are counted too.
+The schemas of spider_dev are among them, and are counted apart, also with the values of their databases. Likely keys,
+which prompts show, are counted too.
 """
 
 import gzip
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from datasphinx.agent.schema.catalog import Column, Table
 from datasphinx.agent.schema.inferred_keys import infer_foreign_keys
+from datasphinx.agent.sources.profile import profile
+from datasphinx.agent.sources.reflect import reflect
+from datasphinx.agent.sql.database import Database
 
 Join = frozenset[tuple[str, str]]
 
@@ -24,16 +29,35 @@ def main(folder: Path) -> None:
     figures = {
         "train": measure([schema for schema in schemas if schema["db_id"] not in dev]),
         "dev": measure([schema for schema in schemas if schema["db_id"] in dev]),
+        "dev, with values": counts(
+            [
+                (declared(schema), with_values(folder / "spider_dev" / "databases" / f"{schema['db_id']}.sqlite"))
+                for schema in schemas
+                if schema["db_id"] in dev
+            ]
+        ),
         "train, primary keys hidden too": measure([s for s in schemas if s["db_id"] not in dev], primary=False),
     }
     print(json.dumps(figures, indent=2))
 
 
+def with_values(path: Path) -> dict[str, Table]:
+    """Return the tables of a database without its foreign keys, with those inferred from names and values."""
+    database = Database(f"sqlite:///{path}")
+    catalog = reflect(database)
+    tables = {key: replace(table, foreign_keys=()) for key, table in catalog.tables.items()}
+    return dict(profile(database, replace(catalog, tables=infer_foreign_keys(tables)), budget_s=30.0).tables)
+
+
 def measure(schemas: list[Any], *, primary: bool = True) -> dict[str, float]:
-    """Return counts and shares; a join is the unordered pair of its two columns."""
+    """Return counts and shares of the keys that are inferred from the names in `schemas`."""
+    return counts([(declared(each), infer_foreign_keys(tables_of(each, primary=primary))) for each in schemas])
+
+
+def counts(schemas: list[tuple[set[Join], dict[str, Table]]]) -> dict[str, float]:
+    """Return counts and shares of declared and inferred keys; a join is the unordered pair of its two columns."""
     real = inferred = both = likely = likely_both = 0
-    for schema in schemas:
-        wanted, tables = declared(schema), infer_foreign_keys(tables_of(schema, primary=primary))
+    for wanted, tables in schemas:
         found, clear = joins(tables), joins(tables, only_likely=True)
         real, inferred, both = real + len(wanted), inferred + len(found), both + len(wanted & found)
         likely, likely_both = likely + len(clear), likely_both + len(wanted & clear)

@@ -1,8 +1,8 @@
-"""Foreign keys inferred from names, types and primary keys, for databases that do not declare them."""
+"""Foreign keys inferred from names, types, primary keys and comments, for databases that do not declare them."""
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -10,10 +10,13 @@ from datasphinx.agent.schema.catalog import Column, ForeignKey, Table
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[^\W_]+")
+_NAME = re.compile(r"\w+")
 _KEY_WORDS = {"id", "code", "key", "no", "nr", "number", "uuid", "guid", "pk", "ref"}
 _GENERIC = _KEY_WORDS | {"name", "type", "date", "year", "value", "rank", "status", "title", "description"}
 """Words that do not identify the table that a column refers to."""
 
+_ANY_KEY = ""
+"""The last word of the form of a declared primary key, whatever it is called: `user_id` refers to it."""
 _NAMED_AS_KEY = 3
 
 Words = tuple[str, ...]
@@ -24,19 +27,27 @@ def infer_foreign_keys(tables: Mapping[str, Table]) -> dict[str, Table]:
 
     A column refers to a table if its name is the table's name with that of its key (`customer_id` for `customers.id`),
     ends with it (`home_team_id` for `teams.id`), or equals the name of the key (`customer_id` for
-    `customers.customer_id`), if the type classes are equal and exactly one table matches. The target is a primary key
-    of one column or, in a table without one, a first column named like a key. Views, and columns with a declared
-    foreign key, are not changed.
+    `customers.customer_id`), if the type classes are equal and exactly one table matches. A column named for a table
+    also refers to its primary key if that has another name (`user_id` for `users.handle`). The target is a primary key
+    of one column or, in a table without one, a first column named like a key. A column named like a key whose comment
+    names one other table refers to its key. Views, and columns with a declared foreign key, are not changed.
 
-    A key is `likely` if the whole name of the column matches, and the target is named like the key of its table:
-    `customer_id` for `customers.customer_id`, but not `home_team_id` for `teams.id`. The precision is in
-    docs/research/catalog.md.
+    A key is `likely` if the comment says so, or if the whole name of the column matches, and the target is named like
+    the key of its table: `customer_id` for `customers.customer_id`, but not `home_team_id` for `teams.id`. The
+    precision is in docs/research/catalog.md.
     """
-    targets = _targets(tables)
-    return {key: _add_foreign_keys(table, targets) for key, table in tables.items()}
+    targets = [_Target(table, column) for table in tables.values() if (column := _key_column(table))]
+    by_form, by_name = defaultdict[Words, list[_Target]](list), defaultdict[str, list[_Target]](list)
+    for target in targets:
+        by_name[target.table.name.lower()].append(target)
+        for form in _forms(target.table, target.column):
+            by_form[form].append(target)
+    return {key: _add_foreign_keys(table, by_form, by_name) for key, table in tables.items()}
 
 
-def _add_foreign_keys(table: Table, targets: "dict[Words, list[_Target]]") -> Table:
+def _add_foreign_keys(
+    table: Table, by_form: "Mapping[Words, list[_Target]]", by_name: "Mapping[str, list[_Target]]"
+) -> Table:
     if table.is_view:
         return table
     declared_columns = {column for key in table.foreign_keys for column in key.columns}
@@ -44,7 +55,7 @@ def _add_foreign_keys(table: Table, targets: "dict[Words, list[_Target]]") -> Ta
         ForeignKey((column.name,), target.table.key, (target.column.name,), inferred=True, likely=is_likely)
         for column in table.columns
         if column.name not in declared_columns
-        for target, is_likely in _matching_target(table, column, targets)
+        for target, is_likely in _named_target(table, column, by_name) or _matching_target(table, column, by_form)
     ]
     return replace(table, foreign_keys=(*table.foreign_keys, *inferred_keys)) if inferred_keys else table
 
@@ -70,18 +81,6 @@ def _strength(table: Table, column: Column) -> int:
     return 0
 
 
-def _targets(tables: Mapping[str, Table]) -> dict[Words, list[_Target]]:
-    """Return possible target columns by the forms of name that refer to them."""
-    targets: dict[Words, list[_Target]] = defaultdict(list)
-    for table in tables.values():
-        column = _key_column(table)
-        if column is not None:
-            target = _Target(table, column)
-            for form in _forms(table, column):
-                targets[form].append(target)
-    return targets
-
-
 def _key_column(table: Table) -> Column | None:
     if table.is_view or not table.columns:
         return None
@@ -102,15 +101,45 @@ def _key_words(table: Table, column: Column) -> Words:
 def _forms(table: Table, column: Column) -> set[Words]:
     table_words, column_words = _words(table.name), _key_words(table, column)
     is_key = bool(column_words) and column_words[-1] in _KEY_WORDS
+    is_declared, written = table.primary_key == (column.name,), _words(column.name)
     forms = {column_words} if set(column_words) - _GENERIC and (is_key or _strength(table, column)) else set()
+    if is_declared:
+        forms |= {(*table_words, _ANY_KEY), *([written] if set(written) - _GENERIC else ())}
     if is_key:
         forms |= {(*table_words, column_words[-1]), (*table_words, *column_words)}
     # A number named like a table is almost certainly its key; a text need not be.
     return forms | {table_words} if column.type_class == "number" else forms
 
 
+def _named_target(table: Table, column: Column, targets: Mapping[str, list[_Target]]) -> Sequence[tuple[_Target, bool]]:
+    """Return the key of the only other table that the comment of a column names, if the column is named like a key."""
+    if not column.comment or not column.name.lower().endswith(tuple(_KEY_WORDS)):
+        return ()
+    found = [
+        target
+        for name in {name.lower() for name in _NAME.findall(column.comment)}
+        for target in targets.get(name, ())
+        if target.table.schema == table.schema and target.table.key != table.key
+    ]
+    return [(found[0], True)] if len(found) == 1 and found[0].column.type_class == column.type_class else ()
+
+
+def _other_keys(table: Table, form: Words, targets: Mapping[Words, list[_Target]]) -> list[_Target]:
+    """Return the primary keys of other tables that are named by `form`, but for its last word, and have another name.
+
+    A table that has a column of that name is left out, because the column is the one that is meant.
+    """
+    named = targets.get((*form[:-1], _ANY_KEY), ()) if form[-1] in _KEY_WORDS else ()
+    return [
+        target
+        for target in named
+        if target.table.key != table.key
+        and not any(_words(other.name) in (form, form[-1:]) for other in target.table.columns)
+    ]
+
+
 def _matching_target(
-    table: Table, column: Column, targets: dict[Words, list[_Target]]
+    table: Table, column: Column, targets: Mapping[Words, list[_Target]]
 ) -> Iterator[tuple[_Target, bool]]:
     """Yield the only target that matches the name of `column`, if there is exactly one, and whether it is likely."""
     words = _words(column.name)
@@ -123,13 +152,15 @@ def _matching_target(
             return
         candidates = [
             target
-            for target in targets.get(form, ())
+            for target in targets.get(form) or _other_keys(table, form, targets)
             if target.table.schema == table.schema
             and target.column.type_class == column.type_class
             and (target.table.key, target.column.name) != (table.key, column.name)
         ]
         strongest = max((target.strength for target in candidates), default=0)
         best = [target for target in candidates if target.strength == strongest]
+        if len(best) > 1:
+            best = [target for target in best if set(_words(target.table.name)) <= set(form)]
         if len(best) == 1 and strongest >= min_strength:
             yield best[0], start == 0 and strongest == _NAMED_AS_KEY
         if candidates:

@@ -1,10 +1,10 @@
-"""Data profile of tables and columns: row estimates, shares of NULL, distinct values, examples, ranges."""
+"""Data profile of tables and columns: row estimates, shares of NULL, distinct values, examples, ranges, keys."""
 
 import math
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from datasphinx.agent.engines import engine_of
 from datasphinx.agent.errors import DatasphinxError, SourceUnreachable
 from datasphinx.agent.record.step import not_recorded
 from datasphinx.agent.retrieval.value_store import MAX_VALUE_LENGTH, ColumnValues
-from datasphinx.agent.schema.catalog import CELL_TYPES, COUNTED_ROWS, NO_TYPE, Catalog, Column, Table
+from datasphinx.agent.schema.catalog import CELL_TYPES, COUNTED_ROWS, NO_TYPE, Catalog, Column, ForeignKey, Table
 from datasphinx.agent.schema.contents import parts_of
 from datasphinx.agent.schema.describe import quoted_key
 from datasphinx.agent.schema.words import content_words, words
@@ -42,6 +42,8 @@ _PARSED_CELLS = 200
 _LONG_CELLS, _PARSED_CHARS = 20, 20_000
 """Number and length of long texts that are parsed as JSON."""
 _MAX_WARNINGS = 100
+_MIN_KEYS = 2
+"""Number of distinct values from which on a key may hold by more than chance."""
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}\S*)?")
 """A date as text that sorts in the order of time."""
 
@@ -77,14 +79,14 @@ class Sampler:
         """True after the deadline, a request to stop, or a lost connection."""
         return self._disconnected or time.monotonic() > self._deadline or self._stop()
 
-    def query(self, sql: str, table: Table, rows: int) -> Result | None:
-        """Return up to `rows` rows of `sql`, a query of `table` alone; None on failure or timeout.
+    def query(self, sql: str, table: Table, rows: int, *others: Table) -> Result | None:
+        """Return up to `rows` rows of `sql`, a query of `table` and `others` alone; None on failure or timeout.
 
         The query is not recorded in the audit, since it belongs to no question.
         """
         if self.is_finished:
             return None
-        catalog = Catalog(self.dialect, {table.key: table}, self._default)
+        catalog = Catalog(self.dialect, {each.key: each for each in (table, *others)}, self._default)
         timeout_s = max(0.05, min(self._timeout_s, self._deadline - time.monotonic()))
         try:
             with not_recorded():
@@ -184,9 +186,10 @@ def profile(
     """Return `catalog` with row estimates, column statistics, and distinct values of its text columns.
 
     Tables whose name or columns `question` mentions come first. Up to 1,000 rows of a table are sampled, in the order
-    the engine returns them. Ranges of tables of up to a million rows are read last. Tables sampled before, those after
-    the first `max_tables` others or not reached within `budget_s` seconds, secret columns and the columns `personal`,
-    as `table.column` in lower case, are left unchanged. All queries are restricted by the row rules in `access`, so
+    the engine returns them. Ranges of tables of up to a million rows are read last, and whether inferred keys that are
+    not likely hold for all rows, which makes them likely. Tables sampled before, those after the first `max_tables`
+    others or not reached within `budget_s` seconds, secret columns and the columns `personal`, as `table.column` in
+    lower case, are left unchanged. All queries are restricted by the row rules in `access`, so
     the profile shows nothing of hidden rows.
     """
     sampler = Sampler(database, catalog, access=access, budget_s=budget_s, stop=stop)
@@ -207,6 +210,8 @@ def profile(
     warnings = tuple(dict.fromkeys((*catalog.warnings, *sampler.warnings)))[:_MAX_WARNINGS]
     for key, columns in samples.ranged.items():
         samples.tables[key] = _add_ranges(sampler, samples.tables[key], columns)
+    for key in filter(lambda key: is_sampled(samples.tables[key]), unsampled[:max_tables]):
+        samples.tables[key] = _with_contained_keys(sampler, samples.tables[key], samples.tables)
     return replace(catalog, tables=samples.tables, values=samples.values, warnings=warnings)
 
 
@@ -376,6 +381,31 @@ def _add_ranges(sampler: Sampler, table: Table, columns: list[Column]) -> Table:
             for column in table.columns
         ),
     )
+
+
+def _with_contained_keys(sampler: Sampler, table: Table, tables: Mapping[str, Table]) -> Table:
+    """Return `table` with each inferred key likely of which all values, at least two, are in the column it refers to.
+
+    Keys of secret columns, and keys that cannot be checked in time, are left as they are.
+    """
+
+    def check(foreign: ForeignKey) -> ForeignKey:
+        if foreign.likely:
+            return foreign
+        target = tables[foreign.target]
+        own, other = (
+            next(column for column in each.columns if column.name == name)
+            for each, name in ((table, foreign.columns[0]), (target, foreign.target_columns[0]))
+        )
+        if own.secret or other.secret or (own.distinct or 0) < _MIN_KEYS:
+            return foreign
+        key, value = f"target.{sampler.column(other)}", f"source.{sampler.column(own)}"
+        keys = f"SELECT {key} FROM {sampler.name(target)} AS target WHERE {key} IS NOT NULL"
+        sql = f"SELECT 1 FROM {sampler.name(table)} AS source WHERE {value} NOT IN ({keys}) LIMIT 1"
+        result = sampler.query(sql, table, 1, target)
+        return replace(foreign, likely=result is not None and not result["rows"])
+
+    return replace(table, foreign_keys=tuple(map(check, table.foreign_keys)))
 
 
 def _profile_column(column: Column, cells: list[Any], total: int | None) -> Column:

@@ -1,5 +1,7 @@
 """Inferred foreign keys: added where the name is unambiguous, and not otherwise."""
 
+from dataclasses import replace
+
 import pytest
 
 from datasphinx.agent.schema.catalog import Column, ForeignKey, Table
@@ -64,6 +66,51 @@ def test_a_name_that_says_what_it_points_to(source: tuple[str, ...], target: tup
 )
 def test_a_name_that_says_nothing_for_sure(tables: tuple[Table, ...]) -> None:
     assert joins(*tables) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "join"),
+    [
+        (("ratings", "id", "user_id"), ("users", "handle"), ["ratings.user_id -> users.handle"]),
+        (("writes", "id", "aid"), ("author", "aid"), ["writes.aid -> author.aid"]),
+        (("songs", "id", "band_name:TEXT"), ("band", "band_name:TEXT"), ["songs.band_name -> band.band_name"]),
+        (("marks", "id", "stu_num"), ("pupil", "stu_num"), ["marks.stu_num -> pupil.stu_num"]),
+        (("ratings", "id", "user_no"), ("users", "handle", "no:TEXT"), []),
+        (("trains", "handle", "train_no"), ("stops", "id"), []),
+    ],
+)
+def test_a_declared_primary_key_is_referred_to_whatever_its_name(
+    source: tuple[str, ...], target: tuple[str, ...], join: list[str]
+) -> None:
+    key = target[1].partition(":")[0]
+    assert joins(table(*source, key=source[1]), table(*target, "label:TEXT", key=key)) == join
+
+
+@pytest.mark.parametrize(
+    ("name", "comment", "join"),
+    [
+        ("aid", "Foreign key referencing the author table's primary key", ["books.aid -> author.number"]),
+        ("written_by_id", "id in AUTHOR", ["books.written_by_id -> author.number"]),
+        ("aid", "who wrote it", []),
+        ("aid", "the author or the publisher", []),
+        ("copies", "copies that the author gave away", []),
+        ("aid:TEXT", "the author", []),
+    ],
+)
+def test_the_comment_of_a_key_names_the_table_that_it_refers_to(name: str, comment: str, join: list[str]) -> None:
+    books = table("books", "id", name, key="id")
+    books = replace(books, columns=(books.columns[0], books.columns[1]._replace(comment=comment)))
+    others = (table("author", "number", key="number"), table("publisher", "id", key="id"))
+
+    assert joins(books, *others) == join
+    found = infer_foreign_keys({each.key: each for each in (books, *others)})["books"].foreign_keys
+    assert all(key.likely for key in found)
+
+
+def test_a_table_wins_over_keys_that_are_called_like_it() -> None:
+    patients = table("patients", "ssn", key="ssn")
+    stays = table("stays", "patient", "room", key="patient")
+    assert joins(table("visits", "id", "patient", key="id"), patients, stays)[-1] == "visits.patient -> patients.ssn"
 
 
 def test_a_declared_key_stays_the_only_one() -> None:

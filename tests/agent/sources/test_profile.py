@@ -79,6 +79,28 @@ def test_statistics_of_the_engine_are_taken(tmp_path: Path) -> None:
     assert read(path).tables["things"].rows == 777777
 
 
+@pytest.mark.parametrize(
+    ("teams", "is_likely"),
+    [([(1, 2), (2, 1), (None, 1)], True), ([(1, 2), (4, 2)], False), ([(1, 1), (1, 2)], False), ([], False)],
+    ids=["contained", "another value", "one value", "no rows"],
+)
+def test_an_inferred_key_is_likely_if_all_its_values_are_those_of_the_key(
+    tmp_path: Path, teams: list[tuple[object, object]], is_likely: bool
+) -> None:
+    path = make_database(
+        tmp_path,
+        "CREATE TABLE teams (id INTEGER PRIMARY KEY)",
+        "CREATE TABLE games (id INTEGER PRIMARY KEY, home_team_id INTEGER, away_team_id INTEGER)",
+        "INSERT INTO teams VALUES (1), (2), (3)",
+    )
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executemany("INSERT INTO games (home_team_id, away_team_id) VALUES (?, ?)", teams)
+        connection.commit()
+
+    (home, _) = read(path).tables["games"].foreign_keys
+    assert (home.columns, home.target, home.likely) == (("home_team_id",), "teams", is_likely)
+
+
 def test_an_empty_table(tmp_path: Path) -> None:
     catalog = read(make_table(tmp_path, "id INTEGER, word TEXT", []))
     assert catalog.tables["things"].rows == 0
