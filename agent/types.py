@@ -119,6 +119,8 @@ class ChartForm(TypedDict, total=False):
     x: str
     y: list[str]
     series: str | None
+    stacked: bool
+    horizontal: bool
 
 
 class AnswerForm(TypedDict, total=False):

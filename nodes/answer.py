@@ -17,7 +17,6 @@ from datasphinx.agent.answers.outputs import (
 )
 from datasphinx.agent.answers.proposed_questions import proposed_questions
 from datasphinx.agent.answers.references import Said, facts_of, unsupported
-from datasphinx.agent.charts.echarts import chart_of
 from datasphinx.agent.core.failure import failure_of
 from datasphinx.agent.core.redact import without_password
 from datasphinx.agent.errors import Unanswered
@@ -27,7 +26,7 @@ from datasphinx.agent.generation.attempt import is_blank
 from datasphinx.agent.generation.definitions import applied_definitions, defined_conditions, unused_definitions
 from datasphinx.agent.generation.doubts import doubts_of
 from datasphinx.agent.generation.effort import effort_of, ends_of_dates
-from datasphinx.agent.generation.follow_ups import bounded
+from datasphinx.agent.generation.follow_ups import AskedForm, bounded
 from datasphinx.agent.generation.verified import verification_text
 from datasphinx.agent.messages import CONVENTIONS, Language, Message, language_in, render
 from datasphinx.agent.record.step import assume, note
@@ -38,7 +37,7 @@ from datasphinx.agent.sql.summary import summarize_query
 from datasphinx.agent.sql.time_zones import depends_on_zone
 from datasphinx.agent.sql.validation import names_missing_value
 from datasphinx.agent.state import State
-from datasphinx.agent.types import Evidence, Exchange, Result, Turn, masked
+from datasphinx.agent.types import AnswerForm, Evidence, Exchange, Result, Turn, masked
 
 
 def answer(state: State, services: Services) -> dict[str, Any]:
@@ -53,15 +52,14 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     if state.get("failure") or state.get("clarification") or not result:
         return _output_without_rows(state)
     source, sql = services.source(state.get("source")), state["sql_request"]
-    form, said = state.get("form") or {}, _said(state, source, sql)
-    result = with_formats(result, sql, source.catalog, form.get("formats") or {}, [said.question, *said.texts])
-    requested, forms = state.get("output_type"), state.get("forms") or []
-    language = language_in(state)
-    is_redrawn = forms and requested == "plot"
-    chart = chart_of(result, state["question"], forms[-1], language=language) if is_redrawn else None
-    verified, max_rows = state.get("verified"), services.settings.short_table_rows
+    verified = state.get("verified")
     # A verified query is answered without a model, which need not even be configured.
     roles = None if verified else services.roles
+    requested, forms = state.get("output_type"), state.get("forms") or []
+    asked = roles.follow_ups.asked_form(forms[-1] if forms else state["question"]) if roles else AskedForm()
+    form, said = AnswerForm({**(state.get("form") or {}), **asked.form}), _said(state, source, sql)
+    result = with_formats(result, sql, source.catalog, form.get("formats") or {}, [said.question, *said.texts])
+    language, max_rows = language_in(state), services.settings.short_table_rows
     may_narrate = roles and effort_of(state, services.settings) != "low"
     writer = roles.text_writer if roles and may_narrate else None
     summary = summarize_query(sql, source.catalog)
@@ -84,11 +82,10 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         language=language,
         max_rows=max_rows,
         requested=requested,
-        proposed=state.get("proposed_output_type"),
+        proposed=state.get("proposed_output_type") or asked.output_type,
         sql=sql,
         summary=summary,
         worded=lambda rows: form_text(form, facts.with_rows(rows), said),
-        charts=[chart] if chart else [],
         narrated=narrated if writer else None,
         chart_form=form.get("chart"),
     )
@@ -160,7 +157,12 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     checked = not verified and is_checked
     output |= {"definitions": definitions, "checked": checked, "chosen": chosen, "verified": verified}
     output["follow_ups"] = proposed_questions(form.get("follow_ups", ()), known, result)
-    return {**output, "result": result, "turns": [*turns, bounded(turn)][-services.settings.memory_size :]}
+    return {
+        **output,
+        "result": result,
+        "form": form,
+        "turns": [*turns, bounded(turn)][-services.settings.memory_size :],
+    }
 
 
 def _said(state: State, source: Source, sql: str) -> Said:

@@ -33,7 +33,7 @@ def execute_sql(state: State, services: Services) -> dict[str, Any]:
     execution = execute_with_repair(state, source, lambda: services.refresh(name), may_repair=writer.may_repair)
     may_generate = may_generate_again(state, services.settings)
     if execution.result is not None and may_generate and not has_outcome(state, "wrong form"):
-        problem = output_type_problem(state["question"], execution.result, state.get("output_type"))
+        problem = output_type_problem(execution.result, state.get("output_type"))
         if problem:
             return _rejected(execution, state, problem, "wrong form")
     may_correct_values = writer.may_repair and effort_of(state, services.settings) != "low"
@@ -74,7 +74,7 @@ def _execute_verified(verified: VerifiedAnswer, state: State, services: Services
     result, error = execution.result, execution.error
     problem = str(error) if error else None
     if result is not None:
-        problem = output_type_problem(state["question"], result, state.get("output_type"))
+        problem = output_type_problem(result, state.get("output_type"))
     if problem is None:
         return {
             **execution.changes,

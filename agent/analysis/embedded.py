@@ -8,6 +8,7 @@ from typing import Any
 from datasphinx.agent.core.failure import failure_of
 from datasphinx.agent.embedded.candidates import sample_texts
 from datasphinx.agent.embedded.constraints import constraints_of
+from datasphinx.agent.embedded.date_ranges import date_range_of
 from datasphinx.agent.embedded.evidence import evidence_of
 from datasphinx.agent.embedded.narrowed_schema import narrowed_schema
 from datasphinx.agent.embedded.outputs import without_rounding
@@ -15,7 +16,6 @@ from datasphinx.agent.embedded.prompts import query_spec_messages
 from datasphinx.agent.embedded.shape import shape_of
 from datasphinx.agent.embedded.spec_candidates import SpecContext, select_spec, with_dates
 from datasphinx.agent.errors import Unanswered
-from datasphinx.agent.grounding.date_ranges import date_range_of
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.messages import Language, Message, language_in
 from datasphinx.agent.queryspec.columns import TIMES

@@ -169,7 +169,7 @@ def _finish(arguments: Finish, state: AnalystState, bench: Workbench, verifier: 
     if arguments.output_type == "number" and not state["form_was_corrected"] and _hint_of_columns(ids[0], result):
         requested = requested or "number"
     try:
-        choose_output_type(state["question"], result, requested, chart)
+        choose_output_type(result, requested, chart)
     except InvalidOutputType as error:
         if error.wanted == "number" and (hint := _hint_of_columns(ids[0], result)):
             error.add_note(hint)

@@ -5,6 +5,7 @@ from typing import Any
 
 from datasphinx.agent.charts.default import default_chart
 from datasphinx.agent.charts.echarts import draw
+from datasphinx.agent.charts.select import Selection
 from datasphinx.agent.errors import DatasphinxError
 from datasphinx.agent.messages import language_in
 from datasphinx.agent.sources.source import Source
@@ -36,16 +37,22 @@ def charted_result(state: Mapping[str, Any], source_of: SourceOf) -> tuple[Resul
         return result, ()
 
 
+def selected_by_default(state: Mapping[str, Any], result: Result, keys: Collection[int]) -> Selection | None:
+    """Return the chart of the rows of an answer that are a ranking, a trend or shares; None for all others.
+
+    None as well if the answer is no table or has a chart, or if a model gave it a form without a chart.
+    """
+    form = state.get("form") or {}
+    if state.get("charts") or state.get("output_type") != "dataframe" or (form and not form.get("chart")):
+        return None
+    return default_chart(result, str(state.get("question") or ""), keys, language_in(state))
+
+
 def drawn_by_default(state: Mapping[str, Any], source_of: SourceOf) -> AnswerChart | None:
-    """Return the chart of an answer that is a table with a ranking, a trend or shares; None for all others."""
-    if state.get("charts") or state.get("output_type") != "dataframe":
-        return None
+    """Return the chart of an answer; see `selected_by_default`."""
     found = charted_result(state, source_of)
-    if found is None:
-        return None
-    language = language_in(state)
-    selection = default_chart(found[0], str(state.get("question") or ""), found[1], language)
+    selection = selected_by_default(state, *found) if found else None
     if selection is None:
         return None
-    drawn = draw(selection.result, selection.spec, language, selection.notes)
+    drawn = draw(selection.result, selection.spec, language_in(state), selection.notes)
     return AnswerChart(type=drawn.type, option=drawn.option)

@@ -5,16 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import ValidationError
-
 from datasphinx.agent.answers.description import description_of
 from datasphinx.agent.answers.filters import condition_words
 from datasphinx.agent.answers.text import markdown_table, without_tables
-from datasphinx.agent.charts.echarts import chart_of, draw
-from datasphinx.agent.charts.plot_spec import PlotSpec
-from datasphinx.agent.charts.wording import requested_form
+from datasphinx.agent.charts.echarts import asked_chart, chart_of
 from datasphinx.agent.core.failure import error_info, full_text
-from datasphinx.agent.errors import InvalidOutputType, PlotSpecInvalid
+from datasphinx.agent.errors import InvalidOutputType
 from datasphinx.agent.formatting.formats import answer_table, format_rows, format_single, format_value, formats_of
 from datasphinx.agent.messages import CONVENTIONS, Language, language_in, render
 from datasphinx.agent.record.step import note
@@ -71,9 +67,9 @@ def compose_answer(
     """
     main = next(iter(results.values()))
     tables = [answer_table(name, result) for name, result in results.items()]
-    proposed_chart = _proposed_chart(main, chart_form, question, language)
-    chart = charts[0] if charts else proposed_chart or chart_of(main, question, keys=summary["keys"], language=language)
-    output_type = choose_output_type(question, main, requested, chart, proposed)
+    proposed_chart = asked_chart(main, question, chart_form or {}, language)
+    chart = charts[0] if charts else proposed_chart or chart_of(main, question, chart_form, summary["keys"], language)
+    output_type = choose_output_type(main, requested, chart, proposed)
     form = _Form(output_type, language, max_rows)
     sentence, written = worded(main), ""
     if is_statistics(main):
@@ -103,20 +99,6 @@ def compose_answer(
         "clarification": None,
         "error": None,
     }
-
-
-def _proposed_chart(result: Result, form: ChartForm | None, title: str, language: Language) -> AnswerChart | None:
-    """Return the chart that a model proposes for `result`; None if it fits no chart of these rows."""
-    if not form:
-        return None
-    columns = {name: value for name in ("x", "y", "series") if (value := form.get(name)) is not None}
-    try:
-        spec = PlotSpec.model_validate({"chart_type": form.get("type"), "title": title, **columns})
-        chart = draw(result, spec, language)
-    except (PlotSpecInvalid, ValidationError) as error:
-        note(f"chart refused: {error}")
-        return None
-    return AnswerChart(type=chart.type, option=chart.option)
 
 
 @dataclass(frozen=True)
@@ -330,18 +312,17 @@ _REQUIREMENTS: dict[OutputType | None, str] = {
 _NUMERIC = {"integer", "float", "decimal"}
 
 
-def output_type_problem(question: str, result: Result, requested: OutputType | None) -> str | None:
+def output_type_problem(result: Result, requested: OutputType | None) -> str | None:
     """Return a message for the model if `result` cannot be returned as `requested`; None if it can.
 
     Always None for `string`, `dataframe` and None, which accept any result.
     """
-    if requested not in _REQUIREMENTS or requested in _possible_types(result, chart_of(result, question)):
+    if requested not in _REQUIREMENTS or requested in _possible_types(result, chart_of(result, "")):
         return None
     return f"it ran, but {_REQUIREMENTS[requested]}, and the result is {_shape(result)}"
 
 
 def choose_output_type(
-    question: str,
     result: Result,
     requested: OutputType | None,
     chart: AnswerChart | None,
@@ -349,7 +330,7 @@ def choose_output_type(
 ) -> OutputType:
     """Return `requested` if set; else `proposed`, the type that a model returned, if the rows allow it.
 
-    Otherwise the type is `plot` if the question asks for a chart and there is one, and else the natural type.
+    Otherwise it is the natural type.
 
     Raises:
         InvalidOutputType: the result cannot have the requested type.
@@ -361,8 +342,6 @@ def choose_output_type(
         return requested
     if proposed in possible:
         return proposed
-    if chart and requested_form(question) == "chart":
-        return "plot"
     return "string" if is_statistics(result) else _natural_type(result)
 
 

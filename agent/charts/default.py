@@ -6,13 +6,10 @@ from typing import get_args
 from datasphinx.agent.charts.cells import Number, column, labels_of, number, order_of, places_in_cycle, type_of_column
 from datasphinx.agent.charts.plot_spec import PlotSpec, check_plot_spec
 from datasphinx.agent.charts.select import Selection, select_chart
-from datasphinx.agent.charts.wording import asks_for_shares, names_shares, refuses_chart, requested_form
 from datasphinx.agent.errors import PlotSpecInvalid
 from datasphinx.agent.messages import Language
 from datasphinx.agent.types import ChartType, Result
 
-_WORDING: dict[ChartType, str] = {"heatmap": "heat map", "histogram": "histogram", "box": "box plot"}
-"""Words that name a type, unless it is the type followed by `chart`."""
 _MIN_PLACES = 3
 _MAX_BARS = 30
 _MAX_RATIO = 20
@@ -22,20 +19,18 @@ _MAX_RATIO = 20
 def default_chart(
     result: Result, question: str, keys: Collection[int] = (), language: Language = "en"
 ) -> Selection | None:
-    """Return the chart of a ranking, a trend or shares; None for other results and if `question` asks for no chart.
+    """Return the chart of a ranking, a trend or shares; None for other results.
 
     A trend has rows in the order of their periods. A ranking has 3 to 30 rows in the order of one measure, which alone
-    is drawn. Shares are a pie if `question` asks for them and the rows are parts of a whole. `keys` are the positions
+    is drawn. Shares are fractions or percentages that add up to a whole, and drawn as a pie. `keys` are the positions
     of columns known to name groups.
     """
-    if refuses_chart(question) or requested_form(question) not in {None, "chart"}:
-        return None
-    selection = select_chart(result, question, question, language, keys)
+    selection = select_chart(result, question, language=language, keys=keys)
     if selection is None:
         return None
-    if asks_for_shares(question):
-        pie = select_charts(result, question, keys, language).get("pie")
-        if pie and _is_whole(pie):
+    if selection.spec.chart_type == "bar":
+        pie = select_chart(result, question, {"type": "pie"}, language, keys)
+        if pie and pie.spec.chart_type == "pie" and _is_whole(pie):
             return pie
     for y in (_trend_measures(selection), _ranking_measure(selection)):
         if y:
@@ -49,13 +44,12 @@ def select_charts(
     result: Result, question: str, keys: Collection[int] = (), language: Language = "en"
 ) -> dict[ChartType, Selection]:
     """Return a chart of each type that the result allows, the most suitable one first."""
-    best = select_chart(result, question, question, language, keys)
+    best = select_chart(result, question, language=language, keys=keys)
     if best is None:
         return {}
     charts = {best.spec.chart_type: best}
     for kind in get_args(ChartType):
-        wording = f"{_WORDING.get(kind, f'{kind} chart')}. {question}"
-        chart = select_chart(result, question, wording, language, keys)
+        chart = select_chart(result, question, {"type": kind}, language, keys)
         if chart and chart.spec.chart_type == kind:
             charts.setdefault(kind, chart)
     return charts
@@ -89,12 +83,10 @@ def _fits(spec: PlotSpec, result: Result) -> bool:
 
 
 def _is_whole(pie: Selection) -> bool:
-    """Return whether the parts of a pie add up: fractions and percentages to 1 or 100, amounts always."""
-    values = _values(pie, pie.spec.y[0])
-    whole = sum(values)
-    if max(values) <= 1 or names_shares(pie.spec.y[0]):
-        return abs(whole - 1) <= 0.02 or abs(whole - 100) <= 2
-    return True
+    """Return whether the parts of a pie are fractions that add up to 1, or percentages that add up to 100."""
+    is_exact = type_of_column(pie.result, pie.spec.y[0]) == "integer"
+    whole = sum(_values(pie, pie.spec.y[0]))
+    return not is_exact and (abs(whole - 1) <= 0.01 or abs(whole - 100) <= 1)
 
 
 def _trend_measures(selection: Selection) -> tuple[str, ...]:

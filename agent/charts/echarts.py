@@ -4,19 +4,23 @@ The options are built here rather than with pyecharts, which would add three dep
 the data is reduced beforehand, and the defaults of ECharts fit otherwise.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from typing import Any
+
+from pydantic import ValidationError
 
 from datasphinx.agent.charts.build import figure_of
 from datasphinx.agent.charts.cells import Number, time_format
 from datasphinx.agent.charts.figure import COLOURS, Box, ChartData, Figure, Series, share_digits
 from datasphinx.agent.charts.plot_spec import PlotSpec
 from datasphinx.agent.charts.select import select_chart
+from datasphinx.agent.errors import PlotSpecInvalid
 from datasphinx.agent.formatting.formats import ColumnFormat, format_value
 from datasphinx.agent.messages import LANGUAGES, Language, language_of, render
-from datasphinx.agent.types import AnswerChart, Result
+from datasphinx.agent.record.step import note
+from datasphinx.agent.types import AnswerChart, ChartForm, Result
 
 Option = dict[str, Any]
 
@@ -41,17 +45,36 @@ def draw(result: Result, spec: PlotSpec, language: Language = "en", notes: Seque
 
 
 def chart_of(
-    result: Result, title: str, wording: str = "", keys: Collection[int] = (), language: Language = "en"
+    result: Result,
+    title: str,
+    asked: ChartForm | None = None,
+    keys: Collection[int] = (),
+    language: Language = "en",
 ) -> AnswerChart | None:
     """Return a suitable chart of a result, or None if the result cannot be charted.
 
-    A chart type named in `wording` (by default the title) is used if it fits. `keys` are the positions of
-    columns known to name groups.
+    The type that is `asked` for is used if it fits. `keys` are the positions of columns known to name groups.
     """
-    selection = select_chart(result, title, wording or title, language, keys)
+    selection = select_chart(result, title, asked, language, keys)
     if selection is None:
         return None
     chart = draw(selection.result, selection.spec, language, selection.notes)
+    return AnswerChart(type=chart.type, option=chart.option)
+
+
+def asked_chart(result: Result, title: str, form: Mapping[str, Any], language: Language = "en") -> AnswerChart | None:
+    """Return the chart of the columns that `form` names, a plot spec or a `ChartForm`.
+
+    None if it names none, or does not fit the result; a note then says why.
+    """
+    if not form.get("x"):
+        return None
+    given = {"chart_type" if name == "type" else name: value for name, value in form.items() if value is not None}
+    try:
+        chart = draw(result, PlotSpec.model_validate({"title": title, **given}), language)
+    except (PlotSpecInvalid, ValidationError) as error:
+        note(f"chart refused: {error}")
+        return None
     return AnswerChart(type=chart.type, option=chart.option)
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
+from typing import get_args
 
 from datasphinx.agent.charts.cells import (
     NUMERIC,
@@ -17,17 +18,17 @@ from datasphinx.agent.charts.cells import (
     type_of_column,
 )
 from datasphinx.agent.charts.plot_spec import MAX_SERIES, PlotSpec, check_plot_spec
-from datasphinx.agent.charts.wording import Wish, wish_of
 from datasphinx.agent.errors import PlotSpecInvalid
 from datasphinx.agent.formatting.formats import ColumnFormat
 from datasphinx.agent.messages import Language, render
 from datasphinx.agent.schema.words import words
-from datasphinx.agent.types import ChartType, Result
+from datasphinx.agent.types import ChartForm, ChartType, Result
 
 _MIN_ROWS_PER_BOX = 3
 _MAX_GROUPED_BARS = 120
 """Bars beside each other; more are drawn as a heatmap."""
-_FEW_ROWS = 12
+_MAX_GROUPS = 48
+"""Groups that a histogram shows as bars of their own."""
 
 _NAME_WORD = re.compile(r"[a-z]+|[а-яё]+|[\u3400-\u9fff]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -60,17 +61,21 @@ class Selection:
 
 
 def select_chart(
-    result: Result, title: str, wording: str, language: Language = "en", keys: Collection[int] = ()
+    result: Result,
+    title: str,
+    asked: ChartForm | None = None,
+    language: Language = "en",
+    keys: Collection[int] = (),
 ) -> Selection | None:
     """Return the chart that suits a result, or None if there is none.
 
     Periods along x are a line, categories bars, a second dimension series, two measures without a dimension a scatter,
-    one measure alone a histogram, and many values for each category boxes. A chart type that `wording` names is used
-    if the rows allow it, otherwise a note says so. `keys` are the positions of columns known to name groups, numbers
+    one measure alone a histogram, and many values for each category boxes. The type that is `asked` for is used if the
+    rows allow it, otherwise a note says so. `keys` are the positions of columns known to name groups, numbers
     included. Columns that share a name are ignored, and a result without numbers or with fewer than two rows has no
     chart, except for one row with several measures.
     """
-    selector = _Selector(result, title, wish_of(wording), wording, language, frozenset(keys))
+    selector = _Selector(result, title, asked or {}, language, frozenset(keys))
     selection = selector.select()
     if selection is None:
         return None
@@ -81,11 +86,14 @@ def select_chart(
 class _Selector:
     """Selects the chart of one result."""
 
-    def __init__(
-        self, result: Result, title: str, wish: Wish, wording: str, language: Language, keys: frozenset[int]
-    ) -> None:
+    def __init__(self, result: Result, title: str, asked: ChartForm, language: Language, keys: frozenset[int]) -> None:
         self.result = result
-        self.title, self.wish, self.wording, self.language, self.keys = title, wish, wording, language, keys
+        self.title, self.language, self.keys = title, language, keys
+        kind = asked.get("type")
+        self.kind = kind if kind in get_args(ChartType) else None
+        self.stacked = asked.get("stacked", False)
+        self.horizontal = asked.get("horizontal", False)
+        self.groups = [result["columns"][at] for at in sorted(keys)]
         self.notes: list[str] = []
         self.times: list[str] = []
         self.parts: list[str] = []
@@ -125,15 +133,13 @@ class _Selector:
         dimensions = self._needed(self._dimensions())
         if len(dimensions) > 1 and len(self.measures) > 1:
             dimensions = self._one_measure_for(dimensions)
-        hints = [kind for kind in self.wish.hints if self._suits(kind, dimensions)]
-        for kind in (*self.wish.types, *hints):
-            spec = self._spec(kind, dimensions)
-            if spec and _fits(spec, self.result):
-                return self._selection(spec)
+        asked = self._spec(self.kind, dimensions) if self.kind else None
+        if asked and _fits(asked, self.result):
+            return self._selection(asked)
         spec = self._default(dimensions)
         if spec is None or not _fits(spec, self.result):
             return None
-        if self.wish.types:
+        if self.kind:
             self.notes.append(render("chart_other_type", self.language))
         return self._selection(spec)
 
@@ -261,11 +267,11 @@ class _Selector:
 
     def _one_measure_for(self, dimensions: list[str]) -> list[str]:
         """Combine several measures with the second of two dimensions if there are few series, else keep one measure."""
-        if not self._is_unique(dimensions) or self.wish.types[:1] in {("scatter",), ("box",), ("histogram",)}:
+        if not self._is_unique(dimensions) or self.kind in {"scatter", "box", "histogram"}:
             return dimensions
         x, series = self._axes(dimensions)
         if len(set(labels_of(self.result, series))) * len(self.measures) > MAX_SERIES:
-            named = [name for name in self.measures if words(name) and words(name) <= words(self.wording)]
+            named = [name for name in self.measures if words(name) and words(name) <= words(self.title)]
             first = (named or self.measures)[0]
             # The other measures are still counted for the note.
             self.measures = [first, *(name for name in self.measures if name != first)]
@@ -297,10 +303,10 @@ class _Selector:
         if self._is_unique(dimensions[:2]):
             x, series = self._axes(dimensions)
             if x in self.times:
-                kind: ChartType = "bar" if self.wish.stacked else "line"
+                kind: ChartType = "bar" if self.stacked else "line"
                 return self._spec(kind, dimensions)
             sizes = [len(set(labels_of(self.result, name))) for name in (x, series)]
-            is_dense = sizes[1] > MAX_SERIES or sizes[0] * sizes[1] > _MAX_GROUPED_BARS and not self.wish.stacked
+            is_dense = sizes[1] > MAX_SERIES or sizes[0] * sizes[1] > _MAX_GROUPED_BARS and not self.stacked
             return self._spec("heatmap" if is_dense else "bar", dimensions)
         if len(self.measures) > 1:
             return self._spec("scatter", dimensions)
@@ -320,8 +326,8 @@ class _Selector:
             # A line over numbers, such as a demand over a price.
             is_line = kind != "bar" and len(self.measures) > 1
             return self._make(kind, self.measures[0], self.measures[1 : MAX_SERIES + 1]) if is_line else None
-        stacked = self.wish.stacked and kind in {"bar", "area"}
-        options = {"stacked": stacked, "horizontal": self.wish.horizontal and kind == "bar"}
+        stacked = self.stacked and kind in {"bar", "area"}
+        options = {"stacked": stacked, "horizontal": self.horizontal and kind == "bar"}
         if len(dimensions) == 1:
             return self._make(kind, dimensions[0], self.measures[:MAX_SERIES], **options)
         x, series = self._axes(dimensions)
@@ -341,8 +347,8 @@ class _Selector:
         measure = self.measures[0]
         if len(dimensions) == 1 and self._is_unique(dimensions):
             x = dimensions[0]
-            is_grouped = (
-                x in (*self.times, *self.parts) or self.wish.grouped and len(self.result["rows"]) <= 4 * _FEW_ROWS
+            is_grouped = x in (*self.times, *self.parts) or (
+                x in self.groups and len(self.result["rows"]) <= _MAX_GROUPS
             )
             if is_grouped or _COUNT_WORDS & set(_name_words(measure)):
                 return self._spec("bar", dimensions)
@@ -361,7 +367,7 @@ class _Selector:
             x = next((name for name in dimensions), None)
             others = [name for name in dimensions[1:] if self._is_series(name)]
             return self._make("scatter", x, self.measures, series=others[0] if others else None) if x else None
-        if not dimensions and len(self.measures) == 2 and self._is_counted() and not self.wish.types:
+        if not dimensions and len(self.measures) == 2 and self._is_counted() and not self.kind:
             return self._make("bar", self.measures[0], self.measures[1:])
         groups = [name for name in (*self.categories, *self.parts) if self._is_series(name)]
         if groups and len(self.measures) == 2:
@@ -388,15 +394,6 @@ class _Selector:
         several = [name for name in names if 1 < sizes[name] and sizes[name] * _MIN_ROWS_PER_BOX <= rows]
         categories = [name for name in several if name in self.categories]
         return min(categories or several, key=sizes.__getitem__, default=None)
-
-    def _suits(self, kind: ChartType, dimensions: Sequence[str]) -> bool:
-        """Return whether a type that the question only suggests suits the rows."""
-        if kind == "line":
-            return bool(dimensions) and dimensions[0] in (*self.times, *self.parts)
-        if kind == "scatter":
-            return len(self.measures) == 2 and len(self.result["rows"]) > _FEW_ROWS
-        is_raw = not dimensions or len(dimensions) == 1 and self._is_unique(dimensions) and not self.wish.grouped
-        return is_raw and len(self.measures) == 1 and len(self.result["rows"]) > 2 * _FEW_ROWS
 
 
 def _name_words(name: str) -> list[str]:

@@ -10,6 +10,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from datasphinx.agent.embedded.constraints import QuestionConstraints
+from datasphinx.agent.embedded.date_ranges import Days
 from datasphinx.agent.embedded.definitions import DefinedColumns
 from datasphinx.agent.embedded.expand import expand
 from datasphinx.agent.embedded.grammar.statement import StatementGrammar
@@ -21,7 +22,6 @@ from datasphinx.agent.errors import (
     PermissionDenied,
     StatementError,
 )
-from datasphinx.agent.grounding.date_ranges import Days
 from datasphinx.agent.llm.client import WrittenText
 from datasphinx.agent.llm.logprobs import Token
 from datasphinx.agent.record.step import note

@@ -10,7 +10,7 @@ from datetime import timedelta
 from sqlglot import exp
 
 from datasphinx.agent.embedded.compact import identifier, table_nodes
-from datasphinx.agent.grounding.date_ranges import Days
+from datasphinx.agent.embedded.date_ranges import Days
 from datasphinx.agent.queryspec.columns import TIMES
 from datasphinx.agent.queryspec.spec import AllOf, AnyOf, Between, Compared, Filter, QuerySpec, columns_of, conditions
 from datasphinx.agent.schema.catalog import Catalog, Column, Table

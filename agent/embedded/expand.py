@@ -10,8 +10,8 @@ from sqlglot.transforms import eliminate_qualify
 
 from datasphinx.agent.embedded.compact import conditions_between, identifier, join_condition, table_nodes
 from datasphinx.agent.embedded.date_conditions import limit_dates
+from datasphinx.agent.embedded.date_ranges import Days
 from datasphinx.agent.embedded.outputs import adjust_outputs
-from datasphinx.agent.grounding.date_ranges import Days
 from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.sql.dialects import exact_dialect
 from datasphinx.agent.sql.names import key_of

@@ -4,10 +4,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from datasphinx.agent.embedded.chart_words import asked_form
 from datasphinx.agent.embedded.format_changes import asks_for_format, format_change
 from datasphinx.agent.embedded.greetings import asks_for_help, is_greeting
 from datasphinx.agent.errors import StatementError
-from datasphinx.agent.generation.follow_ups import SEPARATOR, ReadQuestion, is_about, joined, shown_again
+from datasphinx.agent.generation.follow_ups import SEPARATOR, AskedForm, ReadQuestion, is_about, joined, shown_again
 from datasphinx.agent.record.step import note
 from datasphinx.agent.schema.words import UNIT
 from datasphinx.agent.sources.source import Source
@@ -70,6 +71,10 @@ class FollowUpsByWords:
         """Return False for greetings, thanks and questions for help."""
         return not (is_greeting(question) or asks_for_help(question))
 
+    def asked_form(self, question: str) -> AskedForm:
+        """Return the chart that `question` names."""
+        return asked_form(question)
+
     def read(self, question: str, turns: Sequence[Turn], max_chars: int) -> ReadQuestion:
         """Return the last question and `question` as one if `question` depends on it."""
         if not is_follow_up(question):
@@ -99,7 +104,8 @@ class FollowUpsByWords:
             if result["columns"] != shown["columns"]:
                 return None
             both = f"{last['question']}{SEPARATOR}{question}"
-            last = {**last, "question": both, "sql": change.sql, "form": {}}
+            chart = last.get("form", {}).get("chart")
+            last = {**last, "question": both, "sql": change.sql, "form": {"chart": chart} if chart else {}}
         note("the last result was reformatted without the model")
         requested = state.get("output_type") or change.output_type
         return {**shown_again(last, question, result), "given": {"output_type": requested}}

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datasphinx.agent.embedded.candidates import with_short_limits
 from datasphinx.agent.embedded.constraints import QuestionConstraints
 from datasphinx.agent.embedded.date_conditions import limited_spec
+from datasphinx.agent.embedded.date_ranges import Days
 from datasphinx.agent.embedded.selection import ExecutedCandidate, Selection, executed_candidate, is_decided, select
 from datasphinx.agent.errors import PermissionDenied, QuerySpecInvalid, StatementError
-from datasphinx.agent.grounding.date_ranges import Days
 from datasphinx.agent.llm.client import WrittenText
 from datasphinx.agent.queryspec.columns import Datasets
 from datasphinx.agent.queryspec.compile import run

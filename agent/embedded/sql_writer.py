@@ -8,6 +8,7 @@ from functools import partial
 from datasphinx.agent.embedded.candidates import Candidate, read_candidate, sample_texts, select_candidate
 from datasphinx.agent.embedded.constraints import QuestionConstraints, constraints_of
 from datasphinx.agent.embedded.date_conditions import contains_dates
+from datasphinx.agent.embedded.date_ranges import date_range_of
 from datasphinx.agent.embedded.definitions import DefinedColumns, defined_columns
 from datasphinx.agent.embedded.evidence import evidence_of
 from datasphinx.agent.embedded.expand import expand
@@ -20,7 +21,6 @@ from datasphinx.agent.examples.selection import ShownExample
 from datasphinx.agent.generation.attempt import WrittenSql
 from datasphinx.agent.generation.attempts import refused_sql
 from datasphinx.agent.generation.definitions import relevant_knowledge
-from datasphinx.agent.grounding.date_ranges import date_range_of
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.retrieval.linked_values import LinkedValue, coded_values, linked_values
 from datasphinx.agent.sources.source import Source

@@ -10,7 +10,7 @@ from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.names import ReferencedNames, referenced_names
 from datasphinx.agent.state import State
-from datasphinx.agent.types import Exchange, Result, Turn
+from datasphinx.agent.types import AnswerForm, Exchange, OutputType, Result, Turn
 
 SEPARATOR = " → "
 """Joins two questions into one, in every language."""
@@ -26,11 +26,22 @@ class ReadQuestion(NamedTuple):
     """The turn that it may continue."""
 
 
+class AskedForm(NamedTuple):
+    """The form of an answer that a question asks for in words."""
+
+    output_type: OutputType | None = None
+    form: AnswerForm = {}
+    """Its chart; None in it if the question wants none."""
+
+
 class FollowUps(Protocol):
-    """Reads the questions of a conversation before a statement is written."""
+    """Reads questions apart from the call that writes a statement, where its model only writes statements."""
 
     def asks_for_data(self, question: str) -> bool:
         """Return whether `question` may ask for data, in contrast to a greeting, thanks or a request for help."""
+
+    def asked_form(self, question: str) -> AskedForm:
+        """Return the form of the answer that `question` asks for, unless the model says it in typed fields."""
 
     def read(self, question: str, turns: Sequence[Turn], max_chars: int) -> ReadQuestion:
         """Return `question`, of at most `max_chars` characters, and which of `turns` it may follow."""
@@ -51,6 +62,10 @@ class FollowUpsInPrompt:
     def asks_for_data(self, question: str) -> bool:
         """Return True."""
         return True
+
+    def asked_form(self, question: str) -> AskedForm:
+        """Return no form."""
+        return AskedForm()
 
     def read(self, question: str, turns: Sequence[Turn], max_chars: int) -> ReadQuestion:
         """Return `question` and the last turn."""

@@ -5,13 +5,12 @@ import logging
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
-from datasphinx.agent.charts.echarts import chart_of, draw
-from datasphinx.agent.charts.plot_spec import PlotSpec
+from datasphinx.agent.charts.echarts import asked_chart, chart_of
 from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.core.canonical import value_hash
 from datasphinx.agent.core.failure import client_failure
@@ -20,7 +19,6 @@ from datasphinx.agent.errors import (
     DatasphinxError,
     Forbidden,
     NotFound,
-    PlotSpecInvalid,
     Refused,
 )
 from datasphinx.agent.formatting.checks import with_formats
@@ -33,7 +31,7 @@ from datasphinx.agent.services import Services
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.summary import summarize_query
 from datasphinx.agent.storage.boards import Board, Pin, claim_due
-from datasphinx.agent.types import AnswerChart, Result, masked
+from datasphinx.agent.types import AnswerChart, ChartForm, Result, masked
 
 logger = logging.getLogger("datasphinx")
 
@@ -90,7 +88,6 @@ def pin_answer(tenant: Tenant, board: Board, thread_id: str, run_id: str, title:
     services, datasets = tenant.services, _datasets_of(state, tenant) if graph == "analyst" else ()
     question, turn = state["question"], (state.get("turns") or [{}])[-1]
     name = state.get("source") or turn.get("source") or services.choices[0]
-    forms = state.get("forms") or [""]
     drawings = state.get("drawn") or []
     pin = Pin(
         id=f"pin_{uuid.uuid4().hex[:16]}",
@@ -101,8 +98,7 @@ def pin_answer(tenant: Tenant, board: Board, thread_id: str, run_id: str, title:
         sql=state["sql"],
         parameters=(state.get("verified") or {}).get("parameters", {}),
         output_type=state.get("output_type"),
-        wording=forms[-1] or question,
-        chart=drawings[0]["spec"] if drawings else None,
+        chart=drawings[0]["spec"] if drawings else (state.get("form") or {}).get("chart"),
         owner=services.owner,
         created_by=user_of(services),
         created_at=_now(),
@@ -268,12 +264,11 @@ def _contents(pin: Pin, source: Source, result: Result) -> dict[str, Any]:
 
 
 def _chart(pin: Pin, source: Source, result: Result) -> AnswerChart | None:
-    if pin.chart:
-        with suppress(PlotSpecInvalid):
-            chart = draw(result, PlotSpec.model_validate(pin.chart), language_of(pin.question))
-            return AnswerChart(type=chart.type, option=chart.option)
+    form, language = pin.chart or {}, language_of(pin.question)
     keys = summarize_query(pin.sql, source.catalog)["keys"]
-    return chart_of(result, pin.question, pin.wording, keys, language_of(pin.question))
+    return asked_chart(result, pin.question, form, language) or chart_of(
+        result, pin.question, cast(ChartForm, form), keys, language
+    )
 
 
 def _failed(error: DatasphinxError, services: Services) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, column, delete, func, insert, select, table, update
@@ -45,10 +45,8 @@ class Pin:
     parameters: dict[str, Any]
     """The values of the question in a verified query; they are also in the statement."""
     output_type: str | None
-    wording: str
-    """The words that choose the type of the chart."""
     chart: dict[str, Any] | None
-    """The plot spec of the chart; None if the chart follows from the result."""
+    """The plot spec of the chart, or the form in which it was asked for; None if it follows from the result."""
     owner: str
     created_by: str
     created_at: str
@@ -220,4 +218,5 @@ def _require_below(limit: int, connection: Connection, condition: ColumnElement[
 
 def _pin(body: str) -> Pin:
     values = json.loads(body)
-    return Pin(**{**values, "datasets": tuple(values["datasets"])})
+    known = {field.name: values[field.name] for field in fields(Pin) if field.name in values}
+    return Pin(**{**known, "datasets": tuple(values["datasets"])})

@@ -32,15 +32,17 @@ def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
         raise ValueError("the analysis has not ended")
     ids = conclusion["result_ids"]
     main = state["results"][ids[0]]
+    asked = services.roles.follow_ups.asked_form(state["question"])
     output = compose_answer(
         state["question"],
         {result_id: state["results"][result_id]["result"] for result_id in ids},
         language=language_in(state),
         max_rows=services.settings.short_table_rows,
         requested=state.get("output_type"),
-        proposed=conclusion.get("output_type"),
+        proposed=conclusion.get("output_type") or asked.output_type,
         sql=main["sql"],
         summary=main["summary"],
+        chart_form=asked.form.get("chart"),
         charts=[drawing["chart"] for drawing in state["drawn"]],
         narrated=lambda: conclusion["answer"],
         has_text=bool(conclusion["answer"]),

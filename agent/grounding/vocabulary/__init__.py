@@ -1,47 +1,14 @@
-"""The words with which each language states claims.
+"""The words with which each language asks for charts and descriptions.
 
 Each language of `datasphinx.agent.messages` has a module in this package.
 """
 
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import Any, cast
 
 from datasphinx.agent.messages import LANGUAGES, Language
-
-
-class _UncompiledPattern:
-    """Stands for a pattern, which is compiled when one of its attributes is first read."""
-
-    def __init__(self, pattern: str, flags: int) -> None:
-        self._uncompiled = pattern, flags
-
-    def __getattr__(self, name: str) -> Any:
-        attribute = getattr(re.compile(*self._uncompiled), name)
-        # Later reads of the same attribute do not call this method.
-        self.__dict__[name] = attribute
-        return attribute
-
-
-def lazy_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """Return `pattern`, compiled at its first use; a text needs few of the patterns of all languages.
-
-    Only its methods and attributes can be used, not functions of `re` such as `re.sub(lazy, ...)`.
-    """
-    return cast("re.Pattern[str]", _UncompiledPattern(pattern, flags))
-
-
-@dataclass(frozen=True)
-class NumberWord:
-    """A number in words: its position, its value, and its kind as in `Figure`."""
-
-    start: int
-    end: int
-    value: float
-    kind: str = "plain"
 
 
 @dataclass(frozen=True)
@@ -87,45 +54,11 @@ class QuestionWords:
 
 
 @dataclass(frozen=True)
-class DateWords:
-    """The words by which questions limit dates, as patterns; `@` stands for a date or period."""
-
-    between: str
-    before: str
-    since: str
-    after: str
-    through: str
-    """Up to and including a period."""
-    within: str
-    changed_before: str
-    """Words directly before a range that change its meaning, such as "early" and "except"."""
-    changed_after: str
-    of_year: str
-    """The text between a period and its year, such as " of "."""
-    trailing: Mapping[str, str]
-    """The last `n` days, weeks, months, quarters or years, by unit; without the group `n` one of them."""
-    to_date: Mapping[str, str]
-    """From the beginning of the current year, quarter or month."""
-    in_year: str
-    """A year as the only limit, such as "in {year}"."""
-
-
-@dataclass(frozen=True)
 class Vocabulary:
     """The patterns of one language; they ignore case."""
 
     questions: QuestionWords
     charts: ChartWords
-    relative_periods: Mapping[str, re.Pattern[str]]
-    """Periods relative to today, such as "last week", by names that all languages share."""
-    months: tuple[str, ...]
-    """The names of the twelve months, as patterns."""
-    dates: tuple[str, ...]
-    """Date formats with words; groups are named as in `Period`, `{year}` and `{month}` are placeholders."""
-    date_words: Mapping[str, int]
-    """Beginnings of ordinals and names in `dates`, with their numbers."""
-    date_limits: DateWords
-    number_words: Callable[[str], Iterator[NumberWord]]
 
 
 @cache

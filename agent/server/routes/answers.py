@@ -1,5 +1,6 @@
 """Routes: the chart of a stored answer, with its settings, follow-up questions, and the rows as files."""
 
+import json
 from collections.abc import Collection, Mapping
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -10,12 +11,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 from typing_extensions import TypedDict
 
-from datasphinx.agent.answers.default_chart import charted_result
+from datasphinx.agent.answers.default_chart import charted_result, selected_by_default
 from datasphinx.agent.answers.export import file_name, table_bytes
 from datasphinx.agent.answers.follow_up_questions import COUNT, follow_up_questions, without_asked
 from datasphinx.agent.answers.starting_questions import starting_questions
 from datasphinx.agent.charts.cells import NUMERIC, type_of_column
-from datasphinx.agent.charts.default import default_chart, select_charts, selection_of
+from datasphinx.agent.charts.default import select_charts, selection_of
 from datasphinx.agent.charts.echarts import draw
 from datasphinx.agent.charts.plot_spec import PlotSpec
 from datasphinx.agent.charts.select import Selection
@@ -165,7 +166,7 @@ def _selection(
 ) -> Selection | None:
     """Return the chart with the stored settings, or the one that the answer contains, or the default one."""
     drawings = state.get("drawn") or []
-    specs = [saved, *(drawing["spec"] for drawing in drawings[:1])]
+    specs = [saved and json.loads(saved), *(drawing["spec"] for drawing in drawings[:1])]
     for stored in filter(None, specs):
         try:
             return selection_of(PlotSpec.model_validate(stored), result, charts)
@@ -175,9 +176,7 @@ def _selection(
     if state.get("charts"):
         shown = state["charts"][0]["type"]
         return next((chart for chart in charts if chart.spec.chart_type == shown), None)
-    if state.get("output_type") != "dataframe":
-        return None
-    return default_chart(result, _question(state), keys, language_in(state))
+    return selected_by_default(state, result, keys)
 
 
 def _file(tenant: Tenant, thread_id: str, run_id: str, number: int, suffix: Suffix) -> Response:

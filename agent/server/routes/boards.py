@@ -221,7 +221,7 @@ def _board_json(board: Board, tenant: Tenant) -> dict[str, Any]:
 def _pin_json(pin: Pin, result: Mapping[str, Any] | None, language: Language) -> dict[str, Any]:
     """Return a pinned answer with its last result; `result` is null before the first refresh."""
     fields = asdict(pin)
-    for internal in ("owner", "wording", "chart"):
+    for internal in ("owner", "chart"):
         del fields[internal]
     shown = None
     if result:

@@ -15,7 +15,7 @@ from datasphinx.agent.charts.png import draw_png
 from datasphinx.agent.charts.select import select_chart
 from datasphinx.agent.errors import PlotSpecInvalid
 from datasphinx.agent.sql.rows import json_safe
-from datasphinx.agent.types import Result
+from datasphinx.agent.types import ChartForm, Result
 from tests.agent.charts.results import plot_spec, spec
 from tests.heavy import sample
 
@@ -120,24 +120,16 @@ def test_what_has_an_option_has_a_picture(given_chart: tuple[Result, PlotSpec]) 
     assert draw_png(*given_chart).png.startswith(b"\x89PNG")
 
 
-_WORDINGS = [
-    "",
-    *_KINDS,
-    "stacked bar chart",
-    "horizontal bars",
-    "trend",
-    "correlation",
-    "distribution",
-    "分布",
-    "динамика",
-]
+_ASKED = st.fixed_dictionaries(
+    {}, optional={"type": st.sampled_from(_KINDS), "stacked": st.booleans(), "horizontal": st.booleans()}
+)
 
 
 @settings(max_examples=sample(300, 30), deadline=None)
-@given(results(), st.sampled_from(_WORDINGS))
-def test_any_result_has_a_chart_that_can_be_drawn_or_none(rows: Result, wording: str) -> None:
+@given(results(), _ASKED)
+def test_any_result_has_a_chart_that_can_be_drawn_or_none(rows: Result, asked: ChartForm) -> None:
     before = json.dumps(rows)
-    selection = select_chart(rows, "title", f"a {wording} chart")
+    selection = select_chart(rows, "title", asked)
     assert json.dumps(rows) == before
     if selection:
         assert json.dumps(draw(selection.result, selection.spec).option, allow_nan=False)

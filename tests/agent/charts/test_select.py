@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from datasphinx.agent.charts.echarts import chart_of
 from datasphinx.agent.charts.select import select_chart
-from datasphinx.agent.types import Result
+from datasphinx.agent.types import ChartForm, Result
 from tests.agent.charts.results import result, shown
 
 MONTHS = [f"2024-{month:02}" for month in range(1, 13)]
@@ -16,11 +16,11 @@ MANY = [f"Product {at}" for at in range(250)]
 
 
 class Shape(NamedTuple):
-    """A result, the request, and the expected chart: type, number of series, places along x, kinds of the axes."""
+    """A result, the chart that is asked for, and the expected chart: type, number of series, places along x, kinds of the axes."""
 
     name: str
     rows: Result
-    wording: str
+    asked: ChartForm
     expected: tuple[str, int, int, str] | None
 
 
@@ -52,118 +52,114 @@ HV = "value × category"
 
 SHAPES = [
     # One dimension
-    Shape("categories", table({"city": S, "sales": N}, REGIONS), "", ("bar", 1, 4, CV)),
-    Shape("many categories", table({"product": S, "sales": N}, MANY), "", ("bar", 1, 250, CV)),
-    Shape("booleans", table({"active": "boolean", "customers": N}, [True, False]), "", ("bar", 1, 2, CV)),
-    Shape("empty category", table({"city": S, "sales": N}, ["Rome", None, "Oslo"]), "", ("bar", 1, 3, CV)),
-    Shape("measure first", result({"sales": N, "city": S}, (1, "a"), (2, "b")), "", ("bar", 1, 2, CV)),
-    Shape("two measures", table({"city": S, "sales": N, "cost": N}, REGIONS, 2), "", ("bar", 2, 4, CV)),
-    Shape("key and name", result({"city_id": N, "city": S, "n": N}, (7, "a", 1), (9, "b", 2)), "", ("bar", 1, 2, CV)),
-    Shape("only a key", table({"store_id": N, "sales": F}, [101, 205, 307]), "", ("bar", 1, 3, CV)),
-    Shape("years", table({"year": N, "sales": N}, [2021, 2022, 2023]), "", ("line", 1, 3, CV)),
-    Shape("years with a gap", table({"year": N, "sales": N}, [2019, 2020, 2022, 2023]), "", ("line", 1, 5, CV)),
-    Shape("years far apart", table({"year": N, "sales": N}, [1900, 1901, 1950, 2023]), "", ("line", 1, 4, TIME)),
-    Shape("months", table({"month": S, "sales": N}, MONTHS), "", ("line", 1, 12, CV)),
-    Shape("months with gaps", table({"month": S, "sales": N}, MONTHS[:4] + MONTHS[6:]), "", ("line", 1, 12, CV)),
-    Shape("months unordered", table({"month": S, "sales": N}, MONTHS[::-1]), "", ("line", 1, 12, CV)),
-    Shape("quarters", table({"q": S, "sales": N}, ["2023-Q3", "2023-Q4", "2024-Q2"]), "", ("line", 1, 4, CV)),
-    Shape("weeks", table({"w": S, "n": N}, ["2024-W01", "2024-W02", "2024-W04"]), "", ("line", 1, 4, CV)),
-    Shape("days", table({"day": D, "sales": N}, DAYS[:10] + DAYS[12:]), "", ("line", 1, 30, CV)),
-    Shape("mondays", table({"d": D, "n": N}, ["2024-01-01", "2024-01-08", "2024-01-22"]), "", ("line", 1, 4, CV)),
+    Shape("categories", table({"city": S, "sales": N}, REGIONS), {}, ("bar", 1, 4, CV)),
+    Shape("many categories", table({"product": S, "sales": N}, MANY), {}, ("bar", 1, 250, CV)),
+    Shape("booleans", table({"active": "boolean", "customers": N}, [True, False]), {}, ("bar", 1, 2, CV)),
+    Shape("empty category", table({"city": S, "sales": N}, ["Rome", None, "Oslo"]), {}, ("bar", 1, 3, CV)),
+    Shape("measure first", result({"sales": N, "city": S}, (1, "a"), (2, "b")), {}, ("bar", 1, 2, CV)),
+    Shape("two measures", table({"city": S, "sales": N, "cost": N}, REGIONS, 2), {}, ("bar", 2, 4, CV)),
+    Shape("key and name", result({"city_id": N, "city": S, "n": N}, (7, "a", 1), (9, "b", 2)), {}, ("bar", 1, 2, CV)),
+    Shape("only a key", table({"store_id": N, "sales": F}, [101, 205, 307]), {}, ("bar", 1, 3, CV)),
+    Shape("years", table({"year": N, "sales": N}, [2021, 2022, 2023]), {}, ("line", 1, 3, CV)),
+    Shape("years with a gap", table({"year": N, "sales": N}, [2019, 2020, 2022, 2023]), {}, ("line", 1, 5, CV)),
+    Shape("years far apart", table({"year": N, "sales": N}, [1900, 1901, 1950, 2023]), {}, ("line", 1, 4, TIME)),
+    Shape("months", table({"month": S, "sales": N}, MONTHS), {}, ("line", 1, 12, CV)),
+    Shape("months with gaps", table({"month": S, "sales": N}, MONTHS[:4] + MONTHS[6:]), {}, ("line", 1, 12, CV)),
+    Shape("months unordered", table({"month": S, "sales": N}, MONTHS[::-1]), {}, ("line", 1, 12, CV)),
+    Shape("quarters", table({"q": S, "sales": N}, ["2023-Q3", "2023-Q4", "2024-Q2"]), {}, ("line", 1, 4, CV)),
+    Shape("weeks", table({"w": S, "n": N}, ["2024-W01", "2024-W02", "2024-W04"]), {}, ("line", 1, 4, CV)),
+    Shape("days", table({"day": D, "sales": N}, DAYS[:10] + DAYS[12:]), {}, ("line", 1, 30, CV)),
+    Shape("mondays", table({"d": D, "n": N}, ["2024-01-01", "2024-01-08", "2024-01-22"]), {}, ("line", 1, 4, CV)),
     Shape(
-        "truncated to months", table({"m": T, "n": N}, [f"{month}-01T00:00:00" for month in MONTHS]), "",
+        "truncated to months", table({"m": T, "n": N}, [f"{month}-01T00:00:00" for month in MONTHS]), {},
         ("line", 1, 12, CV),
     ),
-    Shape("uneven dates", table({"d": D, "n": N}, ["2019-03-04", "2020-01-19", "2023-05-05"]), "", ("line", 1, 3, TIME)),
+    Shape("uneven dates", table({"d": D, "n": N}, ["2019-03-04", "2020-01-19", "2023-05-05"]), {}, ("line", 1, 3, TIME)),
     Shape(
-        "hours", table({"at": T, "n": N}, [f"2024-01-01T{hour:02}:00:00" for hour in (0, 1, 2, 4)]), "",
+        "hours", table({"at": T, "n": N}, [f"2024-01-01T{hour:02}:00:00" for hour in (0, 1, 2, 4)]), {},
         ("line", 1, 5, CV),
     ),
-    Shape("month numbers", table({"month": N, "sales": N}, range(1, 13)), "", ("bar", 1, 12, CV)),
-    Shape("month names", table({"month": S, "sales": N}, ["Jan", "Feb", "Mar"]), "", ("bar", 1, 3, CV)),
-    Shape("weekdays, trend", table({"weekday": S, "n": N}, ["Wed", "Mon", "Tue"]), "trend", ("line", 1, 3, CV)),
+    Shape("month numbers", table({"month": N, "sales": N}, range(1, 13)), {}, ("bar", 1, 12, CV)),
+    Shape("month names", table({"month": S, "sales": N}, ["Jan", "Feb", "Mar"]), {}, ("bar", 1, 3, CV)),
     Shape(
         "year and month", result({"year": N, "month": N, "n": N}, *((y, m, m) for y in (2023, 2024) for m in range(1, 13))),
-        "", ("line", 1, 24, CV),
+        {}, ("line", 1, 24, CV),
     ),
     Shape(
         "year, quarter, region",
         result({"year": N, "quarter": N, "region": S, "n": N},
                *((y, q, r, q) for y in (2023, 2024) for q in range(1, 5) for r in REGIONS)),
-        "", ("line", 4, 8, CV),
+        {}, ("line", 4, 8, CV),
     ),
-    Shape("constant year", result({"year": N, "city": S, "n": N}, (2024, "a", 1), (2024, "b", 2)), "", ("bar", 1, 2, CV)),
+    Shape("constant year", result({"year": N, "city": S, "n": N}, (2024, "a", 1), (2024, "b", 2)), {}, ("bar", 1, 2, CV)),
     # Two dimensions
-    Shape("month and region", grid({"month": S, "region": S, "sales": N}, MONTHS, REGIONS), "", ("line", 4, 12, CV)),
-    Shape("region and month", grid({"region": S, "month": S, "sales": N}, REGIONS, MONTHS), "", ("line", 4, 12, CV)),
+    Shape("month and region", grid({"month": S, "region": S, "sales": N}, MONTHS, REGIONS), {}, ("line", 4, 12, CV)),
+    Shape("region and month", grid({"region": S, "month": S, "sales": N}, REGIONS, MONTHS), {}, ("line", 4, 12, CV)),
     Shape(
         "36 months, 5 regions, stacked",
         grid({"m": S, "r": S, "n": N}, [f"{y}-{m[5:]}" for y in (2022, 2023, 2024) for m in MONTHS], [*REGIONS, "Z"]),
-        "stacked bar chart", ("bar", 5, 36, CV),
+        {"type": "bar", "stacked": True}, ("bar", 5, 36, CV),
     ),
-    Shape("stacked area", grid({"month": S, "r": S, "n": N}, MONTHS, REGIONS), "stacked area chart", ("area", 4, 12, CV)),
-    Shape("two categories", grid({"city": S, "kind": S, "n": N}, CITIES[:6], "abc"), "", ("bar", 3, 6, CV)),
-    Shape("few by many", grid({"kind": S, "city": S, "n": N}, "abc", CITIES), "", ("bar", 3, 30, CV)),
-    Shape("many by many", grid({"a": S, "b": S, "n": N}, CITIES, CITIES), "", ("heatmap", 30, 30, CC)),
-    Shape("weekday and hour", grid({"weekday": N, "hour": N, "n": N}, range(1, 8), range(24)), "", ("heatmap", 24, 7, CC)),
-    Shape("two of which one is enough", result({"region": S, "boss": S, "n": N}, ("a", "x", 1), ("b", "y", 2)), "", ("bar", 1, 2, CV)),
-    Shape("missing pairs", result({"x": S, "s": S, "n": N}, ("a", "u", 1), ("a", "v", 2), ("b", "u", 3)), "", ("bar", 2, 2, CV)),
-    Shape("two dimensions, two measures", grid({"m": S, "r": S, "n": N, "c": N}, MONTHS, "ab", 2), "", ("line", 4, 12, CV)),
-    Shape("too many series of measures", grid({"m": S, "r": S, "n": N, "c": N}, MONTHS, CITIES[:8], 2), "", ("line", 8, 12, CV)),
+    Shape("stacked area", grid({"month": S, "r": S, "n": N}, MONTHS, REGIONS), {"type": "area", "stacked": True}, ("area", 4, 12, CV)),
+    Shape("two categories", grid({"city": S, "kind": S, "n": N}, CITIES[:6], "abc"), {}, ("bar", 3, 6, CV)),
+    Shape("few by many", grid({"kind": S, "city": S, "n": N}, "abc", CITIES), {}, ("bar", 3, 30, CV)),
+    Shape("many by many", grid({"a": S, "b": S, "n": N}, CITIES, CITIES), {}, ("heatmap", 30, 30, CC)),
+    Shape("weekday and hour", grid({"weekday": N, "hour": N, "n": N}, range(1, 8), range(24)), {}, ("heatmap", 24, 7, CC)),
+    Shape("two of which one is enough", result({"region": S, "boss": S, "n": N}, ("a", "x", 1), ("b", "y", 2)), {}, ("bar", 1, 2, CV)),
+    Shape("missing pairs", result({"x": S, "s": S, "n": N}, ("a", "u", 1), ("a", "v", 2), ("b", "u", 3)), {}, ("bar", 2, 2, CV)),
+    Shape("two dimensions, two measures", grid({"m": S, "r": S, "n": N, "c": N}, MONTHS, "ab", 2), {}, ("line", 4, 12, CV)),
+    Shape("too many series of measures", grid({"m": S, "r": S, "n": N, "c": N}, MONTHS, CITIES[:8], 2), {}, ("line", 8, 12, CV)),
     Shape(
         "three dimensions",
         result({"m": S, "r": S, "k": S, "n": N}, *((m, r, k, 1) for m in MONTHS for r in "ab" for k in "xy")),
-        "", ("line", 4, 12, CV),
+        {}, ("line", 4, 12, CV),
     ),
-    Shape("fifteen series", grid({"m": S, "city": S, "n": N}, MONTHS, CITIES[:15]), "", ("line", 12, 12, CV)),
-    Shape("stacked categories", grid({"city": S, "kind": S, "n": N}, CITIES, "abcdef"), "stacked bars", ("bar", 6, 30, CV)),
-    Shape("horizontal", grid({"city": S, "kind": S, "n": N}, REGIONS, "ab"), "horizontal bar chart", ("bar", 2, 4, HV)),
+    Shape("fifteen series", grid({"m": S, "city": S, "n": N}, MONTHS, CITIES[:15]), {}, ("line", 12, 12, CV)),
+    Shape("stacked categories", grid({"city": S, "kind": S, "n": N}, CITIES, "abcdef"), {"type": "bar", "stacked": True}, ("bar", 6, 30, CV)),
+    Shape("horizontal", grid({"city": S, "kind": S, "n": N}, REGIONS, "ab"), {"type": "bar", "horizontal": True}, ("bar", 2, 4, HV)),
     # No dimension
-    Shape("one measure", numbers({"price": F}, 200), "", ("histogram", 1, 13, CV)),
-    Shape("few integers", result({"rating": N}, *((at % 5 + 1,) for at in range(50))), "histogram", ("histogram", 1, 5, CV)),
-    Shape("two measures alone", numbers({"price": F, "weight": F}, 100), "", ("scatter", 1, 100, CN)),
-    Shape("three measures alone", numbers({"a": F, "b": F, "c": F}, 50), "", ("scatter", 2, 50, CN)),
-    Shape("number and count", result({"age": N, "count": N}, (20, 5), (21, 7), (25, 1)), "", ("bar", 1, 3, CV)),
-    Shape("one row of measures", result({"online": N, "shop": N}, (10, 20)), "", ("bar", 1, 2, CV)),
+    Shape("one measure", numbers({"price": F}, 200), {}, ("histogram", 1, 13, CV)),
+    Shape("few integers", result({"rating": N}, *((at % 5 + 1,) for at in range(50))), {"type": "histogram"}, ("histogram", 1, 5, CV)),
+    Shape("two measures alone", numbers({"price": F, "weight": F}, 100), {}, ("scatter", 1, 100, CN)),
+    Shape("three measures alone", numbers({"a": F, "b": F, "c": F}, 50), {}, ("scatter", 2, 50, CN)),
+    Shape("number and count", result({"age": N, "count": N}, (20, 5), (21, 7), (25, 1)), {}, ("bar", 1, 3, CV)),
+    Shape("one row of measures", result({"online": N, "shop": N}, (10, 20)), {}, ("bar", 1, 2, CV)),
     # Raw rows
-    Shape("values by category", result({"r": S, "v": F}, *((REGIONS[at % 4], at / 3) for at in range(40))), "", ("box", 4, 4, CV)),
-    Shape("values over time", result({"d": D, "v": F}, *((DAYS[at % 3], at / 3) for at in range(40))), "", ("box", 3, 3, CV)),
-    Shape("events", result({"d": D, "v": F}, *((DAYS[at * 7 % 30], at) for at in range(40))), "", ("scatter", 1, 40, TIME)),
+    Shape("values by category", result({"r": S, "v": F}, *((REGIONS[at % 4], at / 3) for at in range(40))), {}, ("box", 4, 4, CV)),
+    Shape("values over time", result({"d": D, "v": F}, *((DAYS[at % 3], at / 3) for at in range(40))), {}, ("box", 3, 3, CV)),
+    Shape("events", result({"d": D, "v": F}, *((DAYS[at * 7 % 30], at) for at in range(40))), {}, ("scatter", 1, 40, TIME)),
     Shape(
         "points of groups",
-        result({"k": S, "a": F, "b": F}, *(("xyz"[at % 3], at / 7, at / 3) for at in range(60))), "", ("scatter", 3, 60, CN),
+        result({"k": S, "a": F, "b": F}, *(("xyz"[at % 3], at / 7, at / 3) for at in range(60))), {}, ("scatter", 3, 60, CN),
     ),
     # Requested types
-    Shape("pie", table({"city": S, "sales": N}, REGIONS), "pie chart", ("pie", 1, 4, "none")),
-    Shape("pie of many", table({"city": S, "sales": N}, CITIES), "饼图", ("pie", 1, 7, "none")),
-    Shape("pie of months", table({"month": S, "sales": N}, MONTHS[:5]), "круговая диаграмма", ("pie", 1, 5, "none")),
-    Shape("pie of losses", result({"city": S, "n": N}, ("a", -1), ("b", 2)), "pie chart", ("bar", 1, 2, CV)),
-    Shape("pie of two dimensions", grid({"a": S, "b": S, "n": N}, "ab", "xy"), "pie chart", ("bar", 2, 2, CV)),
-    Shape("bars of months", table({"month": S, "sales": N}, MONTHS), "bar chart", ("bar", 1, 12, CV)),
-    Shape("bars of months with a gap", table({"month": S, "n": N}, MONTHS[:3] + MONTHS[4:]), "柱状图", ("bar", 1, 12, CV)),
-    Shape("line of categories", table({"city": S, "sales": N}, REGIONS), "折线图", ("line", 1, 4, CV)),
-    Shape("line of numbers", numbers({"price": F, "demand": F}, 20), "line chart", ("line", 1, 20, CN)),
-    Shape("area", table({"month": S, "sales": N}, MONTHS), "area chart", ("area", 1, 12, CV)),
-    Shape("scatter of named rows", table({"city": S, "a": N, "b": N}, CITIES, 2), "scatter plot", ("scatter", 1, 30, CN)),
-    Shape("correlation", table({"city": S, "a": N, "b": N}, CITIES, 2), "correlation of a and b", ("scatter", 1, 30, CN)),
-    Shape("scatter over time", table({"d": D, "n": N}, DAYS), "散点图", ("scatter", 1, 30, TIME)),
-    Shape("scatter of categories", table({"city": S, "n": N}, REGIONS), "точечный график", ("scatter", 1, 4, CV)),
-    Shape("heatmap", grid({"month": S, "r": S, "n": N}, MONTHS, REGIONS), "heat map", ("heatmap", 4, 12, CC)),
-    Shape("heatmap of measures", table({"city": S, "a": N, "b": N, "c": N}, CITIES, 3), "тепловая карта", ("heatmap", 3, 30, CC)),
-    Shape("box of a grid", grid({"month": S, "r": S, "n": N}, MONTHS, REGIONS), "box plot", ("box", 4, 4, CV)),
-    Shape("box alone", numbers({"price": F}, 50), "箱线图", ("box", 1, 1, CV)),
-    Shape("histogram of named rows", table({"product": S, "price": F}, MANY), "histogram of prices", ("histogram", 1, 13, CV)),
-    Shape("histogram by month", table({"month": S, "n": N}, MONTHS), "гистограмма продаж по месяцам", ("bar", 1, 12, CV)),
-    Shape("histogram by city", table({"city": S, "sales": N}, REGIONS), "histogram of sales by city", ("bar", 1, 4, CV)),
-    Shape("histogram of bins", table({"range": S, "count": N}, ["0-10", "10-20", "20-30"]), "直方图", ("bar", 1, 3, CV)),
-    Shape("distribution", numbers({"price": F}, 100), "distribution of prices", ("histogram", 1, 5, CV)),
+    Shape("pie", table({"city": S, "sales": N}, REGIONS), {"type": "pie"}, ("pie", 1, 4, "none")),
+    Shape("pie of many", table({"city": S, "sales": N}, CITIES), {"type": "pie"}, ("pie", 1, 7, "none")),
+    Shape("pie of months", table({"month": S, "sales": N}, MONTHS[:5]), {"type": "pie"}, ("pie", 1, 5, "none")),
+    Shape("pie of losses", result({"city": S, "n": N}, ("a", -1), ("b", 2)), {"type": "pie"}, ("bar", 1, 2, CV)),
+    Shape("pie of two dimensions", grid({"a": S, "b": S, "n": N}, "ab", "xy"), {"type": "pie"}, ("bar", 2, 2, CV)),
+    Shape("bars of months", table({"month": S, "sales": N}, MONTHS), {"type": "bar"}, ("bar", 1, 12, CV)),
+    Shape("bars of months with a gap", table({"month": S, "n": N}, MONTHS[:3] + MONTHS[4:]), {"type": "bar"}, ("bar", 1, 12, CV)),
+    Shape("line of categories", table({"city": S, "sales": N}, REGIONS), {"type": "line"}, ("line", 1, 4, CV)),
+    Shape("line of numbers", numbers({"price": F, "demand": F}, 20), {"type": "line"}, ("line", 1, 20, CN)),
+    Shape("area", table({"month": S, "sales": N}, MONTHS), {"type": "area"}, ("area", 1, 12, CV)),
+    Shape("scatter of named rows", table({"city": S, "a": N, "b": N}, CITIES, 2), {"type": "scatter"}, ("scatter", 1, 30, CN)),
+    Shape("scatter over time", table({"d": D, "n": N}, DAYS), {"type": "scatter"}, ("scatter", 1, 30, TIME)),
+    Shape("scatter of categories", table({"city": S, "n": N}, REGIONS), {"type": "scatter"}, ("scatter", 1, 4, CV)),
+    Shape("heatmap", grid({"month": S, "r": S, "n": N}, MONTHS, REGIONS), {"type": "heatmap"}, ("heatmap", 4, 12, CC)),
+    Shape("heatmap of measures", table({"city": S, "a": N, "b": N, "c": N}, CITIES, 3), {"type": "heatmap"}, ("heatmap", 3, 30, CC)),
+    Shape("box of a grid", grid({"month": S, "r": S, "n": N}, MONTHS, REGIONS), {"type": "box"}, ("box", 4, 4, CV)),
+    Shape("box alone", numbers({"price": F}, 50), {"type": "box"}, ("box", 1, 1, CV)),
+    Shape("histogram of named rows", table({"product": S, "price": F}, MANY), {"type": "histogram"}, ("histogram", 1, 13, CV)),
+    Shape("histogram by month", table({"month": S, "n": N}, MONTHS), {"type": "histogram"}, ("bar", 1, 12, CV)),
+    Shape("histogram of bins", table({"range": S, "count": N}, ["0-10", "10-20", "20-30"]), {"type": "histogram"}, ("bar", 1, 3, CV)),
     # None
-    Shape("no row", result({"city": S, "n": N}), "", None),
-    Shape("one row", result({"city": S, "n": N}, ("Rome", 1)), "", None),
-    Shape("one number", result({"n": N}, (1,)), "", None),
-    Shape("no measure", result({"city": S, "mayor": S}, ("a", "b"), ("c", "d")), "", None),
-    Shape("no column", result({}), "", None),
-    Shape("nothing but NULL", result({"a": "null", "b": "null"}, (None, None), (None, None)), "", None),
+    Shape("no row", result({"city": S, "n": N}), {}, None),
+    Shape("one row", result({"city": S, "n": N}, ("Rome", 1)), {}, None),
+    Shape("one number", result({"n": N}, (1,)), {}, None),
+    Shape("no measure", result({"city": S, "mayor": S}, ("a", "b"), ("c", "d")), {}, None),
+    Shape("no column", result({}), {}, None),
+    Shape("nothing but NULL", result({"a": "null", "b": "null"}, (None, None), (None, None)), {}, None),
 ]  # fmt: skip
 
 
@@ -197,7 +193,7 @@ def test_shapes_have_the_expected_charts() -> None:
     assert len(SHAPES) >= 60
     wrong = {}
     for shape in SHAPES:
-        given = drawn(chart_of(shape.rows, "Chart", shape.wording))
+        given = drawn(chart_of(shape.rows, "Chart", shape.asked))
         if given != shape.expected:
             wrong[shape.name] = (given, shape.expected)
 
@@ -208,7 +204,7 @@ def test_every_value_of_the_rows_is_drawn() -> None:
     """No bar, line or cell is dropped where the chart has no note."""
     missing = []
     for shape in SHAPES:
-        chart = chart_of(shape.rows, "Chart", shape.wording)
+        chart = chart_of(shape.rows, "Chart", shape.asked)
         if chart is None or chart["type"] in {"histogram", "box"} or chart["option"]["title"].get("subtext"):
             continue
         values: list[Any] = []
@@ -216,7 +212,7 @@ def test_every_value_of_the_rows_is_drawn() -> None:
             for item in series["data"]:
                 value = item["value"] if isinstance(item, dict) else item[-1] if isinstance(item, list) else item
                 values += [value] if value is not None else []
-        selection = select_chart(shape.rows, "Chart", shape.wording)
+        selection = select_chart(shape.rows, "Chart", shape.asked)
         assert selection is not None
         count = len(selection.result["rows"]) * len(selection.spec.y)
         if len(values) != count:
@@ -226,19 +222,20 @@ def test_every_value_of_the_rows_is_drawn() -> None:
 
 
 def test_what_is_not_drawn_as_asked_is_said() -> None:
-    cases = [
-        (result({"city": S, "n": N}, ("a", -1), ("b", 2)), "pie chart", "another type of chart"),
-        (table({"city": S, **{f"n{at}": N for at in range(30)}}, "ab", 30), "", "Measures shown: 12 of 30"),
-        (table({"city": S, "sales": N, "cost": N}, REGIONS, 2), "pie chart", "Measures shown: 1 of 2 (Sales)"),
-        (grid({"m": S, "r": S, "n": N, "cost": N}, MONTHS, CITIES[:8], 2), "line of cost", "1 of 2 (Cost)"),
-        (table({"month": S, "n": N}, MONTHS[:3] + MONTHS[5:]), "", "left empty: 2"),
-        (grid({"m": S, "city": S, "n": N}, MONTHS, CITIES[:15]), "", "the others are added up"),
-        (table({"city": S, "sales": N}, CITIES), "pie chart", "the others are added up"),
+    pie: ChartForm = {"type": "pie"}
+    cases: list[tuple[Result, str, ChartForm, str]] = [
+        (result({"city": S, "n": N}, ("a", -1), ("b", 2)), "", pie, "another type of chart"),
+        (table({"city": S, **{f"n{at}": N for at in range(30)}}, "ab", 30), "", {}, "Measures shown: 12 of 30"),
+        (table({"city": S, "sales": N, "cost": N}, REGIONS, 2), "", pie, "Measures shown: 1 of 2 (Sales)"),
+        (grid({"m": S, "r": S, "n": N, "cost": N}, MONTHS, CITIES[:8], 2), "Line of cost", {}, "1 of 2 (Cost)"),
+        (table({"month": S, "n": N}, MONTHS[:3] + MONTHS[5:]), "", {}, "left empty: 2"),
+        (grid({"m": S, "city": S, "n": N}, MONTHS, CITIES[:15]), "", {}, "the others are added up"),
+        (table({"city": S, "sales": N}, CITIES), "", pie, "the others are added up"),
     ]
-    for rows, wording, note in cases:
-        chart = chart_of(rows, "Chart", wording)
+    for rows, title, asked, note in cases:
+        chart = chart_of(rows, title, asked)
         assert chart is not None
-        assert note in chart["option"]["title"].get("subtext", ""), (wording, note)
+        assert note in chart["option"]["title"].get("subtext", ""), (title, asked, note)
 
 
 def test_axes_are_titled_in_words() -> None:
@@ -258,3 +255,10 @@ def test_number_that_names_groups_is_an_axis() -> None:
 
     assert drawn(chart_of(rows, "Rooms", keys=[0])) == ("bar", 1, 3, CV)
     assert drawn(chart_of(rows, "Rooms")) == ("scatter", 1, 3, CN)
+
+
+def test_a_histogram_of_groups_has_a_bar_for_each() -> None:
+    rows = table({"city": S, "sales": N}, REGIONS)
+
+    assert drawn(chart_of(rows, "Sales", {"type": "histogram"}, keys=[0])) == ("bar", 1, 4, CV)
+    assert drawn(chart_of(rows, "Sales", {"type": "histogram"})) == ("histogram", 1, 4, CV)

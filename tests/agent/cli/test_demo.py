@@ -44,7 +44,11 @@ def scripted_services(scripted: Scripted, statements: list[str], specs: list[Any
             {"tool": "finish", "arguments": {"answer": ""}},
         )
     ]
-    answers = {"GeneratedSQL": [{"sql": sql} for sql in statements], "SQLValidation": ["no JSON"] * 20}
+    forms = {SALES: {"output_type": "plot"}}
+    answers = {
+        "GeneratedSQL": [{"sql": sql, **forms.get(sql, {})} for sql in statements],
+        "SQLValidation": ["no JSON"] * 20,
+    }
     return scripted({**answers, "AnalystStep": steps}).services
 
 

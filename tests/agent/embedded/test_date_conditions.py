@@ -6,8 +6,8 @@ from datetime import date
 import pytest
 
 from datasphinx.agent.embedded.date_conditions import contains_dates, limited_spec
+from datasphinx.agent.embedded.date_ranges import Days
 from datasphinx.agent.embedded.expand import expand
-from datasphinx.agent.grounding.date_ranges import Days
 from datasphinx.agent.queryspec.spec import read_spec
 from datasphinx.agent.schema.catalog import Column, Table
 from tests.agent.embedded.test_compact import CATALOG

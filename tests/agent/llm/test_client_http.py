@@ -87,8 +87,10 @@ CHART = {
         "x": {"type": "string", "title": "X"},
         "y": {**TEXTS, "title": "Y"},
         "series": {"anyOf": [{"type": "string"}, {"type": "null"}], "title": "Series"},
+        "stacked": {"type": "boolean", "title": "Stacked"},
+        "horizontal": {"type": "boolean", "title": "Horizontal"},
     },
-    "required": ["type", "x", "y", "series"],
+    "required": ["type", "x", "y", "series", "stacked", "horizontal"],
     "additionalProperties": False,
 }
 

@@ -22,7 +22,8 @@ SPENT += " ORDER BY c.name LIMIT 12"
 
 
 def test_the_answer_comes_first_and_statement_and_details_are_folded(visit: Visit) -> None:
-    site = visit(Model(BY_AMOUNT, reviews=()), enable_sql_validation=True, viewport={"width": 1440, "height": 1200})
+    model = Model(BY_AMOUNT, reviews=(), output_type="plot")
+    site = visit(model, enable_sql_validation=True, viewport={"width": 1440, "height": 1200})
     page = site.page
     ask(site, "Show customers by what they spent as a bar chart")
     tops = [page.locator(each).first.bounding_box() for each in (".lead", ".chart", ".rows", ".statement", ".explain")]

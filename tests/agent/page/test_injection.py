@@ -49,7 +49,7 @@ def unharmed(page: Page) -> None:
 
 def test_cells_and_headers(visit: Visit, evil: str) -> None:
     sql = f'SELECT "{HEADER}", amount FROM notes ORDER BY amount'
-    site = visit(Model(sql), source=evil, permissions=["clipboard-read", "clipboard-write"])
+    site = visit(Model(sql, output_type="plot"), source=evil, permissions=["clipboard-read", "clipboard-write"])
     site.ask("List all notes with their amounts as a bar chart")
     expect(site.page.locator(".chart canvas")).to_be_visible()
     site.picture("injection")

@@ -115,7 +115,7 @@ def test_the_switch_of_languages_says_what_is_there_anew(visit: Visit) -> None:
 @pytest.fixture
 def table(visit: Visit) -> Site:
     """A page with a table of five customers and a chart."""
-    site = visit(Model(BY_AMOUNT, reviews=()), permissions=["clipboard-read", "clipboard-write"])
+    site = visit(Model(BY_AMOUNT, reviews=(), output_type="plot"), permissions=["clipboard-read", "clipboard-write"])
     site.ask("Show customers by what they spent as a bar chart")
     expect(site.page.locator(".chart canvas")).to_be_visible()
     return site

@@ -58,9 +58,9 @@ def test_settings_are_saved_with_the_answer(ranked: Served) -> None:
 
 
 def test_a_requested_chart_has_settings(ranked: Served) -> None:
-    output = ranked.invoke(question="Orders by status as a pie chart", output_type="plot")
+    output = ranked.invoke(question="Orders by status as a chart", output_type="plot")
     found = ranked.http.get(f"{path_of(output)}/chart").json()
-    assert (found["chart"]["type"], found["saved"]) == ("pie", False)
+    assert (found["chart"]["type"], found["saved"]) == ("bar", False)
     assert found["chart"]["option"] == output["charts"][0]["option"]
 
 

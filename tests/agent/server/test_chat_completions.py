@@ -45,7 +45,8 @@ def statement_for(messages: list[Any]) -> dict[str, Any]:
         return ASKS
     if SHOES in prompt:
         return {**COUNT, "sql": "SELECT name, pairs FROM shoes"}
-    return BY_STATUS if "by status" in prompt else COUNT
+    chart = {"output_type": "plot"} if "chart" in prompt.rpartition("Question: ")[2] else {}
+    return {**BY_STATUS, **chart} if "by status" in prompt else COUNT
 
 
 @pytest.fixture(scope="module")

@@ -7,14 +7,13 @@ from datetime import date, timedelta
 from functools import cache
 from typing import NamedTuple
 
-from datasphinx.agent.grounding.dates import Period, periods_of, years_alone
-from datasphinx.agent.grounding.vocabulary import DateWords, Vocabulary, vocabulary_of
+from datasphinx.agent.embedded.date_words import DateWords, date_words_of
+from datasphinx.agent.embedded.periods import Period, number_of, periods_of, years_alone
 from datasphinx.agent.messages import Language, language_of
 
 _MARK = "\ue000"
 """Stands for a date or period in the text that the forms are searched in."""
 
-_YEARS = frozenset(range(1900, 2101))
 _UNITS = ("day", "week", "month", "quarter", "year")
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
 
@@ -62,7 +61,7 @@ def date_range_of(question: str, today: date) -> DateRange | None:
     '2025-03-01'
     """
     language = language_of(question)
-    words = vocabulary_of(language).date_limits
+    words = date_words_of(language)
     named = _with_years(list(_named(question, language, today)), question, words)
     text, ends = "", 0
     for one in named:
@@ -92,55 +91,38 @@ def date_range_of(question: str, today: date) -> DateRange | None:
 
 def _named(question: str, language: Language, today: date) -> Iterator[_Named]:
     """Yield the periods in `question` in order; they do not overlap."""
-    dated = [
-        *(
-            _Named(period.start, period.end, _days_of(period), period, period.is_year)
-            for period in periods_of(question)
-        ),
-        *(
-            _Named(year.start, year.end, _days_of(year), year, is_year=True)
-            for year in years_alone(question, {*_YEARS})
-        ),
-    ]
+    periods = [*periods_of(question), *years_alone(question)]
+    dated = [_Named(period.start, period.end, _days_of(period), period, period.is_year) for period in periods]
     complete = [one for one in dated if one.days]
     partial = [one for one in dated if not one.days]
     found: list[_Named] = []
-    for one in (*complete, *_relative(question, vocabulary_of(language), today), *partial):
+    for one in (*complete, *_relative(question, date_words_of(language), today), *partial):
         if all(one.end <= other.start or other.end <= one.start for other in found):
             found.append(one)
     yield from sorted(found)
 
 
-def _relative(question: str, words: Vocabulary, today: date) -> Iterator[_Named]:
+def _relative(question: str, words: DateWords, today: date) -> Iterator[_Named]:
     """Yield the periods that `question` names relative to `today`, the longest first."""
     tomorrow = today + timedelta(days=1)
-    date_words = words.date_limits
     found: list[_Named] = []
     for unit in _UNITS:
-        for match in re.finditer(date_words.to_date.get(unit, "(?!)"), question, re.IGNORECASE):
+        for match in re.finditer(words.to_date.get(unit, "(?!)"), question, re.IGNORECASE):
             found.append(_Named(*match.span(), Days(_unit_of(today, unit).start, tomorrow)))
-        for match in re.finditer(date_words.trailing[unit], question, re.IGNORECASE):
-            number = _number(match, words)
-            start = _moved(today, unit, -number) if number else None
+        for match in re.finditer(words.trailing[unit], question, re.IGNORECASE):
+            start = _moved(today, unit, -number_of(match["n"] or "1"))
             found += [_Named(*match.span(), Days(start, tomorrow))] if start else []
         for which, steps in (("last", -1), ("this", 0), ("next", 1)):
-            for match in words.relative_periods[f"{which} {unit}"].finditer(question) if unit != "day" else ():
+            for match in (
+                re.finditer(words.relative[f"{which} {unit}"], question, re.IGNORECASE) if unit != "day" else ()
+            ):
                 days = _unit_of(_moved(today, unit, steps) or today, unit)
                 found.append(_Named(*match.span(), days, is_year=unit == "year"))
     for name, steps in (("yesterday", -1), ("today", 0), ("tomorrow", 1)):
-        for match in words.relative_periods[name].finditer(question):
+        for match in re.finditer(words.relative[name], question, re.IGNORECASE):
             day = today + timedelta(days=steps)
             found.append(_Named(*match.span(), Days(day, day + timedelta(days=1))))
     yield from sorted(found, key=lambda one: one.start - one.end)
-
-
-def _number(match: re.Match[str], words: Vocabulary) -> int | None:
-    """Return the number of units in a trailing period, 1 if it names none; None if it cannot be read."""
-    number = match["n"]
-    if number is None or number.isdecimal():
-        return int(number or 1)
-    word = next(words.number_words(match.group()), None)
-    return int(word.value) if word else None
 
 
 def _with_years(named: list[_Named], question: str, words: DateWords) -> list[_Named]:
@@ -225,5 +207,5 @@ def _range(kind: str, named: list[_Named]) -> Days | None:
 @cache
 def _forms(language: Language) -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Return the patterns of the kinds of ranges; the more specific ones come first."""
-    words = vocabulary_of(language).date_limits
+    words = date_words_of(language)
     return tuple((kind, re.compile(getattr(words, kind).replace("@", _MARK), re.IGNORECASE)) for kind in _RANGES)

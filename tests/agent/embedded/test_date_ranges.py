@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from datasphinx.agent.grounding.date_ranges import date_range_of
+from datasphinx.agent.embedded.date_ranges import date_range_of
 
 TODAY = date(2026, 11, 23)  # a Monday
 

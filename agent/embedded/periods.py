@@ -1,10 +1,11 @@
-"""Dates and periods in texts and rows."""
+"""Dates and periods in questions."""
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from functools import cache
 
-from datasphinx.agent.grounding.vocabulary import all_vocabularies
+from datasphinx.agent.embedded.date_words import DATES, MONTHS, NUMBERS
 
 _DAY = r"(?P<day>\d{1,2})"
 _YEAR = r"(?P<year>(?:19|20)\d\d)(?!\d)"
@@ -34,7 +35,7 @@ class Period:
 def periods_of(text: str) -> list[Period]:
     """Return the dates and periods in `text` in order, without bare years; they do not overlap."""
     periods: list[Period] = []
-    for pattern in _patterns() if _hint().search(text) else ():
+    for pattern in _patterns():
         for match in pattern.finditer(text):
             period = _period(match)
             is_separate = all(match.end() <= earlier.start or match.start() >= earlier.end for earlier in periods)
@@ -43,19 +44,17 @@ def periods_of(text: str) -> list[Period]:
     return sorted(periods, key=lambda period: period.start)
 
 
-def years_alone(text: str, years: set[int]) -> list[Period]:
-    """Return those of `years` that `text` contains as bare figures."""
+def years_alone(text: str) -> list[Period]:
+    """Return the bare figures of `text` that may be years."""
     return [
-        Period(year=int(match.group()), start=match.start(), end=match.end())
-        for match in _BARE_YEAR.finditer(text)
-        if int(match.group()) in years
+        Period(year=int(match.group()), start=match.start(), end=match.end()) for match in _BARE_YEAR.finditer(text)
     ]
 
 
 def _period(match: re.Match[str]) -> Period:
     parts = {name: value for name, value in match.groupdict().items() if value is not None}
     clock, name = parts.pop("clock", None), parts.pop("name", None)
-    numbers = {part: int(value) if value.isdecimal() else _number_of(value) for part, value in parts.items()}
+    numbers = {part: number_of(value) for part, value in parts.items()}
     if name:
         numbers["month"] = _month_of(name)
     if numbers.get("month", 0) > 12 and numbers.get("day", 13) <= 12:
@@ -64,30 +63,10 @@ def _period(match: re.Match[str]) -> Period:
 
 
 @cache
-def _months() -> list[str]:
-    """Return the pattern of the names of each month in all languages."""
-    names = (words.months for words in all_vocabularies() if words.months)
-    return ["|".join(months) for months in zip(*names, strict=True)]
-
-
-@cache
-def _names() -> str:
-    return "|".join(rf"(?:{month})(?![^\W\d_])" for month in _months())
-
-
-@cache
-def _hint() -> re.Pattern[str]:
-    """Return a pattern that every date contains. It is fast, and most cells contain no date."""
-    return re.compile(
-        rf"(?:19|20)\d\d|\d:\d\d|Q[1-4]|H[12]|季|月|半年|[Qq]uarter|half|(?i:кв\.?|полуго|половин)|{_names()}"
-    )
-
-
-@cache
 def _patterns() -> tuple[re.Pattern[str], ...]:
-    name = _names()
+    name = "|".join(rf"(?:{month})(?![^\W\d_])" for month in MONTHS)
     patterns = (
-        *(form.format(year=_YEAR) for words in all_vocabularies() for form in words.dates),
+        *(form.format(year=_YEAR) for form in DATES),
         rf"(?<!\d){_YEAR}[- ]?(?:Q|кв\.?\s?)(?P<quarter>[1-4])(?!\d)",
         rf"(?<![\w])Q(?P<quarter>[1-4])(?:[\s,’'-]+(?:of\s+)?{_YEAR})?(?!\d)",
         rf"(?<!\d)(?P<quarter>[1-4])(?:-?[йемго]+)?\s+кв(?:артал\w*|\.)(?:\s+{_YEAR})?",
@@ -106,14 +85,18 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
     return tuple(map(re.compile, patterns))
 
 
-def _number_of(word: str) -> int:
-    """Return the number of an ordinal or a Chinese numeral in a date."""
+def number_of(word: str) -> int:
+    """Return the number that a word in a date means: digits, an ordinal, or a Chinese numeral below 100."""
+    if word.isdecimal():
+        return int(word)
     lower = word.lower()
     if lower[0].isdecimal():
         return int(lower[0])
-    numbers = {name: number for words in all_vocabularies() for name, number in words.date_words.items()}
-    return numbers[max((name for name in numbers if lower.startswith(name)), key=len)]
+    if unicodedata.numeric(lower[0], None) is not None:
+        tens, is_ten, ones = lower.rpartition("十")
+        return int(unicodedata.numeric(tens or "一") * 10 * bool(is_ten) + unicodedata.numeric(ones or "〇"))
+    return NUMBERS[max((name for name in NUMBERS if lower.startswith(name)), key=len)]
 
 
 def _month_of(name: str) -> int:
-    return next(number for number, pattern in enumerate(_months(), 1) if re.fullmatch(pattern, name))
+    return next(number for number, pattern in enumerate(MONTHS, 1) if re.fullmatch(pattern, name))

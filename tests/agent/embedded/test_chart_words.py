@@ -1,8 +1,6 @@
 """Which questions ask for a chart, and which chart they name."""
 
-from typing import Any
-
-from datasphinx.agent.charts.wording import requested_form, wish_of
+from datasphinx.agent.embedded.chart_words import asked_form
 
 CHARTS = """
 Plot the orders by status
@@ -182,59 +180,58 @@ Draw a table of sales by month
 
 
 def test_questions_that_ask_for_a_chart() -> None:
-    assert [question for question in CHARTS if requested_form(question) != "chart"] == []
+    assert [question for question in CHARTS if asked_form(question).output_type != "plot"] == []
 
 
 def test_questions_that_do_not() -> None:
-    assert [question for question in OTHERS if requested_form(question) == "chart"] == []
+    assert [question for question in OTHERS if asked_form(question).output_type == "plot"] == []
 
 
 def test_of_several_forms_the_last_counts() -> None:
+    none, plot = (None, {"chart": None}), ("plot", {})
     cases = {
-        "A chart of sales by month. As a table.": "table",
-        "Sales by month as a table. Now as a chart": "chart",
-        "Покажи график продаж. Теперь таблицей": "table",
-        "画图显示销售额，改成表格": "table",
-        "List the sales by month": None,
-        "Sales by month, as a number": "number",
-        "Sales by month as text": "text",
+        "A chart of sales by month. As a table.": none,
+        "Sales by month as a table. Now as a chart": plot,
+        "Покажи график продаж. Теперь таблицей": none,
+        "画图显示销售额，改成表格": none,
+        "List the sales by month": (None, {}),
+        "Sales by month, no chart please": none,
+        "Кто потратил больше всех? Без диаграммы.": none,
+        "谁消费最多？不要图表": none,
+        "Sales by month without a table": (None, {}),
     }
-    assert {question: requested_form(question) for question in cases} == cases
+    assert {question: asked_form(question) for question in cases} == cases
 
 
 def test_types_that_are_named() -> None:
-    cases: dict[str, tuple[Any, ...]] = {
-        "stacked bar chart": ("bar",),
-        "a pie chart, not a line chart": ("pie", "line"),
-        "donut chart": ("pie",),
-        "столбчатая диаграмма": ("bar",),
-        "круговая диаграмма": ("pie",),
-        "гистограмма": ("histogram",),
-        "диаграмма рассеяния": ("scatter",),
-        "тепловая карта": ("heatmap",),
-        "ящик с усами": ("box",),
-        "линейный график": ("line",),
-        "堆叠柱状图": ("bar",),
-        "饼图": ("pie",),
-        "销售趋势图": ("line",),
-        "散点图": ("scatter",),
-        "热力图": ("heatmap",),
-        "箱线图": ("box",),
-        "面积图": ("area",),
-        "直方图": ("histogram",),
-        "a chart of sales": (),
+    cases = {
+        "a stacked bar chart": {"type": "bar", "stacked": True},
+        "a pie chart, not a line chart": {"type": "pie"},
+        "a donut chart": {"type": "pie"},
+        "столбчатая диаграмма": {"type": "bar"},
+        "круговая диаграмма": {"type": "pie"},
+        "гистограмма": {"type": "histogram"},
+        "диаграмма рассеяния": {"type": "scatter"},
+        "тепловая карта": {"type": "heatmap"},
+        "ящик с усами": {"type": "box"},
+        "линейный график": {"type": "line"},
+        "диаграмма с накоплением": {"stacked": True},
+        "堆叠柱状图": {"type": "bar", "stacked": True},
+        "饼图": {"type": "pie"},
+        "销售趋势图": {"type": "line"},
+        "散点图": {"type": "scatter"},
+        "热力图": {"type": "heatmap"},
+        "箱线图": {"type": "box"},
+        "面积图": {"type": "area"},
+        "直方图": {"type": "histogram"},
+        "横向柱状图": {"type": "bar", "horizontal": True},
+        "a horizontal bar chart": {"type": "bar", "horizontal": True},
+        "draw a chart of sales": None,
     }
-    assert {text: wish_of(text).types for text in cases} == cases
-    assert [wish_of(text).stacked for text in ("stacked bars", "с накоплением", "堆叠图", "bars")] == [True] * 3 + [
-        False
-    ]
-    assert [wish_of(text).horizontal for text in ("horizontal bars", "горизонтальная", "横向", "bars")] == [
-        True
-    ] * 3 + [False]
+    assert {text: asked_form(text).form.get("chart") for text in cases} == cases
 
 
 def test_long_questions_take_no_time() -> None:
     """Repeated words must not make the patterns backtrack."""
     for word in ("plot ", "a ", "show me the ", "график ", "画", "图", "draw a line of "):
-        requested_form(word * 2000)
-        wish_of(word * 2000)
+        asked_form(word * 2000)
