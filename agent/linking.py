@@ -279,16 +279,11 @@ class IndexLinker:
     """A schema within this number of tokens is returned whole, whatever the question."""
 
     def link_tables(self, question: str, source: Source, attempt: int, known: Collection[str] = ()) -> LinkedTables:
-        """Return all tables of a schema within the token budget, otherwise at most 10. See `Linker.link_tables`.
-
-        No table of a larger schema is returned if the question has no word in common with it.
-        """
+        """Return all tables of a schema within the token budget, otherwise at most 10. See `Linker.link_tables`."""
         tables = source.shown_catalog.tables
         if self._fits(source, {key: table.column_names for key, table in tables.items()}):
             return LinkedTables(list(tables))
         expanded = source.knowledge.expanded(question)
-        if not source.index.may_concern(expanded, fuzzy=attempt - 1):
-            return LinkedTables(list(known))
         selected = {*known, *select_tables(expanded, source, attempt), *_named_tables(question, source)}
         return LinkedTables([key for key in tables if key in selected])
 

@@ -36,6 +36,12 @@ class DateRange:
     year: str = ""
     """The year that `question` has in place of the range; empty if the question is unchanged."""
 
+    @property
+    def is_period(self) -> bool:
+        """Whether the range is longer than a day, in contrast to "today"."""
+        start, end = self.days
+        return start is None or end is None or (end - start).days > 1
+
 
 class _Named(NamedTuple):
     """A period in a question, from character `start` to `end`; `days` is None for one without a year.

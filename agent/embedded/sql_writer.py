@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
+from itertools import chain
 
 from datasphinx.agent.embedded.candidates import Candidate, read_candidate, sample_texts, select_candidate
 from datasphinx.agent.embedded.constraints import QuestionConstraints, constraints_of
@@ -17,6 +18,7 @@ from datasphinx.agent.embedded.grammar.statement import statement_grammar
 from datasphinx.agent.embedded.outputs import without_rounding
 from datasphinx.agent.embedded.prompts import statement_messages
 from datasphinx.agent.embedded.selection import Selection
+from datasphinx.agent.embedded.topic import is_improbable, mentions_source
 from datasphinx.agent.examples.selection import ShownExample
 from datasphinx.agent.generation.attempt import WrittenSql
 from datasphinx.agent.generation.attempts import refused_sql
@@ -62,6 +64,8 @@ class EmbeddedSqlWriter:
         """
         written = write_statement(state, source, self.model, self.options, today)
         candidate = written.candidate
+        if written.is_off_topic:
+            return WrittenSql(is_off_topic=True, is_final=True)
         is_repeated = state.get("compact_sql") == candidate.compact and state.get("sql_generate_count", 0) > 0
         return WrittenSql(
             candidate.sql,
@@ -82,6 +86,8 @@ class WrittenStatement:
     evidence: Evidence
     readings: tuple[str, ...] = ()
     """See `datasphinx.agent.generation.attempt.WrittenSql.readings`."""
+    is_off_topic: bool = False
+    """Whether the question is about something else than the data; `candidate` is then a guess."""
 
 
 def write_statement(
@@ -117,7 +123,7 @@ def write_statement(
         else None
     )
     texts = sample_texts(partial(model.write, messages), options.candidates, grammar)
-    candidates = (
+    candidates: Iterator[Candidate] = (
         read_candidate(
             text,
             source,
@@ -131,6 +137,13 @@ def write_statement(
     constraints = constraints_of(question, values, _examples(source, selection))
     measures = list(_measures(defined)) if asks_for_money(question) else ()
     constraints = replace(constraints, definitions=defined.names, measures=measures)
+    is_first = not (answers or state.get("rejected_sql") or state.get("sql_generate_count"))
+    has_figure = constraints.figures or (dates and dates.is_period)
+    if is_first and not has_figure and not mentions_source(state["question"], source, selection, relevant):
+        first = next(candidates)
+        if is_improbable(first, source):
+            return WrittenStatement(first, Evidence(), is_off_topic=True)
+        candidates = chain([first], candidates)
     if dates:
         constraints = replace(constraints, figures=[figure for figure in constraints.figures if figure != dates.year])
     if options.candidates == 1 or state.get("sql_only"):

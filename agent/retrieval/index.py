@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from datasphinx.agent.messages import language_of
 from datasphinx.agent.retrieval.arrays import (
     READ_ERRORS,
     Arrays,
@@ -22,7 +21,7 @@ from datasphinx.agent.retrieval.arrays import (
     write_arrays,
 )
 from datasphinx.agent.retrieval.join_graph import JoinGraph
-from datasphinx.agent.retrieval.postings import Postings
+from datasphinx.agent.retrieval.postings import VALUE, Postings
 from datasphinx.agent.retrieval.query import (
     Frequencies,
     QuestionTerms,
@@ -34,7 +33,6 @@ from datasphinx.agent.retrieval.query import (
 from datasphinx.agent.retrieval.semantic import Embedder, SchemaEmbeddings, identity_of
 from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.schema.spelling import NameMatcher
-from datasphinx.agent.schema.words import asks_for_data, content_words
 
 FEATURES = ("words", "phrases", "synonyms", "named", "meaning", "meaning_near", "columns", "surroundings", "joins")
 """Components of a table's score, in the order of the weights; docs/retrieval.md describes them."""
@@ -42,7 +40,8 @@ FEATURES = ("words", "phrases", "synonyms", "named", "meaning", "meaning_near", 
 WITH_MEANING = np.array([0.733, 0.199, 0.453, 2.583, 2.586, 4.456, 0.621, -0.915, 0.559], np.float32)
 LEXICAL = np.array([0.974, 0.316, 0.0, 3.181, 0.0, 0.0, 0.251, -1.026, 0.468], np.float32)
 
-_MIN_SIMILARITY = 0.35
+_NEAR = 0.42
+"""The least cosine of a word that a question may have in place of one of the schema: "school" for "highschooler"."""
 _MATCH_FEATURES = FEATURES.index("named")
 """Number of features that are above 0 only if a term of the question matches a table."""
 
@@ -114,7 +113,6 @@ class SchemaIndex:
     ) -> None:
         self.postings, self._joins, self._embeddings, self._columns = postings, joins, embeddings, columns
         self._spelling = NameMatcher(postings.names())
-        self._is_latin = 2 * sum(map(str.isascii, postings.slots)) > len(postings.slots)
         self._by_key = np.argsort(np.argsort(np.array(joins.keys, object)))
         self._shape = np.stack([np.log1p(columns), np.log(joins.neighbourhood_sizes), np.log1p(joins.degrees)])
 
@@ -173,22 +171,21 @@ class SchemaIndex:
         ]
         return np.concatenate([np.stack([*sums, propagated[3][0], matches.meaning, propagated[4][0]]), self._shape])
 
-    def may_concern(self, question: str, *, fuzzy: int = 0) -> bool:
-        """Return False if no word of `question` matches the catalog and its wording does not ask for data.
+    def mentions(self, question: str) -> bool:
+        """Return whether a word of `question` is in a name or comment, or is near to one in spelling or meaning.
 
-        Returns True for a question in another script than the catalog's, or in a language other than English, because
-        its words cannot match those of an English catalog.
+        Words of stored values do not count: they occur in any text.
 
         Raises:
             ModelUnreachable, ModelRejected: an embedding endpoint failed.
         """
-        words = content_words(question)
-        is_other_script = self._is_latin and not any(word.isascii() for word in words)
-        is_foreign = is_other_script or language_of(question) != "en"
-        if is_foreign or asks_for_data(question) or any(self._similar_words(word, fuzzy) for word in words):
+        terms = parse_question(question)
+        words = [*terms.phrases, *(near for word in terms.words for near in self._similar_words(word, fuzzy=1))]
+        if any((self.postings.lookup(word)[1] > VALUE).any() for word in words):
             return True
-        similar_words, _ = self._embed(parse_question(question))
-        return any(share >= _MIN_SIMILARITY for word in words for share in similar_words.get(word, {}).values())
+        return self._embeddings is not None and (
+            self._embeddings.nearest(self._embeddings.embed_question(terms)[0]) >= _NEAR
+        )
 
     def with_neighbours(self, keys: Sequence[str]) -> list[str]:
         """Return `keys`, the tables that connect them, and the tables joined to them by foreign keys."""

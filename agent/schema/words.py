@@ -32,12 +32,6 @@ _DATA_WORDS = frozenset(
     unique сколько среднее средний средняя сумма количество число список покажи топ доля процент тренд динамика
     максимум минимум график таблица больше меньше самый""".split()
 )
-_DATA_PHRASES = re.compile(
-    r"how (many|much)|\b[a-z]{3,}est\b|[\"“«「]\S|"
-    r"\b(?:revenues?|sales|turnover|profits?|income|earnings|expenses|spending|spent|costs?)\b|"
-    r"\b(?:выручк|продаж|прибыл|оборот|доход|расход|затрат)|"
-    r"多少|几个|平均|总数|总计|列出|最高|最低|最多|最少|占比|趋势|排名|数量|统计|收入|营收|销售额|营业额|利润|成本"
-)
 
 
 @lru_cache(maxsize=10_000)
@@ -120,11 +114,6 @@ def content_words(question: str) -> frozenset[str]:
     ['price', 'product']
     """
     return words(question) - _FUNCTION_STEMS - _DATA_STEMS
-
-
-def asks_for_data(question: str) -> bool:
-    """Return whether `question` asks to count, rank, list or summarise, names a sum of money, or quotes a value."""
-    return bool(words(question) & _DATA_STEMS) or bool(_DATA_PHRASES.search(question.lower()))
 
 
 @lru_cache(maxsize=100_000)

@@ -51,18 +51,17 @@ def test_a_near_miss_is_met_only_when_asked_for_and_only_in_names(index: SchemaI
 
 
 @pytest.mark.parametrize(
-    ("question", "may"),
+    ("question", "is_one"),
     [
         ("What is the weather like?", False),
-        ("How many clients are there?", True),
-        ("Кто купил больше всех?", True),
-        ("谁买得最多？", True),
-        ("Wie haben sich die Preise entwickelt?", True),
+        ("What is the weather like in Paris?", False),
+        ("Кто купил больше всех?", False),
         ("Which customers?", True),
+        ("custmer adresses", True),
     ],
 )
-def test_what_the_catalog_can_rule_out(index: SchemaIndex, question: str, may: bool) -> None:
-    assert index.may_concern(question) is may
+def test_names_are_mentioned_and_values_are_not(index: SchemaIndex, question: str, is_one: bool) -> None:
+    assert index.mentions(question) is is_one
 
 
 def test_joined_tables_come_along(index: SchemaIndex) -> None:
@@ -158,7 +157,7 @@ def test_a_catalog_with_nothing_to_meet(tables: dict[str, Table]) -> None:
 
     assert index.rank("customers", fuzzy=2) == []
     assert index.scores("customers") == {}
-    assert not index.may_concern("Tell me a joke")
+    assert not index.mentions("Tell me a joke")
 
 
 @pytest.mark.heavy

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from datasphinx.agent.schema.words import asks_for_data, content_words, stem, words
+from datasphinx.agent.schema.words import content_words, stem, words
 from tests.heavy import sample
 
 
@@ -26,25 +26,6 @@ def test_a_question_meets_an_identifier(question: str, identifier: str) -> None:
 
 def test_articles_and_words_of_counting_name_nothing() -> None:
     assert content_words("How many of the orders are there?") == words("orders")
-
-
-@pytest.mark.parametrize(
-    ("question", "is_one"),
-    [
-        ("How many clients do we have?", True),
-        ("List everything", True),
-        ("Who is the youngest male?", True),
-        ('Where is "Katsuhiro Ueno"?', True),
-        ("Сколько клиентов?", True),
-        ("平均价格", True),
-        ("What was the revenue in May 2025?", True),
-        ("Какая прибыль в мае?", True),
-        ("What is the weather like in Reykjavik?", False),
-        ("Tell me a joke", False),
-    ],
-)
-def test_a_wording_that_asks_for_data(question: str, is_one: bool) -> None:
-    assert asks_for_data(question) is is_one
 
 
 def test_threads_stem_at_once_what_one_stems_alone() -> None:
