@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from datasphinx.agent.queryspec.compile import Compiled, compile_spec
-from datasphinx.agent.queryspec.dialect import DIALECTS
 from datasphinx.agent.queryspec.spec import read_spec
+from datasphinx.agent.queryspec.statement import DIALECTS
 from tests.agent.queryspec.naive import rows_of
 from tests.agent.queryspec.tables import datasets
 

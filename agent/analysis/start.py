@@ -16,7 +16,7 @@ from datasphinx.agent.datasets.options import LoadOptions, problem_of
 from datasphinx.agent.datasets.registry import Registry
 from datasphinx.agent.errors import InputInvalid, NotFound, NotPermitted, Refused, SourcesNotTogether
 from datasphinx.agent.messages import Message
-from datasphinx.agent.queryspec.dialect import spelling_of
+from datasphinx.agent.queryspec.statement import spelling_of
 from datasphinx.agent.record.step import note
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.state import AnalystState, ToolCall

@@ -97,8 +97,7 @@ class _Spelling(Spelling):
 
     def sample(self, function: str, node: exp.Expr) -> exp.Expr:
         """Return NULL for a single value, of which the functions return NaN."""
-        is_defined = exp.GT(this=exp.Count(this=node.copy()), expression=literal(1))
-        return exp.Case().when(is_defined, super().sample(function, node))
+        return self.formula("CASE WHEN COUNT(x) > 1 THEN made END", x=node, made=super().sample(function, node))
 
     def percentile(self, node: exp.Expr, fraction: float) -> exp.Expr:
         return exp.ParameterizedAgg(this="quantileExactInclusive", expressions=[literal(fraction)], params=[node])

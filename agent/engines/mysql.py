@@ -19,7 +19,7 @@ from datasphinx.agent.engines.base import (
     with_version,
 )
 from datasphinx.agent.engines.privileges import Grants, shown_grants
-from datasphinx.agent.engines.spelling import ISO_FORMATS, Spelling, function_call, literal
+from datasphinx.agent.engines.spelling import ISO_FORMATS, Spelling, function_call
 from datasphinx.agent.types import Limits
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class _Spelling(Spelling):
         if part == "iso_week":
             return function_call("WEEK", node, 3)
         if part == "weekday":
-            return exp.Paren(this=exp.Add(this=function_call("WEEKDAY", node), expression=literal(1)))
+            return self.formula("(WEEKDAY(x) + 1)", x=node)
         return function_call(part.upper(), node)
 
     def days_between(self, start: exp.Expr, end: exp.Expr) -> exp.Expr:
@@ -70,12 +70,11 @@ class _Spelling(Spelling):
         """Sort by a condition first: MariaDB has no NULLS LAST, and sqlglot no translation in windows."""
         made: list[exp.Expr] = []
         for term in terms:
-            if not term.args.get("desc"):
-                is_null = exp.Case().when(exp.Is(this=term.this.copy(), expression=exp.Null()), literal(1))
-                made.append(exp.Ordered(this=is_null.else_(literal(0)), nulls_first=True))
-            made.append(
-                exp.Ordered(this=term.this.copy(), desc=term.args.get("desc"), nulls_first=not term.args.get("desc"))
-            )
+            is_descending = term.args.get("desc")
+            if not is_descending:
+                is_null = self.formula("CASE WHEN x IS NULL THEN 1 ELSE 0 END", x=term.this)
+                made.append(exp.Ordered(this=is_null, nulls_first=True))
+            made.append(exp.Ordered(this=term.this.copy(), desc=is_descending, nulls_first=not is_descending))
         return made
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import ClassVar
 
 import sqlglot
@@ -25,6 +25,33 @@ def literal(value: exp.Expr | str | float) -> exp.Expr:
     if isinstance(value, exp.Expr):
         return value
     return exp.Literal.string(value) if isinstance(value, str) else exp.Literal.number(value)
+
+
+def formula(sql: str, dialect: str = "duckdb", **parts: exp.Expr) -> exp.Expr:
+    """Return the expression or query `sql` as a tree, in which columns and tables named as `parts` stand for those.
+
+    A division in it is one of floating-point numbers, so that no engine needs a cast.
+    """
+
+    def filled(node: exp.Expr) -> exp.Expr:
+        if not isinstance(node, exp.Column | exp.Table) or node.name not in parts or node.args["this"].quoted:
+            return node
+        part = parts[node.name].copy()
+        if isinstance(node, exp.Table):
+            return exp.Subquery(this=part, alias=node.args.get("alias"))
+        is_operand = isinstance(node.parent, exp.Binary | exp.Neg | exp.Not)
+        return exp.Paren(this=part) if is_operand and isinstance(part, exp.Binary | exp.Neg | exp.Not) else part
+
+    return _parsed(sql, dialect).copy().transform(filled, copy=False)
+
+
+@lru_cache(maxsize=1_000)
+def _parsed(sql: str, dialect: str) -> exp.Expr:
+    tree = sqlglot.parse_one(sql, dialect=dialect)
+    for division in tree.find_all(exp.Div):
+        division.set("typed", True)
+        division.set("safe", False)
+    return tree
 
 
 class Spelling:
@@ -60,6 +87,10 @@ class Spelling:
     """Whether a union of numbers has a type that holds all of them exactly."""
     crowds_windows: ClassVar[bool] = False
     """Whether some windows are computed wrongly beside others in the same query."""
+
+    def formula(self, sql: str, **parts: exp.Expr) -> exp.Expr:
+        """Return `sql`, in the dialect of the engine, as a tree; see `formula`."""
+        return formula(sql, self.dialect, **parts)
 
     def cast(self, node: exp.Expr, kind: str) -> exp.Expr:
         """Return `node` cast to the type for `kind`; unchanged if the engine has none."""
@@ -110,15 +141,11 @@ class Spelling:
 
     def duration(self, node: exp.Expr) -> exp.Expr:
         """Return a number of seconds as a duration; as text, such as `37:45:00`, where there is no type for it."""
-        parts: list[exp.Expr] = [
-            exp.cast(
-                exp.Div(this=exp.Paren(this=node.copy()), expression=literal(size), typed=True), "INTEGER", copy=False
-            )
-            for size in (3600, 60, 1)
-        ]
-        parts[1:] = [exp.Mod(this=part, expression=literal(60)) for part in parts[1:]]
-        missing = exp.Is(this=exp.Paren(this=node), expression=exp.Null())
-        return exp.Case().when(exp.Not(this=missing), function_call("PRINTF", "%d:%02d:%02d", *parts))
+        return self.formula(
+            "CASE WHEN NOT seconds IS NULL THEN PRINTF('%d:%02d:%02d', CAST((seconds) / 3600 AS INTEGER), "
+            "CAST((seconds) / 60 AS INTEGER) % 60, CAST((seconds) / 1 AS INTEGER) % 60) END",
+            seconds=node,
+        )
 
     def text_length(self, node: exp.Expr) -> exp.Expr:
         """Return the number of characters of a text."""
@@ -138,9 +165,7 @@ class Spelling:
         The functions of this name differ in what ends a word, and three engines have none: the words are split, changed
         and joined instead.
         """
-        lower = self.case_changed(node, "lower")
-        form = sqlglot.parse_one(self.words_in_capitals, dialect=self.dialect)
-        return form.transform(lambda part: lower.copy() if part == exp.column("lower_text") else part, copy=False)
+        return formula(self.words_in_capitals, self.dialect, lower_text=self.case_changed(node, "lower"))
 
     def replace_text(self, node: exp.Expr, old: exp.Expr, new: exp.Expr) -> exp.Expr:
         """Return `node` with every `old` replaced by `new`."""
@@ -158,12 +183,12 @@ class Spelling:
     def number_text(self, node: exp.Expr) -> exp.Expr:
         """Return a floating-point number as text, without decimals if it is whole."""
         whole = self.cast(self.cast_to_integer(node.copy()), "text")
-        floor, size = exp.Floor(this=node.copy()), exp.Abs(this=node.copy())
-        is_whole = exp.and_(
-            exp.EQ(this=exp.Paren(this=node.copy()), expression=floor),
-            exp.LT(this=size, expression=literal(10**15)),
+        return self.formula(
+            "CASE WHEN (x) = FLOOR(x) AND ABS(x) < 1000000000000000 THEN whole ELSE written END",
+            x=node,
+            whole=whole,
+            written=self.cast(node.copy(), "text"),
         )
-        return exp.Case().when(is_whole, whole).else_(self.cast(node, "text"))
 
     def contains(self, node: exp.Expr, pattern: exp.Expr) -> exp.Expr:
         """Return a case-insensitive match of `node` with `pattern`, which `contains_pattern` has made."""

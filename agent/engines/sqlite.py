@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from datasphinx.agent.engines.base import Engine, Storage, SystemQuery, fold_case, materialized
 from datasphinx.agent.engines.read_only import connect_read_only
-from datasphinx.agent.engines.spelling import Spelling, function_call, literal
+from datasphinx.agent.engines.spelling import Spelling, function_call
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -21,7 +21,26 @@ if TYPE_CHECKING:
 _TIME_FORMATS = {"YEAR": "%Y", "MONTH": "%m", "DAY": "%d", "HOUR": "%H", "MINUTE": "%M", "SECOND": "%S", "DOW": "%w"}
 _STARTS = {"YEAR": "%Y-01-01", "MONTH": "%Y-%m-01", "DAY": "%Y-%m-%d"}
 _DATETIME_FORMAT = "%Y-%m-%d %H:%M:%f"
-_PARTS = {"year": "%Y", "month": "%m", "day": "%d", "hour": "%H", "minute": "%M"}
+_QUARTER = "(CAST(STRFTIME('%m', x) AS INTEGER) + 2) / 3"
+_THURSDAY = "DATE(x, '-3 days', 'weekday 4')"
+"""The Thursday of a date's week: a week belongs to the year of its Thursday (ISO 8601)."""
+_ISO_WEEK = f"((CAST(STRFTIME('%j', {_THURSDAY}) AS INTEGER) - 1) / 7 + 1)"
+_PARTS = {
+    **{
+        part: f"CAST(STRFTIME('{form}', x) AS INTEGER)"
+        for part, form in (("year", "%Y"), ("month", "%m"), ("day", "%d"), ("hour", "%H"), ("minute", "%M"))
+    },
+    "quarter": _QUARTER,
+    "iso_week": _ISO_WEEK,
+    "weekday": "((CAST(STRFTIME('%w', x) AS INTEGER) + 6) % 7 + 1)",
+}
+_PERIODS = {
+    "day": "STRFTIME('%Y-%m-%d', x)",
+    "week": f"STRFTIME('%Y', {_THURSDAY}) || '-W' || SUBSTR('0' || {_ISO_WEEK}, -2)",
+    "month": "STRFTIME('%Y-%m', x)",
+    "quarter": f"STRFTIME('%Y', x) || '-Q' || ({_QUARTER})",
+    "year": "STRFTIME('%Y', x)",
+}
 _ROW_IDS = {"rowid", "oid", "_rowid_"}
 
 
@@ -32,8 +51,6 @@ class _Spelling(Spelling):
     types = {"number": "REAL", "text": "TEXT"}
     integer = "INTEGER"
     decimal = "NUMERIC"
-    formats = {"day": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y"}
-    substring = "SUBSTR"
     samples = {}
     has_percentiles = False
     any_text = "*"
@@ -43,7 +60,7 @@ class _Spelling(Spelling):
     )
 
     def as_date(self, node: exp.Expr) -> exp.Expr:
-        return function_call("DATE", node)
+        return self.formula("DATE(x)", x=node)
 
     def as_comparable(self, node: exp.Expr, kind: str) -> exp.Expr:
         """Return a date or time in one form, however it is stored."""
@@ -60,9 +77,11 @@ class _Spelling(Spelling):
         return time.isoformat(sep=" ", timespec="milliseconds")
 
     def seconds(self, node: exp.Expr, kind: str) -> exp.Expr:
-        made = _integer("%s", node)
-        start = exp.cast(function_call("STRFTIME", "%s", "00:00"), "INTEGER", copy=False)
-        return exp.Paren(this=exp.Sub(this=made, expression=start)) if kind == "time" else made
+        sql = "CAST(STRFTIME('%s', x) AS INTEGER)"
+        return self.formula(
+            f"({sql} - CAST(STRFTIME('%s', '00:00') AS INTEGER))" if kind == "time" else sql,
+            x=node,
+        )
 
     def contains(self, node: exp.Expr, pattern: exp.Expr) -> exp.Expr:
         return exp.Glob(this=node, expression=pattern)
@@ -77,58 +96,32 @@ class _Spelling(Spelling):
         return "".join(parts)
 
     def is_number(self, text: exp.Expr, bind: Callable[[str], exp.Expr]) -> exp.Expr:
-        """Allow digits with at most one point, and a sign before them."""
-        rest = function_call("LTRIM", text, "+-")
-        # LTRIM removes all signs, so at most one is allowed.
-        is_short = exp.LTE(
-            this=exp.Sub(this=function_call("LENGTH", text.copy()), expression=function_call("LENGTH", rest)),
-            expression=literal(1),
+        """Allow digits with at most one point, and a sign before them; LTRIM removes all signs."""
+        return self.formula(
+            "LENGTH(x) - LENGTH(rest) <= 1 AND NOT rest GLOB '*[^0-9.]*' AND rest GLOB '[0-9]*' "
+            "AND NOT rest GLOB '*.*.*'",
+            x=text,
+            rest=self.formula("LTRIM(x, '+-')", x=text),
         )
-        patterns = (("*[^0-9.]*", False), ("[0-9]*", True), ("*.*.*", False))
-        globs: list[exp.Expr] = []
-        for pattern_text, is_wanted in patterns:
-            glob = exp.Glob(this=rest.copy(), expression=literal(pattern_text))
-            globs.append(glob if is_wanted else exp.Not(this=glob))
-        return exp.and_(is_short, *globs, copy=False)
 
     def period_text(self, node: exp.Expr, by: str) -> exp.Expr:
-        if by in self.formats:
-            return function_call("STRFTIME", self.formats[by], node)
-        if by == "quarter":
-            number = _divide(exp.Add(this=_integer("%m", node), expression=literal(2)), 3)
-            return self.concatenate(
-                [function_call("STRFTIME", "%Y", node.copy()), literal("-Q"), exp.Paren(this=number)]
-            )
-        padded = function_call("SUBSTR", self.concatenate([literal("0"), exp.Paren(this=_iso_week(node.copy()))]), -2)
-        return self.concatenate([function_call("STRFTIME", "%Y", _thursday(node)), literal("-W"), padded])
+        return self.formula(_PERIODS[by], x=node)
 
     def date_part(self, node: exp.Expr, part: str) -> exp.Expr:
-        if part == "iso_week":
-            return exp.Paren(this=_iso_week(node))
-        if part == "quarter":
-            return _divide(exp.Add(this=_integer("%m", node), expression=literal(2)), 3)
-        if part == "weekday":
-            day = exp.Add(this=_integer("%w", node), expression=literal(6))
-            return exp.Paren(
-                this=exp.Add(this=exp.Mod(this=exp.Paren(this=day), expression=literal(7)), expression=literal(1))
-            )
-        return _integer(_PARTS[part], node)
+        return self.formula(_PARTS[part], x=node)
 
     def days_between(self, start: exp.Expr, end: exp.Expr) -> exp.Expr:
-        days = exp.Sub(this=function_call("JULIANDAY", end), expression=function_call("JULIANDAY", start))
-        return exp.cast(days, "INTEGER", copy=False)
+        return self.formula("CAST(JULIANDAY(stop) - JULIANDAY(start) AS INTEGER)", start=start, stop=end)
 
     def add_days(self, day: exp.Expr, days: exp.Expr) -> exp.Expr:
-        return function_call("DATE", day, exp.DPipe(this=days, expression=literal(" days")))
+        return self.formula("DATE(x, days || ' days')", x=day, days=days)
 
     def round_number(self, node: exp.Expr, digits: int) -> exp.Expr:
         """Round like a decimal with ten decimal places."""
         if not digits:
-            return exp.Round(this=exp.Round(this=node, decimals=literal(10)))
-        scale = literal(float(10**digits))
-        shifted = exp.Mul(this=exp.Paren(this=node), expression=scale)
-        whole = exp.Round(this=exp.Round(this=shifted, decimals=literal(10 - digits)))
-        return exp.Paren(this=exp.Div(this=whole, expression=scale.copy(), typed=True))
+            return self.formula("ROUND(ROUND(x, 10))", x=node)
+        scale = float(10**digits)
+        return self.formula(f"(ROUND(ROUND((x) * {scale}, {10 - digits})) / {scale})", x=node)
 
 
 _FOREIGN_KEYS = """
@@ -257,21 +250,3 @@ class SQLite(Engine):
     def open_file(self, path: str) -> Any:
         """Return a connection with the library of Python."""
         return connect_read_only(path)
-
-
-def _thursday(node: exp.Expr) -> exp.Expr:
-    """Return the Thursday of a date's week: a week belongs to the year of its Thursday (ISO 8601)."""
-    return function_call("DATE", node, "-3 days", "weekday 4")
-
-
-def _iso_week(node: exp.Expr) -> exp.Expr:
-    days = exp.Sub(this=_integer("%j", _thursday(node)), expression=literal(1))
-    return exp.Add(this=_divide(days, 7), expression=literal(1))
-
-
-def _integer(part: str, node: exp.Expr) -> exp.Expr:
-    return exp.cast(function_call("STRFTIME", part, node), "INTEGER", copy=False)
-
-
-def _divide(node: exp.Expr, by: int) -> exp.Expr:
-    return exp.Div(this=exp.Paren(this=node), expression=literal(by), typed=True)

@@ -9,14 +9,34 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from datasphinx.agent.engines.spelling import Spelling
-from datasphinx.agent.queryspec.clauses import BoundValues, divide, order_term
+from datasphinx.agent.engines.spelling import Spelling, formula
+from datasphinx.agent.queryspec.clauses import BoundValues, order_term
 from datasphinx.agent.queryspec.spec import Aggregation
 from datasphinx.agent.queryspec.statement import row_number
 
 _FUNCTIONS: dict[str, type[exp.AggFunc]] = {
     "sum": exp.Sum, "avg": exp.Avg, "min": exp.Min, "max": exp.Max, "count": exp.Count, "nunique": exp.Count,
 }  # fmt: skip
+
+_VARIANCE = "SUM((value - mean) * (value - mean)) / NULLIF((COUNT(value) - 1), 0)"
+"""The sum of squared distances from the mean, which is exact where a sum of squares is not."""
+_DISTANCE = "ABS((place - 1) - p * (number - 1))"
+"""The distance of a value from the place of a percentile."""
+_FORMULAS = {
+    "variance": _VARIANCE,
+    "stddev": f"SQRT({_VARIANCE})",
+    "percentile": f"SUM(CASE WHEN {_DISTANCE} < 1 THEN value * (1 - {_DISTANCE}) END)",
+    "corr": "CASE WHEN MIN(value) < MAX(value) AND MIN(other) < MAX(other) "
+    "THEN SUM((value - mean) * (other - other_mean)) / NULLIF((SQRT(SUM((value - mean) * (value - mean))) "
+    "* SQRT(SUM((other - other_mean) * (other - other_mean)))), 0) END",
+    "nunique": "COUNT(CASE WHEN is_counted THEN 1 END)",
+    **dict.fromkeys(("mode", "first", "last"), "MAX(CASE WHEN place = 1 THEN value END)"),
+}
+"""Aggregations in the SQL of DuckDB over their columns `value` and `other`, and what windows over the rows add.
+
+A percentile interpolates between the two values around its place: each weighs by its nearness. A correlation is that of
+Pearson, NULL if one of the columns has a single value.
+"""
 
 
 @dataclass
@@ -61,118 +81,32 @@ def windowed(
 
     The second column of `first` and `last` is their order. `index` makes the names of the windows unique.
     """
-    rows = _Rows(columns, keys, index, bound)
-    if aggregation.agg in {"stddev", "variance"}:
-        return rows.variance(is_root=aggregation.agg == "stddev")
-    if aggregation.agg in {"median", "percentile"}:
-        return rows.percentile(_fraction(aggregation))
-    if aggregation.agg == "corr":
-        return rows.correlation()
-    if aggregation.agg == "mode":
-        return rows.mode()
-    if aggregation.agg == "nunique":
-        return rows.combinations()
-    return rows.nearest(is_last=aggregation.agg == "last")
+    agg = "percentile" if aggregation.agg == "median" else aggregation.agg
+    added = {name: exp.column(f"{name}{index}", quoted=True) for name in ("place", "number", "mean", "other_mean")}
+    parts = {"value": columns[0], "other": columns[-1], **added}
+    values = [order_term(columns[0].copy(), is_descending=False)]
 
+    def over(sql: str, within: Sequence[exp.Expr] = keys) -> exp.Expr:
+        return exp.Window(this=formula(sql, **parts), partition_by=[key.copy() for key in within])
 
-class _Rows:
-    """The rows of one aggregation."""
+    def place(terms: Sequence[exp.Expr], within: Sequence[exp.Expr] = keys) -> exp.Expr:
+        return row_number([key.copy() for key in within], terms)
 
-    def __init__(self, columns: Sequence[exp.Expr], keys: Sequence[exp.Expr], index: int, bound: BoundValues) -> None:
-        self.columns, self.keys, self.bound = columns, keys, bound
-        self.names = {kind: f"{kind}{index}" for kind in ("place", "number", "mean", "other_mean")}
-
-    def percentile(self, fraction: float) -> Windowed:
-        """Interpolate between the two values around the place: each weighs by its nearness."""
-        (value,) = self.columns
-        number, place = (
-            self._window(exp.Count(this=value.copy())),
-            row_number([key.copy() for key in self.keys], [order_term(value.copy(), is_descending=False)]),
-        )
-        p = self.bound.number(fraction)
-        position = _multiply(p, _minus_one(self._added("number")))
-        distance = exp.Abs(this=exp.Sub(this=_minus_one(self._added("place")), expression=position))
-        weight = exp.Paren(this=exp.Sub(this=_number(1), expression=distance))
-        weighted = exp.Case().when(exp.LT(this=distance.copy(), expression=_number(1)), _multiply(value.copy(), weight))
-        first = {self.names["number"]: number, self.names["place"]: place}
-        return Windowed(exp.Sum(this=weighted), first)
-
-    def variance(self, *, is_root: bool) -> Windowed:
-        """Sum the squared distances from the mean, which is exact where a sum of squares is not."""
-        (value,) = self.columns
-        distance = _minus(value.copy(), self._added("mean"))
-        squares = exp.Sum(this=_multiply(distance, distance.copy()))
-        others = exp.Paren(this=exp.Sub(this=exp.Count(this=value.copy()), expression=_number(1)))
-        variance = divide(squares, others)
-        first = {self.names["mean"]: self._window(exp.Avg(this=value.copy()))}
-        return Windowed(exp.Sqrt(this=variance) if is_root else variance, first)
-
-    def correlation(self) -> Windowed:
-        """Return Pearson's correlation; NULL if one of the columns has a single value."""
-        left, right = self.columns
-        x, y = _minus(left.copy(), self._added("mean")), _minus(right.copy(), self._added("other_mean"))
-        squares = [exp.Sqrt(this=exp.Sum(this=_multiply(each.copy(), each.copy()))) for each in (x, y)]
-        made = divide(exp.Sum(this=_multiply(x, y)), exp.Paren(this=_multiply(*squares)))
-        varies = [
-            exp.LT(this=exp.Min(this=each.copy()), expression=exp.Max(this=each.copy())) for each in (left, right)
-        ]
-        first = {
-            self.names["mean"]: self._window(exp.Avg(this=left.copy())),
-            self.names["other_mean"]: self._window(exp.Avg(this=right.copy())),
-        }
-        return Windowed(exp.Case().when(exp.and_(*varies, copy=False), made), first)
-
-    def mode(self) -> Windowed:
-        """Take the value of the most rows; the smallest of several."""
-        (value,) = self.columns
-        number = exp.Window(this=exp.Count(this=value.copy()), partition_by=[key.copy() for key in (*self.keys, value)])
-        terms = [order_term(self._added("number"), is_descending=True), order_term(value.copy(), is_descending=False)]
-        return Windowed(
-            self._at_first_place(value),
-            {self.names["number"]: number},
-            {self.names["place"]: row_number([key.copy() for key in self.keys], terms)},
-        )
-
-    def nearest(self, *, is_last: bool) -> Windowed:
-        """Take the value of the first or last row; the smallest of several."""
-        value, order = self.columns
-        terms = [order_term(order.copy(), is_descending=is_last), order_term(value.copy(), is_descending=False)]
-        return Windowed(
-            self._at_first_place(value), {self.names["place"]: row_number([key.copy() for key in self.keys], terms)}
-        )
-
-    def combinations(self) -> Windowed:
-        """Count the first row of each combination without NULL."""
-        keys = [key.copy() for key in (*self.keys, *self.columns)]
-        place = row_number(keys, [order_term(self.columns[0].copy(), is_descending=False)])
-        is_first = exp.EQ(this=self._added("place"), expression=_number(1))
-        are_present = [exp.Not(this=exp.Is(this=column.copy(), expression=exp.Null())) for column in self.columns]
-        counted = exp.Case().when(exp.and_(is_first, *are_present, copy=False), _number(1))
-        return Windowed(exp.Count(this=counted), {self.names["place"]: place})
-
-    def _at_first_place(self, value: exp.Expr) -> exp.Expr:
-        is_first = exp.EQ(this=self._added("place"), expression=_number(1))
-        return exp.Max(this=exp.Case().when(is_first, value.copy()))
-
-    def _window(self, of: exp.Expr) -> exp.Expr:
-        return exp.Window(this=of, partition_by=[key.copy() for key in self.keys])
-
-    def _added(self, kind: str) -> exp.Expr:
-        """Return the column that a window adds to the rows."""
-        return exp.column(self.names[kind], quoted=True)
-
-
-def _number(value: int) -> exp.Expr:
-    return exp.Literal.number(value)
-
-
-def _minus(left: exp.Expr, right: exp.Expr) -> exp.Expr:
-    return exp.Paren(this=exp.Sub(this=left, expression=right))
-
-
-def _minus_one(node: exp.Expr) -> exp.Expr:
-    return _minus(node, _number(1))
-
-
-def _multiply(left: exp.Expr, right: exp.Expr) -> exp.Expr:
-    return exp.Mul(this=left, expression=right)
+    first, second = dict[str, exp.Expr](), dict[str, exp.Expr]()
+    if agg in {"stddev", "variance", "corr"}:
+        first["mean"] = over("AVG(value)")
+        first |= {"other_mean": over("AVG(other)")} if agg == "corr" else {}
+    elif agg == "percentile":
+        first = {"number": over("COUNT(value)"), "place": place(values)}
+        parts["p"] = bound.number(_fraction(aggregation))
+    elif agg == "mode":
+        first["number"] = over("COUNT(value)", [*keys, columns[0]])
+        second["place"] = place([order_term(added["number"].copy(), is_descending=True), *values])
+    elif agg == "nunique":
+        first["place"] = place(values, [*keys, *columns])
+        present = (formula("NOT value IS NULL", value=column) for column in columns)
+        parts["is_counted"] = exp.and_(formula("place = 1", **added), *present, copy=False)
+    else:
+        first["place"] = place([order_term(columns[1].copy(), is_descending=agg == "last"), *values])
+    named = [{f"{name}{index}": node for name, node in level.items()} for level in (first, second)]
+    return Windowed(formula(_FORMULAS[agg], **parts), *named)

@@ -31,7 +31,6 @@ from datasphinx.agent.queryspec.columns import (
     time_groups,
     united_columns,
 )
-from datasphinx.agent.queryspec.dialect import spelling_of
 from datasphinx.agent.queryspec.expression_sql import ExpressionWriter, WindowOrder
 from datasphinx.agent.queryspec.expressions import ORDERED, Call, names_in, windows_in
 from datasphinx.agent.queryspec.fan_out import FanOut
@@ -51,7 +50,7 @@ from datasphinx.agent.queryspec.spec import (
     conditions,
     output_name,
 )
-from datasphinx.agent.queryspec.statement import StatementParts, row_number, unused_name
+from datasphinx.agent.queryspec.statement import StatementParts, row_number, spelling_of, unused_name
 from datasphinx.agent.schema.catalog import TypeClass
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.dialects import print_statement

@@ -1,21 +1,20 @@
 """The SQL of derived columns. Every number is floating-point, so that no engine truncates a division."""
 
+import calendar
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from sqlglot import exp
 
-from datasphinx.agent.engines.spelling import Spelling
+from datasphinx.agent.engines.spelling import Spelling, formula
 from datasphinx.agent.queryspec.clauses import BoundValues, compare, differs, divide, either, order_term
-from datasphinx.agent.queryspec.dialect import fiscal_quarter, fiscal_year, weekday_name
 from datasphinx.agent.queryspec.expression_types import Finder, compared_type, type_of
 from datasphinx.agent.queryspec.expressions import (
     BETWEEN,
     DATE_PARTS,
     FISCAL,
     MATCHES,
-    ORDERED,
     WINDOWS,
     Binary,
     Call,
@@ -40,7 +39,14 @@ _WHOLE = (*DATE_PARTS, *FISCAL, "days_between", "length", "rank")
 _BLANKS = ("\t", "\n", "\r", "\N{NO-BREAK SPACE}")
 """Characters that `normalize_space` treats as a space."""
 _MARK = "\x01"
-_OF_NUMBERS = ("abs", "round", "sqrt", "log", "floor", "ceil", "mod")
+_OF_NUMBERS = {
+    "abs": "ABS(x)",
+    "floor": "FLOOR(x)",
+    "ceil": "CEIL(x)",
+    "sqrt": "SQRT(CASE WHEN x >= 0 THEN x END)",
+    "log": "LN(CASE WHEN x > 0 THEN x END)",
+}
+"""Functions of one number in the SQL of DuckDB."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +128,7 @@ class ExpressionWriter:
         if isinstance(node, Not):
             return exp.Not(this=exp.Paren(this=self._truth(node.of)))
         if isinstance(node, Missing):
-            return exp.Is(this=_parenthesize(self.to_sql(node.of)), expression=exp.Null())
+            return formula("x IS NULL", x=self.to_sql(node.of))
         if isinstance(node, Call) and node.function in MATCHES:
             return self._text_call(node, self.to_sql(node.arguments[0]))
         return self._comparison(node) if isinstance(node, Compare) else self.to_sql(node)
@@ -143,7 +149,7 @@ class ExpressionWriter:
         if kind in ("date", "datetime", "time") and isinstance(right, Text):
             plain = self.spelling.as_comparable(self.to_sql(left), kind)
             made = compare(operator, plain, right.value, kind, self.bound)
-            return either(made, exp.Is(this=plain.copy(), expression=exp.Null())) if operator == "!=" else made
+            return either(made, formula("x IS NULL", x=plain)) if operator == "!=" else made
         return differs(operator, self._comparable(left, kind), self._comparable(right, kind))
 
     def _comparable(self, node: Node, kind: TypeClass | None) -> exp.Expr:
@@ -159,8 +165,9 @@ class ExpressionWriter:
         if function == "today":
             return self.bound.date(datetime.now(UTC).date().isoformat())
         if function in BETWEEN:
-            start, end = (self._seconds(argument) for argument in node.arguments)
-            return divide(exp.Paren(this=exp.Sub(this=end, expression=start)), self.bound.number(BETWEEN[function]))
+            start, end = map(self._seconds, node.arguments)
+            unit = self.bound.number(BETWEEN[function])
+            return formula("(stop - start) / NULLIF(unit, 0)", start=start, stop=end, unit=unit)
         if function == "concat":
             return self.spelling.join_texts([self._text(argument) for argument in node.arguments])
         first = self.to_sql(node.arguments[0])
@@ -168,13 +175,12 @@ class ExpressionWriter:
             return self._window(node, first)
         if function in {"nullif", "coalesce"}:
             others = [self.to_sql(argument) for argument in node.arguments[1:]]
-            is_null = function == "nullif"
-            return (
-                exp.Nullif(this=first, expression=others[0])
-                if is_null
-                else exp.Coalesce(this=first, expressions=others)
-            )
-        return self._number_call(node, first) if function in _OF_NUMBERS else self._text_call(node, first)
+            if function == "coalesce":
+                return exp.Coalesce(this=first, expressions=others)
+            return exp.Nullif(this=first, expression=others[0])
+        if function in (*_OF_NUMBERS, "round", "mod"):
+            return self._number_call(node, first)
+        return self._text_call(node, first)
 
     def _seconds(self, node: Node) -> exp.Expr:
         kind, made = self._type(node), self.to_sql(node)
@@ -182,18 +188,15 @@ class ExpressionWriter:
             made, kind = self.spelling.cast(made, "datetime"), "datetime"
         return self.spelling.seconds(made, kind)
 
-    def _number_call(self, node: Call, first: exp.Expr) -> exp.Expr:
-        if node.function == "mod":
-            return _binary("%", _parenthesize(first), self._operand(node.arguments[1]))
-        if node.function in {"floor", "ceil"}:
-            return (exp.Floor if node.function == "floor" else exp.Ceil)(this=first)
-        if node.function == "abs":
-            return exp.Abs(this=first)
+    def _number_call(self, node: Call, of: exp.Expr) -> exp.Expr:
         if node.function == "round":
-            return self.spelling.round_number(first, _literal(node, 0))
-        if node.function == "sqrt":
-            return exp.Sqrt(this=exp.Case().when(exp.GTE(this=_parenthesize(first), expression=_zero()), first.copy()))
-        return self._log(node, first)
+            return self.spelling.round_number(of, _literal(node, 0))
+        if node.function == "mod":
+            return _binary("%", _parenthesize(of), self._operand(node.arguments[1]))
+        base = self.to_sql(node.arguments[1]) if len(node.arguments) == 2 else None
+        if base:
+            return formula("LN(CASE WHEN x > 0 THEN x END) / NULLIF(LN(base), 0)", x=of, base=base)
+        return formula(_OF_NUMBERS[node.function], x=of)
 
     def _text_call(self, node: Call, first: exp.Expr) -> exp.Expr:
         function = node.function
@@ -208,7 +211,8 @@ class ExpressionWriter:
         if function == "left":
             return self.spelling.first_characters(first, _literal(node, 1))
         if function == "weekday_name":
-            return weekday_name(first, self.spelling)
+            names = (f"WHEN {day} THEN '{name}'" for day, name in enumerate(calendar.day_name, 1))
+            return formula(f"CASE weekday {' '.join(names)} END", weekday=self.spelling.date_part(first, "weekday"))
         if function == "initcap":
             return self.spelling.initcap(first)
         return self.spelling.case_changed(first, function) if function in {"lower", "upper"} else exp.Trim(this=first)
@@ -221,12 +225,6 @@ class ExpressionWriter:
         for old, new in (*((blank, " ") for blank in _BLANKS), (" ", f" {_MARK}"), (f"{_MARK} ", ""), (_MARK, "")):
             text = self.spelling.replace_text(text, self.bound.text(old), self.bound.text(new))
         return exp.Trim(this=text)
-
-    def _log(self, node: Call, of: exp.Expr) -> exp.Expr:
-        made = exp.Ln(this=exp.Case().when(exp.GT(this=_parenthesize(of), expression=_zero()), of.copy()))
-        if len(node.arguments) == 1:
-            return made
-        return divide(made, exp.Ln(this=self.to_sql(node.arguments[1])))
 
     def _text(self, node: Node) -> exp.Expr:
         """Return a part of `concat` as text."""
@@ -241,10 +239,10 @@ class ExpressionWriter:
         """Return the call of a function that gives an integer."""
         if node.function == "rank":
             of = self.to_sql(node.arguments[0])
-            window = exp.Order(expressions=[order_term(of.copy(), is_descending=True)])
             within = [column.copy() for column in self.order(node).within] if node.within else []
-            place = exp.Window(this=exp.Anonymous(this="RANK"), partition_by=within, order=window)
-            return exp.Case().when(exp.Not(this=exp.Is(this=_parenthesize(of), expression=exp.Null())), place)
+            order = exp.Order(expressions=[order_term(of.copy(), is_descending=True)])
+            place = exp.Window(this=exp.Anonymous(this="RANK"), partition_by=within, order=order)
+            return formula("CASE WHEN NOT x IS NULL THEN place END", x=of, place=place)
         if node.function == "days_between":
             start, end = map(self._date, node.arguments)
             return self.spelling.days_between(start, end)
@@ -252,9 +250,18 @@ class ExpressionWriter:
         if node.function == "length":
             return self.spelling.text_length(of)
         if node.function in FISCAL:
-            make = fiscal_year if node.function == "fiscal_year" else fiscal_quarter
-            return make(of, _literal(node, 1), self.spelling)
+            return self._fiscal(node.function, of, _literal(node, 1))
         return self.spelling.date_part(of, node.function)
+
+    def _fiscal(self, function: str, of: exp.Expr, start: int) -> exp.Expr:
+        """Return the year in which the fiscal year of a date ends, or the quarter of a date within it."""
+        year, month = (self.spelling.date_part(of.copy(), part) for part in ("year", "month"))
+        if function == "fiscal_year":
+            sql = f"(year + CASE WHEN month >= {start} THEN 1 ELSE 0 END)" if start > 1 else "year"
+            return formula(sql, year=year, month=month)
+        quarters = [sorted((start - 1 + at) % 12 + 1 for at in range(first, first + 3)) for first in range(0, 12, 3)]
+        cases = (f"WHEN month IN {tuple(months)} THEN {quarter}" for quarter, months in enumerate(quarters, 1))
+        return formula(f"CASE {' '.join(cases)} END", month=month)
 
     def _date(self, node: Node) -> exp.Expr:
         if isinstance(node, Text):
@@ -266,7 +273,8 @@ class ExpressionWriter:
         rows = self.order(node)
         within = [column.copy() for column in rows.within]
         if node.function in {"share", "share_of_total"}:
-            return divide(_parenthesize(of), exp.Window(this=exp.Sum(this=of.copy()), partition_by=within))
+            total = exp.Window(this=exp.Sum(this=of.copy()), partition_by=within)
+            return formula("x / NULLIF(total, 0)", x=of, total=total)
         order = exp.Order(expressions=[term.copy() for term in rows.terms])
         if node.function in {"cumulative", "moving_avg"}:
             order = exp.Order(expressions=self.spelling.nulls_last(rows.terms))
@@ -281,21 +289,15 @@ class ExpressionWriter:
         before = exp.Window(this=exp.Lag(this=value, offset=offset), partition_by=within, order=order)
         if node.function == "lag":
             return before
-        return exp.Paren(this=exp.Sub(this=_parenthesize(of), expression=before))
+        return formula("(x - before)", x=of, before=before)
 
 
 def _binary(operator: str, left: exp.Expr, right: exp.Expr) -> exp.Expr:
     if operator == "/":
         return divide(left, right)
     if operator == "%":
-        whole = exp.Floor(this=divide(left.copy(), right.copy()))
-        return exp.Paren(this=exp.Sub(this=left, expression=exp.Mul(this=right, expression=whole)))
+        return formula("(x - y * FLOOR(x / NULLIF(y, 0)))", x=left, y=right)
     return _OPERATORS[operator](this=left, expression=right)
-
-
-def is_ordered(node: Node) -> bool:
-    """Return whether `node` is a window function that depends on the order of rows."""
-    return isinstance(node, Call) and node.function in ORDERED
 
 
 def _is_whole(node: Node) -> bool:
@@ -321,7 +323,3 @@ def _text(node: Node) -> str:
     if not isinstance(node, Text):
         raise TypeError(node)
     return node.value
-
-
-def _zero() -> exp.Expr:
-    return exp.Literal.number(0)

@@ -7,14 +7,14 @@ one of them. The numbers are made from ten digits, because engines differ in fun
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from functools import reduce
 from typing import NamedTuple
 
 from sqlglot import exp
 
+from datasphinx.agent.engines.spelling import formula
 from datasphinx.agent.queryspec.dates import read_span
 from datasphinx.agent.queryspec.spec import Between, Compared, Condition, Period
-from datasphinx.agent.queryspec.statement import StatementParts, row_number, unused_name
+from datasphinx.agent.queryspec.statement import StatementParts, unused_name
 
 ZERO_IF_EMPTY = ("sum", "count", "nunique")
 """Aggregations that are 0 over no rows; all others are NULL."""
@@ -94,58 +94,52 @@ class Gaps:
     bounds: Bounds = Bounds()
 
 
-def filled_groups(gaps: Gaps, columns: Sequence[str], groups: exp.Table, parts: StatementParts) -> exp.Select:
+def filled_groups(gaps: Gaps, columns: Sequence[str], groups: exp.Table, parts: StatementParts) -> exp.Query:
     """Return the query for `columns` of the query `groups`, with a row for each period and combination of the rest."""
-    is_added = unused_name("is_added", columns)
-    others = [name for name in gaps.groups if name != gaps.period_name]
-    existing = exp.select(*map(_column, columns), exp.alias_(_number(0), is_added, quoted=True))
-    periods = parts.add("periods", _periods(gaps, groups, parts))
-    fillers = [
-        _column(name, "p" if name == gaps.period_name else "g")
-        if name in gaps.groups
-        else exp.alias_(_number(0) if name in gaps.zeros else exp.Null(), name, quoted=True)
-        for name in columns
-    ]
-    added = exp.select(*fillers, exp.alias_(_number(1), is_added, quoted=True))
-    added = added.from_(exp.alias_(periods, "p", table=True, quoted=True), copy=False)
-    if others:
-        combinations = exp.select(*(_column(name) for name in others)).distinct(copy=False).from_(groups.copy())
-        added = added.join(combinations.subquery(_quoted("g")), join_type="cross", copy=False)
-    both = exp.union(existing.from_(groups.copy(), copy=False), added, distinct=False, copy=False)
-    place = unused_name("place", [*columns, is_added])
-    order = [exp.Ordered(this=_column(is_added), desc=False, nulls_first=False)]
-    numbered = row_number([_column(name) for name in gaps.groups], order)
-    inner = exp.select(*map(_column, columns), exp.alias_(numbered, place, quoted=True))
-    inner = inner.from_(both.subquery(_quoted("b")), copy=False)
-    first = exp.EQ(this=_column(place), expression=_number(1))
-    return exp.select(*map(_column, columns)).from_(inner.subquery(_quoted("n")), copy=False).where(first, copy=False)
+    added, place = (unused_name(name, columns) for name in ("is_added", "place"))
+    periods, rows = parts.add("periods", _periods(gaps, groups, parts)).sql("duckdb"), groups.sql("duckdb")
+    others = _names(name for name in gaps.groups if name != gaps.period_name)
+    combinations = f'CROSS JOIN (SELECT DISTINCT {others} FROM {rows}) AS "g"' if others else ""
+
+    def filler(name: str) -> str:
+        if name in gaps.groups:
+            return f'"{"p" if name == gaps.period_name else "g"}".{_names([name])}'
+        return f"{0 if name in gaps.zeros else 'NULL'} AS {_names([name])}"
+
+    return _query(f"""
+        SELECT {_names(columns)} FROM (
+            SELECT {_names(columns)},
+                ROW_NUMBER() OVER (PARTITION BY {_names(gaps.groups)} ORDER BY "{added}" ASC NULLS LAST) AS "{place}"
+            FROM (
+                SELECT {_names(columns)}, 0 AS "{added}" FROM {rows}
+                UNION ALL
+                SELECT {", ".join(map(filler, columns))}, 1 AS "{added}" FROM {periods} AS "p" {combinations}
+            ) AS "b"
+        ) AS "n" WHERE "{place}" = 1""")
 
 
 def _periods(gaps: Gaps, groups: exp.Table, parts: StatementParts) -> exp.Query:
     """Return the query for all periods from the first to the last day, in a column named as in the groups."""
-    spelling, step = parts.spelling, _STEPS[gaps.by]
-    ends = _ends(gaps, groups, parts)
-    numbers = parts.add("numbers", _numbers(parts))
-    block = _product(_column("n", "a"), step * _BLOCK)
-    blocks = exp.select(_column("start_day", "e"), _column("days", "e"), exp.alias_(block, "start", quoted=True)).from_(
-        ends.subquery(_quoted("e")), copy=False
+    spelling, step, name = parts.spelling, _STEPS[gaps.by], _names([gaps.period_name])
+    ends, numbers = _ends(gaps, groups, parts), parts.add("numbers", _numbers(parts)).sql("duckdb")
+    days = formula(f'("s"."start" + "b"."n" * {step})')
+    day = spelling.add_days(exp.column("start_day", table="s", quoted=True), days)
+    return _query(
+        f"""
+        SELECT {name} FROM {groups.sql("duckdb")} WHERE NOT {name} IS NULL
+        UNION
+        SELECT period AS {name} FROM (
+            SELECT "e"."start_day", "e"."days", "a"."n" * {step * _BLOCK} AS "start"
+            FROM ends AS "e" CROSS JOIN {numbers} AS "a" WHERE "a"."n" * {step * _BLOCK} <= "e"."days"
+        ) AS "s" CROSS JOIN {numbers} AS "b" WHERE days <= "s"."days"
+        """,
+        ends=ends,
+        days=days,
+        period=spelling.period(spelling.period_key(day, gaps.by), gaps.by),
     )
-    blocks = blocks.join(exp.alias_(numbers, "a", table=True, quoted=True), join_type="cross", copy=False)
-    blocks = blocks.where(exp.LTE(this=block.copy(), expression=_column("days", "e")), copy=False)
-    offset = exp.Paren(this=exp.Add(this=_column("start", "s"), expression=_product(_column("n", "b"), step)))
-    day = spelling.add_days(_column("start_day", "s"), offset)
-    generated = exp.select(
-        exp.alias_(spelling.period(spelling.period_key(day, gaps.by), gaps.by), gaps.period_name, quoted=True)
-    )
-    generated = generated.from_(blocks.subquery(_quoted("s")), copy=False)
-    generated = generated.join(exp.alias_(numbers.copy(), "b", table=True, quoted=True), join_type="cross", copy=False)
-    generated = generated.where(exp.LTE(this=offset.copy(), expression=_column("days", "s")), copy=False)
-    known = exp.Not(this=exp.Is(this=_column(gaps.period_name), expression=exp.Null()))
-    existing = exp.select(_column(gaps.period_name)).from_(groups.copy(), copy=False).where(known, copy=False)
-    return exp.union(existing, generated, distinct=True, copy=False)
 
 
-def _ends(gaps: Gaps, groups: exp.Table, parts: StatementParts) -> exp.Select:
+def _ends(gaps: Gaps, groups: exp.Table, parts: StatementParts) -> exp.Query:
     """Return the query for the first day and the number of days up to the last one."""
     most_days = MAX_ADDED_PERIODS * _STEPS[gaps.by]
     low, high = gaps.bounds
@@ -154,46 +148,37 @@ def _ends(gaps: Gaps, groups: exp.Table, parts: StatementParts) -> exp.Select:
     def end(bound: date | None, data: exp.Expr, *, is_first: bool) -> exp.Expr:
         if bound is None:
             return data
+        day = parts.bound.date(bound.isoformat())
         if is_span:
-            return parts.bound.date(bound.isoformat())
-        pair = (parts.bound.date(bound.isoformat()), data) if is_first else (data, parts.bound.date(bound.isoformat()))
-        is_near = exp.LTE(this=parts.spelling.days_of_periods(*pair), expression=_number(most_days))
-        return exp.Case(ifs=[exp.If(this=is_near, true=parts.bound.date(bound.isoformat()))], default=data.copy())
+            return day
+        days = parts.spelling.days_of_periods(*((day, data) if is_first else (data, day)))
+        nearest = parts.bound.date(bound.isoformat())
+        return formula(f"CASE WHEN days <= {most_days} THEN bound ELSE data END", days=days, bound=nearest, data=data)
 
-    first = end(low, exp.Min(this=_column(gaps.ends[0])), is_first=True)
-    last = end(high, exp.Max(this=_column(gaps.ends[1])), is_first=False)
-    ends = exp.select(
-        exp.alias_(first, "start_day", quoted=True),
-        exp.alias_(parts.spelling.days_of_periods(first.copy(), last), "days", quoted=True),
-    )
+    first = end(low, formula(f"MIN({_names(gaps.ends[:1])})"), is_first=True)
+    last = end(high, formula(f"MAX({_names(gaps.ends[1:])})"), is_first=False)
+    days = parts.spelling.days_of_periods(first.copy(), last)
     # With two bounds, there may be no group.
-    return ends if is_span else ends.from_(groups.copy(), copy=False)
+    source = "" if is_span else f"FROM {groups.sql('duckdb')}"
+    return _query(f'SELECT first AS "start_day", number AS "days" {source}', first=first, number=days)
 
 
-def _numbers(parts: StatementParts) -> exp.Select:
+def _numbers(parts: StatementParts) -> exp.Query:
     """Return the query for the numbers from 0 to 999, in the column `n`."""
-    selects: list[exp.Query] = [exp.select(exp.alias_(_number(digit), "n", quoted=True)) for digit in range(10)]
-    digits = parts.add("digits", reduce(lambda a, b: exp.union(a, b, distinct=False, copy=False), selects))
-    terms = [_product(_column("n", alias), factor) for alias, factor in (("a", 100), ("b", 10))]
-    total = exp.Add(this=exp.Add(this=terms[0], expression=terms[1]), expression=_column("n", "c"))
-    query = exp.select(exp.alias_(total, "n", quoted=True))
-    query = query.from_(exp.alias_(digits, "a", table=True, quoted=True), copy=False)
-    for alias in ("b", "c"):
-        query = query.join(exp.alias_(digits.copy(), alias, table=True, quoted=True), join_type="cross", copy=False)
+    digits = parts.add("digits", _query(" UNION ALL ".join(f'SELECT {digit} AS "n"' for digit in range(10))))
+    name = digits.sql("duckdb")
+    return _query(
+        'SELECT "a"."n" * 100 + "b"."n" * 10 + "c"."n" AS "n" '
+        f'FROM {name} AS "a" CROSS JOIN {name} AS "b" CROSS JOIN {name} AS "c"'
+    )
+
+
+def _query(sql: str, **parts: exp.Expr) -> exp.Query:
+    query = formula(sql, **parts)
+    assert isinstance(query, exp.Query)
     return query
 
 
-def _column(name: str, table: str | None = None) -> exp.Column:
-    return exp.column(name, table=table, quoted=True)
-
-
-def _quoted(name: str) -> exp.Identifier:
-    return exp.to_identifier(name, quoted=True)
-
-
-def _number(value: int) -> exp.Expr:
-    return exp.Literal.number(value)
-
-
-def _product(node: exp.Expr, factor: int) -> exp.Expr:
-    return exp.Mul(this=node, expression=_number(factor))
+def _names(names: Iterable[str]) -> str:
+    """Return column names in the SQL of DuckDB, quoted, with commas between."""
+    return ", ".join(exp.to_identifier(name, quoted=True).sql("duckdb") for name in names)

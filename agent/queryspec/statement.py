@@ -1,12 +1,32 @@
-"""The parts of a statement that several queries in it share: bound values and the queries of its WITH clause."""
+"""The parts of a statement that several queries in it share: spelling, bound values and the queries of its WITH."""
 
 from collections.abc import Collection, Sequence
 
 from sqlglot import exp
 
+from datasphinx.agent.engines import engine_of, engines
 from datasphinx.agent.engines.spelling import Spelling
+from datasphinx.agent.errors import ConfigurationError
+from datasphinx.agent.messages import Message
 from datasphinx.agent.queryspec.clauses import BoundValues
 from datasphinx.agent.queryspec.columns import Datasets
+
+DIALECTS = tuple(dict.fromkeys(engine.dialect for engine in engines().values() if engine.spelling))
+"""The dialects that query specs are compiled to."""
+
+
+def spelling_of(dialect: str) -> Spelling:
+    """Return how query specs are spelled in the dialect of a source.
+
+    Raises:
+        ConfigurationError: Specs cannot be compiled to this dialect.
+    """
+    spelling = engine_of(dialect).spelling
+    if spelling is None:
+        raise ConfigurationError(
+            "DATASPHINX_SOURCES", Message("spec_engine_not_supported", supported=", ".join(DIALECTS), engine=dialect)
+        )
+    return spelling
 
 
 class StatementParts:

@@ -4,8 +4,8 @@ import pytest
 
 from datasphinx.agent.queryspec.columns import Datasets
 from datasphinx.agent.queryspec.compile import compile_spec
-from datasphinx.agent.queryspec.dialect import DIALECTS
 from datasphinx.agent.queryspec.spec import read_spec
+from datasphinx.agent.queryspec.statement import DIALECTS
 from datasphinx.agent.schema.catalog import Catalog, Column, Table
 from training.query_specs import as_json
 from training.spec_of_sql import spec_of

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from datasphinx.agent.queryspec.compile import Compiled, compile_spec
-from datasphinx.agent.queryspec.dialect import DIALECTS
 from datasphinx.agent.queryspec.spec import read_spec
+from datasphinx.agent.queryspec.statement import DIALECTS
 from datasphinx.agent.sql.guard import sanitize
 from tests.agent.queryspec.tables import DATA, datasets
 from tests.heavy import sample

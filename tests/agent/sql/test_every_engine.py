@@ -15,7 +15,7 @@ from datasphinx.agent.errors import (
     StatementTimeout,
     StatementTooCostly,
 )
-from datasphinx.agent.queryspec.dialect import DIALECTS
+from datasphinx.agent.queryspec.statement import DIALECTS
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.execute import execute
 from datasphinx.agent.types import Limits, Result
