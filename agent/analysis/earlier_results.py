@@ -3,7 +3,8 @@
 from collections.abc import Collection, Mapping
 
 from datasphinx.agent.core.prompt_data import block, shortened
-from datasphinx.agent.queryspec.columns import Datasets, sources_of
+from datasphinx.agent.queryspec.check_sources import all_sources
+from datasphinx.agent.queryspec.columns import Datasets
 from datasphinx.agent.queryspec.spec import read_spec
 from datasphinx.agent.state import AnalystState
 from datasphinx.agent.types import EarlierResult
@@ -56,10 +57,5 @@ def earlier_results_text(results: Mapping[str, EarlierResult]) -> str:
 
 def _sources(name: str, results: Mapping[str, EarlierResult]) -> set[str]:
     """Return the names of the datasets and results that the result `name` reads, directly or through others."""
-    found: set[str] = set()
-    todo = [name]
-    while todo:
-        new = set(sources_of(read_spec(results[todo.pop()]["query"]), Datasets("", {}))) - found
-        found |= new
-        todo += [other for other in new if other in results]
-    return found
+    specs = {other: read_spec(result["query"]) for other, result in results.items()}
+    return set(all_sources(specs[name], Datasets("", {}, specs)))

@@ -18,8 +18,8 @@ from datasphinx.agent.embedded.spec_candidates import SpecContext, select_spec, 
 from datasphinx.agent.errors import Unanswered
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.messages import Language, Message, language_in
-from datasphinx.agent.queryspec.columns import TIMES
 from datasphinx.agent.retrieval.linked_values import linked_values
+from datasphinx.agent.schema.catalog import TIMES
 from datasphinx.agent.schema.words import words
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.state import AnalystState, Conclusion, ToolCall

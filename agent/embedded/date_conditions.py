@@ -11,9 +11,8 @@ from sqlglot import exp
 
 from datasphinx.agent.embedded.compact import identifier, table_nodes
 from datasphinx.agent.embedded.date_ranges import Days
-from datasphinx.agent.queryspec.columns import TIMES
 from datasphinx.agent.queryspec.spec import AllOf, AnyOf, Between, Compared, Filter, QuerySpec, columns_of, conditions
-from datasphinx.agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.schema.catalog import TIMES, Catalog, Column, Table
 from datasphinx.agent.sql.names import key_of
 
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ].*)?")

@@ -4,9 +4,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from datasphinx.agent.queryspec.columns import TIMES
 from datasphinx.agent.queryspec.spec import MAX_LIMIT, Bucket, Period
-from datasphinx.agent.schema.catalog import Column, Table
+from datasphinx.agent.schema.catalog import TIMES, Column, Table
 from datasphinx.agent.schema.words import han_runs, spelt_words, stem, words
 
 _WORD = re.compile(r"[^\W\d_\u3400-\u9fff]+")

@@ -27,7 +27,7 @@ def literal(value: exp.Expr | str | float) -> exp.Expr:
     return exp.Literal.string(value) if isinstance(value, str) else exp.Literal.number(value)
 
 
-def formula(sql: str, dialect: str = "duckdb", **parts: exp.Expr) -> exp.Expr:
+def formula(sql: str, dialect: str = "duckdb", /, **parts: exp.Expr) -> exp.Expr:
     """Return the expression or query `sql` as a tree, in which columns and tables named as `parts` stand for those.
 
     A division in it is one of floating-point numbers, so that no engine needs a cast.

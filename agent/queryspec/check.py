@@ -8,7 +8,6 @@ from datasphinx.agent.engines.spelling import Spelling
 from datasphinx.agent.errors import QuerySpecInvalid, SpecProblem
 from datasphinx.agent.queryspec.check_sources import check_sources
 from datasphinx.agent.queryspec.columns import (
-    TIMES,
     ColumnRef,
     Datasets,
     Scope,
@@ -51,7 +50,7 @@ from datasphinx.agent.queryspec.spec import (
     nearest,
     output_name,
 )
-from datasphinx.agent.schema.catalog import TypeClass
+from datasphinx.agent.schema.catalog import TIMES, TypeClass
 
 MAX_REPEATS = 100
 _PART = re.compile(

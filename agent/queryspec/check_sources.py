@@ -19,7 +19,7 @@ def check_sources(spec: QuerySpec, datasets: Datasets) -> Iterator[SpecProblem]:
         yield SpecProblem("from", f"it reads more than {MAX_RESULTS} earlier results, directly or through others")
     yield from unknown_sources(spec, datasets)
     for path, name in _named_sources(spec, datasets):
-        if name in results_of_results(name, datasets):
+        if name in datasets.results and name in all_sources(datasets.results[name], datasets):
             yield SpecProblem(path, f"the result {name} depends on itself")
     if isinstance(spec.source, Union):
         yield from _union(spec.source, datasets)
@@ -71,19 +71,17 @@ def union_notes(spec: QuerySpec, datasets: Datasets) -> list[Message]:
     return [*notes, Message("union_as_text", columns=", ".join(texts[:_SHOWN_NAMES]))] if texts else notes
 
 
-def results_of_results(name: str, datasets: Datasets) -> set[str]:
-    """Return the results that the result `name` reads, directly or through others."""
-    found: set[str] = set()
-    todo = [name]
+def all_sources(spec: QuerySpec, datasets: Datasets) -> list[str]:
+    """Return the datasets and results that `spec` reads, directly or through results."""
+    found: dict[str, None] = {}
+    todo = [spec]
     while todo:
-        spec = datasets.results.get(todo.pop())
-        new = {other for other in sources_of(spec, datasets) if other in datasets.results} - found if spec else set()
-        found |= new
-        todo += new
-    return found
+        new = [name for name in sources_of(todo.pop(), datasets) if name not in found]
+        found |= dict.fromkeys(new)
+        todo += [datasets.results[name] for name in new if name in datasets.results]
+    return list(found)
 
 
-def results_read(spec: QuerySpec, datasets: Datasets) -> set[str]:
+def results_read(spec: QuerySpec, datasets: Datasets) -> list[str]:
     """Return the results that `spec` reads, directly or through others."""
-    direct = {name for name in sources_of(spec, datasets) if name in datasets.results}
-    return direct.union(*(results_of_results(name, datasets) for name in direct))
+    return [name for name in all_sources(spec, datasets) if name in datasets.results]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from datasphinx.agent.engines.spelling import Spelling, function_call
+from datasphinx.agent.engines.spelling import Spelling, formula, function_call
 from datasphinx.agent.queryspec.dates import read_clock, read_date, read_span
 from datasphinx.agent.queryspec.spec import (
     AllOf,
@@ -83,7 +83,7 @@ def filter_sql(spec_filter: Filter, look_up: Callable[[str], Column], bound: Bou
 
 
 def _condition(spec_filter: Condition, node: exp.Expr, kind: TypeClass, bound: BoundValues) -> exp.Expr:
-    missing = exp.Is(this=node, expression=exp.Null())
+    missing = formula("x IS NULL", x=node)
     if isinstance(spec_filter, IsNull):
         return missing if spec_filter.value else exp.Not(this=missing)
     plain = bound.spelling.as_comparable(node, kind)
@@ -124,17 +124,14 @@ def _compare_columns(op: str, left: Column, right: Column, bound: BoundValues) -
 
 def differs(op: str, left: exp.Expr, right: exp.Expr) -> exp.Expr:
     """Return a comparison; with `!=`, NULL differs from every value. It may be NULL instead of false."""
-    made = _COMPARED[op](this=left, expression=right)
     if op != "!=":
-        return made
-    missing = [exp.Is(this=side.copy(), expression=exp.Null()) for side in (left, right)]
-    only = [_and(missing[at].copy(), exp.Not(this=missing[1 - at].copy())) for at in (0, 1)]
-    for node, other_is_missing in ((left, missing[1]), (right, missing[0])):
+        return _COMPARED[op](this=left, expression=right)
+    for node, other in ((left, right), (right, left)):
         inner = node.unnest()
         if isinstance(inner.this if isinstance(inner, exp.Cast) else inner, exp.Placeholder | exp.Boolean):
             # A literal is not NULL.
-            return either(made, other_is_missing)
-    return either(made, *only)
+            return formula("x <> y OR other IS NULL", x=left, y=right, other=other)
+    return formula("x <> y OR (x IS NULL AND NOT y IS NULL) OR (y IS NULL AND NOT x IS NULL)", x=left, y=right)
 
 
 def _in(values: Sequence[Scalar], node: exp.Expr, kind: TypeClass, bound: BoundValues) -> exp.Expr:
@@ -188,15 +185,9 @@ def either(*conditions: exp.Expr) -> exp.Expr:
 
 def divide(left: exp.Expr, right: exp.Expr) -> exp.Expr:
     """Return a division that is NULL if `right`, a floating-point number, is zero."""
-    # With `typed`, sqlglot adds no casts; both operands are floating-point already.
-    return exp.Div(this=left, expression=exp.Nullif(this=right, expression=exp.Literal.number(0)), typed=True)
+    return formula("x / NULLIF(y, 0)", x=left, y=right)
 
 
 def order_term(node: exp.Expr, *, is_descending: bool) -> exp.Expr:
     """Return `node` as a term of ORDER BY, with NULL last."""
     return exp.Ordered(this=node, desc=is_descending, nulls_first=False)
-
-
-def as_number(node: exp.Expr, bound: BoundValues) -> exp.Expr:
-    """Return `node` as a floating-point number."""
-    return bound.spelling.cast(node, "number")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from datasphinx.agent.queryspec.expression_types import Finder, type_of
 from datasphinx.agent.queryspec.expressions import Node, names_in, parse
 from datasphinx.agent.queryspec.spec import Bucket, Filter, QuerySpec, Union, columns_of, conditions, output_name
-from datasphinx.agent.schema.catalog import Column, Table, TypeClass
+from datasphinx.agent.schema.catalog import TIMES, Column, Table, TypeClass
 
 UNION = "union"
 """The name of a union as a dataset."""
@@ -18,8 +18,6 @@ _TYPES: dict[TypeClass, str] = {
     "number": "DOUBLE", "text": "TEXT", "date": "DATE", "datetime": "TIMESTAMP", "boolean": "BOOLEAN", "time": "TIME",
 }  # fmt: skip
 """The types of computed columns of a result."""
-
-_TIMES: frozenset[TypeClass] = frozenset(("date", "datetime"))
 
 
 @dataclass(frozen=True)
@@ -160,7 +158,7 @@ def _common(columns: Sequence[Column]) -> Column:
     first, kinds = columns[0], {column.type_class for column in columns}
     if len({column.type for column in columns}) == 1:
         return first
-    kind: TypeClass = first.type_class if len(kinds) == 1 else "datetime" if kinds == _TIMES else "text"
+    kind: TypeClass = first.type_class if len(kinds) == 1 else "datetime" if kinds == set(TIMES) else "text"
     return Column(first.name, _TYPES.get(kind, _TYPES["text"]))
 
 
@@ -179,9 +177,6 @@ def sources_of(spec: QuerySpec, datasets: Datasets) -> list[str]:
     """Return the names of the tables and results that `spec` reads, without those that its results read."""
     parts = [part.source for part in spec.source.parts] if isinstance(spec.source, Union) else None
     return list(dict.fromkeys([*(parts or [main_name(spec, datasets)]), *(join.dataset for join in spec.joins)]))
-
-
-TIMES: tuple[TypeClass, ...] = ("date", "datetime")
 
 
 class Output(NamedTuple):

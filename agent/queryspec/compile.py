@@ -14,12 +14,12 @@ from typing import Any
 from sqlglot import exp
 
 from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.engines.spelling import formula
 from datasphinx.agent.errors import QuerySpecInvalid
 from datasphinx.agent.queryspec.aggregates import aggregate, is_windowed, windowed
 from datasphinx.agent.queryspec.check import check, check_engine
-from datasphinx.agent.queryspec.clauses import Column, as_number, filter_sql, order_term
+from datasphinx.agent.queryspec.clauses import Column, filter_sql, order_term
 from datasphinx.agent.queryspec.columns import (
-    TIMES,
     ColumnRef,
     Datasets,
     Output,
@@ -31,7 +31,7 @@ from datasphinx.agent.queryspec.columns import (
     time_groups,
     united_columns,
 )
-from datasphinx.agent.queryspec.expression_sql import ExpressionWriter, WindowOrder
+from datasphinx.agent.queryspec.expression_sql import ExpressionWriter, WindowOrder, parenthesized
 from datasphinx.agent.queryspec.expressions import ORDERED, Call, names_in, windows_in
 from datasphinx.agent.queryspec.fan_out import FanOut
 from datasphinx.agent.queryspec.fill import ZERO_IF_EMPTY, Gaps, bounds_of, filled_groups
@@ -51,7 +51,7 @@ from datasphinx.agent.queryspec.spec import (
     output_name,
 )
 from datasphinx.agent.queryspec.statement import StatementParts, row_number, spelling_of, unused_name
-from datasphinx.agent.schema.catalog import TypeClass
+from datasphinx.agent.schema.catalog import TIMES, TypeClass
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.dialects import print_statement
 from datasphinx.agent.sql.parameters import Value, with_literals
@@ -242,15 +242,15 @@ class _Compiler:
         figures = []
         for index, join in enumerate(self.spec.joins):
             keys = [right for _, right in self._keys(join)]
-            is_known = exp.and_(*(exp.Not(this=exp.Is(this=key.copy(), expression=exp.Null())) for key in keys))
+            is_known = exp.and_(*(formula("NOT x IS NULL", x=key) for key in keys))
             counted = (
                 exp.select(exp.alias_(exp.Count(this=exp.Star()), "n"))
                 .from_(self._table(join.dataset), copy=False)
                 .where(is_known, copy=False)
                 .group_by(*keys, copy=False)
             )
-            largest = exp.select(exp.Max(this=exp.column("n"))).from_(counted.subquery("k"), copy=False)
-            figures.append(exp.alias_(largest.subquery(), f"n{index}"))
+            largest = formula("SELECT MAX(n) FROM counted AS k", counted=counted)
+            figures.append(exp.alias_(exp.Subquery(this=largest), f"n{index}"))
         return exp.select(*figures)
 
     def _resolve(self, name: str) -> ColumnRef:
@@ -263,7 +263,7 @@ class _Compiler:
         """Return a column of the rows, or one derived from them."""
         if name in self.row_types:
             sql, _ = self._row_writer().column(self.nodes[name])
-            return Column(_parenthesize(sql), self.row_types[name])
+            return Column(parenthesized(sql), self.row_types[name])
         place = self._resolve(name)
         node, kind = self._column(place), place.column.type_class
         return Column(self.spelling.as_text(node, place.column.type) if kind == "text" else node, kind)
@@ -277,9 +277,9 @@ class _Compiler:
     def _row_operand(self, name: str) -> exp.Expr:
         """Return a column of the rows, or one derived from them, with a number as floating-point."""
         if name in self.row_types:
-            return _parenthesize(self._row_writer().to_sql(self.nodes[name]))
+            return parenthesized(self._row_writer().to_sql(self.nodes[name]))
         column = self._row(name)
-        return as_number(column.sql, self.bound) if column.kind == "number" else column.sql
+        return self.spelling.cast(column.sql, "number") if column.kind == "number" else column.sql
 
     def _group(self) -> None:
         """Group the rows. Derived groups, and aggregations over windows, need the rows in a query of their own."""
@@ -378,7 +378,7 @@ class _Compiler:
             columns.append(self.spelling.as_comparable(order.sql, order.kind))
         if aggregation.agg == "nunique" or len(columns) == 1:
             return [_where(column, selected) for column in columns]
-        present = [exp.Not(this=exp.Is(this=exp.Paren(this=column), expression=exp.Null())) for column in columns]
+        present = [formula("NOT (x) IS NULL", x=column) for column in columns]
         return [_where(column, [*selected, present[1 - at]]) for at, column in enumerate(columns)]
 
     def _argument(self, name: str, aggregation: Aggregation) -> exp.Expr:
@@ -390,12 +390,12 @@ class _Compiler:
             if is_number and aggregation.agg not in {"count", "nunique"}:
                 self.numbers.add(aggregation.name)
             if is_float and not is_number:
-                node = as_number(node, self.bound)
+                node = self.spelling.cast(node, "number")
         else:
             place = self._resolve(name)
             node, kind = self._column(place), place.column.type_class
             # Engines differ in the precision of an average of integers.
-            node = as_number(node, self.bound) if is_float and kind != "time" else node
+            node = self.spelling.cast(node, "number") if is_float and kind != "time" else node
             if kind == "text" and aggregation.agg not in {"count", "nunique"}:
                 node = self.spelling.as_text(node, place.column.type)
         if kind == "time" and aggregation.agg in {"sum", "avg"}:
@@ -469,7 +469,7 @@ class _Compiler:
         """Return a column of the result, with a number as floating-point."""
         node = self.columns[name].copy()
         is_other = self.kinds[name] != "number" or name in self.numbers
-        return node if is_other else as_number(node, self.bound)
+        return node if is_other else self.spelling.cast(node, "number")
 
     def _order(self, call: Call) -> WindowOrder:
         """Return the rows of a window function: in the order that it names, of the time groups, or of the sort."""
@@ -524,10 +524,6 @@ def _order(spec: QuerySpec, datasets: Datasets) -> dict[str, bool]:
     if sorts or spec.is_grouped or not isinstance(spec.source, str) or spec.source not in datasets.results:
         return sorts
     return _order(datasets.results[spec.source], datasets)
-
-
-def _parenthesize(node: exp.Expr) -> exp.Expr:
-    return exp.Paren(this=node) if isinstance(node, exp.Binary | exp.Neg) else node
 
 
 def _where(node: exp.Expr, selected: Sequence[exp.Expr]) -> exp.Expr:

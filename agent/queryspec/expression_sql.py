@@ -153,7 +153,7 @@ class ExpressionWriter:
         return differs(operator, self._comparable(left, kind), self._comparable(right, kind))
 
     def _comparable(self, node: Node, kind: TypeClass | None) -> exp.Expr:
-        made = _parenthesize(self.to_sql(node))
+        made = parenthesized(self.to_sql(node))
         if kind == "date" and self._type(node) == "datetime":
             made = self.spelling.cast(made, "date")
         return self.spelling.as_comparable(made, kind) if kind else made
@@ -192,7 +192,7 @@ class ExpressionWriter:
         if node.function == "round":
             return self.spelling.round_number(of, _literal(node, 0))
         if node.function == "mod":
-            return _binary("%", _parenthesize(of), self._operand(node.arguments[1]))
+            return _binary("%", parenthesized(of), self._operand(node.arguments[1]))
         base = self.to_sql(node.arguments[1]) if len(node.arguments) == 2 else None
         if base:
             return formula("LN(CASE WHEN x > 0 THEN x END) / NULLIF(LN(base), 0)", x=of, base=base)
@@ -309,7 +309,7 @@ def _is_whole(node: Node) -> bool:
     return node == Constant(None) or (isinstance(node, Call) and node.function in _WHOLE)
 
 
-def _parenthesize(node: exp.Expr) -> exp.Expr:
+def parenthesized(node: exp.Expr) -> exp.Expr:
     """Return `node`, in parentheses if it is an operation."""
     return exp.Paren(this=node) if isinstance(node, exp.Binary | exp.Neg | exp.Is | exp.Not) else node
 

@@ -24,19 +24,18 @@ from datasphinx.agent.queryspec.expressions import (
     Number,
     Text,
 )
-from datasphinx.agent.schema.catalog import TypeClass
+from datasphinx.agent.schema.catalog import TIMES, TypeClass
 
-_TIMES: tuple[TypeClass, ...] = ("date", "datetime")
 _TAKES: dict[str, tuple[tuple[TypeClass, ...], TypeClass]] = {
     **dict.fromkeys((*CASES, "trim", "normalize_space", "replace"), (("text",), "text")),
     **dict.fromkeys(MATCHES, (("text",), "boolean")),
-    **dict.fromkeys((*DATE_PARTS, *FISCAL, "days_between"), (_TIMES, "number")),
+    **dict.fromkeys((*DATE_PARTS, *FISCAL, "days_between"), (TIMES, "number")),
     **dict.fromkeys(CLOCK_PARTS, (("datetime", "time"), "number")),
-    **dict.fromkeys(BETWEEN, ((*_TIMES, "time"), "number")),
+    **dict.fromkeys(BETWEEN, ((*TIMES, "time"), "number")),
     "left": (("text",), "text"),
     "length": (("text",), "number"),
     "today": ((), "date"),
-    "weekday_name": (_TIMES, "text"),
+    "weekday_name": (TIMES, "text"),
     "concat": (("text", "number", "date"), "text"),
 }
 """Types that functions take, and the type that they give; functions that are missing take and give numbers."""
@@ -102,12 +101,12 @@ def compared_type(node: Compare, find: Finder) -> TypeClass | None:
         if isinstance(part, Text) and other == "time":
             read_clock(part.value)
             return other
-        if kind not in {"number", "text", "boolean", "time", *_TIMES, None}:
+        if kind not in {"number", "text", "boolean", "time", *TIMES, None}:
             raise ValueError(f"{_words(part)} holds {kind}, which cannot be compared")
-        if isinstance(part, Text) and other in _TIMES:
+        if isinstance(part, Text) and other in TIMES:
             _check_time(part, other)
             return other
-    if set(kinds) == set(_TIMES):
+    if set(kinds) == set(TIMES):
         return "date"
     known = [kind for kind in kinds if kind]
     if len(set(known)) > 1:
@@ -149,7 +148,7 @@ def _taken(what: str, node: Node, takes: tuple[TypeClass, ...], find: Finder) ->
 def _common(what: str, nodes: Iterable[Node], find: Finder) -> TypeClass | None:
     """Return the type of all `nodes`; a time if some are dates and some times."""
     kinds = {kind for node in nodes if (kind := type_of(node, find))}
-    if len(kinds) > 1 and not kinds <= set(_TIMES):
+    if len(kinds) > 1 and not kinds <= set(TIMES):
         raise ValueError(f"the values of {what} have different types: {', '.join(sorted(kinds))}")
     return "datetime" if len(kinds) > 1 else next(iter(kinds), None)
 

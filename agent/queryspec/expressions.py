@@ -89,7 +89,6 @@ _ARGUMENTS = {
     **dict.fromkeys(WINDOWS, (1, 1)), "lag": (1, 2), "moving_avg": (2, 2),
 }  # fmt: skip
 FUNCTIONS = tuple(_ARGUMENTS)
-_OTHER_NAMES = {"ifnull": "coalesce", "nvl": "coalesce"}
 _COMPARISONS = {"=": "=", "==": "=", "!=": "!=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _CONSTANTS = {"null": None, "true": True, "false": False}
 
@@ -437,7 +436,7 @@ class _Parser:
         return Case(tuple(branches), otherwise)
 
     def _call(self, name: str) -> Node:
-        function = _OTHER_NAMES.get(name.lower(), name.lower())
+        function = name.lower()
         if function not in _ARGUMENTS:
             raise ValueError(f"there is no function {name}, only {', '.join(FUNCTIONS)}")
         self._expect("(")

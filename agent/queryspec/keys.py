@@ -2,14 +2,12 @@
 
 from sqlglot import exp
 
-from datasphinx.agent.engines.spelling import function_call
+from datasphinx.agent.engines.spelling import formula
 from datasphinx.agent.messages import Message
 from datasphinx.agent.queryspec.clauses import BoundValues
 from datasphinx.agent.queryspec.columns import Datasets, scope_of
 from datasphinx.agent.queryspec.spec import Join, KeyType, QuerySpec
 from datasphinx.agent.schema.catalog import Column, TypeClass
-
-_DAY_LENGTH = 10
 
 _COMPARED_AS: dict[frozenset[TypeClass], KeyType] = {
     frozenset(("number", "text")): "number",
@@ -54,10 +52,10 @@ def join_key(node: exp.Expr, column: Column, kind: TypeClass, bound: BoundValues
         if column.type_class != "text":
             return spelling.as_decimal(node)
         text = exp.Trim(this=spelling.as_text(node, column.type))
-        return exp.Case().when(spelling.is_number(text, bound.bind), spelling.as_decimal(text.copy()))
+        number, value = spelling.is_number(text, bound.bind), spelling.as_decimal(text.copy())
+        return formula("CASE WHEN number THEN value END", number=number, value=value)
     if kind == "date":
         if column.type_class != "text":
             return spelling.period(spelling.period_key(spelling.as_date(node), "day"), "day")
-        text = exp.Trim(this=spelling.as_text(node, column.type))
-        return function_call("SUBSTR", text, exp.Literal.number(1), exp.Literal.number(_DAY_LENGTH))
+        return formula("SUBSTRING(TRIM(x), 1, 10)", x=spelling.as_text(node, column.type))
     return spelling.as_text(node, column.type) if kind == "text" else node

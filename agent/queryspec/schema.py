@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from datasphinx.agent.queryspec.columns import TIMES
 from datasphinx.agent.queryspec.spec import OPERATORS, QuerySpec
-from datasphinx.agent.schema.catalog import Column, Table
+from datasphinx.agent.schema.catalog import TIMES, Column, Table
 
 Json = dict[str, Any]
 

@@ -15,6 +15,8 @@ COUNTED_ROWS = 1_000_000
 """Rows of a table are counted up to this number."""
 
 TypeClass = Literal["number", "text", "date", "datetime", "time", "boolean", "binary", "json", "array", "other"]
+TIMES: tuple[TypeClass, ...] = ("date", "datetime")
+"""The classes of dates, with and without a time."""
 ColumnKey = tuple[str, str]
 """The key of a table and the name of one of its columns."""
 

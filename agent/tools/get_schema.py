@@ -9,8 +9,7 @@ from sqlglot import exp
 from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.datasets.dataset import Dataset
 from datasphinx.agent.datasets.notes import guesses_of
-from datasphinx.agent.queryspec.columns import TIMES
-from datasphinx.agent.schema.catalog import Column, Table
+from datasphinx.agent.schema.catalog import TIMES, Column, Table
 from datasphinx.agent.sources.profile import is_personal
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.rows import json_safe

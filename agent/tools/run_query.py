@@ -10,8 +10,8 @@ from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.errors import QuerySpecInvalid, SpecProblem, ToolCallInvalid
 from datasphinx.agent.formatting.checks import with_formats
 from datasphinx.agent.messages import Message
-from datasphinx.agent.queryspec.check_sources import results_read, union_notes, unknown_sources
-from datasphinx.agent.queryspec.columns import Datasets, main_name, sources_of
+from datasphinx.agent.queryspec.check_sources import all_sources, results_read, union_notes, unknown_sources
+from datasphinx.agent.queryspec.columns import Datasets, main_name
 from datasphinx.agent.queryspec.compile import compile_spec, find_fan_out, run
 from datasphinx.agent.queryspec.keys import converted_keys
 from datasphinx.agent.queryspec.schema import with_flat_filters
@@ -139,12 +139,10 @@ def _summarize(spec: QuerySpec, datasets: Datasets, catalog: Catalog) -> QuerySu
 def _datasets_read(spec: QuerySpec, results: Mapping[str, QuerySpec], bench: Workbench) -> list[str]:
     """Return the datasets that the query reads, directly or through earlier results."""
     known = Datasets("", {name: Table(name, ()) for name in bench.dataset_ids}, results)
-    direct = sources_of(spec, known)
-    names = [*direct, *(name for result in results_read(spec, known) for name in sources_of(results[result], known))]
     problems = [*unknown_sources(spec, known)]
     if problems:
         raise QuerySpecInvalid(tuple(problems))
-    return [name for name in dict.fromkeys(names) if name in bench.dataset_ids]
+    return [name for name in all_sources(spec, known) if name in bench.dataset_ids]
 
 
 TOOL = Tool(
