@@ -133,7 +133,7 @@ def connect_model(
         from datasphinx.agent.embedded.server import embedded_endpoint
         from datasphinx.agent.embedded.tiers import TIERS
 
-        options = embedded or EmbeddedOptions(candidates=settings.embedded_candidates)
+        options = embedded or EmbeddedOptions()
         tier, name = settings.embedded_model, TIERS[settings.embedded_model].model
         url = embedded_endpoint(settings.cache_dir, tier, adapter=options.adapter).url
         server = {"cache_dir": settings.cache_dir, "tier": tier, "adapter": options.adapter}

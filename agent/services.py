@@ -5,7 +5,6 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
-from dataclasses import replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -299,7 +298,7 @@ class Services:
             or not self.settings.for_role("generate").uses_embedded_model
         ):
             return self._embedded
-        return EmbeddedOptions(candidates=self.settings.embedded_candidates)
+        return EmbeddedOptions()
 
     @cached_property
     def embedder(self) -> Embedder | None:
@@ -356,13 +355,12 @@ class Services:
         return self._registry_override or open_registry(self.settings, shared, self.owner)
 
     def datasets(self, dataset_ids: Sequence[str]) -> Source:
-        """Return the source with these datasets; a statement is limited to the time of a tool call.
+        """Return the source with these datasets.
 
         Raises:
             DatasphinxError: see `open_datasets`.
         """
-        limits = replace(self.limits, timeout_s=min(self.limits.timeout_s, self.settings.tool_timeout_s))
-        return self.dataset_sources.source(self.registry, dataset_ids, limits)
+        return self.dataset_sources.source(self.registry, dataset_ids, self.limits)
 
     @cached_property
     def shared(self) -> SharedDatabase | None:

@@ -29,7 +29,7 @@ from pydantic_settings import (
 
 from datasphinx.agent.errors import ConfigurationError
 from datasphinx.agent.messages import Message, message_of
-from datasphinx.agent.types import MAX_EMBEDDED_CANDIDATES, Clarify, Effort, EmbeddedModel, Limits
+from datasphinx.agent.types import Clarify, Effort, EmbeddedModel, Limits
 
 TENANT = r"^[a-z0-9][a-z0-9_-]{0,62}$"
 """The pattern of tenant names, which are also folder names."""
@@ -41,6 +41,13 @@ _PROVIDERS = frozenset(
     "openrouter perplexity together upstage xai".split()
 )
 """Providers of langchain's `init_chat_model`, apart from OpenAI."""
+_REMOVED = {
+    "tool_timeout_s": Message("setting_replaced", setting="DATASPHINX_STATEMENT_TIMEOUT_S"),
+    "memory_size": Message("setting_fixed", value=10),
+    "embedded_candidates": Message("setting_fixed", value=3),
+    "token_s": Message("setting_fixed", value=600),
+}
+"""Settings that no longer exist, also those inside of others, with their replacement."""
 _OPENAI_NAMES = {
     "llm_base_url": ("openai_base_url", "openai_api_base"),
     "llm_model": ("openai_model",),
@@ -353,7 +360,6 @@ class EmbedSettings(BaseModel):
         description="Origins of the embedding pages, such as `https://portal.example`."
     )
     secret: SecretStr = Field(min_length=32, description="Secret that signs the tokens; the same for all processes.")
-    token_s: int = Field(600, ge=60, le=3600, description="Seconds for which a token is valid.")
 
 
 class ServiceSettings(BaseSettings):
@@ -381,7 +387,7 @@ class ServiceSettings(BaseSettings):
     )
     embed: EmbedSettings | None = Field(
         None,
-        description="Let other sites embed the chat: `origins`, `secret` (at least 32 characters) and `token_s`. "
+        description="Let other sites embed the chat: `origins` and `secret` (at least 32 characters). "
         "Requires `api_keys` and the extra `oidc`.",
     )
     tenants: dict[TenantName, TenantSettings] = Field(
@@ -491,12 +497,6 @@ class Settings(ServiceSettings):
         "base",
         description="Size of the embedded model: `base` (491 MB) or `large` (1.1 GB); see `datasphinx model list`.",
     )
-    embedded_candidates: int = Field(
-        3,
-        ge=1,
-        le=MAX_EMBEDDED_CANDIDATES,
-        description="Number of candidate statements of the embedded model, of which the most likely is selected.",
-    )
     embeddings_model: str | None = Field(
         None,
         description="Embeddings model at an endpoint, to find tables and examples by meaning; "
@@ -553,9 +553,6 @@ class Settings(ServiceSettings):
     max_clarifications: int = Field(
         4, ge=0, le=10, description="Maximum number of clarifying questions about one question."
     )
-    memory_size: int = Field(
-        10, ge=1, le=100, description="Number of turns of a conversation that a follow-up can refer to."
-    )
     keep_accepted_examples: bool = Field(
         False, description="Store a question whose answer the user accepts as a few-shot example."
     )
@@ -586,7 +583,7 @@ class Settings(ServiceSettings):
         description="A schema within this number of tokens is shown whole, without a model call to select from it.",
     )
     statement_timeout_s: float = Field(
-        30, gt=0, allow_inf_nan=False, description="Time limit of a statement in seconds."
+        30, gt=0, allow_inf_nan=False, description="Time limit of a statement, and of a tool call, in seconds."
     )
     row_limit: int = Field(
         10_000, ge=1, description="Maximum number of result rows; longer results are truncated, with a note."
@@ -609,7 +606,6 @@ class Settings(ServiceSettings):
     )
     max_workbook_s: int = Field(60, ge=1, description="Limit of the CPU time for reading a workbook, in seconds.")
     max_steps: int = Field(8, ge=1, le=8, description="Maximum number of tool calls of the analyst per question.")
-    tool_timeout_s: float = Field(30, gt=0, allow_inf_nan=False, description="Time limit of a tool call in seconds.")
     data_dir: Path = Field(
         default_factory=lambda: platformdirs.user_data_path("datasphinx"),
         description="Folder of the event log, threads, examples, uploaded files and datasets.",
@@ -667,10 +663,16 @@ class Settings(ServiceSettings):
 
         Keyword arguments come first, then the environment, `.env`, `datasphinx.toml`, and OpenAI's variable names.
         Variables of other programs in `.env` are ignored.
+
+        Raises:
+            ConfigurationError: a variable is that of a setting that no longer exists.
         """
         environments = [
             source.env_vars for source in (env_settings, dotenv_settings) if isinstance(source, EnvSettingsSource)
         ]
+        for name, replacement in _REMOVED.items():
+            if any(variables.get(f"datasphinx_{name}") for variables in environments):
+                raise ConfigurationError(f"DATASPHINX_{name.upper()}", replacement)
         others = {
             name: next(filter(None, (variables.get(other) for other in names for variables in environments)), None)
             for name, names in _OPENAI_NAMES.items()
@@ -744,7 +746,8 @@ def load_settings(**overrides: object) -> Settings:
         name, *inner = map(str, first["loc"])
         cause = first.get("ctx", {}).get("error")
         reason = message_of(cause) if isinstance(cause, ValueError) else first["msg"]
-        reason = Message("setting_unknown") if first["type"] == "extra_forbidden" else reason
+        if first["type"] == "extra_forbidden":
+            reason = _REMOVED.get([name, *inner][-1], Message("setting_unknown"))
         reason = Message("field_problem", field=".".join(inner), reason=reason) if inner else reason
         raise ConfigurationError(f"DATASPHINX_{name.upper()}", reason) from None
     except SettingsError as error:

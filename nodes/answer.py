@@ -26,7 +26,7 @@ from datasphinx.agent.generation.attempt import is_blank
 from datasphinx.agent.generation.definitions import applied_definitions, defined_conditions, unused_definitions
 from datasphinx.agent.generation.doubts import doubts_of
 from datasphinx.agent.generation.effort import effort_of, ends_of_dates
-from datasphinx.agent.generation.follow_ups import AskedForm, bounded
+from datasphinx.agent.generation.follow_ups import REMEMBERED_TURNS, AskedForm, bounded
 from datasphinx.agent.generation.verified import verification_text
 from datasphinx.agent.messages import CONVENTIONS, Language, Message, language_in, render
 from datasphinx.agent.record.step import assume, note
@@ -161,7 +161,7 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         **output,
         "result": result,
         "form": form,
-        "turns": [*turns, bounded(turn)][-services.settings.memory_size :],
+        "turns": [*turns, bounded(turn)][-REMEMBERED_TURNS:],
     }
 
 

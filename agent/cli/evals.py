@@ -99,7 +99,7 @@ def embedded_options_of(
     return EmbeddedOptions(
         adapter=Part.TRAINING not in without,
         grammar=Part.GRAMMAR not in without,
-        candidates=1 if Part.CANDIDATES in without else settings.embedded_candidates,
+        candidates=1 if Part.CANDIDATES in without else candidates or EmbeddedOptions.candidates,
         repair=Part.REPAIR not in without,
     )
 
@@ -263,7 +263,7 @@ def run_eval(
         raise typer.BadParameter("needs --limit, the number of questions", param_hint="--seed")
     # An experiment is zero-shot by default, regardless of the setting for questions.
     shots = 0 if out and shots is None else shots
-    settings = load_settings(llm_model=model, llm_base_url=base_url, embedded_candidates=candidates, shots=shots)
+    settings = load_settings(llm_model=model, llm_base_url=base_url, shots=shots)
     settings = with_oracle(settings, oracle_model, oracle_base_url)
     embedded = embedded_options_of(settings, candidates, without or [], shots)
     plan = plan_of(out, method, oracle, rounds, parallel, match, embedded, settings)
@@ -302,7 +302,7 @@ def clarification(
     from datasphinx.agent.evals.report import progress_bar
     from datasphinx.agent.settings import load_settings
 
-    settings = load_settings(llm_model=model, llm_base_url=base_url, embedded_candidates=candidates)
+    settings = load_settings(llm_model=model, llm_base_url=base_url)
     settings = with_oracle(settings, oracle_model, oracle_base_url)
     embedded = embedded_options_of(settings, candidates, [])
     plan = plan_of(out, Method.CLARIFY, oracle, rounds, parallel, match, embedded, settings)

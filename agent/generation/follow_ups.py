@@ -14,6 +14,8 @@ from datasphinx.agent.types import AnswerForm, Exchange, OutputType, Result, Tur
 
 SEPARATOR = " → "
 """Joins two questions into one, in every language."""
+REMEMBERED_TURNS = 10
+"""The number of turns of a conversation that a follow-up can refer to."""
 _SQL_CHARS, _QUESTION_CHARS, _TEXT_CHARS, _FORM_CHARS = 2000, 300, 300, 1500
 _COLUMNS, _TEXTS, _REPLIES = 40, 8, 3
 

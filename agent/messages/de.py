@@ -186,7 +186,7 @@ TEXTS = {
     # Analyst
     "query_spec_invalid": "Die Abfragebeschreibung ist nicht verwendbar: {problems}. Korrigieren Sie die genannten Stellen.",
     "tool_call_invalid": "Der Aufruf von {tool} ist nicht möglich: {problems}. Korrigieren Sie die genannten Stellen.",
-    "tool_timeout": "{tool} wurde nach {seconds:g} s abgebrochen. Grenzen Sie die Abfrage ein: filtern Sie Zeilen, lesen Sie weniger Spalten oder setzen Sie eine kleinere Grenze; oder erhöhen Sie DATASPHINX_TOOL_TIMEOUT_S.",
+    "tool_timeout": "{tool} wurde nach {seconds:g} s abgebrochen. Grenzen Sie die Abfrage ein: filtern Sie Zeilen, lesen Sie weniger Spalten oder setzen Sie eine kleinere Grenze; oder erhöhen Sie DATASPHINX_STATEMENT_TIMEOUT_S.",
     "data_missing": "Es gibt nichts auszuwerten. Nennen Sie eine Datei in `files`, einen Datensatz in `datasets` oder eine Datenbank in `source`.",
     "spec_wrong": "die Beschreibung ist falsch",
     "spec_place_wrong": "{place} ist falsch",
@@ -394,6 +394,8 @@ TEXTS = {
     "knowledge_folder_shared": "andere Mandanten lesen den Wissensordner der Quelle; setzen Sie einen anderen in `knowledge` des Mandanten {tenant}",
     "setting_missing": "sie ist nicht gesetzt",
     "setting_unknown": "eine solche Einstellung gibt es nicht",
+    "setting_replaced": "es ist keine Einstellung mehr: verwenden Sie {setting}",
+    "setting_fixed": "es ist keine Einstellung mehr: der Wert ist immer {value}",
     "setting_not_json": "das ist kein JSON",
     "setting_not_utf8": "nicht als UTF-8-Text lesbar ({error})",
     "url_scheme_missing": "am Anfang muss http:// oder https:// stehen",

@@ -182,7 +182,7 @@ TEXTS = {
     # Analyst
     "query_spec_invalid": "The query spec cannot be used: {problems}. Correct it in the places named.",
     "tool_call_invalid": "The call of {tool} cannot be made: {problems}. Correct it in the places named.",
-    "tool_timeout": "{tool} was stopped after {seconds:g} s. Narrow the query: filter rows, read fewer columns or set a smaller limit; or raise DATASPHINX_TOOL_TIMEOUT_S.",
+    "tool_timeout": "{tool} was stopped after {seconds:g} s. Narrow the query: filter rows, read fewer columns or set a smaller limit; or raise DATASPHINX_STATEMENT_TIMEOUT_S.",
     "data_missing": "There is nothing to analyse. Name a file in `files`, a dataset in `datasets`, or a database in `source`.",
     "spec_wrong": "the spec is wrong",
     "spec_place_wrong": "{place} is wrong",
@@ -399,6 +399,8 @@ TEXTS = {
     "knowledge_folder_shared": "other tenants read the knowledge folder of the source; set another one in `knowledge` of the tenant {tenant}",
     "setting_missing": "it is not set",
     "setting_unknown": "there is no such setting",
+    "setting_replaced": "it is no longer a setting: use {setting}",
+    "setting_fixed": "it is no longer a setting: it is always {value}",
     "setting_not_json": "that is no JSON",
     "setting_not_utf8": "it cannot be read as UTF-8 text ({error})",
     "url_scheme_missing": "it has to begin with http:// or https://",

@@ -178,7 +178,7 @@ TEXTS = {
     # Analyst
     "query_spec_invalid": "Спецификацию запроса нельзя использовать: {problems}. Исправьте её в указанных местах.",
     "tool_call_invalid": "Вызов {tool} невозможен: {problems}. Исправьте его в указанных местах.",
-    "tool_timeout": "{tool} остановлен через {seconds:g} с. Сузьте запрос: отфильтруйте строки, возьмите меньше столбцов или меньше строк; или увеличьте DATASPHINX_TOOL_TIMEOUT_S.",
+    "tool_timeout": "{tool} остановлен через {seconds:g} с. Сузьте запрос: отфильтруйте строки, возьмите меньше столбцов или меньше строк; или увеличьте DATASPHINX_STATEMENT_TIMEOUT_S.",
     "data_missing": "Анализировать нечего. Укажите файл в `files`, набор данных в `datasets` или базу данных в `source`.",
     "spec_wrong": "ошибка во всей спецификации",
     "spec_place_wrong": "ошибка в {place}",
@@ -394,6 +394,8 @@ TEXTS = {
     "knowledge_folder_shared": "папку знаний источника читают и другие арендаторы; задайте другую в `knowledge` арендатора {tenant}",
     "setting_missing": "она не задана",
     "setting_unknown": "такой настройки нет",
+    "setting_replaced": "такой настройки больше нет: используйте {setting}",
+    "setting_fixed": "такой настройки больше нет: значение всегда {value}",
     "setting_not_json": "это не JSON",
     "setting_not_utf8": "не читается как текст UTF-8 ({error})",
     "url_scheme_missing": "значение должно начинаться с `http://` или `https://`",

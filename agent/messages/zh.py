@@ -184,7 +184,7 @@ TEXTS = {
     # Analyst
     "query_spec_invalid": "查询规格无法使用：{problems}。请在所示位置更正。",
     "tool_call_invalid": "无法调用 {tool}：{problems}。请在所示位置更正。",
-    "tool_timeout": "{tool} 运行 {seconds:g} 秒后被停止。请缩小查询范围：筛选行、减少列或减少返回的行数；或调高 DATASPHINX_TOOL_TIMEOUT_S。",
+    "tool_timeout": "{tool} 运行 {seconds:g} 秒后被停止。请缩小查询范围：筛选行、减少列或减少返回的行数；或调高 DATASPHINX_STATEMENT_TIMEOUT_S。",
     "data_missing": "没有可分析的数据。请在 `files` 中给出文件，在 `datasets` 中给出数据集，或在 `source` 中给出数据库。",
     "spec_wrong": "整个规格有误",
     "spec_place_wrong": "{place} 处有误",
@@ -400,6 +400,8 @@ TEXTS = {
     "knowledge_folder_shared": "其他租户也读取该数据源的知识文件夹；请在租户 {tenant} 的 `knowledge` 中设置另一个文件夹",
     "setting_missing": "未设置",
     "setting_unknown": "没有这个设置",
+    "setting_replaced": "该设置已不存在：请使用 {setting}",
+    "setting_fixed": "该设置已不存在：其值始终为 {value}",
     "setting_not_json": "它不是 JSON",
     "setting_not_utf8": "无法按 UTF-8 文本读取（{error}）",
     "url_scheme_missing": "必须以 `http://` 或 `https://` 开头",

@@ -13,6 +13,8 @@ from datasphinx.agent.server.tenants import Identity
 from datasphinx.agent.settings import EmbedSettings
 
 _ALGORITHM, _AUDIENCE = "HS256", "datasphinx-embed"
+TOKEN_S = 600
+"""Seconds for which a token is valid."""
 _PERMITTED = re.compile(
     r"/sources|/agent/(events|invoke)|/threads/[0-9a-f]{32}/(history|feedback|runs/[0-9a-f-]{36}(/questions)?)|/charts/[^/]+"
 )
@@ -25,12 +27,12 @@ class EmbedTokens:
     """The first characters of every token, which distinguish it from the tokens of an issuer."""
 
     def __init__(self, settings: EmbedSettings, tenants: Container[str]) -> None:
-        """Set the secret, the lifetime, and the tenants that tokens may name."""
+        """Set the secret, and the tenants that tokens may name."""
         self._settings, self._tenants = settings, tenants
 
     def issue(self, tenant: str) -> str:
-        """Return a token for questions of `tenant`, valid from now on for the seconds in the settings."""
-        claims = {"aud": _AUDIENCE, "tenant": tenant, "exp": int(time.time()) + self._settings.token_s}
+        """Return a token for questions of `tenant`, valid for `TOKEN_S` seconds from now on."""
+        claims = {"aud": _AUDIENCE, "tenant": tenant, "exp": int(time.time()) + TOKEN_S}
         return self.prefix + jwt.encode(claims, self._settings.secret.get_secret_value(), _ALGORITHM)
 
     def identify(self, token: str, path: str) -> Identity:

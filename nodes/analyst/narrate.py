@@ -10,6 +10,7 @@ from datasphinx.agent.answers.outputs import (
     compose_answer,
     text_output,
 )
+from datasphinx.agent.generation.follow_ups import REMEMBERED_TURNS
 from datasphinx.agent.messages import language_in
 from datasphinx.agent.run_events import LOGGED_ANSWER
 from datasphinx.agent.services import Services
@@ -60,5 +61,5 @@ def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
         clarifications=state.get("clarifications") or [],
         language=output["language"],
     )
-    turns = [*(state.get("turns") or ()), turn][-services.settings.memory_size :]
+    turns = [*(state.get("turns") or ()), turn][-REMEMBERED_TURNS:]
     return {**output, "turns": turns, "earlier_results": keep_results(state)}

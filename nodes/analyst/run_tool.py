@@ -24,7 +24,7 @@ def run_tool(state: AnalystState, services: Services) -> dict[str, Any]:
     call = state["call"]
     if call is None:
         raise ValueError("there is no call to make")
-    timeout_s = None if call["is_given"] else services.settings.tool_timeout_s
+    timeout_s = None if call["is_given"] else services.settings.statement_timeout_s
     past_calls = [(observation["tool"], observation["arguments"]) for observation in state["observations"]]
     write = get_stream_writer()
     loading = progress_events(lambda progress: write({"event": "progress", "data": progress}))

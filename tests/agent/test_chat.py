@@ -30,6 +30,7 @@ from datasphinx.agent.errors import (
     SourcesNotTogether,
     Unanswered,
 )
+from datasphinx.agent.generation.follow_ups import REMEMBERED_TURNS
 from datasphinx.agent.llm.scripted import ScriptedModel
 from datasphinx.agent.settings import Settings, load_settings
 from datasphinx.agent.types import Result
@@ -242,10 +243,13 @@ def test_follow_up_that_failed_is_forgotten(asking: Asking) -> None:
 
 
 def test_follow_up_is_read_with_so_many_turns(asking: Asking) -> None:
-    agent = asking(COUNT, COUNT, COUNT, memory_size=1)
-    agent.chat("How many orders were ever placed?"), agent.follow_up("and now?"), agent.follow_up("and then?")
+    agent = asking(*[COUNT] * (REMEMBERED_TURNS + 2))
+    agent.chat("How many orders were ever placed?")
+    for turn in range(REMEMBERED_TURNS + 1):
+        agent.follow_up(f"and in {2000 + turn}?")
 
-    assert "ever placed" in agent.prompts()[1] and "ever placed" not in agent.prompts()[2]
+    *_, before_last, last = agent.prompts()
+    assert "ever placed" in before_last and "ever placed" not in last
 
 
 def test_form_alone_takes_the_last_rows_again(asking: Asking) -> None:

@@ -34,7 +34,6 @@ def key(settings: Settings) -> str | None:
         ("sql_validation_max_retries", 2),
         ("max_table_retrievals", 3),
         ("max_sql_generations", 3),
-        ("embedded_candidates", 3),
         ("shots", 3),
         ("schema_token_budget", 2_000),
         ("row_limit", 10_000),
@@ -250,6 +249,23 @@ def test_unknown_arguments_are_refused() -> None:
     assert caught.value.setting == "DATASPHINX_ROWLIMIT"
     with pytest.raises(ValidationError):
         Settings(rowlimit=5)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("place", ["environment", "dotenv", "file", "argument"])
+def test_a_removed_setting_names_its_replacement(monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    if place == "environment":
+        env(monkeypatch, DATASPHINX_TOOL_TIMEOUT_S="5")
+    elif place == "dotenv":
+        dotenv("DATASPHINX_TOOL_TIMEOUT_S=5\n")
+    elif place == "file":
+        Path("datasphinx.toml").write_text("tool_timeout_s = 5\n", encoding="utf-8")
+    with pytest.raises(ConfigurationError, match="TOOL_TIMEOUT_S.*use DATASPHINX_STATEMENT_TIMEOUT_S"):
+        load_settings(**({"tool_timeout_s": 5} if place == "argument" else {}))
+
+
+def test_a_removed_setting_inside_of_another_names_its_value() -> None:
+    with pytest.raises(ConfigurationError, match="DATASPHINX_EMBED.*always 600"):
+        load_settings(embed={"origins": ["https://a.example"], "secret": "s" * 32, "token_s": 60})
 
 
 def test_settings_stay_as_they_are() -> None:

@@ -4,7 +4,7 @@ from fastapi import APIRouter
 from fastapi.responses import FileResponse
 from typing_extensions import TypedDict
 
-from datasphinx.agent.server.embed_tokens import EmbedTokens
+from datasphinx.agent.server.embed_tokens import TOKEN_S, EmbedTokens
 from datasphinx.agent.server.routes.page import PAGE_HEADERS, WEB, page_policy, page_route
 from datasphinx.agent.server.tenants import current_tenant
 from datasphinx.agent.settings import EmbedSettings
@@ -33,6 +33,6 @@ def embed_routes(settings: EmbedSettings, tokens: EmbedTokens) -> APIRouter:
     @router.post("/embed/token")
     def token() -> EmbedToken:
         """Issue a token for a visitor of a site, whose backend sends its API key. It permits questions only."""
-        return {"token": tokens.issue(current_tenant().name), "expires_in": settings.token_s}
+        return {"token": tokens.issue(current_tenant().name), "expires_in": TOKEN_S}
 
     return router

@@ -318,7 +318,7 @@ class Slow:
 def test_a_slow_tool_is_told(analyst: Analyst, dataset: str, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = Services.datasets
     monkeypatch.setattr(Services, "datasets", lambda self, ids: Slow(opened(self, ids)))
-    agent = analyst([query(dataset), step("finish", cannot_answer="too slow")], tool_timeout_s=0.5)
+    agent = analyst([query(dataset), step("finish", cannot_answer="too slow")], statement_timeout_s=0.5)
     output = agent.ask(datasets=[dataset])
 
     assert "stopped after 0.5 s" in calls(output, "run_query")[0]["error"]

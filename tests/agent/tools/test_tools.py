@@ -547,7 +547,7 @@ def test_a_call_is_stopped_at_its_limit(bench: Bench) -> None:
     called = Toolbox(bench.bench, 0.01, [tool_that(waits)]).call("slow", {})
 
     assert called.error and called.error.code == "tool_timeout"
-    assert "DATASPHINX_TOOL_TIMEOUT_S" in called.error.message()
+    assert "DATASPHINX_STATEMENT_TIMEOUT_S" in called.error.message()
 
 
 def test_a_statement_is_stopped_at_the_limit_of_a_call(bench: Bench, returns: str) -> None:
