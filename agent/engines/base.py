@@ -238,6 +238,10 @@ class Engine:
     """Whether columns of a table may differ in case alone."""
     has_exact_tables: ClassVar[bool] = False
     """Whether the names of tables, but not those of columns, are as they are written for sqlglot."""
+    stores_lower_case: ClassVar[bool] = False
+    """Whether ASCII letters of unquoted names are stored in lower case."""
+    folds_columns: ClassVar[bool] = False
+    """Whether sqlglot folds names that refer to columns to lower case."""
     preserves_case: ClassVar[bool] = False
     """Whether unquoted names keep their case."""
     has_unit_words: ClassVar[bool] = False
@@ -399,11 +403,11 @@ class Engine:
 
     def stored_spelling(self, name: str) -> str:
         """Return an unquoted name as the engine stores it: with ASCII letters in its case."""
-        return name
+        return fold_case(name) if self.stores_lower_case else name
 
     def folded_for_sqlglot(self, name: str) -> str:
         """Return the name of a column in the case to which sqlglot folds a name that refers to it."""
-        return name
+        return name.lower() if self.folds_columns else name
 
     def accepts_unknown_column(self, column: exp.Column, scope: "Scope") -> bool:
         """Return whether the engine may accept `column`, which no source of `scope` has."""

@@ -37,10 +37,7 @@ class BigQuery(Engine):
     routines = "SELECT routine_name FROM INFORMATION_SCHEMA.ROUTINES"
     read_only_account = """Give a service account the roles roles/bigquery.jobUser on the project
 and roles/bigquery.dataViewer on the dataset {database}, and no other role."""
-
-    def folded_for_sqlglot(self, name: str) -> str:
-        """Return `name` in lower case."""
-        return name.lower()
+    folds_columns = True
 
     def limit_driver(self, connection: "Connection", limits: Limits) -> dict[str, Any]:
         """Limit the time and the bytes of the job."""

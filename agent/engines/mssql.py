@@ -46,10 +46,7 @@ CREATE USER datasphinx FOR LOGIN datasphinx;
 ALTER ROLE db_datareader ADD MEMBER datasphinx;"""
     url_options = frozenset({"Encrypt", "TrustServerCertificate"})
     has_form = True
-
-    def folded_for_sqlglot(self, name: str) -> str:
-        """Return `name` in lower case."""
-        return name.lower()
+    folds_columns = True
 
     def connection_url(self, url: "URL") -> "URL":
         """Ask for a read-only replica, with a driver."""

@@ -13,7 +13,6 @@ from datasphinx.agent.engines.base import (
     SystemQuery,
     TableName,
     at_connect,
-    fold_case,
     materialized,
     timeout_of,
     with_version,
@@ -224,10 +223,7 @@ REVOKE EXECUTE ON FUNCTION pg_advisory_lock(bigint), pg_advisory_lock(integer, i
     stores_threads = True
     transaction_lock = "SELECT pg_advisory_xact_lock({number})"
     covers_grammar = True
-
-    def stored_spelling(self, name: str) -> str:
-        """Return `name` in lower case."""
-        return fold_case(name)
+    stores_lower_case = True
 
     def prepare_pool(self, pool: "SQLAlchemyEngine") -> None:
         """Set the parser, and discard the state of the session when a connection comes back.

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from datasphinx.agent.engines.base import CONNECT_TIMEOUT_S, STOP_S, Engine, fold_case, timeout_of
+from datasphinx.agent.engines.base import CONNECT_TIMEOUT_S, STOP_S, Engine, timeout_of
 from datasphinx.agent.types import Limits
 
 if TYPE_CHECKING:
@@ -46,14 +46,8 @@ GRANT SELECT ON ALL TABLES IN SCHEMA public TO datasphinx;
 ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT ON TABLES TO datasphinx;"""
     url_options = frozenset({"sslmode"})
     has_form = True
-
-    def stored_spelling(self, name: str) -> str:
-        """Return `name` in lower case."""
-        return fold_case(name)
-
-    def folded_for_sqlglot(self, name: str) -> str:
-        """Return `name` in lower case."""
-        return name.lower()
+    stores_lower_case = True
+    folds_columns = True
 
     def setup_statements(self, connection: "Connection", limits: Limits) -> tuple[str, ...]:
         """Set the time limit."""

@@ -95,10 +95,7 @@ class Databricks(Spark):
 GRANT USE SCHEMA, SELECT ON SCHEMA ... TO `datasphinx`;"""
     has_barrier = False
     url_options = frozenset({"http_path", "catalog", "schema"})
-
-    def folded_for_sqlglot(self, name: str) -> str:
-        """Return `name` in lower case."""
-        return name.lower()
+    folds_columns = True
 
     def setup_statements(self, connection: "Connection", limits: Limits) -> tuple[str, ...]:
         """Set the time limit."""

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from datasphinx.agent.engines.base import Engine, Storage, fold_case, print_at_time_zone, timeout_of
+from datasphinx.agent.engines.base import Engine, Storage, print_at_time_zone, timeout_of
 from datasphinx.agent.types import Limits
 
 if TYPE_CHECKING:
@@ -36,10 +36,7 @@ class Trino(Engine):
     has_barrier = True
     barrier_limit = 2**63 - 1
     url_options = frozenset()
-
-    def stored_spelling(self, name: str) -> str:
-        """Return `name` in lower case."""
-        return fold_case(name)
+    stores_lower_case = True
 
     def setup_statements(self, connection: "Connection", limits: Limits) -> tuple[str, ...]:
         """Set the time limit."""
