@@ -35,7 +35,10 @@ def main() -> None:
         statements = [{"sql": sql, "assumptions": ASSUMED} for sql in STATEMENTS]
         model = ScriptedModel({"GeneratedSQL": statements})
         graph = build_graph(Services(load_settings(cache_dir=Path(folder), data_dir=Path(folder)), model=model))
-        render.show(render.ask(graph, {"question": QUESTION}, console), console)
+        for mode, chunk in graph.stream({"question": QUESTION}, stream_mode=["updates", "values"]):
+            if mode == "updates":
+                render.show_steps({node: update for node, update in chunk.items() if update}, console)
+        render.show(chunk, console)
     console.save_svg(str(ROOT / "docs/demo.svg"), title="datasphinx", theme=MONOKAI)
 
 

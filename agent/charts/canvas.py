@@ -62,12 +62,12 @@ _SHIPPED_FONTS = ("DejaVu Sans", "Noto Sans SC")
 """The first is part of matplotlib (Latin, Greek, Cyrillic); the second covers GB 2312 and GBK."""
 
 
-def png_of(figure: Figure) -> tuple[bytes, int]:
-    """Return the PNG without metadata, and the number of distinct characters that no font has."""
+def png_of(figure: Figure) -> bytes:
+    """Return the PNG without metadata. Characters that no font has are drawn as U+FFFD."""
     with _chart_style(figure) as missing:
         data = BytesIO()
         canvas_of(figure, Lettering(missing)).savefig(data, format="png", metadata={"Software": None})
-    return data.getvalue(), len(missing)
+    return data.getvalue()
 
 
 def canvas_of(figure: Figure, lettering: "Lettering") -> Canvas:

@@ -27,8 +27,7 @@ from datasphinx.agent.state import Output
 from datasphinx.agent.types import AnswerTable
 
 if TYPE_CHECKING:
-    from datasphinx.agent.analyst import Analyst
-    from datasphinx.agent.graph import Graph
+    pass
 
 
 _SLOW_TABLES = 200
@@ -108,18 +107,6 @@ _SQL_THEME = ANSISyntaxTheme(
     }
 )
 """Colours of the terminal, which are readable on a light and on a dark background."""
-
-
-def ask(graph: "Graph | Analyst", inputs: Mapping[str, Any], console: Console | None) -> Output:
-    """Run one question and return its output; each completed step is printed to `console` if it is set."""
-    output: Output = {}
-    for mode, chunk in graph.stream(cast(Any, inputs), stream_mode=["updates", "values"]):
-        state = cast(dict[str, Any], chunk)
-        if mode == "values":
-            output = cast(Output, {name: state[name] for name in Output.__annotations__ if name in state})
-        elif console:
-            show_steps({node: update for node, update in state.items() if update}, console)
-    return output
 
 
 def show_steps(updates: Mapping[str, Any], console: Console) -> None:

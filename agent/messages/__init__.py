@@ -45,7 +45,6 @@ class Conventions:
     list_comma: str = ", "
     """The separator in a list of names."""
     semicolon: str = "; "
-    full_stop: str = "."
     space: str = " "
     """The separator of words and sentences."""
 

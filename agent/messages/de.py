@@ -228,7 +228,6 @@ TEXTS = {
     "axis_week": "{column}, Woche",
     "axis_day": "{column}, Tag",
     "axis_hour": "{column}, Stunde",
-    "chart_glyphs_missing": "Zeichen, die in keiner installierten Schrift enthalten sind, werden als \ufffd gezeichnet: {count}. Installieren Sie eine Schrift dafür.",
     # Files and datasets
     "file_unreadable": "Die Datei {file} ist nicht lesbar: {reason}. Speichern Sie sie neu als .xlsx, .csv, .parquet oder .jsonl mit der passenden Dateiendung.",
     "file_encrypted": "Die Datei {file} ist kennwortgeschützt. Entfernen Sie das Kennwort in dem Programm, das die Datei erstellt hat, und laden Sie sie erneut.",

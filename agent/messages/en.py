@@ -224,7 +224,6 @@ TEXTS = {
     "axis_week": "{column}, week",
     "axis_day": "{column}, day",
     "axis_hour": "{column}, hour",
-    "chart_glyphs_missing": "Characters that no installed font contains are drawn as \ufffd: {count}. Install a font for them.",
     # Files and datasets
     "file_unreadable": "The file {file} cannot be read: {reason}. Save it again as .xlsx, .csv, .parquet or .jsonl with the matching file name extension.",
     "file_encrypted": "The file {file} is password-protected. Remove the password in the program that created the file, and load it again.",

@@ -220,7 +220,6 @@ TEXTS = {
     "axis_week": "{column}, неделя",
     "axis_day": "{column}, день",
     "axis_hour": "{column}, час",
-    "chart_glyphs_missing": "Символы, которых нет ни в одном установленном шрифте, заменены на \ufffd: {count}. Установите нужный шрифт.",
     # Files and datasets
     "file_unreadable": "Файл {file} не удаётся прочитать: {reason}. Сохраните его заново как .xlsx, .csv, .parquet или .jsonl с правильным расширением.",
     "file_encrypted": "Файл {file} защищён паролем. Снимите пароль в программе, где файл создан, и загрузите его снова.",

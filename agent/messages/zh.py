@@ -17,7 +17,6 @@ CONVENTIONS = Conventions(
     comma="，",
     list_comma="、",
     semicolon="；",
-    full_stop="。",
     space="",
 )
 
@@ -226,7 +225,6 @@ TEXTS = {
     "axis_week": "{column}（周）",
     "axis_day": "{column}（日）",
     "axis_hour": "{column}（时）",
-    "chart_glyphs_missing": "已安装的字体中缺少 {count} 个字符，以 \ufffd 代替。请安装相应字体。",
     # Files and datasets
     "file_unreadable": "无法读取文件 {file}：{reason}。请以正确的扩展名重新保存为 .xlsx、.csv、.parquet 或 .jsonl。",
     "file_encrypted": "文件 {file} 受密码保护。请在原程序中取消密码后重新加载。",

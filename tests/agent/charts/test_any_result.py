@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from datasphinx.agent.charts.cells import NUMERIC, column, labels_of, number, type_of_column
 from datasphinx.agent.charts.echarts import draw
 from datasphinx.agent.charts.plot_spec import PlotSpec
-from datasphinx.agent.charts.png import draw_png
+from datasphinx.agent.charts.png import png_of_option
 from datasphinx.agent.charts.select import select_chart
 from datasphinx.agent.errors import PlotSpecInvalid
 from datasphinx.agent.sql.rows import json_safe
@@ -117,7 +117,8 @@ def test_any_spec_is_drawn_or_refused_with_its_problems(rows: Result, data: st.D
 @settings(max_examples=sample(30, 4), deadline=None)
 @given(charts())
 def test_what_has_an_option_has_a_picture(given_chart: tuple[Result, PlotSpec]) -> None:
-    assert draw_png(*given_chart).png.startswith(b"\x89PNG")
+    rows, plot = given_chart
+    assert png_of_option(plot.chart_type, draw(rows, plot).option).startswith(b"\x89PNG")
 
 
 _ASKED = st.fixed_dictionaries(
