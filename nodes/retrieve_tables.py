@@ -28,10 +28,9 @@ def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
     An attempt after generation reported "off topic" succeeds only with tables that were not shown before, so
     `relevant_tables` is left unchanged if nothing is found.
 
-    A request to describe the data needs no model: `sql_request` is then the statement of the description. So does a
-    question that is equal to a verified one, unless the user has clarified it or rejected an answer to it. For a
-    model whose prompts have no conversation, a question that follows another one is read here: it is completed, or
-    changes only the form of the last result.
+    A question that is equal to a verified one needs no model, unless the user has clarified it or rejected an answer
+    to it. For a model that only writes statements, a request to describe the data is recognised here, and a question
+    that follows another one is completed, or changes only the form of the last result.
     """
     settings = services.settings
     question = clean_question(state.get("question"), settings.max_question_chars)
@@ -74,20 +73,21 @@ def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
 def _without_generation(question: str, source: Source, state: State, services: Services) -> dict[str, Any]:
     """Return the changes of the state for a description of the data or a verified query; {} for other questions."""
     catalog, counter = source.catalog, state.get("table_counter", 0)
-    is_plain = state.get("output_type") not in ("number", "plot") and not state.get("rejected_sql")
-    description = description_statement(question, source.shown_catalog) if is_plain and not counter else None
-    if description:
-        sql, keys = description
-        tables = {key: list(catalog.tables[key].column_names) for key in keys}
-        attempts = attempts_with(state, sql, "description")
-        return {"relevant_tables": tables, "sql_request": sql, "attempts": attempts, "error": None}
-    verified = services.verified.find(question, source) if may_use_verified(state) else None
-    if not verified:
+    if verified := services.verified.find(question, source) if may_use_verified(state) else None:
+        tables = {key: list(catalog.tables[key].column_names) for key in verified.tables}
+        attempts = attempts_with(state, verified.sql, "verified")
+        found = {"relevant_tables": tables, "sql_request": verified.sql, "attempts": attempts}
+        return {**found, "verified": verified.mark, "table_counter": counter, "error": None}
+    if counter or state.get("output_type") in ("number", "plot") or state.get("rejected_sql"):
         return {}
-    tables = {key: list(catalog.tables[key].column_names) for key in verified.tables}
-    attempts = attempts_with(state, verified.sql, "verified")
-    found = {"relevant_tables": tables, "sql_request": verified.sql, "attempts": attempts}
-    return {**found, "verified": verified.mark, "table_counter": counter, "error": None}
+    named = services.roles.follow_ups.described_names(question, source.shown_catalog.full_names)
+    description = None if named is None else description_statement(named, source.shown_catalog)
+    if description is None:
+        return {}
+    sql, keys = description
+    tables = {key: list(catalog.tables[key].column_names) for key in keys}
+    attempts = attempts_with(state, sql, "description")
+    return {"relevant_tables": tables, "sql_request": sql, "attempts": attempts, "error": None}
 
 
 def _read(question: str, source: Source, state: State, services: Services) -> dict[str, Any]:

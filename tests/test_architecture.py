@@ -27,7 +27,7 @@ LAYERS = """
 types messages prompts sample plugins
 engines
 schema
-errors grounding
+errors
 settings
 core
 record

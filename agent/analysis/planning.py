@@ -12,7 +12,6 @@ from pydantic import Field
 from datasphinx import prompts
 from datasphinx.agent.analysis.earlier_results import earlier_results_text, readable_results
 from datasphinx.agent.analysis.evidence import facts_of_results, known_to, said_of
-from datasphinx.agent.answers.description import names_described
 from datasphinx.agent.answers.narration import facts_text, unverified
 from datasphinx.agent.answers.outputs import choose_output_type
 from datasphinx.agent.answers.references import fill, unsupported
@@ -21,6 +20,7 @@ from datasphinx.agent.clarify.review import question_problem
 from datasphinx.agent.core.failure import failure_of
 from datasphinx.agent.core.prompt_data import block, shortened
 from datasphinx.agent.errors import InvalidOutputType, SpecProblem, ToolCallInvalid, Unanswered
+from datasphinx.agent.generation.follow_ups import FollowUps
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.llm.formats import function_schema
 from datasphinx.agent.llm.schemas import FINISH, ProposedOutputType, QuestionLanguage
@@ -286,11 +286,11 @@ def _calls(state: AnalystState, bench: Workbench) -> list[str]:
     return blocks
 
 
-def description_step(state: AnalystState, bench: Workbench) -> dict[str, Any] | None:
+def description_step(state: AnalystState, bench: Workbench, follow_ups: FollowUps) -> dict[str, Any] | None:
     """Return the next state update: a description of each dataset, then the conclusion with the descriptions.
 
-    Returns None if the question asks for anything else, if a number or chart is requested, or if no dataset could be
-    described.
+    Returns None if the model describes data itself, if the question asks for anything else, if a number or chart is
+    requested, or if no dataset could be described.
     """
     if state.get("output_type") in ("number", "plot"):
         return None
@@ -301,7 +301,7 @@ def description_step(state: AnalystState, bench: Workbench) -> dict[str, Any] | 
         # Questions name files without the extension.
         files = (bench.registry.dataset(dataset_id).name for dataset_id in ids)
         labels = {name.rpartition(".")[0] or name: dataset_id for name, dataset_id in zip(files, ids, strict=True)}
-    named = names_described(state["question"], labels)
+    named = follow_ups.described_names(state["question"], labels)
     if named is None:
         return None
     described = [labels[name] for name in named] or ids

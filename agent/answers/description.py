@@ -1,16 +1,14 @@
 """Descriptions of data: ranges, gaps and outliers of columns, as tables of the statistics of the rows."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from datasphinx.agent.answers.text import markdown_table
 from datasphinx.agent.formatting.formats import format_single
-from datasphinx.agent.grounding.vocabulary import vocabulary_of
-from datasphinx.agent.messages import CONVENTIONS, Language, language_of, render
+from datasphinx.agent.messages import Language, render
 from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.schema.describe import one_line
-from datasphinx.agent.schema.words import normal_form
 from datasphinx.agent.sql.column_statistics import (
     COLUMN_STATISTICS,
     MAX_COLUMNS,
@@ -23,60 +21,12 @@ from datasphinx.agent.types import Result
 _NAME_CHARS = 60
 
 
-def names_described(question: str, names: Iterable[str]) -> list[str] | None:
-    """Return the tables of `names` that `question` asks to describe; [] for the data as a whole.
+def description_statement(named: Sequence[str], catalog: Catalog) -> tuple[str, list[str]] | None:
+    """Return the statement that describes the tables `named`, or all without names, and the keys of its tables.
 
-    Returns None unless the question has no other words than those for a description, for data, and such names.
-
-    >>> names_described("Describe the orders table", ["orders", "customers"]), names_described("描述一下数据特征", [])
-    (['orders'], [])
-    >>> names_described("Describe the orders by month", ["orders"])
+    It describes the columns of the only table, otherwise the tables. None if all columns of the only one are secret.
     """
-    language, text, found = language_of(question), f" {normal_form(question)} ", []
-    words = vocabulary_of(language).questions
-    has_spaces = bool(CONVENTIONS[language].space)
-    if not re.search(rf"\b(?:{words.describe})\b" if has_spaces else words.describe, text):
-        return None
-    for name in sorted(names, key=len, reverse=True):
-        in_name = normal_form(name.rpartition(".")[2])
-        if in_name and in_name in text:
-            # A Chinese name has no spaces around it.
-            pattern = rf"(?<![a-z\d]){re.escape(in_name)}(?![a-z\d])" if in_name.isascii() else re.escape(in_name)
-            text, count = re.subn(pattern, " ", text)
-            found += [name] if count else []
-    if not has_spaces:
-        rest, verbs = re.subn(words.describe, "", text)
-        rest, data = re.subn(words.data, "", rest)
-        rest = re.sub(rf"{words.fillers}|\s", "", rest)
-        return found if verbs and (data or found) and not rest else None
-    counts = {"verbs": 0, "data": 0}
-    for word in text.split():
-        if re.fullmatch(words.describe, word):
-            counts["verbs"] += 1
-        elif re.fullmatch(words.data, word):
-            counts["data"] += 1
-        elif not re.fullmatch(words.fillers, word):
-            return None
-    return found if counts["verbs"] and (counts["data"] or found) else None
-
-
-def description_statement(question: str, catalog: Catalog) -> tuple[str, list[str]] | None:
-    """Return the statement for a description of the data, and the keys of its tables; None for other questions.
-
-    It describes the columns of the only table, or of one that `question` names, otherwise the tables. A question for
-    the tables that exist is one for a description, unless a table is itself called "tables" or the like.
-    """
-    words = vocabulary_of(language_of(question)).questions
-    asks_for_tables = re.fullmatch(words.tables, normal_form(question)) is not None
-    if asks_for_tables and not any(
-        re.fullmatch(words.data, normal_form(table.name)) for table in catalog.tables.values()
-    ):
-        named: list[str] | None = []
-    else:
-        named = names_described(question, catalog.full_names)
-    if named is None:
-        return None
-    keys = (named or list(catalog.full_names))[:MAX_TABLES]
+    keys = list(named or catalog.full_names)[:MAX_TABLES]
     tables = [catalog.tables[key] for key in keys]
     if len(tables) > 1:
         return table_statistics(tables, catalog.dialect), keys

@@ -1,10 +1,11 @@
 """Questions of a conversation, read by their wording: for models that only write statements."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from datasphinx.agent.embedded.chart_words import asked_form
+from datasphinx.agent.embedded.description_words import described_names
 from datasphinx.agent.embedded.format_changes import asks_for_format, format_change
 from datasphinx.agent.embedded.greetings import asks_for_help, is_greeting
 from datasphinx.agent.errors import StatementError
@@ -70,6 +71,10 @@ class FollowUpsByWords:
     def asks_for_data(self, question: str) -> bool:
         """Return False for greetings, thanks and questions for help."""
         return not (is_greeting(question) or asks_for_help(question))
+
+    def described_names(self, question: str, names: Iterable[str]) -> list[str] | None:
+        """Return the tables of a request that has only words for a description, for data, and names."""
+        return described_names(question, names)
 
     def asked_form(self, question: str) -> AskedForm:
         """Return the chart that `question` names."""

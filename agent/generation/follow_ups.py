@@ -1,7 +1,7 @@
 """Questions of a conversation: what prompts say about the answers before, and how they are read without that."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from datasphinx.agent.core.redact import without_password
@@ -42,6 +42,9 @@ class FollowUps(Protocol):
     def asks_for_data(self, question: str) -> bool:
         """Return whether `question` may ask for data, in contrast to a greeting, thanks or a request for help."""
 
+    def described_names(self, question: str, names: Iterable[str]) -> list[str] | None:
+        """Return the tables of `names` that `question` asks to describe, [] for all; None for another question."""
+
     def asked_form(self, question: str) -> AskedForm:
         """Return the form of the answer that `question` asks for, unless the model says it in typed fields."""
 
@@ -64,6 +67,10 @@ class FollowUpsInPrompt:
     def asks_for_data(self, question: str) -> bool:
         """Return True."""
         return True
+
+    def described_names(self, question: str, names: Iterable[str]) -> list[str] | None:
+        """Return None: the model writes a statement, and describes its rows."""
+        return None
 
     def asked_form(self, question: str) -> AskedForm:
         """Return no form."""

@@ -2,7 +2,7 @@
 
 Each module of this package is a language, named by its ISO 639-1 code: `TEXTS` by code, and the `CONVENTIONS` of the
 language. The code of an error is `DatasphinxError.code`. To add a text, add its code to each module. A module that is
-added to the package, and one of the same name in `datasphinx.agent.grounding.vocabulary`, add a language.
+added to the package adds a language.
 """
 
 import re

@@ -21,7 +21,7 @@ from datasphinx.agent.tools.toolbox import Toolbox
 def plan(state: AnalystState, services: Services) -> dict[str, Any]:
     """Return the next tool call: first those that follow from the files, then those that the model chooses.
 
-    A request to describe the data needs no model. The calls of one reply are made in order. The model may also end the
+    The calls of one reply are made in order. The model may also end the
     analysis or ask the user. Each tool call that it chooses is a step. A call beyond the limit of steps ends the
     question with the results so far.
     """
@@ -44,7 +44,7 @@ def plan(state: AnalystState, services: Services) -> dict[str, Any]:
         call, *rest = state["pending"]
         return {"pending": rest, **_further_call(call, state, services)}
     bench = _bench(state, services)
-    if description := description_step(state, bench):
+    if description := description_step(state, bench, services.roles.follow_ups):
         return description
     if not services.roles.calls_tools:
         return embedded_step(state, bench, services.roles.planner, services.today())

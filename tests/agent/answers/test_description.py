@@ -1,4 +1,4 @@
-"""Requests to describe the data are answered by both graphs with computed statistics and without a model."""
+"""A model that only writes statements is not asked to describe the data: both graphs compute statistics."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,86 +7,13 @@ from typing import Any
 import pytest
 
 from datasphinx.agent.analyst import build_analyst
-from datasphinx.agent.answers.description import description_statement, names_described
 from datasphinx.agent.graph import build_graph
 from datasphinx.agent.llm.scripted import ScriptedModel
-from datasphinx.agent.schema.catalog import Catalog, Column, Table
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
 from tests.databases import make_database, url
 
 pytestmark = pytest.mark.integration
-NAMES = ["orders", "order_items", "customers", "hr.staff", "订单"]
-DESCRIBED: dict[str, list[str]] = {
-    "Describe the data": [],
-    "describe this dataset, please": [],
-    "Give me a short overview of the data": [],
-    "What are the main characteristics of this file?": [],
-    "Can you summarize the data in words?": [],
-    "Describe what is in the spreadsheet.": [],
-    "Describe the orders table": ["orders"],
-    "describe order_items": ["order_items"],
-    "Describe the table staff": ["hr.staff"],
-    "Опиши данные": [],
-    "Опишите, пожалуйста, этот набор данных": [],
-    "Дай краткий обзор данных": [],
-    "Расскажи, что есть в этом файле": [],
-    "Опиши таблицу orders": ["orders"],
-    "描述一下数据特征": [],
-    "请描述这份数据的基本情况": [],
-    "数据有哪些特征？": [],
-    "概括一下这个表格": [],
-    "介绍一下orders表": ["orders"],
-    "描述订单表": ["订单"],
-}
-NOT_DESCRIBED = [
-    "Describe the orders by month",
-    "Describe the sales trend",
-    "Summarize revenue per region",
-    "Explain why the orders differ",
-    "Describe the best customer",
-    "How many rows are in the table?",
-    "Show the data",
-    "What tables are there?",
-    "Опиши продажи по месяцам",
-    "Покажи данные",
-    "描述一下各月销售额",
-    "描述订单趋势",
-    "数据有多少行？",
-]
-
-
-@pytest.mark.parametrize(
-    "question",
-    ["Which tables exist?", "Show me all tables", "Какие есть таблицы?", "有哪些表？", "Welche Tabellen gibt es?"],
-)
-def test_a_question_for_the_tables_lists_them(question: str) -> None:
-    catalog = Catalog("sqlite", {name: Table(name, (Column("id", "int"),)) for name in ("orders", "customers")})
-    description = description_statement(question, catalog)
-    assert description and description[1] == ["orders", "customers"]
-
-
-def test_a_table_may_be_called_tables() -> None:
-    catalog = Catalog("sqlite", {name: Table(name, (Column("id", "int"),)) for name in ("tables", "guests")})
-    assert description_statement("Show me all tables", catalog) is None
-
-
-def test_requests_for_a_description_are_told_from_other_questions() -> None:
-    assert {question: names_described(question, NAMES) for question in DESCRIBED} == DESCRIBED
-    assert [question for question in NOT_DESCRIBED if names_described(question, NAMES) is not None] == []
-
-
-@pytest.mark.parametrize(
-    ("question", "names"),
-    [
-        ("Beschreibe die Daten", []),
-        ("Gib mir einen kurzen Überblick über die Tabelle orders", ["orders"]),
-        ("Beschreibe die Bestellungen nach Monat", None),
-        ("Wie viele Zeilen hat die Tabelle orders?", None),
-    ],
-)
-def test_descriptions_in_german(question: str, names: list[str] | None) -> None:
-    assert names_described(question, ["orders", "customers"]) == names
 
 
 @pytest.fixture
@@ -94,7 +21,7 @@ def ask(cache_dir: Path, tmp_path: Path) -> Callable[..., dict[str, Any]]:
     """Asks a graph over a model that has no answer."""
 
     def ask(question: str, **given: Any) -> dict[str, Any]:
-        settings = load_settings(cache_dir=cache_dir, data_dir=tmp_path / "data", enable_sql_validation=True)
+        settings = load_settings(cache_dir=cache_dir, data_dir=tmp_path / "data", llm_profile="plain")
         services = Services(settings, model=ScriptedModel())
         graph = build_analyst(services) if given.get("files") else build_graph(services)
         output = dict(graph.invoke({"question": question, **given}))
@@ -168,9 +95,17 @@ def test_a_database_is_described_by_its_tables_and_a_table_by_its_columns(ask: A
     assert "UNION ALL" in table["sql"]
 
 
-def test_a_number_or_a_chart_is_left_to_the_model(cache_dir: Path) -> None:
+def test_a_chat_model_describes_data_itself(cache_dir: Path) -> None:
     model = ScriptedModel({"GeneratedSQL": [{"sql": "SELECT COUNT(*) AS orders FROM orders"}]})
     settings = load_settings(cache_dir=cache_dir, enable_sql_validation=False)
+    output = build_graph(Services(settings, model=model)).invoke({"question": "Describe the data", "source": "sample"})
+
+    assert output["output_type"] == "number" and len(model.calls) == 1
+
+
+def test_a_number_or_a_chart_is_left_to_the_model(cache_dir: Path) -> None:
+    model = ScriptedModel({"text": [" COUNT(*) AS orders FROM orders"]})
+    settings = load_settings(cache_dir=cache_dir, llm_profile="plain")
     output = build_graph(Services(settings, model=model)).invoke(
         {"question": "Describe the orders", "source": "sample", "output_type": "number"}
     )

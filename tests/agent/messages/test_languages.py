@@ -1,4 +1,4 @@
-"""Languages: the texts that one lacks, the detection of questions, and a language that is added by its two files."""
+"""Languages: the texts that one lacks, the detection of questions, and a language that is added by its file."""
 
 import os
 import re
@@ -107,9 +107,9 @@ print(accepted, render("no_rows", language_of(question)))
 
 
 @pytest.mark.process
-def test_two_files_add_a_language(tmp_path: Path) -> None:
-    """The package is mirrored by links, so that the added files are its only difference."""
-    folders = ("datasphinx", "agent", "agent/messages", "agent/grounding", "agent/grounding/vocabulary")
+def test_one_file_adds_a_language(tmp_path: Path) -> None:
+    """The package is mirrored by links, so that the added file is its only difference."""
+    folders = ("datasphinx", "agent", "agent/messages")
     for folder in folders:
         (tmp_path / folder).mkdir()
         for entry in (ROOT / folder).iterdir():
@@ -127,8 +127,6 @@ def test_two_files_add_a_language(tmp_path: Path) -> None:
         "} and {", "} et {"
     )
     (tmp_path / "agent/messages/fr.py").write_text(french, encoding="utf-8")
-    vocabulary = (ROOT / "agent/grounding/vocabulary/en.py").read_text(encoding="utf-8")
-    (tmp_path / "agent/grounding/vocabulary/fr.py").write_text(vocabulary, encoding="utf-8")
 
     environment = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONUTF8": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(

@@ -1,1 +1,0 @@
-"""The words with which questions ask for charts and descriptions."""
