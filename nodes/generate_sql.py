@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, cast
 
 from datasphinx.agent.answers.plain_texts import said_of, supported_question, supported_reason
-from datasphinx.agent.answers.readings import options_of
+from datasphinx.agent.answers.readings import is_expressible, options_of
 from datasphinx.agent.answers.typed_text import unsupported
 from datasphinx.agent.clarify.feedback import describe_option
 from datasphinx.agent.clarify.review import compare_readings, put_question
@@ -214,11 +214,12 @@ def _question_if_unsure(state: State, attempt: WrittenSql, source: Source, servi
     is_unsure = value is not None and value < services.min_confidence
     if not is_unsure or state.get("clarifications") or not _may_ask(state, services):
         return {}
-    statements = _following(state, attempt.readings, source)
+    statements = [sql for sql in _following(state, attempt.readings, source) if is_expressible(sql, source.catalog)]
     if len(statements) < 2:
         return {}
     language = language_in(state)
-    options = options_of(statements, source.catalog, language)
+    codes = source.code_meanings(state["relevant_tables_with_rel_columns"])
+    options = options_of(statements, source.catalog, language, codes)
     question, readings = compare_readings(state, render("which_reading", language), None, options, source)
     return put_question(state, question, readings) if question else {}
 

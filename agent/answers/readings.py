@@ -1,7 +1,8 @@
 """Titles of statements that answer the same question in different ways, in words."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from types import MappingProxyType
 
 from sqlglot import exp
 
@@ -9,7 +10,7 @@ from datasphinx.agent.answers.filters import condition_words
 from datasphinx.agent.formatting.formats import format_constant
 from datasphinx.agent.llm.schemas import ReadingOption
 from datasphinx.agent.messages import CONVENTIONS, Language, render
-from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.schema.catalog import Catalog, ColumnKey
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.schema.words import readable
 from datasphinx.agent.sql.guard import shared_trees
@@ -28,16 +29,34 @@ _MAX_READINGS = 3
 _MAX_LABEL_CHARS = 100
 _MAX_DEPTH = 20
 _SIGNS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "−", exp.Mul: "×", exp.Div: "/"}
+_OF_NUMBERS = (exp.Sum, exp.Avg, exp.Min, exp.Max)
+_CONSTANTS = (*_SIGNS, *_OF_NUMBERS, exp.Literal, exp.Paren, exp.Neg)
+"""The nodes of a calculation with constants alone."""
 
 
-def options_of(statements: Sequence[str], catalog: Catalog, language: Language) -> list[ReadingOption]:
-    """Return the first three of `statements` as options.
+def is_expressible(sql: str, catalog: Catalog) -> bool:
+    """Return whether words can say what a statement computes: no part of it calculates with constants alone.
+
+    A small model that guesses writes such as `SUM(1 * (1 * 1) / 100)`.
+    """
+    (tree,) = shared_trees(sql, catalog.dialect)
+    calculations = tree.find_all(*_SIGNS, *_OF_NUMBERS)
+    return not any(all(isinstance(part, _CONSTANTS) for part in node.walk()) for node in calculations)
+
+
+def options_of(
+    statements: Sequence[str],
+    catalog: Catalog,
+    language: Language,
+    meanings: Mapping[ColumnKey, Mapping[str, str]] = MappingProxyType({}),
+) -> list[ReadingOption]:
+    """Return the first three of `statements` as options, with the `meanings` of codes by column instead of the codes.
 
     A label says in words what a statement has and the others do not: its measures, conditions, groups, order and limit,
     and its tables if labels would be equal without them. Labels that are equal nevertheless have a number.
     """
     shown = statements[:_MAX_READINGS]
-    parts = [_parts_of(sql, catalog, language) for sql in shown]
+    parts = [_parts_of(sql, catalog, language, meanings) for sql in shown]
     tables = [_tables_of(sql, catalog, language) for sql in shown]
     labels = _labels(parts, language)
     if len({*labels}) < len(labels):
@@ -78,11 +97,31 @@ def _capitalised(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _parts_of(sql: str, catalog: Catalog, language: Language) -> list[str]:
+def _parts_of(
+    sql: str,
+    catalog: Catalog,
+    language: Language,
+    meanings: Mapping[ColumnKey, Mapping[str, str]] = MappingProxyType({}),
+) -> list[str]:
     """Return the measures, conditions, groups, order and limit of a statement in words."""
-    (tree,) = shared_trees(sql, catalog.dialect)
+    (shared,) = shared_trees(sql, catalog.dialect)
+    tree = _with_meanings(shared.copy(), catalog, meanings) if meanings else shared
     parts = (_Words(tree, catalog, language).parts(select) for select in _selects(tree))
     return list(dict.fromkeys(chain.from_iterable(parts)))
+
+
+def _with_meanings(tree: exp.Expr, catalog: Catalog, meanings: Mapping[ColumnKey, Mapping[str, str]]) -> exp.Expr:
+    """Return `tree`, in which the codes that columns are compared with are replaced by their `meanings`."""
+    reader = QueryReader(tree, catalog)
+    for node in list(tree.find_all(exp.EQ, exp.NEQ, exp.In)):
+        select = node.parent_select
+        origin = reader.origin(node.this, select) if isinstance(node.this, exp.Column) and select else None
+        table = reader.table(origin.table) if origin else None
+        known = meanings.get((table.key, origin.column), {}) if origin and table else {}
+        for literal in (node.expression, *node.expressions):
+            if isinstance(literal, exp.Literal) and literal.name in known:
+                literal.replace(exp.Literal.string(known[literal.name]))
+    return tree
 
 
 def _selects(tree: exp.Expr) -> Iterator[exp.Select]:

@@ -137,6 +137,8 @@ def write_statement(
     constraints = constraints_of(question, values, _examples(source, selection))
     measures = list(_measures(defined)) if asks_for_money(question) else ()
     constraints = replace(constraints, definitions=defined.names, measures=measures)
+    if dates:
+        constraints = replace(constraints, figures=[figure for figure in constraints.figures if figure != dates.year])
     is_first = not (answers or state.get("rejected_sql") or state.get("sql_generate_count"))
     has_figure = constraints.figures or (dates and dates.is_period)
     if is_first and not has_figure and not mentions_source(state["question"], source, selection, relevant):
@@ -144,8 +146,6 @@ def write_statement(
         if is_improbable(first, source):
             return WrittenStatement(first, Evidence(), is_off_topic=True)
         candidates = chain([first], candidates)
-    if dates:
-        constraints = replace(constraints, figures=[figure for figure in constraints.figures if figure != dates.year])
     if options.candidates == 1 or state.get("sql_only"):
         # Several candidates are compared by their results.
         candidate = next(candidates)

@@ -110,6 +110,14 @@ def test_a_label_says_what_differs(catalog: Catalog, statements: list[str], labe
     assert [option.label for option in options_of(statements, catalog, "en")] == labels
 
 
+def test_a_label_has_the_meaning_of_a_code(catalog: Catalog) -> None:
+    statements = [f"{COUNT} AS o WHERE o.channel = 'P'", f"{COUNT} WHERE channel IN ('W', 'S')"]
+    options = options_of(statements, catalog, "en", {("orders", "channel"): {"P": "phone", "W": "web"}})
+
+    assert [option.label for option in options] == ["Channel = phone", "Channel = web or S"]
+    assert [option.sql for option in options] == statements
+
+
 def test_a_reading_has_all_parts(catalog: Catalog) -> None:
     sql = f"SELECT c.country, SUM(o.total_amount) AS revenue {BY_COUNTRY} ORDER BY revenue DESC LIMIT 5"
     first, _ = options_of([sql, COUNT], catalog, "en")

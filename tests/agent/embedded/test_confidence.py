@@ -108,6 +108,15 @@ def test_unlikely_statements_with_different_results_become_a_question_with_previ
     assert [option["preview"]["first"] for option in options] == [3, 2, "mail"]
 
 
+def test_calculations_that_no_words_can_tell_are_not_offered(ask: Ask) -> None:
+    guess = likely("FROM services SELECT SUM(1 * (1 * 1) / 100)", 1e-5)
+    asked = ask(likely(COUNT, 1e-4), guess, likely(STATES, 1e-6))
+    draft = ask(likely(COUNT, 1e-4), guess, likely(COUNT, 1e-6))
+
+    assert len(asked["clarification"]["options"]) == 2
+    assert (draft["clarification"], draft["status"], draft["value"]) == (None, "unsure", 3)
+
+
 def test_statements_that_depart_from_a_definition_are_not_offered(ask: Ask, tmp_path: Path) -> None:
     knowledge = tmp_path / "knowledge"
     knowledge.mkdir()

@@ -46,6 +46,7 @@ def ask(tmp_path: Path, cache_dir: Path) -> Ask:
         (WEATHER, "Вопрос не по теме"),
         ("法国总统是谁?", "问题与这些数据无关"),
         ("Who is the mayor of Rome?", "The question is not about this data"),
+        ("Wie wird das Wetter heute?", "Die Frage betrifft diese Daten nicht"),
     ],
 )
 def test_a_question_about_something_else_is_off_topic_after_one_text(ask: Ask, question: str, answer: str) -> None:
