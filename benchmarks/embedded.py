@@ -3,8 +3,9 @@
 Run with: `python -m benchmarks.embedded [--candidates 1 3 5] [--model base] [--without training grammar ...]`,
 on the sample shop. Other questions, by authors who knew neither the training data nor the rules: `--domain clinic`,
 `--domain freight_library` (a freight carrier and a library), and `--domain dates` (questions about the shop that name
-dates, as of 23 November 2025). `--data FOLDER --limit 100` asks those of `questions.jsonl` over `databases/` in that
-folder, as for Spider. With `--load 2`, two other processes compute all the time.
+dates, as of 23 November 2025). `--domain off_topic` asks the shop about something else, in four languages.
+`--data FOLDER --limit 100` asks those of `questions.jsonl` over `databases/` in that folder, as for Spider. With
+`--load 2`, two other processes compute all the time.
 """
 
 import argparse
@@ -23,14 +24,17 @@ from datasphinx.agent.embedded.confidence import shipped_calibration
 from datasphinx.agent.embedded.server import embedded_endpoint
 from datasphinx.agent.embedded.tiers import TIERS
 from datasphinx.agent.embedded.weights import weights_path
+from datasphinx.agent.errors import OffTopic
 from datasphinx.agent.evals.datasets import Dataset, Question, find_databases, read_questions
 from datasphinx.agent.evals.reliability import auroc, calibration_error, risk_coverage
 from datasphinx.agent.evals.report import Outcome, Report, progress_bar
 from datasphinx.agent.evals.run import evaluate, evaluation_settings
 from datasphinx.agent.generation.confidence import AgreementConfidence
+from datasphinx.agent.graph import build_graph
 from datasphinx.agent.sample.shop import shop_path
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import Settings
+from datasphinx.agent.sources.names import SAMPLE
 from datasphinx.agent.types import EmbeddedOptions
 from tests.clinic import create_clinic
 from tests.freight_and_library import create_freight, create_library
@@ -52,7 +56,7 @@ def main() -> None:
     parser.add_argument("--load", type=int, default=0, help="number of other processes that compute all the time")
     parser.add_argument("--without", nargs="*", default=[], choices=["training", "grammar", "repair"])
     parser.add_argument("--wrong", action="store_true", help="print the questions that were not answered as the gold")
-    parser.add_argument("--domain", choices=["shop", "clinic", "freight_library", "dates"], default="shop")
+    parser.add_argument("--domain", choices=["shop", "clinic", "freight_library", "dates", "off_topic"], default="shop")
     parser.add_argument("--data", type=Path, help="folder with questions.jsonl and databases; overrides --domain")
     parser.add_argument("--limit", type=int, help="number of questions, drawn at random with a fixed seed")
     asked = parser.parse_args()
@@ -62,6 +66,9 @@ def main() -> None:
     started = time.perf_counter()
     embedded_endpoint(settings.cache_dir, settings.embedded_model, adapter="training" not in asked.without)
     print(f"start of the model: {time.perf_counter() - started:.2f} s")
+    if asked.domain == "off_topic" and not asked.data:
+        _print_off_topic(settings)
+        return
     if asked.data:
         questions, databases = _dataset(asked.data, asked.limit)
     else:
@@ -137,6 +144,18 @@ def _domain(name: str, settings: Settings) -> tuple[list[Question], Mapping[str,
         databases[database] = folder / f"{database}.sqlite"
         _CREATE[database](databases[database])
     return questions, databases
+
+
+def _print_off_topic(settings: Settings) -> None:
+    """Print how many of the questions about something else are recognised, and the others."""
+    lines = (FIXTURES / "off_topic_questions.jsonl").read_text(encoding="utf-8").splitlines()
+    graph = build_graph(Services(settings))
+    missed = []
+    for question in (json.loads(line)["question"] for line in lines):
+        error = graph.invoke({"question": question, "source": SAMPLE})["error"]
+        missed += [] if error and error["code"] == OffTopic.code else [question]
+    print(f"{len(lines) - len(missed)} of {len(lines)} recognised as off topic; not:")
+    print("\n".join(f"  {question}" for question in missed))
 
 
 def _dataset(folder: Path, limit: int | None) -> tuple[list[Question], Mapping[str, Path]]:

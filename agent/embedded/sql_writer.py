@@ -140,8 +140,8 @@ def write_statement(
     if dates:
         constraints = replace(constraints, figures=[figure for figure in constraints.figures if figure != dates.year])
     is_first = not (answers or state.get("rejected_sql") or state.get("sql_generate_count"))
-    has_figure = constraints.figures or (dates and dates.is_period)
-    if is_first and not has_figure and not mentions_source(state["question"], source, selection, relevant):
+    is_about_rows = values or constraints.figures or (dates and dates.is_period)
+    if is_first and not is_about_rows and not mentions_source(state["question"], source, selection, relevant):
         first = next(candidates)
         if is_improbable(first, source):
             return WrittenStatement(first, Evidence(), is_off_topic=True)

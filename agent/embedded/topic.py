@@ -15,8 +15,11 @@ from datasphinx.agent.schema.words import readable
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.validation import names_missing_value
 
-_MIN_LOGPROB = -3.0
-"""The least natural logarithm of the probability of a statement for a question about the data: 5 %."""
+_MIN_LOGPROB = -2.6
+"""The least natural logarithm of the probability of a statement for a question about the data.
+
+From here on the calibration of `base` finds a statement more probably wrong than right.
+"""
 
 
 def mentions_source(

@@ -17,6 +17,7 @@ from datasphinx.agent.schema.words import (
     is_data_word,
     is_function_word,
     normal_form,
+    spelt_words,
     stem,
     words,
 )
@@ -112,8 +113,9 @@ def coded_values(
 
     If "D" means "down", the word "down" refers to the value "D". Of a longer meaning, `question` has to contain the
     words up to its first comma that distinguish it from the others of the column: "private" for "private insurance,
-    paid by the month" beside "public insurance". A code that the column does not have is left out, and so is a meaning
-    that only names a table or column.
+    paid by the month" beside "public insurance". Of a meaning of function words alone, such as "no-show", it has to
+    contain all in order. A code that the column does not have is left out, and so is a meaning that only names a table
+    or column.
     """
     question_words = content_words(question)
     schema_words = [words(table) | words(column) for table, columns in selection.items() for column in columns]
@@ -124,9 +126,8 @@ def coded_values(
         for column in table.columns
         if column.name in names and column.type_class in ("text", "number")
         for code, meaning, meaning_words in _distinguished(meanings.get((key, column.name), {}))
-        if meaning_words
-        and meaning_words <= question_words
-        and not any(meaning_words <= name for name in schema_words)
+        if (meaning_words <= question_words if meaning_words else _has_phrase(question, meaning))
+        and not any(meaning_words and meaning_words <= name for name in schema_words)
         and (column.type_class == "number") <= code.isdecimal()
         and values.contains(key, column.name, code) is not False
     ]
@@ -138,6 +139,13 @@ def _distinguished(meanings: Mapping[str, str]) -> Iterator[tuple[str, str, froz
     counts = Counter(chain.from_iterable(map(content_words, parts.values())))
     for code, part in parts.items():
         yield code, meanings[code], frozenset(word for word in content_words(part) if counts[word] == 1)
+
+
+def _has_phrase(question: str, meaning: str) -> bool:
+    """Return whether `question` has the words of `meaning` up to its first comma, if these are function words alone."""
+    part = _PART_END.split(meaning, maxsplit=1)[0]
+    phrase, said = (f" {' '.join(map(stem, spelt_words(text)))} " for text in (part, question))
+    return not content_words(part) and len(phrase.split()) > 1 and phrase in said
 
 
 def codes_in(comment: str) -> dict[str, str]:
@@ -259,6 +267,8 @@ def _is_name(units: Sequence[_Unit]) -> bool:
 def _variants(span: _Span) -> list[str]:
     """Return the texts to look up for `span`: the text itself, and its singular and plural."""
     text = span.text
+    if text[:-1].isupper() and text.endswith("s"):
+        return [text, text[:-1]]
     if span.is_quoted or not text.isascii() or len(text) <= 3:
         return [text]
     endings = (("ies", "y"), ("es", ""), ("s", ""))

@@ -177,6 +177,20 @@ def test_words_refer_to_codes_by_the_comments_of_columns(question: str, expected
     assert coded_values(question, UNITS, MEANINGS, STATES, UNITS.selection()) == expected
 
 
+def test_a_meaning_of_function_words_alone_is_a_phrase_and_codes_have_a_plural() -> None:
+    catalog = Catalog("sqlite", {"visits": Table("visits", (Column("status", "TEXT"), Column("role", "TEXT")))})
+    codes = {"NS": "no-show", "N": "no", "DN": "done, the patient was seen"}
+    values = ValueIndex.of({("visits", "status"): list(codes), ("visits", "role"): ["GP", "RN"]})
+
+    def found(question: str) -> list[str]:
+        links = coded_values(question, catalog, {("visits", "status"): codes}, values, catalog.selection())
+        return [link.value for link in (*links, *linked_values(question, values, catalog.selection()))]
+
+    assert found("How many no-shows were there?") == ["NS"]
+    assert found("Show those with no shoes") == found("How many have no role?") == []
+    assert found("How many GPs are there?") == ["GP"]
+
+
 def test_codes_of_columns_that_are_not_selected_are_left_out() -> None:
     selection = {"unit": ["unit_id"], "gone": ["state"]}
 
