@@ -24,7 +24,6 @@ from datasphinx.agent.embedded.confidence import shipped_calibration
 from datasphinx.agent.embedded.server import embedded_endpoint
 from datasphinx.agent.embedded.tiers import TIERS
 from datasphinx.agent.embedded.weights import weights_path
-from datasphinx.agent.errors import OffTopic
 from datasphinx.agent.evals.datasets import Dataset, Question, find_databases, read_questions
 from datasphinx.agent.evals.reliability import auroc, calibration_error, risk_coverage
 from datasphinx.agent.evals.report import Outcome, Report, progress_bar
@@ -153,7 +152,7 @@ def _print_off_topic(settings: Settings) -> None:
     missed = []
     for question in (json.loads(line)["question"] for line in lines):
         error = graph.invoke({"question": question, "source": SAMPLE})["error"]
-        missed += [] if error and error["code"] == OffTopic.code else [question]
+        missed += [] if error and error["code"] == "off_topic" else [question]
     print(f"{len(lines) - len(missed)} of {len(lines)} recognised as off topic; not:")
     print("\n".join(f"  {question}" for question in missed))
 

@@ -19,6 +19,7 @@ NAMES = {
     "Jan": ["Jan", "Feb", "Apr", "Aug", "Dec"],
     "January": ["January", "April", "August"],
     "янв": ["янв", "апр", "авг", "сент"],
+    "three letters": ["янв", "фев", "мар", "июн", "сен", "ноя"],
     "Январь": ["Январь", "Апрель", "Август", "Декабрь"],
     "März": ["Januar", "März", "Oktober", "Dezember"],
     "weekdays": ["Monday", "Wednesday", "Friday", "Sunday"],
