@@ -37,12 +37,11 @@ def plan(state: AnalystState, services: Services) -> dict[str, Any]:
             max_chars=max_chars,
             read=lambda text: services.roles.follow_ups.read(text, state["turns"], max_chars).question,
         )
-        return {**update, **_next_pending(update["pending"])}
-    if state["pending"] and state["pending"][0]["is_given"]:
-        return _next_pending(state["pending"])
+        call, *rest = update["pending"]
+        return {**update, "call": call, "pending": rest}
     if state["pending"]:
         call, *rest = state["pending"]
-        return {"pending": rest, **_further_call(call, state, services)}
+        return {"pending": rest, **({"call": call} if call["is_given"] else _further_call(call, state, services))}
     bench = _bench(state, services)
     if description := description_step(state, bench, services.roles.follow_ups):
         return description
@@ -58,10 +57,6 @@ def plan(state: AnalystState, services: Services) -> dict[str, Any]:
         return state["rejected"]
     calls = [ToolCall(tool=each.tool, arguments=each.arguments, is_given=False) for each in (step, *step.further)]
     return {"pending": calls[1:], **_chosen_call(calls[0], state, services)}
-
-
-def _next_pending(pending: list[ToolCall]) -> dict[str, Any]:
-    return {"call": pending[0], "pending": pending[1:]}
 
 
 def _bench(state: AnalystState, services: Services) -> Workbench:
