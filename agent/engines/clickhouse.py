@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from datasphinx.agent.engines.base import Engine, EngineStatus, Storage, SystemQuery, timeout_of
 from datasphinx.agent.engines.privileges import Grants, shown_grants
-from datasphinx.agent.engines.spelling import ISO_FORMATS, Spelling, function_call, literal
+from datasphinx.agent.engines.spelling import ISO_FORMATS, TEXT_OF_SECONDS, Spelling, function_call
 from datasphinx.agent.types import Limits
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ _DATE_PARTS = {
     "year": "toYear", "quarter": "toQuarter", "month": "toMonth", "iso_week": "toISOWeek", "day": "toDayOfMonth",
     "weekday": "toDayOfWeek", "hour": "toHour", "minute": "toMinute",
 }  # fmt: skip
+_SECONDS = "toUnixTimestamp64Micro(CAST(x AS Nullable(DateTime64(6)))) / 1000000"
 
 
 class _Spelling(Spelling):
@@ -47,19 +48,31 @@ class _Spelling(Spelling):
     decimal = "Nullable(Decimal(38, 10))"
     formatter = "formatDateTime"
     formats = {**ISO_FORMATS, "quarter": "%Y-Q%Q"}
-    length = "lengthUTF8"
-    substring = "substringUTF8"
-    replace = "replaceAll"
     match = "match"
-    samples = {"stddev": "stddevSamp", "variance": "varSamp"}
     pattern_escape = "\\"
     fills_unmatched = True
     widens_numbers = False
-    # An array is never NULL.
-    words_in_capitals = (
-        "CASE WHEN lower_text IS NOT NULL THEN arrayStringConcat(arrayMap(word -> concat(upperUTF8(substringUTF8(word, "
-        "1, 1)), substringUTF8(word, 2)), splitByString(' ', lower_text)), ' ') END"
-    )
+    formulas = {
+        **{part: f"CAST({function}(x) AS Nullable(Int64))" for part, function in _DATE_PARTS.items()},
+        "seconds_of_time": _SECONDS,
+        "seconds": _SECONDS,
+        "duration": TEXT_OF_SECONDS,
+        # Days since 1970: the unit of dateDiff does not survive parsing.
+        "days_between": "(CAST(stop AS Nullable(Int64)) - CAST(start AS Nullable(Int64)))",
+        "add_days": "addDays(x, days)",
+        "length": "lengthUTF8(x)",
+        "left": "substringUTF8(x, 1, n)",
+        "replace": "replaceAll(x, old, new)",
+        "lower": "lowerUTF8(x)",
+        "upper": "upperUTF8(x)",
+        # An array is never NULL.
+        "initcap": "CASE WHEN x IS NOT NULL THEN arrayStringConcat(arrayMap(word -> concat(upperUTF8(substringUTF8("
+        "word, 1, 1)), substringUTF8(word, 2)), splitByString(' ', x)), ' ') END",
+        # The functions give NaN for a single value.
+        "stddev": "CASE WHEN COUNT(x) > 1 THEN stddevSamp(x) END",
+        "variance": "CASE WHEN COUNT(x) > 1 THEN varSamp(x) END",
+        "percentile": "quantileExactInclusive(p)(x)",
+    }
 
     def nullable(self, node: exp.Expr, kind: str) -> exp.Expr:
         """Make NULL possible, in whose place there is 0 or '' otherwise."""
@@ -68,39 +81,12 @@ class _Spelling(Spelling):
     def as_decimal(self, node: exp.Expr) -> exp.Expr:
         return function_call("accurateCastOrNull", node, "Decimal(38, 10)")
 
-    def seconds(self, node: exp.Expr, kind: str) -> exp.Expr:
-        moment = function_call("toUnixTimestamp64Micro", self.cast(node, "datetime"))
-        return exp.Div(this=moment, expression=literal(1_000_000))
-
-    def case_changed(self, node: exp.Expr, function: str) -> exp.Expr:
-        return function_call(f"{function}UTF8", node)
-
     def concatenate(self, parts: Sequence[exp.Expr]) -> exp.Expr:
         return function_call("concat", *parts)
 
     def contains(self, node: exp.Expr, pattern: exp.Expr) -> exp.Expr:
         """Compare in lower case: LOWER handles only ASCII, and LIKE has no ESCAPE."""
         return exp.Like(this=function_call("lowerUTF8", node), expression=function_call("lowerUTF8", pattern))
-
-    def date_part(self, node: exp.Expr, part: str) -> exp.Expr:
-        return self.cast_to_integer(function_call(_DATE_PARTS[part], node))
-
-    def days_between(self, start: exp.Expr, end: exp.Expr) -> exp.Expr:
-        """Subtract days since 1970: the unit of dateDiff does not survive parsing."""
-        return super().days_between(self.cast_to_integer(start), self.cast_to_integer(end))
-
-    def days_of_periods(self, first: exp.Expr, last: exp.Expr) -> exp.Expr:
-        return exp.Sub(this=self._cast(last, "Nullable(Int32)"), expression=self._cast(first, "Nullable(Int32)"))
-
-    def add_days(self, day: exp.Expr, days: exp.Expr) -> exp.Expr:
-        return function_call("addDays", day, days)
-
-    def sample(self, function: str, node: exp.Expr) -> exp.Expr:
-        """Return NULL for a single value, of which the functions return NaN."""
-        return self.formula("CASE WHEN COUNT(x) > 1 THEN made END", x=node, made=super().sample(function, node))
-
-    def percentile(self, node: exp.Expr, fraction: float) -> exp.Expr:
-        return exp.ParameterizedAgg(this="quantileExactInclusive", expressions=[literal(fraction)], params=[node])
 
 
 _THREADS = 4

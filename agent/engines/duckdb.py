@@ -79,16 +79,9 @@ def _call(call: exp.Expr, operand: exp.Expr) -> exp.Expr:
 class _Spelling(Spelling):
     dialect = "duckdb"
     match = "REGEXP_MATCHES"
-    words_in_capitals = (
-        "ARRAY_TO_STRING(LIST_TRANSFORM(STR_SPLIT(lower_text, ' '), "
-        "LAMBDA word : UPPER(SUBSTRING(word, 1, 1)) || SUBSTRING(word, 2)), ' ')"
-    )
 
     def as_decimal(self, node: exp.Expr) -> exp.Expr:
         return exp.TryCast(this=node, to=exp.DataType.build(self.decimal, dialect=self.dialect))
-
-    def duration(self, node: exp.Expr) -> exp.Expr:
-        return function_call("TO_SECONDS", node)
 
     def period_key(self, node: exp.Expr, by: str) -> exp.Expr:
         """Return the first day of the period, which is faster than its text."""
@@ -96,9 +89,6 @@ class _Spelling(Spelling):
 
     def period(self, key: exp.Expr, by: str) -> exp.Expr:
         return self.period_text(key, by)
-
-    def days_of_periods(self, first: exp.Expr, last: exp.Expr) -> exp.Expr:
-        return function_call("dateDiff", "day", first, last)
 
 
 class DuckDB(Engine):

@@ -35,36 +35,25 @@ class _Spelling(Spelling):
     integer = "SIGNED"
     formatter = "DATE_FORMAT"
     formats = {**ISO_FORMATS, "week": "%x-W%v"}
-    length = "CHAR_LENGTH"
-    has_percentiles = False
+    lacks = frozenset({"percentile"})
     crowds_windows = True
-    words_in_capitals = (
-        "(SELECT GROUP_CONCAT(CONCAT(UPPER(SUBSTRING(word, 1, 1)), SUBSTRING(word, 2)) ORDER BY place SEPARATOR ' ') "
-        "FROM JSON_TABLE(CONCAT('[', REPLACE(JSON_QUOTE(lower_text), ' ', '\",\"'), ']'), '$[*]' COLUMNS(place "
-        "FOR ORDINALITY, word TEXT PATH '$')) AS words)"
-    )
-
-    def seconds(self, node: exp.Expr, kind: str) -> exp.Expr:
-        return function_call("TIME_TO_SEC" if kind == "time" else "TO_SECONDS", node)
-
-    def duration(self, node: exp.Expr) -> exp.Expr:
-        return function_call("SEC_TO_TIME", node)
+    formulas = {
+        **{part: f"{part.upper()}(x)" for part in ("year", "quarter", "month", "day", "hour", "minute")},
+        "iso_week": "WEEK(x, 3)",
+        "weekday": "(WEEKDAY(x) + 1)",
+        "seconds_of_time": "TIME_TO_SEC(x)",
+        "seconds": "TO_SECONDS(x)",
+        "duration": "SEC_TO_TIME(x)",
+        "days_between": "DATEDIFF(stop, start)",
+        "add_days": "ADDDATE(x, days)",
+        "length": "CHAR_LENGTH(x)",
+        "initcap": "(SELECT GROUP_CONCAT(CONCAT(UPPER(SUBSTRING(word, 1, 1)), SUBSTRING(word, 2)) "
+        "ORDER BY place SEPARATOR ' ') FROM JSON_TABLE(CONCAT('[', REPLACE(JSON_QUOTE(x), ' ', '\",\"'), ']'), "
+        "'$[*]' COLUMNS(place FOR ORDINALITY, word TEXT PATH '$')) AS words)",
+    }
 
     def concatenate(self, parts: Sequence[exp.Expr]) -> exp.Expr:
         return function_call("CONCAT", *parts)
-
-    def date_part(self, node: exp.Expr, part: str) -> exp.Expr:
-        if part == "iso_week":
-            return function_call("WEEK", node, 3)
-        if part == "weekday":
-            return self.formula("(WEEKDAY(x) + 1)", x=node)
-        return function_call(part.upper(), node)
-
-    def days_between(self, start: exp.Expr, end: exp.Expr) -> exp.Expr:
-        return function_call("DATEDIFF", end, start)
-
-    def add_days(self, day: exp.Expr, days: exp.Expr) -> exp.Expr:
-        return function_call("ADDDATE", day, days)
 
     def nulls_last(self, terms: Sequence[exp.Expr]) -> list[exp.Expr]:
         """Sort by a condition first: MariaDB has no NULLS LAST, and sqlglot no translation in windows."""

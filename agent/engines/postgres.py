@@ -18,7 +18,7 @@ from datasphinx.agent.engines.base import (
     with_version,
 )
 from datasphinx.agent.engines.privileges import Grants, column_of
-from datasphinx.agent.engines.spelling import Spelling, literal
+from datasphinx.agent.engines.spelling import Spelling
 from datasphinx.agent.types import Limits
 
 if TYPE_CHECKING:
@@ -39,11 +39,13 @@ class _Spelling(Spelling):
         "quarter": 'YYYY-"Q"Q',
         "year": "YYYY",
     }
-    # An empty text has no words.
-    words_in_capitals = (
-        "COALESCE((SELECT STRING_AGG(UPPER(SUBSTRING(word, 1, 1)) || SUBSTRING(word, 2), ' ' ORDER BY place) "
-        "FROM UNNEST(STRING_TO_ARRAY(lower_text, ' ')) WITH ORDINALITY AS words(word, place)), lower_text)"
-    )
+    formulas = {
+        "duration": "(x) * INTERVAL '1 second'",
+        # An empty text has no words.
+        "initcap": "COALESCE((SELECT STRING_AGG(UPPER(SUBSTRING(word, 1, 1)) || SUBSTRING(word, 2), ' ' ORDER BY place)"
+        " FROM UNNEST(STRING_TO_ARRAY(x, ' ')) WITH ORDINALITY AS words(word, place)), x)",
+        "percentile": "PERCENTILE_CONT(p) WITHIN GROUP (ORDER BY x)",
+    }
 
     def typed_null(self, name: str) -> exp.Expr:
         """Cast NULL, which is text otherwise."""
@@ -52,13 +54,6 @@ class _Spelling(Spelling):
     def bound_text(self, placeholder: exp.Expr) -> exp.Expr:
         """Say that it is a text."""
         return self.cast(placeholder, "text")
-
-    def duration(self, node: exp.Expr) -> exp.Expr:
-        return exp.Mul(this=exp.Paren(this=node), expression=exp.Interval(this=literal("1 second")))
-
-    def percentile(self, node: exp.Expr, fraction: float) -> exp.Expr:
-        order = exp.Order(expressions=[exp.Ordered(this=node)])
-        return exp.WithinGroup(this=exp.PercentileCont(this=literal(fraction)), expression=order)
 
 
 _PARSER_SETTINGS = {

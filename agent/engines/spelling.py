@@ -54,6 +54,45 @@ def _parsed(sql: str, dialect: str) -> exp.Expr:
     return tree
 
 
+FORMULAS: Mapping[str, str] = {
+    "year": "CAST(EXTRACT(YEAR FROM x) AS BIGINT)",
+    "quarter": "CAST(EXTRACT(QUARTER FROM x) AS BIGINT)",
+    "month": "CAST(EXTRACT(MONTH FROM x) AS BIGINT)",
+    "iso_week": "CAST(EXTRACT(WEEK FROM x) AS BIGINT)",
+    "day": "CAST(EXTRACT(DAY FROM x) AS BIGINT)",
+    "weekday": "CAST(EXTRACT(ISODOW FROM x) AS BIGINT)",
+    "hour": "CAST(EXTRACT(HOUR FROM x) AS BIGINT)",
+    "minute": "CAST(EXTRACT(MINUTE FROM x) AS BIGINT)",
+    "seconds_of_time": "CAST(EXTRACT(EPOCH FROM x) AS DOUBLE)",
+    "seconds": "CAST(EXTRACT(EPOCH FROM x) AS DOUBLE)",
+    "duration": "TO_SECONDS(x)",
+    "days_between": "(stop - start)",
+    "add_days": "x + CAST(days AS INTEGER)",
+    "length": "LENGTH(x)",
+    "left": "SUBSTRING(x, 1, n)",
+    "replace": "REPLACE(x, old, new)",
+    "lower": "LOWER(x)",
+    "upper": "UPPER(x)",
+    "initcap": "ARRAY_TO_STRING(LIST_TRANSFORM(STR_SPLIT(x, ' '), "
+    "LAMBDA word : UPPER(SUBSTRING(word, 1, 1)) || SUBSTRING(word, 2)), ' ')",
+    "stddev": "STDDEV_SAMP(x)",
+    "variance": "VAR_SAMP(x)",
+    "percentile": "QUANTILE_CONT(x, p)",
+}
+"""What query specs compute, in the SQL of DuckDB; see `datasphinx.agent.queryspec.expressions`.
+
+Parts of dates and lengths are integers. `seconds_of_time` is of a time of day or a duration, `seconds` of a date and
+time since a fixed day, and `duration` the reverse of the former: text such as `37:45:00` where there is no type for it.
+`days_between` takes dates without a time. `initcap` takes a text in lower case: the functions of this name differ in
+what ends a word, and three engines have none. `stddev` and `variance` are of a sample, NULL for a single value.
+"""
+TEXT_OF_SECONDS = (
+    "CASE WHEN NOT x IS NULL THEN PRINTF('%d:%02d:%02d', CAST((x) / 3600 AS INTEGER), "
+    "CAST((x) / 60 AS INTEGER) % 60, CAST((x) / 1 AS INTEGER) % 60) END"
+)
+"""The formula of a duration without a type for it."""
+
+
 class Spelling:
     """The spelling of most engines. A `kind` is a class of types of the catalog, `by` a period of a query spec."""
 
@@ -67,20 +106,15 @@ class Spelling:
     """Function that writes a date or time in a format."""
     formats: ClassVar[Mapping[str, str]] = ISO_FORMATS
     """Its formats by period; without one for quarters there is a function QUARTER."""
-    length: ClassVar[str] = "LENGTH"
-    substring: ClassVar[str] = "SUBSTRING"
-    replace: ClassVar[str] = "REPLACE"
+    formulas: ClassVar[Mapping[str, str]] = {}
+    """Those of `FORMULAS` that sqlglot does not print for the engine, in its own SQL."""
+    lacks: ClassVar[frozenset[str]] = frozenset()
+    """Aggregations of `FORMULAS` that the engine has no function for."""
     match: ClassVar[str] = ""
     """Function that matches a regular expression in time linear in the text, if there is one."""
-    samples: ClassVar[Mapping[str, str]] = {"stddev": "STDDEV_SAMP", "variance": "VAR_SAMP"}
-    """Functions of a sample; empty if there are none."""
-    has_percentiles: ClassVar[bool] = True
-    """Whether there is an aggregate function for percentiles."""
     pattern_escape: ClassVar[str] = "!"
     any_text: ClassVar[str] = "%"
     """The sign of a pattern that stands for any text."""
-    words_in_capitals: ClassVar[str] = ""
-    """`lower_text` with the first letters of its words in upper case."""
     fills_unmatched: ClassVar[bool] = False
     """Whether rows without a match have 0 or '' in columns that are not nullable."""
     widens_numbers: ClassVar[bool] = True
@@ -91,6 +125,11 @@ class Spelling:
     def formula(self, sql: str, **parts: exp.Expr) -> exp.Expr:
         """Return `sql`, in the dialect of the engine, as a tree; see `formula`."""
         return formula(sql, self.dialect, **parts)
+
+    def write(self, name: str, **parts: exp.Expr) -> exp.Expr:
+        """Return the formula `name`, one of `FORMULAS`, of `parts`."""
+        own = self.formulas.get(name)
+        return formula(own, self.dialect, **parts) if own else formula(FORMULAS[name], **parts)
 
     def cast(self, node: exp.Expr, kind: str) -> exp.Expr:
         """Return `node` cast to the type for `kind`; unchanged if the engine has none."""
@@ -137,39 +176,7 @@ class Spelling:
 
     def seconds(self, node: exp.Expr, kind: str) -> exp.Expr:
         """Return the seconds of a time of day or a duration, or those of a date and time since a fixed day."""
-        return self.cast(exp.Extract(this=exp.Var(this="EPOCH"), expression=node), "number")
-
-    def duration(self, node: exp.Expr) -> exp.Expr:
-        """Return a number of seconds as a duration; as text, such as `37:45:00`, where there is no type for it."""
-        return self.formula(
-            "CASE WHEN NOT seconds IS NULL THEN PRINTF('%d:%02d:%02d', CAST((seconds) / 3600 AS INTEGER), "
-            "CAST((seconds) / 60 AS INTEGER) % 60, CAST((seconds) / 1 AS INTEGER) % 60) END",
-            seconds=node,
-        )
-
-    def text_length(self, node: exp.Expr) -> exp.Expr:
-        """Return the number of characters of a text."""
-        return function_call(self.length, node)
-
-    def first_characters(self, node: exp.Expr, count: int) -> exp.Expr:
-        """Return the first characters of a text."""
-        return function_call(self.substring, node, 1, count)
-
-    def case_changed(self, node: exp.Expr, function: str) -> exp.Expr:
-        """Return `node` in lower or upper case."""
-        return (exp.Lower if function == "lower" else exp.Upper)(this=node)
-
-    def initcap(self, node: exp.Expr) -> exp.Expr:
-        """Return `node` with the first letter of each word between spaces in upper case and the others in lower case.
-
-        The functions of this name differ in what ends a word, and three engines have none: the words are split, changed
-        and joined instead.
-        """
-        return formula(self.words_in_capitals, self.dialect, lower_text=self.case_changed(node, "lower"))
-
-    def replace_text(self, node: exp.Expr, old: exp.Expr, new: exp.Expr) -> exp.Expr:
-        """Return `node` with every `old` replaced by `new`."""
-        return function_call(self.replace, node, old, new)
+        return self.write("seconds_of_time" if kind == "time" else "seconds", x=node)
 
     def concatenate(self, parts: Sequence[exp.Expr]) -> exp.Expr:
         """Return texts one after the other; NULL if one of them is."""
@@ -226,23 +233,6 @@ class Spelling:
         year = function_call(self.formatter, node.copy(), self.formats["year"])
         return self.concatenate([year, literal("-Q"), function_call("QUARTER", node)])
 
-    def date_part(self, node: exp.Expr, part: str) -> exp.Expr:
-        """Return a part of a date or time as an integer: see `datasphinx.agent.queryspec.expressions`."""
-        field = {"iso_week": "WEEK", "weekday": "ISODOW"}.get(part, part.upper())
-        return self.cast_to_integer(exp.Extract(this=exp.Var(this=field), expression=node))
-
-    def days_between(self, start: exp.Expr, end: exp.Expr) -> exp.Expr:
-        """Return the days from one date to another, both without a time, as an integer."""
-        return exp.Paren(this=exp.Sub(this=end, expression=start))
-
-    def days_of_periods(self, first: exp.Expr, last: exp.Expr) -> exp.Expr:
-        """Return the days between two results of `period_key` by days."""
-        return self.days_between(first, last).unnest()
-
-    def add_days(self, day: exp.Expr, days: exp.Expr) -> exp.Expr:
-        """Return a date with a number of days added."""
-        return exp.Add(this=day, expression=exp.cast(days, "INTEGER", copy=False))
-
     def nulls_last(self, terms: Sequence[exp.Expr]) -> list[exp.Expr]:
         """Return the terms of an order with NULL last."""
         return [term.copy() for term in terms]
@@ -251,11 +241,3 @@ class Spelling:
         """Return `node` rounded half away from zero, since engines differ in rounding binary fractions."""
         rounded = exp.Round(this=self._cast(node, self.decimal), decimals=literal(digits))
         return self.cast(rounded, "number")
-
-    def sample(self, function: str, node: exp.Expr) -> exp.Expr:
-        """Return the standard deviation or variance of a sample; NULL for a single value."""
-        return function_call(self.samples[function], node)
-
-    def percentile(self, node: exp.Expr, fraction: float) -> exp.Expr:
-        """Return a percentile, interpolated between two values."""
-        return function_call("QUANTILE_CONT", node, fraction)

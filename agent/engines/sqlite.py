@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from datasphinx.agent.engines.base import Engine, Storage, SystemQuery, fold_case, materialized
 from datasphinx.agent.engines.read_only import connect_read_only
-from datasphinx.agent.engines.spelling import Spelling, function_call
+from datasphinx.agent.engines.spelling import TEXT_OF_SECONDS, Spelling, function_call
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -51,13 +51,18 @@ class _Spelling(Spelling):
     types = {"number": "REAL", "text": "TEXT"}
     integer = "INTEGER"
     decimal = "NUMERIC"
-    samples = {}
-    has_percentiles = False
+    lacks = frozenset({"stddev", "variance", "percentile"})
     any_text = "*"
-    words_in_capitals = (
-        "(SELECT GROUP_CONCAT(UPPER(SUBSTRING(value, 1, 1)) || SUBSTRING(value, 2), ' ') FROM "
-        "JSON_EACH('[' || REPLACE(JSON_QUOTE(lower_text), ' ', '\",\"') || ']'))"
-    )
+    formulas = {
+        **_PARTS,
+        "seconds_of_time": "(CAST(STRFTIME('%s', x) AS INTEGER) - CAST(STRFTIME('%s', '00:00') AS INTEGER))",
+        "seconds": "CAST(STRFTIME('%s', x) AS INTEGER)",
+        "duration": TEXT_OF_SECONDS,
+        "days_between": "CAST(JULIANDAY(stop) - JULIANDAY(start) AS INTEGER)",
+        "add_days": "DATE(x, days || ' days')",
+        "initcap": "(SELECT GROUP_CONCAT(UPPER(SUBSTRING(value, 1, 1)) || SUBSTRING(value, 2), ' ') FROM "
+        "JSON_EACH('[' || REPLACE(JSON_QUOTE(x), ' ', '\",\"') || ']'))",
+    }
 
     def as_date(self, node: exp.Expr) -> exp.Expr:
         return self.formula("DATE(x)", x=node)
@@ -75,13 +80,6 @@ class _Spelling(Spelling):
     def datetime_text(self, time: datetime) -> str:
         """Return a time in that form."""
         return time.isoformat(sep=" ", timespec="milliseconds")
-
-    def seconds(self, node: exp.Expr, kind: str) -> exp.Expr:
-        sql = "CAST(STRFTIME('%s', x) AS INTEGER)"
-        return self.formula(
-            f"({sql} - CAST(STRFTIME('%s', '00:00') AS INTEGER))" if kind == "time" else sql,
-            x=node,
-        )
 
     def contains(self, node: exp.Expr, pattern: exp.Expr) -> exp.Expr:
         return exp.Glob(this=node, expression=pattern)
@@ -106,15 +104,6 @@ class _Spelling(Spelling):
 
     def period_text(self, node: exp.Expr, by: str) -> exp.Expr:
         return self.formula(_PERIODS[by], x=node)
-
-    def date_part(self, node: exp.Expr, part: str) -> exp.Expr:
-        return self.formula(_PARTS[part], x=node)
-
-    def days_between(self, start: exp.Expr, end: exp.Expr) -> exp.Expr:
-        return self.formula("CAST(JULIANDAY(stop) - JULIANDAY(start) AS INTEGER)", start=start, stop=end)
-
-    def add_days(self, day: exp.Expr, days: exp.Expr) -> exp.Expr:
-        return self.formula("DATE(x, days || ' days')", x=day, days=days)
 
     def round_number(self, node: exp.Expr, digits: int) -> exp.Expr:
         """Round like a decimal with ten decimal places."""

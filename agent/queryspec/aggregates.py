@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from datasphinx.agent.engines.spelling import Spelling, formula
+from datasphinx.agent.engines.spelling import FORMULAS, Spelling, formula, literal
 from datasphinx.agent.queryspec.clauses import BoundValues, order_term
 from datasphinx.agent.queryspec.spec import Aggregation
 from datasphinx.agent.queryspec.statement import row_number
@@ -53,20 +53,20 @@ class Windowed:
 
 def is_windowed(aggregation: Aggregation, spelling: Spelling) -> bool:
     """Return whether `aggregation` is computed from windows over the rows of a group."""
-    if aggregation.agg in {"stddev", "variance"}:
-        return not spelling.samples
-    if aggregation.agg in {"median", "percentile"}:
-        return not spelling.has_percentiles
-    return aggregation.agg in {"corr", "mode", "first", "last"} or len(aggregation.cols) > 1
+    own = {"corr", "mode", "first", "last"}
+    return _name(aggregation) in own | spelling.lacks or len(aggregation.cols) > 1
+
+
+def _name(aggregation: Aggregation) -> str:
+    """Return the function of an aggregation; a median is a percentile."""
+    return "percentile" if aggregation.agg == "median" else aggregation.agg
 
 
 def aggregate(aggregation: Aggregation, node: exp.Expr, bound: BoundValues) -> exp.Expr:
     """Return an aggregation of `node` that is not computed from windows."""
-    name = aggregation.agg
-    if name in {"median", "percentile"}:
-        return bound.spelling.percentile(node, _fraction(aggregation))
-    if name in {"stddev", "variance"}:
-        return bound.spelling.sample(name, node)
+    name = _name(aggregation)
+    if name in FORMULAS:
+        return bound.spelling.write(name, x=node, p=literal(_fraction(aggregation)))
     return _FUNCTIONS[name](this=exp.Distinct(expressions=[node]) if name == "nunique" else node)
 
 
@@ -81,7 +81,7 @@ def windowed(
 
     The second column of `first` and `last` is their order. `index` makes the names of the windows unique.
     """
-    agg = "percentile" if aggregation.agg == "median" else aggregation.agg
+    agg = _name(aggregation)
     added = {name: exp.column(f"{name}{index}", quoted=True) for name in ("place", "number", "mean", "other_mean")}
     parts = {"value": columns[0], "other": columns[-1], **added}
     values = [order_term(columns[0].copy(), is_descending=False)]

@@ -310,7 +310,7 @@ class _Compiler:
             for group, key in zip(groups, keys, strict=True)
         }
         self.columns |= {
-            each.name: self.spelling.duration(node) if each.name in self.durations else node
+            each.name: self.spelling.write("duration", x=node) if each.name in self.durations else node
             for each, node in zip(aggregations, aggregates, strict=True)
         }
         self.query.group_by(*keys, copy=False)

@@ -205,17 +205,17 @@ class ExpressionWriter:
             return self.spelling.contains(first, self.bound.bind(pattern))
         if function == "replace":
             old, new = (self.bound.text(_text(argument)) for argument in node.arguments[1:])
-            return self.spelling.replace_text(first, old, new)
+            return self.spelling.write("replace", x=first, old=old, new=new)
         if function == "normalize_space":
             return self._normalized(first)
         if function == "left":
-            return self.spelling.first_characters(first, _literal(node, 1))
+            return self.spelling.write("left", x=first, n=exp.Literal.number(_literal(node, 1)))
         if function == "weekday_name":
             names = (f"WHEN {day} THEN '{name}'" for day, name in enumerate(calendar.day_name, 1))
-            return formula(f"CASE weekday {' '.join(names)} END", weekday=self.spelling.date_part(first, "weekday"))
+            return formula(f"CASE weekday {' '.join(names)} END", weekday=self.spelling.write("weekday", x=first))
         if function == "initcap":
-            return self.spelling.initcap(first)
-        return self.spelling.case_changed(first, function) if function in {"lower", "upper"} else exp.Trim(this=first)
+            return self.spelling.write("initcap", x=self.spelling.write("lower", x=first))
+        return self.spelling.write(function, x=first) if function in {"lower", "upper"} else exp.Trim(this=first)
 
     def _normalized(self, text: exp.Expr) -> exp.Expr:
         """Return `text` with one space for each sequence of blanks, by replacements that every engine has.
@@ -223,7 +223,7 @@ class ExpressionWriter:
         A mark after each space makes repeated ones recognizable: between two spaces stands mark and space.
         """
         for old, new in (*((blank, " ") for blank in _BLANKS), (" ", f" {_MARK}"), (f"{_MARK} ", ""), (_MARK, "")):
-            text = self.spelling.replace_text(text, self.bound.text(old), self.bound.text(new))
+            text = self.spelling.write("replace", x=text, old=self.bound.text(old), new=self.bound.text(new))
         return exp.Trim(this=text)
 
     def _text(self, node: Node) -> exp.Expr:
@@ -245,17 +245,15 @@ class ExpressionWriter:
             return formula("CASE WHEN NOT x IS NULL THEN place END", x=of, place=place)
         if node.function == "days_between":
             start, end = map(self._date, node.arguments)
-            return self.spelling.days_between(start, end)
+            return self.spelling.write("days_between", start=start, stop=end)
         of = self.to_sql(node.arguments[0])
-        if node.function == "length":
-            return self.spelling.text_length(of)
         if node.function in FISCAL:
             return self._fiscal(node.function, of, _literal(node, 1))
-        return self.spelling.date_part(of, node.function)
+        return self.spelling.write(node.function, x=of)
 
     def _fiscal(self, function: str, of: exp.Expr, start: int) -> exp.Expr:
         """Return the year in which the fiscal year of a date ends, or the quarter of a date within it."""
-        year, month = (self.spelling.date_part(of.copy(), part) for part in ("year", "month"))
+        year, month = (self.spelling.write(part, x=of) for part in ("year", "month"))
         if function == "fiscal_year":
             sql = f"(year + CASE WHEN month >= {start} THEN 1 ELSE 0 END)" if start > 1 else "year"
             return formula(sql, year=year, month=month)

@@ -123,7 +123,7 @@ def _periods(gaps: Gaps, groups: exp.Table, parts: StatementParts) -> exp.Query:
     spelling, step, name = parts.spelling, _STEPS[gaps.by], _names([gaps.period_name])
     ends, numbers = _ends(gaps, groups, parts), parts.add("numbers", _numbers(parts)).sql("duckdb")
     days = formula(f'("s"."start" + "b"."n" * {step})')
-    day = spelling.add_days(exp.column("start_day", table="s", quoted=True), days)
+    day = spelling.write("add_days", x=exp.column("start_day", table="s", quoted=True), days=days)
     return _query(
         f"""
         SELECT {name} FROM {groups.sql("duckdb")} WHERE NOT {name} IS NULL
@@ -151,13 +151,14 @@ def _ends(gaps: Gaps, groups: exp.Table, parts: StatementParts) -> exp.Query:
         day = parts.bound.date(bound.isoformat())
         if is_span:
             return day
-        days = parts.spelling.days_of_periods(*((day, data) if is_first else (data, day)))
+        start, stop = (day, data) if is_first else (data, day)
+        days = parts.spelling.write("days_between", start=start, stop=stop)
         nearest = parts.bound.date(bound.isoformat())
         return formula(f"CASE WHEN days <= {most_days} THEN bound ELSE data END", days=days, bound=nearest, data=data)
 
     first = end(low, formula(f"MIN({_names(gaps.ends[:1])})"), is_first=True)
     last = end(high, formula(f"MAX({_names(gaps.ends[1:])})"), is_first=False)
-    days = parts.spelling.days_of_periods(first.copy(), last)
+    days = parts.spelling.write("days_between", start=first, stop=last)
     # With two bounds, there may be no group.
     source = "" if is_span else f"FROM {groups.sql('duckdb')}"
     return _query(f'SELECT first AS "start_day", number AS "days" {source}', first=first, number=days)
