@@ -5,7 +5,7 @@ from typing import Any
 from datasphinx.agent.answers.codes import code_meanings
 from datasphinx.agent.answers.confidence import confidence_of, with_confidence
 from datasphinx.agent.answers.filters import condition_words, unstated_filters
-from datasphinx.agent.answers.form_text import form_text
+from datasphinx.agent.answers.form_text import form_text, proposed_questions
 from datasphinx.agent.answers.narration import narrate
 from datasphinx.agent.answers.outputs import (
     clarification_output,
@@ -15,7 +15,6 @@ from datasphinx.agent.answers.outputs import (
     statement_output,
     text_output,
 )
-from datasphinx.agent.answers.proposed_questions import proposed_questions
 from datasphinx.agent.answers.references import Said, facts_of, unsupported
 from datasphinx.agent.core.failure import failure_of
 from datasphinx.agent.core.redact import without_password

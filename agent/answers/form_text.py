@@ -1,9 +1,14 @@
-"""The text of an answer as the model that wrote its statement words it."""
+"""The text of an answer, and further questions, as the model that wrote the statement words them."""
+
+from collections.abc import Sequence
 
 from datasphinx.agent.answers.references import Filled, ResultFacts, Said, fill, unsupported
 from datasphinx.agent.messages import CONVENTIONS
 from datasphinx.agent.record.step import note
-from datasphinx.agent.types import AnswerForm
+from datasphinx.agent.schema.describe import one_line
+from datasphinx.agent.types import AnswerForm, Result
+
+_MAX_QUESTION_CHARS = 200
 
 
 def form_text(form: AnswerForm, facts: ResultFacts, said: Said) -> str:
@@ -22,6 +27,16 @@ def form_text(form: AnswerForm, facts: ResultFacts, said: Said) -> str:
             break
         sentences.append(before.text)
     return CONVENTIONS[facts.language].space.join(sentences)
+
+
+def proposed_questions(proposed: Sequence[str], said: Said, result: Result) -> list[str]:
+    """Return those questions of a model that type no figure, and no text of `result`, except those that were `said`."""
+    names = {cell for row in result["rows"] for cell in row if isinstance(cell, str)}
+    return [
+        one_line(question, _MAX_QUESTION_CHARS)
+        for question in proposed
+        if question.strip() and not unsupported(question, said, names)
+    ]
 
 
 def _is_refused(problems: tuple[str, ...]) -> bool:

@@ -26,15 +26,6 @@ _LISTS_OF_CALLS = ("tool_calls", "calls", "steps")
 """Names of the field with the calls, in the JSON that models write."""
 
 _END_OF_CALL = re.compile(r"</(?:tool_call|function|invoke)>|<[|｜]tool[_▁]call[_▁]end[|｜]>")
-_ANNOUNCEMENT = re.compile(
-    r"(?:(?:okay|ok|sure|now|first|next|then)\W+)*"
-    r"(?:let(?: me|'s|’s)(?! know)|i(?: will|['’]ll| need| should|['’]m going| am going)\b)"
-    r"|(?:сначала|сейчас|теперь|давай(?:те)?|мне (?:нужно|надо)"
-    r"|я (?:посмотрю|проверю|вызову|посчитаю|вычислю|узнаю))\b"
-    r"|(?:好的?[，,。]?)?(?:让我|我(?:将|会|需要|先|来|们先|们来)|接下来|首先|现在(?:我|让我))",
-    re.IGNORECASE,
-)
-"""The start of a text that says what the model does next, which is no answer."""
 
 
 def calls_of(message: AIMessage, names: Sequence[str]) -> list[dict[str, str]]:
@@ -141,16 +132,16 @@ def call_in_text(text: str, names: Sequence[str]) -> dict[str, str] | None:
 def answer_in_words(text: str, names: Sequence[str]) -> dict[str, str] | None:
     """Return the call of `finish` that a reply in plain words stands for; None if it is not an answer.
 
-    A text with an object of JSON or markup is a call that was cut off, and one that names a tool or says what comes
-    next is none. Names in braces are references.
+    A text with an object of JSON or markup is a call that was cut off, and one that names a tool is none. Names in
+    braces are references. Whether the text is an answer shows in them: one that says what comes next has none.
 
-    >>> answer_in_words("Oslo leads.", ["finish"]), answer_in_words("Let me look.", ["finish"])
+    >>> answer_in_words("Oslo leads.", ["finish"]), answer_in_words("run_query next", ["finish", "run_query"])
     ({'tool': 'finish', 'arguments': '{"answer": "Oslo leads."}'}, None)
     """
     text = text.strip()
     is_markup = re.search(r"\{\s*[\"'}]|</?\w+[^<>]*>|<[|｜]", text) or text.count("{") != text.count("}")
     is_call = is_markup or any("_" in name and name in text for name in names)
-    if FINISH not in names or not re.search(r"\w", text) or is_call or _ANNOUNCEMENT.match(text):
+    if FINISH not in names or not re.search(r"\w", text) or is_call:
         return None
     return {"tool": FINISH, "arguments": json.dumps({"answer": text}, ensure_ascii=False)}
 

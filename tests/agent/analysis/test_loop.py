@@ -329,7 +329,7 @@ def test_a_slow_tool_is_told(analyst: Analyst, dataset: str, monkeypatch: pytest
 @pytest.mark.parametrize(
     ("answers", "code"),
     [
-        (['{"tool": ', "Let me see."], "model_answer_unreadable"),
+        (['{"tool": '] * 2, "model_answer_unreadable"),
         ([], "model_unreachable"),
         ([ZeroDivisionError("a defect")], "internal_error"),
     ],
@@ -545,9 +545,18 @@ def test_a_rejected_answer_returns_to_the_plan_with_what_is_missing(analyst: Ana
     assert "Calls left before you have to finish: 7" in agent.prompts()[2]
 
 
+@pytest.mark.parametrize("before", [[], [0]])
+def test_what_a_model_says_beside_its_calls_is_no_answer(analyst: Analyst, dataset: str, before: list[int]) -> None:
+    end = step("finish", answer="There are {returns} returns.")
+    done = [query(dataset) for _ in before]
+    output = analyst([*done, "Let me look at the data first.", query(dataset, TOTAL), end]).ask(datasets=[dataset])
+
+    assert (output["error"], output["answer"]) == (None, "There are 100 returns.")
+
+
 def test_a_rejected_answer_is_the_last_resort(analyst: Analyst, dataset: str) -> None:
     steps = [query(dataset), step("finish", answer="beta has 71 returns.")]
-    for more in ([], [query(dataset, TOTAL)], ["Let me see."] * 2):
+    for more in ([], [query(dataset, TOTAL)], ['{"tool": '] * 2):
         output = analyst([*steps, *more], max_steps=1).ask(datasets=[dataset])
 
         assert output["error"] is None

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from datasphinx.agent.answers.follow_up_questions import follow_up_questions
-from datasphinx.agent.answers.proposed_questions import proposed_questions
+from datasphinx.agent.answers.form_text import proposed_questions
 from datasphinx.agent.answers.references import Said
 from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.errors import StatementCancelled

@@ -141,10 +141,6 @@ def test_a_reply_in_words_is_the_end(server: FakeOpenAI, connect: Connect) -> No
 @all_cases(
     "said",
     [
-        "Let me look at the data first.",
-        "Okay, I'll group the rows by account.",
-        "Сейчас посчитаю возвраты.",
-        "让我先查看数据。",
         "run_query with group_by account",
         '{"tool": "run_query", "argum',
         "<tool_call>",
