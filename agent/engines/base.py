@@ -475,6 +475,10 @@ class Engine:
         """Return the foreign keys of `tables` of the default schema as SQLAlchemy does; None to read them with it."""
         return None
 
+    def comments(self, connection: "Connection", tables: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
+        """Return the comments on columns of `tables` of the default schema that SQLAlchemy does not read."""
+        return {}
+
     def storage(self, connection: "Connection", default: str) -> Storage:
         """Return the tables that share rows, as far as the engine reports them.
 

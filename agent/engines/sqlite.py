@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlglot import exp
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
 
 from datasphinx.agent.engines.base import Engine, Storage, SystemQuery, fold_case, materialized
 from datasphinx.agent.engines.read_only import connect_read_only
@@ -219,6 +220,13 @@ class SQLite(Engine):
             key["referred_columns"] += [target_column] if target_column else []
         return {name: list(references.values()) for name, references in keys.items()}
 
+    def comments(self, connection: "Connection", tables: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
+        """Return the comments in the statements that created `tables`, which are stored as they were written."""
+        wanted = set(tables)
+        written = [(str(name), str(sql or "")) for name, sql in connection.exec_driver_sql(_TABLES) if name in wanted]
+        # Parsing takes a millisecond for each table.
+        return {name: _comments(sql) for name, sql in written if "--" in sql or "/*" in sql}
+
     def storage(self, connection: "Connection", default: str) -> Storage:
         """Return virtual tables and their shadow tables, which are in the schema `default`."""
         tables = {str(name): str(sql or "") for name, sql in connection.exec_driver_sql(_TABLES)}
@@ -239,3 +247,18 @@ class SQLite(Engine):
     def open_file(self, path: str) -> Any:
         """Return a connection with the library of Python."""
         return connect_read_only(path)
+
+
+def _comments(sql: str) -> dict[str, str]:
+    """Return the comments on columns in a CREATE TABLE statement; none if it cannot be parsed.
+
+    A comment belongs to the column of which it is a part, that ends on its line, or that begins after it.
+    """
+    try:
+        columns = [*parse_one(sql, dialect="sqlite").find_all(exp.ColumnDef)]
+    except (SqlglotError, RecursionError):
+        return {}
+    found = {
+        column.name: [text.strip() for node in column.walk() for text in node.comments or ()] for column in columns
+    }
+    return {name: "; ".join(texts) for name, texts in found.items() if texts}

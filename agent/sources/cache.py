@@ -14,7 +14,7 @@ from datasphinx.agent.schema.catalog import CELL_TYPES, NO_TYPE, Catalog
 from datasphinx.agent.sources.packed_tables import as_text, decode, encode
 from datasphinx.agent.sql.database import Database
 
-_FORMAT = 5
+_FORMAT = 6
 
 
 @dataclass(frozen=True)

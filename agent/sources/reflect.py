@@ -194,13 +194,13 @@ class _Reader:
         columns = self._inspector.get_multi_columns(**options)
         primary = self._primary_keys(options, columns)
         foreign = self._foreign_keys(options)
-        comments = self._comments(options)
+        comments, written = self._comments(options), self._written_comments(options)
         for name in columns:
             self.expressions[FullName(schema, name[1]).key] = _expressions(columns[name])
         return [
             Table(
                 name=intern(str(name[1])),
-                columns=tuple(_column(column) for column in columns[name]),
+                columns=tuple(_column(column, written.get(name[1], {})) for column in columns[name]),
                 schema=schema,
                 primary_key=primary.get(name, ()),
                 foreign_keys=tuple(dict.fromkeys(map(self._foreign_key, foreign.get(name, ())))),
@@ -273,6 +273,12 @@ class _Reader:
             return {}
         return {name: comment["text"] for name, comment in comments.items()}
 
+    def _written_comments(self, options: Any) -> Mapping[str, Mapping[str, str]]:
+        connection = self._inspector.bind
+        if options["schema"] or not isinstance(connection, Connection):
+            return {}
+        return self._engine.comments(connection, options["filter_names"])
+
     def _recover(self, error: Exception) -> None:
         """Roll back the transaction that `error` aborted; raise `error` if the connection is lost."""
         if isinstance(error, DBAPIError) and error.connection_invalidated:
@@ -315,8 +321,8 @@ def _display_name(schema: str | None, name: str) -> str:
     return ascii(full)[1:-1][:_MAX_NAME_LENGTH] if not full.isprintable() else full[:_MAX_NAME_LENGTH]
 
 
-def _column(column: Any) -> Column:
-    kind, comment = column["type"], column.get("comment")
+def _column(column: Any, written: Mapping[str, str]) -> Column:
+    kind, comment = column["type"], column.get("comment") or written.get(column["name"])
     if kind.__visit_name__ == "DOMAIN":
         comment = f"{comment} (domain {kind.name})" if comment else f"domain {kind.name}"
     return Column(intern(str(column["name"])), intern(_type_name(kind)), column["nullable"], comment)

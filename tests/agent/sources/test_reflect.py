@@ -36,6 +36,34 @@ def test_names_of_types_are_read_without_a_dialect_for_each_column(
     assert types == ["INTEGER", "VARCHAR(20)", "DECIMAL(10, 2)"]
 
 
+def test_comments_in_the_statement_that_created_a_table_are_those_of_its_columns(tmp_path: Path) -> None:
+    path = make_database(
+        tmp_path,
+        """CREATE TABLE orders ( id INTEGER PRIMARY KEY, -- the key
+            -- NULL: web order
+            store INTEGER,
+            channel TEXT DEFAULT '--' /* W = web, S = shop */ NOT NULL,
+            "a -- b" REAL CHECK ("a -- b" > 0), -- in euro
+            -- without tax
+            net REAL
+            , note TEXT -- by hand
+        )""",
+        "CREATE TABLE plain (id INTEGER, word TEXT DEFAULT '-- no comment')",
+        "CREATE TABLE copied AS SELECT 1 AS id -- as a copy",
+    )
+    tables = reflect(Database(url(path))).tables
+
+    assert {column.name: column.comment for column in tables["orders"].columns} == {
+        "id": "the key",
+        "store": "NULL: web order",
+        "channel": "W = web, S = shop",
+        "a -- b": "in euro",
+        "net": "without tax",
+        "note": "by hand",
+    }
+    assert [column.comment for key in ("plain", "copied") for column in tables[key].columns] == [None] * 3
+
+
 def test_progress_is_told_up_to_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("datasphinx.agent.sources.reflect._CHUNK_SIZE", 20)
     told: list[tuple[int, int]] = []
