@@ -17,6 +17,7 @@ from datasphinx.agent.llm.schemas import ColumnSelection, TableSelection
 from datasphinx.agent.messages import Message
 from datasphinx.agent.record.step import note
 from datasphinx.agent.retrieval.index import SchemaIndex
+from datasphinx.agent.retrieval.linked_values import tables_with_values
 from datasphinx.agent.retrieval.query import parse_question, sum_frequencies
 from datasphinx.agent.retrieval.selection import select_columns, select_tables
 from datasphinx.agent.schema.catalog import Catalog, ColumnKey
@@ -174,8 +175,8 @@ class StandardLinker:
 
         If a compact list of all tables fits into twice the token budget, prompts contain this list, and the tables that
         the index ranks best are returned, within the budget, without a model call. Otherwise the model selects among
-        the best-ranked tables. Tables needed to join them are added. Names that match no table are returned to the
-        model once.
+        the best-ranked tables. Tables that store a value of the question, and those needed to join them, are added.
+        Names that match no table are returned to the model once.
         """
         catalog = source.shown_catalog
         tables, fuzzy = catalog.tables, attempt - 1
@@ -205,7 +206,7 @@ class StandardLinker:
                 again = self._select(TableSelection, "select_tables", source, variables, unknown)
                 matches |= {name: matching_tables(name, catalog) for name in again.tables}
         selected = {key for found in matches.values() for key in found}
-        selected.update(named)
+        selected.update(named, _tables_of_values(question, source) if selected else ())
         connected = source.index.connected([key for key in tables if key in selected])
         is_final = not selected and len(keys) == len(tables)
         return LinkedTables([key for key in connected if key in tables], answer.reason, is_final)
@@ -238,19 +239,21 @@ class StandardLinker:
         return _with_keys(selection.columns, source, tables) or _columns_by_words(question, source, tables)
 
     def _best_tables(self, question: str, source: Source, known: Collection[str]) -> list[str]:
-        """Return `known`, the best-ranked tables and those that connect them, as many as fit into the budget.
+        """Return `known`, the tables of stored values, the best-ranked ones and those that connect them.
 
-        The first one is returned whatever its size. Misspelt words match, since there is no further attempt.
+        Of the latter, as many as fit into the budget, and the first one whatever its size. Misspelt words match, since
+        there is no further attempt.
         """
         tables = source.shown_catalog.tables
         expanded = source.knowledge.expanded(question)
         by_words = islice(filter(tables.__contains__, source.index.rank(expanded, fuzzy=1)), _DETAILED)
-        ranked = list(dict.fromkeys([*known, *_named_tables(question, source), *by_words]))
+        needed = [*known, *_tables_of_values(question, source)]
+        ranked = list(dict.fromkeys([*needed, *_named_tables(question, source), *by_words]))
         best: list[str] = []
         budget = self.schema_token_budget
         for key in filter(tables.__contains__, source.index.connected(ranked or list(islice(tables, _DETAILED)))):
             tokens = _description_tokens(source, key, tables[key].column_names)
-            if not best or key in known or tokens <= budget:
+            if not best or key in needed or tokens <= budget:
                 best.append(key)
                 budget -= tokens
         return best
@@ -301,6 +304,17 @@ def _named_tables(question: str, source: Source) -> list[str]:
     """Return the shown tables of the terms, metrics and synonyms in `question`."""
     shown = source.shown_catalog.tables
     return [key for key in source.knowledge.relevant(question).tables if key in shown]
+
+
+def _tables_of_values(question: str, source: Source) -> list[str]:
+    """Return the shown tables of the stored values in `question`: for each phrase, the one that fits best."""
+    tables = source.shown_catalog.tables
+    stored = (key for key in tables_with_values(question, source.values) if key in tables)
+    selection = {key: tables[key].column_names for key in stored}
+    best: dict[str, str] = {}
+    for link in source.linked_values(question, selection) if selection else ():
+        best.setdefault(link.phrase, link.table)
+    return list(dict.fromkeys(best.values()))
 
 
 def fits_budget(source: Source, selection: Iterable[tuple[str, Sequence[str]]], budget: int) -> bool:

@@ -102,6 +102,12 @@ def linked_values(question: str, values: ValueIndex, selection: Mapping[str, Seq
     return sorted(list(links)[:_MAX_VALUES], key=lambda link: links[link].start)
 
 
+def tables_with_values(question: str, values: ValueIndex) -> list[str]:
+    """Return the tables that store a value which words of `question` name in full."""
+    matches = values.lookup(chain.from_iterable(map(_variants, _spans(question))))
+    return list(dict.fromkeys(match.table for found in matches.values() for match in found))
+
+
 def coded_values(
     question: str,
     catalog: Catalog,

@@ -126,6 +126,30 @@ def test_best_tables_are_detailed_beside_the_list_of_all(source: Source) -> None
     assert linker.link_tables("一二三", source, 1).keys
 
 
+@pytest.fixture(scope="module")
+def harbours(tmp_path_factory: pytest.TempPathFactory) -> Source:
+    """A table of 60 columns, one of which stores `Fjordgaten`, among 150 machines."""
+    path = make_database(
+        tmp_path_factory.mktemp("harbours"),
+        *(f"CREATE TABLE machine_{number:03} (id INTEGER, voltage_of_machine REAL)" for number in range(150)),
+        f"CREATE TABLE piers ({', '.join(f'property_number_{number} TEXT' for number in range(60))})",
+        "INSERT INTO piers (property_number_7) VALUES ('Fjordgaten'), ('Kai')",
+    )
+    return open_url(url(path), profile_budget_s=60)
+
+
+@pytest.mark.parametrize("budget", [400, 2000])
+def test_the_table_of_a_stored_value_is_shown_in_detail_whatever_its_size(harbours: Source, budget: int) -> None:
+    model = ScriptedModel({"TableSelection": [{"tables": ["machine_003"]}] * 2})
+    linker = Services(load_settings(schema_token_budget=budget), model=model).roles.linker
+
+    linked = linker.link_tables("voltage of the machines in Fjordgaten", harbours, 1)
+
+    assert "piers" in linked.keys
+    assert bool(linked.list_tokens) == (budget == 2000)
+    assert "piers" not in linker.link_tables("voltage of the machines in Ulm", harbours, 1).keys
+
+
 def index(*tables: str, values: tuple[str, ...] = ()) -> SchemaIndex:
     """Tables as `name column column`."""
     made = {}
