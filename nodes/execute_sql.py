@@ -108,6 +108,7 @@ def _doubts(result: Result | None, state: State, services: Services) -> list[str
     may_check = services.roles.checks_sql and validation_of(state, services.settings) == "if doubtful"
     if result is None or not is_blank(result) or was_checked or not may_check:
         return []
-    ends = ends_of_dates(state["sql_request"], services.source(state.get("source")))
+    sql, source = state["sql_request"], services.source(state.get("source"))
+    ends = ends_of_dates(sql, source)
     told = (f"{column} ends on {last}" for column, last in ends.items())
-    return ["; ".join([f"this query returns {summary_of(result)}", *told])]
+    return ["; ".join([f"this query returns {summary_of(result, sql, source)}", *told])]

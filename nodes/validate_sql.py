@@ -128,8 +128,11 @@ def _compare_candidates(state: State, source: Source) -> dict[str, Any]:
     if not others:
         return {"evidence": evidence}
     evidence["rival"] = others[0].statements[0]
-    doubts = [f"this query returns {summary_of(chosen.result)}"]
-    doubts += [f"another query returns {summary_of(other.result)}: {other.statements[0]}" for other in others]
+    told = [summary_of(each.result, each.statements[0], source) for each in groups]
+    doubts = [f"this query returns {told[0]}"]
+    doubts += [
+        f"another query returns {text}: {other.statements[0]}" for other, text in zip(others, told[1:], strict=True)
+    ]
     sql = chosen.statements[0]
     form = state["form"] if sql == state["sql_request"] else state["other_forms"].get(sql, {})
     attempts = attempts_with(state, sql, "model")
@@ -173,8 +176,8 @@ def _keeps_rows(state: State, services: Services, source: Source, correction: st
         return True
     value = f"the value {after['rows'][0][0]}" if after["rows"] else "no rows"
     findings = (
-        f"this query returns {value}; it was to replace the following one, which returns {summary_of(before)}: "
-        f"{state['sql_request']}"
+        f"this query returns {value}; it was to replace the following one, which returns "
+        f"{summary_of(before, state['sql_request'], source)}: {state['sql_request']}"
     )
     verdict = _judge({**state, "sql_request": correction}, services, source, [findings])
     if verdict is None or not verdict["is_valid"]:

@@ -9,13 +9,15 @@ from sqlglot import exp
 from datasphinx.agent.errors import StatementError
 from datasphinx.agent.record.step import note
 from datasphinx.agent.schema.describe import one_line
+from datasphinx.agent.schema.personal import personal_content
 from datasphinx.agent.settings import Settings
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.compare import comparison_key
 from datasphinx.agent.sql.guard import shared_trees
 from datasphinx.agent.sql.names import referenced_names
+from datasphinx.agent.sql.output_columns import output_columns
 from datasphinx.agent.state import State
-from datasphinx.agent.types import Effort, Result, masked
+from datasphinx.agent.types import Effort, Result, masked, masked_rows
 
 _SHOWN_ROWS = 3
 _MAX_ROW_CHARS = 300
@@ -62,11 +64,18 @@ def group_by_result(statements: Sequence[str], source: Source) -> list[ResultGro
     return sorted(groups.values(), key=lambda group: -len(group.statements))
 
 
-def summary_of(result: Result) -> str:
-    """Return the number of rows and the first rows of a result for a prompt, without secret values."""
+def summary_of(result: Result, sql: str, source: Source) -> str:
+    """Return the number of rows and the first rows of the result of `sql` for a prompt.
+
+    Secret values, and those of columns whose values look personal, are masked.
+    """
     if [[None]] == result["rows"]:
         return "one empty value"
-    rows = [one_line(str(row), _MAX_ROW_CHARS) for row in masked(result)["rows"][:_SHOWN_ROWS]]
+    outputs, catalog = output_columns(sql, source.catalog), source.catalog
+    stored = {at: output.stored for at, output in enumerate(outputs) if output.stored}
+    personal = [at for at, place in stored.items() if personal_content(catalog, place.table, place.column)]
+    first = masked_rows(masked(result)["rows"][:_SHOWN_ROWS], personal)
+    rows = [one_line(str(row), _MAX_ROW_CHARS) for row in first]
     count = f"{len(result['rows'])}{' or more' if result['truncated'] else ''} rows"
     return f"{count}, the first: {'; '.join(rows)}" if rows else "no rows"
 

@@ -16,7 +16,7 @@ from datasphinx.agent.generation.definitions import definitions_of
 from datasphinx.agent.generation.follow_ups import conversation_paragraphs
 from datasphinx.agent.retrieval.value_index import is_spelling
 from datasphinx.agent.schema.describe import describe, literal, prompt_line, quoted_key
-from datasphinx.agent.schema.personal import personal_kind
+from datasphinx.agent.schema.personal import personal_content
 from datasphinx.agent.schema.words import normal_form
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.names import referenced_names
@@ -129,7 +129,7 @@ def _stored_values(state: State, source: Source) -> list[str]:
         ]
         for key, column, value in [(link.table, link.column, link.value), *places]:
             table, is_exact = source.catalog.tables[key], normal_form(link.phrase) == normal_form(value)
-            if is_exact or not personal_kind(table.name, column, source.catalog.values.get((key, column), ())):
+            if is_exact or not personal_content(source.catalog, table, table.column(column)):
                 others = source.values.spellings(key, column, value)[:_MAX_SPELLINGS]
                 spelt = f" (also spelt {', '.join(map(literal, others))})" if others else ""
                 place = f"{quoted_key(table, quote)}.{quote(column)}"

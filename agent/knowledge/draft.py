@@ -11,7 +11,7 @@ from datasphinx.agent.knowledge.entries import SCHEMA_URL
 from datasphinx.agent.knowledge.knowledge import Knowledge
 from datasphinx.agent.knowledge.yaml_text import dump_yaml
 from datasphinx.agent.schema.catalog import Catalog, Column, Table
-from datasphinx.agent.schema.personal import personal_kind
+from datasphinx.agent.schema.personal import personal_content
 from datasphinx.agent.sql.dialects import print_statement
 
 _HEAD = f"""# yaml-language-server: $schema={SCHEMA_URL}
@@ -82,7 +82,7 @@ def _column(catalog: Catalog, table: Table, column: Column, run: Run) -> dict[st
     labels = labels or _codes(table, column, samples)
     if labels:
         facts["labels"] = labels
-    if personal_kind(table.name, column.name, samples or column.examples):
+    if personal_content(catalog, table, column):
         facts["personal"] = True
     return facts
 
@@ -102,7 +102,7 @@ def _listed_codes(catalog: Catalog, table: Table, column: Column, run: Run) -> d
             continue
         (key,) = foreign.target_columns
         name = next(each for each in target.columns if each.name != key)
-        if name.type_class != "text" or name.secret or personal_kind(target.name, name.name, name.examples):
+        if name.type_class != "text" or name.secret or personal_content(catalog, target, name):
             continue
         full = catalog.full_names[target.key]
         query = exp.select(*(exp.column(each, quoted=True) for each in (key, name.name)))

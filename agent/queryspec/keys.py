@@ -38,7 +38,7 @@ def converted_keys(spec: QuerySpec, datasets: Datasets) -> list[Message]:
     for join in spec.joins:
         for left, right in join.on.items():
             place = scope.find_column(left)
-            other = next(column for column in scope.tables[join.dataset].columns if column.name == right)
+            other = scope.tables[join.dataset].column(right)
             kind = key_type(join, left, place.column, other) if place else None
             if kind and left not in join.cast:
                 notes.append(Message(f"keys_compared_as_{kind}", left=left, right=right))

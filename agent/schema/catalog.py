@@ -124,6 +124,14 @@ class Table:
         """Names of the columns, in the table's order."""
         return tuple(column.name for column in self.columns)
 
+    def column(self, name: str) -> Column:
+        """Return the column `name`.
+
+        Raises:
+            StopIteration: there is none.
+        """
+        return next(column for column in self.columns if column.name == name)
+
     @property
     def key_columns(self) -> tuple[str, ...]:
         """Columns of the primary key and of foreign keys, which joins need."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table
 from datasphinx.agent.schema.describe import Selection, literal, one_line, prompt_line, quoted_key
-from datasphinx.agent.schema.personal import personal_kind
+from datasphinx.agent.schema.personal import personal_content
 
 _MAX_VALUES = 8
 _MAX_VALUE_CHARS = 24
@@ -44,7 +44,7 @@ def _values(catalog: Catalog, table: Table, column: Column) -> Sequence[str]:
     if column.secret or column.type_class != "text" or column.distinct is None or column.distinct > _MAX_VALUES:
         return ()
     values = catalog.values.get((table.key, column.name)) or column.examples
-    if personal_kind(table.name, column.name, values):
+    if personal_content(catalog, table, column):
         return ()
     are_short = all(len(value) <= _MAX_VALUE_CHARS and value.isprintable() for value in values)
     return values if are_short and len(values) <= _MAX_VALUES else ()

@@ -7,7 +7,7 @@ Names are quoted for the dialect. Text from the database stays on its line, and 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from datasphinx.agent.schema.catalog import COUNTED_ROWS, Catalog, Column, ForeignKey, Table
-from datasphinx.agent.schema.personal import personal_kind
+from datasphinx.agent.schema.personal import personal_content
 
 Selection = Mapping[str, Sequence[str]]
 """Selected columns by table key."""
@@ -152,7 +152,7 @@ def _column_line(catalog: Catalog, table: Table, column: Column, quote: Quote, s
         if empty := round(100 * (column.null_share or 0)):
             parts.append(f"{empty} % empty")
         if not _refers_to(selection, table, column):
-            parts += _content(table, column, catalog.values.get((table.key, column.name), ()))
+            parts += _content(catalog, table, column)
     return ", ".join(parts) + _comment(column.comment)
 
 
@@ -174,10 +174,10 @@ def _target(catalog: Catalog, foreign_key: ForeignKey, quote: Quote) -> str:
     return ".".join(quote(part) for part in full if part)
 
 
-def _content(table: Table, column: Column, samples: tuple[str, ...]) -> Iterator[str]:
+def _content(catalog: Catalog, table: Table, column: Column) -> Iterator[str]:
     """Yield the range or values of a column; for values that look personal, only what they look like."""
-    kind = personal_kind(table.name, column.name, samples or column.examples)
-    if kind:
+    samples = catalog.values.get((table.key, column.name), ())
+    if kind := personal_content(catalog, table, column):
         yield f"values like {kind}"
     elif column.parts:
         form = "JSON with " if column.type_class == "text" else ""

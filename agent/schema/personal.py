@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
 from datasphinx.agent.schema.words import spelt_words, stem
 
 _MIN_SHARE = 0.8
@@ -80,6 +81,11 @@ def personal_kind(table: str, column: str, values: tuple[str, ...]) -> str:
         if (words in names or words[-1:] in names or words[-2:] in names) and _share(evidence, checked) >= _MIN_SHARE:
             return kind
     return "names of persons" if _names_persons(table, words, checked) else ""
+
+
+def personal_content(catalog: Catalog, table: Table, column: Column) -> str:
+    """Return what the sampled values of a column look like, see `personal_kind`."""
+    return personal_kind(table.name, column.name, catalog.values.get((table.key, column.name)) or column.examples)
 
 
 def _names_persons(table: str, words: tuple[str, ...], values: Sequence[str]) -> bool:

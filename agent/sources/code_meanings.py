@@ -115,7 +115,7 @@ def _are_codes_of(place: ColumnKey, codes: Mapping[str, str], table: Table, code
     keys = catalog.tables[key].foreign_keys
     if any(foreign.columns == (name,) and foreign.target == table.key for foreign in keys):
         return any(foreign.columns == (name,) and foreign.target_columns == (code,) for foreign in keys)
-    column = next(column for column in catalog.tables[key].columns if column.name == name)
+    column = catalog.tables[key].column(name)
     if column.type_class not in ("text", "number") or not 1 < (column.distinct or 0) <= _MAX_CODES:
         return False
     return codes.keys() >= set(catalog.values.get(place) or column.examples)

@@ -393,10 +393,7 @@ def _with_contained_keys(sampler: Sampler, table: Table, tables: Mapping[str, Ta
         if foreign.likely:
             return foreign
         target = tables[foreign.target]
-        own, other = (
-            next(column for column in each.columns if column.name == name)
-            for each, name in ((table, foreign.columns[0]), (target, foreign.target_columns[0]))
-        )
+        own, other = table.column(foreign.columns[0]), target.column(foreign.target_columns[0])
         if own.secret or other.secret or (own.distinct or 0) < _MIN_KEYS:
             return foreign
         key, value = f"target.{sampler.column(other)}", f"source.{sampler.column(own)}"

@@ -10,6 +10,7 @@ from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.datasets.dataset import Dataset
 from datasphinx.agent.datasets.notes import guesses_of
 from datasphinx.agent.schema.catalog import TIMES, Column, Table
+from datasphinx.agent.schema.personal import personal_content
 from datasphinx.agent.sources.profile import is_personal
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.rows import json_safe
@@ -34,7 +35,8 @@ def get_schema(arguments: GetSchema, bench: Workbench, cancellation: Cancellatio
 
     For a file, `loaded` tells how it was read, and which option of `create_dataset` changes each guess.
 
-    Ratios and ranges cover all rows. A secret column has only name and type. For a table of a database, foreign keys to
+    Ratios and ranges cover all rows. A secret column has only name and type, and one whose values look personal has
+    what they are in place of examples. For a table of a database, foreign keys to
     other tables of the question are included.
 
     Raises:
@@ -97,7 +99,10 @@ def _describe(
         figures = [next(rest) for _ in _figures(column)]
         if figures:
             description["null_ratio"] = round(1 - figures[0] / total, 4) if total else 0.0
-            description["example_values"] = [_example(text, column) for text in column.examples[:_EXAMPLES]]
+            if kind := personal_content(source.catalog, table, column):
+                description["values_like"] = kind
+            else:
+                description["example_values"] = [_example(text, column) for text in column.examples[:_EXAMPLES]]
         if len(figures) > 1:
             description |= {"min": figures[1], "max": figures[2]}
         descriptions.append(description)

@@ -7,8 +7,10 @@ from sqlglot import exp
 
 from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.errors import ToolCallInvalid
+from datasphinx.agent.schema.personal import personal_content
 from datasphinx.agent.sources.profile import is_personal
 from datasphinx.agent.tools.tool import Arguments, Outcome, Tool, Workbench, select, unknown_columns
+from datasphinx.agent.types import masked_rows
 
 MAX_ROWS = 20
 _MAX_COLUMNS = 30
@@ -25,7 +27,7 @@ class SampleRows(Arguments):
 
 
 def sample_rows(arguments: SampleRows, bench: Workbench, cancellation: Cancellation) -> Outcome:
-    """Return the first `n` rows, by default without secret and personal columns.
+    """Return the first `n` rows, by default without secret and personal columns; values that look personal are masked.
 
     Raises:
         ToolCallInvalid: the dataset or a column does not exist, or a column is secret or personal.
@@ -42,7 +44,10 @@ def sample_rows(arguments: SampleRows, bench: Workbench, cancellation: Cancellat
         raise ToolCallInvalid(TOOL.name, tuple(problems))
     nodes = [exp.column(name, quoted=True) for name in names]
     rows = select(nodes, table, source, cancellation, arguments.n)["rows"]
-    return Outcome({"columns": list(names), "rows": rows}, len(rows))
+    kinds = {name: personal_content(source.catalog, table, table.column(name)) for name in names}
+    shown = masked_rows(rows, [at for at, name in enumerate(names) if kinds[name]])
+    masked = {name: kind for name, kind in kinds.items() if kind}
+    return Outcome({"columns": list(names), "rows": shown, **({"masked": masked} if masked else {})}, len(rows))
 
 
 TOOL = Tool("sample_rows", "Show up to 20 first rows of a dataset.", SampleRows, sample_rows)

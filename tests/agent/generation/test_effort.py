@@ -164,6 +164,16 @@ def test_three_statements_that_differ_are_judged_with_their_results(asking: Ask)
     assert f"another query returns 1 rows, the first: [{delivered}]: {DELIVERED['sql']}" in prompt
 
 
+def test_results_of_statements_are_told_without_personal_values(asking: Ask) -> None:
+    emails = {"sql": "SELECT email, city FROM customers ORDER BY customer_id"}
+    agent = asking(emails, {"sql": "SELECT email, city FROM customers WHERE customer_id > 1"}, emails, verdicts=[VALID])
+    agent.ask("emails and cities of customers", effort="high")
+
+    (prompt,) = prompts(agent, "SQLValidation")
+    assert "the first: ['***', '" in prompt
+    assert "@" not in prompt.partition("Findings")[2]
+
+
 def scripted_value(agent: ScriptedAgent, statement: dict[str, Any]) -> Any:
     return agent.services.source("sample").execute(statement["sql"])["rows"][0][0]
 

@@ -128,6 +128,22 @@ def test_the_schema_has_ranges_and_shares_of_all_rows(bench: Bench, returns: str
     assert "min" not in columns["账号"]
 
 
+def test_personal_values_are_not_shown(bench: Bench) -> None:
+    text = 'last_name,copies,city\nMeier,"a.m@example.org, b@example.org",Ulm\nLi,"c@example.org,d@example.org",Bonn\n'
+    file_id = bench.bench.registry.add_stream(io.BytesIO(text.encode()), "people.csv")
+    own = Bench(Workbench(bench.bench.registry, bench.bench.open_source, (file_id,)))
+    made = own.call("create_dataset", file_id=file_id)
+    own = Bench(replace(own.bench, dataset_ids=(str(made.dataset_id),)))
+    described = {each["name"]: each for each in own.call("get_schema", dataset_id=made.dataset_id).content["columns"]}
+    sampled = own.call("sample_rows", dataset_id=made.dataset_id, columns=["last_name", "copies", "city"]).content
+
+    kinds = {"last_name": "names of persons", "copies": "e-mail addresses"}
+    assert {name: each["values_like"] for name, each in described.items() if "values_like" in each} == kinds
+    assert [name for name, each in described.items() if "example_values" in each] == ["city"]
+    assert sampled["rows"] == [["***", "***", "Ulm"], ["***", "***", "Bonn"]]
+    assert sampled["masked"] == kinds
+
+
 @pytest.mark.heavy
 def test_the_schema_tells_what_was_guessed_and_what_changes_it(book: tuple[Bench, str]) -> None:
     bench, file_id = book
