@@ -18,6 +18,7 @@ from datasphinx.agent.datasets.limits import Loading
 from datasphinx.agent.datasets.options import ALL_SHEETS, DETECT, LoadOptions
 from datasphinx.agent.datasets.readers import reader_of, readers
 from datasphinx.agent.datasets.reshape import period_columns, reshape
+from datasphinx.agent.datasets.sections import notes_below
 from datasphinx.agent.datasets.table import Layout, Part, WrittenTable, copy_json, copy_parquet, make_table, schema_of
 from datasphinx.agent.datasets.tables import FoundTable, find_tables, holds_table
 from datasphinx.agent.datasets.text_file import (
@@ -256,6 +257,8 @@ def _load_cells(
         labels = [found[at].title or str(at + 1) for at in chosen]
         files = [crop(files[0], found[at].region, job.folder / f"table_{at}.csv") for at in chosen]
         warnings += _other_tables(titles, chosen)
+        notes = [text for at in chosen for text in found[at].notes]
+        warnings += [notes_below(notes)] if notes else []
     else:
         labels = [cell_file.sheet or "" for cell_file in files]
     parts = [_locate(cell_file, label, job.loading, options) for cell_file, label in zip(files, labels, strict=True)]

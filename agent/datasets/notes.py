@@ -9,14 +9,15 @@ from datasphinx.agent.messages import Language, render
 _MAX_NOTES = 5
 _MAX_COLUMNS = 4
 _IMPORTANCE = (
-    "currencies", "percent_mixed", "totals_dropped", "totals", "beside_totals", "sections", "other_tables",
+    "currencies", "percent_mixed", "totals_dropped", "totals", "beside_totals", "sections", "notes_below",
+    "other_tables",
     "mixed", "not_dates", "units", "misfits", "spellings", "marks_ambiguous", "date_ambiguous", "no_header",
     "unlike_sheets", "json_array",
     "zones_mixed", "split_rows", "unpivoted", "unpivoted_blanks", "replaced_characters", "encoding_guessed",
     "stray_quotes", "tables_unknown",
     "formulas", "renamed_type", "errors", "hidden_rows", "long_rows", "rows_above", "other_sheets",
     "blanks_below", "zones", "marks_mixed", "scaled", "footnotes", "merged_cells", "header_repeated",
-    "notes_below", "codes", "date_serials", "months", "currency", "percent", "marks", "date_style",
+    "codes", "date_serials", "months", "currency", "percent", "marks", "date_style",
     "period_columns", "text_converted", "merged_header", "renamed", "unnamed", "no_values",
 )  # fmt: skip
 """Codes of warnings, those that can change an answer first."""
@@ -38,7 +39,7 @@ def notes_of(dataset: Dataset, language: Language) -> list[str]:
     texts = []
     for group in groups.values():
         text = group[0].message(language)
-        others = [warning.column for warning in group[1:]]
+        others = [warning.column for warning in group[1:] if warning.column]
         if others:
             shown = ", ".join(others[:_MAX_COLUMNS]) + (", ..." if len(others) > _MAX_COLUMNS else "")
             text = f"{text} (+ {shown})"

@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from datasphinx.agent.datasets.cells import Cells, select_layers
+from datasphinx.agent.datasets.dataset import Warning
 from datasphinx.agent.datasets.workspace import Workspace
 
 _MAX_SHARE = 0.5
@@ -14,6 +15,8 @@ _MAX_SHARE = 0.5
 _MAX_FOUND = 10_000
 _MAX_COLUMNS = 300
 _MIN_NOTED_COLUMNS = 3
+_MAX_NOTES = 400
+"""Number of characters of all notes that a reader sees."""
 _LONG = 60
 """Length in characters of a text that is a note, whatever it says."""
 
@@ -30,6 +33,11 @@ class LoneRow(NamedTuple):
 
     rowid: int
     text: str
+
+
+def notes_below(texts: Sequence[str]) -> Warning:
+    """Return the warning about the notes below a table, which are no rows of it."""
+    return Warning("notes_below", "", {"count": len(texts), "example": "; ".join(texts)[:_MAX_NOTES]})
 
 
 class Sections(NamedTuple):

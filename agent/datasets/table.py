@@ -12,7 +12,7 @@ from datasphinx.agent.datasets.json_file import JsonRows
 from datasphinx.agent.datasets.limits import Loading
 from datasphinx.agent.datasets.numbers import Mark
 from datasphinx.agent.datasets.options import LoadOptions
-from datasphinx.agent.datasets.sections import fill_sections, find_sections
+from datasphinx.agent.datasets.sections import fill_sections, find_sections, notes_below
 from datasphinx.agent.datasets.text_file import CellFile
 from datasphinx.agent.datasets.totals import TotalRow, find_beside_totals, find_totals
 from datasphinx.agent.datasets.workspace import Workspace, quote_identifier
@@ -314,8 +314,7 @@ def _move_sections(
         examples = ", ".join(heading.text for heading in found.headings[:_SHOWN_TOTALS])[:_MAX_LABELS]
         warnings.append(Warning("sections", name, {"count": len(found.headings), "examples": examples}))
     if found.notes:
-        example = found.notes[0].text[:_MAX_LABELS]
-        warnings.append(Warning("notes_below", "", {"count": len(found.notes), "example": example}))
+        warnings.append(notes_below([note.text for note in found.notes]))
     _hide(work, [row.rowid for row in [*found.headings, *found.notes]])
     return warnings
 

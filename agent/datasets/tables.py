@@ -23,6 +23,8 @@ class FoundTable:
     region: Region
     title: str
     names: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    """Lines of text below it, with no other table below them."""
 
     @property
     def label(self) -> str:
@@ -89,7 +91,10 @@ def find_tables(blocks: Sequence[Block]) -> list[FoundTable]:
         wider = Region(region.first, part.block.last, min(region.left, part.left), max(region.right, part.right))
         found[at] = (replace(above[0], region=wider), above[1])
         titles = []
-    return [table for table, _ in found] if len(found) > 1 or (found and titles) else []
+    tables = [table for table, _ in found]
+    if tables and titles:
+        tables[-1] = replace(tables[-1], notes=tuple(titles))
+    return tables if len(tables) > 1 or titles else []
 
 
 def holds_table(blocks: Sequence[Block]) -> bool:

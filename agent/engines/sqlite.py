@@ -259,6 +259,7 @@ def _comments(sql: str) -> dict[str, str]:
     except (SqlglotError, RecursionError):
         return {}
     found = {
-        column.name: [text.strip() for node in column.walk() for text in node.comments or ()] for column in columns
+        column.name: dict.fromkeys(text.strip() for node in column.walk() for text in node.comments or ())
+        for column in columns
     }
     return {name: "; ".join(texts) for name, texts in found.items() if texts}

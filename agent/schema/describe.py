@@ -76,7 +76,7 @@ def _references(catalog: Catalog, table: Table, name: str, quote: Quote) -> Iter
         for column, target in zip(foreign_key.columns, foreign_key.target_columns, strict=False):
             if column == name:
                 arrow = "~>" if foreign_key.inferred else "->"
-                yield f"{arrow} {_target(catalog, foreign_key, quote)}.{quote(target)}"
+                yield f"{arrow} {_target(catalog, foreign_key, column, target, quote)}"
 
 
 def compact_lines(
@@ -147,7 +147,7 @@ def _column_line(catalog: Catalog, table: Table, column: Column, quote: Quote, s
         if column.name in foreign_key.columns:
             target = foreign_key.target_columns[foreign_key.columns.index(column.name)]
             verb = "probably references" if foreign_key.inferred else "references"
-            parts.append(f"{verb} {_target(catalog, foreign_key, quote)}.{quote(target)}")
+            parts.append(f"{verb} {_target(catalog, foreign_key, column.name, target, quote)}")
     if selection is not None and not column.secret:
         if empty := round(100 * (column.null_share or 0)):
             parts.append(f"{empty} % empty")
@@ -169,9 +169,10 @@ def _is_shown(foreign_key: ForeignKey) -> bool:
     return foreign_key.likely
 
 
-def _target(catalog: Catalog, foreign_key: ForeignKey, quote: Quote) -> str:
+def _target(catalog: Catalog, foreign_key: ForeignKey, column: str, target: str, quote: Quote) -> str:
+    """Return the column `target` to which `column` refers; the table alone if both have the same name."""
     full = catalog.full_names.get(foreign_key.target, (None, foreign_key.target))
-    return ".".join(quote(part) for part in full if part)
+    return ".".join(quote(part) for part in (*full, *([target] if target != column else [])) if part)
 
 
 def _content(catalog: Catalog, table: Table, column: Column) -> Iterator[str]:
@@ -207,7 +208,7 @@ def _other_values(column: Column) -> Iterator[str]:
         texts = [value if _is_number(value) else literal(value) for value in shown]
         # The texts in a column of numbers are what a reader has to know.
         texts.sort(key=lambda text: not text.startswith("'"))
-        yield f"values such as {', '.join(texts[:_TYPICAL_VALUES])}"
+        yield f"such as {', '.join(texts[:_TYPICAL_VALUES])}"
 
 
 def _text_values(table: Table, column: Column, samples: tuple[str, ...]) -> str:
@@ -222,7 +223,7 @@ def _text_values(table: Table, column: Column, samples: tuple[str, ...]) -> str:
     # Examples may be cut off; those that are among the samples are not.
     typical = [value for value in column.examples if value in stored] or list(samples)
     shown = [literal(value) for value in typical if _is_short(value)][:_TYPICAL_VALUES]
-    return f"values such as {', '.join(shown)}" if shown else "long texts"
+    return f"such as {', '.join(shown)}" if shown else "long texts"
 
 
 def _is_short(value: str) -> bool:

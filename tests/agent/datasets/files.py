@@ -429,6 +429,11 @@ AUTOMATIC |= {
               ["Без учёта налога"]),
         ["имя", "город", "сумма"], [["А", "Рим", 1], ["Б", "Осло", 2]], {"notes_below"},
     ),
+    "notes below a blank line": Case(
+        sheet(["region", "year", "sales"], ["North", 2020, 1], ["South", 2021, 2], [], ["* without returns"],
+              ["Source: ledger"]),
+        ["region", "year", "sales"], [["North", 2020, 1], ["South", 2021, 2]], {"notes_below"},
+    ),
     "tax between a subtotal and a total": Case(
         sheet(*INVOICE), INVOICE[0], INVOICE[1:3], {"totals_dropped", "beside_totals"},
     ),

@@ -100,6 +100,17 @@ def test_each_option_that_is_named_is_one_of_the_loader() -> None:
     assert [guess["option"] for guess in guesses_of(dataset(*warnings), 99) if "option" in guess]
 
 
+@pytest.mark.parametrize("blank", ["", "\n"], ids=["directly below", "after a blank line"])
+def test_notes_below_a_table_are_told_whole(load: Callable[..., Loaded], blank: str) -> None:
+    rows = f"region,year,sales\nNorth,2020,1\nSouth,2021,2\n{blank}* without returns\n* provisional\n"
+    dataset = load("sales.csv", rows.encode()).dataset
+    told = "notes below the table were left out: 2 (* without returns; * provisional)"
+
+    assert dataset.row_count == 2
+    assert notes_of(dataset, "en") == [told]
+    assert guesses_of(dataset, 20)[0]["guess"] == told
+
+
 def test_hidden_rows_and_errors_are_noted(load) -> None:
     def build(page) -> None:
         place(page, [["a", "n"], ["x", 1], ["y", "#DIV/0!"], ["z", 4]])

@@ -78,14 +78,14 @@ def test_known_entries_are_not_proposed_again(tmp_path: object) -> None:
     assert draft(CATALOG, first, run) == {}
 
 
-def test_codes_of_a_database_without_comments(shop: Callable[[str], Source], tmp_path: object) -> None:
+def test_codes_of_a_database(shop: Callable[[str], Source], tmp_path: object) -> None:
     source = shop("")
     knowledge = read(draft_knowledge(source, NO_KNOWLEDGE), tmp_path)
     labels = {item.name: item.entry.labels for item in knowledge.items if isinstance(item.entry, ColumnEntry)}
 
     assert {name: codes for name, codes in labels.items() if codes} == {
         "orders.channel": {"P": ("phone",), "S": ("store",), "W": ("web",)},
-        "products.discontinued": {"0": ("no",), "1": ("yes",)},
+        "products.discontinued": {"1": ("no longer sold",)},
     }
 
 

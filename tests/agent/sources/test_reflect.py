@@ -46,7 +46,7 @@ def test_comments_in_the_statement_that_created_a_table_are_those_of_its_columns
             "a -- b" REAL CHECK ("a -- b" > 0), -- in euro
             -- without tax
             net REAL
-            , note TEXT -- by hand
+            , note INTEGER REFERENCES notes (id) -- by hand
         )""",
         "CREATE TABLE plain (id INTEGER, word TEXT DEFAULT '-- no comment')",
         "CREATE TABLE copied AS SELECT 1 AS id -- as a copy",
