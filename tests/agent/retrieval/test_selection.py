@@ -81,9 +81,3 @@ def test_the_agent_links_as_the_builder_of_training_sets_does(wide: Source, larg
         tables = {key: list(source.catalog.tables[key].column_names) for key in keys}
 
         assert services.roles.linker.link_columns(question, source, tables) == selection(question, source)
-
-
-def test_a_question_off_topic_gets_no_table(large: Source) -> None:
-    services = Services(Settings(), model=ScriptedModel(), embedded=EmbeddedOptions())
-
-    assert services.roles.linker.link_tables("Tell me a joke about penguins", large, 1).keys == []
