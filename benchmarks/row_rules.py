@@ -6,7 +6,6 @@ are those of TEST_POSTGRES_URL and TEST_MYSQL_URL.
 """
 
 import json
-import os
 import sys
 import tempfile
 import time
@@ -19,6 +18,7 @@ from datasphinx.agent.schema.catalog import Catalog, Column, Table
 from datasphinx.agent.sql.dialects import print_statement
 from datasphinx.agent.sql.guard import parse
 from datasphinx.agent.sql.row_rules import RowRules
+from tests.support.servers import SERVERS
 
 ROWS = 1_000_000
 RUNS = 5
@@ -32,10 +32,6 @@ STATEMENTS = {
     "condition": "SELECT COUNT(*) FROM rb_sales WHERE LENGTH(note) > 8",
     "indexed lookup": "SELECT note FROM rb_sales WHERE id = 500003",
     "self join": "SELECT COUNT(*) FROM rb_sales AS a JOIN rb_sales AS b ON b.id = a.id",
-}
-URLS = {
-    "postgres": os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test"),
-    "mysql": os.environ.get("TEST_MYSQL_URL", "mysql+pymysql://root@127.0.0.1:3306/test"),
 }
 NUMBERS = {
     "sqlite": "WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < {rows}) SELECT n FROM s",
@@ -53,7 +49,7 @@ def main(*engines: str) -> None:
 def on_engine(name: str) -> dict[str, Any]:
     """The statements on one engine, under each rule."""
     with tempfile.TemporaryDirectory() as folder:
-        engine = create_engine(URLS.get(name) or f"{name}:///{Path(folder)}/sales.{name}")
+        engine = create_engine(SERVERS.get(name) or f"{name}:///{Path(folder)}/sales.{name}")
         fill(engine, name)
         columns = ("id", "region", "product", "amount", "note")
         tables = {

@@ -143,9 +143,9 @@ class EventCheck:
 
 
 @pytest.fixture
-def stored_record() -> bool:
-    """Whether `scripted` agents store their event log; modules that read it override this."""
-    return False
+def stored_record(request: pytest.FixtureRequest) -> bool:
+    """Whether `scripted` agents store their event log, for tests with the mark `stored_record`, which read it."""
+    return request.node.get_closest_marker("stored_record") is not None
 
 
 @pytest.fixture

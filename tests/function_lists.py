@@ -13,7 +13,6 @@ whose catalog entry does not tell what they do; `SYNTAX` adds names that no cata
 and extensions, and the few volatile functions that only make values.
 """
 
-import os
 import re
 import sqlite3
 import sys
@@ -23,10 +22,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.support.servers import MYSQL_URL, POSTGRES_URL
+
 FOLDER = Path(__file__).resolve().parents[1] / "agent/engines/allowed"
 DOCUMENTED = Path(__file__).resolve().parent / "documented_functions"
-POSTGRES_URL = os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test")
-MYSQL_URL = os.environ.get("TEST_MYSQL_URL", "mysql+pymysql://root@127.0.0.1:3306/test")
 
 
 class Function(NamedTuple):

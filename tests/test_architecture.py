@@ -8,8 +8,8 @@ import pytest
 
 from datasphinx.agent.errors import BY_CODE, Coded, Retryable, SourceUnreachable, Terminal, Unanswered, error_with
 from datasphinx.agent.messages import LANGUAGES, TEXTS, render
-from tests.errors import example_facts, placeholders
 from tests.source_files import nodes, trees
+from tests.support.errors import example_facts, placeholders
 
 
 def project() -> dict[str, ast.Module]:

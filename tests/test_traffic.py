@@ -8,11 +8,12 @@ import pytest
 
 from benchmarks.traffic import ALLOWED, measured
 from tests.agent.record.stores import fresh_url
+from tests.support.servers import STORES
 
 pytestmark = [pytest.mark.heavy, pytest.mark.process]
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+@pytest.fixture(params=STORES)
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str | None]:
     """Where threads, files and record are kept."""
     if request.param == "sqlite":

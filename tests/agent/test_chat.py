@@ -37,7 +37,7 @@ from datasphinx.agent.types import Result
 from tests.agent.walk import COUNT, HOW_MANY, JOKE, OFF_TOPIC
 from tests.conftest import NO_AMBIGUITY, VALID
 from tests.databases import make_table, url
-from tests.errors import of_code
+from tests.support.errors import of_code
 
 pytestmark = pytest.mark.integration
 

@@ -19,7 +19,7 @@ from tests.conftest import ScriptedAgent
 
 Scripted = Callable[..., ScriptedAgent]
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.stored_record]
 
 QUESTION = "Which channels had the most delivered orders?"
 SQL = """\
@@ -29,11 +29,6 @@ from orders o
 where o.status = 'delivered' and o.order_id <> {number}
 group by c.code, c.name order by orders desc"""
 """A statement that is printed in another form than it is written in."""
-
-
-@pytest.fixture
-def stored_record() -> bool:
-    return True
 
 
 @pytest.fixture

@@ -11,14 +11,11 @@ from datasphinx.agent.replay import replay
 from tests.agent.walk import COUNT, HOW_MANY
 from tests.conftest import ScriptedAgent
 
+pytestmark = pytest.mark.stored_record
+
 Scripted = Callable[..., ScriptedAgent]
 DELIVERED = {"sql": "SELECT COUNT(*) AS orders FROM orders WHERE status = 'delivered'"}
 CUSTOMERS = "SELECT customer_id FROM customers"
-
-
-@pytest.fixture
-def stored_record() -> bool:
-    return True
 
 
 def executed(output: dict[str, Any]) -> dict[str, int]:

@@ -29,6 +29,7 @@ from tests.agent.server.serving import LANGSERVE_WARNING, running
 from tests.conftest import VALID
 from tests.databases import make_table, url
 from tests.fake_openai import FakeOpenAI
+from tests.support.servers import POSTGRES_URL
 
 pytestmark = [
     pytest.mark.integration,
@@ -235,7 +236,7 @@ def test_cells_and_names_of_a_database(tmp_path: Path) -> None:
 def test_a_json_cell_of_postgresql() -> None:
     from datasphinx.agent.sources.source import open_source
 
-    base = os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test")
+    base = POSTGRES_URL
     settings = SourceSettings(url=base.replace("+psycopg", ""), allow_writable_account=True)
     source = open_source(settings, Limits(10, 10))
     result = source.execute("""SELECT CAST('{"a\\ud800": ["\\udc00"]}' AS JSON) AS cell""")

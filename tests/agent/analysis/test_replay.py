@@ -26,15 +26,12 @@ from tests.commands import Run
 from tests.fake_openai import FakeOpenAI
 from tests.fake_openai import Reply as HTTPReply
 
+pytestmark = pytest.mark.stored_record
+
 Analyst = Callable[..., ScriptedAnalyst]
 BARS = step("plot", result_id="r1", plot={"chart_type": "bar", "x": "账号", "y": "returns"})
 END = step("finish", answer="{2.账号} has {2.returns} returns, {1.账号} {1.returns}.")
 BACK = step("ask_user", question="Which month?", options=["January", "February"])
-
-
-@pytest.fixture
-def stored_record() -> bool:
-    return True
 
 
 def query(dataset: str, spec: dict[str, Any] = BY_ACCOUNT) -> dict[str, Any]:

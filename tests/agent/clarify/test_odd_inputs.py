@@ -23,18 +23,13 @@ from tests.agent.clarify.test_asking_back import (
 from tests.agent.walk import COUNT, HOW_MANY
 from tests.conftest import ScriptedAgent
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.stored_record]
 Scripted = Callable[..., ScriptedAgent]
 Talking = Callable[..., Talk]
 
 DELIVERED = {"sql": "SELECT COUNT(*) AS orders FROM orders WHERE status = 'delivered'"}
 SHIPPED = {"sql": "SELECT COUNT(*) AS orders FROM orders WHERE status = 'shipped'"}
 REJECTED = {"accepted": False}
-
-
-@pytest.fixture
-def stored_record() -> bool:
-    return True
 
 
 @pytest.fixture

@@ -12,17 +12,12 @@ from tests.agent.clarify.test_asking_back import BEST, BY_AMOUNT, Talk, asks_abo
 from tests.agent.walk import HOW_MANY
 from tests.conftest import ScriptedAgent
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.stored_record]
 
 Scripted = Callable[..., ScriptedAgent]
 ALONE = "How many orders were delivered?"
 DELIVERED = {"sql": "SELECT COUNT(*) AS orders FROM orders WHERE status = 'delivered'"}
 BY_STATUS = {"sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY status"}
-
-
-@pytest.fixture
-def stored_record() -> bool:
-    return True
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from tests.agent.clarify.test_asking_back import Talk
 from tests.agent.walk import COUNT, calls
 from tests.conftest import ScriptedAgent
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.stored_record]
 Scripted = Callable[..., ScriptedAgent]
 
 IN_2024 = "SELECT COUNT(*) AS orders FROM orders WHERE ordered_on >= '2024-01-01' AND ordered_on < '2025-01-01'"
@@ -79,11 +79,6 @@ WORDINGS = {
         "地区是什么意思？", "地区是商店的销售区域。", "是98,765。",
     ),
 }  # fmt: skip
-
-
-@pytest.fixture
-def stored_record() -> bool:
-    return True
 
 
 @pytest.fixture

@@ -17,16 +17,11 @@ from tests.agent.walk import COUNT, HOW_MANY, calls
 from tests.conftest import ScriptedAgent
 from tests.databases import make_database, url
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.stored_record]
 Scripted = Callable[..., ScriptedAgent]
 BY_STATUS = {"sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY status"}
 STATUSES = "How many orders by status?"
 SQL = BY_STATUS["sql"]
-
-
-@pytest.fixture
-def stored_record() -> bool:
-    return True
 
 
 @pytest.fixture

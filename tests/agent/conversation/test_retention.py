@@ -18,11 +18,12 @@ from datasphinx.agent.services import Services
 from datasphinx.agent.settings import Settings, load_settings
 from tests.agent.record.stores import fresh_url
 from tests.commands import Run
+from tests.support.servers import STORES
 
 OLD, NEW, USED, OTHER = ("a" * 32, "b" * 32, "c" * 32, "d" * 32)
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+@pytest.fixture(params=STORES)
 def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Settings]:
     if request.param == "sqlite":
         yield load_settings(data_dir=tmp_path / "data")

@@ -3,7 +3,7 @@ import pytest
 from datasphinx.agent.core.failure import error_of, failure_of
 from datasphinx.agent.errors import BY_CODE, error_with
 from tests.cases import all_cases
-from tests.errors import example_facts
+from tests.support.errors import example_facts
 
 
 @all_cases("code", BY_CODE)

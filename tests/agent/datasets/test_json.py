@@ -8,7 +8,7 @@ import pytest
 from datasphinx.agent.datasets.json_file import read_json
 from datasphinx.agent.datasets.limits import Loading, LoadLimits
 from datasphinx.agent.errors import FileNotLoaded, FileTooLarge, FileUnreadable
-from tests.errors import of_code
+from tests.support.errors import of_code
 
 PEOPLE = [{"n": 1, "who": {"name": "Ann", "home": {"city": "Oslo"}}}, {"n": 2, "who": None}, {"n": 3, "tags": ["a"]}]
 COLUMNS = {"n": "BIGINT", "who.name": "VARCHAR", "who.home.city": "VARCHAR", "who": "VARCHAR", "tags": "VARCHAR[]"}

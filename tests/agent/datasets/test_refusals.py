@@ -30,7 +30,7 @@ from tests.agent.datasets.messy import rows, workbook
 from tests.agent.datasets.open_documents import ENCRYPTED, ods, table
 from tests.agent.datasets.test_formats import xls
 from tests.cases import all_cases
-from tests.errors import of_code
+from tests.support.errors import of_code
 
 PLAIN = workbook(rows(["a", "b"], [1, 2], [3, 4]))
 

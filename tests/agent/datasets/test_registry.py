@@ -17,7 +17,7 @@ from datasphinx.agent.settings import load_settings
 from datasphinx.agent.types import Limits
 from tests.agent.datasets.conftest import rows_of
 from tests.agent.datasets.messy import rows, several_sheets, workbook
-from tests.errors import of_code
+from tests.support.errors import of_code
 
 CONTENT = b"city,n\nKazan,1\nTver,2\n"
 

@@ -9,7 +9,7 @@ from datasphinx.agent.datasets.source import open_datasets
 from datasphinx.agent.engines.read_only import open_duckdb_read_only
 from datasphinx.agent.errors import DatasphinxError, NotFound, StatementError
 from datasphinx.agent.types import Limits
-from tests.errors import of_code
+from tests.support.errors import of_code
 
 
 @pytest.fixture(scope="module")

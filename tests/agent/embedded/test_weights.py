@@ -21,7 +21,7 @@ from datasphinx.agent.embedded.package_index import PYPI, IndexConfig, http_clie
 from datasphinx.agent.embedded.tiers import TIERS
 from datasphinx.agent.embedded.weights import Weights, Wheel, embedded_weights
 from datasphinx.agent.errors import Unavailable
-from tests.errors import of_code
+from tests.support.errors import of_code
 
 pytestmark = pytest.mark.process
 

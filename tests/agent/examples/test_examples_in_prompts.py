@@ -29,7 +29,7 @@ from tests.conftest import ScriptedAgent
 from tests.databases import make_database, open_url, url
 from tests.fake_openai import FakeOpenAI, Reply
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.stored_record]
 Make = Callable[..., ScriptedAgent]
 
 EXAMPLES = {
@@ -42,11 +42,6 @@ EXAMPLES = {
 }
 ORDERS = list(EXAMPLES)[:3]
 ANSWERS = {"GeneratedSQL": [COUNT] * 4}
-
-
-@pytest.fixture
-def stored_record() -> bool:
-    return True
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ import pytest
 from datasphinx.agent.errors import NotFound
 from datasphinx.agent.examples.example import Example
 from datasphinx.agent.examples.store import ExampleStore
-from tests.errors import of_code
+from tests.support.errors import of_code
 
 _EACH = 20
 

@@ -16,16 +16,11 @@ from tests.conftest import ScriptedAgent
 from tests.databases import make_database
 from tests.fake_openai import FakeOpenAI, Reply
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.stored_record]
 Make = Callable[..., ScriptedAgent]
 COUNT = "How many customers are there?"
 START = "```sql\nSELECT"
 AUTO = {"llm_profile": "auto"}
-
-
-@pytest.fixture
-def stored_record() -> bool:
-    return True
 
 
 @pytest.fixture

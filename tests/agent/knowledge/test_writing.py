@@ -8,7 +8,7 @@ from datasphinx.agent.errors import Unavailable
 from datasphinx.agent.knowledge.entries import VerifiedEntry
 from datasphinx.agent.knowledge.folder import read_folder
 from datasphinx.agent.knowledge.writing import add_entry
-from tests.errors import of_code
+from tests.support.errors import of_code
 
 ENTRY = {"question": "How many: 5 or #6?", "sql": "SELECT '2024' AS n\nFROM orders -- all", "author": "no"}
 FILES = {

@@ -12,8 +12,8 @@ import pytest
 from datasphinx.agent.answers.filters import period_words
 from datasphinx.agent.formatting.formats import format_single
 from datasphinx.agent.messages import LANGUAGES, TEXTS, Language, language_of, render
-from tests.errors import placeholders
 from tests.generated_docs import ROOT
+from tests.support.errors import placeholders
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -16,8 +16,8 @@ from datasphinx.agent.errors import BY_CODE, Coded, ExampleInvalid, FileUnreadab
 from datasphinx.agent.messages import LANGUAGES, TEXTS, Language, Message, render
 from datasphinx.agent.settings import Settings
 from tests.cases import all_cases
-from tests.errors import placeholders
 from tests.source_files import nodes, trees
+from tests.support.errors import placeholders
 
 TEXT_FACTS = ("reason", "problems", "findings", "unknown", "rights", "limit", "what")
 """Facts of errors that are texts, not names or numbers."""

@@ -11,7 +11,7 @@ from datasphinx.agent.errors import Conflict, NotFound
 from datasphinx.agent.record.proposals import Proposal, ProposalStore
 from datasphinx.agent.record.store import Store
 from tests.agent.record.stores import ENGINES, fresh_url
-from tests.errors import of_code
+from tests.support.errors import of_code
 
 PROPOSAL = Proposal(
     source="shop",

@@ -22,15 +22,12 @@ from datasphinx.agent.settings import load_settings
 from tests.conftest import VALID, ScriptedAgent
 from tests.databases import make_table, url
 
+pytestmark = pytest.mark.stored_record
+
 COUNT = {"sql": "SELECT COUNT(*) AS orders FROM orders", "assumptions": [], "off_topic": False}
 KEY = "sk-test-0123456789abcdef"
 PASSWORD = "correct-horse-battery"
 Scripted = Callable[..., ScriptedAgent]
-
-
-@pytest.fixture
-def stored_record() -> bool:
-    return True
 
 
 class Flaky:

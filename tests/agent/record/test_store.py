@@ -17,7 +17,8 @@ from datasphinx.agent.record.migrations import MIGRATIONS, StoreTooNew, migrate
 from datasphinx.agent.record.store import GroupCommit, Store, sqlite_url
 from datasphinx.agent.record.verify import verify
 from tests.agent.record.stores import ENGINES, fresh_url, happened, tampering
-from tests.errors import of_code
+from tests.support.errors import of_code
+from tests.support.servers import STORES
 
 OTHER = "b" * 32
 ODD = "«\u0000🐘 \ud800 客户 Клиенты ' \" \\ %s :name"
@@ -121,7 +122,7 @@ def test_migrations_run_in_order_each_once(url: str) -> None:
     assert len(store.run("a" * 32)) == 1
 
 
-@pytest.mark.parametrize("engine", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+@pytest.mark.parametrize("engine", STORES)
 def test_a_migration_that_breaks_leaves_nothing(engine: str, tmp_path: Path) -> None:
     def migration_0003_broken(connection: Connection) -> None:
         Table("halfway", MetaData(), Column("id", Integer)).create(connection)

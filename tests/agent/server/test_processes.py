@@ -24,13 +24,12 @@ from tests.eventually import eventually
 from tests.fake_openai import FakeOpenAI, Reply
 from tests.round_robin import RoundRobin
 from tests.server_process import free_port, listens, sending, server_process
+from tests.support.servers import STORES
 from tests.under_load import HoldingModel, Said, ask_for, asking_back, check_own, go_on
 
 pytestmark = [pytest.mark.heavy, pytest.mark.process]
 
-BOTH_STORES = pytest.mark.parametrize(
-    "store", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)], indirect=True
-)
+BOTH_STORES = pytest.mark.parametrize("store", STORES, indirect=True)
 
 
 @pytest.fixture

@@ -15,12 +15,11 @@ from datasphinx.agent.server.keys import hash_of, new_key
 from tests.agent.record.stores import fresh_url
 from tests.agent.server.issuers import AUDIENCE, issuing
 from tests.agent.server.serving import ASKED, Served, serving
+from tests.support.servers import STORES
 
 ACME, BETA = new_key(), new_key()
 OTHER = "0" * 32
-ON_EVERY_STORE = pytest.mark.parametrize(
-    "store", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)], indirect=True
-)
+ON_EVERY_STORE = pytest.mark.parametrize("store", STORES, indirect=True)
 
 
 @pytest.fixture

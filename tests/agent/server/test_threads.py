@@ -21,14 +21,13 @@ from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDER
 from tests.agent.record.stores import fresh_url
 from tests.agent.server.serving import ASKED, COUNT, EITHER_ROUTES, LANGSERVE_WARNING, Served, serving
 from tests.databases import make_table, url
+from tests.support.servers import STORES
 
 pytestmark = [EITHER_ROUTES, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
 
 ROUTES = ["invoke", "batch", "stream", "stream_log", "stream_events"]
 UNKNOWN = "0" * 32
-ON_EVERY_STORE = pytest.mark.parametrize(
-    "store", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)], indirect=True
-)
+ON_EVERY_STORE = pytest.mark.parametrize("store", STORES, indirect=True)
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Catalogs of PostgreSQL and MariaDB: schemas, keys, comments, statistics and unreadable objects."""
 
-import os
 from collections.abc import Iterator
 
 import pytest
@@ -13,11 +12,8 @@ from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.database import Database
 from datasphinx.agent.types import Limits
 from tests.databases import open_url
+from tests.support.servers import SERVERS
 
-URLS = {
-    "postgres": os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test"),
-    "mysql": os.environ.get("TEST_MYSQL_URL", "mysql+pymysql://root@127.0.0.1:3306/test"),
-}
 MAIN, OTHER, HIDDEN, ROLE = "sphinx_catalog", "sphinx_catalog_other", "sphinx_catalog_hidden", "sphinx_catalog_reader"
 MAKE = {
     "postgres": f"""
@@ -65,18 +61,18 @@ def run(connection: Connection, *statements: str) -> None:
         connection.execution_options(no_parameters=True).exec_driver_sql(statement)
 
 
-@pytest.fixture(scope="module", params=[pytest.param(name, marks=getattr(pytest.mark, name)) for name in URLS])
+@pytest.fixture(scope="module", params=[pytest.param(name, marks=getattr(pytest.mark, name)) for name in SERVERS])
 def engine_name(request: pytest.FixtureRequest) -> Iterator[str]:
     """A server with a database of these tests on it."""
     name = request.param
-    server = create_engine(URLS[name], isolation_level="AUTOCOMMIT")
+    server = create_engine(SERVERS[name], isolation_level="AUTOCOMMIT")
     try:
         with server.connect() as connection:
             run(connection, *DROP[name], f"CREATE DATABASE {MAIN}")
     except OperationalError as error:
         server.dispose()
         pytest.skip(f"no {name} server answers: {error.orig}")
-    inside = create_engine(make_url(URLS[name]).set(database=MAIN), isolation_level="AUTOCOMMIT")
+    inside = create_engine(make_url(SERVERS[name]).set(database=MAIN), isolation_level="AUTOCOMMIT")
     with inside.connect() as connection:
         run(connection, *MAKE[name].split(";"))
     inside.dispose()
@@ -87,7 +83,7 @@ def engine_name(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 def own(name: str, **changes: str) -> str:
-    return make_url(URLS[name]).set(database=MAIN, **changes).render_as_string(hide_password=False)
+    return make_url(SERVERS[name]).set(database=MAIN, **changes).render_as_string(hide_password=False)
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import pytest
 from datasphinx.agent.errors import ConfigurationError, SourceNotFound, SourceUnreachable, Unavailable
 from datasphinx.agent.settings import StorageSettings
 from datasphinx.agent.sources.storage import storage_options
-from tests.errors import of_code
 from tests.lakes import KEYS, bucket_store, open_files, rows, s3_server, storage, upload, write_sales
+from tests.support.errors import of_code
 
 pytestmark = [pytest.mark.integration, pytest.mark.server]
 

@@ -1,6 +1,5 @@
 """All supported engines, each with a small shop, for the suite of behaviours that they share."""
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
@@ -12,9 +11,7 @@ from sqlalchemy import Engine, create_engine, make_url
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
 
-POSTGRES_URL = os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test")
-MYSQL_URL = os.environ.get("TEST_MYSQL_URL", "mysql+pymysql://root@127.0.0.1:3306/test")
-
+from tests.support.servers import MYSQL_URL, POSTGRES_URL
 
 CREATE = (
     "CREATE TABLE sphinx_orders (id INTEGER PRIMARY KEY, status VARCHAR(20), amount DECIMAL(12,2), created DATE)",

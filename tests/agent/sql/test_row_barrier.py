@@ -1,9 +1,7 @@
 """Barrier subqueries of row rules: their form per engine, when they are omitted, and their verification."""
 
-import os
 from collections.abc import Iterator
 from importlib.metadata import version
-from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -20,11 +18,10 @@ from datasphinx.agent.sql.row_rules import RowRules, restrict
 from datasphinx.agent.types import Limits
 from tests.agent.sql.engines import ENGINES, EngineUnderTest, over
 from tests.cases import all_cases
+from tests.support.servers import FOUR_ENGINES, MYSQL_URL, POSTGRES_URL, SERVERS
 
 pytestmark = pytest.mark.integration
 
-POSTGRES = os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test")
-MYSQL = os.environ.get("TEST_MYSQL_URL", "mysql+pymysql://root@127.0.0.1:3306/test")
 COLUMNS = {
     "id": "INTEGER",
     "region": "VARCHAR(9)",
@@ -194,7 +191,7 @@ def test_engines_that_no_oracle_runs_on_have_it_always(dialect: str) -> None:
 
 @pytest.mark.postgres
 def test_comparisons_that_need_no_barrier_are_leakproof_to_postgres() -> None:
-    engine = create_engine(POSTGRES)
+    engine = create_engine(POSTGRES_URL)
     try:
         with engine.connect() as connection:
             found = connection.execute(
@@ -271,14 +268,14 @@ def notes(request: pytest.FixtureRequest) -> Iterator[tuple[Database, Catalog]]:
                 "CREATE TABLE rb_staff (region VARCHAR(9))",
                 "INSERT INTO rb_staff VALUES ('n')",
                 "INSERT INTO rb_notes VALUES (1, 'n', '5'), (2, 's', 'swordfish-2024')",
-                "ANALYZE rb_notes" if url == POSTGRES else "ANALYZE TABLE rb_notes",
+                "ANALYZE rb_notes" if url == POSTGRES_URL else "ANALYZE TABLE rb_notes",
             ):
                 connection.execute(text(statement))
     except OperationalError as error:
         engine.dispose()
         pytest.skip(f"no server answers: {error.orig}")
     database = Database(url)
-    yield database, reflect(database, schemas=["public"] if url == POSTGRES else None)
+    yield database, reflect(database, schemas=["public"] if url == POSTGRES_URL else None)
     database.engine.dispose()
     with engine.begin() as connection:
         connection.execute(text("DROP TABLE rb_notes, rb_staff"))
@@ -300,7 +297,7 @@ POSTGRES_RULES = [
 
 
 @pytest.mark.postgres
-@pytest.mark.parametrize("notes", [POSTGRES], indirect=True)
+@pytest.mark.parametrize("notes", [POSTGRES_URL], indirect=True)
 @pytest.mark.parametrize("rule", POSTGRES_RULES)
 @pytest.mark.parametrize(
     "condition", ["CAST(note AS INT) > 0", "note NOT LIKE 's%4\\'", "CAST(note AS INT) > 0 AND region = 's'"]
@@ -312,7 +309,7 @@ def test_no_cast_and_no_statistic_shows_a_hidden_note(notes: Any, rule: str, con
 
 
 @pytest.mark.mysql
-@pytest.mark.parametrize("notes", [MYSQL], indirect=True)
+@pytest.mark.parametrize("notes", [MYSQL_URL], indirect=True)
 @pytest.mark.parametrize(
     "rule",
     ["region = :region", "id IN (1, 9)", "EXISTS (SELECT 1 FROM rb_staff WHERE rb_staff.region = rb_notes.region)"],
@@ -352,13 +349,6 @@ COMPUTED_RULES = [
     "region = :region",
     "region IN (SELECT g.region FROM rb_grants AS g WHERE g.who = :region)",
     "EXISTS (SELECT 1 FROM rb_grants AS g WHERE g.who = :region AND g.region = {table}.region)",
-]
-SERVERS = {"postgres": POSTGRES, "mysql": MYSQL}
-FOUR = [
-    "sqlite",
-    *(["duckdb"] if find_spec("duckdb") else []),
-    pytest.param("postgres", marks=pytest.mark.postgres),
-    pytest.param("mysql", marks=pytest.mark.mysql),
 ]
 
 
@@ -413,7 +403,7 @@ def outcome(sql: str, rules: dict[str, str], found: tuple[Database, Catalog], **
         return str(error)
 
 
-@pytest.mark.parametrize("computed", FOUR, indirect=True)
+@pytest.mark.parametrize("computed", FOUR_ENGINES, indirect=True)
 @pytest.mark.parametrize("rule", COMPUTED_RULES)
 @pytest.mark.parametrize("table", ["rb_computed", "rb_seen"])
 def test_a_computed_column_fails_on_no_hidden_row(computed: Any, table: str, rule: str) -> None:
@@ -428,7 +418,7 @@ def test_a_computed_column_fails_on_no_hidden_row(computed: Any, table: str, rul
         assert found == [[]] * 3
 
 
-@pytest.mark.parametrize("computed", FOUR, indirect=True)
+@pytest.mark.parametrize("computed", FOUR_ENGINES, indirect=True)
 def test_views_and_generated_columns_have_the_barrier(computed: Any) -> None:
     _, catalog = computed
     plain = RowRules({"rb_plain": "region = 'n'"}, catalog.dialect, catalog)
@@ -443,7 +433,7 @@ def test_views_and_generated_columns_have_the_barrier(computed: Any) -> None:
     assert needs_barrier(by_view, "SELECT id FROM rb_plain WHERE id = 3")
 
 
-@pytest.mark.parametrize("computed", FOUR, indirect=True)
+@pytest.mark.parametrize("computed", FOUR_ENGINES, indirect=True)
 def test_a_parameter_of_another_type_is_refused(computed: Any) -> None:
     for value in (10, 10.5, True):
         with pytest.raises(ConfigurationError, match="the parameter :note does not have the type of the column note"):
@@ -491,7 +481,7 @@ PIVOTS = [
 ]
 
 
-@pytest.mark.parametrize("computed", [name for name in FOUR if name == "duckdb"], indirect=True)
+@pytest.mark.parametrize("computed", [name for name in FOUR_ENGINES if name == "duckdb"], indirect=True)
 @pytest.mark.parametrize(("sql", "made"), PIVOTS)
 @pytest.mark.parametrize("rule", ["region = 'n'", "region = :region"])
 def test_a_pivot_has_the_permitted_rows(computed: Any, sql: str, made: str, rule: str) -> None:
@@ -507,7 +497,7 @@ def test_a_pivot_has_the_permitted_rows(computed: Any, sql: str, made: str, rule
     assert len(result["rows"]) == (2 if "UNPIVOT" in sql else 1)
 
 
-@pytest.mark.parametrize("computed", [name for name in FOUR if name == "duckdb"], indirect=True)
+@pytest.mark.parametrize("computed", [name for name in FOUR_ENGINES if name == "duckdb"], indirect=True)
 def test_a_rule_that_is_not_correlated_is_evaluated_before_a_view(computed: Any) -> None:
     for rule in COMPUTED_RULES[:2]:
         for condition in ("n + 0 > 0", "n + 0 > 0 AND id <> 4"):

@@ -1,6 +1,5 @@
 """Values of row parameters permit no rows of others: they have the type of the column, and text is compared exactly."""
 
-import os
 from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
@@ -15,12 +14,13 @@ from datasphinx.agent.schema.catalog import Catalog, Column, Table
 from datasphinx.agent.sql.row_parameters import has_type_of
 from datasphinx.agent.sql.row_rules import RowRules, restrict
 from tests.cases import all_cases
+from tests.support.servers import MYSQL_URL, POSTGRES_URL
 
 URLS = {
     "sqlite": "sqlite://",
     **({"duckdb": "duckdb:///:memory:"} if find_spec("duckdb") else {}),
-    "postgres": os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test"),
-    "mysql": os.environ.get("TEST_MYSQL_URL", "mysql+pymysql://root@127.0.0.1:3306/test"),
+    "postgres": POSTGRES_URL,
+    "mysql": MYSQL_URL,
 }
 TEXT = {
     "sqlite": "TEXT COLLATE NOCASE",

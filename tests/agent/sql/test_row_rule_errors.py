@@ -1,11 +1,9 @@
 """With row rules, the text of database errors appears only in the operator's log, if enabled by a setting."""
 
 import logging
-import os
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -26,17 +24,8 @@ from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.failures import without_database_text
 from datasphinx.agent.types import Limits
 from tests.databases import make_table, open_url, url
+from tests.support.servers import FOUR_ENGINES, SERVERS
 
-URLS = {
-    "postgres": os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test"),
-    "mysql": os.environ.get("TEST_MYSQL_URL", "mysql+pymysql://root@127.0.0.1:3306/test"),
-}
-ENGINES = [
-    "sqlite",
-    *(["duckdb"] if find_spec("duckdb") else []),
-    pytest.param("postgres", marks=pytest.mark.postgres),
-    pytest.param("mysql", marks=pytest.mark.mysql),
-]
 NOTE = "swordfish"
 """What the one row holds and errors quote."""
 
@@ -51,7 +40,7 @@ FAILS = {
 @contextmanager
 def opened(name: str, folder: Path, **settings: Any) -> Iterator[Source]:
     """A source on a table with one row."""
-    made = create_engine(URLS.get(name) or f"{name}:///{folder}/notes.{name}")
+    made = create_engine(SERVERS.get(name) or f"{name}:///{folder}/notes.{name}")
     try:
         with made.begin() as connection:
             connection.execute(text("DROP TABLE IF EXISTS re_notes"))
@@ -64,7 +53,7 @@ def opened(name: str, folder: Path, **settings: Any) -> Iterator[Source]:
     source = open_url(made.url.render_as_string(hide_password=False), Limits(20, 100), **settings)
     yield source
     source.close()
-    if name in URLS:
+    if name in SERVERS:
         with made.begin() as connection:
             connection.execute(text("DROP TABLE re_notes"))
         made.dispose()
@@ -76,7 +65,7 @@ def failure_of(source: Source, sql: str) -> DatasphinxError:
     return caught.value
 
 
-@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("name", FOUR_ENGINES)
 def test_the_text_of_the_database_stays_with_it(name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     events: list[Any] = []
     step = Step("execute_sql", new_audit("t"))
@@ -102,7 +91,7 @@ def test_the_text_of_the_database_stays_with_it(name: str, tmp_path: Path, caplo
     assert not [text for text in seen if NOTE in text.replace(FAILS[name], "").replace(f"'{NOTE}'", "")]
 
 
-@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("name", FOUR_ENGINES)
 def test_a_setting_puts_it_into_the_log(name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     rules = {"row_rules": {"re_notes": "id = 1"}, "log_database_errors": True}
     with caplog.at_level(logging.WARNING, "datasphinx"), opened(name, tmp_path, **rules) as source:
@@ -115,7 +104,7 @@ def test_a_setting_puts_it_into_the_log(name: str, tmp_path: Path, caplog: pytes
     assert NOTE not in str(error)
 
 
-@pytest.mark.parametrize("name", ENGINES[:2])
+@pytest.mark.parametrize("name", FOUR_ENGINES[:2])
 def test_without_rules_it_is_as_the_database_says(name: str, tmp_path: Path) -> None:
     with opened(name, tmp_path) as source:
         assert NOTE in str(failure_of(source, FAILS[name]))
@@ -148,7 +137,7 @@ CLASSES = {
 }
 
 
-@pytest.mark.parametrize("name", ENGINES[1:])
+@pytest.mark.parametrize("name", FOUR_ENGINES[1:])
 def test_class_and_position_are_told(name: str, tmp_path: Path) -> None:
     with opened(name, tmp_path, row_rules={"re_notes": "id = 1 OR note IS NULL"}) as source:
         told = [(sql, getattr(failure_of(source, sql), "reason", None)) for sql, _ in CLASSES[name]]

@@ -4,12 +4,10 @@ Each of 200 statements per engine runs twice: on a table with rows that the rule
 hidden rows contain values on which casts, divisions and patterns fail.
 """
 
-import os
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -27,20 +25,11 @@ from datasphinx.agent.sql.execute import RowAccess, execute
 from datasphinx.agent.sql.row_rules import RowRules
 from datasphinx.agent.types import Limits
 from tests.heavy import sample
+from tests.support.servers import FOUR_ENGINES, SERVERS
 
 pytestmark = pytest.mark.integration
 
 STATEMENTS = sample(200, 40)
-URLS = {
-    "postgres": os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test"),
-    "mysql": os.environ.get("TEST_MYSQL_URL", "mysql+pymysql://root@127.0.0.1:3306/test"),
-}
-ENGINES = [
-    "sqlite",
-    *(["duckdb"] if find_spec("duckdb") else []),
-    pytest.param("postgres", marks=pytest.mark.postgres),
-    pytest.param("mysql", marks=pytest.mark.mysql),
-]
 SCHEMAS = {"sqlite": "main", "duckdb": "main", "postgres": "public"}
 
 COLUMNS = {
@@ -159,7 +148,7 @@ Outcome = tuple[Any, ...]
 @contextmanager
 def tables(name: str, folder: Path, *, hidden: bool) -> Iterator[tuple[Database, Catalog]]:
     """Create the tables on one engine, with or without the hidden rows."""
-    url = URLS.get(name) or f"{name}:///{folder}/{'all' if hidden else 'visible'}.{name}"
+    url = SERVERS.get(name) or f"{name}:///{folder}/{'all' if hidden else 'visible'}.{name}"
     made = create_engine(url)
     try:
         fill(made, name, hidden=hidden)
@@ -170,7 +159,7 @@ def tables(name: str, folder: Path, *, hidden: bool) -> Iterator[tuple[Database,
     database = Database(url)
     yield database, reflect(database, schemas=[SCHEMAS[name]] if name in SCHEMAS else None)
     database.engine.dispose()
-    if name in URLS:
+    if name in SERVERS:
         with made.begin() as connection:
             drop(connection)
         made.dispose()
@@ -198,7 +187,7 @@ def fill(made: Engine, name: str, *, hidden: bool) -> None:
             if visible:
                 connection.execute(text("INSERT INTO ro_shared VALUES (:deal)"), {"deal": number})
     with made.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        if name in URLS:
+        if name in SERVERS:
             # Statistics with hidden values, and the plans that depend on them.
             connection.execute(text("ANALYZE ro_deals" if name == "postgres" else "ANALYZE TABLE ro_deals"))
 
@@ -243,14 +232,14 @@ def outcome(sql: str, database: Database, catalog: Catalog, access: RowAccess) -
         return "error", error.code, str(error)
 
 
-@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("name", FOUR_ENGINES)
 def test_hidden_rows_change_neither_rows_nor_errors(name: str, seen: Callable[[str, bool], list[Outcome]]) -> None:
     compared = zip(statements(name), seen(name, True), seen(name, False), strict=True)
 
     assert [(*statement, one, other) for statement, one, other in compared if one != other] == []
 
 
-@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("name", FOUR_ENGINES)
 def test_the_statements_are_worth_running(name: str, seen: Callable[[str, bool], list[Outcome]]) -> None:
     codes = [found[1] for found in seen(name, False) if found[0] == "error"]
 
@@ -259,7 +248,7 @@ def test_the_statements_are_worth_running(name: str, seen: Callable[[str, bool],
     assert len(codes) < STATEMENTS / 2
 
 
-@pytest.mark.parametrize("name", ["sqlite", *ENGINES[-2:]])
+@pytest.mark.parametrize("name", ["sqlite", *FOUR_ENGINES[-2:]])
 def test_without_the_barrier_a_user_sees_them(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RowRules, "needs_barrier", lambda *_: False)
     rule, sql = LEAKS[name]

@@ -1,8 +1,6 @@
 """Row rules apply at every reference of a table; their parameters are bound, never inserted into the text."""
 
-import os
 from collections.abc import Iterator
-from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -15,15 +13,10 @@ from datasphinx.agent.schema.catalog import Catalog, Column, Table
 from datasphinx.agent.sql.guard import parse
 from datasphinx.agent.sql.row_rules import RowRules, restrict
 from tests.fixtures import Pair, read_pairs
+from tests.support.servers import URLS
 
 pytestmark = pytest.mark.integration
 
-URLS = {
-    "sqlite": "sqlite://",
-    "postgres": os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test"),
-    "mysql": os.environ.get("TEST_MYSQL_URL", "mysql+pymysql://root@127.0.0.1:3306/test"),
-    **({"duckdb": "duckdb:///:memory:"} if find_spec("duckdb") else {}),
-}
 SCHEMAS = {"sqlite": "main", "duckdb": "main", "postgres": "public", "mysql": "test"}
 COLUMNS = {"rr_orders": ("id", "region", "customer", "note"), "rr_people": ("name", "region"), "rr_closed": ("v",)}
 ROWS = [(1, "n", "ann", "a:b"), (2, "s", "bo", "50%"), (3, "n", "bo", ":region"), (4, "s", "ann", "x")]

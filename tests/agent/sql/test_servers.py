@@ -1,6 +1,5 @@
 """Execution on PostgreSQL and MariaDB: reading, server-side time limits, and lost connections."""
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,11 +12,8 @@ from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.execute import execute
 from datasphinx.agent.types import Limits
 from tests.databases import open_url
+from tests.support.servers import SERVERS
 
-URLS = {
-    "postgres": os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test"),
-    "mysql": os.environ.get("TEST_MYSQL_URL", "mysql+pymysql://root@127.0.0.1:3306/test"),
-}
 SLOW = (
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000)"
     " SELECT COUNT(*) FROM n AS a, n AS b, n AS c"
@@ -30,11 +26,11 @@ KILL = {
 }
 
 
-@pytest.fixture(scope="module", params=[pytest.param(name, marks=getattr(pytest.mark, name)) for name in URLS])
+@pytest.fixture(scope="module", params=[pytest.param(name, marks=getattr(pytest.mark, name)) for name in SERVERS])
 def server(request: pytest.FixtureRequest) -> Iterator[tuple[str, Any]]:
     """An engine with all privileges and one table."""
     name = request.param
-    engine = create_engine(URLS[name], isolation_level="AUTOCOMMIT")
+    engine = create_engine(SERVERS[name], isolation_level="AUTOCOMMIT")
     try:
         with engine.connect() as connection:
             connection.execute(text("DROP TABLE IF EXISTS sphinx_orders"))
@@ -53,7 +49,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[tuple[str, Any]]:
 
 @pytest.fixture
 def source(server: tuple[str, Any]) -> Iterator[Source]:
-    opened = open_url(URLS[server[0]], Limits(1, 10))
+    opened = open_url(SERVERS[server[0]], Limits(1, 10))
     yield opened
     opened.database.engine.dispose()
 

@@ -1,7 +1,6 @@
 """Tables that share rows share their row rule or are closed; names that differ in case are different tables."""
 
 import json
-import os
 import re
 import sqlite3
 from collections.abc import Iterator
@@ -31,11 +30,8 @@ from datasphinx.agent.sql.row_rules import RowRules, restrict
 from datasphinx.agent.types import Limits
 from tests.agent.sql.engines import EngineUnderTest, over
 from tests.databases import open_url
+from tests.support.servers import SERVERS
 
-URLS = {
-    "postgres": os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test"),
-    "mysql": os.environ.get("TEST_MYSQL_URL", "mysql+pymysql://root@127.0.0.1:3306/test"),
-}
 MAKE = {
     "postgres": """
         CREATE TABLE sr_orders (id INT, region VARCHAR(9), year INT) PARTITION BY RANGE (year);
@@ -71,17 +67,17 @@ DROP = {
 }
 
 
-@pytest.fixture(scope="module", params=[pytest.param(name, marks=getattr(pytest.mark, name)) for name in URLS])
+@pytest.fixture(scope="module", params=[pytest.param(name, marks=getattr(pytest.mark, name)) for name in SERVERS])
 def server(request: pytest.FixtureRequest) -> Iterator[tuple[str, Database, Catalog]]:
     """A server with tables that share rows."""
     name = request.param
-    engine = create_engine(URLS[name])
+    engine = create_engine(SERVERS[name])
     try:
         run(engine, *DROP[name], *MAKE[name].split(";"))
     except OperationalError as error:
         engine.dispose()
         pytest.skip(f"no {name} server answers: {error.orig}")
-    database = Database(URLS[name])
+    database = Database(SERVERS[name])
     schemas = ["public"] if name == "postgres" else None
     yield name, database, reflect(database, schemas=schemas)
     database.engine.dispose()
@@ -143,7 +139,7 @@ class TestPostgres:
     def test_a_parent_shows_the_computed_columns_of_its_children(self, server: Any) -> None:
         _, database, catalog = server
         assert not any(table.computes_columns for table in catalog.tables.values())
-        engine = create_engine(URLS["postgres"])
+        engine = create_engine(SERVERS["postgres"])
         run(engine, "CREATE TABLE sr_tigers (stripes INT GENERATED ALWAYS AS (lives * 2) STORED) INHERITS (sr_cats)")
         found = reflect(database, schemas=["public"]).tables
         run(engine, "DROP TABLE sr_tigers")
@@ -154,7 +150,7 @@ class TestPostgres:
 
     def test_a_parent_of_a_table_outside_the_catalog_may_compute_columns(self, server: Any) -> None:
         _, database, _ = server
-        engine = create_engine(URLS["postgres"])
+        engine = create_engine(SERVERS["postgres"])
         run(engine, "DROP SCHEMA IF EXISTS sr_hidden CASCADE", "CREATE SCHEMA sr_hidden")
         run(engine, "CREATE TABLE sr_hidden.sr_lions () INHERITS (sr_cats)")
         found = reflect(database, schemas=["public"]).tables

@@ -1,6 +1,5 @@
 """Verdicts of the guard on ordinary and forbidden statements of four engines; accepted ones keep their meaning."""
 
-import os
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,6 +13,7 @@ from datasphinx.agent.sql.guard import RULES, check, sanitize, stop_words
 from tests import function_lists
 from tests.cases import all_cases
 from tests.fixtures import Pair, read_pairs
+from tests.support.servers import URLS
 
 DIALECTS = ("sqlite", "postgres", "mysql", "duckdb")
 NAMES = ("customers", "orders", "products", "order_items", "events", "employees")
@@ -24,12 +24,6 @@ REFUSED = [
     for dialect in (*DIALECTS, "clickhouse", "spark", "trino")
     for pair in read_pairs(f"guard/refused_{dialect}.sql")
 ]
-URLS = {
-    "sqlite": "sqlite://",
-    "postgres": os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/test"),
-    "mysql": os.environ.get("TEST_MYSQL_URL", "mysql+pymysql://root@127.0.0.1:3306/test"),
-    **({"duckdb": "duckdb:///:memory:"} if find_spec("duckdb") else {}),
-}
 SCRATCH = {
     "postgres": (
         "DROP SCHEMA IF EXISTS guard_pairs CASCADE",
