@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from datasphinx.agent.conversation.retention import DAY_S, prune_threads
 from datasphinx.agent.conversation.threads import open_threads
@@ -19,7 +19,6 @@ from datasphinx.agent.settings import Settings
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
-    from langserve.serialization import Serializer
 
     from datasphinx.agent.server.boards import ScheduledRefreshes
     from datasphinx.agent.server.metrics import Metrics
@@ -33,9 +32,8 @@ PRUNE_S = 3600
 def create_app(services: Services | None = None) -> "FastAPI":
     """Return the web application: LangServe's routes under /agent and /analyst, and those of the package `routes`.
 
-    LangServe serves its routes if it is installed; otherwise `datasphinx.agent.server.routes.runnables` serves them. A
-    client can choose among the configured sources and the uploaded datasets only. Inputs that are not in the schema are
-    refused with status 422; if they were ignored, the answer could be about other data than the question. The run
+    A client can choose among the configured sources and the uploaded datasets only. Inputs that are not in the schema
+    are refused with status 422; if they were ignored, the answer could be about other data than the question. The run
     configuration that LangServe's client sends is ignored. Conversations are stored as threads: each output contains
     its thread id, and an input may contain one to continue. Each error is a problem document (RFC 9457).
 
@@ -201,44 +199,12 @@ def served_graphs(services: Services, metrics: "Metrics") -> "list[ServedGraph]"
 
 
 def _add_runnables(app: "FastAPI", graphs: "Sequence[ServedGraph]") -> None:
-    """Add LangServe's routes, with LangServe if it can be imported; its version may not fit that of langchain-core."""
+    """Add LangServe's routes."""
     from sse_starlette.sse import AppStatus
+
+    from datasphinx.agent.server.routes.runnables import runnable_routes
 
     # With its automatic drain, streams would end at SIGTERM before their questions are answered.
     AppStatus.enable_automatic_graceful_drain = False
-    try:
-        import langserve  # noqa: F401
-    except ImportError:
-        from datasphinx.agent.server.routes.runnables import runnable_routes
-
-        for served in graphs:
-            app.include_router(runnable_routes(served))
-    else:
-        _add_langserve(app, graphs)
-
-
-def _add_langserve(app: "FastAPI", graphs: "Sequence[ServedGraph]") -> None:
-    from fastapi.routing import APIRoute
-    from langserve import add_routes
-
-    from datasphinx.agent.server.routes.events import EventStream, stream_of
-    from datasphinx.agent.server.routes.page import add_playground
-    from datasphinx.agent.server.runnable import PlainJSON
-    from datasphinx.agent.server.schemas import body_check
-
     for served in graphs:
-        add_routes(
-            app,
-            served,
-            path=f"/{served.graph}",
-            config_keys=(),
-            disabled_endpoints=cast("Any", ("config_hashes", "playground", "token_feedback")),
-            dependencies=[body_check(served.get_input_schema())],
-            serializer=cast("Serializer", PlainJSON()),
-        )
-        add_playground(app, served)
-    for route in app.routes:
-        if isinstance(route, APIRoute) and "/stream" in route.path:
-            # LangServe documents its streams as JSON.
-            route.response_class = EventStream
-            route.responses = {**route.responses, 200: stream_of()}
+        app.include_router(runnable_routes(served))

@@ -124,11 +124,11 @@ async def _handle_invalid_input(request: Request, error: Exception) -> JSONRespo
 
 
 async def _handle_http_exception(request: Request, error: Exception) -> JSONResponse:
-    """Convert exceptions of FastAPI and LangServe; the detail of LangServe's input errors is a list."""
+    """Convert exceptions of FastAPI and Starlette."""
     assert isinstance(error, HTTPException)
     phrase = HTTPStatus(error.status_code)
     code = "input_invalid" if error.status_code == 422 else phrase.name.lower()
-    detail = without_paths(error.detail) if isinstance(error.detail, str) else phrase.phrase
+    detail = without_paths(error.detail)
     response = _response(error.status_code, code, detail, request.scope)
     response.headers.update(error.headers or {})
     return response

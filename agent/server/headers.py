@@ -1,7 +1,5 @@
 """Security headers for every response."""
 
-import re
-
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -18,20 +16,12 @@ _CLOSED = (
     "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'self'; "
     "frame-ancestors 'none'"
 )
-_PLAYGROUND = re.compile(r"/(agent|analyst)/playground(/.*)?")
-_PLAYGROUND_POLICY = (
-    "default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
-    "img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'"
-)
-"""For LangServe's playground: its page has an inline script, and its form compiles the schema of the input."""
 
 
 def security_headers(path: str) -> dict[str, str]:
     """Return the security headers of a response to a request for `path`."""
-    policy = _PLAYGROUND_POLICY if _PLAYGROUND.fullmatch(path) else _CLOSED
     shared = {name: value for name, value in _SHARED.items() if (path, name) != _NOT_SET}
-    return {**shared, "Content-Security-Policy": policy}
+    return {**shared, "Content-Security-Policy": _CLOSED}
 
 
 class SecurityHeaders:

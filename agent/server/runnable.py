@@ -23,7 +23,7 @@ class ServedGraph(Runnable[dict[str, Any], Reply]):
     """Runs a graph on the threads of the current tenant; a stream ends with the output."""
 
     def __init__(self, graph: str, question: type[BaseModel], metrics: Metrics) -> None:
-        """Serve the tenants' graphs with the name `graph`; LangServe validates inputs with `question`."""
+        """Serve the tenants' graphs with the name `graph`; `question` is the schema of an input."""
         self.graph = graph
         self._question, self._metrics = question, metrics
 
@@ -43,7 +43,7 @@ class ServedGraph(Runnable[dict[str, Any], Reply]):
     async def ainvoke(self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any) -> Reply:
         """Return the output of one question; a domain error is in its `error`.
 
-        `config` is not passed to the graph: LangServe's event handler in it would double the time and has no reader.
+        `config` is not passed to the graph.
         """
         [(_, reply)] = [event async for event in self.events(input, with_steps=False)]
         return cast(Reply, reply)
@@ -88,7 +88,7 @@ def _plain(value: Any) -> Any:
 
 
 class PlainJSON:
-    """LangServe serializer: plain JSON; values without a JSON form, such as exceptions, become their type's name."""
+    """Plain JSON; values without a JSON form, such as exceptions, become their type's name."""
 
     def dumps(self, obj: Any) -> bytes:
         """Return `obj` as JSON text."""

@@ -151,7 +151,6 @@ def body_check(question: type[BaseModel]) -> Any:
     """Return a FastAPI dependency that validates the body of a request, counts its questions and returns the body.
 
     Bodies of /batch have `inputs`, all others `input`; those of /stream_log and /stream_events have filters as well.
-    LangServe validates too, but responds to some invalid bodies with status 500, mostly on /batch.
     """
     from fastapi import Depends, Request
     from fastapi.exceptions import RequestValidationError
@@ -166,9 +165,7 @@ def body_check(question: type[BaseModel]) -> Any:
     batch_body = create_model("Many", __base__=_Batch, inputs=questions, config=configs, kwargs=options)
     bodies = {"batch": batch_body, "stream_log": filtered_body, "stream_events": filtered_body}
 
-    async def check(request: Request) -> BaseModel | None:
-        if request.method != "POST":
-            return None
+    async def check(request: Request) -> BaseModel:
         expected = bodies.get(request.url.path.rpartition("/")[2], single_body)
         try:
             body = expected.model_validate_json(await request.body())

@@ -1,4 +1,4 @@
-"""The HTML pages: the application at `/`, Swagger UI at `/docs`, LangServe's playgrounds, and their assets."""
+"""The HTML pages: the application at `/`, Swagger UI at `/docs`, and their assets."""
 
 import os
 import re
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
     from fastapi.responses import FileResponse
 
-    from datasphinx.agent.server.runnable import ServedGraph
 
 WEB = Path(__file__).resolve().parents[2] / "web"
 _FIRST_MODULE, _OTHER_MODULES = "js/main.js", "js/app.js"
@@ -152,46 +151,3 @@ def add_page(app: "FastAPI") -> None:
     files = GZipMiddleware(_Assets(directory=WEB))
     app.mount("/static/v-{version}", files, name="versioned")
     app.mount("/static", files, name="static")
-
-
-_FORM_FIELDS = ("question", "source", "datasets", "output_type", "clarify")
-"""Inputs that start a conversation. The playground cannot continue one."""
-
-
-def add_playground(app: "FastAPI", served: "ServedGraph") -> None:
-    """Add LangServe's playground of a graph.
-
-    LangServe's own route would render the whole input schema, and its form fails on types that may be null.
-    """
-    # FastAPI resolves the annotation of the route at run time.
-    from fastapi import Request, Response
-    from langserve.playground import serve_playground
-
-    class Form:
-        """The schema of the form, with the interface that `serve_playground` expects."""
-
-        @staticmethod
-        def model_json_schema() -> dict[str, Any]:
-            return _form_schema(served.get_input_schema().model_json_schema())
-
-    path = f"/{served.graph}/playground"
-
-    async def playground(file_path: str, request: Request) -> Response:
-        base_url = request.scope.get("root_path", "").rstrip("/") + path
-        form: Any = Form
-        output: Any = served.get_output_schema()
-        return await serve_playground(served, form, output, (), base_url, file_path, False, False, "default")
-
-    playground.__annotations__.update(request=Request)
-    app.get(path + "/{file_path:path}", include_in_schema=False, response_model=None)(playground)
-
-
-def _form_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the part of an input schema that the form shows, without null: the form does not send empty inputs."""
-    properties = {}
-    for name in _FORM_FIELDS:
-        if field := schema["properties"].get(name):
-            shared = {key: value for key, value in field.items() if key not in ("anyOf", "default")}
-            (form,) = (option for option in field["anyOf"] if option.get("type") != "null")
-            properties[name] = {**shared, **form}
-    return {"title": schema["title"], "type": "object", "properties": properties, "required": ["question"]}

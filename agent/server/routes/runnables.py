@@ -1,4 +1,4 @@
-"""LangServe's routes of a graph, with the same requests and responses, for installations without LangServe."""
+"""LangServe's routes of a graph, with the same requests and responses."""
 
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable

@@ -15,7 +15,6 @@ from datasphinx.agent.server.app import create_app
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
 from tests.agent.page.said import Model
-from tests.agent.server.conftest import routes  # noqa: F401
 from tests.agent.server.serving import running
 from tests.fake_openai import FakeOpenAI
 from tests.generated_docs import ROOT

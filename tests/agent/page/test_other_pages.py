@@ -1,23 +1,17 @@
-"""Swagger UI at /docs and LangServe's playgrounds, by what a browser renders."""
+"""Swagger UI at /docs, by what a browser renders."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import httpx
 import pytest
 from playwright.sync_api import Page, Request, Response, expect
 
-from datasphinx.agent.sample.spreadsheets import RETURNS as WORKBOOK
 from tests.agent.page.conftest import Site
-from tests.agent.page.said import RETURNS, Model
-from tests.agent.server.serving import LANGSERVE_WARNING
+from tests.agent.page.said import Model
 
 pytestmark = [
-    pytest.mark.parametrize("routes", ["langserve"], indirect=True, scope="module"),
     pytest.mark.heavy,
     pytest.mark.browser,
-    pytest.mark.filterwarnings(LANGSERVE_WARNING),
-    pytest.mark.filterwarnings("ignore:astream_log is deprecated"),
 ]
 
 COUNT = "SELECT COUNT(*) AS customers FROM customers"
@@ -38,9 +32,7 @@ def site(visit: Callable[..., Site]) -> Iterator[Site]:
             elsewhere.append(request.url)
 
     def broken(request: Request) -> None:
-        # The playground closes the stream when it has read the event that ends it.
-        if (request.failure, request.url.rpartition("/")[2]) != ("net::ERR_ABORTED", "stream_log"):
-            failed.append(f"{request.failure} {request.url}")
+        failed.append(f"{request.failure} {request.url}")
 
     def answered(response: Response) -> None:
         if response.status >= 400:
@@ -93,39 +85,6 @@ def test_swagger_ui_is_under_a_strict_policy(site: Site) -> None:
     assert httpx.get(f"{site.base}/redoc").status_code == 404
 
 
-def test_the_playground_answers_a_question(site: Site) -> None:
-    page = site.page
-    page.goto(f"{site.base}/agent/playground/")
-    page.get_by_role("textbox").first.fill("How many customers do we have?")
-    page.get_by_role("button", name="Start").click()
-    expect(page.locator("body")).to_contain_text('"status": "ok"')
-    expect(page.locator("body")).to_contain_text(COUNT)
-    assert site.model.asked.is_set()
-
-
-def test_the_playground_of_the_analyst_answers_a_question(site: Site) -> None:
-    with WORKBOOK.open("rb") as file:
-        uploaded = httpx.post(f"{site.base}/files", files={"file": (WORKBOOK.name, file)}, timeout=60).json()
-    page = site.page
-    page.goto(f"{site.base}/analyst/playground/")
-    page.get_by_role("textbox").first.fill(RETURNS)
-    page.get_by_role("button", name="Add").click()
-    page.get_by_role("textbox").nth(1).fill(uploaded["datasets"][0]["dataset_id"])
-    page.get_by_role("button", name="Start").click()
-    expect(page.locator("body")).to_contain_text('"status": "ok"')
-
-
-@pytest.mark.parametrize("graph", ["agent", "analyst"])
-def test_only_the_playground_may_evaluate_scripts(site: Site, graph: str) -> None:
-    relaxed = policy(site, f"/{graph}/playground/")
-    assert set(relaxed.split("; ")) >= STRICT and "'unsafe-eval'" in relaxed and "http" not in relaxed
-    for path in ("/", "/docs", "/static/js/main.js", f"/{graph}/input_schema", "/sources", "/openapi.json", "/healthz"):
+def test_no_page_may_evaluate_scripts(site: Site) -> None:
+    for path in ("/", "/docs", "/static/js/main.js", "/agent/input_schema", "/sources", "/openapi.json", "/healthz"):
         assert "unsafe-eval" not in policy(site, path), path
-
-
-@pytest.mark.parametrize(
-    "path", ["/x/playground", "/agent/playgrounds", "/agent/playground2/", "/agent/events/playground/", "/playground/"]
-)
-def test_a_path_that_looks_like_the_playground_is_strict(site: Site, path: str) -> None:
-    answer: Any = httpx.get(site.base + path)
-    assert answer.status_code in (404, 405) and "unsafe" not in answer.headers["content-security-policy"]

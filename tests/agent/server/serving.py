@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx
-import pytest
 import uvicorn
 from langserve import RemoteRunnable
 
@@ -22,11 +21,6 @@ from tests.conftest import VALID
 
 LANGSERVE_WARNING = "ignore:Accessing the 'model_fields' attribute on the instance is deprecated"
 """LangServe 0.3.3 reads a model's fields in the way of an earlier pydantic."""
-
-EITHER_ROUTES = pytest.mark.parametrize(
-    "routes", ["datasphinx", pytest.param("langserve", marks=pytest.mark.heavy)], indirect=True, scope="module"
-)
-"""Runs a test with the project's routes of LangServe, and with LangServe itself."""
 
 ASKED = {"question": "How many orders were placed?"}
 COUNT = {"sql": "SELECT COUNT(*) AS orders FROM orders", "assumptions": [], "off_topic": False}

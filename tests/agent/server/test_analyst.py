@@ -9,11 +9,11 @@ import pytest
 
 from tests.agent.analysis.conftest import BY_ACCOUNT
 from tests.agent.conftest import Keep
-from tests.agent.server.serving import EITHER_ROUTES, LANGSERVE_WARNING, Served, serving
+from tests.agent.server.serving import LANGSERVE_WARNING, Served, serving
 from tests.agent.tools.conftest import RETURNS
 from tests.databases import make_database
 
-pytestmark = [EITHER_ROUTES, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
+pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
 
 QUESTION = "How many returns has each account?"
 ROWS = [["alpha", 30], ["beta", 70]]
@@ -34,7 +34,7 @@ def query_or_finish(messages: list[Any]) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def shared_server(routes: str, cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def shared_server(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server whose model asks for the returns by account."""
     answers = {"AnalystStep": [query_or_finish]}
     with serving(cache_dir, answers, data_dir=tmp_path_factory.mktemp("served")) as server:
@@ -97,7 +97,7 @@ def test_the_other_streams_answer_too(served: Served, asked: dict[str, Any], rou
     assert "event: end" in response.text and "event: error" not in response.text
 
 
-def test_the_schemas_say_what_goes_in_and_comes_out(served: Served, routes: str) -> None:
+def test_the_schemas_say_what_goes_in_and_comes_out(served: Served) -> None:
     schema = served.http.get("/analyst/input_schema").json()
     inputs = {"question", "datasets", "output_type", "clarify", "clarification_answer"}
     assert schema["properties"].keys() == inputs | {"source", "thread_id", "clarification"}
@@ -105,7 +105,6 @@ def test_the_schemas_say_what_goes_in_and_comes_out(served: Served, routes: str)
     assert {"answer", "charts", "clarification", "audit", "thread_id", "status"} <= output["properties"].keys()
     paths = served.http.get("/openapi.json").json()["paths"].keys()
     assert {"/analyst/invoke", "/analyst/batch", "/analyst/stream", "/agent/invoke"} <= paths
-    assert served.http.get("/analyst/playground/").status_code == (200 if routes == "langserve" else 404)
 
 
 def test_a_question_back_is_an_output_and_its_answer_an_input(cache_dir: Path, kept: Callable[[Served], str]) -> None:
@@ -132,7 +131,7 @@ SHOES = {"group_by": ["kind"], "aggregations": [{"as": "pairs", "agg": "sum", "c
 
 
 @pytest.fixture(scope="module")
-def server_with_source(routes: str, cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def server_with_source(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server with a configured source, whose model asks for its shoes by kind."""
 
     def query_shoes(messages: list[Any]) -> dict[str, Any]:

@@ -13,11 +13,11 @@ import uvicorn
 from datasphinx.agent.errors import DriverMissing
 from datasphinx.agent.server.app import serve
 from datasphinx.agent.settings import Settings
-from tests.agent.server.serving import ASKED, COUNT, EITHER_ROUTES, LANGSERVE_WARNING, Served, serving
+from tests.agent.server.serving import ASKED, COUNT, LANGSERVE_WARNING, Served, serving
 from tests.agent.walk import NODES
 from tests.databases import make_table, url
 
-pytestmark = [EITHER_ROUTES, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
+pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
 
 
 def test_invoke_gives_the_output_as_plain_json(served: Served) -> None:
@@ -87,20 +87,15 @@ def test_the_other_streams_answer_too(served: Served, path: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:astream_log is deprecated")
-def test_the_log_that_the_playground_shows_ends_in_the_output(served: Served) -> None:
+def test_the_log_ends_in_the_output(served: Served) -> None:
     lines = served.post("/agent/stream_log", input=ASKED).text.splitlines()
     events = [json.loads(line.removeprefix("data:")) for line in lines if line.startswith("data: {")]
     finals = [change["value"] for event in events for change in event["ops"] if change["path"] == "/final_output"]
     assert finals[-1].keys() == served.invoke(**ASKED).keys()
 
 
-@pytest.mark.parametrize("path", ["/docs", "/agent/playground/", "/agent/playground"])
-def test_pages_are_served(served: Served, routes: str, path: str) -> None:
-    response = served.http.get(path, follow_redirects=True)
-    if path != "/docs" and routes == "datasphinx":
-        # The playground is a page of LangServe.
-        assert (response.status_code, response.json()["code"]) == (404, "not_found")
-        return
+def test_swagger_ui_is_served(served: Served) -> None:
+    response = served.http.get("/docs")
     assert response.status_code == 200
     assert response.headers["content-type"].startswith("text/html")
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tests.agent.clarify.test_asking_back import ASKS, BEST
-from tests.agent.server.serving import ASKED, COUNT, EITHER_ROUTES, LANGSERVE_WARNING, Served, serving
+from tests.agent.server.serving import ASKED, COUNT, LANGSERVE_WARNING, Served, serving
 
-pytestmark = [EITHER_ROUTES, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
+pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
 
 UNKNOWN = "0" * 32
 RUN = "00000000-0000-0000-0000-000000000000"

@@ -214,7 +214,7 @@ def test_nothing_names_the_source_of_another_tenant(
                 server.http.get(path, headers=headers).text
                 for path in (
                     "/readyz", "/healthz", "/metrics", "/openapi.json", "/sources", "/datasets", "/docs",
-                    "/agent/input_schema", "/analyst/input_schema", "/agent/playground/", "/nowhere",
+                    "/agent/input_schema", "/analyst/input_schema", "/nowhere",
                 )
             ]  # fmt: skip
             for given in ({"source": "unknown"}, {"source": 5}, {"source": "sqlite:///x.db"}, {"surprise": 1}):

@@ -21,12 +21,12 @@ from datasphinx.agent.server.keys import hash_of, new_key
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
 from tests.agent.record.stores import fresh_url
-from tests.agent.server.serving import ASKED, COUNT, EITHER_ROUTES, LANGSERVE_WARNING, Served, serving
+from tests.agent.server.serving import ASKED, COUNT, LANGSERVE_WARNING, Served, serving
 from tests.agent.tools.conftest import RETURNS
 from tests.commands import Run
 from tests.databases import make_table, url
 
-pytestmark = [EITHER_ROUTES, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
+pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
 
 ACME, BETA = new_key(), new_key()
 KEYS = {"acme": hash_of(ACME), "beta": (hash_of(BETA),)}
@@ -46,7 +46,7 @@ def ask(client: httpx.Client, **given: Any) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def shared_server(routes: str, cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def shared_server(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server with two tenants, whose model counts the orders by status."""
     given = {"api_keys": KEYS, "operate_keys": hash_of(ACME), "clarify": "never"}
     given["data_dir"] = tmp_path_factory.mktemp("served")
@@ -75,7 +75,6 @@ def test_without_a_key_nothing_is_answered(keyed: Served, headers: dict[str, str
         "/agent/input_schema",
         "/threads/x",
         "/nowhere",
-        "/agent/playground/",
     ):
         response = keyed.http.get(path, headers=given)
         assert (response.status_code, response.json()["code"]) == (401, "key_missing"), path

@@ -19,11 +19,11 @@ from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
 from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS, asks_about_best
 from tests.agent.record.stores import fresh_url
-from tests.agent.server.serving import ASKED, COUNT, EITHER_ROUTES, LANGSERVE_WARNING, Served, serving
+from tests.agent.server.serving import ASKED, COUNT, LANGSERVE_WARNING, Served, serving
 from tests.databases import make_table, url
 from tests.support.servers import STORES
 
-pytestmark = [EITHER_ROUTES, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
+pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
 
 ROUTES = ["invoke", "batch", "stream", "stream_log", "stream_events"]
 UNKNOWN = "0" * 32
@@ -41,7 +41,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, 
 
 
 @pytest.fixture(scope="module")
-def shared_server(routes: str, cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def shared_server(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server whose model asks back what "the best" means, and else counts the orders."""
     answers = {"GeneratedSQL": [asks_about_best]}
     with serving(cache_dir, answers, data_dir=tmp_path_factory.mktemp("served")) as server:

@@ -318,7 +318,7 @@ ROUTES = {
     "/healthz": None, "/readyz": None,
 }  # fmt: skip
 """The role of each documented route; None: open."""
-UNDOCUMENTED = {"/mcp": ASK, "/agent/playground/": ASK, "/analyst/playground/": ASK, "/nowhere": ASK}
+UNDOCUMENTED = {"/mcp": ASK, "/nowhere": ASK}
 GROUPS = {ASK: "analyst", REVIEW: "steward", OPERATE: "sre"}
 
 
