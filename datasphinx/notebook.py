@@ -125,4 +125,6 @@ def clarification_widget(response: Response) -> Any:
 def _display(response: StringResponse) -> None:
     has_question = response.clarification is not None and response.reply is not None
     ipython: Any = import_module("IPython.display")
-    ipython.display(clarification_widget(response) if has_question else ipython.HTML(response._repr_html_()))
+    # A saved notebook has no widgets: it shows the HTML.
+    shown = clarification_widget(response)._repr_mimebundle_() if has_question else {}
+    ipython.display({**shown, "text/html": response._repr_html_()}, raw=True)

@@ -16,6 +16,8 @@ from datasphinx.agent.cli.options import AsJson, BaseUrl, ModelName, services_of
 from datasphinx.agent.cli.text import json_text, printable
 from datasphinx.agent.core.text import valid_json
 from datasphinx.agent.errors import (
+    ANSWERED,
+    DOMAIN,
     DatasphinxError,
     InputInvalid,
     NotFound,
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     from datasphinx.agent.datasets.limits import LoadProgress, ProgressEvent
     from datasphinx.agent.record.waiting import WaitEvent
     from datasphinx.agent.settings import Settings
-    from datasphinx.agent.types import ClarifyingQuestion
+    from datasphinx.agent.types import AnswerChart, AnswerTable, ClarifyingQuestion
 
 
 _CHART_SUFFIXES = (".png", ".html", ".json")
@@ -357,14 +359,11 @@ def ask(
         if not as_json:
             raise
         reply = _refusal(error, inputs, thread)
-    if chart:
-        write_charts(reply, chart)
-    if output:
-        write_rows(reply, output)
+    is_complete = (not chart or write_charts(reply, chart)) & (not output or write_rows(reply, output))
     # Frozen objects are not collected at exit, which saves time; DuckDB would report its own as leaked.
     if "duckdb" not in sys.modules:
         gc.freeze()
-    raise typer.Exit(exit_code(reply))
+    raise typer.Exit(exit_code(reply) or (ANSWERED if is_complete else DOMAIN))
 
 
 @dataclass(frozen=True)
@@ -476,23 +475,37 @@ def _converse(talk: Talk, inputs: dict[str, Any], options: dict[str, Any], view:
         inputs = {"clarification_answer": answer}
 
 
-def write_charts(output: "Reply", path: Path) -> None:
-    """Write the charts of an answer to `path`, and print the paths."""
+def write_charts(output: "Reply", path: Path) -> bool:
+    """Write the charts of an answer, or else the one that suits its rows, to `path`, and print the paths.
+
+    Return whether there was one.
+    """
     from datasphinx.agent.responses import ChartResponse
 
     def write(chart: Any, target: Path) -> None:
         facts: dict[str, Any] = {name: output.get(name) for name in _SHOWN_WITH_CHART}
         ChartResponse(**facts, plain=chart).save(target)
 
-    nothing = "No chart was drawn; --output-type plot asks for one."
-    _save(output, output["charts"], path, write, "--chart", nothing)
+    charts = output["charts"] or ([] if output["error"] else _suitable_charts(output["tables"][:1], output))
+    return _save(output, charts, path, write, "--chart", "The rows allow no chart.")
 
 
-def write_rows(output: "Reply", path: Path) -> None:
-    """Write the rows of an answer to `path`, and print the paths."""
+def _suitable_charts(tables: "Sequence[AnswerTable]", output: "Reply") -> "list[AnswerChart]":
+    from datasphinx.agent.answers.text import without_tables
+    from datasphinx.agent.charts.echarts import chart_of
+    from datasphinx.agent.messages import language_in
+    from datasphinx.agent.sql.rows import result_of
+
+    title = without_tables(output["answer"]).partition("\n")[0]
+    charts = [chart_of(result_of(each), title, language=language_in(output)) for each in tables]
+    return [chart for chart in charts if chart]
+
+
+def write_rows(output: "Reply", path: Path) -> bool:
+    """Write the rows of an answer to `path`, and print the paths. Return whether there were any."""
     from datasphinx.agent.answers.export import write_table
 
-    _save(output, output["tables"], path, write_table, "--output", "There are no rows to save.")
+    return _save(output, output["tables"], path, write_table, "--output", "There are no rows to save.")
 
 
 def _save(
@@ -502,8 +515,11 @@ def _save(
     write: Callable[[Any, Path], None],
     option: str,
     nothing: str,
-) -> None:
-    """Write the first of `items` to `path`, the others next to it with a number, and print the paths."""
+) -> bool:
+    """Write the first of `items` to `path`, the others next to it with a number, and print the paths.
+
+    Return whether there were any.
+    """
     from rich.console import Console
 
     console = Console(stderr=True)
@@ -516,3 +532,4 @@ def _save(
         console.print(printable(f"{option[2:]}: {target}"), markup=False, highlight=False, soft_wrap=True)
     if not items and not output["error"] and not output["clarification"]:
         console.print(nothing, style="yellow")
+    return bool(items)

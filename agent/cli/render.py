@@ -174,7 +174,7 @@ def show(output: Output | Reply, console: Console, *, details: bool = True) -> N
     elif answer:
         parts.append(Text(answer, style="bold red" if error else "bold green"))
     parts += tables
-    if output.get("sql") and details:
+    if output.get("sql") and (details or output.get("status") == "unsure"):
         sql = printable(output["sql"] or "")
         parts.append(Syntax(sql, "sql", theme=_SQL_THEME, word_wrap=True, background_color="default"))
     for applied in output["definitions"]:
@@ -184,7 +184,7 @@ def show(output: Output | Reply, console: Console, *, details: bool = True) -> N
     parts += [Text(f"note: {printable(text)}", style="yellow") for text in output["audit"]["notes"]]
     if output.get("sql") and (trust := _trust(output, language)):
         parts.append(Text(trust, style="dim"))
-    if details:
+    if details and (output["audit"]["llm_calls"] or not error):
         parts.append(cost_line(output))
     console.print(Group(*parts))
     thread_id = cast(Reply, output).get("thread_id")

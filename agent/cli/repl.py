@@ -142,6 +142,7 @@ class _Repl:
         self._last: Reply | None = None
         self._is_asked = False
         self._asked: list[str] = []
+        self._offered: list[str] = []
         self._talk = self._new_talk()
 
     def _new_talk(self) -> Talk:
@@ -187,6 +188,10 @@ class _Repl:
     def _ask(self, text: str) -> None:
         from datasphinx.agent.cli import render
 
+        number = int(text) if text.isdecimal() and not self._is_asked else 0
+        if 1 <= number <= len(self._offered):
+            text = self._offered[number - 1]
+            echo(text)
         inputs: dict[str, Any] = {"question": text}
         if self._is_asked:
             inputs = {"clarification_answer": text}
@@ -201,7 +206,10 @@ class _Repl:
         self._suggest(text if is_question else "", reply)
 
     def _suggest(self, question: str, reply: "Reply") -> None:
-        """Print the follow-up questions of the model, or those on `question` that are found within three seconds."""
+        """Print the follow-up questions of the model, or those on `question` that are found within three seconds.
+
+        Each has a number, by which it is asked.
+        """
         from rich.text import Text
 
         from datasphinx.agent.answers.follow_up_questions import follow_up_questions, without_asked
@@ -211,6 +219,7 @@ class _Repl:
         choices, sql = self._services.choices, reply["sql"]
         name = self._source or (choices[0] if len(choices) == 1 else None)
         is_answer = sql and not reply["error"] and not reply["clarification"]
+        self._offered = []
         if not is_answer or not self._services.settings.follow_up_questions:
             return
         found = without_asked(reply["follow_ups"], self._asked)
@@ -221,8 +230,9 @@ class _Repl:
             with suppress(DatasphinxError):
                 found = follow_up_questions(question, str(sql), self._services.source(name), self._asked, stop)
             timer.cancel()
-        for each in found:
-            self._console.print(Text(printable(each), style="dim"))
+        self._offered = found
+        for number, each in enumerate(found, 1):
+            self._console.print(Text(f"{number} {printable(each)}", style="dim"))
 
     def _sources(self, name: str) -> None:
         choices = self._services.choices
@@ -250,7 +260,7 @@ class _Repl:
         sql = self._last["sql"] if self._last else None
         echo(sql or "The last answer has no statement.")
 
-    def _save(self, file: str, write: "Callable[[Reply, Path], None]") -> None:
+    def _save(self, file: str, write: "Callable[[Reply, Path], object]") -> None:
         from pathlib import Path
 
         import typer

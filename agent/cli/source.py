@@ -39,20 +39,20 @@ def list_sources(as_json: AsJson = False) -> None:
     from datasphinx.agent.core.redact import without_password, without_secrets
     from datasphinx.agent.sources.config_file import ConfigFile
 
-    services = services_of()
+    settings = settings_of()
     file = ConfigFile()
     in_file = file.names()
     sources = []
-    for name, settings in services.settings.sources.items():
+    for name, own in settings.sources.items():
         place = str(file.path) if name in in_file else "environment"
-        url = ", ".join(each.path for each in settings.files.values()) or settings.url.get_secret_value()
+        url = ", ".join(each.path for each in own.files.values()) or own.url.get_secret_value()
         sources.append({"name": name, "url": without_secrets(without_password(url)), "place": place})
     if as_json:
         echo(json_text({"sources": sources}))
         return
     for source in sources:
         echo(f"{source['name']}: {source['url']} ({source['place']})")
-        note_untested(source["name"], services.settings.sources[source["name"]])
+        note_untested(source["name"], settings.sources[source["name"]])
     if not sources:
         echo("No source is configured, so questions are about the sample shop. Add one: datasphinx source add")
 

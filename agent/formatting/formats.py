@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime
 from decimal import ROUND_HALF_UP, Context, Decimal, localcontext
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 from babel import Locale
 from babel.dates import format_date, get_month_names
@@ -20,7 +20,7 @@ from babel.units import format_unit
 
 from datasphinx.agent.messages import CONVENTIONS, Language, render
 from datasphinx.agent.schema.describe import one_line
-from datasphinx.agent.sql.rows import type_of
+from datasphinx.agent.sql.rows import result_of, type_of
 from datasphinx.agent.types import AnswerTable, Result
 
 _TEXT_CHARS = 80
@@ -92,8 +92,7 @@ def formats_of(table: AnswerTable | Result) -> list[ColumnFormat]:
     """Return the formats that `table` has; for one without, those of its values."""
     if "formats" in table:
         return [ColumnFormat(**each) for each in table["formats"]]
-    columns = [[row[at] for row in table["rows"] if row[at] is not None] for at in range(len(table["columns"]))]
-    return [column_format("", type_of(cells[0]) if cells else "null", cells) for cells in columns]
+    return column_formats(result_of(cast(AnswerTable, table)), {})
 
 
 def format_rows(table: AnswerTable | Result, language: Language, most: int) -> list[list[str]]:

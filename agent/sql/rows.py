@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from datasphinx.agent.core.text import valid_text
+from datasphinx.agent.types import AnswerTable, Result
 
 _SAFE_INTEGER = 2**53 - 1
 """Largest integer that every JSON reader represents exactly (RFC 8259, section 6)."""
@@ -150,6 +151,13 @@ def _single(value: Any) -> Any:
 def type_of(value: Any) -> str:
     """Return the type name of a value that is not None."""
     return next((name for kind, name in _TYPES if isinstance(value, kind)), "other")
+
+
+def result_of(table: AnswerTable) -> Result:
+    """Return the rows of an answer as a result; a column has the type of its first value."""
+    columns = [[row[at] for row in table["rows"] if row[at] is not None] for at in range(len(table["columns"]))]
+    types = [type_of(cells[0]) if cells else "null" for cells in columns]
+    return Result(columns=table["columns"], types=types, rows=table["rows"], truncated=False)
 
 
 def json_safe(value: Any) -> Any:

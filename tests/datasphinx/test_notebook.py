@@ -105,12 +105,14 @@ def test_the_answer_is_shown_below_the_buttons() -> None:
         clarification_widget(number(3))
 
 
-def test_the_shell_displays_buttons(shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_shell_displays_buttons_and_keeps_the_options_for_readers_without_widgets(
+    shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shown: list[Any] = []
-    monkeypatch.setattr("IPython.display.display", shown.append)
+    monkeypatch.setattr("IPython.display.display", lambda data, raw: shown.append(data))
     response, _ = asking([])
     assert shell.display_formatter.format(response) == ({}, {})
-    assert [type(each) for each in shown] == [VBox]
+    assert "application/vnd.jupyter.widget-view+json" in shown[0] and "by orders" in shown[0]["text/html"]
 
 
 def test_without_ipywidgets_the_options_are_a_list(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -117,12 +117,19 @@ def test_each_of_several_charts_has_a_file(model: FakeOpenAI, run: Run, returns:
     assert kinds == ["bar", "pie"]
 
 
-def test_a_chart_that_was_not_drawn_is_said(model: FakeOpenAI, run: Run, returns: str) -> None:
-    model.answers = [step("run_query", query=BY_ACCOUNT), step("finish", **DONE)]
-    code, _, err = run("ask", QUESTION, returns, "--chart", "chart.png")
-    assert code == errors.ANSWERED
-    assert err.splitlines()[-1].startswith("No chart was drawn")
+def test_a_chart_that_the_rows_do_not_allow_is_an_error(model: FakeOpenAI, run: Run) -> None:
+    model.answers = [{"sql": "SELECT COUNT(*) AS orders FROM orders"}]
+    code, out, err = run("ask", "How many orders are there?", "--chart", "chart.png")
+    assert (code, "10,127" in out) == (errors.DOMAIN, True)
+    assert err.splitlines()[-1] == "The rows allow no chart."
     assert not Path("chart.png").exists()
+
+
+def test_a_chart_that_was_not_asked_for_is_drawn_of_the_rows(model: FakeOpenAI, run: Run, returns: str) -> None:
+    model.answers = [step("run_query", query=BY_ACCOUNT), step("finish", **DONE)]
+    code, _, _ = run("ask", QUESTION, returns, "--chart", "chart.json")
+    assert code == errors.ANSWERED
+    assert json.loads(Path("chart.json").read_text("utf-8"))["series"][0]["type"] == "bar"
 
 
 def test_the_chart_of_a_database_is_written_too(model: FakeOpenAI, run: Run) -> None:
