@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from datasphinx.agent.charts.default import default_chart
-from datasphinx.agent.charts.echarts import draw
+from datasphinx.agent.charts.echarts import answer_chart
 from datasphinx.agent.charts.select import Selection
 from datasphinx.agent.errors import DatasphinxError
 from datasphinx.agent.messages import language_in
@@ -52,7 +52,4 @@ def drawn_by_default(state: Mapping[str, Any], source_of: SourceOf) -> AnswerCha
     """Return the chart of an answer; see `selected_by_default`."""
     found = charted_result(state, source_of)
     selection = selected_by_default(state, *found) if found else None
-    if selection is None:
-        return None
-    drawn = draw(selection.result, selection.spec, language_in(state), selection.notes)
-    return AnswerChart(type=drawn.type, option=drawn.option)
+    return answer_chart(selection, language_in(state)) if selection else None

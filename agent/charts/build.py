@@ -46,6 +46,8 @@ _SORTED_TYPES = {"line", "area", "heatmap"}
 def figure_of(result: Result, spec: PlotSpec, language: Language = "en", notes: Sequence[str] = ()) -> Figure:
     """Return the figure of a chart, with `notes` and its own notes in `language`. Equal arguments give an equal figure.
 
+    The bars of a ranking lie, so that all names can be read.
+
     Raises:
         PlotSpecInvalid: the spec does not fit the result.
     """
@@ -57,10 +59,15 @@ def figure_of(result: Result, spec: PlotSpec, language: Language = "en", notes: 
         y_name = render("axis_count_rows", language)
     series_name = axis_title(spec.series, language) if spec.series is not None else ""
     texts = (*map(clean, notes), *own.texts(result))
-    return Figure(
+    figure = Figure(
         spec, clean(spec.title), x_name, y_name, data, texts, language, series_name, format_of(result, spec.x),
         _values_format(result, spec),
     )  # fmt: skip
+    if figure.is_ranking:
+        return replace(figure, spec=spec.model_copy(update={"horizontal": True}))
+    if spec.chart_type == "line" and not figure.includes_zero:
+        return replace(figure, notes=(*texts, render("chart_axis_not_from_zero", language)))
+    return figure
 
 
 def _measure_format(result: Result, spec: PlotSpec, name: str) -> ColumnFormat:

@@ -34,6 +34,7 @@ _SCALE_COLUMNS = 20
 _PERIOD_COLUMNS = 24
 _WRAPPED_LABELS = 10
 _MAX_TICKS = 24
+_MAX_ROWS = 40
 _MARKED_POINTS = 100
 _GROUP_WIDTH = 0.8
 _PIE_LABEL_HEIGHT = 0.13
@@ -223,7 +224,11 @@ def _bars(axes: Axes, figure: Figure, lettering: Lettering) -> None:
         places = np.arange(len(lengths)) + (0 if spec.stacked else (at - (group_size - 1) / 2) * width)
         start = np.where(lengths < 0, fall, rise) if spec.stacked else np.zeros(len(lengths))
         if spec.horizontal:
-            axes.barh(places, lengths, width, start)
+            bars = axes.barh(places, lengths, width, start)
+            if len(data.series) == 1 and lengths.min() >= 0:
+                texts = [format_value(value, figure.value_format, figure.language) for value in series.values]
+                axes.bar_label(bars, texts, padding=3)
+                axes.margins(x=0.1)
         else:
             axes.bar(places, lengths, width, start)
         rise, fall = rise + np.nan_to_num(lengths.clip(min=0)), fall + np.nan_to_num(lengths.clip(max=0))
@@ -359,7 +364,7 @@ def _tick(
 ) -> None:  # fmt: skip
     """Label every category, or every n-th so that the labels do not overlap."""
     if along == "y":
-        places = range(0, len(names), -(-len(names) // _MAX_TICKS) or 1)
+        places = range(0, len(names), -(-len(names) // _MAX_ROWS) or 1)
         axes.set_yticks(places, [lettering.fitted(names[place], _NAME_COLUMNS) for place in places])
         return
     if len(names) <= _WRAPPED_LABELS:

@@ -10,9 +10,11 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, Literal
 
+from babel.dates import format_date
+
 from datasphinx.agent.charts.calendar_names import calendar_places
 from datasphinx.agent.formatting.formats import ColumnFormat, column_format, format_value
-from datasphinx.agent.messages import Language, render
+from datasphinx.agent.messages import CONVENTIONS, Language, render
 from datasphinx.agent.types import Result
 
 Number = int | float
@@ -376,5 +378,8 @@ def labels_of(result: Result, name: str, language: Language = "en") -> list[str]
 
 
 def period_label(scale: Scale, ordinal: Number | None, fmt: ColumnFormat, language: Language) -> str:
-    """Return the text of a place on a scale of periods or times, in the format of their column."""
+    """Return the text of a place on a scale of periods or times, in the format of their column, months shortened."""
+    if ordinal is not None and fmt.kind == scale.unit == "month":
+        year, month = divmod(int(ordinal), 12)
+        return format_date(date(year, month + 1, 1), CONVENTIONS[language].short_month, language)
     return format_value(None if ordinal is None else scale.label(ordinal), fmt, language)

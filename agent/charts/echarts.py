@@ -15,7 +15,7 @@ from datasphinx.agent.charts.build import figure_of
 from datasphinx.agent.charts.cells import Number, time_format
 from datasphinx.agent.charts.figure import COLOURS, Box, ChartData, Figure, Series, share_digits
 from datasphinx.agent.charts.plot_spec import PlotSpec
-from datasphinx.agent.charts.select import select_chart
+from datasphinx.agent.charts.select import Selection, select_chart
 from datasphinx.agent.errors import PlotSpecInvalid
 from datasphinx.agent.formatting.formats import ColumnFormat, format_value
 from datasphinx.agent.messages import LANGUAGES, Language, language_of, render
@@ -56,8 +56,11 @@ def chart_of(
     The type that is `asked` for is used if it fits. `keys` are the positions of columns known to name groups.
     """
     selection = select_chart(result, title, asked, language, keys)
-    if selection is None:
-        return None
+    return answer_chart(selection, language) if selection else None
+
+
+def answer_chart(selection: Selection, language: Language) -> AnswerChart:
+    """Return the chart of `selection`."""
     chart = draw(selection.result, selection.spec, language, selection.notes)
     return AnswerChart(type=chart.type, option=chart.option)
 

@@ -3,12 +3,15 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 from datasphinx.agent.charts.cells import AxisKind, Number
 from datasphinx.agent.charts.plot_spec import PlotSpec
-from datasphinx.agent.formatting.formats import ColumnFormat
+from datasphinx.agent.formatting.formats import CALENDAR, ColumnFormat
 from datasphinx.agent.messages import Language
+
+_FEWEST_RANKED, _MOST_RANKED = 3, 60
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,15 @@ class Figure:
         return list(self.data.categories) if self.spec.chart_type == "pie" else [s.name for s in self.data.series]
 
     @property
+    def is_ranking(self) -> bool:
+        """Whether the bars of the only series are in the order of their length, the longest one first."""
+        if self.spec.chart_type != "bar" or len(self.data.series) != 1 or self.x_format.kind in CALENDAR:
+            return False
+        values = self.data.series[0].values
+        falls = all(b is not None and a is not None and b <= a for a, b in pairwise(values))
+        return falls and _FEWEST_RANKED <= len(values) <= _MOST_RANKED
+
+    @property
     def includes_zero(self) -> bool:
         """Whether the axis of values includes 0: not in a scatter chart, nor in lines that differ little.
 
@@ -108,7 +120,10 @@ def shares(values: Sequence[Number]) -> list[float]:
 
 
 COLOURS = (
-    "#5470c6", "#91cc75", "#fac858", "#ee6666", "#73c0de", "#3ba272", "#fc8452", "#9a60b4", "#ea7ccc", "#5d7092",
-    "#8c564b", "#17becf",
+    "#14857b", "#d9822b", "#6a5acd", "#d6498a", "#4a9ede", "#8a7a2c", "#b5532e", "#7f8c98", "#69ab4e", "#a97fd0",
+    "#566573", "#b8941f",
 )  # fmt: skip
-"""One colour for each of `MAX_SERIES` series; the first nine are the defaults of ECharts."""
+"""One colour for each of `MAX_SERIES` series, the first that of the page.
+
+The first six differ for people with every kind of colour blindness, on a light and on a dark ground.
+"""

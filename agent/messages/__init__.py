@@ -30,6 +30,8 @@ class Conventions:
     """The marks of a quotation, with `{}` for its text. An English text quotes English messages as they are."""
     month: str
     """A month with its year, as a pattern of Unicode's locale data."""
+    short_month: str
+    """A month with its year along an axis, in the same way."""
     quarter: str
     """A quarter with its year, in the same way."""
     date: str

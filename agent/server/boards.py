@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, cast
 
+from datasphinx.agent.answers.default_chart import charted_result, selected_by_default
 from datasphinx.agent.charts.echarts import asked_chart, chart_of
 from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.core.canonical import value_hash
@@ -82,13 +83,12 @@ def pin_answer(tenant: Tenant, board: Board, thread_id: str, run_id: str, title:
         Refused: the answer has no statement, or it reads data that is not stored.
         Conflict: the board has too many pinned answers.
     """
-    graph, _, state = tenant.stored_run(thread_id, run_id)
+    graph, key, state = tenant.stored_run(thread_id, run_id)
     if not state.get("sql") or state.get("error") or state.get("clarification"):
         raise Refused("answer_not_pinnable", reason=Message("pin_without_statement"))
     services, datasets = tenant.services, _datasets_of(state, tenant) if graph == "analyst" else ()
     question, turn = state["question"], (state.get("turns") or [{}])[-1]
     name = state.get("source") or turn.get("source") or services.choices[0]
-    drawings = state.get("drawn") or []
     pin = Pin(
         id=f"pin_{uuid.uuid4().hex[:16]}",
         title=title or question[:200],
@@ -98,7 +98,7 @@ def pin_answer(tenant: Tenant, board: Board, thread_id: str, run_id: str, title:
         sql=state["sql"],
         parameters=(state.get("verified") or {}).get("parameters", {}),
         output_type=state.get("output_type"),
-        chart=drawings[0]["spec"] if drawings else (state.get("form") or {}).get("chart"),
+        chart=_shown_chart(state, tenant.threads.saved_chart(key, run_id), services),
         owner=services.owner,
         created_by=user_of(services),
         created_at=_now(),
@@ -243,13 +243,25 @@ def _datasets_of(state: Mapping[str, Any], tenant: Tenant) -> tuple[str, ...]:
     return ids
 
 
+def _shown_chart(state: Mapping[str, Any], saved: str | None, services: Services) -> dict[str, Any] | None:
+    """Return the spec of the chart that the page shows: as changed there, drawn, asked for or by default."""
+    drawings, form = state.get("drawn") or [], state.get("form") or {}
+    drawn = drawings[0]["spec"] if drawings else form.get("chart")
+    known: dict[str, Any] | None = json.loads(saved) if saved else drawn
+    if known:
+        return known
+    found = charted_result(state, services.source)
+    selection = selected_by_default(state, *found) if found else None
+    return selection.spec.model_dump() if selection else None
+
+
 def _contents(pin: Pin, source: Source, result: Result) -> dict[str, Any]:
     """Return the figure, the chart and the first rows of a result, without the values of secret columns."""
     result = with_formats(masked(result), pin.sql, source.catalog)
     rows = result["rows"]
     is_single = len(rows) == 1 and len(result["columns"]) == 1 and result["types"][0] in _NUMERIC
     figure = rows[0][0] if is_single and isinstance(rows[0][0], int | float) else None
-    chart = _chart(pin, source, result) if pin.output_type == "plot" else None
+    chart = _chart(pin, source, result)
     shown = rows[:_MAX_ROWS]
     while len(json.dumps(shown)) > _MAX_CHARS:
         shown = shown[: len(shown) // 2]
@@ -264,11 +276,13 @@ def _contents(pin: Pin, source: Source, result: Result) -> dict[str, Any]:
 
 
 def _chart(pin: Pin, source: Source, result: Result) -> AnswerChart | None:
+    """Return the chart of a result: the one that was pinned if its columns are there, else for a plot the best one."""
     form, language = pin.chart or {}, language_of(pin.question)
+    chart = asked_chart(result, pin.question, form, language)
+    if chart or pin.output_type != "plot":
+        return chart
     keys = summarize_query(pin.sql, source.catalog)["keys"]
-    return asked_chart(result, pin.question, form, language) or chart_of(
-        result, pin.question, cast(ChartForm, form), keys, language
-    )
+    return chart_of(result, pin.question, cast(ChartForm, form), keys, language)
 
 
 def _failed(error: DatasphinxError, services: Services) -> dict[str, Any]:

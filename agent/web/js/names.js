@@ -1,4 +1,4 @@
-/** The names along the axes of a chart. All are shown: bars lie where they rank, or where their names do not fit below them. */
+/** The names along the axes of a chart. All but periods are shown: bars lie where their names do not fit below them. */
 
 import { valueText } from "./numbers.js";
 
@@ -18,14 +18,15 @@ const pen = document.createElement("canvas").getContext("2d");
  */
 export function withNames({ type, option }, width, font) {
   pen.font = font;
-  const lies = type === "bar" && isStanding(option) && (isRanking(option) || !(isCalendar(option) || fits(option.xAxis.data, width)));
-  const turned = lies ? lying(option, width) : option;
+  const lies = type === "bar" && isStanding(option) && !isCalendar(option) && !fits(option.xAxis.data, width);
+  const turned = lies ? swapped(option) : option;
   const { xAxis: x, yAxis: y, series } = turned;
   const rows = y?.type === "category" && y.data.length <= MOST_ROWS ? y.data.length : 0;
-  const below = x?.type === "category" ? placeOf(x.data, width) : "some";
+  const below = x?.type !== "category" || (isCalendar(option) && !fits(x.data, width)) ? "some" : placeOf(x.data, width);
   const beside = series.every((each) => each.type === "bar" && !each.stack) ? series.length : 1;
   const shown = { ...turned,
-    ...(rows && { yAxis: { ...y, axisLabel: { ...y.axisLabel, interval: 0 } } }),
+    ...(rows && x.type === "value" && lying(turned, width)),
+    ...(rows && x.type !== "value" && { yAxis: { ...y, axisLabel: { ...y.axisLabel, interval: 0 } } }),
     ...(below === "upright" && { xAxis: { ...x, axisLabel: { ...x.axisLabel, interval: 0 } } }),
     ...(below === "slanted" && slanted(turned, width)) };
   return { option: rows ? withValues(shown) : shown, height: rows && Math.ceil(rows * ROW * Math.max(1, 0.6 * beside)) + 96, form: `${lies} ${below} ${splitsOf(width)}` };
@@ -37,13 +38,6 @@ function isStanding({ series, xAxis, yAxis }) {
 
 function isCalendar({ formats }) {
   return CALENDAR.includes(formats?.xAxis?.kind);
-}
-
-/** Return whether the bars of the only series are in the order of their length. */
-function isRanking(option) {
-  const [{ data }, ...others] = option.series;
-  const isFalling = data.every((value, at) => value !== null && (at === 0 || value <= data[at - 1]));
-  return isFalling && data.length > 2 && !others.length && !isCalendar(option);
 }
 
 function nameWidth(name) {
@@ -74,11 +68,16 @@ function splitsOf(width) {
 }
 
 /** Return the option with lying bars, of which the first one is at the top. */
-function lying({ xAxis, yAxis, formats, ...option }, width) {
-  return { ...option,
-    xAxis: { ...yAxis, nameLocation: "middle", nameGap: 30, splitNumber: splitsOf(width), axisLabel: { ...yAxis.axisLabel, hideOverlap: true } },
-    yAxis: { ...xAxis, inverse: true, nameLocation: "start", nameGap: 15, nameTextStyle: { align: "left" } },
+function swapped({ xAxis, yAxis, formats, ...option }) {
+  return { ...option, xAxis: yAxis, yAxis: { ...xAxis, inverse: true },
     formats: formats && { ...formats, xAxis: formats.yAxis, yAxis: formats.xAxis } };
+}
+
+/** Return the axes of lying bars, with all names. */
+function lying({ xAxis, yAxis }, width) {
+  return {
+    xAxis: { ...xAxis, nameLocation: "middle", nameGap: 30, splitNumber: splitsOf(width), axisLabel: { ...xAxis.axisLabel, hideOverlap: true } },
+    yAxis: { ...yAxis, nameLocation: "start", nameGap: 15, nameTextStyle: { align: "left" }, axisLabel: { ...yAxis.axisLabel, interval: 0 } } };
 }
 
 /** Return the option with the value at the end of each bar, if there is one series of bars to the right. */

@@ -6,6 +6,8 @@ import random
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from datasphinx.agent.charts.echarts import draw
 from tests.agent.charts.results import GOLDEN, HOSTILE, option, plot_spec, result, shown, written
 from tests.cases import all_cases
@@ -44,6 +46,21 @@ def test_order_of_keys_changes_no_byte(path: Path) -> None:
         assert written(chart.option) == written(case["option"])
 
 
+# The layout
+
+
+def test_the_bars_of_a_ranking_lie_with_the_first_one_at_the_top() -> None:
+    def lies(*values: float | None, name: str = "city {}") -> bool:
+        rows = result({"x": "string", "n": "float"}, *((name.format(at), n) for at, n in enumerate(values, 1)))
+        axis = option(rows, "bar", "x", "n")["yAxis"]
+        return bool(axis["type"] == "category" and axis["inverse"])
+
+    assert lies(9.0, 5.0, 5.0)
+    assert not lies(5.0, 9.0, 5.0) and not lies(9.0, 5.0) and not lies(9.0, 5.0, None)
+    assert not lies(*map(float, range(70, 0, -1)))
+    assert not lies(9.0, 5.0, 4.0, name="2024-0{}"), "months go from left to right"
+
+
 # The axis of values
 
 
@@ -59,6 +76,15 @@ def test_only_lines_that_differ_little_begin_elsewhere_than_at_0() -> None:
     assert not scales("line", -1.0, 1.0)
     assert not scales("line", 0.0, 0.0)
     assert not any(scales(chart_type, 9900.0, 9950.0, 10050.0) for chart_type in ("bar", "area"))
+
+
+@pytest.mark.parametrize(
+    ("values", "notes"), [((99.0, 98.0), ("The axis of values does not begin at 0.",)), ((1.0, 9.0), ())]
+)
+def test_a_chart_says_that_its_axis_does_not_begin_at_0(values: tuple[float, ...], notes: tuple[str, ...]) -> None:
+    rows = result({"day": "string", "n": "float"}, *((f"2024-01-0{at}", n) for at, n in enumerate(values, 1)))
+
+    assert draw(rows, plot_spec({"chart_type": "line", "x": "day", "y": "n"}, rows)).notes == notes
 
 
 # Texts of the data stay text

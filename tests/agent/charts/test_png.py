@@ -53,6 +53,16 @@ def test_png_is_the_same_each_time_and_has_no_metadata(path: Path) -> None:
     assert png(case["result"], wanted) == picture
 
 
+def test_a_ranking_lies_with_its_names_and_values() -> None:
+    rows = result(
+        {"x": "string", "n": "float"}, *((f"Walker Media and Partners {at}", 9000.5 - at) for at in range(30))
+    )
+    axes = canvas_of(figure_of(rows, plot_spec(spec("bar", "x", "n"), rows)), Lettering(set())).axes[0]
+
+    assert [text.get_text() for text in axes.get_yticklabels()] == [row[0] for row in rows["rows"]]
+    assert [text.get_text() for text in axes.texts][::29] == ["9,000.5", "8,971.5"]
+
+
 def test_style_of_the_process_changes_nothing_and_is_left_as_it_was() -> None:
     plain = pixels(title="Orders")
     with matplotlib.rc_context({"font.size": 30, "axes.facecolor": "black", "font.family": "serif"}):
