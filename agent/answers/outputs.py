@@ -55,9 +55,9 @@ def compose_answer(
 
     The text is that of `worded` for the main result, followed by a Markdown table unless the output is a number or a
     text. If it is empty, several values that are to be a text have the text of `narrated`, and others the plain form:
-    the value with the name of its column, or a table with the names of its columns. With `has_text`, the text is that
-    of `narrated` unless it returns None. Statistics of data are described without the model; `names` has the words for
-    their tables.
+    the value with the name of its column, the rows as a table, or as lines below the names of the columns. With
+    `has_text`, the text is that of `narrated` unless it returns None. Statistics of data are described without the
+    model; `names` has the words for their tables.
     `requested` is the output type the user asked for, and `proposed` the one that the model of the statement returned.
     `charts` are existing charts; without them the chart is that of `chart_form`, or derived from the main result. The
     output contains values of secret columns; the model's prompt and the text under `LOGGED_ANSWER` do not.
@@ -117,10 +117,11 @@ class _Form:
             return sentence
         if _is_single_value(result):
             return self._value(result)
-        title = sentence or CONVENTIONS[self.language].comma.join(map(column_label, result["columns"]))
         if self.output_type == "string":
-            return "\n".join([title, *self._lines(result)])
-        return f"{title}\n\n{markdown_table(result, self.language, self.max_rows)}"
+            names = CONVENTIONS[self.language].comma.join(map(column_label, result["columns"]))
+            return "\n".join([names, *self._lines(result)])
+        table = markdown_table(result, self.language, self.max_rows)
+        return f"{sentence}\n\n{table}" if sentence else table
 
     def _lines(self, result: Result) -> list[str]:
         """Return the first rows as text."""
@@ -342,7 +343,7 @@ def choose_output_type(
         return requested
     if proposed in possible:
         return proposed
-    return "string" if is_statistics(result) else _natural_type(result)
+    return _natural_type(result)
 
 
 def value_of(output_type: OutputType, result: Result, text: str, table: AnswerTable, chart: AnswerChart | None) -> Any:

@@ -1,4 +1,4 @@
-"""Questions with which to start on a source: of its knowledge, and counts by groups and by month."""
+"""Questions with which to start on a source: of its knowledge, and counts by groups and by month, or of tables."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -113,8 +113,9 @@ def shown_name(name: str) -> str:
 def _candidates(source: Source, language: Language) -> Iterator[Candidate[StartingQuestion]]:
     yield from _verified(source)
     yield from _metrics(source, language)
-    for table in _tables(source):
-        yield from _of_table(source, table, language)
+    tables = _tables(source)
+    grouped = [candidate for table in tables for candidate in _by_columns(source, table, language)]
+    yield from grouped or [_of_all_rows(source, table, language) for table in tables]
 
 
 def _verified(source: Source) -> Iterator[Candidate[StartingQuestion]]:
@@ -151,7 +152,7 @@ def _tables(source: Source) -> list[Table]:
     return sorted(tables, key=lambda table: -(table.rows or 0))[:_MAX_TABLES]
 
 
-def _of_table(source: Source, table: Table, language: Language) -> Iterator[Candidate[StartingQuestion]]:
+def _by_columns(source: Source, table: Table, language: Language) -> Iterator[Candidate[StartingQuestion]]:
     """Yield questions for the number of rows of a table by groups and by month, if it has columns for them."""
     columns = offered_columns(source, table)
     group = group_column(columns, table)
@@ -165,6 +166,13 @@ def _of_table(source: Source, table: Table, language: Language) -> Iterator[Cand
         spec = {"aggregations": [_ROWS], "group_by": [key], "limit": 50}
         question = render(code, language, table=shown_name(table.name), column=shown_name(column.name))
         yield Candidate({"question": question, "origin": "schema"}, partial(_run, source, table, spec), min_rows=2)
+
+
+def _of_all_rows(source: Source, table: Table, language: Language) -> Candidate[StartingQuestion]:
+    """Return the question for the number of rows of a table."""
+    question = render("starting_count", language, table=shown_name(table.name))
+    read = partial(_run, source, table, {"aggregations": [_ROWS]})
+    return Candidate({"question": question, "origin": "schema"}, read)
 
 
 def _run(source: Source, table: Table, spec: dict[str, Any]) -> Result:

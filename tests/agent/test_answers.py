@@ -239,13 +239,10 @@ def test_column_without_a_name_of_its_own_is_not_told(scripted: Scripted) -> Non
     assert output["answer"] == f"{output['value']:,}"
 
 
-def test_short_result_is_a_markdown_table_with_a_title(scripted: Scripted) -> None:
+def test_short_result_is_a_markdown_table(scripted: Scripted) -> None:
     output = ask(scripted, "SELECT 'Europe' AS name, 2024 AS orders, 0.5 AS share, NULL AS missing")
 
-    assert output["answer"].split("\n\n") == [
-        "Name, Orders, Share, Missing",
-        "| name | orders | share | missing |\n|---|---|---|---|\n| Europe | 2,024 | 0.5 | – |",
-    ]
+    assert output["answer"] == "| name | orders | share | missing |\n|---|---|---|---|\n| Europe | 2,024 | 0.5 | – |"
 
 
 @pytest.mark.parametrize(
@@ -312,9 +309,7 @@ def test_hostile_cells_stay_in_their_cell(scripted: Scripted, tmp_path: Path, ho
         "List word and n", source=source
     )
 
-    sentence, table = output["answer"].split("\n\n")
-    assert "\n" not in sentence
-    lines = table.split("\n")
+    lines = output["answer"].split("\n")
     assert len(lines) == 4
     assert len(output["answer"]) < 400
     shown = cells(lines[2])
@@ -331,9 +326,7 @@ def test_hostile_column_names_stay_in_their_cell(scripted: Scripted, tmp_path: P
     agent = scripted({"GeneratedSQL": [{"sql": f'SELECT "{name}", n FROM things'}]})
     output = agent.ask("List n of things", source=source)
 
-    sentence, table = output["answer"].split("\n\n")
-    assert "\n" not in sentence and len(sentence) < 200
-    lines = table.split("\n")
+    lines = output["answer"].split("\n")
     assert len(lines) == 4
     assert len(cells(lines[0])) == 2
     assert len(lines[0]) < 100
@@ -483,7 +476,7 @@ def test_a_sentence_that_types_a_figure_is_not_shown(scripted: Scripted) -> None
     for text in ("Most orders are {max.orders:status}, 9999.", "Most orders are shipped: {max.orders}."):
         output = scripted({"GeneratedSQL": [{**MOST, "answer": [text]}]}).ask("Which status do most orders have?")
 
-        assert output["answer"].startswith("Status, Orders\n\n| status | orders |")
+        assert output["answer"].startswith("| status | orders |")
         assert any("wording refused" in each for each in output["audit"]["notes"])
 
 

@@ -15,6 +15,7 @@ from datasphinx.agent.server.live_sources import may_edit_sources
 from datasphinx.agent.server.statements import listed_sources, resolve_source
 from datasphinx.agent.server.tenants import current_tenant, has_role
 from datasphinx.agent.services import Services
+from datasphinx.agent.sources.names import SAMPLE
 from datasphinx.agent.sources.source import Source
 
 router = APIRouter(tags=["sources"])
@@ -29,9 +30,14 @@ class SourceShown(TypedDict):
 
 
 class Sources(TypedDict):
-    """All sources, and what the key or token may do: proposals, their review, statements, and editing the sources."""
+    """All sources, and what the key or token may do: proposals, their review, statements, and editing the sources.
+
+    `model` is the name of the model, None for the embedded one; `is_sample` whether the only source is the sample shop.
+    """
 
     sources: list[SourceShown]
+    is_sample: bool
+    model: str | None
     may_review: bool
     may_run_sql: bool
     may_propose: bool
@@ -46,6 +52,8 @@ def sources() -> Sources:
     shown = [_describe(services, label, name) for label, name in listed_sources(services).items()]
     return {
         "sources": shown,
+        "is_sample": services.choices == (SAMPLE,),
+        "model": services.settings.llm_model,
         "may_review": has_knowledge and has_role("review"),
         "may_run_sql": services.settings.run_sql,
         "may_propose": has_knowledge,

@@ -1,40 +1,44 @@
-/** An answer: what it says, the chart or the rows, then what it takes for granted, the statement and the details. */
+/** An answer: what it says and takes for granted, the chart or the rows, then the statement and the details. */
 
 import { make } from "./dom.js";
 import { explainFold } from "./explain.js";
 import { say } from "./language.js";
-import { valueText } from "./numbers.js";
+import { numberText, secondsText, valueText } from "./numbers.js";
 import { plotView } from "./plot.js";
 import { premisesView } from "./premises.js";
-import { sqlView } from "./sql.js";
 import { tableView } from "./table.js";
 import { trustBadge } from "./trust.js";
 
 /**
  * Return the view of an output with an answer to what was `said`; its heading, of class `focus`, takes the focus.
+ * `about` has the `name` of what was asked, its `source` if one was named, and `mayEdit`, whether it has statements to edit.
  * `change(comment)`, if given, asks again with a remark about an assumption or a definition.
  */
-export function answerView(output, steps, said, change) {
-  const tables = shownTables(output);
+export function answerView(output, steps, said, about, change) {
   return make("div", { class: "answer" },
-    make("div", { class: "headline" }, say(make("h3", { class: "focus eyebrow", tabindex: "-1" }), "answer_is"), trustBadge(output)),
-    figure(output),
+    make("div", { class: "headline" }, heading(output, about.name), trustBadge(output)),
     words(output),
     premisesView(output, change),
     plotView(output, said),
-    ...tables.map((table) => tableView(table, savedAs(output, table, said))),
-    output.sql ? make("details", { class: "statement" }, make("summary", {}, "SQL"), sqlView(output.sql)) : null,
-    explainFold(output, steps));
+    ...shownTables(output).map((table) => tableView(table, savedAs(output, table, said))),
+    explainFold(output, steps, said, about));
 }
 
-function figure({ output_type, value, tables }) {
-  if (output_type !== "number") return null;
-  return say(make("p", { class: "figure" }), () => valueText(value, tables[0]?.formats?.[0]));
+/** Return the title line: the name of what was asked, the models that were called, and the time. */
+function heading({ audit }, name) {
+  const models = new Set(audit.steps.flatMap(({ calls }) => calls.map(({ model }) => model)));
+  const facts = say(make("span"), () => [name, ...models, secondsText(audit.latency_ms)].filter(Boolean).join(" · "));
+  return make("h3", { class: "focus eyebrow", tabindex: "-1" }, say(make("span", { class: "visually-hidden" }), "answer_is"), " ", facts);
 }
 
-/** Return what an output says, without Markdown tables where the rows are shown beside it. */
+/** Return what an output says, without Markdown tables and their numbers of rows where the rows are shown beside it. */
 export function wordsOf(output) {
-  return shownTables(output).length ? output.answer.split("\n\n").filter((part) => !part.startsWith("| ")).join("\n\n") : output.answer;
+  const [table] = shownTables(output);
+  if (!table) return output.answer;
+  const parts = output.answer.split("\n\n");
+  const count = numberText(table.rows.length);
+  const isOfTable = (part, at) => part.startsWith("| ") || (parts[at - 1]?.startsWith("| ") && part.includes(count));
+  return parts.filter((part, at) => !isOfTable(part, at)).join("\n\n");
 }
 
 function shownTables({ output_type, tables }) {
@@ -49,11 +53,17 @@ function savedAs({ thread_id: thread, run_id: run, tables }, table, said) {
 
 /** Return the text: its first paragraph is large; what the badge and the chips show is not repeated. */
 function words(output) {
-  const [first, ...others] = wordsOf(output).split("\n\n").filter(Boolean);
+  const [first, ...told] = wordsOf(output).split("\n\n").filter((part) => part && !isShownElsewhere(part, output));
   if (!first) return null;
-  const told = others.filter((part) => !isShownElsewhere(part, output));
-  return make("div", { class: "words" }, make("p", { class: "lead", dir: "auto" }, first),
+  return make("div", { class: "words" }, make("p", { class: "lead", dir: "auto" }, ...withFigure(first, output)),
     ...told.map((part) => make("p", { dir: "auto" }, part)));
+}
+
+/** Return a sentence with the number that is the answer as an element, if it is there once as the page writes it. */
+function withFigure(sentence, { output_type, value, tables }) {
+  const shown = output_type === "number" ? valueText(value, tables[0]?.formats?.[0]) : "";
+  const [before, after, ...others] = shown ? sentence.split(shown) : [];
+  return after === undefined || others.length ? [sentence] : [before, make("strong", { class: "figure" }, shown), after];
 }
 
 /** Return whether a paragraph at the end of an answer only says what is in `audit`, `confidence` or `verified` too. */

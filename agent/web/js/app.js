@@ -1,13 +1,14 @@
 /** What answers questions: the conversation, the sidebar, files, boards and the start. */
 
 import { addressed, onAddress, showAddress } from "./address.js";
-import { addSources, where } from "./chosen.js";
+import { addSources, leaveFiles, where } from "./chosen.js";
 import { addBoards } from "./boards.js";
 import { chooseByKey } from "./clarification.js";
 import { Conversation, keptConversation } from "./conversation.js";
 import { byId } from "./dom.js";
 import { isEmbedded } from "./embedded.js";
 import { addFiles, takeFiles } from "./files.js";
+import { closeMenus } from "./menu.js";
 import { addRecall } from "./recall.js";
 import { addSidebar, refresh } from "./sidebar.js";
 import { addStart } from "./start.js";
@@ -21,10 +22,12 @@ export function start(fit) {
   async function send() {
     await restored;
     const words = question.value.trim();
-    if (words && conversation.ask(words)) {
+    if (words) {
+      conversation.hear(words);
       recall(words);
       question.value = "";
       byId("preview").hidden = true;
+      byId("file-state").replaceChildren();
       fit();
     }
     question.focus();
@@ -32,7 +35,7 @@ export function start(fit) {
 
   function keys(event) {
     if (event.target.closest("dialog")) return;
-    if (event.key === "Escape") conversation.stop();
+    if (event.key === "Escape" && !closeMenus()) conversation.stop();
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.matches("input, textarea, select") || event.composedPath()[0].isContentEditable) return;
     if (event.key === "/") {
@@ -50,9 +53,11 @@ export function start(fit) {
   }
 
   document.addEventListener("keydown", keys);
+  document.addEventListener("click", ({ target }) => closeMenus(target));
   for (const button of document.querySelectorAll(".anew")) {
     button.addEventListener("click", () => {
       conversation.restart();
+      leaveFiles();
       question.focus();
     });
   }

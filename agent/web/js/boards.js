@@ -6,6 +6,7 @@ import { chartView } from "./chart.js";
 import { button, confirmed, field, fold } from "./controls.js";
 import { byId, make } from "./dom.js";
 import { current, say, text } from "./language.js";
+import { saveMenu } from "./menu.js";
 import { numberText, valueText } from "./numbers.js";
 import { copyButton, saveFile } from "./save.js";
 import { sqlView } from "./sql.js";
@@ -183,15 +184,16 @@ class BoardsView {
     const path = `${this.path}/pins/${pin.id}`;
     const { result } = pin;
     const heading = make("h3", { dir: "auto" }, pin.title);
-    return make("article", { class: pin.out_of_bounds ? "card outside" : "card" },
+    const card = make("article", { class: pin.out_of_bounds ? "card outside" : "card" },
       heading,
       pin.title === pin.question ? null : make("p", { class: "hint", dir: "auto" }, pin.question),
       contents(pin, result),
       bounds(pin),
       refreshTime(result),
       fold("board_sql", make("div", {}, say(make("p", { class: "hint" }), "board_from", { source: pin.source ?? pin.datasets.join(", ") }), sqlView(pin.sql))),
-      this.mayChange ? fold("board_settings", this.settings(pin, path)) : null,
-      make("div", { class: "tools" }, button("board_refresh", () => this.refresh(path), { title: pin.title })));
+      this.mayChange ? fold("board_settings", this.settings(pin, path)) : null);
+    card.append(make("div", { class: "toolbar" }, button("board_refresh", () => this.refresh(path), { title: pin.title }), saveMenu(card)));
+    return card;
   }
 
   settings(pin, path) {

@@ -9,21 +9,24 @@ import { onTheme } from "./theme.js";
 
 const SAVED = { width: 1200, height: 700 };
 const SHARPNESS = 2;
+/** The charts with the names of their files, by their boxes. */
+const charts = new WeakMap();
 
 /** Return the view of `chart`, an AnswerChart: its title, unless that is what was `said`, and notes as text; the picture. */
 export function chartView(chart, said = "") {
   const { text: title = "", subtext = "" } = chart.option.title ?? {};
   const box = make("div", { class: "chart", role: "img" });
   say(box, "chart", { title: title || chart.type }, "aria-label");
-  const save = make("button", { type: "button", class: "quiet" });
-  const drawing = make("button", { type: "button", class: "quiet" });
-  const name = said || title || chart.type;
-  save.addEventListener("click", () => savePicture(chart, box, fileName(name, ".png")));
-  drawing.addEventListener("click", () => saveDrawing(chart, box, fileName(name, ".svg")));
+  charts.set(box, { chart, box, name: said || title || chart.type });
   const caption = make("figcaption", {}, title === said ? null : make("strong", {}, title), subtext ? make("span", {}, subtext) : null);
-  const view = make("figure", {}, caption, box, make("div", { class: "tools" }, say(save, "png"), say(drawing, "svg")));
   drawWhenShown(box, chart);
-  return view;
+  return make("figure", {}, caption, box);
+}
+
+/** Return what a menu has for the charts in `view`: texts with what they do. */
+export function chartItems(view) {
+  const found = [...view.querySelectorAll(":scope > figure .chart, :scope > .plot .chart")].map((each) => charts.get(each));
+  return found.length ? [["png", () => found.forEach(savePicture)], ["svg", () => found.forEach(saveDrawing)]] : [];
 }
 
 function drawWhenShown(box, chart) {
@@ -105,23 +108,23 @@ function onScreen(option) {
   return { ...shown, ...(tooltip && { tooltip }), ...(grid && { grid, xAxis, yAxis }), animation: !still };
 }
 
-async function savePicture(chart, box, name) {
+async function savePicture({ chart, box, name }) {
   const echarts = await library();
   const { option, height } = saved(chart, box);
   const picture = echarts.init(make("div"), colours(box), { ...SAVED, height });
   picture.setOption(option);
   picture.renderToCanvas({ pixelRatio: SHARPNESS }).toBlob((blob) => {
-    saveFile(blob, name);
+    saveFile(blob, fileName(name, ".png"));
     picture.dispose();
   });
 }
 
-async function saveDrawing(chart, box, name) {
+async function saveDrawing({ chart, box, name }) {
   const echarts = await library();
   const { option, height } = saved(chart, box);
   const drawing = echarts.init(null, colours(box), { ...SAVED, height, renderer: "svg", ssr: true });
   drawing.setOption(option);
-  saveFile(new Blob([drawing.renderToSVGString()], { type: "image/svg+xml" }), name);
+  saveFile(new Blob([drawing.renderToSVGString()], { type: "image/svg+xml" }), fileName(name, ".svg"));
   drawing.dispose();
 }
 

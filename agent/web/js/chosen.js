@@ -15,12 +15,20 @@ import { addSourceSettings } from "./sources.js";
 /** Those that are asked, and those that the server keeps. */
 const datasets = new Map();
 let kept = [];
+/** Returns the name of the only database; null where there are several. */
+let onlyName = null;
 
 /** Return the graph to ask and what the input names: datasets by id, or a source if one was chosen. */
 export function where() {
   if (datasets.size) return { graph: "analyst", named: { datasets: [...datasets.keys()] } };
   const source = byId("source").value;
   return { graph: "agent", named: source ? { source } : {} };
+}
+
+/** Return the name of what an input names; empty where the question chooses among several databases. */
+export function nameOfPlace({ source, datasets: ids }) {
+  if (ids) return ids.map((id) => datasets.get(id)).filter(Boolean).map(nameOf).join(", ");
+  return source ?? onlyName?.() ?? "";
 }
 
 /** Let the user choose among what the server has; at first what `named` names is chosen. Return when it can be asked. */
@@ -49,12 +57,22 @@ async function load(named) {
     // What is shown of the chosen source may have changed.
     select.dispatchEvent(new Event("change"));
   });
+  showFoot(answered ?? {});
   const before = select.value;
   for (const old of select.querySelectorAll("optgroup")) old.remove();
-  if (sources?.length) select.append(group("sources_databases", sources.map(sourceItem)));
+  if (sources?.length > 1) select.append(group("sources_databases", sources.map(sourceItem)));
   if (found?.length) select.append(group("sources_files", found.map(datasetItem)));
   kept = found ?? [];
   chooseNamed(before || datasets.size ? { source: before } : named);
+}
+
+/** Say below the question what is asked: the only database, and the model. */
+function showFoot({ sources = [], is_sample: isSample, model, may_edit_sources: mayEdit }) {
+  onlyName = sources.length === 1 ? () => (isSample ? text("sample_shop") : sources[0].name) : null;
+  say(byId("source").options[0], onlyName ?? "source_any");
+  say(byId("model"), model ? () => model : "model_offline");
+  byId("connect").hidden = isEmbedded || !(isSample && mayEdit);
+  byId("connect").onclick = () => byId("edit-sources").click();
 }
 
 function chooseNamed({ source = "", datasets: ids = [] }) {
@@ -65,10 +83,17 @@ function chooseNamed({ source = "", datasets: ids = [] }) {
 
 /** Ask what `named` names, and nothing else, from now on. */
 export function chooseAnew(named) {
-  datasets.clear();
   byId("source").value = "";
-  show();
+  leaveFiles();
   chooseNamed(named);
+}
+
+/** Ask no files from now on. */
+export function leaveFiles() {
+  datasets.clear();
+  byId("preview").hidden = true;
+  byId("file-state").replaceChildren();
+  show();
 }
 
 /** Ask `dataset` from now on, beside those that were chosen before. */
@@ -78,7 +103,8 @@ export function choose(dataset) {
 }
 
 function show() {
-  byId("source").hidden = datasets.size > 0;
+  // What the start offers is about databases.
+  byId("source").hidden = byId("start").hidden = datasets.size > 0;
   byId("files").replaceChildren(...[...datasets.values()].map(chip));
 }
 

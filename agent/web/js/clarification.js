@@ -1,4 +1,4 @@
-/** A question back: its options with what each leads to, and a field for own words. */
+/** A question back: its options with what each leads to. It may be answered in own words in the field of questions, too. */
 
 import { make } from "./dom.js";
 import { say } from "./language.js";
@@ -15,7 +15,7 @@ export function clarificationView(asked, why, answer) {
     answer(given, shown);
   };
   const buttons = asked.options.map((option, at) => optionButton(option, at + 1, once));
-  fields.append(make("div", { class: "options" }, ...buttons), ownWords(once));
+  fields.append(make("div", { class: "options" }, ...buttons));
   const heading = make("h3", { tabindex: "-1", class: "focus", dir: "auto" }, asked.question);
   return make("div", { class: "asked-back" }, why, heading, fields);
 }
@@ -44,18 +44,4 @@ function preview(found) {
   const count = `${numberText(found.rows)}${found.more ? "+" : ""}`;
   if (found.rows === 1 && found.first !== null) return make("bdi", { class: "preview" }, numberText(found.first));
   return say(make("span", { class: "preview" }), "preview_rows", { count });
-}
-
-function ownWords(once) {
-  const field = make("input", { type: "text", maxlength: "2000", autocomplete: "off", dir: "auto" });
-  const button = say(make("button", { type: "submit" }), "send");
-  const form = make("form", { class: "own-words" }, say(field, "own_words", {}, "placeholder"), button);
-  say(field, "own_words", {}, "aria-label");
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    const words = field.value.trim();
-    if (words) once(words, words);
-    else field.focus();
-  });
-  return form;
 }

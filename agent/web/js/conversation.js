@@ -4,16 +4,16 @@ import { answerAddress, showAddress } from "./address.js";
 import { announce } from "./announce.js";
 import { answerView } from "./answer.js";
 import { request } from "./api.js";
-import { chooseAnew } from "./chosen.js";
+import { chooseAnew, nameOfPlace } from "./chosen.js";
 import { clarificationView } from "./clarification.js";
 import { byId, make } from "./dom.js";
-import { editorView } from "./editor.js";
 import { run } from "./events.js";
 import { failedOutputView, failureReason, failureView } from "./failure.js";
 import { feedbackView } from "./feedback.js";
 import { followUpsView } from "./followups.js";
 import { keep, kept } from "./kept.js";
 import { say } from "./language.js";
+import { saveMenu } from "./menu.js";
 import { pinView } from "./pin.js";
 import { Queue } from "./queue.js";
 import { keptRuns, rejected } from "./restored.js";
@@ -33,6 +33,11 @@ async function conversationAt(thread, signal) {
   return { graph, named: datasets?.length ? { datasets } : source ? { source } : {} };
 }
 
+/** Return what is asked as text, by which two questions are about the same. */
+function placeOf({ graph, named }) {
+  return JSON.stringify([graph, named]);
+}
+
 export class Conversation {
   /** Show the turns in `list`; `where()` says what is asked, `changed(thread)` is called when the thread has changed. */
   constructor(list, where, changed) {
@@ -40,18 +45,26 @@ export class Conversation {
     this.queue = new Queue(() => this.advance());
   }
 
-  /** Ask a question, while another one runs after it; return whether it was taken. */
+  /** Take what the user has typed: the answer to an open question back, or else a question. */
+  hear(words) {
+    const at = this.where();
+    if (this.isAsked && !this.running && placeOf(at) === this.place) this.reply(words, words);
+    else this.ask(words, at);
+  }
+
+  /** Ask a question, while another one runs after it. */
   ask(question, at = this.where()) {
-    if (this.running) {
-      this.queue.add(question, at);
-      return true;
-    }
+    if (this.running) return this.queue.add(question, at);
     const { graph, named } = at;
-    const place = JSON.stringify([graph, named]);
+    const place = placeOf(at);
     // What was said about other data would be read into the question.
     if (place !== this.place) Object.assign(this, { place, graph, thread: null });
     this.begin(question, { question, ...named, ...(this.thread && { thread_id: this.thread }) });
-    return true;
+  }
+
+  /** Answer the open question back with `given`, which is shown as `words`. */
+  reply(given, words) {
+    this.begin(words, { thread_id: this.thread, clarification_answer: given });
   }
 
   /** Stop what runs. */
@@ -107,8 +120,8 @@ export class Conversation {
       if (this.running !== running) return;
       chooseAnew(named);
       // The server names the source that it chose, which may not be one that can be named.
-      Object.assign(this, { graph, place: JSON.stringify([graph, before ? named : this.where().named]) });
-      this.goOn(thread);
+      Object.assign(this, { graph, place: placeOf({ graph, named: before ? named : this.where().named }) });
+      this.goOn(thread, runs.at(-1)?.output.clarification);
       this.showKept(runs);
       this.reveal(shownRun);
     } catch (error) {
@@ -160,7 +173,7 @@ export class Conversation {
     if (this.running !== turn) return;
     this.run(null);
     if (!output) return;
-    this.goOn(output.error?.code === "thread_unknown" ? null : output.thread_id);
+    this.goOn(output.error?.code === "thread_unknown" ? null : output.thread_id, output.clarification);
     // A question back is answered first.
     if (output.clarification) return;
     this.advance();
@@ -183,9 +196,11 @@ export class Conversation {
     if (next) this.ask(next.question, next.at);
   }
 
-  /** Go on with `thread` from now on, also where the page is loaded again. */
-  goOn(thread) {
+  /** Go on with `thread` from now on, also where the page is loaded again; `asked` is its open question back, if there is one. */
+  goOn(thread, asked = null) {
     this.thread = thread;
+    this.isAsked = Boolean(asked);
+    say(byId("question"), asked ? "own_words" : "question_hint", {}, "placeholder");
     const [graph, named] = JSON.parse(this.place) ?? [];
     keep("conversation", thread && JSON.stringify({ thread, graph, named }), "sessionStorage");
     showAddress(thread);
@@ -193,26 +208,27 @@ export class Conversation {
   }
 
   view(output, steps, said, again) {
-    const thread_id = output.thread_id;
     if (output.clarification) {
       // After an error the question back is still open.
       const why = output.error && failureReason(output);
-      return clarificationView(output.clarification, why, (given, shown) =>
-        this.begin(shown, { thread_id, clarification_answer: given }));
+      return clarificationView(output.clarification, why, (given, words) => this.reply(given, words));
     }
     if (output.error) return failedOutputView(output, again, (question) => this.ask(question));
-    const view = this.answered(output, steps, said, thread_id);
-    if (output.run_id) view.append(make("div", { class: "answer-links" }, pinView(output), answerLink(output)));
-    return view;
+    return this.answered(output, steps, said);
   }
 
-  answered(output, steps, said, thread_id) {
-    if (this.graph !== "agent") return answerView(output, steps, said);
+  answered(output, steps, said) {
+    const { thread_id, run_id, sql } = output;
+    const isAgent = this.graph === "agent";
     const reject = (comment) => this.begin(rejected({ comment }),
       { thread_id, feedback: { accepted: false, ...(comment && { comment }) } });
-    const view = answerView(output, steps, said, reject);
+    const [, named] = JSON.parse(this.place);
+    const about = { name: nameOfPlace(named), source: named.source, mayEdit: isAgent };
+    const view = answerView(output, steps, said, about, isAgent ? reject : null);
     // A reply is no answer that could be right or wrong.
-    if (output.sql) view.append(editorView(output, said, JSON.parse(this.place)[1].source), this.feedback(thread_id, reject));
+    if (run_id) view.dataset.run = run_id;
+    const tools = [isAgent && sql && this.feedback(thread_id, reject), pinView(output), saveMenu(view, run_id && answerLink(output))].filter(Boolean);
+    if (tools.length) view.append(make("div", { class: "toolbar" }, ...tools));
     return view;
   }
 
@@ -239,7 +255,7 @@ export class Conversation {
 
 /** Return the link to an answer, which others with the same data can open. */
 function answerLink({ thread_id: thread, run_id: run }) {
-  return say(make("a", { class: "permalink", href: answerAddress(thread, run), "data-run": run }), "answer_link");
+  return say(make("a", { class: "permalink", href: answerAddress(thread, run) }), "answer_link");
 }
 
 function noted(words = "") {

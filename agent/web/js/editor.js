@@ -4,6 +4,7 @@ import { announce } from "./announce.js";
 import { postJson, request } from "./api.js";
 import { make } from "./dom.js";
 import { current, say, text } from "./language.js";
+import { saveMenu } from "./menu.js";
 import { sqlView } from "./sql.js";
 import { tableView } from "./table.js";
 
@@ -166,6 +167,7 @@ function show(result, { sql, table, truncated, findings, trace_id }, state, sent
   const notes = (findings ?? []).map((finding) => make("p", { class: "hint" }, finding));
   const trace = say(make("p", { class: "hint" }), "trace", { id: trace_id });
   result.replaceChildren(...[badge, ...notes, tableView(table, sql), more, sqlView(sql), mayPropose ? proposal({ ...sent, trace_id }, state.said) : null, trace].filter(Boolean));
+  result.append(saveMenu(result));
   announce(`${text("edited_by_hand")}. ${text("row_count", { count: table.rows.length })}`);
   badge.focus({ preventScroll: true });
   result.scrollIntoView({ block: "nearest" });

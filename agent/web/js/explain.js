@@ -1,15 +1,19 @@
-/** How an answer came about: definitions with their places, notes, steps; and what it cost. */
+/** How an answer came about: the statement, definitions with their places, notes, steps; and what it cost. */
 
 import { make } from "./dom.js";
+import { editorView } from "./editor.js";
 import { say } from "./language.js";
 import { secondsText } from "./numbers.js";
+import { sqlView } from "./sql.js";
 import { auditSteps } from "./steps.js";
 
-/** Return the fold; `steps` is the list of steps that was shown while it ran, if one was. */
-export function explainFold({ audit, definitions = [] }, steps) {
+/** Return the fold of the answer to what was `said`; `steps` is the list that was shown while it ran, if one was. For `about` see `answerView`. */
+export function explainFold(output, steps, said, { source, mayEdit }) {
+  const { audit, definitions = [], sql } = output;
   const places = definitions.map(({ name, definition, place }) => `${name} = ${definition}; ${place}`);
   const parts = [named("definitions", places), named("notes", audit.notes), heading("steps")];
-  return make("details", { class: "explain" }, say(make("summary"), "explain"),
+  return make("details", { class: "explain" }, say(make("summary"), sql ? "explain_sql" : "explain"),
+    sql ? sqlView(sql) : null, sql && mayEdit ? editorView(output, said, source) : null,
     ...parts.flat(), steps?.childElementCount ? steps : auditSteps(audit), costLine(audit));
 }
 

@@ -2,6 +2,7 @@
 
 import { make } from "./dom.js";
 import { say } from "./language.js";
+import { saveMenu } from "./menu.js";
 import { tableView } from "./table.js";
 
 /** The kinds of errors by code: each has a heading, an explanation and a next step in the texts. */
@@ -54,6 +55,7 @@ export function failedOutputView({ error, audit, tables, sql }, again, ask) {
   const view = failureView({ ...error, trace: audit.trace_id }, again, ask);
   const rows = tables.filter((table) => table.rows.length).map((table) => tableView(table, sql));
   if (rows.length) view.append(say(make("h4"), "fail_rows"), ...rows);
+  if (rows.length) view.append(saveMenu(view));
   return view;
 }
 

@@ -7,8 +7,8 @@ const REASONS = ["reason_figures", "reason_rows", "reason_columns", "reason_ques
 
 /** Return the buttons; `accept()` and `reject(comment)` are what they do. A comment begins with the chosen reason. */
 export function feedbackView({ accept, reject }) {
-  const right = say(make("button", { type: "button", class: "quiet thumb" }), "right");
-  const wrong = say(make("button", { type: "button", class: "quiet thumb down", "aria-expanded": "false" }), "wrong");
+  const right = make("button", { type: "button", class: "quiet thumb" }, say(make("span"), "right"));
+  const wrong = make("button", { type: "button", class: "quiet thumb down", "aria-expanded": "false" }, say(make("span"), "wrong"));
   const form = rejection(reject);
   right.addEventListener("click", accept);
   wrong.addEventListener("click", () => {

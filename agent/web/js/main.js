@@ -38,8 +38,8 @@ byId("composer").addEventListener("submit", (event) => {
   send();
 });
 question.addEventListener("keydown", (event) => {
-  // While Chinese is being composed, Enter takes a word.
-  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+  // While Chinese is being composed, Enter takes a word; Safari has ended the composition before, and tells it by 229.
+  if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
   event.preventDefault();
   send();
 });

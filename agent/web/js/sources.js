@@ -59,6 +59,7 @@ class SourcesView {
     try {
       const { sources, may_edit: mayEdit } = await (await request(PATH)).json();
       this.list.replaceChildren(...sources.map((source) => this.sourceView(source)));
+      this.hasOwn = sources.length > 0;
       this.adding.replaceChildren(...(mayEdit ? [fold("sources_add", this.form())] : []));
       if (!mayEdit) say(this.state, "sources_tenant");
       else if (!sources.length) say(this.state, "sources_none");
@@ -146,7 +147,7 @@ class SourcesView {
     };
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      send("", ({ name: added }) => this.changed("sources_added", added));
+      send("", ({ name: added }) => this.changed(this.hasOwn ? "sources_added" : "sources_added_first", added));
     });
     return form;
   }

@@ -1,4 +1,4 @@
-/** A table of an answer: sorted by its headers, filtered, added up, copied, saved as CSV. */
+/** A table of an answer: sorted by its headers, filtered, added up, copied, saved as CSV and Excel. */
 
 import { request } from "./api.js";
 import { sorted } from "./cells.js";
@@ -7,10 +7,13 @@ import { make } from "./dom.js";
 import { say } from "./language.js";
 import { isCut, isQuantity, sumOf, valueText } from "./numbers.js";
 import { copyButton, fileName, saveFile } from "./save.js";
+import { notify } from "./sidebar.js";
 import { widthSeparator } from "./widths.js";
 
 const FIRST_ROWS = 50;
 const FILTERED_FROM = 10;
+/** What is shown of tables, by their views. */
+const tables = new WeakMap();
 
 /**
  * Return the view of `table`, an AnswerTable; its files are named after `title`. Where the server has the rows under
@@ -30,7 +33,27 @@ export function tableView(table, { title = "", path = null } = {}) {
   const region = make("div", { class: "scroll", role: "group", tabindex: "0" }, grid);
   say(region, "table", {}, "aria-label");
   redraw();
-  return make("div", { class: "rows" }, filterField(shown, redraw), region, more, tools(shown, count, title, path));
+  const view = make("div", { class: "rows" }, filterField(shown, redraw), region, make("div", { class: "tools" }, count, more));
+  tables.set(view, { shown, title, path });
+  return view;
+}
+
+/** Return what a menu has for the tables in `view`: elements, and texts with what they do. */
+export function tableItems(view) {
+  const found = [...view.querySelectorAll(":scope > .rows")].map((each) => tables.get(each));
+  if (!found.length) return [];
+  const current = ({ shown }) => ({ columns: shown.table.columns, rows: shown.rows });
+  const csv = (each) => saveFile(new Blob([asCsv(current(each))], { type: "text/csv" }), fileName(each.title, ".csv"));
+  return [copyButton(() => found.map((each) => asTabs(current(each))).join("\n\n")), ["csv", () => found.forEach(csv)],
+    found.every(({ path }) => path) && ["xlsx", () => found.forEach(saveExcel)]];
+}
+
+async function saveExcel({ path, title }) {
+  try {
+    saveFile(await (await request(`${path}.xlsx`)).blob(), fileName(title, ".xlsx"));
+  } catch (error) {
+    notify(error.message);
+  }
 }
 
 function head(name, column, shown, redraw) {
@@ -109,23 +132,4 @@ function moreButton(shown, redraw) {
     shown.all = true;
     redraw();
   } } });
-}
-
-function tools(shown, count, title, path) {
-  const current = () => ({ columns: shown.table.columns, rows: shown.rows });
-  const save = make("button", { type: "button", class: "quiet" });
-  save.addEventListener("click", () => saveFile(new Blob([asCsv(current())], { type: "text/csv" }), fileName(title, ".csv")));
-  return make("div", { class: "tools" }, count, copyButton(() => asTabs(current())), say(save, "csv"), path && excelButton(path, title));
-}
-
-function excelButton(path, title) {
-  const button = make("button", { type: "button", class: "quiet" });
-  button.addEventListener("click", async () => {
-    try {
-      saveFile(await (await request(`${path}.xlsx`)).blob(), fileName(title, ".xlsx"));
-    } catch (error) {
-      button.replaceWith(make("span", { class: "error", role: "alert" }, error.message));
-    }
-  });
-  return say(button, "xlsx");
 }

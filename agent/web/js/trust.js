@@ -9,7 +9,7 @@ export function trustBadge(output) {
   if (!found) return null;
   const { level, key, facts = {}, reasons } = found;
   const label = say(make("span"), key, facts);
-  return make("details", { class: `trust ${level}` },
+  return make("details", { class: `trust ${level}`, open: level === "unsure" },
     make("summary", {}, make("span", { class: "mark", "aria-hidden": "true" }, MARKS[level]), label),
     ...reasons.map((reason) => (typeof reason === "string"
       ? make("p", { dir: "auto" }, reason) : say(make("p", { dir: "auto" }), ...reason))));

@@ -25,8 +25,8 @@ def ask(cache_dir: Path, tmp_path: Path) -> Callable[..., dict[str, Any]]:
         services = Services(settings, model=ScriptedModel())
         graph = build_analyst(services) if given.get("files") else build_graph(services)
         output = dict(graph.invoke({"question": question, **given}))
-        assert (output["error"], output["output_type"], output["audit"]["llm_calls"]) == (None, "string", 0)
-        assert output["value"] == output["answer"]
+        assert (output["error"], output["output_type"], output["audit"]["llm_calls"]) == (None, "dataframe", 0)
+        assert output["value"] == output["tables"][0]
         return output
 
     return ask

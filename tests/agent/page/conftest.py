@@ -67,6 +67,20 @@ class Site(NamedTuple):
         return path
 
 
+def switch(page: Page, what: str, option: str) -> None:
+    """Choose an option of the language or the theme in the menu of the header."""
+    page.locator("header .menu summary").click()
+    page.locator(f"#{what}").select_option(option)
+    page.keyboard.press("Escape")
+
+
+def pick(page: Page, name: str) -> None:
+    """Click what the menu of the last answer has under this name."""
+    if not page.locator(".menu[open]").count():
+        page.locator(".turn .menu summary").last.click()
+    page.locator(".menu[open]").get_by_text(name, exact=True).click()
+
+
 @pytest.fixture
 def visit(chromium: Browser, cache_dir: Path) -> Iterator[Callable[..., Site]]:
     """Opens the page, with settings of the browser and of the server.

@@ -165,8 +165,21 @@ def answer_chart(stage: Stage) -> None:
     expect(page.locator(".chart canvas")).to_be_visible()
     page.get_by_text("Chart settings").click()
     expect(page.get_by_label("Chart type")).to_be_visible()
-    page.locator(".statement summary").click()
     page.locator(".explain summary").click()
+
+
+@state()
+def answer_menu(stage: Stage) -> None:
+    stage.answered("Which customers spent the most?", BY_AMOUNT)
+    expect(stage.page.locator(".chart canvas")).to_be_visible()
+    stage.page.locator(".turn .menu summary").click()
+    expect(stage.page.get_by_role("button", name="Save as PNG")).to_be_visible()
+
+
+@state()
+def settings_menu(stage: Stage) -> None:
+    stage.page.locator("header .menu summary").click()
+    expect(stage.page.get_by_label("Theme", exact=True)).to_be_visible()
 
 
 @state(locale="ru-RU")
@@ -219,7 +232,7 @@ def clarification_chosen(stage: Stage) -> None:
 def conversation(stage: Stage) -> None:
     stage.answered(BEST, BY_AMOUNT)
     stage.answered("List customers with orders and amounts", SPENT)
-    for fold in stage.page.locator(".statement summary").all():
+    for fold in stage.page.locator(".explain summary").all():
         fold.click()
 
 
@@ -270,6 +283,7 @@ def drawer(stage: Stage) -> None:
 def editor(stage: Stage) -> None:
     page = stage.page
     stage.answered(HOW_MANY, COUNT)
+    stage.page.locator(".explain summary").click()
     stage.press("Edit and run the SQL")
     page.get_by_role("textbox", name="SQL editor").press("Control+a")
     page.keyboard.type("select name, segment from customers order by name limit 3")
@@ -281,6 +295,7 @@ def editor(stage: Stage) -> None:
 @state(except_rules=("scrollable-region-focusable",))
 def editor_completions(stage: Stage) -> None:
     stage.answered(HOW_MANY, COUNT)
+    stage.page.locator(".explain summary").click()
     stage.press("Edit and run the SQL")
     stage.page.get_by_role("textbox", name="SQL editor").press("Control+a")
     stage.page.keyboard.type("SELECT COUNT(*) FROM c")
@@ -366,7 +381,7 @@ def embedded(stage: Stage) -> Frame:
     page = stage.page
     page.goto(stage.portal)
     chat = page.frame_locator("datasphinx-chat iframe")
-    expect(chat.get_by_label("Data source").get_by_role("option", name="shop (sqlite)")).to_be_attached()
+    expect(chat.get_by_label("Data source").get_by_role("option", name="shop")).to_be_attached()
     stage.model.sql = COUNT
     chat.get_by_label("Your question").fill(HOW_MANY)
     chat.get_by_label("Your question").press("Enter")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.agent.page.conftest import Site
+from tests.agent.page.conftest import Site, switch
 from tests.agent.page.said import BY_AMOUNT, FEWER, Model
 from tests.agent.page.test_conversation import COUNT, HOW_MANY, NUMBERS, ask, sent_by
 
@@ -22,11 +22,12 @@ SPENT += " ORDER BY c.name LIMIT 12"
 
 
 def test_the_answer_comes_first_and_statement_and_details_are_folded(visit: Visit) -> None:
-    model = Model(BY_AMOUNT, reviews=(), output_type="plot")
+    fields = {"answer": ["{1.name} spent the most, {1.spent}."], "output_type": "plot"}
+    model = Model(BY_AMOUNT, reviews=(), **fields)
     site = visit(model, enable_sql_validation=True, viewport={"width": 1440, "height": 1200})
     page = site.page
     ask(site, "Show customers by what they spent as a bar chart")
-    tops = [page.locator(each).first.bounding_box() for each in (".lead", ".chart", ".rows", ".statement", ".explain")]
+    tops = [page.locator(each).first.bounding_box() for each in (".lead", ".chart", ".rows", ".explain", ".toolbar")]
     assert [box["y"] for box in tops if box] == sorted(box["y"] for box in tops if box) and all(tops)
     sizes = page.evaluate(
         "['.lead', '.rows td'].map((each) => parseFloat(getComputedStyle(document.querySelector(each)).fontSize))"
@@ -36,7 +37,7 @@ def test_the_answer_comes_first_and_statement_and_details_are_folded(visit: Visi
     expect(page.locator(".cost")).to_be_hidden()
     site.picture("answer-first")
     for scheme in ("Dark", "Light"):
-        page.get_by_label("Theme").select_option(scheme)
+        switch(page, "theme", scheme)
         page.set_viewport_size({"width": 1920, "height": 1080})
         site.picture(f"answer-first-{scheme.lower()}")
 
@@ -49,6 +50,51 @@ def test_a_checked_answer_says_why_on_click(visit: Visit) -> None:
     expect(badge.locator("p").first).to_be_hidden()
     badge.locator("summary").click()
     expect(badge.locator("p").first).to_contain_text("compared with your question")
+
+
+def test_a_figure_stands_once_in_its_sentence(visit: Visit) -> None:
+    site = visit(Model(COUNT, reviews=(), answer=["The shop has {orders} orders."]))
+    ask(site, HOW_MANY)
+    lead, figure = site.page.locator(".lead"), site.page.locator(".answer .figure")
+    count = figure.inner_text()
+    expect(lead).to_have_text(f"The shop has {count} orders.")
+    assert site.page.locator(".answer > :not(.explain)").all_inner_texts()[1] == f"The shop has {count} orders."
+    site.model.fields = {}
+    ask(site, "And how many are there in all?")
+    expect(lead.last).to_have_text(f"Orders: {count}")
+    sizes = [each.evaluate("each => parseFloat(getComputedStyle(each).fontSize)") for each in (figure.last, lead.last)]
+    assert sizes[0] == 2 * sizes[1]
+
+
+def test_rows_without_a_sentence_have_no_headline(visit: Visit) -> None:
+    site = visit(Model(f"{NUMBERS}", reviews=()))
+    ask(site, "Count to 120")
+    expect(site.page.locator(".rows tbody tr").first).to_be_visible()
+    expect(site.page.locator(".words")).to_have_count(0)
+
+
+def test_one_toolbar_has_what_can_be_done_with_an_answer(visit: Visit) -> None:
+    site = visit(Model(BY_AMOUNT, reviews=()), viewport={"width": 390, "height": 844})
+    ask(site, "Which customers spent the most?")
+    page = site.page
+    expect(page.locator(".chart canvas")).to_be_visible()
+    tools = page.locator(".turn .toolbar")
+    tops = tools.locator("> .menu, .thumb, .pin-answer > button").evaluate_all(
+        "all => all.map((each) => each.getBoundingClientRect().top)"
+    )
+    assert len(tops) == 4 and len(set(tops)) == 1
+    opening = tools.locator(".menu summary")
+    opening.click()
+    items = page.locator(".menu[open] .menu-items > *")
+    expect(items).to_have_text(
+        ["Copy", "Save as CSV", "Save as Excel", "Save as PNG", "Save as SVG", "Link to this answer"]
+    )
+    page.keyboard.press("Escape")
+    expect(items).to_have_count(0)
+    expect(opening).to_be_focused()
+    opening.click()
+    page.locator(".headline").click()
+    expect(items).to_have_count(0)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +124,7 @@ def test_an_assumption_is_changed_and_asked_again(visit: Visit) -> None:
     site = visit(Model(BY_AMOUNT, reviews=()), viewport={"width": 390, "height": 844})
     page, sent = site.page, sent_by(site.page)
     ask(site, "Show customers by what they spent")
-    expect(page.locator(".words")).not_to_contain_text("Assumed")
+    expect(page.locator(".answer")).not_to_contain_text("Assumed")
     chip = page.get_by_role("button", name="cancelled orders count too")
     chip.focus()
     page.keyboard.press("Enter")
@@ -117,7 +163,7 @@ def test_a_greeting_is_returned_with_questions_that_the_data_answers(visit: Visi
     ask(site, words)
     page = site.page
     expect(page.locator(".lead")).to_have_text("Hello! You can ask about orders and customers.")
-    expect(page.locator(".premise, .trust, .statement, .rows, .feedback")).to_have_count(0)
+    expect(page.locator(".premise, .trust, .sql, .rows, .feedback")).to_have_count(0)
     questions = page.get_by_role("list", name="Questions to ask next").get_by_role("button")
     expect(questions).to_have_count(3)
     expect(questions.first).to_have_text("What were the net sales by channel in 2024?")

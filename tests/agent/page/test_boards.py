@@ -138,7 +138,8 @@ def test_boards_by_keys(opened: Callable[..., Site]) -> None:
 def test_boards_with_figures_charts_and_tables_fit(visit: Visit, name: str, context: dict[str, Any]) -> None:
     site = visit(Model(BY_AMOUNT, reviews=()), clarify="never", enable_sql_validation=False, **context)
     page = site.page
-    for number, question in enumerate(("Who are the best customers? Show a bar chart.", "List the best customers.")):
+    for number, question in enumerate(("Who are the best customers? Show a bar chart.", "List some customers.")):
+        site.model.sql = BY_AMOUNT if number == 0 else "SELECT name, segment FROM customers ORDER BY name LIMIT 5"
         site.ask(question)
         turn = page.locator(".turn").nth(number)
         turn.get_by_role("button", name="Pin", exact=True).click()
@@ -156,3 +157,26 @@ def test_boards_with_figures_charts_and_tables_fit(visit: Visit, name: str, cont
     assert page.evaluate(
         "(() => { const d = document.getElementById('boards-dialog'); return d.scrollWidth <= d.clientWidth; })()"
     )
+
+
+def test_a_pinned_ranking_keeps_its_chart_and_the_settings_of_it(visit: Visit) -> None:
+    site = visit(Model(BY_AMOUNT, reviews=()), clarify="never")
+    page = site.page
+    for title in ("Automatic", "Changed"):
+        site.ask("Which customers spent the most?")
+        expect(page.locator(".turn").last.locator(".chart canvas")).to_be_visible()
+        if title == "Changed":
+            page.get_by_text("Chart settings").last.click()
+            page.get_by_label("Chart type").last.select_option("Pie")
+            expect(page.locator("#announced")).to_contain_text("The chart was redrawn.")
+        page.get_by_role("button", name="Pin", exact=True).last.click()
+        dialog = page.get_by_role("dialog", name="Pin the answer to a board")
+        if title == "Automatic":
+            dialog.get_by_label("Name of the new board").fill("Sales")
+        dialog.get_by_role("button", name="Pin", exact=True).click()
+        expect(page.locator(".pinned-to").last).to_contain_text("Pinned to Sales.")
+    page.get_by_role("button", name="Open the board").last.click()
+    expect(page.locator("#boards-dialog .card .chart canvas")).to_have_count(2)
+    board = page.evaluate("fetch('boards').then((each) => each.json()).then(({ boards }) => boards[0].id)")
+    pins = page.evaluate("(id) => fetch(`boards/${id}`).then((each) => each.json())", board)["pins"]
+    assert [each["result"]["chart"]["type"] for each in pins] == ["bar", "pie"]

@@ -99,6 +99,30 @@ def test_a_file_that_is_kept_is_chosen_from_the_list(visit: Visit) -> None:
     expect(site.page.locator(".chip bdi")).to_have_text("a.csv")
 
 
+def test_a_new_conversation_leaves_the_files_and_their_errors(visit: Visit) -> None:
+    page = visit().page
+    expect(page.locator("#start-tree li").first).to_be_visible()
+    page.locator("#file").set_input_files({"name": "a.csv", "mimeType": "text/csv", "buffer": b"a,b\n1,2\n3,4\n"})
+    expect(page.locator(".chip")).to_be_visible()
+    expect(page.locator("#preview")).to_be_visible()
+    expect(page.locator("#start-questions")).to_be_hidden()
+    expect(page.locator("#start-tree")).to_be_hidden()
+    page.locator("#file").set_input_files({"name": "b.xlsx", "mimeType": "text/plain", "buffer": b""})
+    expect(page.locator("#file-state .error")).to_be_visible()
+    page.get_by_role("button", name="New conversation").click()
+    expect(page.locator(".chip, #file-state .error")).to_have_count(0)
+    expect(page.locator("#preview")).to_be_hidden()
+    expect(page.locator("#start-tree")).to_be_visible()
+
+
+def test_the_error_of_a_file_goes_with_the_next_question(visit: Visit) -> None:
+    site = visit(Model(COUNT, reviews=()))
+    site.page.locator("#file").set_input_files({"name": "b.xlsx", "mimeType": "text/plain", "buffer": b""})
+    expect(site.page.locator("#file-state .error")).to_be_visible()
+    ask(site, HOW_MANY)
+    expect(site.page.locator("#file-state .error")).to_have_count(0)
+
+
 def test_many_rows_are_shown_when_they_are_asked_for(visit: Visit) -> None:
     site = visit(Model(NUMBERS, reviews=()))
     ask(site, "Count to 120")

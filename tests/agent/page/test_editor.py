@@ -28,6 +28,7 @@ def sources(cache_dir: Path, tmp_path: Path) -> dict[str, Any]:
 def opened(site: Site) -> Page:
     """Ask a question and open the editor of its statement."""
     site.ask("How many customers are there?")
+    site.page.locator(".explain summary").click()
     site.page.get_by_role("button", name="Edit and run the SQL").click()
     expect(site.page.get_by_role("textbox", name="SQL editor")).to_be_focused()
     return site.page
@@ -101,6 +102,7 @@ def test_without_the_setting_there_is_no_editor(visit: Visit) -> None:
     page = (site := visit(Model(COUNT, reviews=()), clarify="never")).page
     site.ask("How many customers are there?")
     expect(page.locator(".answer .figure")).to_be_visible()
+    page.locator(".explain summary").click()
     expect(page.get_by_role("button", name="Edit and run the SQL")).to_be_hidden()
 
 

@@ -59,13 +59,14 @@ def portal(chromium: Browser, cache_dir: Path, tmp_path: Path) -> Iterator[Calla
 def test_visitor_asks_in_the_page_of_the_site(portal: Callable[..., Page], width: int, scheme: str) -> None:
     page = portal(viewport={"width": width, "height": 900}, color_scheme=scheme)
     chat = page.frame_locator("datasphinx-chat iframe")
-    expect(chat.get_by_label("Data source").get_by_role("option", name="sample (sqlite)")).to_be_attached()
+    expect(chat.get_by_label("Data source").get_by_role("option", name="Sample shop")).to_be_attached()
     chat.get_by_label("Your question").fill("How many customers are there?")
     chat.get_by_label("Your question").press("Enter")
     expect(chat.locator(".answer .figure")).to_have_text("1,184")
     PICTURES.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=PICTURES / f"embedded-{width}-{scheme}.png")
 
+    chat.locator(".explain summary").click()
     for hidden in ("Add a file", "Boards", "Conversations", "Edit and run the SQL", "Pin", "Proposals"):
         expect(chat.get_by_role("button", name=hidden)).to_be_hidden()
     expect(chat.get_by_role("dialog")).to_be_hidden()
@@ -76,7 +77,7 @@ def test_visitor_asks_in_the_page_of_the_site(portal: Callable[..., Page], width
 def test_expired_token_is_replaced_without_the_visitor(portal: Callable[..., Page]) -> None:
     page = portal()
     chat = page.frame_locator("datasphinx-chat iframe")
-    expect(chat.get_by_label("Data source").get_by_role("option", name="sample (sqlite)")).to_be_attached()
+    expect(chat.get_by_label("Data source").get_by_role("option", name="Sample shop")).to_be_attached()
     refused = {"status": 401, "content_type": "application/problem+json", "body": '{"code": "token_invalid"}'}
     page.route("**/agent/events", lambda route: route.fulfill(**refused), times=1)
     # A token that has just been issued is not replaced.

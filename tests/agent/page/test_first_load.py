@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Request, Route, expect
 
-from tests.agent.page.conftest import Site
+from tests.agent.page.conftest import Site, switch
 from tests.agent.page.said import Model
 from tests.agent.page.test_conversation import COUNT, HOW_MANY
 
@@ -53,7 +53,7 @@ def test_the_field_takes_a_question_before_the_other_modules_are_there(visit: Vi
         page.route("**/*.js", hold)
         page.goto(site.base, wait_until="commit")
         expect(page.get_by_label("Your question")).to_be_focused()
-        page.get_by_label("Theme").select_option("Dark")
+        switch(page, "theme", "Dark")
         page.keyboard.press("Shift+Tab")
         page.get_by_label("Your question").fill(HOW_MANY)
         page.keyboard.press("Enter")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import expect
 
-from tests.agent.page.conftest import Site
+from tests.agent.page.conftest import Site, switch
 from tests.agent.page.said import ASKS, QUESTION, Model
 from tests.agent.page.test_conversation import COUNT, HOW_MANY, ask, sent_by
 from tests.agent.page.test_looks import PHONE, fits
@@ -35,7 +35,7 @@ def test_an_answer_leads_to_the_next_question_and_its_filters_are_changed(visit:
     )
     expect(page.locator(".lead")).to_have_text("3,143 orders of 2024 were delivered.")
     site.picture("follow-ups")
-    page.get_by_label("Theme").select_option("Dark")
+    switch(page, "theme", "Dark")
     site.picture("follow-ups-dark")
 
     site.model.sql, site.model.fields = BY_STATUS, {}
@@ -76,8 +76,8 @@ def test_an_error_before_a_question_back_is_told_in_plain_words(visit: Visit) ->
     site = visit(Model("SELECT nothing_such FROM orders", reviews=(ASKS,)))
     page = site.page
     site.ask(QUESTION)
-    page.get_by_label("Or in your own words").fill("by fame")
-    page.keyboard.press("Enter")
+    expect(page.locator(".asked-back")).to_be_visible()
+    site.ask("by fame")
     expect(page.locator(".asked-back")).to_have_count(2)
     again = page.locator(".asked-back").last
     expect(again.get_by_role("alert")).to_have_text("The question could not be turned into a query that works.")

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from datasphinx.agent.schema.describe import one_line
-from tests.agent.page.conftest import Site
+from tests.agent.page.conftest import Site, pick
 from tests.agent.page.said import ASKS, Model
 from tests.databases import make_table, url
 
@@ -63,7 +63,7 @@ def test_cells_and_headers(visit: Visit, evil: str) -> None:
     unharmed(site.page)
 
     with site.page.expect_download() as download:
-        site.page.get_by_role("button", name="Save as CSV").click()
+        pick(site.page, "Save as CSV")
     saved = list(csv.reader(io.StringIO(Path(download.value.path()).read_text(encoding="utf-8-sig"), newline="")))
     assert saved[-1] == [f"'{FORMULA}", "9"]
     assert [row[0] for row in saved[1:-1]] == ATTACKS
@@ -96,7 +96,7 @@ def test_no_saved_or_copied_cell_is_a_formula(visit: Visit, tmp_path: Path) -> N
     )
     site.ask("List all notes with their amounts")
     with site.page.expect_download() as download:
-        site.page.get_by_role("button", name="Save as CSV").click()
+        pick(site.page, "Save as CSV")
     saved = list(csv.reader(io.StringIO(Path(download.value.path()).read_bytes().decode("utf-8-sig"), newline="")))
     assert saved[0] == ["'=note", "amount"]
     assert [row[0] for row in saved[1:]] == [
@@ -107,7 +107,7 @@ def test_no_saved_or_copied_cell_is_a_formula(visit: Visit, tmp_path: Path) -> N
     ]
     assert [row[1] for row in saved[1:]] == [str(-at) for at in range(len(cells))]
 
-    site.page.locator(".rows").get_by_role("button", name="Copy").click()
+    pick(site.page, "Copy")
     copied = site.page.evaluate("navigator.clipboard.readText()").split("\n")
     assert [line.split("\t")[0] for line in copied[1:]] == [re.sub(r"[\t\r\n]+", " ", row[0]) for row in saved[1:]]
 

@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import ASKS, QUESTION, Model
+from tests.agent.page.test_conversation import sent_by
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 
@@ -54,7 +55,7 @@ def test_what_has_the_focus_is_not_behind_the_question(visit: Visit) -> None:
     page.keyboard.type(QUESTION)
     page.keyboard.press("Enter")
     expect(page.locator(".chart canvas")).to_be_visible()
-    for name in ("Save as PNG", "Save as CSV", "Not what I meant"):
+    for name in ("Right", "Not what I meant", "Pin"):
         tab_to(page, name)
         focused = page.evaluate("document.activeElement.getBoundingClientRect().bottom")
         assert focused <= page.evaluate("document.getElementById('composer').getBoundingClientRect().top"), name
@@ -64,10 +65,39 @@ def test_an_answer_in_own_words(visit: Visit) -> None:
     page = visit(Model(reviews=(ASKS,))).page
     page.keyboard.type(QUESTION)
     page.keyboard.press("Enter")
-    page.get_by_label("Or in your own words").fill("the 3 oldest")
+    expect(page.locator(".asked-back")).to_be_visible()
+    page.get_by_placeholder("Or in your own words").fill("the 3 oldest")
     page.keyboard.press("Enter")
     expect(page.locator(".turn").last.locator(".said")).to_have_text("the 3 oldest")
     expect(page.locator(".turn").last.locator(".answer tbody tr")).to_have_count(3)
+    expect(page.get_by_placeholder("Ask a question")).to_be_visible()
+
+
+def test_an_open_question_back_is_answered_in_the_field_also_after_a_reload(visit: Visit) -> None:
+    page = (site := visit(Model(reviews=(ASKS,)))).page
+    sent = sent_by(page)
+    site.ask(QUESTION)
+    expect(page.locator(".asked-back")).to_be_visible()
+    page.reload()
+    expect(page.locator(".option")).to_have_count(2)
+    site.ask("the first one")
+    expect(page.locator(".answer")).to_be_visible()
+    site.ask("And how many are there?")
+    expect(page.locator(".turn")).to_have_count(3)
+    said = [each.get("clarification_answer") or each.get("question") for each in sent]
+    assert said == [QUESTION, "the first one", "And how many are there?"]
+    assert sent[1].keys() == {"thread_id", "clarification_answer"}
+
+
+def test_enter_that_ends_a_composition_sends_nothing(visit: Visit) -> None:
+    page = visit().page
+    page.get_by_label("Your question").fill("多少")
+    page.evaluate(
+        """() => document.getElementById("question").dispatchEvent(
+          new KeyboardEvent("keydown", { key: "Enter", keyCode: 229, bubbles: true, cancelable: true }))"""
+    )
+    expect(page.get_by_label("Your question")).to_have_value("多少")
+    expect(page.locator(".turn")).to_have_count(0)
 
 
 def test_enter_with_shift_begins_a_line(visit: Visit) -> None:
@@ -95,7 +125,7 @@ TOLD = """() => {
 
 
 def test_the_answer_is_announced_before_its_badge_and_its_rows(visit: Visit) -> None:
-    site = visit(Model(reviews=()), enable_sql_validation=True)
+    site = visit(Model(reviews=(), answer=["{1.name} spent the most."]), enable_sql_validation=True)
     site.page.evaluate(TOLD)
     site.ask(QUESTION)
     expect(site.page.get_by_role("heading", name="Answer")).to_be_focused()
@@ -115,7 +145,6 @@ def test_everything_has_a_name_for_a_screen_reader(visit: Visit) -> None:
     expect(site.page.locator(".chart canvas")).to_be_visible()
     expect(site.page.get_by_role("img", name="Chart: Which customers are the best?")).to_be_visible()
     site.page.locator(".explain summary").click()
-    site.page.locator(".statement summary").click()
     snapshot = site.page.locator("body").aria_snapshot()
     assert NAMELESS.findall(snapshot) == []
     assert '- columnheader "name"' in snapshot and '- group "SQL"' in snapshot

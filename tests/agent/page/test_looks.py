@@ -11,7 +11,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
 from datasphinx.agent.responses import ChartResponse
-from tests.agent.page.conftest import PICTURES, Site
+from tests.agent.page.conftest import PICTURES, Site, pick, switch
 from tests.agent.page.said import ASKS, BY_AMOUNT, QUESTION, Model
 from tests.agent.test_responses import response
 
@@ -71,11 +71,11 @@ def test_the_switch_of_colours_holds(visit: Visit) -> None:
     site = visit(Model(SALES, reviews=()), color_scheme="light")
     site.ask(REGIONS)
     expect(site.page.locator(".chart canvas")).to_be_visible()
-    site.page.get_by_label("Theme").select_option("Dark")
+    switch(site.page, "theme", "Dark")
     assert sum(background(site.page)) < 200
     site.page.reload()
     assert sum(background(site.page)) < 200
-    site.page.get_by_label("Theme").select_option("System")
+    switch(site.page, "theme", "System")
     assert sum(background(site.page)) > 600
 
 
@@ -100,7 +100,7 @@ def test_the_switch_of_languages_says_what_is_there_anew(visit: Visit) -> None:
     site = visit(Model(SALES, reviews=()), enable_sql_validation=True)
     site.ask(REGIONS)
     expect(site.page.locator(".cost")).to_contain_text("model calls: 2")
-    site.page.get_by_label("Language").select_option("Русский")
+    switch(site.page, "language", "Русский")
     expect(site.page.locator(".cost")).to_contain_text("вызовов модели: 2")
     expect(site.page.get_by_role("button", name="Верно")).to_be_visible()
     expect(site.page.locator(".cost")).to_contain_text(re.compile(r"\d,\d с"))
@@ -131,19 +131,19 @@ def test_a_table_is_sorted_copied_and_saved_as_it_is_shown(table: Site) -> None:
     amounts = [float(each.replace(",", "")) for each in column(page, 2)]
     assert amounts == sorted(amounts) and len(amounts) == 5
 
-    page.locator(".rows").get_by_role("button", name="Copy").click()
-    expect(page.locator(".rows").get_by_role("button", name="Copied")).to_be_visible()
+    pick(page, "Copy")
+    expect(page.locator(".menu").get_by_role("button", name="Copied")).to_be_visible()
     copied = page.evaluate("navigator.clipboard.readText()").splitlines()
     assert copied[0] == "name\tspent" and copied[1] == f"{column(page, 1)[0]}\t{amounts[0]}"
 
     with page.expect_download() as download:
-        page.get_by_role("button", name="Save as CSV").click()
+        pick(page, "Save as CSV")
     saved = Path(download.value.path()).read_bytes().decode("utf-8-sig").split("\r\n")
     assert saved[:2] == ["name,spent", f"{column(page, 1)[0]},{amounts[0]}"]
 
 
 def test_a_statement_is_copied_as_it_ran(table: Site) -> None:
-    table.page.locator(".statement summary").click()
+    table.page.locator(".explain summary").click()
     table.page.locator(".sql").get_by_role("button", name="Copy").click()
     expect(table.page.locator(".sql").get_by_role("button", name="Copied")).to_be_visible()
     assert table.page.evaluate("navigator.clipboard.readText()") == BY_AMOUNT
@@ -152,7 +152,7 @@ def test_a_statement_is_copied_as_it_ran(table: Site) -> None:
 
 def test_a_chart_is_saved_as_a_picture(table: Site) -> None:
     with table.page.expect_download() as download:
-        table.page.get_by_role("button", name="Save as PNG").click()
+        pick(table.page, "Save as PNG")
     with Image.open(io.BytesIO(Path(download.value.path()).read_bytes())) as picture:
         assert (picture.format, picture.size) == ("PNG", (2400, 1400))
         colours: Any = picture.convert("RGB").getcolors(maxcolors=1 << 24)
@@ -160,7 +160,10 @@ def test_a_chart_is_saved_as_a_picture(table: Site) -> None:
 
 
 def test_a_source_is_chosen_by_name(visit: Visit) -> None:
-    site = visit(Model("SELECT COUNT(*) AS things FROM things", reviews=()), sources={"books": "sqlite:///books.db"})
+    site = visit(
+        Model("SELECT COUNT(*) AS things FROM things", reviews=()),
+        sources={"books": "sqlite:///books.db", "films": "sqlite:///films.db"},
+    )
     sent: list[dict[str, Any]] = []
     site.page.on("request", lambda each: sent.append(each.post_data_json) if each.url.endswith("/events") else None)
     site.page.get_by_label("Data source").select_option("books")

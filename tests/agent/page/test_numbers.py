@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from datasphinx.agent.formatting.formats import ColumnFormat, format_value
 from datasphinx.agent.messages import LANGUAGES
-from tests.agent.page.conftest import Site
+from tests.agent.page.conftest import Site, pick, switch
 from tests.agent.page.said import Model
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
@@ -58,7 +58,7 @@ def test_measures_are_grouped_and_what_is_none_is_not(visit: Visit) -> None:
     assert site.page.locator("tbody tr").first.locator("td.number").count() == 6
     assert site.page.locator("td[title]").first.get_attribute("title") == "0.3333333333333333"
 
-    site.page.get_by_label("Language").select_option("Русский")
+    switch(site.page, "language", "Русский")
     expect(site.page.locator("html")).to_have_attribute("lang", "ru")
     assert cells(site.page)[2:6] == [
         "12\u00a0345",
@@ -68,11 +68,11 @@ def test_measures_are_grouped_and_what_is_none_is_not(visit: Visit) -> None:
     ]
     assert cells(site.page)[7] == "март 2024"
 
-    site.page.locator(".rows").get_by_role("button", name="Копировать").click()
+    pick(site.page, "Копировать")
     copied = site.page.evaluate("navigator.clipboard.readText()").splitlines()[1].split("\t")
     assert copied[2:7] == ["12345", "9007199254740994", "1234.5", "0.333333333333333", "0.3"]
     with site.page.expect_download() as download:
-        site.page.get_by_role("button", name="Сохранить CSV").click()
+        pick(site.page, "Сохранить CSV")
     saved = Path(download.value.path()).read_bytes().decode("utf-8-sig").split("\r\n")[1].split(",")
     assert saved == copied
 
@@ -88,7 +88,7 @@ def test_a_column_has_one_precision_and_no_false_digits(visit: Visit) -> None:
     saved = {}
     for button in ("Save as CSV", "Save as Excel"):
         with site.page.expect_download() as download:
-            site.page.get_by_role("button", name=button).click()
+            pick(site.page, button)
         saved[button] = Path(download.value.path()).read_bytes()
     lines = saved["Save as CSV"].decode("utf-8-sig").split("\r\n")[1:-1]
     assert [line.split(",")[1] for line in lines] == [*values.values(), "125287.28"]
@@ -147,6 +147,6 @@ def test_a_chart_has_its_numbers_in_the_language(page: Page) -> None:
         },
         "tooltip": {"trigger": "axis"},
     }
-    page.get_by_label("Language").select_option("Русский")
+    switch(page, "language", "Русский")
     expect(page.locator("html")).to_have_attribute("lang", "ru")
     assert page.evaluate(CHARTED, option) == ["2024", "12\u00a0345,5\u00a0%", "2024, 1\u00a0234,0\u00a0%, <b>"]

@@ -7,7 +7,7 @@ import openpyxl
 import pytest
 from playwright.sync_api import expect
 
-from tests.agent.page.conftest import Site
+from tests.agent.page.conftest import Site, pick
 from tests.agent.page.said import BY_ORDERS, FEWER, Model
 from tests.agent.page.test_charts import FAINT
 
@@ -88,7 +88,7 @@ def test_files_are_named_after_the_question(visit: Visit, tmp_path: Path) -> Non
     names = []
     for button in ("Save as PNG", "Save as SVG", "Save as CSV", "Save as Excel"):
         with page.expect_download() as saved:
-            page.get_by_role("button", name=button).click()
+            pick(page, button)
         names.append(saved.value.suggested_filename)
         saved.value.save_as(tmp_path / names[-1])
     stem = "which-customers-spent-the-most"

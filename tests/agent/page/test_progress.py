@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.agent.page.conftest import Site
+from tests.agent.page.conftest import Site, switch
 
 pytestmark = [pytest.mark.browser, pytest.mark.heavy]
 
@@ -82,5 +82,5 @@ def test_the_share_is_told_in_the_language_of_the_page(visit: Visit) -> None:
     site.ask("Сколько продано?")
     progress(site.page, "read", 0.3)
     for language, words in (("Русский", "Чтение файла: 10 %"), ("中文", "正在读取文件：10%")):
-        site.page.locator("#language").select_option(language)
+        switch(site.page, "language", language)
         expect(site.page.locator(".working")).to_contain_text(words)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.agent.page.conftest import Site
+from tests.agent.page.conftest import Site, switch
 from tests.agent.page.said import ASKS, QUESTION, Model
 from tests.agent.page.test_conversation import COUNT, HOW_MANY, ask
 from tests.agent.page.test_looks import PHONE, fits
@@ -41,9 +41,9 @@ def test_conversations_are_opened_from_the_list_and_by_back_and_forward(two: Sit
     page = two.page
     two.picture("sidebar")
     expect(page.locator("#conversations time")).to_have_text(["today", "today"])
-    page.get_by_label("Language").select_option("Deutsch")
+    switch(page, "language", "Deutsch")
     expect(page.locator("#conversations time")).to_have_text(["heute", "heute"])
-    page.get_by_label("Sprache").select_option("English")
+    switch(page, "language", "English")
     page.get_by_role("link", name=HOW_MANY).click()
     expect(page.locator(".said")).to_have_text(HOW_MANY)
     expect(page.locator("[aria-current=page]")).to_have_text(HOW_MANY)
@@ -141,7 +141,8 @@ def test_a_deletion_takes_effect_when_the_page_is_left(two: Site) -> None:
 def test_a_link_leads_to_an_answer(two: Site) -> None:
     page = two.page
     ask(two, "as a table")
-    link = page.locator(".turn").first.get_by_role("link", name="Link to this answer").get_attribute("href")
+    page.locator(".turn .menu summary").first.click()
+    link = page.get_by_role("link", name="Link to this answer").get_attribute("href")
     other = page.context.new_page()
     other.goto(f"{two.base}/{link}")
     expect(other.locator(".turn")).to_have_count(2)

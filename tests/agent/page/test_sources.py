@@ -45,7 +45,9 @@ def test_a_source_is_tested_added_asked_and_removed(visit: Visit, tmp_path: Path
     assert NAMELESS.findall(dialog.aria_snapshot()) == []
     dialog.get_by_role("button", name="Add", exact=True).click()
 
-    expect(dialog.get_by_role("status").first).to_have_text("library was added.")
+    expect(dialog.get_by_role("status").first).to_have_text(
+        "library was added. Questions are about it from now on, and no longer about the sample shop."
+    )
     source = dialog.get_by_role("article")
     expect(source).to_contain_text("Reachable. Tables: 1.")
     expect(source).to_contain_text(MARKUP)

@@ -7,9 +7,9 @@ import pytest
 from playwright.sync_api import expect
 
 from datasphinx.agent.sample.spreadsheets import RETURNS as WORKBOOK
-from tests.agent.page.conftest import Site
+from tests.agent.page.conftest import Site, switch
 from tests.agent.page.said import Model
-from tests.agent.page.test_conversation import COUNT, sent_by
+from tests.agent.page.test_conversation import COUNT, NUMBERS, ask, sent_by
 from tests.agent.page.test_injection import ATTACKS, unharmed
 from tests.agent.page.test_looks import PHONE, fits
 from tests.databases import make_table, url
@@ -41,7 +41,7 @@ def test_tables_open_by_keys_and_show_columns(visit: Visit) -> None:
     expect(table).to_contain_text("DATE")
     expect(table).to_contain_text("rows:")
     site.picture("start-tables")
-    page.get_by_label("Language").select_option("Русский")
+    switch(page, "language", "Русский")
     expect(page.locator("#start-questions")).to_contain_text("Покажи количество записей в таблице «orders»")
 
 
@@ -69,6 +69,35 @@ def test_the_tables_are_those_of_the_chosen_source(visit: Visit, tmp_path: Path)
     page.get_by_label("Data source").select_option("stars")
     expect(page.locator("#start-tree .name")).to_have_text(["stars"])
     expect(page.locator("#start-questions")).to_have_text("Show the number of records in stars by kind")
+
+
+def test_tables_without_groups_and_dates_have_questions_too(visit: Visit, tmp_path: Path) -> None:
+    table = make_table(tmp_path, "title TEXT, pages INTEGER", [["Emma", 448], ["Ulysses", 730]], table="books")
+    page = visit(source=url(table)).page
+    expect(page.locator("#start-questions")).to_have_text("How many records does books have?")
+
+
+def test_the_foot_says_what_is_asked_and_how_to_ask_something_else(visit: Visit) -> None:
+    page = visit().page
+    expect(page.get_by_label("Data source").locator("option").first).to_have_text("Sample shop")
+    expect(page.locator("#model")).to_have_text("fake")
+    page.get_by_role("button", name="Connect your own database").click()
+    expect(page.get_by_role("dialog", name="Sources")).to_be_visible()
+
+
+def test_header_and_question_stay_in_view_and_take_one_row_each(visit: Visit) -> None:
+    site = visit(Model(NUMBERS, reviews=()), **PHONE)
+    page = site.page
+    assert page.locator("header").bounding_box()["height"] < 64
+    ask(site, "Count to 120")
+    assert page.locator("header").bounding_box()["height"] < 64
+    page.evaluate("window.scrollTo(0, 400)")
+    assert page.locator("header").bounding_box()["y"] == 0
+    assert page.locator("#composer").bounding_box()["height"] < 125
+    field = page.get_by_label("Your question")
+    height = field.bounding_box()["height"]
+    field.fill("one\ntwo\nthree")
+    assert field.bounding_box()["height"] > 1.5 * height
 
 
 def test_a_file_is_chosen_from_the_start(visit: Visit) -> None:

@@ -132,6 +132,8 @@ def test_the_sources_that_can_be_asked(cache_dir: Path) -> None:
 def test_without_sources_there_is_the_sample_shop(served: Served) -> None:
     assert served.http.get("/sources").json() == {
         "sources": [{"name": "sample", "dialect": "sqlite"}],
+        "is_sample": True,
+        "model": None,
         "may_review": False,
         "may_run_sql": False,
         "may_propose": False,
