@@ -1,6 +1,15 @@
 """Which questions ask for a chart, and which chart they name."""
 
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+
+from datasphinx.agent.answers.default_chart import selected_by_default
 from datasphinx.agent.embedded.chart_words import asked_form
+from datasphinx.agent.graph import build_graph
+from tests.conftest import ScriptedAgent
 
 CHARTS = """
 Plot the orders by status
@@ -235,3 +244,37 @@ def test_long_questions_take_no_time() -> None:
     """Repeated words must not make the patterns backtrack."""
     for word in ("plot ", "a ", "show me the ", "график ", "画", "图", "draw a line of "):
         asked_form(word * 2000)
+
+
+@pytest.fixture
+def ask(scripted: Callable[..., ScriptedAgent]) -> Callable[..., dict[str, Any]]:
+    """Asks questions of one conversation with a model that only writes statements, and returns the state."""
+    agent = scripted({"text": [" status, COUNT(*) AS orders FROM orders GROUP BY 1 ORDER BY 2"]}, llm_profile="plain")
+    graph, thread = build_graph(agent.services, checkpointer=InMemorySaver()), {"configurable": {"thread_id": "1"}}
+
+    def ask(question: str) -> dict[str, Any]:
+        graph.invoke({"question": question}, thread)
+        return dict(graph.get_state(thread).values)
+
+    return ask
+
+
+def test_a_chart_keeps_its_type_until_another_one_is_named(ask: Callable[..., dict[str, Any]]) -> None:
+    outputs = [ask(text) for text in ("Draw a pie chart of orders by status", "only the top three", "as a bar chart")]
+
+    assert [(output["output_type"], output["value"]["type"]) for output in outputs] == [
+        ("plot", "pie"), ("plot", "pie"), ("plot", "bar"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"), [("Orders by status", "bar"), ("Orders by status, no chart please", None)]
+)
+def test_a_ranking_is_drawn_unless_the_question_wants_no_chart(
+    ask: Callable[..., dict[str, Any]], question: str, kind: str | None
+) -> None:
+    output = ask(question)
+    selection = selected_by_default(output, output["result"], [0])
+
+    assert output["output_type"] == "dataframe"
+    assert (selection and selection.spec.chart_type) == kind
