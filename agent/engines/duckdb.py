@@ -1,6 +1,7 @@
 """DuckDB."""
 
 from collections.abc import Collection
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -13,6 +14,7 @@ from datasphinx.agent.engines.spelling import Spelling, function_call
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
+    from sqlalchemy import Dialect as SQLAlchemyDialect
     from sqlglot.optimizer.scope import Scope
 
 _AroundCall = exp.Window | exp.Filter | exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls
@@ -138,6 +140,10 @@ class DuckDB(Engine):
     def accepts_unknown_column(self, column: exp.Column, scope: "Scope") -> bool:
         """Accept the row identifier."""
         return column.name.lower() == "rowid"
+
+    def product(self, dialect: "SQLAlchemyDialect") -> str:
+        """Return the name with the version of the library."""
+        return f"DuckDB {version('duckdb')}"
 
     def storage(self, connection: "Connection", default: str) -> Storage:
         """Return the tables with generated columns."""

@@ -184,12 +184,12 @@ def _content(catalog: Catalog, table: Table, column: Column) -> Iterator[str]:
         form = "JSON with " if column.type_class == "text" else ""
         yield f"{form}{'' if column.parts[0].startswith('elements') else 'keys '}{'; '.join(column.parts)}"
     elif column.minimum is not None and column.maximum is not None and column.type_class != "number":
-        yield f"from {literal(column.minimum)} to {literal(column.maximum)}"
+        yield f"{literal(column.minimum)} to {literal(column.maximum)}"
     elif column.type_class == "number" and all(map(_is_number, column.examples)):
         if column.name not in table.key_columns and 0 < (column.distinct or 0) <= len(column.examples):
             yield f"values {', '.join(sorted(column.examples, key=float))}"
         elif column.minimum is not None:
-            yield f"from {column.minimum} to {column.maximum}"
+            yield f"{column.minimum} to {column.maximum}"
     elif samples:
         yield _text_values(table, column, samples)
     elif column.type_class not in ("json", "array") and not _BOOLEANS.issuperset(column.examples):

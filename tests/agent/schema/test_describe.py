@@ -90,8 +90,8 @@ def test_a_value_cannot_end_the_schema() -> None:
 @pytest.mark.parametrize(
     ("column", "expected"),
     [
-        (Column("n", "INTEGER", distinct=40, minimum="-3", maximum="170"), "n INTEGER, from -3 to 170"),
-        (Column("d", "DATE", minimum="2020-01-02", maximum="2024-12-31"), "d DATE, from '2020-01-02' to '2024-12-31'"),
+        (Column("n", "INTEGER", distinct=40, minimum="-3", maximum="170"), "n INTEGER, -3 to 170"),
+        (Column("d", "DATE", minimum="2020-01-02", maximum="2024-12-31"), "d DATE, '2020-01-02' to '2024-12-31'"),
         (Column("n", "INTEGER", distinct=3, examples=("10", "2", "-1")), "n INTEGER, values -1, 2, 10"),
         (Column("n", "INTEGER", distinct=0), "n INTEGER"),
         (Column("n", "INTEGER", distinct=3, examples=("1", "2"), secret=True, minimum="1", maximum="2"), "n INTEGER"),

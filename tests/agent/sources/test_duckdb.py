@@ -38,6 +38,12 @@ def source(path: Path) -> Iterator[Source]:
     source.close()
 
 
+def test_the_version_is_told(source: Source) -> None:
+    import duckdb
+
+    assert source.database.product == f"DuckDB {duckdb.__version__}"
+
+
 def test_every_table_is_there_once(source: Source) -> None:
     assert set(source.catalog.tables) == {"hr.employees", "northern", "shipments"}
     assert source.catalog.warnings == ()
