@@ -14,7 +14,7 @@ from datasphinx.agent import errors
 from datasphinx.agent.cli import app
 from datasphinx.agent.messages import TEXTS
 from tests.agent.clarify.test_asking_back import ASKS, BY_AMOUNT
-from tests.agent.server.serving import LANGSERVE_WARNING, serving
+from tests.agent.server.serving import serving
 from tests.fake_openai import FakeOpenAI
 from tests.generated_docs import ROOT
 
@@ -61,7 +61,6 @@ def test_the_program_with_the_graph(model: FakeOpenAI, monkeypatch: pytest.Monke
 
 
 @pytest.mark.process
-@pytest.mark.filterwarnings(LANGSERVE_WARNING)
 def test_the_program_over_http(cache_dir: Path) -> None:
     answers = {"GeneratedSQL": [ASKS, TOP_TWO, OTHER]}
     with serving(cache_dir, answers) as server:

@@ -23,7 +23,7 @@ from datasphinx.agent.record.recorder import Recorder
 from datasphinx.agent.retrieval.linked_values import LinkedValue, linked_values
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import Settings, load_settings
-from tests.agent.server.serving import LANGSERVE_WARNING, serving
+from tests.agent.server.serving import serving
 from tests.conftest import VALID
 from tests.eventually import eventually
 from tests.under_load import ask_for, check_own, number_in
@@ -148,7 +148,6 @@ def test_questions_to_an_agent_about_a_file(settings: Settings, tmp_path: Path) 
 
 
 @pytest.mark.server
-@pytest.mark.filterwarnings(LANGSERVE_WARNING)
 def test_questions_over_http(cache_dir: Path) -> None:
     with serving(cache_dir, {"GeneratedSQL": [when_all_have_asked(order_of)]}) as served:
         port = served.http.base_url.port

@@ -14,7 +14,7 @@ from datasphinx.agent.record.store import open_store
 from datasphinx.agent.replay import replay
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import Settings, load_settings
-from tests.agent.server.serving import LANGSERVE_WARNING, serving
+from tests.agent.server.serving import serving
 from tests.commands import Run
 from tests.conftest import NO_AMBIGUITY, VALID
 from tests.fake_openai import FakeOpenAI
@@ -102,7 +102,6 @@ def test_command_line(model_server: FakeOpenAI, run: Run, lake: dict[str, Any], 
 
 
 @pytest.mark.server
-@pytest.mark.filterwarnings(LANGSERVE_WARNING)
 def test_http(settings: Settings, lake: dict[str, Any], tmp_path: Path) -> None:
     answers = {"GeneratedSQL": [STATEMENT, STATEMENT]}
     damaged = {"files": [f"{tmp_path}/lake/damaged.parquet"]}

@@ -25,7 +25,7 @@ from datasphinx.agent.services import Services
 from datasphinx.agent.settings import SourceSettings, load_settings
 from datasphinx.agent.tools.arguments import parse_arguments
 from datasphinx.agent.types import Limits
-from tests.agent.server.serving import LANGSERVE_WARNING, running
+from tests.agent.server.serving import running
 from tests.conftest import VALID
 from tests.databases import make_table, url
 from tests.fake_openai import FakeOpenAI
@@ -33,7 +33,6 @@ from tests.support.servers import POSTGRES_URL
 
 pytestmark = [
     pytest.mark.integration,
-    pytest.mark.filterwarnings(LANGSERVE_WARNING),
     pytest.mark.filterwarnings("ignore:astream_log is deprecated"),
 ]
 

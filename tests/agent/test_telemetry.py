@@ -38,14 +38,14 @@ from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
 from tests.agent.analysis.conftest import TOTAL, step
 from tests.agent.server.mcp.clients import MODES, content, talk
-from tests.agent.server.serving import ASKED, COUNT, LANGSERVE_WARNING, Served, serving
+from tests.agent.server.serving import ASKED, COUNT, Served, serving
 from tests.agent.tools.conftest import RETURNS
 from tests.collector import Collector
 from tests.conftest import ScriptedAgent
 from tests.databases import make_table, url
 from tests.fake_openai import FakeOpenAI
 
-pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings(LANGSERVE_WARNING)]
+pytestmark = pytest.mark.integration
 
 QUESTION = "How much is the marmalade?"
 SQL = "SELECT SUM(price) AS total FROM goods WHERE thing = 'marmalade'"

@@ -17,7 +17,7 @@ from tests.agent.analysis.conftest import BY_ACCOUNT
 from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS, TWICE, review_of
 from tests.agent.cli.test_files import DONE, step
 from tests.agent.record.stores import fresh_url
-from tests.agent.server.serving import LANGSERVE_WARNING, serving
+from tests.agent.server.serving import serving
 from tests.agent.tools.conftest import RETURNS
 from tests.commands import Run
 from tests.databases import make_table
@@ -119,7 +119,6 @@ def test_files_are_asked_in_conversations_too(model: FakeOpenAI, run: Run, tmp_p
         assert run("ask", *thread, *wrong)[0] == errors.USAGE, wrong
 
 
-@pytest.mark.filterwarnings(LANGSERVE_WARNING)
 def test_a_thread_of_the_command_line_goes_on_over_http(model: FakeOpenAI, run: Run, cache_dir: Path) -> None:
     thread = asked_back(run, model)
     with serving(cache_dir) as server:
@@ -254,7 +253,6 @@ def test_in_json_an_unknown_thread_is_an_output_too(model: FakeOpenAI, run: Run)
     assert (output["error"]["code"], output["thread_id"]) == ("thread_unknown", SOME)
 
 
-@pytest.mark.filterwarnings(LANGSERVE_WARNING)
 def test_the_server_reaches_no_database_that_only_the_thread_names(
     model: FakeOpenAI, run: Run, cache_dir: Path, tmp_path: Path
 ) -> None:

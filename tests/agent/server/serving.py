@@ -19,9 +19,6 @@ from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
 from tests.conftest import VALID
 
-LANGSERVE_WARNING = "ignore:Accessing the 'model_fields' attribute on the instance is deprecated"
-"""LangServe 0.3.3 reads a model's fields in the way of an earlier pydantic."""
-
 ASKED = {"question": "How many orders were placed?"}
 COUNT = {"sql": "SELECT COUNT(*) AS orders FROM orders", "assumptions": [], "off_topic": False}
 _STARTS_WITHIN_S = 10

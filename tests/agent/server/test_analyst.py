@@ -9,11 +9,9 @@ import pytest
 
 from tests.agent.analysis.conftest import BY_ACCOUNT
 from tests.agent.conftest import Keep
-from tests.agent.server.serving import LANGSERVE_WARNING, Served, serving
+from tests.agent.server.serving import Served, serving
 from tests.agent.tools.conftest import RETURNS
 from tests.databases import make_database
-
-pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
 
 QUESTION = "How many returns has each account?"
 ROWS = [["alpha", 30], ["beta", 70]]

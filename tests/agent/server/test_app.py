@@ -13,11 +13,9 @@ import uvicorn
 from datasphinx.agent.errors import DriverMissing
 from datasphinx.agent.server.app import serve
 from datasphinx.agent.settings import Settings
-from tests.agent.server.serving import ASKED, COUNT, LANGSERVE_WARNING, Served, serving
+from tests.agent.server.serving import ASKED, COUNT, Served, serving
 from tests.agent.walk import NODES
 from tests.databases import make_table, url
-
-pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
 
 
 def test_invoke_gives_the_output_as_plain_json(served: Served) -> None:

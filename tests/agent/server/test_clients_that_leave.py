@@ -18,13 +18,11 @@ from datasphinx.agent.errors import StatementCancelled
 from datasphinx.agent.sql import execute
 from tests.agent.conftest import Keep
 from tests.agent.server.mcp.clients import MODES, talk
-from tests.agent.server.serving import ASKED, COUNT, LANGSERVE_WARNING, Served, serving
+from tests.agent.server.serving import ASKED, COUNT, Served, serving
 from tests.agent.sql.test_execute import ENDLESS
 from tests.agent.tools.conftest import RETURNS
 from tests.eventually import eventually
 from tests.server_process import request_of, sending
-
-pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
 
 UNBOUNDED = {"statement_timeout_s": 30, "enable_sql_validation": False}
 ROUTES = ["events", "stream", "stream_log", "stream_events", "invoke", "batch"]

@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 
 from tests.agent.clarify.test_asking_back import ASKS, BEST
-from tests.agent.server.serving import ASKED, COUNT, LANGSERVE_WARNING, Served, serving
-
-pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
+from tests.agent.server.serving import ASKED, COUNT, Served, serving
 
 UNKNOWN = "0" * 32
 RUN = "00000000-0000-0000-0000-000000000000"

@@ -13,9 +13,7 @@ from datasphinx.agent.llm.scripted import ScriptedModel
 from datasphinx.agent.server.app import create_app
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
-from tests.agent.server.serving import ASKED, COUNT, LANGSERVE_WARNING, Served, running, serving
-
-pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
+from tests.agent.server.serving import ASKED, COUNT, Served, running, serving
 
 
 @pytest.fixture

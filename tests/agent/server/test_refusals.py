@@ -12,11 +12,8 @@ from datasphinx.agent.llm.scripted import ScriptedModel
 from datasphinx.agent.server.app import create_app
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
-from tests.agent.server.serving import ASKED, LANGSERVE_WARNING, Served, running, serving
+from tests.agent.server.serving import ASKED, Served, running, serving
 from tests.databases import make_table, url
-
-pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
-
 
 WRONG_INPUTS: list[dict[str, Any]] = [
     {},

@@ -11,11 +11,10 @@ import httpx
 import pytest
 
 from datasphinx.agent.server.runnable import ServedGraph
-from tests.agent.server.serving import ASKED, COUNT, LANGSERVE_WARNING, Served, serving
+from tests.agent.server.serving import ASKED, COUNT, Served, serving
 from tests.agent.walk import NODES
 
 pytestmark = [
-    pytest.mark.filterwarnings(LANGSERVE_WARNING),
     pytest.mark.filterwarnings("ignore:astream_log is deprecated"),
 ]
 

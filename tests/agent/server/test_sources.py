@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 
 from datasphinx.agent.server.keys import hash_of, new_key
-from tests.agent.server.serving import ASKED, LANGSERVE_WARNING, Served, serving
+from tests.agent.server.serving import ASKED, Served, serving
 from tests.databases import make_table, url
 
-pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
 COUNT_THINGS = {"sql": "SELECT COUNT(*) AS n FROM things", "assumptions": [], "off_topic": False}
 KEY = new_key()
 

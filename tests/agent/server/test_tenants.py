@@ -21,12 +21,10 @@ from datasphinx.agent.server.keys import hash_of, new_key
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
 from tests.agent.record.stores import fresh_url
-from tests.agent.server.serving import ASKED, COUNT, LANGSERVE_WARNING, Served, serving
+from tests.agent.server.serving import ASKED, COUNT, Served, serving
 from tests.agent.tools.conftest import RETURNS
 from tests.commands import Run
 from tests.databases import make_table, url
-
-pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
 
 ACME, BETA = new_key(), new_key()
 KEYS = {"acme": hash_of(ACME), "beta": (hash_of(BETA),)}

@@ -19,11 +19,9 @@ from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
 from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS, asks_about_best
 from tests.agent.record.stores import fresh_url
-from tests.agent.server.serving import ASKED, COUNT, LANGSERVE_WARNING, Served, serving
+from tests.agent.server.serving import ASKED, COUNT, Served, serving
 from tests.databases import make_table, url
 from tests.support.servers import STORES
-
-pytestmark = pytest.mark.filterwarnings(LANGSERVE_WARNING)
 
 ROUTES = ["invoke", "batch", "stream", "stream_log", "stream_events"]
 UNKNOWN = "0" * 32
