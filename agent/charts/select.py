@@ -198,14 +198,14 @@ class _Selector:
         places = list(zip(*(labels_of(self.result, name) for name in names), strict=True))
         return len(set(places)) == len(places)
 
-    def _add_column(self, name: str, cells: Sequence[str], kind: str = "string") -> str:
+    def _add_column(self, name: str, cells: Sequence[str]) -> str:
         while name in self.result["columns"]:
             name += "_"
         rows = [[*row, cell] for row, cell in zip(self.result["rows"], cells, strict=True)]
         self.result = {
             **self.result,
             "columns": [*self.result["columns"], name],
-            "types": [*self.result["types"], kind],
+            "types": [*self.result["types"], "string"],
             "rows": rows,
         }
         return name

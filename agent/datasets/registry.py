@@ -52,15 +52,15 @@ class Registry:
             if time.time() - folder.stat().st_mtime > _STALE_S:
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def add_file(self, path: Path, name: str | None = None) -> str:
-        """Store a copy of the file at `path` and return its id; `name` defaults to the file's name.
+    def add_file(self, path: Path) -> str:
+        """Store a copy of the file at `path` and return its id.
 
         Raises:
             FileTooLarge: The file has too many bytes.
             OSError: The file cannot be read or stored.
         """
         with path.open("rb") as source:
-            return self.add_stream(source, name or path.name)
+            return self.add_stream(source, path.name)
 
     def add_stream(self, source: BinaryIO, name: str, source_type: SourceType | None = None) -> str:
         """Store the content of `source` and return its id.

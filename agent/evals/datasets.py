@@ -154,10 +154,10 @@ def require_unique_ids(ids: list[str], path: Path) -> None:
         raise DatasetInvalid(str(path), Message("ids_repeated", ids=shorten(repeated)))
 
 
-def shorten(ids: list[str], limit: int = 5) -> str:
-    """Return the first ids, and the number of the remaining ones."""
-    names = ", ".join(ids[:limit])
-    return Message("names_and_more", names=names, count=len(ids) - limit) if len(ids) > limit else names
+def shorten(ids: list[str]) -> str:
+    """Return the first five ids, and the number of the remaining ones."""
+    names = ", ".join(ids[:5])
+    return Message("names_and_more", names=names, count=len(ids) - 5) if len(ids) > 5 else names
 
 
 def _content(path: Path) -> bytes:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from datasphinx.agent.schema.catalog import Column, Table
+from datasphinx.agent.schema.catalog import Table
 from datasphinx.agent.schema.describe import literal, one_line
 from datasphinx.agent.schema.personal import personal_kind
 from datasphinx.agent.schema.secret import is_secret
@@ -16,14 +16,14 @@ _MAX_VALUES = 5
 _MAX_CHARS = 40
 
 
-def parts_of(table: Table, column: Column, cells: Sequence[Any]) -> tuple[str, ...]:
+def parts_of(table: Table, cells: Sequence[Any]) -> tuple[str, ...]:
     """Return the keys of JSON objects in `cells` by their path, the most frequent first, and the elements of arrays.
 
     Each has a few of its values, unless its name is that of a secret or the values look personal. Empty if a cell of a
     text column is no JSON object or array.
 
     >>> cells = ['{"plan": "pro", "address": {"city": "Ulm"}}', '{"plan": "free", "tags": ["a", "b"]}']
-    >>> parts_of(Table("t", ()), Column("c", "TEXT"), cells)
+    >>> parts_of(Table("t", ()), cells)
     ("plan ('free', 'pro')", "address.city ('Ulm')", "tags[] ('a', 'b')")
     """
     documents = [_document(cell) for cell in cells]

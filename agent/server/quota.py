@@ -5,7 +5,7 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -91,9 +91,9 @@ def _limit_reached(limit: str, seconds: float) -> LimitReached:
 class FileUsageStore:
     """Stores a counter in a file, locked between processes. Thread-safe."""
 
-    def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
-        """Store the counter in `folder`, which is created at first use; `clock` returns seconds since 1970."""
-        self._folder, self._clock = folder, clock
+    def __init__(self, folder: Path) -> None:
+        """Store the counter in `folder`, which is created at first use."""
+        self._folder = folder
         # Threads of one process wait for this lock, because waiting for the file lock means polling.
         self._thread_lock = threading.Lock()
 
@@ -105,7 +105,7 @@ class FileUsageStore:
             path = self._folder / "quota.json"
             with self._thread_lock, FileLock(self._folder / "quota.lock", mode=0o600, poll_interval=_POLL_S):
                 # The time is taken after the lock: counts by others while this one waited are earlier.
-                now = self._clock()
+                now = time.time()
                 counter = UsageCounter.read(path.read_text(encoding="utf-8") if path.exists() else "", now)
                 yield counter, now
                 unfinished = path.with_suffix(".new")

@@ -311,7 +311,7 @@ def _parts(sampler: Sampler, table: Table, column: Column, cells: list[Any]) -> 
         sql = f"SELECT SUBSTRING({name}, 1, {_PARSED_CHARS}) FROM {sampler.name(table)} WHERE {name} IS NOT NULL"
         result = sampler.query(f"{sql} LIMIT {_LONG_CELLS}", table, _LONG_CELLS)
         present = [row[0] for row in result["rows"]] if result else []
-    return parts_of(table, column, present)
+    return parts_of(table, present)
 
 
 def is_sampled(table: Table) -> bool:

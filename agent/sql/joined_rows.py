@@ -231,7 +231,7 @@ class JoinedRows:
     @cached_property
     def _keys(self) -> dict[Path, list[frozenset[str]]]:
         return {
-            path: _keys_of_table(source, self.query) if isinstance(source, Table) else keys_of(source, self.query)
+            path: _keys_of_table(source) if isinstance(source, Table) else keys_of(source, self.query)
             for path, source in self.sources.items()
         }
 
@@ -255,7 +255,7 @@ def _names(source: Table | Scope) -> set[str]:
     return {name.lower() for name in query.named_selects} if isinstance(query, exp.Query) else set()
 
 
-def _keys_of_table(table: Table, query: ResolvedQuery) -> list[frozenset[str]]:
+def _keys_of_table(table: Table) -> list[frozenset[str]]:
     """Return the columns of the primary key, of keys that others refer to, and of columns found to be unique."""
     keys = [frozenset(name.lower() for name in table.primary_key)] if table.primary_key else []
     keys += [frozenset([column.name.lower()]) for column in table.columns if is_unique(table, column)]

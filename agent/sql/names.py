@@ -279,8 +279,8 @@ def unresolved_columns(query: ResolvedQuery) -> Iterator[tuple[Scope, exp.Column
             yield scope, column
 
 
-def nearest_names(name: str, catalog: Catalog, limit: int = 3) -> list[str]:
-    """Return up to `limit` columns (`table.column`) and tables with the names closest to `name`, best first.
+def nearest_names(name: str, catalog: Catalog) -> list[str]:
+    """Return up to three columns (`table.column`) and tables with the names closest to `name`, best first.
 
     Tables that row rules deny are left out.
     """
@@ -295,8 +295,8 @@ def nearest_names(name: str, catalog: Catalog, limit: int = 3) -> list[str]:
     preselection = process.extract(
         name.lower(), full_names.keys(), scorer=fuzz.ratio, score_cutoff=50, limit=_CANDIDATES
     )
-    close = get_close_matches(name.lower(), [candidate for candidate, _, _ in preselection], n=limit, cutoff=0.5)
-    return [full for match in close for full in full_names[match]][:limit]
+    close = get_close_matches(name.lower(), [candidate for candidate, _, _ in preselection], n=3, cutoff=0.5)
+    return [full for match in close for full in full_names[match]][:3]
 
 
 def _unresolved(scope: Scope, catalog: Catalog) -> Iterator[exp.Column]:

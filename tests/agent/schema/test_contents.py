@@ -3,25 +3,25 @@
 import json
 from typing import Any
 
-from datasphinx.agent.schema.catalog import Column, Table
+from datasphinx.agent.schema.catalog import Table
 from datasphinx.agent.schema.contents import parts_of
 
 TABLE = Table("events", ())
 
 
-def parts(*cells: Any, type_name: str = "TEXT") -> tuple[str, ...]:
-    return parts_of(TABLE, Column("props", type_name), cells)
+def parts(*cells: Any) -> tuple[str, ...]:
+    return parts_of(TABLE, cells)
 
 
 def test_values_that_parse_as_well_as_documents_are_read() -> None:
     document = {"plan": "free", "seats": 3, "paid": True, "left": None}
     expected = ("plan ('free')", "seats (3)", "paid (true)", "left")
-    assert parts(document, type_name="JSONB") == parts(json.dumps(document)) == expected
+    assert parts(document) == parts(json.dumps(document)) == expected
 
 
 def test_lists_of_objects_and_of_scalars_have_brackets() -> None:
     assert parts({"lines": [{"sku": "a"}, {"sku": "b"}], "tags": ["x"]}) == ("lines[].sku ('a', 'b')", "tags[] ('x')")
-    assert parts(["red", "blue"], ["red"], type_name="TEXT[]") == ("elements ('blue', 'red')",)
+    assert parts(["red", "blue"], ["red"]) == ("elements ('blue', 'red')",)
 
 
 def test_text_that_is_no_json_has_no_parts() -> None:
