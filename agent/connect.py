@@ -1,17 +1,18 @@
 """Connections to the configured model and embedder, and the selection of the model-specific implementations."""
 
 import ssl
+import threading
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
 from langchain_core.language_models.chat_models import BaseChatModel
 
 from datasphinx.agent.clarify.review import AmbiguityReviewer, NoAmbiguityReviewer, StandardAmbiguityReviewer
-from datasphinx.agent.errors import ConfigurationError, DriverMissing
+from datasphinx.agent.errors import ConfigurationError, DriverMissing, InputInvalid, ModelRejected, ModelUnreachable
 from datasphinx.agent.generation.ability import adapt_profile
 from datasphinx.agent.generation.attempt import SqlWriter, StandardSqlWriter
 from datasphinx.agent.generation.confidence import AgreementConfidence, ConfidenceEstimator
@@ -156,6 +157,113 @@ def connect_model(
 
         probe_on_first_use(client, settings.cache_dir)
     return client
+
+
+class Models:
+    """The clients of the models of all roles, connected at first use, and the implementations of their tasks.
+
+    Thread-safe.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        model: BaseChatModel | ModelClient | None = None,
+        embedded: EmbeddedOptions | None = None,
+        *,
+        logprobs: bool = False,
+    ) -> None:
+        """Create the models of `settings`; see `Services` for the other arguments."""
+        self.settings = settings
+        self._model, self._embedded, self._logprobs = model, embedded, logprobs
+        self._lock = threading.RLock()
+        self._clients: dict[ModelRole | None, ModelClient] = {}
+        self._named: dict[str, Models] = {}
+        self._is_open = False
+
+    def of(self, role: ModelRole | None = None) -> ModelClient:
+        """Return the client of the model for `role`, by default that for all roles without their own.
+
+        Raises:
+            ConfigurationError, DriverMissing, Unavailable: see `connect_model`.
+            ModelUnreachable, ModelRejected: the probe at the first use of an endpoint failed.
+        """
+        own_role = role if self._model is None and role in self.settings.llm_models else None
+        with self._lock:
+            if own_role not in self._clients:
+                self._clients[own_role] = self.new_client(own_role)
+            return self._clients[own_role]
+
+    def new_client(self, role: ModelRole | None) -> ModelClient:
+        """Return a new client of the model for `role`."""
+        if isinstance(self._model, ModelClient):
+            return self._model
+        if self._model is not None:
+            return ModelClient(self._model, self.settings, name=self._model._llm_type, embedded=self._embedded)
+        if role is None:
+            return connect_model(self.settings, self.embedded, logprobs=self._logprobs)
+        settings = self.settings.for_role(role)
+        try:
+            return connect_model(settings, logprobs=self._logprobs)
+        except (ModelUnreachable, ModelRejected):
+            if role == "generate":
+                raise
+            # Without this role, a question can still be answered: only its calls fail.
+            standard = settings.model_copy(update={"llm_profile": "standard"})
+            return connect_model(standard, logprobs=self._logprobs)
+
+    def open(self) -> None:
+        """Build the client of the model that writes statements, without a request; the embedded model is loaded.
+
+        Raises:
+            DatasphinxError: as for `of`.
+        """
+        if self._model is None and not self._is_open:
+            connect_model(self.settings.for_role("generate"), probe=False)
+            self._is_open = True
+
+    @property
+    def roles(self) -> ModelRoles:
+        """The implementations of the model's tasks."""
+        with self._lock:
+            return self._roles
+
+    @cached_property
+    def _roles(self) -> ModelRoles:
+        return roles_of(self.of, self.settings)
+
+    @property
+    def embedded(self) -> EmbeddedOptions | None:
+        """Decoding options of the embedded model; None if another model is used."""
+        if isinstance(self._model, ModelClient):
+            return self._model.embedded
+        is_configured = self._model is None and self.settings.for_role("generate").uses_embedded_model
+        if self._embedded or not is_configured:
+            return self._embedded
+        return EmbeddedOptions()
+
+    def named(self, name: str) -> "Models":
+        """Return the models with the model `name` for all roles.
+
+        The settings have to name it: as `llm_model`, in `llm_models`, or in `prices`, which the endpoint of `llm_model`
+        then offers.
+
+        Raises:
+            InputInvalid: they do not, or no endpoint is configured.
+        """
+        own = self.settings.model_copy(update={"llm_models": {}})
+        known = {model: own.model_copy(update={"llm_model": model}) for model in own.prices}
+        known |= {model.model: self.settings.for_role(role) for role, model in self.settings.llm_models.items()}
+        known |= {own.llm_model: own} if own.llm_model else {}
+        if name not in known or known[name].uses_embedded_model:
+            raise InputInvalid("context.model", Message("one_of", choices=", ".join(sorted(known)) or "–"))
+        with self._lock:
+            if name not in self._named:
+                self._named[name] = self._with_settings(name, known[name])
+            return self._named[name]
+
+    def _with_settings(self, name: str, settings: Settings) -> "Models":
+        return Models(settings, self._model, self._embedded, logprobs=self._logprobs)
 
 
 def _chat(

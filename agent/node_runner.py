@@ -265,7 +265,7 @@ def _begin_run(trace_id: str, state: Any, context: RunContext, flow: Flow) -> No
         flow.name,
         state,
         services.settings,
-        services.embedded,
+        services.models.embedded,
         services.today(),
         services.knowledge_hashes(state.get("source")) if flow is SQL_AGENT or state.get("source") else {},
     )

@@ -14,6 +14,7 @@ from datasphinx.agent.core.redact import without_password
 from datasphinx.agent.datasets.registry import Registry
 from datasphinx.agent.errors import DatasphinxError, NotFound, SourceNotFound
 from datasphinx.agent.examples.selection import RecordedExamples
+from datasphinx.agent.generation.validations import Validations
 from datasphinx.agent.generation.verified import RecordedQueries
 from datasphinx.agent.graph import build_graph
 from datasphinx.agent.llm.recorded import RecordedModel
@@ -55,6 +56,37 @@ class _MemorySink:
 
     def append(self, events: Sequence[Event]) -> None:
         self.events.extend(events)
+
+
+class ReplayServices(Services):
+    """Services with the selections and validations of a recorded run and its date."""
+
+    is_replay = True
+
+    def __init__(
+        self,
+        settings: Settings,
+        recorded: Sequence[tuple[str, dict[str, Any]]],
+        model: RecordedModel,
+        recorder: Recorder,
+        *,
+        any_source: bool,
+        registry: Registry | None,
+        sample_url: Callable[[], str] | None,
+    ) -> None:
+        """Create services from the kinds and contents of the `recorded` events; see `replay`."""
+        day = date.fromisoformat(recorded[0][1]["date"])
+        super().__init__(settings, model=model, any_source=any_source, recorder=recorder, today=lambda: day)
+        self.examples = RecordedExamples([body for kind, body in recorded if kind == "examples"])
+        self.verified = RecordedQueries([body for kind, body in recorded if kind == "verified"])
+        self.validations = Validations({body["key"]: body["validation"] for kind, body in recorded if kind == "cached"})
+        if registry:
+            self._registry = registry
+        self._sample_url = sample_url
+
+    def sample_url(self) -> str:
+        """Return the URL of the sample database that the recorded run used."""
+        return self._sample_url() if self._sample_url else super().sample_url()
 
 
 def replay(
@@ -101,17 +133,9 @@ def replay(
     if not is_analyst and embedded is None and all(kind != "llm" for kind, _ in contents):
         # A chat model reads a follow-up itself, so rules read that of a run without calls.
         model.profile = "plain"
-    services = Services(
-        replay_settings,
-        model=model,
-        any_source=any_source,
-        recorder=Recorder(sink, secrets_of(settings)),
-        registry=registry,
-        sample_url=sample_url,
-        examples=RecordedExamples([body for kind, body in contents if kind == "examples"]),
-        verified=RecordedQueries([body for kind, body in contents if kind == "verified"]),
-        validations={body["key"]: body["validation"] for kind, body in contents if kind == "cached"},
-        today=lambda: date.fromisoformat(start["date"]),
+    recorder = Recorder(sink, secrets_of(settings))
+    services = ReplayServices(
+        replay_settings, contents, model, recorder, any_source=any_source, registry=registry, sample_url=sample_url
     )
     run = _replay_analysis if is_analyst else _replay_question
     with closing(services):

@@ -1,6 +1,5 @@
 """Services of a graph: settings, model, sources, datasets and event log, each created once, at first use."""
 
-import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -9,12 +8,11 @@ from datetime import date
 from functools import cached_property
 from pathlib import Path
 
-from cachetools import LRUCache, TTLCache
+from cachetools import TTLCache
 from langchain_core.language_models.chat_models import BaseChatModel
 from pydantic import SecretStr
 
-from datasphinx.agent.connect import ModelRoles, connect_model, open_embedder, roles_of
-from datasphinx.agent.core.canonical import digest
+from datasphinx.agent.connect import ModelRoles, Models, open_embedder
 from datasphinx.agent.core.redact import without_password
 from datasphinx.agent.core.result_cache import ResultCache
 from datasphinx.agent.datasets.registry import Registry
@@ -22,14 +20,12 @@ from datasphinx.agent.datasets.source import DatasetSources
 from datasphinx.agent.errors import (
     ConfigurationError,
     DriverMissing,
-    InputInvalid,
-    ModelRejected,
-    ModelUnreachable,
     SourceNotFound,
     Unanswered,
 )
 from datasphinx.agent.examples.selection import ExampleSelector, StoredExamples
 from datasphinx.agent.examples.store import ExampleStore
+from datasphinx.agent.generation.validations import Validations
 from datasphinx.agent.generation.verified import KnowledgeQueries, VerifiedSelector
 from datasphinx.agent.knowledge.folder import KnowledgeFolder
 from datasphinx.agent.knowledge.knowledge import NO_KNOWLEDGE, Knowledge
@@ -38,19 +34,18 @@ from datasphinx.agent.messages import Message
 from datasphinx.agent.record.credentials import secrets_of
 from datasphinx.agent.record.proposals import ProposalStore
 from datasphinx.agent.record.recorder import RECORD_DELAY_S, Recorder
-from datasphinx.agent.record.step import current_step, record_event
+from datasphinx.agent.record.step import current_step
 from datasphinx.agent.record.store import Store, open_store, sqlite_url
 from datasphinx.agent.record.waiting import report_waiting
 from datasphinx.agent.retrieval.semantic import Embedder
 from datasphinx.agent.sample.knowledge import SAMPLE_KNOWLEDGE
-from datasphinx.agent.settings import ModelRole, Settings, SourceSettings, load_settings
+from datasphinx.agent.settings import Settings, SourceSettings, load_settings
 from datasphinx.agent.sources.names import SAMPLE, source_settings
 from datasphinx.agent.sources.reflect import Progress
 from datasphinx.agent.sources.source import Source, open_source
 from datasphinx.agent.storage.database import SharedDatabase
-from datasphinx.agent.types import EmbeddedOptions, Limits, Validation
+from datasphinx.agent.types import EmbeddedOptions, Limits
 
-_MAX_VALIDATIONS = 1000
 _CATALOG_TTL_S = 300
 _STOP_S = 30.0
 """Maximum time to wait for the end of the background work on a source, in seconds."""
@@ -62,28 +57,6 @@ _MAX_TABLES_RELOADED = 1000
 """A larger schema is only reloaded in the background, not while a question waits."""
 
 
-class Validations:
-    """A cache of validations of statements. Thread-safe."""
-
-    def __init__(self, validations: Mapping[str, Validation]) -> None:
-        self._lock = threading.Lock()
-        self._validations: LRUCache[str, Validation] = LRUCache(maxsize=_MAX_VALIDATIONS)
-        self._validations.update(validations)
-
-    def of(self, key: tuple[str, ...], validate: Callable[[], Validation]) -> Validation:
-        """Return the validation of `key`, all texts of its prompt, cached or from `validate`; errors are not cached."""
-        key_hash = digest(json.dumps(key))
-        with self._lock:
-            validation = self._validations.get(key_hash)
-        if validation is not None:
-            record_event("cached", {"key": key_hash, "validation": validation})
-            return validation
-        validation = validate()
-        with self._lock:
-            self._validations[key_hash] = validation
-        return validation
-
-
 class Services:
     """Settings, model and sources of one graph. Thread-safe."""
 
@@ -91,6 +64,8 @@ class Services:
     """The tenant, if there are several. Proposals are its own."""
     owner = ""
     """The owner of threads, files and runs: the tenant, or its users with the same row parameters."""
+    is_replay = False
+    """Whether a recorded run is repeated, which must have no effects."""
 
     def __init__(
         self,
@@ -102,11 +77,6 @@ class Services:
         progress: Progress | None = None,
         opening: Callable[[str, SourceSettings], None] = lambda name, settings: None,
         recorder: Recorder | None = None,
-        registry: Registry | None = None,
-        sample_url: Callable[[], str] | None = None,
-        examples: ExampleSelector | None = None,
-        verified: VerifiedSelector | None = None,
-        validations: Mapping[str, Validation] | None = None,
         today: Callable[[], date] = date.today,
         logprobs: bool = False,
     ) -> None:
@@ -119,35 +89,24 @@ class Services:
             any_source: whether a question may name any database URL or file path.
             progress: called with the number of tables read and the total while a schema is read.
             opening: called with the name and the settings of a source before it is opened.
-            recorder: for a replay, used instead of the configured event log.
-            registry: for a replay, used instead of the configured files and datasets.
-            sample_url: for a replay, returns the URL of the sample database that the recorded run used.
-            examples: for a replay, used instead of the stored examples.
-            verified: for a replay, used instead of the verified queries of the business knowledge.
-            validations: for a replay, the initial cache of validations, by key.
-            today: returns the current date; for a replay, that of the recorded run.
+            recorder: used instead of the configured event log.
+            today: returns the current date.
             logprobs: measure the likelihood of answers if the endpoint supports it.
         """
         self._progress, self._opening = progress, opening
         self._settings_override = settings
-        self._model_override = model
-        self._embedded = embedded
+        self._model, self._embedded, self._logprobs = model, embedded, logprobs
         self._any_source = any_source
         self._lock = threading.RLock()
         self._open_locks: dict[str, threading.Lock] = {}
         self._sources: TTLCache[str, Source] = TTLCache(maxsize=64, ttl=_CATALOG_TTL_S)
         self._knowledge_folders: dict[str, KnowledgeFolder] = {}
         self.dataset_sources = DatasetSources()
-        self.validations = Validations(validations or {})
+        self.validations = Validations()
         self._results: TTLCache[str, ResultCache] = TTLCache(_MAX_RUNS, _RUN_TTL_S)
         self._run_knowledge: TTLCache[tuple[str, str], Knowledge] = TTLCache(_MAX_RUNS, _RUN_TTL_S)
-        self._recorder_override, self._registry_override, self._examples_override = recorder, registry, examples
-        self._verified_override, self._sample_url_override = verified, sample_url
+        self._recorder_override = recorder
         self.today = today
-        self._logprobs = logprobs
-        self._model_lock = threading.RLock()
-        self._role_models: dict[ModelRole, ModelClient] = {}
-        self._is_model_open = False
         self._with_models: dict[str, Services] = {}
 
     @cached_property
@@ -183,97 +142,40 @@ class Services:
             self._results.pop(trace_id, None)
 
     @property
-    def model(self) -> ModelClient:
-        """The client of the model; connected at first use.
-
-        Raises:
-            ConfigurationError, DriverMissing, Unavailable: see `connect_model`.
-            ModelUnreachable, ModelRejected: the probe at the first use of an endpoint failed.
-        """
-        with self._model_lock:
-            return self._client
-
-    def model_of(self, role: ModelRole) -> ModelClient:
-        """Return the client of the model for `role`, by default `model`; connected at first use.
-
-        Raises:
-            DatasphinxError: as for `model`.
-        """
-        if self._model_override is not None or role not in self.settings.llm_models:
-            return self.model
-        with self._model_lock:
-            if role not in self._role_models:
-                self._role_models[role] = self._connect(role)
-            return self._role_models[role]
-
-    def _connect(self, role: ModelRole) -> ModelClient:
-        settings = self.settings.for_role(role)
-        try:
-            return connect_model(settings, logprobs=self._logprobs)
-        except (ModelUnreachable, ModelRejected):
-            if role == "generate":
-                raise
-            # Without this role, a question can still be answered: only its calls fail.
-            standard = settings.model_copy(update={"llm_profile": "standard"})
-            return connect_model(standard, logprobs=self._logprobs)
+    def models(self) -> Models:
+        """The models of all roles."""
+        with self._lock:
+            return self._models
 
     @cached_property
-    def _client(self) -> ModelClient:
-        if isinstance(self._model_override, ModelClient):
-            return self._model_override
-        if self._model_override is not None:
-            name = self._model_override._llm_type
-            return ModelClient(self._model_override, self.settings, name=name, embedded=self._embedded)
-        return connect_model(self.settings, self.embedded, logprobs=self._logprobs)
+    def _models(self) -> Models:
+        return Models(self.settings, self._model, self._embedded, logprobs=self._logprobs)
 
-    def open_model(self) -> None:
-        """Build the client of the model that writes statements, without a request; the embedded model is loaded.
+    @property
+    def model(self) -> ModelClient:
+        """The client of the model for all roles without their own; connected at first use. See `Models.of`."""
+        return self.models.of()
 
-        Raises:
-            DatasphinxError: as for `model`.
-        """
-        if self._model_override is None and not self._is_model_open:
-            connect_model(self.settings.for_role("generate"), probe=False)
-            self._is_model_open = True
+    @property
+    def roles(self) -> ModelRoles:
+        """The implementations of the model's tasks."""
+        return self.models.roles
 
     def with_model(self, name: str) -> "Services":
         """Return these services with the model `name` for all roles; they share sources and event log.
 
-        The settings have to name the model: as `llm_model`, in `llm_models`, or in `prices`, which the endpoint of
-        `llm_model` then offers.
-
         Raises:
-            InputInvalid: they do not, or no endpoint is configured.
+            InputInvalid: see `Models.named`.
         """
-        settings = self.settings
-        own = settings.model_copy(update={"llm_models": {}})
-        known = {model: own.model_copy(update={"llm_model": model}) for model in settings.prices}
-        known |= {model.model: settings.for_role(role) for role, model in settings.llm_models.items()}
-        known |= {settings.llm_model: own} if settings.llm_model else {}
-        if name not in known or known[name].uses_embedded_model:
-            raise InputInvalid("context.model", Message("one_of", choices=", ".join(sorted(known)) or "–"))
+        models = self.models.named(name)
         with self._lock:
             if name not in self._with_models:
                 # Opened before the copy, so that both have the same.
                 _ = self.recorder
                 services = copy(self)
-                for cached in ("settings", "_roles", "_client"):
-                    services.__dict__.pop(cached, None)
-                services._settings_override = known[name]
-                services._model_lock, services._role_models = threading.RLock(), {}
-                services.validations = Validations({})
+                services.settings, services._models, services.validations = models.settings, models, Validations()
                 self._with_models[name] = services
             return self._with_models[name]
-
-    @property
-    def roles(self) -> ModelRoles:
-        """The implementations of the model's tasks."""
-        with self._model_lock:
-            return self._roles
-
-    @cached_property
-    def _roles(self) -> ModelRoles:
-        return roles_of(self.model_of, self.settings)
 
     @property
     def min_confidence(self) -> float:
@@ -287,19 +189,6 @@ class Services:
         setting = self.settings.min_confidence
         return self.roles.spec_confidence.threshold if setting is None else setting
 
-    @property
-    def embedded(self) -> EmbeddedOptions | None:
-        """Decoding options of the embedded model; None if another model is used."""
-        if isinstance(self._model_override, ModelClient):
-            return self._model_override.embedded
-        if (
-            self._embedded
-            or self._model_override is not None
-            or not self.settings.for_role("generate").uses_embedded_model
-        ):
-            return self._embedded
-        return EmbeddedOptions()
-
     @cached_property
     def embedder(self) -> Embedder | None:
         """The embedder for tables and examples; None if none is available."""
@@ -308,18 +197,12 @@ class Services:
     @cached_property
     def examples(self) -> ExampleSelector:
         """The selection of few-shot examples for a question."""
-        settings = self.settings
-        return self._examples_override or StoredExamples(ExampleStore(settings.data_dir), self.embedder, settings.shots)
+        return StoredExamples(ExampleStore(self.settings.data_dir), self.embedder, self.settings.shots)
 
     @cached_property
     def verified(self) -> VerifiedSelector:
         """The selection of the verified query that answers a question."""
-        return self._verified_override or KnowledgeQueries()
-
-    @property
-    def is_replay(self) -> bool:
-        """Whether a recorded run is repeated, which must have no effects."""
-        return self._verified_override is not None
+        return KnowledgeQueries()
 
     def proposals(self, name: str) -> ProposalStore:
         """Return the proposals for the business knowledge about this source.
@@ -352,7 +235,7 @@ class Services:
 
         # A caller that may name any path works on this machine; there, the registry is a local folder.
         shared = None if self.any_source else self.shared
-        return self._registry_override or open_registry(self.settings, shared, self.owner)
+        return open_registry(self.settings, shared, self.owner)
 
     def datasets(self, dataset_ids: Sequence[str]) -> Source:
         """Return the source with these datasets.
@@ -587,8 +470,6 @@ class Services:
 
     def sample_url(self) -> str:
         """Return the URL of the sample database, which is created at first use."""
-        if self._sample_url_override:
-            return self._sample_url_override()
         from datasphinx.agent.sample.shop import shop_url
 
         return shop_url(self.settings.cache_dir)

@@ -128,7 +128,7 @@ def _keep(examples: "Sequence[Example]", services: "Services") -> None:
     from datasphinx.agent.messages import language_of, render
 
     _store(services).add(examples)
-    if examples and services.embedded is not None:
+    if examples and services.models.embedded is not None:
         typer.secho(render("examples_unseen", language_of(examples[0].question)), fg="yellow", err=True)
 
 

@@ -95,7 +95,7 @@ def run(
     files = find_databases(dataset)
     services = Services(evaluation_settings(settings, embedded), embedded=embedded)
     # Fail once at the start if the model is unavailable, not for each question.
-    _ = services.model_of("generate")
+    _ = services.models.of("generate")
     return evaluate(dataset.questions, files, lambda _: services, on_progress, rule)
 
 

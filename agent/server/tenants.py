@@ -14,6 +14,7 @@ from starlette.concurrency import run_in_threadpool
 
 from datasphinx.agent.analyst import build_analyst
 from datasphinx.agent.clarify.feedback import is_visitor
+from datasphinx.agent.connect import Models
 from datasphinx.agent.conversation.conversations import Conversations
 from datasphinx.agent.conversation.thread_list import ThreadList
 from datasphinx.agent.conversation.threads import Threads, open_threads
@@ -167,6 +168,27 @@ def has_role(role: Role) -> bool:
     return role in _roles.get()
 
 
+class TenantModels(Models):
+    """The models of the server, with the limits and the quota of a tenant."""
+
+    def __init__(self, server: Models, settings: Settings, quota: Quota) -> None:
+        """Create the models of a tenant with `settings`."""
+        super().__init__(settings)
+        self._server, self._quota = server, quota
+
+    def new_client(self, role: ModelRole | None) -> ModelClient:
+        """Return the client of the server, within the limits of the tenant."""
+        return self._server.of(role).within(self.settings, self._quota.spend)
+
+    @property
+    def embedded(self) -> EmbeddedOptions | None:
+        """The decoding options of the embedded model; None if another model is configured."""
+        return self._server.embedded
+
+    def _with_settings(self, name: str, settings: Settings) -> Models:
+        return TenantModels(self._server.named(name), settings, self._quota)
+
+
 class TenantServices(Services):
     """Services of a tenant. Data and caches are separate, since they contain values that its row rules admit."""
 
@@ -183,16 +205,8 @@ class TenantServices(Services):
         self.quota = Quota(counts, allowed)
 
     @cached_property
-    def _client(self) -> ModelClient:
-        return self._server.model.within(self.settings, self.quota.spend)
-
-    def _connect(self, role: ModelRole) -> ModelClient:
-        return self._server.model_of(role).within(self.settings, self.quota.spend)
-
-    @property
-    def embedded(self) -> EmbeddedOptions | None:
-        """The decoding options of the embedded model; None if another model is configured."""
-        return self._server.embedded
+    def _models(self) -> Models:
+        return TenantModels(self._server.models, self.settings, self.quota)
 
     @property
     def shared(self) -> SharedDatabase | None:

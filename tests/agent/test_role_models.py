@@ -134,8 +134,8 @@ def test_a_role_at_another_endpoint_gets_its_own_key_only(
 def test_a_validator_at_an_endpoint_helps_the_embedded_model(other: FakeOpenAI, cache_dir: Path) -> None:
     settings = load_settings(cache_dir=cache_dir, llm_models={"validate": {"model": "v", "base_url": other.base_url}})
     services = Services(settings)
-    assert services.model_of("validate").embedded is None
-    assert services.model_of("validate").name == "v"
+    assert services.models.of("validate").embedded is None
+    assert services.models.of("validate").name == "v"
 
 
 def test_a_question_is_answered_if_the_endpoint_of_another_role_is_down(
@@ -162,7 +162,7 @@ def test_a_question_fails_if_the_endpoint_of_the_generator_is_down(
 
 def test_a_scripted_model_has_all_roles(scripted: Any) -> None:
     services = scripted(llm_models=ROLES).services
-    assert services.model_of("validate") is services.model is services.roles.validator
+    assert services.models.of("validate") is services.model is services.roles.validator
 
 
 def test_role_models_are_read_from_the_file_and_the_environment(

@@ -45,14 +45,14 @@ def settings_of(
 
     The degree of parallelism and the location of the database files are not included.
     """
-    settings, embedded = services.settings, services.embedded
+    settings, embedded = services.settings, services.models.embedded
     identities = [[question.id, question.db_id, question.prompt, question.sql] for question in questions]
     return {
         "method": method,
         "rounds": rounds,
         "oracle": oracle,
         "match": rule.value,
-        "model": services.model_of("generate").name,
+        "model": services.models.of("generate").name,
         **({"models": {role: own.model for role, own in settings.llm_models.items()}} if settings.llm_models else {}),
         "shots": 0 if embedded else settings.shots,
         "embedded": asdict(embedded) if embedded else None,

@@ -171,7 +171,7 @@ class Experiment:
         return QuestionRun(session, verdict, feedback, self.rounds, log, self._choose_call(question, source))
 
     def _choose_call(self, question: Question, source: Source) -> ChooseCall:
-        options = self.services.embedded
+        options = self.services.models.embedded
         if options is None:
             return last_call
 
@@ -256,10 +256,10 @@ def run_with(
     """
     files = find_databases(dataset)
     uses_oracle = name not in (Method.BASELINE, Method.SIMPLE_FEEDBACK)
-    is_embedded = services.embedded and "oracle" not in services.settings.llm_models
+    is_embedded = services.models.embedded and "oracle" not in services.settings.llm_models
     kind = plan.oracle or (OracleName.RULE if is_embedded else OracleName.MODEL)
     uses_model = uses_oracle and kind is OracleName.MODEL
-    oracle: Oracle = ModelOracle(services.model_of("oracle")) if uses_model else RuleOracle(plan.rule)
+    oracle: Oracle = ModelOracle(services.models.of("oracle")) if uses_model else RuleOracle(plan.rule)
     settings = settings_of(
         services,
         dataset.questions,
@@ -282,5 +282,5 @@ def services_for(settings: Settings, embedded: EmbeddedOptions | None = None) ->
     experiment_settings = evaluation_settings(settings, embedded).model_copy(update={"max_clarifications": MAX_ROUNDS})
     services = Services(experiment_settings, embedded=embedded, recorder=Recorder(EventCapture()), logprobs=True)
     # Fail once at the start if the model is unavailable, not for each question.
-    _ = services.model_of("generate")
+    _ = services.models.of("generate")
     return services

@@ -67,7 +67,7 @@ def _fail_as_loading() -> None:
 
 def _open_model(services: Services) -> None:
     _reach_model(services.settings.for_role("generate"))
-    services.open_model()
+    services.models.open()
 
 
 def readiness(
