@@ -10,7 +10,7 @@ from datasphinx.agent.answers.outputs import analysis_failure_output
 from datasphinx.agent.conversation.compiled_graph import CompiledGraph, compile_graph
 from datasphinx.agent.node_runner import Flow, Steps, add_nodes
 from datasphinx.agent.services import Services
-from datasphinx.agent.state import AnalystContext, AnalystInput, AnalystState, GraphOutput, new_analysis
+from datasphinx.agent.state import AnalystContext, AnalystInput, AnalystState, GraphOutput
 from datasphinx.nodes.analyst.begin import begin
 from datasphinx.nodes.analyst.narrate import narrate
 from datasphinx.nodes.analyst.plan import plan
@@ -21,7 +21,7 @@ Analyst = CompiledGraph[AnalystState, AnalystContext, AnalystInput, GraphOutput]
 
 _FLOW = Flow(
     "analyst",
-    new_analysis,
+    AnalystState,
     "narrate",
     analysis_failure_output,
     context=AnalystContext.__annotations__,

@@ -26,7 +26,7 @@ from datasphinx.agent.record.telemetry import node as trace_node
 from datasphinx.agent.routes import Router, unless_failed
 from datasphinx.agent.run_events import LOGGED_ANSWER, chart_bodies, output_body, run_body, step_body
 from datasphinx.agent.services import Services
-from datasphinx.agent.state import Context, new_run
+from datasphinx.agent.state import Context, State, new_run
 from datasphinx.agent.types import Clarify, Effort
 
 _CHOICES = {"clarify": get_args(Clarify), "effort": get_args(Effort)}
@@ -94,8 +94,8 @@ class Flow:
 
     name: str
     """The name of the graph in the event log."""
-    new_run: Callable[[Mapping[str, Any]], dict[str, Any]]
-    """Returns the initial working state for these inputs."""
+    state: type
+    """The type of the working state."""
     answer_node: str
     """The node that writes the answer."""
     failure_output_of: Callable[[dict[str, Any], Any], dict[str, Any]]
@@ -106,7 +106,7 @@ class Flow:
     """The inputs that name the data of a question. A default source is used if none of them is given."""
 
 
-SQL_AGENT = Flow("agent", new_run, "answer", failure_output)
+SQL_AGENT = Flow("agent", State, "answer", failure_output)
 
 _FAILED = "error"
 """The label of an edge that is taken after a failure only."""
@@ -168,7 +168,7 @@ def _start_run(node: Node, shared: Services, flow: Flow, state: Any) -> dict[str
     # The rows of the last answer are a key of the working state.
     given = {name: value for name, value in inputs.items() if name != "result"}
     question, audit = inputs.get("question"), new_audit(trace_id)
-    working_state = {**flow.new_run(inputs), "question": question, "given": given, "audit": audit}
+    working_state = {**new_run(flow.state, inputs), "question": question, "given": given, "audit": audit}
 
     def begin() -> dict[str, Any]:
         _begin_run(trace_id, inputs, context, flow)

@@ -3,12 +3,13 @@
 A router returns the name of the next node. A node asks for a limit before it starts another round.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from datasphinx.agent.generation.attempts import origin_of
+from datasphinx.agent.generation.attempts import ERRORS, current, has_outcome
 from datasphinx.agent.settings import Settings
 from datasphinx.agent.state import AnalystState, State
+from datasphinx.agent.types import Attempt
 
 Router = Callable[[Any], str]
 
@@ -20,14 +21,21 @@ def may_retrieve_again(state: State, settings: Settings) -> bool:
     return state["table_counter"] < settings.max_table_retrievals
 
 
-def may_be_refused_again(state: State) -> bool:
+def may_use_verified(state: State) -> bool:
+    """Return whether a verified query may answer: none failed for the question, and the user has not corrected it."""
+    return not (
+        has_outcome(state.get("attempts") or (), "not used") or state.get("clarifications") or state.get("rejected_sql")
+    )
+
+
+def may_be_refused_again(attempts: Sequence[Attempt]) -> bool:
     """Return whether another statement may be generated after the guard refused one."""
-    return [attempt["outcome"] for attempt in state["attempts"]].count("refused") < _MAX_REFUSALS
+    return [attempt["outcome"] for attempt in attempts].count("refused") < _MAX_REFUSALS
 
 
-def may_generate_again(state: State, settings: Settings) -> bool:
+def may_generate_again(attempts: Sequence[Attempt], settings: Settings) -> bool:
     """Return whether another statement may be generated after an error or an objection of validation."""
-    return state["sql_retry_count"] < settings.max_sql_generations
+    return sum(attempt["outcome"] in ERRORS for attempt in attempts) < settings.max_sql_generations
 
 
 def may_validate_again(state: State, settings: Settings) -> bool:
@@ -127,18 +135,18 @@ def after_execute_sql(
         return "check_stop_words"
     if not state["sql_request_is_valid"]:
         return "retrieve_tables" if state["attempts"][-1]["outcome"] == "not used" else "generate_sql"
-    return "validate_sql" if state["doubts"] else "answer"
+    return "validate_sql" if current(state["attempts"]).get("doubts") else "answer"
 
 
 def is_edited(state: State) -> bool:
     """Return whether a person has replaced the statement in the state."""
-    attempts, sql = state.get("attempts") or [], state.get("sql_request")
-    return bool(sql) and any(attempt["sql"] != sql for attempt in attempts[-1:])
+    attempts, sql = state.get("attempts"), state.get("sql_request")
+    return bool(sql and attempts) and current(attempts)["sql"] != sql
 
 
 def _is_written(state: State) -> bool:
     """Return whether the statement is that of a description of the data, of a verified query or of a person."""
-    return bool(state.get("verified")) or origin_of(state) in ("description", "user")
+    return bool(state.get("verified")) or current(state.get("attempts"))["origin"] in ("description", "user")
 
 
 def after_answer(state: State | AnalystState) -> Literal["await_clarification", "__end__"]:

@@ -1,7 +1,8 @@
 """States of both graphs. The keys are a public contract: users' code, HTTP clients and recorded traces use them."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, NotRequired
+from types import UnionType
+from typing import Annotated, Any, NotRequired, Union, get_origin, get_type_hints
 
 from langchain_core.messages import AnyMessage, BaseMessage, convert_to_messages
 from langgraph.channels import EphemeralValue
@@ -10,7 +11,6 @@ from typing_extensions import TypedDict
 from datasphinx.agent.record.step import Audit, merge_audit
 from datasphinx.agent.types import (
     AnswerChart,
-    AnswerForm,
     AnswerTable,
     AppliedDefinition,
     Attempt,
@@ -40,7 +40,6 @@ CARRIED_ON = (
     "clarification",
     "clarification_count",
     "readings",
-    "other_forms",
     "language",
     "relevant_tables",
     "relevant_tables_with_rel_columns",
@@ -91,11 +90,8 @@ class Context(AnalystContext, total=False):
     """How many model calls a question may cost."""
 
 
-class Input(TypedDict, total=False):
-    """The input of the SQL agent.
-
-    Everything except the source applies to one question only, and is not kept for the next one on the thread.
-    """
+class RunInput(TypedDict, total=False):
+    """The input of both graphs. Everything except the question applies to one question only, unless it says so."""
 
     question: str
     """The question, in natural language. Required, unless `messages` contains it."""
@@ -104,21 +100,43 @@ class Input(TypedDict, total=False):
     output_type: Annotated[OutputType | None, EphemeralValue]
     """The requested form of the answer; by default, chosen from the result."""
     source: Annotated[str | None, EphemeralValue]
-    """The SQLAlchemy URL or name of the source; by default, the configured source or the sample shop."""
+    """The SQLAlchemy URL or name of the source."""
     clarify: Annotated[Clarify | None, EphemeralValue]
     """When to ask clarifying questions."""
-    feedback: Annotated[Feedback | None, EphemeralValue]
-    """The user's feedback on the last answer of the thread."""
     clarification_answer: Annotated[str | None, EphemeralValue]
     """The answer to the clarifying question of the last run: the label or number of an option, or free text."""
     clarification: ClarifyingQuestion | None
     """That clarifying question, unchanged, if it is not stored on a thread."""
+
+
+class Input(RunInput, total=False):
+    """The input of the SQL agent; by default, the source is the configured one or the sample shop.
+
+    Everything except the source applies to one question only, and is not kept for the next one on the thread.
+    """
+
+    feedback: Annotated[Feedback | None, EphemeralValue]
+    """The user's feedback on the last answer of the thread."""
     enable_sql_validation: Annotated[bool | None, EphemeralValue]
     """Whether the model validates the statement; by default, as the settings say."""
     effort: Annotated[Effort | None, EphemeralValue]
     """How many model calls the question may cost; by default, as the settings say."""
     sql_only: Annotated[bool | None, EphemeralValue]
     """Whether the statement is written and checked, but not executed; no clarifying question is asked then."""
+
+
+class AnalystInput(RunInput, total=False):
+    """The input of the analyst: at least one file, dataset or source.
+
+    The tables of a source are the datasets. The data of a question are kept for the next one on the thread.
+    """
+
+    files: Annotated[list[str] | None, EphemeralValue]
+    """The files to analyse: paths or ids of stored files."""
+    load: Annotated[dict[str, Any] | None, EphemeralValue]
+    """How to read the files: the fields of `datasphinx.agent.datasets.options.LoadOptions`; the rest is detected."""
+    datasets: Annotated[list[str] | None, EphemeralValue]
+    """The ids of the datasets to analyse."""
 
 
 class Output(TypedDict, total=False):
@@ -155,7 +173,7 @@ class Output(TypedDict, total=False):
     verified: VerifiedAnswer | None
     """The verified query that answered the question; None if a model wrote the statement."""
     follow_ups: list[str]
-    """Questions that the model proposes to ask next; absent for the analyst."""
+    """Questions that the model proposes to ask next; empty for the analyst."""
     error: ErrorInfo | None
     """The error, if there is no answer."""
     audit: Annotated[Audit, merge_audit]
@@ -169,17 +187,31 @@ class GraphOutput(Output, total=False):
     """The messages of the chat with the answer; absent if no input on the thread contained messages."""
 
 
-class State(Input, total=False):
-    """The working state: the input, the intermediate results of the nodes, and the output."""
+class RunState(TypedDict, total=False):
+    """What the nodes of both graphs read besides the input. The last node writes the keys of `Output`."""
 
     given: dict[str, Any]
     """The input of the run and the keys taken over from the thread. Nodes read them as state keys."""
-    heard: bool
-    """Whether the clarification answer or feedback of the input was applied."""
-    error: Any
-    """The reason why no table was found (text), until `answer` sets the `ErrorInfo` of the output."""
     failure: dict[str, Any] | None
     """The error that ends the question: its code and attributes."""
+    error: Any
+    """The reason why no table was found (text), until the last node sets the `ErrorInfo` of the output."""
+    language: str
+    """The code of the language of the answer."""
+    turns: list[Turn]
+    """The answered questions of this conversation, oldest first."""
+    clarifications: list[Clarification]
+    """The user's answers and remarks about the question."""
+    clarification_count: int
+    """Number of clarifying questions put to the user."""
+    reply: str
+    """A text of the model in place of an answer: a courtesy, a definition, or what the data can say."""
+    audit: Annotated[Audit, merge_audit]
+
+
+class State(Input, RunState, total=False):
+    """The working state of the SQL agent: the input, and the intermediate results of the nodes."""
+
     other_sources: dict[str, list[str]]
     """Sources besides the chosen one that the question may be about, with the words that only their tables have."""
     relevant_tables: dict[str, list[str]]
@@ -190,54 +222,28 @@ class State(Input, total=False):
     """The tables and columns shown to generation."""
     table_list_tokens: int
     """Token limit of a list of all tables and columns in prompts, so that a statement may use any; 0 for no list."""
-    turns: list[Turn]
-    """The answered questions of this conversation, oldest first."""
     follows: Turn | None
     """The turn before a question that may continue it."""
     forms: list[str]
     """Follow-ups that only changed the form of the last answer, including the current one."""
     rejected_sql: list[str]
     """Statements whose answers the user rejected."""
-    clarifications: list[Clarification]
-    """The user's answers and remarks about the question."""
-    clarification_count: int
-    """Number of clarifying questions put to the user."""
-    readings: dict[str, str]
+    readings: dict[str, Attempt]
     """The statements of the options of the clarifying question, by label, if available."""
     examples: list[dict[str, Any]] | None
     """Few-shot examples for generation, most similar first; None until they are selected, once per question."""
     sql_request: str
     """The current statement."""
-    compact_sql: str
-    """The same as a compact statement, as written by the embedded model."""
     sql_generate_count: int
     """Number of attempts to generate a statement."""
-    sql_retry_count: int
-    """Number of those attempts that followed an error, including an objection of validation."""
-    not_answered: list[str]
-    """The parts of the question that the statement leaves out, in the words of its writer."""
-    objection: str
-    """Why the validation rejected the statement, or the last one before it, if it is executed all the same."""
-    assumptions: list[str]
-    """Assumptions of generation about the question."""
-    form: AnswerForm
-    """How the answer of the current statement is worded and shown; empty for another statement than the model's."""
-    other_forms: dict[str, AnswerForm]
-    """The forms of statements that may become the current one: of options and candidates, or before a correction."""
-    reply: str
-    """A text of the model in place of a statement: a courtesy, a definition, or what the data can say."""
-    proposed_output_type: OutputType | None
-    """The output type that generation proposes; it is used if the rows allow it and the user requested none."""
     attempts: list[Attempt]
     """The statements for the question, oldest first; the last one is `sql_request`, unless a person edited that."""
-    schema_was_read_again: bool
-    """Whether the schema was reloaded for this question, which happens at most once."""
-    doubts: list[str]
-    """Reasons to validate the current statement, besides those found in the statement itself."""
-    candidates: list[str]
-    """Other statements for the question, written at high effort, to compare the results."""
-    evidence: Evidence
-    """What is known about the current statement, to estimate the confidence in it."""
+    not_answered: list[str]
+    """The parts of the question that the statement leaves out, in the words of its writer."""
+    assumptions: list[str]
+    """Assumptions of generation about the question."""
+    proposed_output_type: OutputType | None
+    """The output type that generation proposes; it is used if the rows allow it and the user requested none."""
     stop_words: bool
     """Whether the statement contains a forbidden operation."""
     used_stop_words: list[str]
@@ -248,82 +254,12 @@ class State(Input, total=False):
     """Number of validations."""
     sql_request_is_valid: bool
     """Whether the statement returned a usable result."""
-    judged_sql: list[str]
-    """Statements that validation judged wrong since the last generation, oldest first."""
     result: Result | None
     """The result rows."""
     sql_error_info: str | None
     """The error of the statement, for the next attempt."""
-    answer: str
-    language: str
-    value: Any
-    sql: str | None
-    tables: list[AnswerTable]
-    charts: list[AnswerChart]
-    confidence: Confidence | None
-    status: Status
-    definitions: list[AppliedDefinition]
-    filters: list[str]
-    checked: bool
-    chosen: bool
     verified: VerifiedAnswer | None
-    follow_ups: list[str]
-    audit: Annotated[Audit, merge_audit]
-
-
-def new_run(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the initial working state of a run with `inputs`; all other keys of the thread are reset."""
-    return {
-        "heard": False,
-        "error": None,
-        "failure": None,
-        "turns": [],
-        "follows": None,
-        "forms": [],
-        "rejected_sql": [],
-        "clarifications": [],
-        "clarification": None,
-        "clarification_count": 0,
-        "readings": {},
-        "other_sources": {},
-        "relevant_tables": {},
-        "table_counter": 0,
-        "relevant_tables_with_rel_columns": {},
-        "table_list_tokens": 0,
-        "examples": None,
-        "sql_request": "",
-        "compact_sql": "",
-        "sql_generate_count": 0,
-        "sql_retry_count": 0,
-        "assumptions": [],
-        "not_answered": [],
-        "objection": "",
-        "form": {},
-        "other_forms": {},
-        "reply": "",
-        "language": "",
-        "proposed_output_type": None,
-        "attempts": [],
-        "schema_was_read_again": False,
-        "doubts": [],
-        "candidates": [],
-        "evidence": {},
-        "stop_words": False,
-        "used_stop_words": [],
-        "validation": None,
-        "sql_validation_count": 0,
-        "sql_request_is_valid": False,
-        "judged_sql": [],
-        "result": None,
-        "sql_error_info": None,
-        "definitions": [],
-        "filters": [],
-        "checked": False,
-        "chosen": False,
-        "verified": None,
-        "follow_ups": [],
-        **_carried_on(inputs),
-    }
+    """The verified query that is the statement; None if a model wrote the statement."""
 
 
 class ToolCall(TypedDict):
@@ -360,46 +296,9 @@ class Conclusion(TypedDict):
     """The output type that the model proposes."""
 
 
-class AnalystInput(TypedDict, total=False):
-    """The input of the analyst. Everything except the question applies to one question only."""
+class AnalystState(AnalystInput, RunState, total=False):
+    """The working state of the analyst: the input, and the intermediate results of the nodes."""
 
-    question: str
-    """The question, in natural language."""
-    messages: Messages
-    """Instead of a question, the messages of a chat: the last one of the user is the question."""
-    files: Annotated[list[str] | None, EphemeralValue]
-    """The files to analyse: paths or ids of stored files."""
-    load: Annotated[dict[str, Any] | None, EphemeralValue]
-    """How to read the files: the fields of `datasphinx.agent.datasets.options.LoadOptions`; the rest is detected."""
-    datasets: Annotated[list[str] | None, EphemeralValue]
-    """The ids of the datasets to analyse. At least one file, dataset or source is required."""
-    source: Annotated[str | None, EphemeralValue]
-    """A database instead of files: the name or SQLAlchemy URL of a source. Its tables are the datasets."""
-    output_type: Annotated[OutputType | None, EphemeralValue]
-    """The requested form of the answer; by default, chosen from the result."""
-    clarify: Annotated[Clarify | None, EphemeralValue]
-    """When to ask clarifying questions."""
-    clarification_answer: Annotated[str | None, EphemeralValue]
-    """The answer to the clarifying question of the last run: the label or number of an option, or free text."""
-    clarification: ClarifyingQuestion | None
-    """That clarifying question, unchanged, if it is not stored on a thread."""
-
-
-class AnalystState(AnalystInput, total=False):
-    """The working state: the input, the intermediate results of the nodes, and the output."""
-
-    given: dict[str, Any]
-    """The input of the run and the keys taken over from the thread. Nodes read them as state keys."""
-    heard: bool
-    """Whether the clarification answer of the input was applied."""
-    turns: list[Turn]
-    """The answered questions of this conversation, oldest first."""
-    failure: dict[str, Any] | None
-    """The error that ends the question: its code and attributes."""
-    clarifications: list[Clarification]
-    """The user's answers and remarks about the question."""
-    clarification_count: int
-    """Number of clarifying questions put to the user."""
     file_ids: list[str]
     """The ids of the files that tools may read."""
     dataset_ids: list[str]
@@ -422,55 +321,22 @@ class AnalystState(AnalystInput, total=False):
     """The conclusion of the model, at the end of the analysis."""
     evidence: Evidence
     """What is known about the query of the embedded model, to estimate the confidence in it."""
-    reply: str
-    """A text of the model in place of an answer: a courtesy, or what the data cannot say."""
     rejected: dict[str, Any] | None
     """The end of the analysis if a draft was returned to the model and no better one follows; at most once."""
-    form_was_corrected: bool
-    """Whether a result was returned to the model because it did not fit the output type; at most once."""
-    error: Any
-    answer: str
-    language: str
-    value: Any
-    sql: str | None
-    tables: list[AnswerTable]
-    charts: list[AnswerChart]
-    confidence: Confidence | None
-    status: Status
-    definitions: list[AppliedDefinition]
-    filters: list[str]
-    verified: VerifiedAnswer | None
-    audit: Annotated[Audit, merge_audit]
 
 
-def new_analysis(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the initial working state of a run with `inputs`; all other keys of the thread are reset."""
-    return {
-        "heard": False,
-        "turns": [],
-        "clarifications": [],
-        "clarification_count": 0,
-        "failure": None,
-        "error": None,
-        "clarification": None,
-        "file_ids": [],
-        "dataset_ids": [],
-        "pending": [],
-        "call": None,
-        "step_count": 0,
-        "observations": [],
-        "results": {},
-        "earlier_results": {},
-        "drawn": [],
-        "conclusion": None,
-        "reply": "",
-        "language": "",
-        "evidence": {},
-        "rejected": None,
-        "form_was_corrected": False,
-        **_carried_on(inputs),
-    }
+def new_run(state: type, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the initial working state of a run with `inputs`; all other keys of the thread are reset.
+
+    A key of `state` that is no input begins with the empty value of its type, or with None.
+    """
+    inputs_only = {*Input.__annotations__, *AnalystInput.__annotations__} - {"clarification"}
+    carried_on = {name: inputs[name] for name in CARRIED_ON if inputs.get(name) is not None}
+    working = {name: _empty(hint) for name, hint in get_type_hints(state).items() if name not in inputs_only}
+    return {**working, **carried_on}
 
 
-def _carried_on(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: inputs[name] for name in CARRIED_ON if inputs.get(name) is not None}
+def _empty(hint: Any) -> Any:
+    """Return the empty value of a type: false, 0, "", [] or {}; None for a union and for any type."""
+    kind = get_origin(hint) or hint
+    return None if kind in (UnionType, Union, Any) else kind()

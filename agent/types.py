@@ -151,21 +151,6 @@ class Validation(TypedDict):
     """That of the answer of `corrected_sql`."""
 
 
-Origin = Literal["model", "verified", "description", "option", "earlier", "repair", "validation", "user"]
-Outcome = Literal["refused", "failed", "wrong form", "unstored values", "not used"]
-
-
-class Attempt(TypedDict):
-    """A statement for the question, and what became of it."""
-
-    sql: str
-    origin: Origin
-    """Who wrote it: "user" for a person who edited the state, "earlier" for the statement of an earlier answer."""
-    outcome: Outcome | None
-    """Why it is no answer: refused by the guard, failed in the database, its rows have another form than requested,
-    it compares with values that are not stored, or it is a verified query that failed; None otherwise."""
-
-
 class Evidence(TypedDict, total=False):
     """Facts about a generated statement from which the confidence in it is estimated; absent keys are unknown."""
 
@@ -188,6 +173,35 @@ class Evidence(TypedDict, total=False):
     """
     is_confirmed: bool
     """The verdict of the validation by a model."""
+
+
+Origin = Literal["model", "candidate", "verified", "description", "option", "earlier", "repair", "validation", "user"]
+Outcome = Literal[
+    "refused", "unknown name", "failed", "wrong form", "unstored values", "corrected", "objected", "not used"
+]
+
+
+class Attempt(TypedDict):
+    """A statement for the question, and what became of it."""
+
+    sql: str
+    origin: Origin
+    """Who wrote it: "candidate" for the model, to compare the results, "user" for a person who edited the state,
+    "earlier" for the statement of an earlier answer."""
+    outcome: Outcome | None
+    """Why it is no answer: refused by the guard, failed in the database, for an unknown name or otherwise, its rows
+    have another form than requested, it compares with values that are not stored, validation corrected it or objected
+    to it, or it is a verified query that failed; None otherwise."""
+    problem: NotRequired[str]
+    """The same in words, for the next attempt."""
+    form: NotRequired[AnswerForm]
+    """How its answer is worded and shown, if its writer said so."""
+    evidence: NotRequired[Evidence]
+    """Facts from which the confidence in it is estimated."""
+    doubts: NotRequired[list[str]]
+    """Reasons to validate it, besides those found in the statement itself."""
+    compact: NotRequired[str]
+    """The same as a compact statement, as written by the embedded model."""
 
 
 class Confidence(TypedDict):

@@ -40,7 +40,7 @@ from datasphinx.agent.errors import ModelUnreachable
 from datasphinx.agent.evals.datasets import Question
 from datasphinx.agent.evals.options import MatchRule
 from datasphinx.agent.evals.run import evaluation_settings, judge
-from datasphinx.agent.generation.definitions import departures
+from datasphinx.agent.generation.definitions import Asked, departures
 from datasphinx.agent.graph import build_graph
 from datasphinx.agent.llm.schemas import GeneratedSQL, NarratedAnswer, SQLValidation
 from datasphinx.agent.llm.scripted import ScriptedModel
@@ -49,7 +49,7 @@ from datasphinx.agent.sample.shop import shop_url
 from datasphinx.agent.schema.describe import estimate_tokens
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import Settings, SourceSettings
-from datasphinx.agent.state import Input, Output, State
+from datasphinx.agent.state import Input, Output
 from datasphinx.agent.types import EmbeddedOptions
 
 FOLDER = Path(__file__).parents[1] / "tests/fixtures" / "knowledge_evaluation"
@@ -140,8 +140,7 @@ class Asker:
             "findings": any("the question names the " in prompt for prompt, _ in checks),
             "corrected": any(answer and answer.get("corrected_sql") for _, answer in checks),
             "departs": {
-                name: bool(departures(cast(State, {"question": line["question"]}), source, line[name]))
-                for name in ("sql", "naive_sql")
+                name: bool(departures(Asked(line["question"]), source, line[name])) for name in ("sql", "naive_sql")
             },
         }
 

@@ -2,41 +2,47 @@
 
 from typing import Any
 
+from datasphinx.agent.answers.answer import Answer
 from datasphinx.agent.answers.codes import code_meanings
-from datasphinx.agent.answers.confidence import confidence_of, with_confidence
+from datasphinx.agent.answers.confidence import confidence_of, tell_confidence
 from datasphinx.agent.answers.filters import condition_words, unstated_filters
 from datasphinx.agent.answers.form_text import form_text, proposed_questions
 from datasphinx.agent.answers.narration import narrate
 from datasphinx.agent.answers.outputs import (
-    clarification_output,
+    clarification_answer,
     column_label,
     compose_answer,
     failure_output,
-    statement_output,
-    text_output,
+    text_answer,
 )
 from datasphinx.agent.answers.references import Said, facts_of, unsupported
+from datasphinx.agent.answers.result_facts import ResultFacts
 from datasphinx.agent.core.failure import failure_of
 from datasphinx.agent.core.redact import without_password
 from datasphinx.agent.errors import Unanswered
 from datasphinx.agent.formatting.checks import with_formats
 from datasphinx.agent.formatting.formats import format_single
 from datasphinx.agent.generation.attempt import is_blank
-from datasphinx.agent.generation.definitions import applied_definitions, defined_conditions, unused_definitions
+from datasphinx.agent.generation.attempts import current, objection_to, with_facts
+from datasphinx.agent.generation.definitions import (
+    applied_definitions,
+    asked_in,
+    defined_conditions,
+    unused_definitions,
+)
 from datasphinx.agent.generation.doubts import doubts_of
 from datasphinx.agent.generation.effort import effort_of, ends_of_dates
 from datasphinx.agent.generation.follow_ups import REMEMBERED_TURNS, AskedForm, bounded
 from datasphinx.agent.generation.verified import verification_text
 from datasphinx.agent.messages import CONVENTIONS, Language, Message, language_in, render
 from datasphinx.agent.record.step import assume, note
-from datasphinx.agent.run_events import LOGGED_ANSWER
 from datasphinx.agent.services import Services
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.summary import summarize_query
 from datasphinx.agent.sql.time_zones import depends_on_zone
 from datasphinx.agent.sql.validation import names_missing_value
 from datasphinx.agent.state import State
-from datasphinx.agent.types import AnswerForm, Evidence, Exchange, Result, Turn, masked
+from datasphinx.agent.types import AnswerForm, Confidence, Evidence, Exchange, QuerySummary, Result, Turn, masked
 
 
 def answer(state: State, services: Services) -> dict[str, Any]:
@@ -50,138 +56,142 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         return _replied(reply, state)
     if state.get("failure") or state.get("clarification") or not result:
         return _output_without_rows(state)
-    source, sql = services.source(state.get("source")), state["sql_request"]
-    verified = state.get("verified")
+    source, sql, language = services.source(state.get("source")), state["sql_request"], language_in(state)
+    attempt, said = current(state["attempts"]), _said(state, source, sql)
+    is_checked = attempt.get("evidence", {}).get("is_confirmed", False)
     # A verified query is answered without a model, which need not even be configured.
-    roles = None if verified else services.roles
-    requested, forms = state.get("output_type"), state.get("forms") or []
-    asked = roles.follow_ups.asked_form(forms[-1] if forms else state["question"]) if roles else AskedForm()
-    form, said = AnswerForm({**(state.get("form") or {}), **asked.form}), _said(state, source, sql)
+    roles = None if state.get("verified") else services.roles
+    asked = roles.follow_ups.asked_form([state["question"], *state["forms"]][-1]) if roles else AskedForm()
+    form = AnswerForm({**attempt.get("form", {}), **asked.form})
     result = with_formats(result, sql, source.catalog, form.get("formats") or {}, [said.question, *said.texts])
-    language, max_rows = language_in(state), services.settings.short_table_rows
-    may_narrate = roles and effort_of(state, services.settings) != "low"
-    writer = roles.text_writer if roles and may_narrate else None
-    summary = summarize_query(sql, source.catalog)
-    facts = facts_of(result, sql, source.catalog, language)
-
-    def narrated() -> str | None:
-        assert writer is not None
-        return narrate(
-            facts.with_rows(masked(result)),
-            said,
-            writer,
-            filters=condition_words(summary["conditions"], language),
-            instructions=source.instructions,
-            verifies=effort_of(state, services.settings) == "high",
-        )
-
-    output = compose_answer(
-        state["question"],
-        {"result": result},
-        language=language,
-        max_rows=max_rows,
-        requested=requested,
-        proposed=state.get("proposed_output_type") or asked.output_type,
-        sql=sql,
-        summary=summary,
-        worded=lambda rows: form_text(form, facts.with_rows(rows), said),
-        narrated=narrated if writer else None,
-        chart_form=form.get("chart"),
-    )
-    meanings = code_meanings(sql, result, source.catalog, language)
-    _append(output, meanings)
-    evidence = state.get("evidence") or Evidence()
-    confidence, threshold, is_checked = None, 0.0, evidence.get("is_confirmed", False)
-    if roles:
-        if roles.caveat:
-            note(roles.caveat)
-        threshold = services.min_confidence
-        confidence = confidence_of(
-            sql,
-            result,
-            evidence,
-            roles.confidence,
-            threshold,
-            language,
-            source.catalog,
-            lambda: doubts_of(state, source, sql, services.today_of(source)),
-            lambda: source.warnings_about(sql),
-        )
-    clarifications, known = state.get("clarifications") or [], facts.with_literals(said)
-    stated = dict.fromkeys(state.get("assumptions") or ())
-    assumed = [one for one in stated if not unsupported(one, known, facts.names)]
+    summary, facts = summarize_query(sql, source.catalog), facts_of(result, sql, source.catalog, language)
+    told = _composed(state, services, source, result, AskedForm(asked.output_type, form), summary, said, facts)
+    told.add(code_meanings(sql, result, source.catalog, language))
+    known = facts.with_literals(said)
+    assumed = [one for one in dict.fromkeys(state["assumptions"]) if not unsupported(one, known, facts.names)]
     found, notes = source.findings_about(sql)
     # The model has seen them all before it confirmed the statement.
     findings = [] if is_checked else [*found, *_doubts(state, source, sql)]
-    reservations = _reservations(state, source, sql, language)
-    assumptions = [*assumed, *reservations, *(one.in_language(language) for one in notes)]
-    for assumption in assumptions:
+    limits = [*_reservations(state, source, sql, language), *(one.in_language(language) for one in notes)]
+    for assumption in [*assumed, *limits]:
         assume(assumption)
-        _append(output, render("assumed", language, assumptions=assumption))
-    chosen = any(attempt["sql"] == sql and attempt["origin"] == "option" for attempt in state.get("attempts") or ())
-    if chosen and clarifications:
-        _append(output, render("reading_chosen", language, reading=clarifications[-1]["answer"]))
+        told.add(render("assumed", language, assumptions=assumption))
+    told.chosen = any(each["sql"] == sql and each["origin"] == "option" for each in state["attempts"])
+    if told.chosen and state["clarifications"]:
+        told.add(render("reading_chosen", language, reading=state["clarifications"][-1]["answer"]))
     for finding in findings:
-        told = render("findings_remain", language, findings=finding.in_language(language))
-        _append(output, told)
-        note(told)
-    _append(output, _ends_of_data(result, sql, source, language))
-    _append(output, verification_text(verified, language) if verified else "")
-    _append(output, _about_sources(state))
-    output = with_confidence(output, confidence, threshold, has_findings=bool(findings and roles))
-    turns = list(state.get("turns") or ())
-    if forms or state.get("feedback") is not None:
-        turns = turns[:-1]
+        text = render("findings_remain", language, findings=finding.in_language(language))
+        told.add(text)
+        note(text)
+    told.add(_ends_of_data(result, sql, source, language))
+    told.verified = state.get("verified")
+    told.add(verification_text(told.verified, language) if told.verified else "")
+    told.add(_about_sources(state))
+    if roles is None:
+        tell_confidence(told, None, 0.0)
+    else:
+        confidence = _confidence(state, services, source, result, language)
+        tell_confidence(told, confidence, services.min_confidence, has_findings=bool(findings))
+    told.checked = is_checked and not told.verified
+    told.definitions = applied_definitions(asked_in(state), source, sql)
+    defined = defined_conditions(asked_in(state), source, sql)
+    told.filters = unstated_filters(
+        [condition for condition in summary["conditions"] if condition not in defined],
+        [*assumed, *limits, *map(str, told.verified["parameters"].values() if told.verified else ())],
+        language,
+    )
+    told.follow_ups = proposed_questions(form.get("follow_ups", ()), known, result)
     turn = Turn(
         question=state["question"],
         sql=sql,
-        answer=output[LOGGED_ANSWER],
-        clarifications=clarifications,
+        answer=told.logged_answer,
+        clarifications=state["clarifications"],
         source=without_password(state.get("source") or ""),
-        forms=forms,
+        forms=state["forms"],
         trace_id=state["audit"]["trace_id"],
-        output_type=output["output_type"],
+        output_type=told.output_type,
         form=form,
         columns=result["columns"],
         assumptions=assumed,
         language=language,
     )
-    definitions = applied_definitions(state, source, sql)
-    defined = defined_conditions(state, source, sql)
-    output["filters"] = unstated_filters(
-        [condition for condition in summary["conditions"] if condition not in defined],
-        [*assumptions, *map(str, verified["parameters"].values() if verified else ())],
-        language,
+    replaces_last = state["forms"] or state.get("feedback") is not None
+    turns = [*(state["turns"][:-1] if replaces_last else state["turns"]), bounded(turn)]
+    attempts = with_facts(state["attempts"], form=form)
+    return {**told.output(), "result": result, "attempts": attempts, "turns": turns[-REMEMBERED_TURNS:]}
+
+
+def _composed(
+    state: State,
+    services: Services,
+    source: Source,
+    result: Result,
+    asked: AskedForm,
+    summary: QuerySummary,
+    said: Said,
+    facts: ResultFacts,
+) -> Answer:
+    """Return the answer with its text, value, table and chart; its text has no remarks yet."""
+    effort = effort_of(state, services.settings)
+    writer = services.roles.text_writer if not state.get("verified") and effort != "low" else None
+
+    def narrated() -> str | None:
+        if writer is None:
+            return None
+        return narrate(
+            facts.with_rows(masked(result)),
+            said,
+            writer,
+            filters=condition_words(summary["conditions"], language_in(state)),
+            instructions=source.instructions,
+            verifies=effort == "high",
+        )
+
+    return compose_answer(
+        state["question"],
+        {"result": result},
+        language=language_in(state),
+        max_rows=services.settings.short_table_rows,
+        requested=state.get("output_type"),
+        proposed=state.get("proposed_output_type") or asked.output_type,
+        sql=state["sql_request"],
+        summary=summary,
+        worded=lambda rows: form_text(asked.form, facts.with_rows(rows), said),
+        narrated=narrated if writer else None,
+        chart_form=asked.form.get("chart"),
     )
-    checked = not verified and is_checked
-    output |= {"definitions": definitions, "checked": checked, "chosen": chosen, "verified": verified}
-    output["follow_ups"] = proposed_questions(form.get("follow_ups", ()), known, result)
-    return {
-        **output,
-        "result": result,
-        "form": form,
-        "turns": [*turns, bounded(turn)][-REMEMBERED_TURNS:],
-    }
+
+
+def _confidence(
+    state: State, services: Services, source: Source, result: Result, language: Language
+) -> Confidence | None:
+    sql, roles = state["sql_request"], services.roles
+    if roles.caveat:
+        note(roles.caveat)
+    return confidence_of(
+        sql,
+        result,
+        current(state["attempts"]).get("evidence", Evidence()),
+        roles.confidence,
+        services.min_confidence,
+        language,
+        source.catalog,
+        lambda: doubts_of(state, source, sql, services.today_of(source)),
+        lambda: source.warnings_about(sql),
+    )
 
 
 def _said(state: State, source: Source, sql: str) -> Said:
     """Return the question, the answers and remarks of the user, and the knowledge that the statement uses."""
     answers = [clarification["answer"] for clarification in state.get("clarifications") or ()]
-    definitions = [entry["definition"] for entry in applied_definitions(state, source, sql)]
+    definitions = [entry["definition"] for entry in applied_definitions(asked_in(state), source, sql)]
     return Said(state["question"], [*answers, *(state.get("forms") or ()), *definitions, source.instructions])
-
-
-def _append(output: dict[str, Any], paragraph: str) -> None:
-    """Add `paragraph` to the text of `output`, unless it is empty."""
-    text = f"\n\n{paragraph}" if paragraph else ""
-    output["answer"] += text
-    output[LOGGED_ANSWER] += text
 
 
 def _reservations(state: State, source: Source, sql: str, language: Language) -> list[str]:
     """Return what limits the answer: definitions not followed, parts left out, the time zone."""
-    is_settled = state.get("verified") or state["evidence"].get("is_confirmed")
-    departed = [] if is_settled else unused_definitions(state, source, sql)
+    is_settled = state.get("verified") or current(state["attempts"]).get("evidence", {}).get("is_confirmed")
+    departed = [] if is_settled else unused_definitions(asked_in(state), source, sql)
     texts = [render("definition_departed", language, names=", ".join(departed))] if departed else []
     if not_answered := "; ".join(state.get("not_answered") or ()):
         texts.append(render("parts_not_answered", language, parts=not_answered))
@@ -201,7 +211,7 @@ def _ends_of_data(result: Result, sql: str, source: Source, language: Language) 
 
 def _doubts(state: State, source: Source, sql: str) -> list[Message]:
     """Return the texts in conditions that no row has, if the result is blank, and why the validation objected."""
-    result, objection = state.get("result"), state.get("objection")
+    result, objection = state.get("result"), objection_to(state["attempts"])
     warnings = source.warnings_about(sql) if result and is_blank(result) else ()
     doubts = [one for one in warnings if isinstance(one, Message) and names_missing_value(one)]
     return [*doubts, Message("rejected_by_validation", reason=objection)] if objection else doubts
@@ -228,15 +238,15 @@ def _replied(reply: str, state: State) -> dict[str, Any]:
     if turns:
         said = Exchange(question=state["question"], answer=reply)
         turns[-1] = bounded({**turns[-1], "replies": [*turns[-1].get("replies", ()), said]})
-    return {**text_output(reply, language_in(state)), "turns": turns}
+    return {**text_answer(reply, language_in(state)).output(), "turns": turns}
 
 
 def _output_without_rows(state: State) -> dict[str, Any]:
     failure, clarification = state.get("failure"), state.get("clarification")
     if clarification and not failure:
-        return clarification_output(clarification)
+        return clarification_answer(clarification).output()
     if state.get("sql_only") and not failure:
-        return statement_output(state["sql_request"], language_in(state))
-    output = failure_output(failure or failure_of(Unanswered("sql_not_generated", reason=Message("no_result"))), state)
-    about_sources = _about_sources(state)
-    return {**output, "answer": f"{output['answer']}\n\n{about_sources}"} if about_sources else output
+        language = language_in(state)
+        return Answer(render("not_executed", language), language, sql=state["sql_request"]).output()
+    failure = failure or failure_of(Unanswered("sql_not_generated", reason=Message("no_result")))
+    return failure_output(failure, state, _about_sources(state))

@@ -2,7 +2,7 @@
 
 from typing import Any, cast
 
-from datasphinx.agent.answers.plain_texts import supported_question
+from datasphinx.agent.answers.plain_texts import said_of, supported_question
 from datasphinx.agent.clarify.feedback import apply_user_input
 from datasphinx.agent.clarify.review import put_question, review, shared_word_question
 from datasphinx.agent.proposals import propose_rejected
@@ -21,7 +21,9 @@ def ask_clarification(state: State, services: Services) -> dict[str, Any]:
 
     An answer that was rejected with a comment is listed for the reviewers of the source.
     """
-    user_input = apply_user_input(state, may_remark=bool(state.get("relevant_tables_with_rel_columns")))
+    is_first = not state.get("sql_generate_count")
+    may_remark = bool(state.get("relevant_tables_with_rel_columns"))
+    user_input = apply_user_input(state, may_remark=may_remark) if is_first else {}
     feedback = state.get("feedback")
     if user_input.get("rejected_sql") and feedback and (reason := feedback.get("comment", "").strip()):
         propose_rejected(state["turns"][-1], reason, state.get("source") or services.choices[0], services)
@@ -35,9 +37,8 @@ def ask_clarification(state: State, services: Services) -> dict[str, Any]:
         if shared:
             return {**update, **put_question(state, shared, ())}
     is_reviewed = mode == "auto" and not roles.sql_writer.finds_alternatives and not user_input.get("sql_request")
-    is_generated = state.get("sql_generate_count", 0) > 0
-    if is_generated or not may_ask or not (mode == "always" or is_reviewed):
+    if not is_first or not may_ask or not (mode == "always" or is_reviewed):
         return update
     outcome = review(state, source, roles.ambiguity_reviewer, services.today_of(source))
-    asked = supported_question(*outcome, state, source) if outcome else None
+    asked = supported_question(*outcome, said_of(state), source) if outcome else None
     return {**update, **put_question(state, *asked)} if asked else update

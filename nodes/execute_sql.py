@@ -6,14 +6,14 @@ from typing import Any
 from datasphinx.agent.answers.outputs import output_type_problem
 from datasphinx.agent.core.failure import failure_of
 from datasphinx.agent.errors import Unanswered
-from datasphinx.agent.generation.attempt import Execution, execute_with_repair, is_blank
-from datasphinx.agent.generation.attempts import attempts_ended, has_outcome
+from datasphinx.agent.generation.attempt import Execution, execute_with_repair, is_blank, updated_selection
+from datasphinx.agent.generation.attempts import candidates_of, current, has_outcome, reworded, with_facts
 from datasphinx.agent.generation.effort import effort_of, ends_of_dates, summary_of, validation_of
 from datasphinx.agent.record.step import note
 from datasphinx.agent.routes import may_generate_again
 from datasphinx.agent.services import Services
 from datasphinx.agent.state import State
-from datasphinx.agent.types import Outcome, Result, VerifiedAnswer
+from datasphinx.agent.types import Outcome, VerifiedAnswer
 
 logger = logging.getLogger("datasphinx")
 
@@ -21,94 +21,85 @@ logger = logging.getLogger("datasphinx")
 def execute_sql(state: State, services: Services) -> dict[str, Any]:
     """Execute `sql_request`; an error is returned to generation, or ends the question after the last attempt.
 
-    Before an error is returned, a changed schema is reloaded and the statement is repaired without the model. Rows that
-    do not fit the requested output type are rejected once. An empty result is a reason to validate the statement,
-    unless it was validated or compared with others.
+    Before an error is returned, a changed schema is reloaded, at most once per question, and the statement is repaired
+    without the model. Rows that do not fit the requested output type are rejected once. An empty result is a reason to
+    validate the statement, unless it was validated or compared with others. A verified query is executed as it is; if
+    it cannot be used, the question goes on without it.
     """
-    verified = state.get("verified")
-    if verified:
-        return _execute_verified(verified, state, services)
-    name = state.get("source")
-    source, writer = services.source(name), services.roles.sql_writer
-    execution = execute_with_repair(state, source, lambda: services.refresh(name), may_repair=writer.may_repair)
-    may_generate = may_generate_again(state, services.settings)
-    if execution.result is not None and may_generate and not has_outcome(state, "wrong form"):
-        problem = output_type_problem(execution.result, state.get("output_type"))
-        if problem:
-            return _rejected(execution, state, problem, "wrong form")
-    may_correct_values = writer.may_repair and effort_of(state, services.settings) != "low"
-    if execution.unstored_values and may_generate and may_correct_values and not has_outcome(state, "unstored values"):
-        return _rejected(execution, state, "; ".join(execution.unstored_values), "unstored values")
-    if execution.error is None:
-        doubts = _doubts(execution.result, state, services)
-        success = {"sql_request_is_valid": True, "result": execution.result, "sql_error_info": None, "doubts": doubts}
-        return {**execution.changes, **success}
-    reason = execution.error.as_message()
+    name, attempts, verified = state.get("source"), state["attempts"], state.get("verified")
+    source = services.source(name)
+    # A verified query needs no model, which need not even be configured.
+    may_repair = not verified and services.roles.sql_writer.may_repair and current(attempts)["origin"] != "repair"
+    was_read_again = has_outcome(attempts, "unknown name")
+    execution = execute_with_repair(
+        state["sql_request"],
+        source,
+        lambda: None if was_read_again else services.refresh(name),
+        may_repair=may_repair,
+        is_checked_only=bool(state.get("sql_only")),
+    )
+    outcome, problem = _problem_of(execution, state, services)
+    if execution.sql != state["sql_request"]:
+        attempts = reworded(attempts, execution.sql, "repair")
+    facts = {"outcome": outcome, "problem": problem} if outcome else {"doubts": _doubts(execution, state, services)}
     update: dict[str, Any] = {
-        **execution.changes,
-        "sql_request_is_valid": False,
-        "result": None,
-        "sql_error_info": reason,
-        "attempts": attempts_ended({**state, **execution.changes}, "failed"),
+        "sql_request": execution.sql,
+        "attempts": with_facts(attempts, **facts),
+        "sql_request_is_valid": outcome is None,
+        "result": None if outcome else execution.result,
+        "sql_error_info": problem,
     }
-    if not may_generate:
-        update["failure"] = failure_of(Unanswered("sql_not_generated", reason=reason))
+    if execution.source is not source:
+        tables = updated_selection(state.get("relevant_tables", {}), source.catalog, execution.source.catalog)
+        update |= {"relevant_tables": tables, "relevant_tables_with_rel_columns": tables}
+    if verified and problem:
+        _report(verified, problem, execution, state)
+        return {**update, "verified": None, "sql_request": "", "sql_error_info": None}
+    if execution.error and not may_generate_again(state["attempts"], services.settings):
+        update["failure"] = failure_of(Unanswered("sql_not_generated", reason=problem or ""))
     return update
 
 
-def _rejected(execution: Execution, state: State, problem: str, outcome: Outcome) -> dict[str, Any]:
-    """Return the changes of the state that ask for another statement, although this one has run."""
-    note(f"asked for another statement: {problem}")
-    attempts = attempts_ended({**state, **execution.changes}, outcome)
-    rejected = {"sql_request_is_valid": False, "result": None, "sql_error_info": problem}
-    return {**execution.changes, **rejected, "attempts": attempts}
+def _problem_of(execution: Execution, state: State, services: Services) -> tuple[Outcome | None, str | None]:
+    """Return why the statement is no answer, as an outcome and as the next attempt is told; None if it is one."""
+    attempts, is_verified = state["attempts"], bool(state.get("verified"))
+    if execution.error:
+        failed: Outcome = "unknown name" if execution.names_unknown else "failed"
+        return "not used" if is_verified else failed, execution.error.as_message()
+    if execution.result is None or not (is_verified or may_generate_again(state["attempts"], services.settings)):
+        return None, None
+    problem = output_type_problem(execution.result, state.get("output_type"))
+    if problem and is_verified:
+        return "not used", problem
+    if problem and not has_outcome(attempts, "wrong form"):
+        note(f"asked for another statement: {problem}")
+        return "wrong form", problem
+    unstored = "; ".join(execution.unstored_values)
+    may_correct = not is_verified and services.roles.sql_writer.may_repair
+    if unstored and may_correct and effort_of(state, services.settings) != "low":
+        if not has_outcome(attempts, "unstored values"):
+            note(f"asked for another statement: {unstored}")
+            return "unstored values", unstored
+    return None, None
 
 
-def _execute_verified(verified: VerifiedAnswer, state: State, services: Services) -> dict[str, Any]:
-    """Execute a verified query; if it fails or does not fit the output type, the question goes on without it.
-
-    A failure is reported with the business knowledge of the source.
-    """
-    name = state.get("source")
-    execution = execute_with_repair(state, services.source(name), lambda: services.refresh(name), may_repair=False)
-    result, error = execution.result, execution.error
-    problem = str(error) if error else None
-    if result is not None:
-        problem = output_type_problem(result, state.get("output_type"))
-    if problem is None:
-        return {
-            **execution.changes,
-            "sql_request_is_valid": True,
-            "result": result,
-            "sql_error_info": None,
-            "doubts": [],
-        }
-    if error:
-        services.source(name).knowledge.report_failure(verified["place"], problem)
-        logger.warning(
-            "[KNOWLEDGE] the verified query at %s failed: %s trace_id=%s",
-            verified["place"],
-            problem,
-            state["audit"]["trace_id"],
-        )
-    note(f"the verified query at {verified['place']} was not used: {problem}")
-    return {
-        **execution.changes,
-        "verified": None,
-        "attempts": attempts_ended(state, "not used"),
-        "sql_request": "",
-        "form": {},
-        "sql_request_is_valid": False,
-        "result": None,
-    }
+def _report(verified: VerifiedAnswer, problem: str, execution: Execution, state: State) -> None:
+    """Report that a verified query was not used; a failure belongs to the business knowledge of the source."""
+    place = verified["place"]
+    if execution.error:
+        execution.source.knowledge.report_failure(place, problem)
+        trace_id = state["audit"]["trace_id"]
+        logger.warning("[KNOWLEDGE] the verified query at %s failed: %s trace_id=%s", place, problem, trace_id)
+    note(f"the verified query at {place} was not used: {problem}")
 
 
-def _doubts(result: Result | None, state: State, services: Services) -> list[str]:
-    was_checked = state.get("sql_validation_count") or state.get("candidates")
-    may_check = services.roles.checks_sql and validation_of(state, services.settings) == "if doubtful"
-    if result is None or not is_blank(result) or was_checked or not may_check:
+def _doubts(execution: Execution, state: State, services: Services) -> list[str]:
+    """Return the empty result of a statement as a reason to validate it, unless it was validated or compared."""
+    result, was_checked = execution.result, state.get("sql_validation_count") or candidates_of(state["attempts"])
+    if state.get("verified") or result is None or not is_blank(result) or was_checked:
         return []
-    sql, source = state["sql_request"], services.source(state.get("source"))
-    ends = ends_of_dates(sql, source)
-    told = (f"{column} ends on {last}" for column, last in ends.items())
+    if not services.roles.checks_sql or validation_of(state, services.settings) != "if doubtful":
+        return []
+    sql, source = execution.sql, execution.source
+    told = (f"{column} ends on {last}" for column, last in ends_of_dates(sql, source).items())
     return ["; ".join([f"this query returns {summary_of(result, sql, source)}", *told])]

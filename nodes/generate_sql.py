@@ -19,21 +19,20 @@ from datasphinx.agent.errors import (
     Unanswered,
 )
 from datasphinx.agent.generation.attempt import APPROACHES, WrittenSql
-from datasphinx.agent.generation.attempts import attempts_with, has_outcome, refused_sql
-from datasphinx.agent.generation.definitions import departures, relevant_knowledge
+from datasphinx.agent.generation.attempts import attempts_with, has_outcome, refused_sql, with_facts
+from datasphinx.agent.generation.definitions import asked_in, departures, relevant_knowledge
 from datasphinx.agent.generation.effort import effort_of
 from datasphinx.agent.generation.follow_ups import is_about, joined, shown_again
-from datasphinx.agent.generation.verified import may_use_verified
 from datasphinx.agent.linking import off_topic
 from datasphinx.agent.llm.schemas import GeneratedSQL
 from datasphinx.agent.messages import Message, language_in, render
 from datasphinx.agent.record.step import note
-from datasphinx.agent.routes import may_ask_again, may_retrieve_again
+from datasphinx.agent.routes import may_ask_again, may_retrieve_again, may_use_verified
 from datasphinx.agent.services import Services
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.compare import canonical_sql
 from datasphinx.agent.state import State
-from datasphinx.agent.types import Turn
+from datasphinx.agent.types import Attempt, Turn
 
 
 def generate_sql(state: State, services: Services) -> dict[str, Any]:
@@ -42,7 +41,7 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
     With `clarify` "auto", the first answer of the model may consist of alternatives. If their results differ, they
     become a clarifying question; otherwise the first one is the statement. So do the most likely statements of a writer
     that compares several, if the confidence is low. At high effort, the model writes two further statements by other
-    approaches, as `candidates`.
+    approaches, to compare the results.
 
     An answer that cannot be parsed counts as an attempt with an empty statement. A statement that was refused or
     rejected before ends the question, because another attempt would give it again.
@@ -59,23 +58,18 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
     try:
         attempt = write(state, may_offer=may_offer)
     except (BudgetExceeded, ModelRejected, ModelUnreachable) as error:
-        if not has_outcome(state, "unstored values", "wrong form"):
+        if not has_outcome(state["attempts"], "unstored values", "wrong form"):
             raise
         # The last statement has run; its rows are better than no answer.
         note(f"the last statement is kept: {error}")
         return {"sql_generate_count": state["sql_generate_count"] + 1, "sql_error_info": None}
     update: dict[str, Any] = {
         "sql_generate_count": state.get("sql_generate_count", 0) + 1,
-        "sql_retry_count": state["sql_retry_count"] + bool(state.get("sql_error_info")),
         "sql_request": attempt.sql,
-        "attempts": attempts_with(state, attempt.sql, "model"),
+        "attempts": attempts_with(
+            state["attempts"], attempt.sql, "repair" if attempt.repair else "model", **attempt.facts
+        ),
         "sql_request_is_valid": False,
-        "judged_sql": [],
-        "doubts": [],
-        "candidates": [],
-        "evidence": attempt.evidence,
-        "form": {},
-        "other_forms": {},
         "verified": None,
         "error": None,
         **attempt.changes,
@@ -92,20 +86,19 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
         statements = _following(state, [option.sql or "" for option in options], source)
         kept = [option for option in options if (option.sql or "") in statements]
         answer = attempt.alternatives.model_copy(update={"alternatives": kept})
-        update |= _question_or_first(state, answer, source)
+        update |= _question_or_first(state, answer, update["attempts"], source)
     update |= _question_if_unsure(state, attempt, source, services)
     if update.get("clarification"):
         return update
     # The rows of the last answer of the thread are no result of this statement.
     update["result"] = None
     sql = update["sql_request"] = source.ending_with_nulls(update["sql_request"])
-    update["attempts"] = attempts_with(state, sql, "repair" if attempt.repair else "model")
+    *before, written = with_facts(update["attempts"], sql=sql)
     examples = (update.get("examples") or state.get("examples") or []) if may_use_verified(state) else []
     update["verified"] = services.verified.confirmed(sql, examples, source)
     if not state.get("sql_request") and effort_of(state, services.settings) == "high" and not state.get("sql_only"):
-        others = _candidates(cast(State, {**state, **attempt.changes}), write)
-        update["candidates"] = [each.sql for each in others]
-        update["other_forms"] = {each.sql: each.changes.get("form", {}) for each in others}
+        before += _candidates(cast(State, {**state, **attempt.changes}), write)
+    update["attempts"] = [*before, written]
     if attempt.repair:
         note(f"repaired without the model: {attempt.repair}")
     update["sql_error_info"] = None
@@ -136,15 +129,15 @@ def _without_statement(attempt: WrittenSql, state: State, source: Source, servic
 def _in_another_form(attempt: WrittenSql, state: State, source: Source) -> dict[str, Any]:
     """Return the changes of the state for the last rows in the form that the model gives; {} if it gives none."""
     last = state.get("follows")
-    if not last or not attempt.is_form_only or not is_about(last, state):
+    if not last or not attempt.is_form_only or not is_about(last, state.get("source")):
         return {}
     result = None if state.get("sql_only") else state.get("result") or source.execute(last["sql"])
     update, changes = shown_again(last, state["question"], result), attempt.changes
-    proposed = changes["proposed_output_type"] or ("plot" if changes["form"].get("chart") else None)
+    proposed = changes["proposed_output_type"] or ("plot" if attempt.form.get("chart") else None)
     return {
         **update,
         "assumptions": list(dict.fromkeys([*update["assumptions"], *changes["assumptions"]])),
-        "form": {**update["form"], **changes["form"]},
+        "attempts": with_facts(update["attempts"], form={**last.get("form", {}), **attempt.form}),
         "proposed_output_type": proposed or update["proposed_output_type"],
     }
 
@@ -180,29 +173,35 @@ def _following(state: State, statements: Sequence[str], source: Source) -> Seque
 
     The user is not asked about a defined term.
     """
-    if not relevant_knowledge(state, source).definitions:
+    asked = asked_in(state)
+    if not relevant_knowledge(asked, source).definitions:
         return statements
-    return [sql for sql in statements if sql and not departures(state, source, sql)] or statements
+    return [sql for sql in statements if sql and not departures(asked, source, sql)] or statements
 
 
-def _question_or_first(state: State, answer: GeneratedSQL, source: Source) -> dict[str, Any]:
+def _question_or_first(
+    state: State, answer: GeneratedSQL, attempts: Sequence[Attempt], source: Source
+) -> dict[str, Any]:
     """Return the changes of the state for alternatives: a clarifying question, or the first statement that runs.
 
     If the readings differ but the user is not asked, for example because they were offered before, the chosen one is
     an assumption of the answer.
     """
     question, readings = compare_readings(state, answer.question, answer.ambiguity_type, answer.alternatives, source)
-    asked = supported_question(question, readings, state, source) if question else None
+    asked = supported_question(question, readings, said_of(state), source) if question else None
     if asked:
         return put_question(state, *asked)
-    update: dict[str, Any] = {}
     chosen = next((reading for reading in readings if reading.sql), None)
-    if chosen:
-        update |= {"sql_request": chosen.sql, "form": chosen.form}
-    if chosen and len(readings) > 1:
-        update["doubts"] = ["the question may have several readings"]
-        update["assumptions"] = [describe_option(chosen.option), *answer.assumptions]
-    return update
+    if chosen is None:
+        return {}
+    attempts = with_facts(attempts, sql=chosen.sql, form=chosen.form)
+    if len(readings) == 1:
+        return {"sql_request": chosen.sql, "attempts": attempts}
+    return {
+        "sql_request": chosen.sql,
+        "attempts": with_facts(attempts, doubts=["the question may have several readings"]),
+        "assumptions": [describe_option(chosen.option), *answer.assumptions],
+    }
 
 
 def _question_if_unsure(state: State, attempt: WrittenSql, source: Source, services: Services) -> dict[str, Any]:
@@ -224,7 +223,7 @@ def _question_if_unsure(state: State, attempt: WrittenSql, source: Source, servi
     return put_question(state, question, readings) if question else {}
 
 
-def _candidates(state: State, write: Callable[..., WrittenSql]) -> list[WrittenSql]:
+def _candidates(state: State, write: Callable[..., WrittenSql]) -> list[Attempt]:
     """Return the statements that the model writes by other approaches; fewer if calls fail."""
     written = []
     for approach in APPROACHES:
@@ -232,12 +231,12 @@ def _candidates(state: State, write: Callable[..., WrittenSql]) -> list[WrittenS
             written.append(write(state, approach=approach))
         except (BudgetExceeded, ModelRejected, ModelUnreachable) as error:
             note(f"a statement to compare was not written: {error}")
-    return [each for each in written if each.sql]
+    return [Attempt(sql=each.sql, origin="candidate", outcome=None, form=each.form) for each in written if each.sql]
 
 
 def _failure_of_repetition(state: State, sql: str, dialect: str) -> dict[str, Any]:
     """Return the failure of a statement that the user rejected or that was refused before; {} for any other one."""
-    rejected, tried = state.get("rejected_sql") or (), refused_sql(state, dialect)
+    rejected, tried = state.get("rejected_sql") or (), refused_sql(state["attempts"], dialect)
     if not rejected and not tried:
         return {}
     canonical = canonical_sql(sql, dialect)

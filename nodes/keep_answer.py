@@ -1,8 +1,9 @@
 """Node: acknowledge that the user accepted the last answer."""
 
+from dataclasses import replace
 from typing import Any
 
-from datasphinx.agent.answers.outputs import text_output
+from datasphinx.agent.answers.outputs import text_answer
 from datasphinx.agent.clarify.feedback import feedback_of, keep_as_example
 from datasphinx.agent.examples.store import ExampleStore
 from datasphinx.agent.messages import language_in, render
@@ -23,4 +24,4 @@ def keep_answer(state: State, services: Services) -> dict[str, Any]:
     is_proposed = propose(last, state.get("source") or services.choices[0], services)
     language = language_in(last)
     text = render("answer_proposed" if is_proposed else "answer_accepted", language)
-    return {**text_output(text, language), "sql": last["sql"]}
+    return replace(text_answer(text, language), sql=last["sql"]).output()

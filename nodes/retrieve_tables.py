@@ -8,11 +8,10 @@ from datasphinx.agent.core.failure import failure_of
 from datasphinx.agent.core.text import clean_question
 from datasphinx.agent.errors import NotPermitted
 from datasphinx.agent.generation.attempts import attempts_with
-from datasphinx.agent.generation.follow_ups import last_names, with_previous
-from datasphinx.agent.generation.verified import may_use_verified
+from datasphinx.agent.generation.follow_ups import is_about, last_names, with_previous
 from datasphinx.agent.linking import link_source, off_topic
 from datasphinx.agent.messages import Message
-from datasphinx.agent.routes import may_retrieve_again
+from datasphinx.agent.routes import may_retrieve_again, may_use_verified
 from datasphinx.agent.services import Services
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.state import State
@@ -55,8 +54,9 @@ def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
             return {**update, **read, "given": {**inputs, **read["given"]}}
         update |= read
     asked = cast(State, {**state, **update})
-    known = last_names(asked, source).tables
-    linked = services.roles.linker.link_tables(with_previous(asked), source, attempt, known)
+    follows = asked.get("follows")
+    known = last_names(follows, asked.get("source"), source).tables
+    linked = services.roles.linker.link_tables(with_previous(asked["question"], follows), source, attempt, known)
     keys = linked.keys
     if state.get("error") and set(keys) <= set(state.get("relevant_tables") or ()):
         keys = []
@@ -75,7 +75,7 @@ def _without_generation(question: str, source: Source, state: State, services: S
     catalog, counter = source.catalog, state.get("table_counter", 0)
     if verified := services.verified.find(question, source) if may_use_verified(state) else None:
         tables = {key: list(catalog.tables[key].column_names) for key in verified.tables}
-        attempts = attempts_with(state, verified.sql, "verified")
+        attempts = attempts_with(state["attempts"], verified.sql, "verified")
         found = {"relevant_tables": tables, "sql_request": verified.sql, "attempts": attempts}
         return {**found, "verified": verified.mark, "table_counter": counter, "error": None}
     if counter or state.get("output_type") in ("number", "plot") or state.get("rejected_sql"):
@@ -86,7 +86,7 @@ def _without_generation(question: str, source: Source, state: State, services: S
         return {}
     sql, keys = description
     tables = {key: list(catalog.tables[key].column_names) for key in keys}
-    attempts = attempts_with(state, sql, "description")
+    attempts = attempts_with(state["attempts"], sql, "description")
     return {"relevant_tables": tables, "sql_request": sql, "attempts": attempts, "error": None}
 
 
@@ -101,5 +101,9 @@ def _read(question: str, source: Source, state: State, services: Services) -> di
         raise off_topic(Message("not_about_data"), source)
     if not turns or state.get("feedback") is not None or state.get("clarification_answer") is not None:
         return {}
-    changed = follow_ups.reformatted(question, turns[-1], state, source)
-    return changed or follow_ups.read(question, turns, services.settings.max_question_chars)._asdict()
+    last = turns[-1]
+    if is_about(last, state.get("source")):
+        changed = follow_ups.reformatted(question, last, state.get("result"), state.get("output_type"), source)
+        if changed:
+            return changed
+    return follow_ups.read(question, turns, services.settings.max_question_chars)._asdict()

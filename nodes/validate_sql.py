@@ -7,8 +7,8 @@ from typing import Any, cast
 
 from datasphinx.agent.errors import StatementError
 from datasphinx.agent.generation.attempt import is_blank
-from datasphinx.agent.generation.attempts import attempts_with, origin_of
-from datasphinx.agent.generation.definitions import departures
+from datasphinx.agent.generation.attempts import attempts_with, candidates_of, current, judged_wrong, with_facts
+from datasphinx.agent.generation.definitions import asked_in, departures
 from datasphinx.agent.generation.doubts import doubts_of
 from datasphinx.agent.generation.effort import group_by_result, summary_of, validation_of
 from datasphinx.agent.generation.prompt import question_messages
@@ -22,7 +22,7 @@ from datasphinx.agent.sql.compare import canonical_sql
 from datasphinx.agent.sql.repair import repair
 from datasphinx.agent.sql.validation import find_problem
 from datasphinx.agent.state import State
-from datasphinx.agent.types import Evidence, Validation
+from datasphinx.agent.types import Attempt, Evidence, Validation
 
 logger = logging.getLogger("datasphinx")
 
@@ -42,11 +42,11 @@ def validate_sql(state: State, services: Services) -> dict[str, Any]:
     count = state.get("sql_validation_count", 0) + 1
     may_check = _can_check(mode, services, count) and may_validate_again(state, settings)
     if not may_check or find_problem(state["sql_request"], source.catalog):
-        return {"validation": None, "doubts": []}
-    compared = _compare_candidates(state, source) if state.get("candidates") and not state.get("validation") else {}
+        return {"validation": None}
+    compared = {} if state.get("validation") else _compare_candidates(state["attempts"], source)
     state = cast(State, {**state, **compared})
-    sql, doubts = state["sql_request"], _doubts(state, source, services)
-    unchecked = {**compared, "validation": None, "doubts": []}
+    sql, attempts, doubts = state["sql_request"], state["attempts"], _doubts(state, source, services)
+    unchecked = {**compared, "validation": None}
     if mode == "if doubtful" and not _needs_validation(state, doubts):
         return unchecked
     trace_id = state["audit"]["trace_id"]
@@ -59,45 +59,42 @@ def validate_sql(state: State, services: Services) -> dict[str, Any]:
     is_valid, reason = verdict["is_valid"], one_line(verdict["reason"], _MAX_LINE_CHARS)
     issues = one_line("; ".join(verdict["issues"]), _MAX_LINE_CHARS)
     logger.info("[SQL_VALIDATION] verdict=%s reason=%s issues=%s trace_id=%s", is_valid, reason, issues, trace_id)
-    # A correction is a statement of its own, about which nothing is known.
-    evidence = Evidence() if verdict["corrected_sql"] else Evidence({**state["evidence"], "is_confirmed": is_valid})
-    update = {**unchecked, "validation": verdict, "sql_validation_count": count, "evidence": evidence}
-    # The correction of a single objection settles it; after several, it has to be confirmed.
-    update["objection"] = "" if is_valid or (verdict["corrected_sql"] and count == 1) else reason or issues
+    update = {**unchecked, "validation": verdict, "sql_validation_count": count}
+    evidence = {**current(attempts).get("evidence", {}), "is_confirmed": is_valid}
+    attempts = with_facts(attempts, evidence=evidence)
     if is_valid:
-        return update
-    judged = [*state.get("judged_sql", ()), sql]
-    update["judged_sql"] = judged
+        return {**update, "attempts": attempts}
     correction = verdict["corrected_sql"] and source.ending_with_nulls(verdict["corrected_sql"])
-    dialect = source.catalog.dialect
-    if correction and _is_among(correction, judged, dialect):
+    corrected = with_facts(attempts, outcome="corrected", problem=reason or issues)
+    first, dialect = judged_wrong(corrected)[0], source.catalog.dialect
+    if correction and _is_among(correction, [each["sql"] for each in judged_wrong(corrected)], dialect):
         note("the corrections alternate, so the generated statement is kept")
-        kept = {"sql_request": judged[0], "sql_request_is_valid": False, "objection": reason}
-        kept["attempts"] = attempts_with(state, judged[0], "model")
-        kept["form"] = state["other_forms"].get(judged[0], {})
-        return {**update, **kept, "validation": None}
+        kept = attempts_with(corrected, first["sql"], "model", form=first.get("form", {}))
+        return {
+            **update,
+            "sql_request": first["sql"],
+            "attempts": kept,
+            "sql_request_is_valid": False,
+            "validation": None,
+        }
     if correction and _is_among(correction, state.get("rejected_sql") or (), dialect):
         note("the correction is a statement that the user rejected")
         correction = None
         update["validation"] = {**verdict, "corrected_sql": None}
     if correction and not _keeps_rows(state, services, source, correction):
         note(f"a correction was not used, since it returns nothing: {one_line(correction, _MAX_LINE_CHARS)}")
-        return {**update, "validation": None, "objection": reason}
+        return {**update, "attempts": corrected, "validation": None}
     if correction:
         logger.info("[SQL_VALIDATION] correction=%s trace_id=%s", one_line(correction, _MAX_LINE_CHARS), trace_id)
         note(f"corrected: {verdict['reason']}")
-        forms = {**state["other_forms"], sql: state["form"]}
-        attempts = attempts_with(state, correction, "validation")
-        corrected = {
-            "sql_request": correction,
-            "attempts": attempts,
-            "form": verdict.get("form", {}),
-            "other_forms": forms,
-        }
-        return {**update, **corrected, "sql_request_is_valid": False, "result": None}
-    if not may_generate_again(state, settings):
-        return update
+        corrected = attempts_with(corrected, correction, "validation", form=verdict.get("form", {}))
+        update |= {"sql_request": correction, "attempts": corrected}
+        return {**update, "sql_request_is_valid": False, "result": None}
+    objected = with_facts(corrected, outcome="objected")
+    if not may_generate_again(attempts, settings):
+        return {**update, "attempts": objected}
     objection = "; ".join(dict.fromkeys(filter(None, [verdict["reason"], *verdict["issues"]])))
+    update["attempts"] = with_facts(objected, problem=objection)
     return {**update, "sql_error_info": objection, "sql_request_is_valid": False, "result": None}
 
 
@@ -113,20 +110,23 @@ def _can_check(mode: str, services: Services, count: int) -> bool:
     return False
 
 
-def _compare_candidates(state: State, source: Source) -> dict[str, Any]:
-    """Return the statement with which most candidates agree, its agreement, and a doubt for each different result.
+def _compare_candidates(attempts: Sequence[Attempt], source: Source) -> dict[str, Any]:
+    """Return the changes of the state to the statement with which most candidates agree.
 
-    Return {} if no candidate can be executed.
+    They have its agreement, and a doubt for each different result. Return {} if there are no candidates, or none of
+    the statements can be executed.
     """
-    statements = [state["sql_request"], *state["candidates"]]
-    groups = group_by_result(statements, source)
+    candidates = candidates_of(attempts)
+    written = {each["sql"]: each for each in [*candidates, current(attempts)]}
+    statements = [current(attempts)["sql"], *(each["sql"] for each in candidates)]
+    groups = group_by_result(statements, source) if candidates else []
     if not groups:
         return {}
     chosen, *others = groups
     agreement = sum(sql in chosen.statements for sql in statements) / len(statements)
-    evidence = Evidence({**state["evidence"], "agreement": round(agreement, 4)})
+    evidence = Evidence({**current(attempts).get("evidence", {}), "agreement": round(agreement, 4)})
     if not others:
-        return {"evidence": evidence}
+        return {"attempts": with_facts(attempts, evidence=evidence)}
     evidence["rival"] = others[0].statements[0]
     told = [summary_of(each.result, each.statements[0], source) for each in groups]
     doubts = [f"this query returns {told[0]}"]
@@ -134,25 +134,30 @@ def _compare_candidates(state: State, source: Source) -> dict[str, Any]:
         f"another query returns {text}: {other.statements[0]}" for other, text in zip(others, told[1:], strict=True)
     ]
     sql = chosen.statements[0]
-    form = state["form"] if sql == state["sql_request"] else state["other_forms"].get(sql, {})
-    attempts = attempts_with(state, sql, "model")
-    return {"sql_request": sql, "attempts": attempts, "form": form, "doubts": doubts, "evidence": evidence}
+    form = written[sql].get("form", {})
+    attempts = attempts_with(attempts, sql, "model", form=form, doubts=doubts, evidence=evidence)
+    return {"sql_request": sql, "attempts": attempts}
 
 
 def _doubts(state: State, source: Source, services: Services) -> list[str]:
     """Return the doubts about the statement: of its result, of what the question names, and of the static checks."""
     sql = state["sql_request"]
-    found = [*departures(state, source, sql), *doubts_of(state, source, sql, services.today_of(source))]
-    return [*state.get("doubts", ()), *found[:_MAX_WARNINGS], *source.warnings_about(sql)[:_MAX_WARNINGS]]
+    found = [*departures(asked_in(state), source, sql), *doubts_of(state, source, sql, services.today_of(source))]
+    return [
+        *current(state["attempts"]).get("doubts", ()),
+        *found[:_MAX_WARNINGS],
+        *source.warnings_about(sql)[:_MAX_WARNINGS],
+    ]
 
 
 def _needs_validation(state: State, doubts: Sequence[str]) -> bool:
     """Return whether a statement is doubtful; candidates that agree settle all doubts."""
     if state.get("validation"):
         return True
-    if state.get("candidates"):
-        return bool(state["doubts"])
-    return bool(doubts) or origin_of(state) == "repair"
+    attempts = state["attempts"]
+    if candidates_of(attempts):
+        return bool(current(attempts).get("doubts"))
+    return bool(doubts) or current(attempts)["origin"] == "repair"
 
 
 def _is_among(sql: str, others: Sequence[str], dialect: str) -> bool:
@@ -186,24 +191,21 @@ def _keeps_rows(state: State, services: Services, source: Source, correction: st
     return True
 
 
-def _form_of(state: State) -> str:
-    """Return the paragraph of the prompt with the form of the answer, as that of a correction is to be written."""
-    form = json.dumps(state["form"], ensure_ascii=False)
-    return f"Its answer: {one_line(form, _MAX_LINE_CHARS)}\nA corrected query needs its own." if state["form"] else ""
-
-
 def _judge(state: State, services: Services, source: Source, doubts: Sequence[str]) -> Validation | None:
     """Return the model's validation, cached by the texts of its prompt; None if it is not available."""
     sql = state["sql_request"]
     lines = "".join(f"\n- {one_line(doubt, _MAX_LINE_CHARS)}" for doubt in doubts)
     findings = f"\nFindings of a mechanical check, which may be unfounded:{lines}" if lines else ""
+    form = current(state["attempts"]).get("form")
+    shown_form = one_line(json.dumps(form, ensure_ascii=False), _MAX_LINE_CHARS)
+    form_text = f"Its answer: {shown_form}\nA corrected query needs its own."
     messages = question_messages(
         "validate_sql",
         state,
         source,
         services.today_of(source),
         context=[f"Its author assumed: {assumption}" for assumption in state.get("assumptions") or ()],
-        form=_form_of(state) if services.roles.validator.words_answers else "",
+        form=form_text if form and services.roles.validator.words_answers else "",
         sql=sql,
         findings=findings,
     )

@@ -1,6 +1,7 @@
 """Planning with a model: the prompt of a step, and the calls besides tools that finish the analysis or ask the user."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from itertools import islice
@@ -29,7 +30,7 @@ from datasphinx.agent.record.step import note
 from datasphinx.agent.routes import calls_left, may_ask_again
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.settings import Settings
-from datasphinx.agent.state import AnalystState, Conclusion, ToolCall
+from datasphinx.agent.state import AnalystState, Conclusion, Observation, ToolCall
 from datasphinx.agent.tools.arguments import read_arguments
 from datasphinx.agent.tools.tool import Arguments, Workbench, check_known
 from datasphinx.agent.types import ClarifyingQuestion, Option, Result
@@ -166,7 +167,11 @@ def _finish(arguments: Finish, state: AnalystState, bench: Workbench, verifier: 
     result = state["results"][ids[0]]["result"]
     chart = next((drawing["chart"] for drawing in state["drawn"]), None) or chart_of(result, state["question"])
     requested = state.get("output_type")
-    if arguments.output_type == "number" and not state["form_was_corrected"] and _hint_of_columns(ids[0], result):
+    if (
+        arguments.output_type == "number"
+        and not form_was_corrected(state["observations"])
+        and _hint_of_columns(ids[0], result)
+    ):
         requested = requested or "number"
     try:
         choose_output_type(result, requested, chart)
@@ -178,6 +183,11 @@ def _finish(arguments: Finish, state: AnalystState, bench: Workbench, verifier: 
     ids += [name for name in state["results"] if name not in ids and f"{name}." in arguments.answer]
     conclusion = Conclusion(answer=answer, result_ids=ids, output_type=arguments.output_type)
     return ControlOutcome({"conclusion": conclusion}, problems)
+
+
+def form_was_corrected(observations: Sequence[Observation]) -> bool:
+    """Return whether a result was returned to the model because it did not fit the output type."""
+    return any(each["content"].get("error", {}).get("code") == InvalidOutputType.code for each in observations)
 
 
 def _checked(

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from datasphinx.agent.answers.answer import Answer
 from datasphinx.agent.answers.readings import difference
 from datasphinx.agent.generation.confidence import ConfidenceEstimator
-from datasphinx.agent.messages import CONVENTIONS, Language, Message, language_in, render
+from datasphinx.agent.messages import CONVENTIONS, Language, Message, render
 from datasphinx.agent.record.step import note
-from datasphinx.agent.run_events import LOGGED_ANSWER
 from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.sql.compare import gives_rows
 from datasphinx.agent.types import Confidence, Evidence, Result
@@ -26,24 +26,19 @@ def with_result(evidence: Evidence, rows: Sequence[Sequence[Any]]) -> Evidence:
     return Evidence({**evidence, "gives_rows": gives_rows(rows)})
 
 
-def with_confidence(
-    output: dict[str, Any], confidence: Confidence | None, threshold: float, *, has_findings: bool = False
-) -> dict[str, Any]:
-    """Return the output of a graph with `confidence` and its status; below `threshold` the text ends with the reason.
+def tell_confidence(
+    answer: Answer, confidence: Confidence | None, threshold: float, *, has_findings: bool = False
+) -> None:
+    """Set the confidence in `answer` and its status; below `threshold`, the text ends with the reason.
 
     Without a confidence, an answer with unresolved findings is unsure. A confidence that is not high is noted in the
     audit of the current step.
     """
     is_unsure = confidence["value"] < threshold if confidence else has_findings
-    output = {**output, "confidence": confidence, "status": "unsure" if is_unsure else "ok"}
+    answer.confidence, answer.status = confidence, "unsure" if is_unsure else "ok"
     if confidence and confidence["value"] < max(threshold, _HIGH):
-        language = language_in(output)
-        note(render("confidence_in_words", language, word=confidence["word"], why=confidence["reason"]))
-        if is_unsure:
-            text = f"\n\n{render('draft', language, why=confidence['reason'])}"
-            output["answer"] += text
-            output[LOGGED_ANSWER] += text
-    return output
+        note(render("confidence_in_words", answer.language, word=confidence["word"], why=confidence["reason"]))
+        answer.add(render("draft", answer.language, why=confidence["reason"]) if is_unsure else "")
 
 
 def trust_in_words(output: Mapping[str, Any], language: Language) -> str:

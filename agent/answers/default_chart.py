@@ -7,6 +7,7 @@ from datasphinx.agent.charts.default import default_chart
 from datasphinx.agent.charts.echarts import answer_chart
 from datasphinx.agent.charts.select import Selection
 from datasphinx.agent.errors import DatasphinxError
+from datasphinx.agent.generation.attempts import current
 from datasphinx.agent.messages import language_in
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.summary import summarize_query
@@ -42,7 +43,7 @@ def selected_by_default(state: Mapping[str, Any], result: Result, keys: Collecti
 
     None as well if the answer is no table or has a chart, or if a model gave it a form without a chart.
     """
-    form = state.get("form") or {}
+    form = current(state.get("attempts")).get("form")
     if state.get("charts") or state.get("output_type") != "dataframe" or (form and not form.get("chart")):
         return None
     return default_chart(result, str(state.get("question") or ""), keys, language_in(state))

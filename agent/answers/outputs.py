@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from datasphinx.agent.answers.answer import Answer
 from datasphinx.agent.answers.description import description_of
 from datasphinx.agent.answers.filters import condition_words
 from datasphinx.agent.answers.text import markdown_table, without_tables
@@ -14,7 +15,6 @@ from datasphinx.agent.errors import InvalidOutputType
 from datasphinx.agent.formatting.formats import answer_table, format_rows, format_single, format_value, formats_of
 from datasphinx.agent.messages import CONVENTIONS, Language, language_in, render
 from datasphinx.agent.record.step import note
-from datasphinx.agent.run_events import LOGGED_ANSWER
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.sql.column_statistics import is_statistics
 from datasphinx.agent.state import AnalystState, State
@@ -50,8 +50,8 @@ def compose_answer(
     narrated: Callable[[], str | None] | None = None,
     has_text: bool = False,
     names: Mapping[str, str] | None = None,
-) -> dict[str, Any]:
-    """Return the output for `results`, which maps table names to results, the main result first.
+) -> Answer:
+    """Return the answer for `results`, which maps table names to results, the main result first.
 
     The text is that of `worded` for the main result, followed by a Markdown table unless the output is a number or a
     text. If it is empty, several values that are to be a text have the text of `narrated`, and others the plain form:
@@ -60,7 +60,7 @@ def compose_answer(
     model; `names` has the words for their tables.
     `requested` is the output type the user asked for, and `proposed` the one that the model of the statement returned.
     `charts` are existing charts; without them the chart is that of `chart_form`, or derived from the main result. The
-    output contains values of secret columns; the model's prompt and the text under `LOGGED_ANSWER` do not.
+    answer contains values of secret columns; the model's prompt and `logged_answer` do not.
 
     Raises:
         InvalidOutputType: the main result cannot have the requested output type.
@@ -80,25 +80,23 @@ def compose_answer(
     text = logged = written or form.text(main, sentence)
     if main.get("secret") and not written:
         logged = form.text(masked(main), worded(masked(main)))
-    notice = _truncation_notice(len(main["rows"]), language) if main["truncated"] else ""
     shown = charts or [one for one in [proposed_chart or (output_type == "plot" and chart)] if one]
-    return {
-        "answer": f"{text}{notice}",
-        "language": language,
-        LOGGED_ANSWER: f"{logged}{notice}",
-        "output_type": output_type,
-        "value": value_of(output_type, main, text, tables[0], chart),
-        "sql": sql,
-        "tables": tables,
-        "charts": list(shown),
-        "definitions": [],
-        "filters": condition_words(summary["conditions"], language),
-        "checked": False,
-        "chosen": False,
-        "verified": None,
-        "clarification": None,
-        "error": None,
-    }
+    answer = Answer(
+        text,
+        language,
+        logged,
+        output_type=output_type,
+        value=value_of(output_type, main, text, tables[0], chart),
+        sql=sql,
+        tables=tables,
+        charts=list(shown),
+        filters=condition_words(summary["conditions"], language),
+    )
+    if main["truncated"]:
+        notice = render("truncated", language, count=len(main["rows"]))
+        note(notice)
+        answer.add(notice)
+    return answer
 
 
 @dataclass(frozen=True)
@@ -148,15 +146,8 @@ def column_label(name: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _truncation_notice(count: int, language: Language) -> str:
-    """Return a paragraph that says how many rows of a truncated result were read; it also becomes a note."""
-    notice = render("truncated", language, count=count)
-    note(notice)
-    return f"\n\n{notice}"
-
-
-def failure_output(failure: dict[str, Any], state: State) -> dict[str, Any]:
-    """Return the output for `failure`: the error message, and the statement and its rows if there are any.
+def failure_output(failure: dict[str, Any], state: State, remark: str = "") -> dict[str, Any]:
+    """Return the output for `failure`: its message with `remark`, and the statement and its rows if there are any.
 
     If the failed run was to answer a clarifying question, that question is open again.
     """
@@ -165,26 +156,16 @@ def failure_output(failure: dict[str, Any], state: State) -> dict[str, Any]:
     # Rows without a statement belong to the previous answer.
     result = state.get("result") if state.get("sql_request") else None
     table = result and answer_table("result", result)
-    return {
-        "failure": failure,
-        "answer": full_text(failure, language) if failure["code"] in _WITH_REASON else error["message"],
-        "language": language,
-        "output_type": None,
-        "value": None,
-        "sql": state.get("sql_request") or None,
-        "tables": [table] if table else [],
-        "charts": [],
-        "confidence": None,
-        "status": "error",
-        "definitions": [],
-        "filters": [],
-        "checked": False,
-        "chosen": False,
-        "verified": None,
-        "clarification": None,
-        "error": error,
-        **_reopened_clarification(state),
-    }
+    answer = Answer(
+        full_text(failure, language) if failure["code"] in _WITH_REASON else error["message"],
+        language,
+        sql=state.get("sql_request") or None,
+        tables=[table] if table else [],
+        status="error",
+        error=error,
+    )
+    answer.add(remark)
+    return {**answer.output(), "failure": failure, **_reopened_clarification(state)}
 
 
 def _reopened_clarification(state: Mapping[str, Any]) -> dict[str, Any]:
@@ -196,53 +177,15 @@ def _reopened_clarification(state: Mapping[str, Any]) -> dict[str, Any]:
     return {name: inputs[name] for name in _CLARIFICATION_KEYS if name in inputs}
 
 
-def clarification_output(clarification: ClarifyingQuestion) -> dict[str, Any]:
-    """Return the output that asks the user: the question and its options as text, and as `clarification`."""
-    return {
-        "answer": question_text(clarification),
-        "language": language_in(clarification),
-        "output_type": None,
-        "value": None,
-        "sql": None,
-        "tables": [],
-        "charts": [],
-        "confidence": None,
-        "status": "clarification",
-        "definitions": [],
-        "filters": [],
-        "checked": False,
-        "chosen": False,
-        "verified": None,
-        "clarification": clarification,
-        "error": None,
-    }
+def clarification_answer(clarification: ClarifyingQuestion) -> Answer:
+    """Return the answer that asks the user: the question and its options as text, and as `clarification`."""
+    text, language = question_text(clarification), language_in(clarification)
+    return Answer(text, language, status="clarification", clarification=clarification)
 
 
-def statement_output(sql: str, language: Language) -> dict[str, Any]:
-    """Return the output for a statement that was written and checked, but not executed."""
-    return {**text_output(render("not_executed", language), language), "output_type": None, "value": None, "sql": sql}
-
-
-def text_output(text: str, language: Language) -> dict[str, Any]:
-    """Return the output for a text without data."""
-    return {
-        "answer": text,
-        "language": language,
-        "output_type": "string",
-        "value": text,
-        "sql": None,
-        "tables": [],
-        "charts": [],
-        "confidence": None,
-        "status": "ok",
-        "definitions": [],
-        "filters": [],
-        "checked": False,
-        "chosen": False,
-        "verified": None,
-        "clarification": None,
-        "error": None,
-    }
+def text_answer(text: str, language: Language) -> Answer:
+    """Return the answer for a text without data."""
+    return Answer(text, language, output_type="string", value=text)
 
 
 def analysis_failure_output(failure: dict[str, Any], state: AnalystState) -> dict[str, Any]:
@@ -252,35 +195,20 @@ def analysis_failure_output(failure: dict[str, Any], state: AnalystState) -> dic
     """
     error = error_info(failure, language_in(state))
     reason = failure["facts"]["reason"] if failure["code"] == "cannot_answer" else ""
-    answer = reason or error["message"]
-    output = {**_partial_output(state), "failure": failure, "answer": answer, "clarification": None, "error": error}
-    output["status"] = "error"
-    return {**output, **_reopened_clarification(state)}
+    answer = replace(partial_answer(reason or error["message"], state), status="error", error=error)
+    return {**answer.output(), "failure": failure, **_reopened_clarification(state)}
 
 
-def analysis_clarification_output(clarification: ClarifyingQuestion, state: AnalystState) -> dict[str, Any]:
-    """Return the analyst's output that asks the user, with the results and charts computed so far."""
-    text = question_text(clarification)
-    partial = _partial_output(state)
-    return {**partial, "answer": text, "status": "clarification", "clarification": clarification, "error": None}
-
-
-def _partial_output(state: AnalystState) -> dict[str, Any]:
+def partial_answer(text: str, state: AnalystState) -> Answer:
+    """Return the analyst's answer `text` with the results and charts computed so far."""
     results = state.get("results") or {}
-    return {
-        "language": language_in(state),
-        "output_type": None,
-        "value": None,
-        "sql": list(results.values())[-1]["sql"] if results else None,
-        "tables": [answer_table(name, item["result"]) for name, item in results.items()],
-        "charts": [drawing["chart"] for drawing in state.get("drawn") or ()],
-        "confidence": None,
-        "definitions": [],
-        "filters": [],
-        "checked": False,
-        "chosen": False,
-        "verified": None,
-    }
+    return Answer(
+        text,
+        language_in(state),
+        sql=list(results.values())[-1]["sql"] if results else None,
+        tables=[answer_table(name, kept["result"]) for name, kept in results.items()],
+        charts=[drawing["chart"] for drawing in state.get("drawn") or ()],
+    )
 
 
 def question_text(clarification: ClarifyingQuestion) -> str:

@@ -33,14 +33,14 @@ def supported_reason(reason: str, said: Said) -> str:
 
 
 def supported_question(
-    question: ClarifyingQuestion, readings: Sequence[Reading], state: State, source: Source
+    question: ClarifyingQuestion, readings: Sequence[Reading], said: Said, source: Source
 ) -> tuple[ClarifyingQuestion, list[Reading]] | None:
     """Return a clarifying question of a model and its readings, with plain texts in place of unsupported ones.
 
     The figures of an option may be those of its statement. If an option without a statement has other figures, there is
     no question.
     """
-    said, catalog, language = said_of(state), source.catalog, language_in(question)
+    catalog, language = source.catalog, language_in(question)
     compared = [_compared(each.sql, catalog.dialect) for each in readings]
     of_all = replace(said, literals=[one for each in compared for one in each])
     if unsupported(question["question"], of_all):

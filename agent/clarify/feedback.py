@@ -17,11 +17,10 @@ from datasphinx.agent.errors import (
 )
 from datasphinx.agent.examples.example import checked_example
 from datasphinx.agent.examples.store import ExampleStore
-from datasphinx.agent.generation.attempts import attempts_with
 from datasphinx.agent.messages import Message
 from datasphinx.agent.record.step import note
 from datasphinx.agent.sources.source import Source
-from datasphinx.agent.types import Clarification, Clarify, ClarifyingQuestion, Effort, Feedback, Turn
+from datasphinx.agent.types import Attempt, Clarification, Clarify, ClarifyingQuestion, Effort, Feedback, Turn
 
 _CONFIG = ConfigDict(extra="forbid", strict=True)
 _QUESTION = TypeAdapter(with_config(_CONFIG)(ClarifyingQuestion))
@@ -36,7 +35,7 @@ _LONGEST_QUESTION = 100_000
 
 
 def apply_user_input(state: Mapping[str, Any], *, may_remark: bool) -> dict[str, Any]:
-    """Return the state update for the answer or feedback passed with the run; {} if it was applied already.
+    """Return the state update for the answer or feedback passed with the run.
 
     An answer selects an option by its label or its number, from 1; any other text is the user's own wording. Without a
     thread that stores the clarifying question, the client sends it back with the answer. With `may_remark`, an answer
@@ -47,17 +46,15 @@ def apply_user_input(state: Mapping[str, Any], *, may_remark: bool) -> dict[str,
         Refused: the answer is a number, and no option has it.
         InputInvalid: the answer, the clarifying question, the feedback, `clarify` or `effort` is malformed.
     """
-    if state.get("heard"):
-        return {}
     if state.get("clarify") not in (None, *get_args(Clarify)):
         raise InputInvalid("clarify", Message("one_of", choices=", ".join(get_args(Clarify))))
     if state.get("effort") not in (None, *get_args(Effort)):
         raise InputInvalid("effort", Message("one_of", choices=", ".join(get_args(Effort))))
     if state.get("feedback") is not None:
-        return {"heard": True, **_apply_feedback(state)}
+        return _apply_feedback(state)
     if state.get("clarification_answer") is not None:
-        return {"heard": True, **_apply_answer(state, may_remark)}
-    return {"heard": True}
+        return _apply_answer(state, may_remark)
+    return {}
 
 
 def feedback_of(state: Mapping[str, Any]) -> Feedback:
@@ -115,7 +112,10 @@ def _apply_answer(state: Mapping[str, Any], may_remark: bool) -> dict[str, Any]:
     )
     if "results" in question:
         clarification["results"] = question["results"]
-    sql = (state.get("readings") or {}).get(option["label"]) if option else None
+    reading = (state.get("readings") or {}).get(option["label"]) if option else None
+    if isinstance(reading, str):
+        # Threads of earlier versions have the statement alone.
+        reading = Attempt(sql=reading, origin="option", outcome=None)
     earlier_questions = sum(bool(earlier["question"]) for earlier in question["earlier"])
     return {
         "clarification": None,
@@ -124,9 +124,8 @@ def _apply_answer(state: Mapping[str, Any], may_remark: bool) -> dict[str, Any]:
         "clarification_count": max(state.get("clarification_count", 0), earlier_questions + 1),
         "rejected_sql": question["rejected_sql"],
         "readings": {},
-        "sql_request": sql or "",
-        "attempts": attempts_with({}, sql, "option") if sql else [],
-        "form": (state.get("other_forms") or {}).get(sql or "", {}),
+        "sql_request": reading["sql"] if reading else "",
+        "attempts": [reading] if reading else [],
     }
 
 

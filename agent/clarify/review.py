@@ -21,7 +21,7 @@ from datasphinx.agent.errors import (
     StatementTimeout,
     StatementTooCostly,
 )
-from datasphinx.agent.generation.definitions import relevant_knowledge
+from datasphinx.agent.generation.definitions import asked_in, relevant_knowledge
 from datasphinx.agent.generation.prompt import form_task, question_messages
 from datasphinx.agent.knowledge.prompt import definition_text
 from datasphinx.agent.llm.client import ModelClient
@@ -33,7 +33,7 @@ from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.compare import canonical_sql, comparison_key, is_ordered
 from datasphinx.agent.sql.repair import repair
 from datasphinx.agent.state import State
-from datasphinx.agent.types import AnswerForm, Clarification, ClarifyingQuestion, Option, Preview, Result
+from datasphinx.agent.types import AnswerForm, Attempt, Clarification, ClarifyingQuestion, Option, Preview, Result
 
 _SQL = re.compile(r"\bselect\b.+\bfrom\b|\b(?:inner|left) join\b|\bgroup by\b.+[,;)]|```|\bwhere\b.+[=<>]", re.I | re.S)
 
@@ -132,7 +132,7 @@ def shared_word_question(state: State, source: Source) -> ClarifyingQuestion | N
 
     The options are the names of the entries, with their definitions.
     """
-    for word in relevant_knowledge(state, source).ambiguous_words:
+    for word in relevant_knowledge(asked_in(state), source).ambiguous_words:
         clarifications = state.get("clarifications") or []
         options = [
             Option(
@@ -202,10 +202,12 @@ def put_question(state: State, question: ClarifyingQuestion, readings: Sequence[
     return {
         "clarification": question,
         "clarification_count": state.get("clarification_count", 0) + 1,
-        "readings": {reading.option["label"]: reading.sql for reading in readings if reading.sql},
-        "other_forms": {reading.sql: reading.form for reading in readings if reading.sql and reading.form},
+        "readings": {
+            reading.option["label"]: Attempt(sql=reading.sql, origin="option", outcome=None, form=reading.form)
+            for reading in readings
+            if reading.sql
+        },
         "sql_request": "",
-        "form": {},
     }
 
 

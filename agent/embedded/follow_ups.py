@@ -9,12 +9,11 @@ from datasphinx.agent.embedded.description_words import described_names
 from datasphinx.agent.embedded.format_changes import asks_for_format, format_change
 from datasphinx.agent.embedded.greetings import asks_for_help, is_greeting
 from datasphinx.agent.errors import StatementError
-from datasphinx.agent.generation.follow_ups import SEPARATOR, AskedForm, ReadQuestion, is_about, joined, shown_again
+from datasphinx.agent.generation.follow_ups import SEPARATOR, AskedForm, ReadQuestion, joined, shown_again
 from datasphinx.agent.record.step import note
 from datasphinx.agent.schema.words import UNIT
 from datasphinx.agent.sources.source import Source
-from datasphinx.agent.state import State
-from datasphinx.agent.types import Turn
+from datasphinx.agent.types import OutputType, Result, Turn
 
 _MAX_FRAGMENT_WORDS = 4
 """A question of at most this many words is a fragment unless it begins with a question word or a command."""
@@ -89,14 +88,16 @@ class FollowUpsByWords:
             note(f"read as: {standalone}")
         return ReadQuestion(standalone, turns[-1])
 
-    def reformatted(self, question: str, last: Turn, state: State, source: Source) -> dict[str, Any] | None:
+    def reformatted(
+        self, question: str, last: Turn, rows: Result | None, requested: OutputType | None, source: Source
+    ) -> dict[str, Any] | None:
         """Return the last result as another output type, in another order or with fewer rows.
 
         Another order or number of rows is a change of the statement, which is executed.
         """
-        if not asks_for_format(question) or not is_about(last, state):
+        if not asks_for_format(question):
             return None
-        shown = result = state.get("result") or source.execute(last["sql"])
+        shown = result = rows or source.execute(last["sql"])
         change = format_change(question, last["sql"], shown, source.catalog.dialect)
         if change is None:
             return None
@@ -112,8 +113,8 @@ class FollowUpsByWords:
             chart = last.get("form", {}).get("chart")
             last = {**last, "question": both, "sql": change.sql, "form": {"chart": chart} if chart else {}}
         note("the last result was reformatted without the model")
-        requested = state.get("output_type") or change.output_type
-        return {**shown_again(last, question, result), "given": {"output_type": requested}}
+        given = {"output_type": requested or change.output_type}
+        return {**shown_again(last, question, result), "given": given}
 
 
 def is_follow_up(question: str) -> bool:

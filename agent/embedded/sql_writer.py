@@ -21,14 +21,14 @@ from datasphinx.agent.embedded.selection import Selection
 from datasphinx.agent.embedded.topic import is_improbable, mentions_source
 from datasphinx.agent.examples.selection import ShownExample
 from datasphinx.agent.generation.attempt import WrittenSql
-from datasphinx.agent.generation.attempts import refused_sql
-from datasphinx.agent.generation.definitions import relevant_knowledge
+from datasphinx.agent.generation.attempts import current, refused_sql
+from datasphinx.agent.generation.definitions import asked_in, relevant_knowledge
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.retrieval.linked_values import LinkedValue, coded_values, linked_values
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.compare import canonical_sql
 from datasphinx.agent.state import State
-from datasphinx.agent.types import EmbeddedOptions, Evidence
+from datasphinx.agent.types import Attempt, EmbeddedOptions, Evidence
 
 
 @dataclass(frozen=True)
@@ -66,15 +66,16 @@ class EmbeddedSqlWriter:
         candidate = written.candidate
         if written.is_off_topic:
             return WrittenSql(is_off_topic=True, is_final=True)
-        is_repeated = state.get("compact_sql") == candidate.compact and state.get("sql_generate_count", 0) > 0
+        attempts = state.get("attempts") or ()
+        is_repeated = attempts and _last_compact(attempts) == candidate.compact
         return WrittenSql(
             candidate.sql,
             candidate.repairs,
             candidate.problem,
-            is_final=is_repeated and not candidate.sql,
+            is_final=bool(is_repeated) and not candidate.sql,
             readings=written.readings,
             evidence=written.evidence,
-            changes={"compact_sql": candidate.compact},
+            compact=candidate.compact,
         )
 
 
@@ -105,7 +106,7 @@ def write_statement(
     dates = date_range_of(question, today) if options.repair and _has_dates(source, selection) else None
     values = linked_values(question, source.values, selection)
     values += coded_values(question, source.catalog, source.code_meanings(selection), source.values, selection)
-    relevant = relevant_knowledge(state, source)
+    relevant = relevant_knowledge(asked_in(state), source)
     question = dates.question if dates else question
     defined = defined_columns(relevant, source.catalog, selection, question)
     values += defined.values
@@ -115,7 +116,7 @@ def write_statement(
         without_rounding(defined.question),
         values,
         today=today.isoformat(),
-        failed=_failed_attempt(state, source),
+        failed=_failed_attempt(state.get("attempts") or (), source),
     )
     grammar = (
         statement_grammar(defined.catalog, defined.selection, defined.question, values, defined.metric_kinds)
@@ -151,7 +152,7 @@ def write_statement(
         candidate = next(candidates)
         return WrittenStatement(candidate, _evidence(candidate, constraints, values, None, source))
     rejected = [canonical_sql(sql, source.catalog.dialect) for sql in state.get("rejected_sql") or ()]
-    refused = {*refused_sql(state, source.catalog.dialect), *rejected}
+    refused = {*refused_sql(state.get("attempts") or (), source.catalog.dialect), *rejected}
     candidate, compared = select_candidate(candidates, options.candidates, source, refused, constraints)
     rivals = (other for other in compared.others if other.gives_rows) if compared else ()
     readings = (candidate.sql, *(rival.candidate.sql for rival in rivals)) if compared else ()
@@ -202,15 +203,20 @@ def _examples(source: Source, selection: Mapping[str, Sequence[str]]) -> Iterato
                 yield from column.examples
 
 
-def _failed_attempt(state: State, source: Source) -> tuple[str, str] | None:
+def _last_compact(attempts: Sequence[Attempt]) -> str:
+    """Return the last compact statement that the model wrote; "" if there is none."""
+    return next((each["compact"] for each in reversed(attempts) if "compact" in each), "")
+
+
+def _failed_attempt(attempts: Sequence[Attempt], source: Source) -> tuple[str, str] | None:
     """Return the previous compact statement and its error; None at the first attempt."""
-    compact = state.get("compact_sql")
+    compact, last = _last_compact(attempts), current(attempts)
     if not compact:
         return None
-    if state.get("used_stop_words"):
-        return compact, f"{', '.join(state['used_stop_words'])} is not allowed"
+    if last["outcome"] == "refused":
+        return compact, f"{last.get('problem', '')} is not allowed"
     try:
         expand(compact, source.catalog)
     except ValueError as error:
         return compact, str(error)
-    return compact, state.get("sql_error_info") or ""
+    return compact, last.get("problem", "")

@@ -1,14 +1,14 @@
 """One attempt at a statement: writing it with the model, and executing it with the repairs that need no model."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any, Protocol
 
 from datasphinx import prompts
 from datasphinx.agent.errors import ModelAnswerUnreadable, NamesUnknown, StatementError, StatementRefused
 from datasphinx.agent.examples.selection import ShownExample, examples_in_prompt
-from datasphinx.agent.generation.attempts import attempts_with, origin_of
+from datasphinx.agent.generation.attempts import current
 from datasphinx.agent.generation.prompt import form_task, question_messages, table_list
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.llm.schemas import GeneratedSQL
@@ -18,7 +18,7 @@ from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.repair import repair
 from datasphinx.agent.sql.validation import names_similar_value
 from datasphinx.agent.state import State
-from datasphinx.agent.types import Evidence, Result
+from datasphinx.agent.types import AnswerForm, Attempt, Evidence, Result
 
 APPROACHES = (
     "Decide first which rows of which tables count, then how they are joined, then what is computed of them. Write one "
@@ -47,6 +47,10 @@ class WrittenSql:
     """The model's answer, if it gives alternatives; `sql` is then the statement of the first one."""
     readings: tuple[str, ...] = ()
     """Statements with rows that differ from each other, the best first, which is `sql`; empty if not compared."""
+    compact: str = ""
+    """The same as a compact statement, as written by the embedded model."""
+    form: AnswerForm = field(default_factory=lambda: AnswerForm())
+    """How the answer of the statement is worded and shown."""
     evidence: Evidence = field(default_factory=lambda: Evidence())
     """What is known about the statement."""
     standalone: str = ""
@@ -57,6 +61,12 @@ class WrittenSql:
     """Whether the rows of the last answer are to be shown in another form, without a statement."""
     changes: dict[str, Any] = field(default_factory=dict)
     """Further changes of the state."""
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What is known about the statement, as facts of an `Attempt`."""
+        facts = {"form": self.form, "evidence": self.evidence, "compact": self.compact}
+        return {name: value for name, value in facts.items() if value}
 
 
 class SqlWriter(Protocol):
@@ -109,14 +119,15 @@ class StandardSqlWriter:
         may_offer: bool = False,
     ) -> WrittenSql:
         """Return a statement, repaired without the model where that is unambiguous. See `SqlWriter.write`."""
-        examples, changes = shown_examples(state, choose_examples)
+        examples, changes = shown_examples(state.get("examples"), choose_examples)
         task = prompts.load("alternatives")[1].template if may_offer else approach
+        conversation = [prompts.load("conversation")[1].template] if state.get("follows") else []
         messages = question_messages(
             "generate_sql",
             state,
             source,
             today,
-            context=[*_conversation_task(state), *attempt_context(state, task)],
+            context=[*conversation, *attempt_context(state.get("attempts") or (), task)],
             form=form_task(words_answers=self.model.words_answers),
             examples=examples_in_prompt(examples),
         )
@@ -142,40 +153,38 @@ class StandardSqlWriter:
             reply="" if sql or answer.alternatives else answer.reply,
             is_form_only=not (sql or answer.alternatives or state.get("sql_request"))
             and bool(answer.form() or answer.output_type),
+            form=first.form(),
             changes={
                 **changes,
                 "assumptions": answer.assumptions,
                 "not_answered": answer.not_answered,
                 "proposed_output_type": answer.output_type,
-                "form": first.form(),
             },
         )
 
 
 def shown_examples(
-    state: State, choose_examples: Callable[[], Sequence[ShownExample]]
+    examples: list[dict[str, Any]] | None, choose_examples: Callable[[], Sequence[ShownExample]]
 ) -> tuple[Sequence[ShownExample], dict[str, Any]]:
     """Return the few-shot examples of the question, chosen at its first attempt, and the changes of the state."""
-    examples = state.get("examples")
     if examples is not None:
         return examples, {}
     chosen = list(choose_examples())
     return chosen, {"examples": chosen}
 
 
-def attempt_context(state: State, task: str) -> list[str]:
+def attempt_context(attempts: Sequence[Attempt], task: str) -> list[str]:
     """Return the paragraphs of the prompt about the previous attempt, and `task` unless it is empty."""
-    parts = [f"Your last query was:\n{state['sql_request']}"] if state.get("sql_request") else []
-    if state.get("used_stop_words"):
-        parts.append(f"It was refused for: {', '.join(state['used_stop_words'])}. Write a SELECT without these.")
-    if state.get("sql_error_info"):
-        parts.append(f"It failed: {state['sql_error_info']}\nWrite a corrected query.")
+    last, parts = current(attempts), []
+    if last["outcome"] not in (None, "not used"):
+        problem = last.get("problem", "")
+        parts += [f"Your last query was:\n{last['sql']}"] if last["sql"] else []
+        parts.append(
+            f"It was refused for: {problem}. Write a SELECT without these."
+            if last["outcome"] == "refused"
+            else f"It failed: {problem}\nWrite a corrected query."
+        )
     return [*parts, task] if task else parts
-
-
-def _conversation_task(state: State) -> list[str]:
-    """Return the paragraph of the prompt that says how a question may continue the conversation, if there is one."""
-    return [prompts.load("conversation")[1].template] if state.get("follows") else []
 
 
 @dataclass(frozen=True)
@@ -186,10 +195,17 @@ class Execution:
     """The executed statement, which may be a repaired one."""
     result: Result | None
     error: StatementError | None
-    changes: dict[str, Any]
-    """Further changes of the state."""
+    source: Source
+    """The source, with a schema that was read again if it has changed."""
     unstored_values: tuple[str, ...] = ()
     """If the result is blank: texts in conditions that no row has, each with similar stored values."""
+
+    @property
+    def names_unknown(self) -> bool:
+        """Whether the error is an unknown name."""
+        if isinstance(self.error, StatementRefused):
+            return all(finding.startswith("catalog_tables") for finding in self.error.findings)
+        return isinstance(self.error, NamesUnknown) or getattr(self.error, "kind", "") == "unknown name"
 
 
 def is_blank(result: Result) -> bool:
@@ -203,69 +219,48 @@ def is_blank(result: Result) -> bool:
 
 
 def execute_with_repair(
-    state: State, source: Source, reload: Callable[[], Source | None], *, may_repair: bool
+    sql: str, source: Source, reload: Callable[[], Source | None], *, may_repair: bool, is_checked_only: bool
 ) -> Execution:
-    """Execute `sql_request`; after an error, retry at most once with a reloaded schema and once with a repair.
+    """Execute `sql`; after an error, retry at most once with a reloaded schema and once with a repair.
 
-    If the input `sql_only` is set, the statement is checked without executing it, so there is no result.
-
-    `reload` reads the schema again and returns the source if the schema has changed. It is called at most once per
-    question, if the statement uses an unknown name. With `may_repair`, a statement is repaired at most once.
+    With `is_checked_only`, the statement is checked without executing it, so there is no result. `reload` reads the
+    schema again and returns the source if the schema has changed. It is called if the statement uses an unknown name.
 
     Raises:
         Terminal: an error that no other statement would avoid: permission, connection, cancellation.
     """
-    sql, is_checked_only = state["sql_request"], bool(state.get("sql_only"))
-    result, error = _execute(source, sql, is_checked_only)
-    changes: dict[str, Any] = {}
-    if error and _is_unknown_name(error) and not state.get("schema_was_read_again"):
-        changes["schema_was_read_again"] = True
-        new_source = reload()
-        if new_source:
-            changes |= _updated_selection(state, source.catalog, new_source.catalog)
-            note("the schema has changed and was read again")
-            source = new_source
-            result, error = _execute(source, sql, is_checked_only)
-    if error and may_repair and origin_of(state) != "repair":
-        repaired = repair(sql, source.catalog)
-        remaining = _execute(source, repaired.sql, is_checked_only) if repaired else (None, error)
-        if repaired and remaining[1] is None:
-            result = remaining[0]
+    execution = _execute(source, sql, is_checked_only)
+    if execution.names_unknown and (new_source := reload()):
+        note("the schema has changed and was read again")
+        execution = _execute(new_source, sql, is_checked_only)
+    if execution.error and may_repair and (repaired := repair(sql, execution.source.catalog)):
+        remaining = _execute(execution.source, repaired.sql, is_checked_only)
+        if remaining.error is None:
             note(f"repaired without the model: {repaired.description}")
-            attempts = attempts_with(state, repaired.sql, "repair")
-            changes = {**changes, "sql_request": repaired.sql, "attempts": attempts}
-            sql, error = repaired.sql, None
-    missing_values: tuple[str, ...] = ()
-    if result is not None and is_blank(result):
-        warnings = source.warnings_about(sql)
-        missing_values = tuple(warning for warning in warnings if names_similar_value(warning))
-        for warning in warnings:
-            if not result["rows"]:
-                note(f"no rows, and {warning}")
-            elif warning in missing_values:
-                note(f"no rows match, and {warning}")
-    return Execution(sql, result, error, changes, missing_values)
+            execution = remaining
+    result = execution.result
+    warnings = execution.source.warnings_about(execution.sql) if result is not None and is_blank(result) else ()
+    unstored_values = tuple(warning for warning in warnings if names_similar_value(warning))
+    for warning in warnings:
+        if result and not result["rows"]:
+            note(f"no rows, and {warning}")
+        elif warning in unstored_values:
+            note(f"no rows match, and {warning}")
+    return replace(execution, unstored_values=unstored_values)
 
 
-def _execute(source: Source, sql: str, is_checked_only: bool) -> tuple[Result | None, StatementError | None]:
+def _execute(source: Source, sql: str, is_checked_only: bool) -> Execution:
     try:
         if is_checked_only:
             source.check(sql)
-            return None, None
-        return source.execute(sql), None
+            return Execution(sql, None, None, source)
+        return Execution(sql, source.execute(sql), None, source)
     except StatementError as error:
-        return None, error
+        return Execution(sql, None, error, source)
 
 
-def _is_unknown_name(error: StatementError) -> bool:
-    if isinstance(error, StatementRefused):
-        return all(finding.startswith("catalog_tables") for finding in error.findings)
-    return isinstance(error, NamesUnknown) or getattr(error, "kind", "") == "unknown name"
-
-
-def _updated_selection(state: State, old: Catalog, new: Catalog) -> dict[str, Any]:
-    """Return the relevant tables that still exist and all new tables, with all their columns."""
-    keys = [key for key in state.get("relevant_tables", {}) if key in new.tables]
+def updated_selection(tables: Iterable[str], old: Catalog, new: Catalog) -> dict[str, list[str]]:
+    """Return the relevant `tables` that still exist and all new tables, with all their columns."""
+    keys = [key for key in tables if key in new.tables]
     keys += [key for key in new.tables if key not in old.tables and key not in keys]
-    tables = {key: list(new.tables[key].column_names) for key in keys} or new.selection()
-    return {"relevant_tables": tables, "relevant_tables_with_rel_columns": tables}
+    return {key: list(new.tables[key].column_names) for key in keys} or new.selection()

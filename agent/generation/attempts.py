@@ -1,35 +1,75 @@
 """The statements of a question, oldest first, and what became of them."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 from datasphinx.agent.sql.compare import canonical_sql
 from datasphinx.agent.types import Attempt, Origin, Outcome
 
-_REFUSALS = ("refused", "failed")
+REFUSALS: tuple[Outcome, ...] = ("refused", "unknown name", "failed")
+"""Outcomes of statements that the guard or the database refused."""
+ERRORS: tuple[Outcome, ...] = ("unknown name", "failed", "wrong form", "unstored values", "objected")
+"""Outcomes after which another statement is generated, besides a refusal by the guard."""
+_JUDGED: tuple[Outcome, ...] = ("corrected", "objected")
 
 
-def attempts_with(state: Mapping[str, Any], sql: str, origin: Origin) -> list[Attempt]:
-    """Return the attempts with another statement, which becomes the current one."""
-    return [*(state.get("attempts") or ()), Attempt(sql=sql, origin=origin, outcome=None)]
+def attempts_with(attempts: Sequence[Attempt], sql: str, origin: Origin, **facts: Any) -> list[Attempt]:
+    """Return the attempts with another statement, which becomes the current one, and `facts` about it."""
+    return with_facts([*attempts, Attempt(sql=sql, origin=origin, outcome=None)], **facts)
 
 
-def attempts_ended(state: Mapping[str, Any], outcome: Outcome) -> list[Attempt]:
-    """Return the attempts with the outcome of the current statement."""
-    *before, last = state["attempts"]
-    return [*before, {**last, "outcome": outcome}]
+def reworded(attempts: Sequence[Attempt], sql: str, origin: Origin) -> list[Attempt]:
+    """Return the attempts with the current statement in the form `sql`; what is known about it stays."""
+    return [*attempts, {**current(attempts), "sql": sql, "origin": origin}]
 
 
-def refused_sql(state: Mapping[str, Any], dialect: str) -> set[str]:
+def with_facts(attempts: Sequence[Attempt], **facts: Any) -> list[Attempt]:
+    """Return the attempts with `facts` about the current statement."""
+    return [*attempts[:-1], {**attempts[-1], **facts}]  # type: ignore[typeddict-item]
+
+
+def current(attempts: Sequence[Attempt] | None) -> Attempt:
+    """Return the attempt with the current statement; an empty one if there is none."""
+    return attempts[-1] if attempts else Attempt(sql="", origin="model", outcome=None)
+
+
+def refused_sql(attempts: Sequence[Attempt], dialect: str) -> set[str]:
     """Return the statements that the guard or the database refused, in the form of `canonical_sql`."""
-    return {canonical_sql(each["sql"], dialect) for each in state.get("attempts") or () if each["outcome"] in _REFUSALS}
+    return {canonical_sql(each["sql"], dialect) for each in attempts if each["outcome"] in REFUSALS}
 
 
-def origin_of(state: Mapping[str, Any]) -> str:
-    """Return who wrote the current statement; "" if there is none."""
-    return "".join(each["origin"] for each in (state.get("attempts") or ())[-1:])
-
-
-def has_outcome(state: Mapping[str, Any], *outcomes: Outcome) -> bool:
+def has_outcome(attempts: Sequence[Attempt], *outcomes: Outcome) -> bool:
     """Return whether a statement has one of `outcomes`."""
-    return any(each["outcome"] in outcomes for each in state.get("attempts") or ())
+    return any(each["outcome"] in outcomes for each in attempts)
+
+
+def candidates_of(attempts: Sequence[Attempt]) -> list[Attempt]:
+    """Return the statements that were written with the current one, to compare the results."""
+    return [each for each in _since_generation(attempts) if each["origin"] == "candidate"]
+
+
+def judged_wrong(attempts: Sequence[Attempt]) -> list[Attempt]:
+    """Return the statements that validation judged wrong since the last generation."""
+    return [each for each in _since_generation(attempts) if each["outcome"] == "corrected"]
+
+
+def objection_to(attempts: Sequence[Attempt]) -> str:
+    """Return why validation judged the current statement wrong, or the last one that it judged; "" if that is settled.
+
+    The correction of a single objection settles it; after several, it has to be confirmed.
+    """
+    judged = [at for at, each in enumerate(attempts) if each["outcome"] in _JUDGED]
+    is_edited = any(each["origin"] == "user" for each in attempts[judged[-1] + 1 :]) if judged else False
+    if not judged or is_edited or current(attempts).get("evidence", {}).get("is_confirmed"):
+        return ""
+    last = judged[-1]
+    is_corrected = [each["origin"] for each in attempts[last + 1 : last + 2]] == ["validation"]
+    return "" if is_corrected and len(judged) == 1 else attempts[last].get("problem", "")
+
+
+def _since_generation(attempts: Sequence[Attempt]) -> Sequence[Attempt]:
+    """Return the attempts since the model last wrote statements; without those before a statement of a person."""
+    ends = [
+        at for at, each in enumerate(attempts) if each["origin"] == "user" or each["outcome"] not in (None, "corrected")
+    ]
+    return attempts[ends[-1] + 1 :] if ends else attempts

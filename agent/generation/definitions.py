@@ -1,11 +1,10 @@
 """The business knowledge about a question: its part of the prompts, and whether a statement follows it."""
 
 from collections.abc import Iterator
-from typing import cast
+from typing import NamedTuple
 
 from sqlglot import exp
 
-from datasphinx.agent.generation.follow_ups import with_previous
 from datasphinx.agent.knowledge.prompt import definition_text, knowledge_paragraphs
 from datasphinx.agent.knowledge.references import Definition
 from datasphinx.agent.knowledge.source_knowledge import NamedDefinition, RelevantKnowledge
@@ -19,55 +18,58 @@ from datasphinx.agent.types import AppliedDefinition, QueryCondition
 _MAX_CHARS = 500
 
 
-def relevant_knowledge(state: State, source: Source) -> RelevantKnowledge:
-    """Return the entries that the question refers to, and the user's answers about it."""
+class Asked(NamedTuple):
+    """A question, and the answers of the user about it."""
+
+    question: str
+    answers: tuple[str, ...] = ()
+
+
+def asked_in(state: State) -> Asked:
+    """Return the question in `state` with the user's answers and remarks."""
+    return Asked(state["question"], tuple(each["answer"] for each in state.get("clarifications") or ()))
+
+
+def relevant_knowledge(asked: Asked, source: Source) -> RelevantKnowledge:
+    """Return the entries that the question and the answers about it refer to."""
     if not source.knowledge.knowledge.hash:
         return RelevantKnowledge()
-    said = _said(state)
-    return source.memoized(("knowledge", *said), lambda: source.knowledge.relevant(*said))
+    return source.memoized(("knowledge", *asked), lambda: source.knowledge.relevant(*asked))
 
 
-def _said(state: State) -> tuple[str, tuple[str, ...]]:
-    """Return the question and the answers of the user about it."""
-    return state["question"], tuple(clarification["answer"] for clarification in state.get("clarifications") or ())
-
-
-def definitions_of(state: State, source: Source) -> list[str]:
+def definitions_of(asked: Asked, selection: dict[str, list[str]], source: Source) -> list[str]:
     """Return the paragraphs of a prompt about the business knowledge that the question refers to."""
     if not source.knowledge.knowledge.hash:
         return []
-    # A follow-up is about the measures of the question before it.
-    asked = cast(State, {**state, "question": with_previous(state)})
-    relevant, selection = relevant_knowledge(asked, source), state["relevant_tables_with_rel_columns"]
-    return knowledge_paragraphs(relevant, source.knowledge, selection)
+    return knowledge_paragraphs(relevant_knowledge(asked, source), source.knowledge, selection)
 
 
-def departures(state: State, source: Source, sql: str) -> list[str]:
+def departures(asked: Asked, source: Source, sql: str) -> list[str]:
     """Return where `sql` departs from the definitions that the question names, and its forbidden joins."""
     if not source.knowledge.knowledge.hash:
         return []
-    found = [_departure(named, usage) for named, usage in _usages(state, source, sql) if not usage.is_complete]
+    found = [_departure(named, usage) for named, usage in _usages(asked, source, sql) if not usage.is_complete]
     forbidden = source.knowledge.forbidden_joins
     joins = joins_among(sql, source.catalog, forbidden) if forbidden else []
     return [*found, *(f"it joins {join}, which the business definitions forbid" for join in joins)]
 
 
-def unused_definitions(state: State, source: Source, sql: str) -> list[str]:
+def unused_definitions(asked: Asked, source: Source, sql: str) -> list[str]:
     """Return the names of the terms and metrics of the question whose definitions `sql` does not follow."""
     if not source.knowledge.knowledge.hash:
         return []
-    return [named.item.name for named, usage in _usages(state, source, sql) if not usage.is_complete]
+    return [named.item.name for named, usage in _usages(asked, source, sql) if not usage.is_complete]
 
 
-def applied_definitions(state: State, source: Source, sql: str) -> list[AppliedDefinition]:
+def applied_definitions(asked: Asked, source: Source, sql: str) -> list[AppliedDefinition]:
     """Return the terms, metrics and names of codes of the question that `sql` uses, with their places.
 
     A term without SQL counts as used, since the prompt has its text.
     """
     if not source.knowledge.knowledge.hash:
         return []
-    forms, relevant = StatementForms(sql, source.catalog), relevant_knowledge(state, source)
-    used = [named for named, usage in _usages(state, source, sql) if usage.is_complete]
+    forms, relevant = StatementForms(sql, source.catalog), relevant_knowledge(asked, source)
+    used = [named for named, usage in _usages(asked, source, sql) if usage.is_complete]
     applied = [
         AppliedDefinition(
             name=named.item.name,
@@ -90,13 +92,13 @@ def applied_definitions(state: State, source: Source, sql: str) -> list[AppliedD
     return applied
 
 
-def defined_conditions(state: State, source: Source, sql: str) -> list[QueryCondition]:
+def defined_conditions(asked: Asked, source: Source, sql: str) -> list[QueryCondition]:
     """Return the conditions of `sql` that follow from the definitions and names of codes that it uses."""
     if not source.knowledge.knowledge.hash:
         return []
-    catalog, relevant = source.catalog, relevant_knowledge(state, source)
+    catalog, relevant = source.catalog, relevant_knowledge(asked, source)
     definitions = [
-        named.definition for named, usage in _usages(state, source, sql) if usage.is_complete and named.definition
+        named.definition for named, usage in _usages(asked, source, sql) if usage.is_complete and named.definition
     ]
     for match in relevant.mentions:
         for name in match.names:
@@ -112,12 +114,12 @@ def defined_conditions(state: State, source: Source, sql: str) -> list[QueryCond
     ]
 
 
-def _usages(state: State, source: Source, sql: str) -> tuple[tuple[NamedDefinition, Usage], ...]:
+def _usages(asked: Asked, source: Source, sql: str) -> tuple[tuple[NamedDefinition, Usage], ...]:
     """Return the terms and metrics with SQL that the question names, with their use by `sql`.
 
     Of several entries with the same name, those that the statement follows are returned, or none.
     """
-    relevant = relevant_knowledge(state, source)
+    relevant = relevant_knowledge(asked, source)
     if not relevant.definitions and not relevant.ambiguous_words:
         return ()
 
@@ -134,7 +136,7 @@ def _usages(state: State, source: Source, sql: str) -> tuple[tuple[NamedDefiniti
                 if named.definition and (usage := forms.usage(named.definition)).is_complete:
                     yield named, usage
 
-    return source.memoized(("usages", *_said(state), sql), lambda: tuple(compare()))
+    return source.memoized(("usages", *asked, sql), lambda: tuple(compare()))
 
 
 def _departure(named: NamedDefinition, usage: Usage) -> str:

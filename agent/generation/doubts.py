@@ -13,7 +13,7 @@ from itertools import combinations
 
 from sqlglot import exp
 
-from datasphinx.agent.generation.definitions import relevant_knowledge
+from datasphinx.agent.generation.definitions import asked_in, relevant_knowledge
 from datasphinx.agent.knowledge.prompt import definition_text
 from datasphinx.agent.messages import Language, Message, language_in, language_of
 from datasphinx.agent.retrieval.linked_values import LinkedValue, coded_values
@@ -69,7 +69,7 @@ def doubts_of(state: State, source: Source, sql: str, today: date) -> tuple[Mess
 
 
 def _said(state: State, source: Source, question: str, assumptions: Sequence[str]) -> Said:
-    relevant, selection = relevant_knowledge(state, source), state["relevant_tables_with_rel_columns"]
+    relevant, selection = relevant_knowledge(asked_in(state), source), state["relevant_tables_with_rel_columns"]
     # The meanings of codes are read with statements.
     codes = {} if state.get("sql_only") else source.code_meanings(selection)
     values = [

@@ -9,7 +9,6 @@ from datasphinx.agent.generation.attempts import attempts_with
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.names import ReferencedNames, referenced_names
-from datasphinx.agent.state import State
 from datasphinx.agent.types import AnswerForm, Exchange, OutputType, Result, Turn
 
 SEPARATOR = " → "
@@ -51,10 +50,13 @@ class FollowUps(Protocol):
     def read(self, question: str, turns: Sequence[Turn], max_chars: int) -> ReadQuestion:
         """Return `question`, of at most `max_chars` characters, and which of `turns` it may follow."""
 
-    def reformatted(self, question: str, last: Turn, state: State, source: Source) -> dict[str, Any] | None:
+    def reformatted(
+        self, question: str, last: Turn, rows: Result | None, requested: OutputType | None, source: Source
+    ) -> dict[str, Any] | None:
         """Return the changes of the state that answer `question` with the rows of `last` in another form.
 
-        `given` has those of the input. None if the question asks for more, or if the model reads that.
+        `rows` are these rows, if they are kept, and `requested` is the requested output type. `given` has the changes
+        of the input. None if the question asks for more, or if the model reads that.
 
         Raises:
             DatasphinxError: the statement of `last` fails; see `Source.execute`.
@@ -80,7 +82,9 @@ class FollowUpsInPrompt:
         """Return `question` and the last turn."""
         return ReadQuestion(question, turns[-1])
 
-    def reformatted(self, question: str, last: Turn, state: State, source: Source) -> dict[str, Any] | None:
+    def reformatted(
+        self, question: str, last: Turn, rows: Result | None, requested: OutputType | None, source: Source
+    ) -> dict[str, Any] | None:
         """Return None."""
         return None
 
@@ -91,24 +95,22 @@ def joined(earlier: str, question: str, max_chars: int) -> str:
     return both if len(both) <= max_chars else question
 
 
-def with_previous(state: State) -> str:
-    """Return the question with the one before it, to find what either of them mentions."""
-    previous = state.get("follows")
-    return f"{previous['question']}\n{state['question']}" if previous else state["question"]
+def with_previous(question: str, follows: Turn | None) -> str:
+    """Return the question with the one that it may follow, to find what either of them mentions."""
+    return f"{follows['question']}\n{question}" if follows else question
 
 
-def last_names(state: State, source: Source) -> ReferencedNames:
-    """Return the shown tables and the columns of the statement that the question may follow; none on another source."""
-    last = state.get("follows")
-    if last is None or not is_about(last, state):
+def last_names(last: Turn | None, name: str | None, source: Source) -> ReferencedNames:
+    """Return the shown tables and the columns of the statement of `last`; none if it is about another source."""
+    if last is None or not is_about(last, name):
         return ReferencedNames()
     names = referenced_names(last["sql"], source.shown_catalog)
     return ReferencedNames(names.tables & source.shown_catalog.tables.keys(), names.columns)
 
 
-def is_about(turn: Turn, state: State) -> bool:
-    """Return whether `turn` is about the source of the question, as far as it names one."""
-    return turn.get("source") in (None, without_password(state.get("source") or ""))
+def is_about(turn: Turn, source: str | None) -> bool:
+    """Return whether `turn` is about the source with this name or URL, as far as it names one."""
+    return turn.get("source") in (None, without_password(source or ""))
 
 
 def shown_again(last: Turn, question: str, result: Result | None) -> dict[str, Any]:
@@ -116,13 +118,12 @@ def shown_again(last: Turn, question: str, result: Result | None) -> dict[str, A
     return {
         "question": last["question"],
         "sql_request": last["sql"],
-        "attempts": attempts_with({}, last["sql"], "earlier"),
+        "attempts": attempts_with([], last["sql"], "earlier", form=last.get("form", {})),
         "sql_request_is_valid": True,
         "forms": [*last.get("forms", ()), question],
         "result": result,
         "clarifications": last["clarifications"],
         "assumptions": last.get("assumptions", []),
-        "form": last.get("form", {}),
         "proposed_output_type": last.get("output_type"),
     }
 
@@ -142,17 +143,16 @@ def bounded(turn: Turn) -> Turn:
     }
 
 
-def conversation_paragraphs(state: State) -> list[str]:
+def conversation_paragraphs(last: Turn | None, turns: Sequence[Turn], source: str | None) -> list[str]:
     """Return a paragraph of a prompt about the conversation before the question, if there is one.
 
     The last answer is described with its statement, columns, form and assumptions, earlier ones by their questions.
     """
-    last = state.get("follows")
     if last is None:
         return []
     lines = ["The conversation so far:"]
-    lines += [f"- {one_line(turn['question'], _QUESTION_CHARS)}" for turn in state["turns"][:-1]]
-    place = "" if is_about(last, state) else ", asked of another database"
+    lines += [f"- {one_line(turn['question'], _QUESTION_CHARS)}" for turn in turns[:-1]]
+    place = "" if is_about(last, source) else ", asked of another database"
     lines.append(f"The last question{place}: {one_line(last['question'], _QUESTION_CHARS)}")
     lines.append(f"Its query: {one_line(last['sql'], _SQL_CHARS)}")
     if columns := last.get("columns"):

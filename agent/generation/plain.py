@@ -63,10 +63,10 @@ class PlainSqlWriter:
 
         Further attempts are sampled, up to three times if a statement equals one that failed.
         """
-        examples, changes = shown_examples(state, choose_examples)
+        examples, changes = shown_examples(state.get("examples"), choose_examples)
         messages = _messages(state, source, examples, today, approach)
         dialect = source.catalog.dialect
-        tried, attempt = refused_sql(state, dialect), state.get("sql_generate_count", 0)
+        tried, attempt = refused_sql(state.get("attempts") or (), dialect), state.get("sql_generate_count", 0)
         for sample in count(1):
             try:
                 sql = self._statement(messages, dialect, seed=attempt * _MAX_SAMPLES + sample if attempt else 0)
@@ -105,7 +105,7 @@ def _messages(
     state: State, source: Source, examples: Sequence[ShownExample], today: date, task: str
 ) -> list[BaseMessage]:
     selection, question = state["relevant_tables_with_rel_columns"], state["question"]
-    context = [*question_context(state, source), *attempt_context(state, task)]
+    context = [*question_context(state, source), *attempt_context(state.get("attempts") or (), task)]
     return prompts.render(
         "generate_sql",
         "plain",

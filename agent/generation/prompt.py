@@ -12,8 +12,8 @@ from datetime import date
 from langchain_core.messages import BaseMessage
 
 from datasphinx import prompts
-from datasphinx.agent.generation.definitions import definitions_of
-from datasphinx.agent.generation.follow_ups import conversation_paragraphs
+from datasphinx.agent.generation.definitions import Asked, asked_in, definitions_of
+from datasphinx.agent.generation.follow_ups import conversation_paragraphs, with_previous
 from datasphinx.agent.retrieval.value_index import is_spelling
 from datasphinx.agent.schema.describe import describe, literal, prompt_line, quoted_key
 from datasphinx.agent.schema.personal import personal_content
@@ -144,7 +144,14 @@ def question_context(state: State, source: Source) -> list[str]:
     These are the definitions and the stored values that it mentions, the conversation before it, clarifications,
     remarks, rejected statements, and the requested output type.
     """
-    parts = [*definitions_of(state, source), *_stored_values(state, source), *conversation_paragraphs(state)]
+    follows = state.get("follows")
+    # A follow-up is about the measures of the question before it.
+    asked = Asked(with_previous(state["question"], follows), asked_in(state).answers)
+    parts = [
+        *definitions_of(asked, state["relevant_tables_with_rel_columns"], source),
+        *_stored_values(state, source),
+        *conversation_paragraphs(follows, state.get("turns") or (), state.get("source")),
+    ]
     for clarification in state.get("clarifications") or ():
         question, answer = clarification["question"], clarification["answer"]
         parts.append(f"Clarified: {question} - {answer}" if question else f"The user remarks: {answer}")

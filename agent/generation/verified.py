@@ -7,7 +7,6 @@ from typing import Any, NamedTuple, Protocol
 from sqlglot import exp
 
 from datasphinx.agent.examples.selection import ShownExample
-from datasphinx.agent.generation.attempts import has_outcome
 from datasphinx.agent.knowledge.verified import VerifiedMatch
 from datasphinx.agent.messages import Language, render
 from datasphinx.agent.record.step import note, record_event
@@ -16,7 +15,6 @@ from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.compare import canonical_sql
 from datasphinx.agent.sql.names import referenced_names, resolved_query
 from datasphinx.agent.sql.validation import find_problem
-from datasphinx.agent.state import State
 from datasphinx.agent.types import VerifiedAnswer
 
 logger = logging.getLogger("datasphinx")
@@ -111,11 +109,6 @@ class RecordedQueries:
         if mark:
             _record(mark, {"confirmed": True})
         return mark
-
-
-def may_use_verified(state: State) -> bool:
-    """Return whether a verified query may answer: none failed for the question, and the user has not corrected it."""
-    return not (has_outcome(state, "not used") or state.get("clarifications") or state.get("rejected_sql"))
 
 
 def verification_text(verified: VerifiedAnswer, language: Language) -> str:

@@ -23,6 +23,7 @@ from datasphinx.agent.errors import (
     Refused,
 )
 from datasphinx.agent.formatting.checks import with_formats
+from datasphinx.agent.generation.attempts import current
 from datasphinx.agent.messages import Message, language_of
 from datasphinx.agent.proposals import user_of
 from datasphinx.agent.server.background import cancellable, repeated, run_in_thread
@@ -245,8 +246,8 @@ def _datasets_of(state: Mapping[str, Any], tenant: Tenant) -> tuple[str, ...]:
 
 def _shown_chart(state: Mapping[str, Any], saved: str | None, services: Services) -> dict[str, Any] | None:
     """Return the spec of the chart that the page shows: as changed there, drawn, asked for or by default."""
-    drawings, form = state.get("drawn") or [], state.get("form") or {}
-    drawn = drawings[0]["spec"] if drawings else form.get("chart")
+    drawings, form = state.get("drawn") or [], current(state.get("attempts")).get("form", {})
+    drawn = drawings[0]["spec"] if drawings else dict(form.get("chart") or {})
     known: dict[str, Any] | None = json.loads(saved) if saved else drawn
     if known:
         return known

@@ -1,18 +1,19 @@
 """Node: turn results, a question to the user, or a failure into the output."""
 
+from dataclasses import replace
 from typing import Any
 
 from datasphinx.agent.analysis.earlier_results import keep_results
-from datasphinx.agent.answers.confidence import confidence_of, with_confidence
+from datasphinx.agent.answers.confidence import confidence_of, tell_confidence
 from datasphinx.agent.answers.outputs import (
-    analysis_clarification_output,
     analysis_failure_output,
     compose_answer,
-    text_output,
+    partial_answer,
+    question_text,
+    text_answer,
 )
 from datasphinx.agent.generation.follow_ups import REMEMBERED_TURNS
 from datasphinx.agent.messages import language_in
-from datasphinx.agent.run_events import LOGGED_ANSWER
 from datasphinx.agent.services import Services
 from datasphinx.agent.state import AnalystState
 from datasphinx.agent.types import Turn
@@ -26,15 +27,16 @@ def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
         is_refused = failure["code"] == "cannot_answer"
         return analysis_failure_output(failure, {**state, "results": {}, "drawn": []} if is_refused else state)
     if clarification:
-        return analysis_clarification_output(clarification, state)
+        partial = partial_answer(question_text(clarification), state)
+        return replace(partial, status="clarification", clarification=clarification).output()
     if reply := state.get("reply"):
-        return text_output(reply, language_in(state))
+        return text_answer(reply, language_in(state)).output()
     if not conclusion:
         raise ValueError("the analysis has not ended")
     ids = conclusion["result_ids"]
     main = state["results"][ids[0]]
     asked = services.roles.follow_ups.asked_form(state["question"])
-    output = compose_answer(
+    answer = compose_answer(
         state["question"],
         {result_id: state["results"][result_id]["result"] for result_id in ids},
         language=language_in(state),
@@ -53,13 +55,13 @@ def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
     )
     estimator, threshold = services.roles.spec_confidence, services.min_spec_confidence
     confidence = confidence_of(main["sql"], main["result"], state["evidence"], estimator, threshold, language_in(state))
-    output = with_confidence(output, confidence, threshold)
+    tell_confidence(answer, confidence, threshold)
     turn = Turn(
         question=state["question"],
-        sql=output["sql"],
-        answer=output[LOGGED_ANSWER],
+        sql=main["sql"],
+        answer=answer.logged_answer,
         clarifications=state.get("clarifications") or [],
-        language=output["language"],
+        language=answer.language,
     )
     turns = [*(state.get("turns") or ()), turn][-REMEMBERED_TURNS:]
-    return {**output, "turns": turns, "earlier_results": keep_results(state)}
+    return {**answer.output(), "turns": turns, "earlier_results": keep_results(state)}

@@ -3,7 +3,14 @@
 from typing import Any
 
 from datasphinx.agent.analysis.embedded import embedded_step
-from datasphinx.agent.analysis.planning import CONTROLS, apply_control, control_schemas, description_step, step_messages
+from datasphinx.agent.analysis.planning import (
+    CONTROLS,
+    apply_control,
+    control_schemas,
+    description_step,
+    form_was_corrected,
+    step_messages,
+)
 from datasphinx.agent.analysis.start import start_analysis
 from datasphinx.agent.analysis.workbench import rejected_update, workbench
 from datasphinx.agent.core.failure import failure_of
@@ -26,7 +33,7 @@ def plan(state: AnalystState, services: Services) -> dict[str, Any]:
     question with the results so far.
     """
     settings = services.settings
-    if not state.get("heard"):
+    if not state["file_ids"] and not state["dataset_ids"]:
         any_path, open_source = services.any_source, services.source_with_tables
         max_chars = settings.max_question_chars
         update = start_analysis(
@@ -100,9 +107,9 @@ def _control_update(call: ToolCall, state: AnalystState, services: Services) -> 
             return _out_of_steps(state, settings)
         return {**rejected_update(call, error, state), "step_count": state["step_count"] + 1}
     except InvalidOutputType as error:
-        if state["form_was_corrected"]:
+        if form_was_corrected(state["observations"]):
             return {"failure": failure_of(error)}
-        return {**rejected_update(call, error, state), "form_was_corrected": True}
+        return rejected_update(call, error, state)
     if problems and not state["rejected"]:
         return {**rejected_update(call, ToolCallInvalid(call["tool"], problems), state), "rejected": update}
     return update

@@ -486,7 +486,22 @@ def test_schemas_for_studio_and_servers_name_the_contract() -> None:
     graph = build_graph()
 
     assert list(graph.get_input_jsonschema()["properties"]) == [
-        "question", "messages", "output_type", "source", "clarify", "feedback", "clarification_answer", "clarification",
+        "question", "messages", "output_type", "source", "clarify", "clarification_answer", "clarification", "feedback",
         "enable_sql_validation", "effort", "sql_only",
     ]  # fmt: skip
     assert "audit" in graph.get_output_jsonschema()["properties"]
+
+
+def test_the_attempts_say_what_became_of_each_statement(scripted: Scripted) -> None:
+    written = [DELETE, {"sql": "SELECT COUNT(*) FROM ordrs"}, {"sql": "SELECT COUNT(*) FROM customers"}, COUNT]
+    objection = {"is_valid": False, "reason": "it counts customers", "issues": []}
+    steps = walk(scripted({"GeneratedSQL": written, "SQLValidation": [objection, VALID]}))
+    *wrong, last = [update["attempts"] for _, update in steps if "attempts" in update][-1]
+
+    assert [(each["outcome"], each["problem"].rpartition(": ")[2]) for each in wrong] == [
+        ("refused", "DELETE"),
+        ("unknown name", "the table ordrs is not in the catalog."),
+        ("objected", "it counts customers"),
+    ]
+    assert (last["sql"], last["origin"], last["outcome"]) == (COUNT["sql"], "model", None)
+    assert last["evidence"] == {"is_confirmed": True}

@@ -40,9 +40,7 @@ def test_right_statement_passes_unchanged(scripted: Scripted) -> None:
         {
             "validation": VALID,
             "sql_validation_count": 1,
-            "doubts": [],
-            "evidence": {"is_confirmed": True},
-            "objection": "",
+            "attempts": [{"sql": COUNT["sql"], "origin": "model", "outcome": None, "evidence": {"is_confirmed": True}}],
             "audit": steps[5][1]["audit"],
         }
     ]

@@ -35,7 +35,7 @@ def composed(
         summary=EMPTY_SUMMARY,
         worded=lambda rows: sentence,
         chart_form=chart,
-    )
+    ).output()
 
 
 SOLD = result_of(["name", "units_sold"], [[name, at] for at, name in enumerate(NAMES[:3], 1)])

@@ -26,8 +26,9 @@ PAID = "SELECT COUNT(*) AS n FROM orders WHERE status = 'delivered'"
 
 
 def last_form(agent: ScriptedAgent, question: str = HOW_MANY, **given: Any) -> Any:
-    """Return the form in the state after the last step that set it."""
-    return [update["form"] for _, update in walk(agent, question, **given) if "form" in update][-1]
+    """Return the form of the last statement."""
+    attempts = [update["attempts"] for _, update in walk(agent, question, **given) if "attempts" in update][-1]
+    return attempts[-1].get("form", {})
 
 
 def test_the_form_of_the_statement_is_in_the_state(scripted: Scripted) -> None:
@@ -53,11 +54,18 @@ def test_the_chosen_option_brings_its_form(scripted: Scripted) -> None:
     for option, expected in ((1, {}), (2, OTHER)):
         talk = Talk(scripted({"GeneratedSQL": [asks]}, enable_sql_validation=False))
         talk.ask(BEST)
-        assert talk.state()["form"] == {}
-
         output = talk.ask(clarification_answer=str(option))
-        assert talk.state()["form"] == expected
+        assert talk.state()["attempts"][-1]["form"] == expected
         assert (output["sql"] == BY_AMOUNT) == bool(expected)
+
+
+def test_an_option_of_a_thread_of_an_earlier_version_is_chosen(scripted: Scripted) -> None:
+    talk = Talk(scripted({"GeneratedSQL": [ASKS]}, enable_sql_validation=False))
+    talk.ask(BEST)
+    talk.graph.update_state(talk.thread, {"readings": {AMOUNT["label"]: BY_AMOUNT}})
+
+    output = talk.ask(clarification_answer="2")
+    assert (output["sql"], output["chosen"], output["error"]) == (BY_AMOUNT, True, None)
 
 
 def test_the_candidate_that_is_chosen_brings_its_form(scripted: Scripted) -> None:

@@ -1,0 +1,56 @@
+"""The output of a run."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from datasphinx.agent.messages import Language
+from datasphinx.agent.types import (
+    AnswerChart,
+    AnswerTable,
+    AppliedDefinition,
+    ClarifyingQuestion,
+    Confidence,
+    ErrorInfo,
+    OutputType,
+    Status,
+    VerifiedAnswer,
+)
+
+
+@dataclass
+class Answer:
+    """The output of a run without its audit. `agent.state.Output` describes the fields."""
+
+    answer: str
+    language: Language
+    logged_answer: str = ""
+    """The text without secret values, for the event log and for later prompts; by default `answer`."""
+    output_type: OutputType | None = None
+    value: Any = None
+    sql: str | None = None
+    tables: list[AnswerTable] = field(default_factory=list)
+    charts: list[AnswerChart] = field(default_factory=list)
+    confidence: Confidence | None = None
+    status: Status = "ok"
+    clarification: ClarifyingQuestion | None = None
+    definitions: list[AppliedDefinition] = field(default_factory=list)
+    filters: list[str] = field(default_factory=list)
+    checked: bool = False
+    chosen: bool = False
+    verified: VerifiedAnswer | None = None
+    follow_ups: list[str] = field(default_factory=list)
+    error: ErrorInfo | None = None
+
+    def __post_init__(self) -> None:
+        """Set the text for the log."""
+        self.logged_answer = self.logged_answer or self.answer
+
+    def add(self, paragraph: str) -> None:
+        """Add `paragraph` to the text, unless it is empty."""
+        text = f"\n\n{paragraph}" if paragraph else ""
+        self.answer += text
+        self.logged_answer += text
+
+    def output(self) -> dict[str, Any]:
+        """Return the changes of the state, with the text for the log under `LOGGED_ANSWER`."""
+        return dict(vars(self))
