@@ -345,15 +345,15 @@ def test_correction_that_returns_nothing_is_confirmed_once(scripted: Scripted) -
     assert "this query returns the value 0" in comparison and ALL["sql"] in comparison
 
 
-def test_comparison_of_results_shows_no_secret_values(scripted: Scripted, tmp_path: Path) -> None:
-    table = "CREATE TABLE users (name TEXT, password TEXT)"
-    path = make_database(tmp_path, table, "INSERT INTO users VALUES ('Ann', 'hunter2')")
-    verdicts = [correction("SELECT name, password FROM users WHERE name = 'Bob'"), VALID, VALID]
-    agent = scripted({"GeneratedSQL": [{"sql": "SELECT name, password FROM users"}], "SQLValidation": verdicts})
+def test_comparison_of_results_shows_no_secret_or_personal_values(scripted: Scripted, tmp_path: Path) -> None:
+    table = "CREATE TABLE users (name TEXT, city TEXT, password TEXT)"
+    path = make_database(tmp_path, table, "INSERT INTO users VALUES ('Ann', 'Ulm', 'hunter2')")
+    verdicts = [correction("SELECT name, city, password FROM users WHERE name = 'Bob'"), VALID, VALID]
+    agent = scripted({"GeneratedSQL": [{"sql": "SELECT name, city, password FROM users"}], "SQLValidation": verdicts})
     agent.ask("Which users are there?", source=url(path))
 
     comparison = prompts(agent, "SQLValidation")[1]
-    assert "Ann" in comparison and "***" in comparison
+    assert "['***', 'Ulm', '***']" in comparison and "Ann" not in comparison
     assert "hunter2" not in comparison
 
 
