@@ -12,8 +12,6 @@ from datasphinx.agent.graph import build_graph
 from tests.agent.walk import COUNT, HOW_MANY, calls, nodes, walk
 from tests.conftest import NO_AMBIGUITY, ScriptedAgent
 
-Scripted = Callable[..., ScriptedAgent]
-
 BEST = "Which customers are the best?"
 BY_ORDERS = "SELECT customer_id FROM orders GROUP BY customer_id ORDER BY COUNT(*) DESC, customer_id LIMIT 3"
 BY_AMOUNT = "SELECT customer_id FROM orders GROUP BY customer_id ORDER BY SUM(total_amount) DESC LIMIT 3"
@@ -53,17 +51,6 @@ class Talk:
 
     def prompts(self, schema: str) -> list[str]:
         return [call.prompt for call in self.agent.model.calls if call.schema_name == schema]
-
-
-@pytest.fixture
-def talking(scripted: Scripted) -> Callable[..., Talk]:
-    """A maker of threads: answers of generation and reviews as the model gives them."""
-
-    def make(statements: Any = (), reviews: Any = (), **overrides: Any) -> Talk:
-        answers = {"AmbiguityReview": list(reviews), "GeneratedSQL": list(statements)}
-        return Talk(scripted(answers, enable_sql_validation=False, **overrides))
-
-    return make
 
 
 Talking = Callable[..., Talk]

@@ -10,25 +10,13 @@ from datasphinx.agent.examples.store import ExampleStore
 from datasphinx.agent.sample.shop import shop_path
 from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS, Talk
 from tests.agent.walk import COUNT, HOW_MANY, calls
-from tests.conftest import NO_AMBIGUITY, ScriptedAgent
+from tests.conftest import NO_AMBIGUITY
 
-Scripted = Callable[..., ScriptedAgent]
 Talking = Callable[..., Talk]
 
 REJECTED = {"accepted": False}
 DELIVERED = {"sql": "SELECT COUNT(*) AS orders FROM orders WHERE status = 'delivered'"}
 SHIPPED = {"sql": "SELECT COUNT(*) AS orders FROM orders WHERE status = 'shipped'"}
-
-
-@pytest.fixture
-def talking(scripted: Scripted) -> Talking:
-    """A maker of threads: answers of generation and reviews as the model gives them."""
-
-    def make(statements: Any = (), reviews: Any = (), **overrides: Any) -> Talk:
-        answers = {"AmbiguityReview": list(reviews), "GeneratedSQL": list(statements)}
-        return Talk(scripted(answers, **{"enable_sql_validation": False, **overrides}))
-
-    return make
 
 
 def test_a_rejected_answer_is_written_anew(talking: Talking) -> None:

@@ -21,26 +21,13 @@ from tests.agent.clarify.test_asking_back import (
     review_of,
 )
 from tests.agent.walk import COUNT, HOW_MANY
-from tests.conftest import ScriptedAgent
 
 pytestmark = [pytest.mark.integration, pytest.mark.stored_record]
-Scripted = Callable[..., ScriptedAgent]
 Talking = Callable[..., Talk]
 
 DELIVERED = {"sql": "SELECT COUNT(*) AS orders FROM orders WHERE status = 'delivered'"}
 SHIPPED = {"sql": "SELECT COUNT(*) AS orders FROM orders WHERE status = 'shipped'"}
 REJECTED = {"accepted": False}
-
-
-@pytest.fixture
-def talking(scripted: Scripted) -> Talking:
-    """A maker of threads: answers of generation and reviews as the model gives them."""
-
-    def make(statements: Any = (), reviews: Any = (), **overrides: Any) -> Talk:
-        answers = {"AmbiguityReview": list(reviews), "GeneratedSQL": list(statements)}
-        return Talk(scripted(answers, **{"enable_sql_validation": False, **overrides}))
-
-    return make
 
 
 # Answers and feedback

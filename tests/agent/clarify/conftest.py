@@ -1,0 +1,20 @@
+"""Threads whose model is scripted."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.agent.clarify.test_asking_back import Talk
+from tests.conftest import ScriptedAgent
+
+
+@pytest.fixture
+def talking(scripted: Callable[..., ScriptedAgent]) -> Callable[..., Talk]:
+    """A maker of threads: answers of generation and reviews as the model gives them."""
+
+    def make(statements: Any = (), reviews: Any = (), **overrides: Any) -> Talk:
+        answers = {"AmbiguityReview": list(reviews), "GeneratedSQL": list(statements)}
+        return Talk(scripted(answers, **{"enable_sql_validation": False, **overrides}))
+
+    return make
