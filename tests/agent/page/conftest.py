@@ -24,7 +24,7 @@ FLAGS = (
     "--disable-sync", "--no-first-run", "--disable-quic",
 )  # fmt: skip
 BESIDE_LANGSERVE = re.compile(r"/(events|files|datasets|sources)$")
-SETTINGS = {"api_keys", "clarify", "enable_sql_validation", "run_sql", "source", "sources"}
+SETTINGS = {"api_keys", "clarify", "enable_sql_validation", "llm_model", "run_sql", "source", "sources"}
 """What a test may set of the server."""
 PICTURES = ROOT / "build/screenshots"
 TIMEOUT_MS = 60_000
@@ -94,8 +94,8 @@ def visit(chromium: Browser, cache_dir: Path) -> Iterator[Callable[..., Site]]:
         def open_page(model: Model | None = None, *, events: bool = True, **context: Any) -> Site:
             model = model or Model()
             fake = stack.enter_context(FakeOpenAI(default=model))
-            named = {name: context.pop(name) for name in SETTINGS & context.keys()}
-            settings = load_settings(cache_dir=cache_dir, llm_base_url=fake.base_url, llm_model="fake", **named)
+            named = {"llm_model": "fake"} | {name: context.pop(name) for name in SETTINGS & context.keys()}
+            settings = load_settings(cache_dir=cache_dir, llm_base_url=fake.base_url, **named)
             services = Services(settings, any_source=False)
             base = stack.enter_context(running(create_app(services)))
             opened = chromium.new_context(locale=context.pop("locale", "en-US"), reduced_motion="reduce", **context)

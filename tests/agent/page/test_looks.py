@@ -60,7 +60,9 @@ def test_a_phone_shows_everything_within_its_width(visit: Visit) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_colours_of_the_system(visit: Visit, scheme: str) -> None:
-    site = visit(Model(SALES, reviews=()), color_scheme=scheme, **DESK)
+    said = {"answer": ["{1.region} had the highest sales, {1.sales}."], "assumptions": []}
+    model = Model(SALES, reviews=(), chart={"type": "bar", "x": "region", "y": ["sales"]}, **said)
+    site = visit(model, color_scheme=scheme, llm_model="your-model", **DESK)
     site.ask(REGIONS)
     expect(site.page.locator(".chart canvas")).to_be_visible()
     site.picture(scheme)
