@@ -57,7 +57,7 @@ def test_descriptions_replace_comments(shop: Open) -> None:
 
     assert text.splitlines()[0].endswith("  -- One row for each order")
     assert "  -- Where it was placed; codes: P = phone, W = web" in text
-    assert "  -- unit: US dollars" in text
+    assert "  -- sum of its items, US dollars; unit: US dollars" in text
 
 
 def test_declared_joins_replace_inferred_ones(tmp_path: Path, undeclared: Path, write: Write) -> None:
