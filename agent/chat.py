@@ -15,7 +15,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import ValidationError
 
-from datasphinx.agent.answers.default_chart import drawn_by_default
+from datasphinx.agent.answers.stored_chart import drawn_by_default
 from datasphinx.agent.core.failure import error_of
 from datasphinx.agent.core.redact import without_password
 from datasphinx.agent.datasets.options import LoadOptions, problem_of

@@ -14,10 +14,10 @@ from langchain_core.language_models.chat_models import BaseChatModel
 from datasphinx.agent.clarify.review import AmbiguityReviewer, NoAmbiguityReviewer, StandardAmbiguityReviewer
 from datasphinx.agent.errors import ConfigurationError, DriverMissing, InputInvalid, ModelRejected, ModelUnreachable
 from datasphinx.agent.generation.ability import adapt_profile
-from datasphinx.agent.generation.attempt import SqlWriter, StandardSqlWriter
 from datasphinx.agent.generation.confidence import AgreementConfidence, ConfidenceEstimator
 from datasphinx.agent.generation.follow_ups import FollowUps, FollowUpsInPrompt
 from datasphinx.agent.generation.plain import PlainSqlWriter
+from datasphinx.agent.generation.writing import SqlWriter, StandardSqlWriter
 from datasphinx.agent.linking import IndexLinker, Linker, StandardLinker
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.llm.schemas import AmbiguityReview, NarratedAnswer, SQLValidation

@@ -29,12 +29,15 @@ def may_use_verified(state: State) -> bool:
 
 
 def may_be_refused_again(attempts: Sequence[Attempt]) -> bool:
-    """Return whether another statement may be generated after the guard refused one."""
+    """Return whether another statement may be generated after the guard refused the last one of `attempts`."""
     return [attempt["outcome"] for attempt in attempts].count("refused") < _MAX_REFUSALS
 
 
 def may_generate_again(attempts: Sequence[Attempt], settings: Settings) -> bool:
-    """Return whether another statement may be generated after an error or an objection of validation."""
+    """Return whether the current statement may end in an error or an objection, so that another one is generated.
+
+    `attempts` are those before its outcome is known.
+    """
     return sum(attempt["outcome"] in ERRORS for attempt in attempts) < settings.max_sql_generations
 
 

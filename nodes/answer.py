@@ -22,7 +22,6 @@ from datasphinx.agent.core.redact import without_password
 from datasphinx.agent.errors import Unanswered
 from datasphinx.agent.formatting.checks import with_formats
 from datasphinx.agent.formatting.formats import format_single
-from datasphinx.agent.generation.attempt import is_blank
 from datasphinx.agent.generation.attempts import current, objection_to, with_facts
 from datasphinx.agent.generation.definitions import (
     applied_definitions,
@@ -32,6 +31,7 @@ from datasphinx.agent.generation.definitions import (
 )
 from datasphinx.agent.generation.doubts import doubts_of
 from datasphinx.agent.generation.effort import effort_of, ends_of_dates
+from datasphinx.agent.generation.execution import is_blank
 from datasphinx.agent.generation.follow_ups import REMEMBERED_TURNS, AskedForm, bounded
 from datasphinx.agent.generation.verified import verification_text
 from datasphinx.agent.messages import CONVENTIONS, Language, Message, language_in, render

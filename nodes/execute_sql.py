@@ -6,9 +6,9 @@ from typing import Any
 from datasphinx.agent.answers.outputs import output_type_problem
 from datasphinx.agent.core.failure import failure_of
 from datasphinx.agent.errors import Unanswered
-from datasphinx.agent.generation.attempt import Execution, execute_with_repair, is_blank, updated_selection
 from datasphinx.agent.generation.attempts import candidates_of, current, has_outcome, reworded, with_facts
 from datasphinx.agent.generation.effort import effort_of, ends_of_dates, summary_of, validation_of
+from datasphinx.agent.generation.execution import Execution, execute_with_repair, is_blank, updated_selection
 from datasphinx.agent.record.step import note
 from datasphinx.agent.routes import may_generate_again
 from datasphinx.agent.services import Services

@@ -18,11 +18,11 @@ from datasphinx.agent.errors import (
     ModelUnreachable,
     Unanswered,
 )
-from datasphinx.agent.generation.attempt import APPROACHES, WrittenSql
 from datasphinx.agent.generation.attempts import attempts_with, has_outcome, refused_sql, with_facts
 from datasphinx.agent.generation.definitions import asked_in, departures, relevant_knowledge
 from datasphinx.agent.generation.effort import effort_of
 from datasphinx.agent.generation.follow_ups import is_about, joined, shown_again
+from datasphinx.agent.generation.writing import APPROACHES, WrittenSql
 from datasphinx.agent.linking import off_topic
 from datasphinx.agent.llm.schemas import GeneratedSQL
 from datasphinx.agent.messages import Message, language_in, render

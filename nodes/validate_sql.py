@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from datasphinx.agent.errors import StatementError
-from datasphinx.agent.generation.attempt import is_blank
 from datasphinx.agent.generation.attempts import attempts_with, candidates_of, current, judged_wrong, with_facts
 from datasphinx.agent.generation.definitions import asked_in, departures
 from datasphinx.agent.generation.doubts import doubts_of
 from datasphinx.agent.generation.effort import group_by_result, summary_of, validation_of
+from datasphinx.agent.generation.execution import is_blank
 from datasphinx.agent.generation.prompt import question_messages
 from datasphinx.agent.llm.schemas import SQLValidation
 from datasphinx.agent.record.step import note

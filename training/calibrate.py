@@ -24,7 +24,7 @@ from datasphinx.agent.embedded.confidence import Calibration, Task, calibration_
 from datasphinx.agent.embedded.tiers import TIERS
 from datasphinx.agent.evals.match import matches
 from datasphinx.agent.evals.reliability import risk_coverage
-from datasphinx.agent.generation.attempt import is_blank
+from datasphinx.agent.generation.execution import is_blank
 from datasphinx.agent.graph import Graph, build_graph
 from datasphinx.agent.queryspec.columns import Datasets
 from datasphinx.agent.queryspec.compile import run

@@ -8,7 +8,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, cast
 from typing_extensions import TypedDict
 
 from datasphinx.agent.errors import DatasphinxError, SourceUnreachable, StatementCancelled
-from datasphinx.agent.generation.attempt import is_blank
+from datasphinx.agent.generation.execution import is_blank
 from datasphinx.agent.knowledge.entries import MetricEntry
 from datasphinx.agent.knowledge.references import Unresolved, definition_of
 from datasphinx.agent.messages import Language, render

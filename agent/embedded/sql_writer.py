@@ -20,9 +20,9 @@ from datasphinx.agent.embedded.prompts import statement_messages
 from datasphinx.agent.embedded.selection import Selection
 from datasphinx.agent.embedded.topic import is_improbable, mentions_source
 from datasphinx.agent.examples.selection import ShownExample
-from datasphinx.agent.generation.attempt import WrittenSql
 from datasphinx.agent.generation.attempts import current, refused_sql
 from datasphinx.agent.generation.definitions import asked_in, relevant_knowledge
+from datasphinx.agent.generation.writing import WrittenSql
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.retrieval.linked_values import LinkedValue, coded_values, linked_values
 from datasphinx.agent.sources.source import Source
@@ -58,7 +58,7 @@ class EmbeddedSqlWriter:
         approach: str = "",
         may_offer: bool = False,
     ) -> WrittenSql:
-        """Return the most likely candidate. See `datasphinx.agent.generation.attempt.SqlWriter.write`.
+        """Return the most likely candidate. See `datasphinx.agent.generation.writing.SqlWriter.write`.
 
         A second text that cannot be parsed either and equals the first is final.
         """
@@ -86,7 +86,7 @@ class WrittenStatement:
     candidate: Candidate
     evidence: Evidence
     readings: tuple[str, ...] = ()
-    """See `datasphinx.agent.generation.attempt.WrittenSql.readings`."""
+    """See `datasphinx.agent.generation.writing.WrittenSql.readings`."""
     is_off_topic: bool = False
     """Whether the question is about something else than the data; `candidate` is then a guess."""
 

@@ -14,9 +14,9 @@ from typing import Any
 from pydantic import SecretStr
 
 from datasphinx.agent.errors import DatasphinxError, ModelAnswerUnreadable, ModelRejected, ModelUnreachable
-from datasphinx.agent.generation.attempt import SqlWriter, StandardSqlWriter
 from datasphinx.agent.generation.plain import PlainSqlWriter
 from datasphinx.agent.generation.prompt import question_messages
+from datasphinx.agent.generation.writing import SqlWriter, StandardSqlWriter
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.llm.probe_result import ProbeResult, store_probe
 from datasphinx.agent.llm.schemas import SQLValidation

@@ -16,9 +16,9 @@ from langchain_core.messages import AIMessage, BaseMessage
 from datasphinx import prompts
 from datasphinx.agent.errors import ModelAnswerUnreadable, ModelRejected, ModelUnreachable
 from datasphinx.agent.examples.selection import ShownExample, examples_in_prompt
-from datasphinx.agent.generation.attempt import WrittenSql, attempt_context, shown_examples
 from datasphinx.agent.generation.attempts import refused_sql
 from datasphinx.agent.generation.prompt import question_context, today_text
+from datasphinx.agent.generation.writing import WrittenSql, attempt_context, shown_examples
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.llm.parse import clean_sql, holds_statement
 from datasphinx.agent.llm.reasoning import without_reasoning

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from datasphinx.agent.answers.default_chart import charted_result, selected_by_default
+from datasphinx.agent.answers.stored_chart import charted_result, selected_by_default
 from datasphinx.agent.charts.echarts import asked_chart, chart_of
 from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.core.canonical import value_hash

@@ -11,10 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 from typing_extensions import TypedDict
 
-from datasphinx.agent.answers.default_chart import charted_result, selected_by_default
 from datasphinx.agent.answers.export import file_name, table_bytes
 from datasphinx.agent.answers.follow_up_questions import COUNT, follow_up_questions, without_asked
 from datasphinx.agent.answers.starting_questions import starting_questions
+from datasphinx.agent.answers.stored_chart import charted_result, selected_by_default
 from datasphinx.agent.charts.cells import NUMERIC, type_of_column
 from datasphinx.agent.charts.default import select_charts, selection_of
 from datasphinx.agent.charts.echarts import draw

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from datasphinx.agent.answers.default_chart import selected_by_default
+from datasphinx.agent.answers.stored_chart import selected_by_default
 from datasphinx.agent.embedded.chart_words import asked_form
 from datasphinx.agent.graph import build_graph
 from tests.conftest import ScriptedAgent

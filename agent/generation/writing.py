@@ -1,24 +1,21 @@
-"""One attempt at a statement: writing it with the model, and executing it with the repairs that need no model."""
+"""Writing a statement with a model."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Protocol
 
 from datasphinx import prompts
-from datasphinx.agent.errors import ModelAnswerUnreadable, NamesUnknown, StatementError, StatementRefused
+from datasphinx.agent.errors import ModelAnswerUnreadable
 from datasphinx.agent.examples.selection import ShownExample, examples_in_prompt
 from datasphinx.agent.generation.attempts import current
 from datasphinx.agent.generation.prompt import form_task, question_messages, table_list
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.llm.schemas import GeneratedSQL
-from datasphinx.agent.record.step import note
-from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.repair import repair
-from datasphinx.agent.sql.validation import names_similar_value
 from datasphinx.agent.state import State
-from datasphinx.agent.types import AnswerForm, Attempt, Evidence, Result
+from datasphinx.agent.types import AnswerForm, Attempt, Evidence
 
 APPROACHES = (
     "Decide first which rows of which tables count, then how they are joined, then what is computed of them. Write one "
@@ -185,82 +182,3 @@ def attempt_context(attempts: Sequence[Attempt], task: str) -> list[str]:
             else f"It failed: {problem}\nWrite a corrected query."
         )
     return [*parts, task] if task else parts
-
-
-@dataclass(frozen=True)
-class Execution:
-    """The outcome of executing a statement: rows or an error."""
-
-    sql: str
-    """The executed statement, which may be a repaired one."""
-    result: Result | None
-    error: StatementError | None
-    source: Source
-    """The source, with a schema that was read again if it has changed."""
-    unstored_values: tuple[str, ...] = ()
-    """If the result is blank: texts in conditions that no row has, each with similar stored values."""
-
-    @property
-    def names_unknown(self) -> bool:
-        """Whether the error is an unknown name."""
-        if isinstance(self.error, StatementRefused):
-            return all(finding.startswith("catalog_tables") for finding in self.error.findings)
-        return isinstance(self.error, NamesUnknown) or getattr(self.error, "kind", "") == "unknown name"
-
-
-def is_blank(result: Result) -> bool:
-    """Return whether a result has no rows, or is a single 0 or NULL, as aggregates return for no rows.
-
-    >>> is_blank({"columns": ["n"], "rows": [[0]], "truncated": False})
-    True
-    """
-    rows = result["rows"]
-    return not rows or (len(rows) == 1 and len(rows[0]) == 1 and rows[0][0] in (0, None))
-
-
-def execute_with_repair(
-    sql: str, source: Source, reload: Callable[[], Source | None], *, may_repair: bool, is_checked_only: bool
-) -> Execution:
-    """Execute `sql`; after an error, retry at most once with a reloaded schema and once with a repair.
-
-    With `is_checked_only`, the statement is checked without executing it, so there is no result. `reload` reads the
-    schema again and returns the source if the schema has changed. It is called if the statement uses an unknown name.
-
-    Raises:
-        Terminal: an error that no other statement would avoid: permission, connection, cancellation.
-    """
-    execution = _execute(source, sql, is_checked_only)
-    if execution.names_unknown and (new_source := reload()):
-        note("the schema has changed and was read again")
-        execution = _execute(new_source, sql, is_checked_only)
-    if execution.error and may_repair and (repaired := repair(sql, execution.source.catalog)):
-        remaining = _execute(execution.source, repaired.sql, is_checked_only)
-        if remaining.error is None:
-            note(f"repaired without the model: {repaired.description}")
-            execution = remaining
-    result = execution.result
-    warnings = execution.source.warnings_about(execution.sql) if result is not None and is_blank(result) else ()
-    unstored_values = tuple(warning for warning in warnings if names_similar_value(warning))
-    for warning in warnings:
-        if result and not result["rows"]:
-            note(f"no rows, and {warning}")
-        elif warning in unstored_values:
-            note(f"no rows match, and {warning}")
-    return replace(execution, unstored_values=unstored_values)
-
-
-def _execute(source: Source, sql: str, is_checked_only: bool) -> Execution:
-    try:
-        if is_checked_only:
-            source.check(sql)
-            return Execution(sql, None, None, source)
-        return Execution(sql, source.execute(sql), None, source)
-    except StatementError as error:
-        return Execution(sql, None, error, source)
-
-
-def updated_selection(tables: Iterable[str], old: Catalog, new: Catalog) -> dict[str, list[str]]:
-    """Return the relevant `tables` that still exist and all new tables, with all their columns."""
-    keys = [key for key in tables if key in new.tables]
-    keys += [key for key in new.tables if key not in old.tables and key not in keys]
-    return {key: list(new.tables[key].column_names) for key in keys} or new.selection()
