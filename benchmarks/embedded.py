@@ -25,7 +25,6 @@ from datasphinx.agent.embedded.server import embedded_endpoint
 from datasphinx.agent.embedded.tiers import TIERS
 from datasphinx.agent.embedded.weights import weights_path
 from datasphinx.agent.evals.datasets import Dataset, Question, find_databases, read_questions
-from datasphinx.agent.evals.reliability import auroc, calibration_error, risk_coverage
 from datasphinx.agent.evals.report import Outcome, Report, progress_bar
 from datasphinx.agent.evals.run import evaluate, evaluation_settings
 from datasphinx.agent.generation.confidence import AgreementConfidence
@@ -37,6 +36,7 @@ from datasphinx.agent.sources.names import SAMPLE
 from datasphinx.agent.types import EmbeddedOptions
 from tests.clinic import create_clinic
 from tests.freight_and_library import create_freight, create_library
+from training.reliability import auroc, calibration_error, risk_coverage
 
 FIXTURES = Path(__file__).parents[1] / "tests/fixtures"
 _COVERAGES = (0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)

@@ -23,7 +23,6 @@ from datasphinx.agent.embedded.compact import quoted
 from datasphinx.agent.embedded.confidence import Calibration, Task, calibration_path, features_of, write_calibrations
 from datasphinx.agent.embedded.tiers import TIERS
 from datasphinx.agent.evals.match import matches
-from datasphinx.agent.evals.reliability import risk_coverage
 from datasphinx.agent.generation.execution import is_blank
 from datasphinx.agent.graph import Graph, build_graph
 from datasphinx.agent.queryspec.columns import Datasets
@@ -38,6 +37,7 @@ from training.build import VALIDATION, open_filled
 from training.business import business_schemas, written_questions
 from training.dataset import GoldQuestion, tables_of
 from training.query_specs import as_json, spec_with_rows
+from training.reliability import risk_coverage
 from training.spider import read_schemas, read_training
 
 _WRONG_COST = 4.0

@@ -20,7 +20,6 @@ from datasphinx.agent.cli.source import init, source_app
 from datasphinx.agent.cli.text import PrintableFormatter, echo, json_text
 from datasphinx.agent.cli.threads import threads_app
 from datasphinx.agent.cli.trace import trace_app
-from datasphinx.agent.cli.train import train as train_command
 from datasphinx.agent.errors import ANSWERED, DOMAIN, USAGE, DatasphinxError
 
 app = typer.Typer(name="datasphinx", invoke_without_command=True, rich_markup_mode=None)
@@ -129,7 +128,6 @@ def serve_mcp(log_json: LogJson = None) -> None:
 
 
 app.command()(init)
-app.command()(train_command)
 
 
 def main() -> NoReturn:

@@ -615,7 +615,6 @@ TEXTS = {
     "no_allowed_tables": "unter allowed_tables steht keine Liste von Namen",
     "no_text_under": "unter {key!r} steht kein Text",
     "dialect_not_supported": "der Dialekt {dialect!r} ist keiner von {dialects}",
-    "training_data_malformed": "die Trainingsdaten haben nicht das erwartete Format ({error})",
     # Answers of models
     "answer_empty": "die Antwort ist leer",
     "answer_without_json": "die Antwort enthält kein JSON-Objekt",

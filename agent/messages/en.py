@@ -620,7 +620,6 @@ TEXTS = {
     "no_allowed_tables": "it has no list of names under allowed_tables",
     "no_text_under": "it has no text under {key!r}",
     "dialect_not_supported": "the dialect {dialect!r} is not one of {dialects}",
-    "training_data_malformed": "it does not have the format of the training data ({error})",
     # Answers of models
     "answer_empty": "the answer is empty",
     "answer_without_json": "there is no JSON object in the answer",

@@ -615,7 +615,6 @@ TEXTS = {
     "no_allowed_tables": "в нём нет списка имён `allowed_tables`",
     "no_text_under": "в нём нет текста под ключом {key!r}",
     "dialect_not_supported": "диалект {dialect!r} не поддерживается; поддерживаются: {dialects}",
-    "training_data_malformed": "это не формат обучающих данных ({error})",
     # Answers of models
     "answer_empty": "ответ пуст",
     "answer_without_json": "в ответе нет объекта JSON",

@@ -620,7 +620,6 @@ TEXTS = {
     "no_allowed_tables": "其中没有名称列表 `allowed_tables`",
     "no_text_under": "键 {key!r} 下没有文本",
     "dialect_not_supported": "方言 {dialect!r} 不在 {dialects} 之中",
-    "training_data_malformed": "不符合训练数据的格式（{error}）",
     # Answers of models
     "answer_empty": "回答为空",
     "answer_without_json": "回答中没有 JSON 对象",

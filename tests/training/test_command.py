@@ -1,13 +1,14 @@
-"""`datasphinx train`, as far as it goes without training for minutes."""
+"""`python -m training`, as far as it goes without training for minutes."""
 
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import typer
 
 import training
-from datasphinx.agent import cli
+from training.__main__ import train
 
 
 def run(monkeypatch: pytest.MonkeyPatch, folder: Path, *more: str) -> int | str | None:
@@ -16,9 +17,9 @@ def run(monkeypatch: pytest.MonkeyPatch, folder: Path, *more: str) -> int | str 
             (folder / name).write_text("")
     arguments = ["--schemas", "schemas.json", "--questions", "questions.jsonl", "--held-out", "held_out.jsonl"]
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(sys, "argv", ["datasphinx", "train", *arguments, "--databases", ".", "--out", "out", *more])
+    monkeypatch.setattr(sys, "argv", ["training", *arguments, "--databases", ".", "--out", "out", *more])
     with pytest.raises(SystemExit) as ended:
-        cli.main()
+        typer.run(train)
     return ended.value.code
 
 
@@ -57,16 +58,6 @@ def test_without_the_extra_it_says_how_to_get_it(
     monkeypatch.setitem(sys.modules, "torch", None)
     assert run(monkeypatch, tmp_path) != 0
     assert "datasphinx[train]" in capsys.readouterr().err
-
-
-def test_without_the_training_package_it_says_where_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name in [name for name in sys.modules if name.partition(".")[0] == "training"]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "training.adapter", None)
-    assert run(monkeypatch, tmp_path) == 2
-    assert "python -m training" in capsys.readouterr().err
 
 
 @pytest.mark.process

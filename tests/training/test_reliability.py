@@ -2,7 +2,7 @@
 
 import pytest
 
-from datasphinx.agent.evals.reliability import auroc, calibration_error, risk_coverage
+from training.reliability import auroc, calibration_error, risk_coverage
 
 
 def test_the_calibration_error_is_the_mean_gap_between_confidence_and_share_of_right_answers() -> None:
