@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from datasphinx.agent.embedded.tiers import TIERS
+from datasphinx.agent.errors import DatasphinxError
 from datasphinx.agent.evals.datasets import Dataset, read_questions
 from datasphinx.agent.evals.report import progress_bar
 from datasphinx.agent.evals.run import run
@@ -140,5 +141,14 @@ def _write_report(out: Path, report: dict[str, Any]) -> None:
     typer.echo(text)
 
 
+def main() -> None:
+    """Run the command; errors are printed as one line on standard error and set the exit code."""
+    try:
+        typer.run(train)
+    except DatasphinxError as error:
+        typer.echo(str(error), err=True)
+        raise SystemExit(error.exit_code) from error
+
+
 if __name__ == "__main__":
-    typer.run(train)
+    main()

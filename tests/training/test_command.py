@@ -5,10 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
-import typer
 
 import training
-from training.__main__ import train
+from training.__main__ import main
 
 
 def run(monkeypatch: pytest.MonkeyPatch, folder: Path, *more: str) -> int | str | None:
@@ -19,7 +18,7 @@ def run(monkeypatch: pytest.MonkeyPatch, folder: Path, *more: str) -> int | str 
     monkeypatch.chdir(folder)
     monkeypatch.setattr(sys, "argv", ["training", *arguments, "--databases", ".", "--out", "out", *more])
     with pytest.raises(SystemExit) as ended:
-        typer.run(train)
+        main()
     return ended.value.code
 
 

@@ -36,7 +36,7 @@ def test_one_query_is_the_answer(ask: Ask, returns: str) -> None:
 
     assert output["tables"][0]["rows"] == [["alpha", 30], ["beta", 70]]
     assert tools(output) == ["create_dataset", "get_schema", "run_query"]
-    assert output["answer"].startswith("账号，Returns\n\n| 账号")
+    assert output["answer"].startswith("| 账号 | ")
     assert 0 < output["confidence"]["value"] < 1 and output["status"] == "ok"
     assert all("退货数量" in call.prompt for call in model.calls) and len(model.calls) == 1
 

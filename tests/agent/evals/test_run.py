@@ -252,7 +252,7 @@ def test_run_asks_the_configured_model(
 
     model = ScriptedModel({"GeneratedSQL": [{"sql": "SELECT count(*) FROM product"}]})
     monkeypatch.setattr(
-        "datasphinx.agent.services.connect_model", lambda given, *_, **__: ModelClient(model, given, name="any")
+        "datasphinx.agent.connect.connect_model", lambda given, *_, **__: ModelClient(model, given, name="any")
     )
     line = {"id": "q", "db_id": "shop", "question": "How many products?", "sql": "SELECT 3"}
     report = run(Dataset(read_questions(write_lines("q.jsonl", line)), databases), settings, lambda *_: None)

@@ -11,13 +11,17 @@ from tests.agent.server.serving import ASKED, COUNT, Served, serving
 
 UNKNOWN = "0" * 32
 RUN = "00000000-0000-0000-0000-000000000000"
-BY_MONTH = {**COUNT, "sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY status"}
+BY_STATUS = {
+    **COUNT,
+    "sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY status",
+    "chart": {"type": "bar"},
+}
 
 
 @pytest.fixture
 def charted(cache_dir: Path) -> Iterator[Served]:
     """A server whose model counts the orders by status."""
-    with serving(cache_dir, {"GeneratedSQL": [BY_MONTH]}, clarify="never") as server:
+    with serving(cache_dir, {"GeneratedSQL": [BY_STATUS]}, clarify="never") as server:
         yield server
 
 

@@ -96,7 +96,7 @@ def test_not_ready_while_the_model_loads(cache_dir: Path, monkeypatch: pytest.Mo
     def load(*_: object, **__: object) -> None:
         assert loaded.wait(30)
 
-    monkeypatch.setattr("datasphinx.agent.services.connect_model", load)
+    monkeypatch.setattr("datasphinx.agent.connect.connect_model", load)
     monkeypatch.setattr("datasphinx.agent.server.routes.health._TIMEOUT_S", 0.05)
     with serving_a_real_client(cache_dir) as http:
         loading = http.get("/readyz")
