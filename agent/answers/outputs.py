@@ -80,7 +80,8 @@ def compose_answer(
     text = logged = written or form.text(main, sentence)
     if main.get("secret") and not written:
         logged = form.text(masked(main), worded(masked(main)))
-    shown = charts or [one for one in [proposed_chart or (output_type == "plot" and chart)] if one]
+    is_asked = output_type == "plot" or (chart_form and not chart_form.get("x"))
+    shown = charts or [one for one in [chart if is_asked else proposed_chart] if one]
     answer = Answer(
         text,
         language,
