@@ -429,9 +429,10 @@ def _is_exported(signal: str) -> bool:
 
 
 def _resource() -> Any:
-    from opentelemetry.sdk.resources import SERVICE_NAME, Resource
+    from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
 
-    resource = Resource.create()
+    # The variables of the environment come first.
+    resource = Resource({SERVICE_VERSION: package_version()}).merge(Resource.create())
     # Without a name in the environment, OpenTelemetry uses that of the interpreter.
     if str(resource.attributes[SERVICE_NAME]).startswith("unknown_service"):
         resource = resource.merge(Resource({SERVICE_NAME: _SCOPE}))

@@ -27,6 +27,7 @@ from opentelemetry.semconv._incubating.metrics import db_metrics, gen_ai_metrics
 from opentelemetry.trace import SpanKind, StatusCode
 
 from datasphinx.agent.analyst import build_analyst
+from datasphinx.agent.core.version import package_version
 from datasphinx.agent.errors import ModelUnreachable
 from datasphinx.agent.graph import build_graph
 from datasphinx.agent.llm.embeddings import EndpointEmbedder
@@ -480,6 +481,7 @@ def test_the_command_line_exports_as_the_variables_of_opentelemetry_say(cache_di
     port = next(each.value.int_value for each in chat.attributes if each.key == "server.port")
     assert str(port) in model.base_url
     assert collector.resource["service.name"] == "datasphinx"
+    assert collector.resource["service.version"] == package_version()
     assert collector.resource["deployment.environment.name"] == "test"
     assert "gen_ai.client.token.usage" in collector.metrics
     assert set(collector.paths) == {"/v1/traces", "/v1/metrics"}
