@@ -169,12 +169,14 @@ class _Handlers:
             raise
         except Exception as error:
             shown = self._error(error, context, tool.name)
-            return _result({"error": shown}, shown["message"], is_error=True)
+            # Structured content would have to conform to the output schema, which clients check in errors too.
+            return CallToolResult(content=[TextContent(text=shown["message"])], is_error=True, _meta={"error": shown})
         if isinstance(output, InputRequiredResult):
             return output
         plain = PlainJSON().dumpd(output.model_dump())
         is_error = isinstance(output, Answer) and output.error is not None
-        return _result(plain, json.dumps(plain, ensure_ascii=False), is_error=is_error)
+        text = TextContent(text=json.dumps(plain, ensure_ascii=False))
+        return CallToolResult(content=[text], structured_content=plain, is_error=is_error)
 
     async def list_resources(self, context: _Context, _: PaginatedRequestParams | None) -> ListResourcesResult:
         """Return the resources of the tenant."""
@@ -264,7 +266,3 @@ def _state_security(settings: Settings) -> RequestStateSecurity:
     hashes = sorted(key_hash for hashes in settings.api_keys.values() for key_hash in hashes)
     key = "".join(hashes).encode() or os.urandom(32)
     return RequestStateSecurity(keys=[key], ttl=_ANSWER_WITHIN_S, bind_principal=lambda _: current_tenant().name)
-
-
-def _result(content: dict[str, Any], text: str, *, is_error: bool) -> CallToolResult:
-    return CallToolResult(content=[TextContent(text=text)], structured_content=content, is_error=is_error)

@@ -58,8 +58,11 @@ def content(result: CallToolResult) -> dict[str, Any]:
 
 def code_of(result: CallToolResult) -> str:
     """Return the code of the error of a call."""
-    assert result.is_error and result.structured_content, result.content
-    code: str = result.structured_content["error"]["code"]
+    assert result.is_error, result.content
+    # A client that validates structured content would lose an error that is not of the tool's output schema.
+    holder = result.meta if result.structured_content is None else result.structured_content
+    assert holder
+    code: str = holder["error"]["code"]
     return code
 
 

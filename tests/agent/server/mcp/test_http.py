@@ -165,6 +165,21 @@ def test_a_client_without_forms_answers_on_the_thread(cache_dir: Path) -> None:
         assert content(call(server, "ask", question=BEST, clarify="never"))["rows"]
 
 
+def test_errors_have_no_content_that_the_output_schema_forbids(served: Served) -> None:
+    for mode in MODES:
+        schemas = {tool.name: tool.output_schema for tool in talk(served, lambda c: c.list_tools(), mode=mode).tools}
+        for tool, given, code in (
+            ("ask", {"question": "How many?", "source": "elsewhere"}, "source_not_found"),
+            ("ask", {"question": "How many?", "thread": "0" * 32}, "thread_unknown"),
+            ("schema", {"tables": ["nothing"]}, "input_invalid"),
+            ("explain_answer", {"trace_id": "0" * 32}, "trace_unknown"),
+        ):
+            result = call(served, tool, mode=mode, **given)
+            assert code_of(result) == code and result.content
+            schema = schemas[tool] or {}
+            assert result.structured_content is None or set(result.structured_content) == set(schema["required"]), tool
+
+
 def test_errors_are_those_of_the_project(served: Served) -> None:
     unknown = call(served, "ask", question="How many?", thread="0" * 32)
     assert code_of(unknown) == "thread_unknown"
