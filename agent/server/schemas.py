@@ -41,11 +41,11 @@ def _storable(value: Any) -> Any:
     return value
 
 
-_ThreadId = Annotated[str, StringConstraints(pattern=THREAD_ID)]
+ThreadId = Annotated[str, StringConstraints(pattern=THREAD_ID)]
 _Answer = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_ANSWER)]
 _SHARED: dict[str, Any] = {
     "thread_id": (
-        _ThreadId | None,
+        ThreadId | None,
         Field(None, description="Id of the thread to continue, from an earlier output; default: a new thread."),
     ),
     "clarification_answer": (

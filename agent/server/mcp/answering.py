@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from contextlib import aclosing
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from mcp_types import InputRequiredResult
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from starlette.concurrency import run_in_threadpool
 
 from datasphinx.agent.answers.confidence import trust_in_words
@@ -23,6 +23,7 @@ from datasphinx.agent.server.mcp.clarification import (
     repeated_answer,
     repeats_calls,
 )
+from datasphinx.agent.server.schemas import ThreadId
 from datasphinx.agent.server.statements import resolve_source
 from datasphinx.agent.server.tenants import current_tenant
 from datasphinx.agent.types import AppliedDefinition, Clarify, Confidence, ErrorInfo, Status
@@ -37,13 +38,23 @@ class Ask(BaseModel):
     source: str | None = Field(
         None, description="A source that the tool `sources` lists; default: chosen by the question."
     )
-    thread: str | None = Field(None, description="The `thread` of an earlier answer, for a follow-up question.")
+    thread: ThreadId | None = Field(None, description="The `thread` of an earlier answer, for a follow-up question.")
     clarification_answer: str | None = Field(
         None,
         description="Instead of a question: the answer to the clarifying question of the thread. The label or number "
         "of an option, or free text.",
     )
     clarify: Clarify | None = Field(None, description="When to ask clarifying questions.")
+
+    @model_validator(mode="after")
+    def _check_combination(self) -> Self:
+        if (self.question is None) == (self.clarification_answer is None):
+            raise ValueError("exactly one of question, clarification_answer is needed")
+        if self.question is None and self.thread is None:
+            raise ValueError("clarification_answer needs thread")
+        if self.question is None and self.source is not None:
+            raise ValueError("source comes with a question only; otherwise the thread determines it")
+        return self
 
 
 class Clarification(BaseModel):

@@ -23,10 +23,11 @@ _MAX_TABLES = 300
 
 
 class SourceShown(TypedDict):
-    """A source: its name in a question, and its dialect."""
+    """A source: its name in a question, its dialect, and what its data is about."""
 
     name: str
     dialect: str
+    description: str
 
 
 class Sources(TypedDict):
@@ -130,5 +131,6 @@ def _describe_table(table: Table) -> TableShown:
 
 
 def _describe(services: Services, label: str, name: str) -> SourceShown:
-    url = make_url(services.settings_of(name).url.get_secret_value())
-    return {"name": one_line(label, 200), "dialect": url.get_backend_name()}
+    settings = services.settings_of(name)
+    dialect = make_url(settings.url.get_secret_value()).get_backend_name()
+    return {"name": one_line(label, 200), "dialect": dialect, "description": settings.description}

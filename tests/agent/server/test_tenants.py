@@ -249,7 +249,7 @@ def test_a_tenant_sees_its_sources_and_its_rows(cache_dir: Path, tmp_path: Path)
         schemas = [acme.get(path).text for path in ("/agent/input_schema", "/openapi.json")]
     assert found == [[["north", 3]], [["south", 4]]]
     assert told["error"]["code"] == "source_not_found" and "secret" not in json.dumps(told)
-    assert names == [{"name": "shop", "dialect": "sqlite"}]
+    assert names == [{"name": "shop", "dialect": "sqlite", "description": ""}]
     assert not [schema for schema in schemas if '"other"' in schema]
 
 

@@ -125,7 +125,8 @@ def test_a_token_with_an_asymmetric_signature_is_accepted(
 ) -> None:
     key = private_key(kid, algorithm if algorithm in ("ES256", "EdDSA") else "RS256")
     token = analyst(issuer, kid=kid, algorithm=algorithm, key=key)
-    assert get(served, "/sources", token).json()["sources"] == [{"name": "shop", "dialect": "sqlite"}]
+    shop = {"name": "shop", "dialect": "sqlite", "description": ""}
+    assert get(served, "/sources", token).json()["sources"] == [shop]
 
 
 def test_the_clocks_may_differ_a_little(served: Served, issuer: Issuer) -> None:

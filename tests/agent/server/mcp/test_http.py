@@ -73,7 +73,7 @@ def test_an_answer_is_explained_by_its_record(served: Served) -> None:
 
 
 def test_the_schema_is_listed_searched_and_described(served: Served) -> None:
-    assert content(call(served, "sources")) == {"sources": [{"name": "sample", "dialect": "sqlite"}]}
+    assert content(call(served, "sources")) == {"sources": [{"name": "sample", "dialect": "sqlite", "description": ""}]}
     everything = content(call(served, "schema"))
     assert everything["dialect"] == "sqlite" and everything["table_count"] == len(everything["tables"]) > 3
     found = content(call(served, "schema", search="customers and their names", source="sample"))
@@ -178,6 +178,30 @@ def test_errors_have_no_content_that_the_output_schema_forbids(served: Served) -
             assert code_of(result) == code and result.content
             schema = schemas[tool] or {}
             assert result.structured_content is None or set(result.structured_content) == set(schema["required"]), tool
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({}, "question, clarification_answer"),
+        ({"question": "How many?", "clarification_answer": "1"}, "question, clarification_answer"),
+        ({"clarification_answer": "1"}, "needs thread"),
+        ({"clarification_answer": "1", "thread": "0" * 32, "source": "sample"}, "source comes with a question"),
+        ({"question": "How many?", "thread": "unknown"}, "`thread`"),
+    ],
+)
+def test_errors_name_the_arguments_of_the_tool(served: Served, given: dict[str, str], told: str) -> None:
+    result = call(served, "ask", **given)
+    text = result.content[0].text  # type: ignore[union-attr]
+    assert code_of(result) == "input_invalid" and told in text
+    assert not any(name in text for name in ("thread_id", "feedback", "datasets"))
+
+
+def test_sources_have_their_descriptions(cache_dir: Path, tmp_path: Path) -> None:
+    shop = make_table(tmp_path, "kind TEXT", [["boot"]], table="shoes")
+    with serving(cache_dir, sources={"shop": {"url": url(shop), "description": "Shoes in stock."}}) as server:
+        shown = {"name": "shop", "dialect": "sqlite", "description": "Shoes in stock."}
+        assert content(call(server, "sources"))["sources"] == [shown]
 
 
 def test_errors_are_those_of_the_project(served: Served) -> None:
