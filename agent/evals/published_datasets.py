@@ -1,5 +1,6 @@
 """Read the published datasets Spider, BIRD and KaggleDBQA."""
 
+from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -83,16 +84,21 @@ def read_bird(folder: Path, *, evidence: bool) -> Dataset:
     """Return BIRD's dev split or mini-dev, with or without the `evidence` of its questions.
 
     `folder`, or a folder of the archive in it, has `dev.json` or `mini_dev_sqlite.json`, and `dev_tables.json` and
-    `dev_databases/<id>/<id>.sqlite`. The descriptions of columns beside the databases are not read.
+    `dev_databases/<id>/<id>.sqlite`. The descriptions of columns beside the databases are not read. Of questions with
+    the same id, as in the published mini-dev, the second has the id `<id>-2`, and so on.
 
     Raises:
         DatasetInvalid: A file is missing, invalid or inconsistent with another, or both files of questions exist.
     """
+    uses: Counter[str] = Counter()
 
     def question(_: int, record: Record) -> Question:
+        question_id = id_field(record, "question_id")
+        uses[question_id] += 1
+        suffix = f"-{uses[question_id]}" if uses[question_id] > 1 else ""
         db_id, text, sql = (text_field(record, name) for name in ("db_id", "question", "SQL"))
         hint = text_field(record, "evidence", may_be_empty=True).strip() if evidence else ""
-        return Question(id_field(record, "question_id"), db_id, text, sql, hint)
+        return Question(question_id + suffix, db_id, text, sql, hint)
 
     folder = unpacked(folder, _QUESTIONS)
     return _BIRD.dataset(folder, read_list(find_one_file(folder, _QUESTIONS), question))

@@ -195,12 +195,16 @@ def test_a_question_on_a_database_without_a_schema_is_refused(tmp_path: Path) ->
         open_dataset(DatasetName.SPIDER, tmp_path)
 
 
-def test_ids_that_repeat_are_refused(tmp_path: Path) -> None:
+def test_ids_that_repeat_in_bird_are_numbered(tmp_path: Path) -> None:
     bird(tmp_path)
     entry = {"question_id": 7, "db_id": "shop", "question": "How many?", "evidence": "", "SQL": SQL}
-    write(tmp_path / "dev.json", [entry, entry])
-    with refusal(tmp_path, "several times: 7"):
-        open_dataset(DatasetName.BIRD, tmp_path)
+    write(tmp_path / "dev.json", [entry, {**entry, "question": "Which?"}, {**entry, "question_id": 8}])
+    questions = open_dataset(DatasetName.BIRD, tmp_path).questions
+    assert [(each.id, each.question) for each in questions] == [
+        ("7", "How many?"),
+        ("7-2", "Which?"),
+        ("8", "How many?"),
+    ]
 
 
 @pytest.mark.parametrize(
