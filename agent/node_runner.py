@@ -27,9 +27,10 @@ from datasphinx.agent.routes import Router, unless_failed
 from datasphinx.agent.run_events import LOGGED_ANSWER, chart_bodies, output_body, run_body, step_body
 from datasphinx.agent.services import Services
 from datasphinx.agent.state import Context, State, new_run
-from datasphinx.agent.types import Clarify, Effort
+from datasphinx.agent.types import Clarify, Effort, OutputType
 
-_CHOICES = {"clarify": get_args(Clarify), "effort": get_args(Effort)}
+_CHOICES = {"output_type": get_args(OutputType), "clarify": get_args(Clarify), "effort": get_args(Effort)}
+"""The values of inputs with few of them."""
 
 
 @dataclass(frozen=True)
@@ -258,7 +259,7 @@ def _begin_run(trace_id: str, state: Any, context: RunContext, flow: Flow) -> No
     """Log the start of a run, with the ids of its span if it is traced.
 
     Raises:
-        DatasphinxError: the start cannot be logged, the run cannot be traced, or the context is wrong.
+        DatasphinxError: the start cannot be logged, the run cannot be traced, or the context or an input is wrong.
     """
     services = context.services
     body = run_body(
@@ -275,6 +276,9 @@ def _begin_run(trace_id: str, state: Any, context: RunContext, flow: Flow) -> No
     check_installed(services.settings)
     if context.error:
         raise context.error
+    for name, choices in _CHOICES.items():
+        if state.get(name) and state[name] not in choices:
+            raise InputInvalid(name, Message("one_of", choices=", ".join(choices)))
 
 
 def _report_answer(state: Any, update: dict[str, Any], logged_answer: str) -> None:

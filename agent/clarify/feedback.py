@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from contextvars import ContextVar
-from typing import Any, get_args
+from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
@@ -20,7 +20,7 @@ from datasphinx.agent.examples.store import ExampleStore
 from datasphinx.agent.messages import Message
 from datasphinx.agent.record.step import note
 from datasphinx.agent.sources.source import Source
-from datasphinx.agent.types import Attempt, Clarification, Clarify, ClarifyingQuestion, Effort, Feedback, Turn
+from datasphinx.agent.types import Attempt, Clarification, ClarifyingQuestion, Feedback, Turn
 
 _CONFIG = ConfigDict(extra="forbid", strict=True)
 _QUESTION = TypeAdapter(with_config(_CONFIG)(ClarifyingQuestion))
@@ -44,12 +44,8 @@ def apply_user_input(state: Mapping[str, Any], *, may_remark: bool) -> dict[str,
     Raises:
         Conflict: there is no clarifying question to answer, or no answer that the feedback could refer to.
         Refused: the answer is a number, and no option has it.
-        InputInvalid: the answer, the clarifying question, the feedback, `clarify` or `effort` is malformed.
+        InputInvalid: the answer, the clarifying question or the feedback is malformed.
     """
-    if state.get("clarify") not in (None, *get_args(Clarify)):
-        raise InputInvalid("clarify", Message("one_of", choices=", ".join(get_args(Clarify))))
-    if state.get("effort") not in (None, *get_args(Effort)):
-        raise InputInvalid("effort", Message("one_of", choices=", ".join(get_args(Effort))))
     if state.get("feedback") is not None:
         return _apply_feedback(state)
     if state.get("clarification_answer") is not None:

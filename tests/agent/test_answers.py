@@ -133,7 +133,6 @@ def test_form_that_is_wanted_is_given(scripted: Scripted, sql: str, form: str) -
         (ONE_NUMBER, "plot"),
         (TEXTS, "plot"),
         (NO_ROW, "plot"),
-        (ONE_NUMBER, "pie"),
     ],
 )
 def test_form_that_is_impossible_is_a_typed_error(scripted: Scripted, sql: str, form: str) -> None:
@@ -145,7 +144,17 @@ def test_form_that_is_impossible_is_a_typed_error(scripted: Scripted, sql: str, 
     assert (output["output_type"], output["value"], output["charts"]) == (None, None, [])
     assert output["sql"] == sql
     assert output["tables"][0]["columns"]
-    assert calls(agent)["GeneratedSQL"] == (1 if form == "pie" else 2)
+    assert calls(agent)["GeneratedSQL"] == 2
+
+
+@pytest.mark.parametrize("name", ["output_type", "effort", "clarify"])
+def test_value_that_an_input_does_not_have_is_refused_before_the_first_call(scripted: Scripted, name: str) -> None:
+    agent = scripted()
+    output = agent.ask(HOW_MANY, **{name: "pie"})
+
+    assert output["error"]["code"] == "input_invalid"
+    assert name in output["answer"]
+    assert not agent.model.calls
 
 
 @pytest.mark.parametrize(
