@@ -150,10 +150,10 @@ class NumberResponse(Response):
     """One number."""
 
     @property
-    def value(self) -> int | float | Decimal:
-        """The number; as int or Decimal if a float cannot represent it."""
+    def value(self) -> int | float | Decimal | None:
+        """The number; as int or Decimal if a float cannot represent it. None for a value of no rows, such as a sum."""
         if not isinstance(self.plain, str):
-            number: int | float = self.plain
+            number: int | float | None = self.plain
             return number
         exact = Decimal(self.plain)
         return int(exact) if exact == exact.to_integral_value() and "." not in self.plain else exact

@@ -285,6 +285,9 @@ def value_of(output_type: OutputType, result: Result, text: str, table: AnswerTa
 
 def _possible_types(result: Result, chart: AnswerChart | None) -> set[OutputType]:
     types: set[OutputType] = {"string", "dataframe", _natural_type(result)}
+    if _is_single_value(result) and result["rows"][0][0] is None:
+        # The sum or average of no rows.
+        types.add("number")
     return types | {"plot"} if chart else types
 
 

@@ -126,7 +126,6 @@ def test_form_that_is_wanted_is_given(scripted: Scripted, sql: str, form: str) -
     ("sql", "form"),
     [
         (ONE_TEXT, "number"),
-        (NO_VALUE, "number"),
         (ONE_ROW, "number"),
         (BY_STATUS, "number"),
         (NO_ROW, "number"),
@@ -145,6 +144,15 @@ def test_form_that_is_impossible_is_a_typed_error(scripted: Scripted, sql: str, 
     assert output["sql"] == sql
     assert output["tables"][0]["columns"]
     assert calls(agent)["GeneratedSQL"] == 2
+
+
+def test_number_of_no_rows_is_empty_after_one_statement(scripted: Scripted) -> None:
+    agent = scripted({"GeneratedSQL": [{"sql": NO_VALUE}] * 2})
+    output = agent.ask(HOW_MANY, output_type="number")
+
+    assert (output["error"], output["output_type"], output["value"]) == (None, "number", None)
+    assert output["answer"]
+    assert calls(agent)["GeneratedSQL"] == 1
 
 
 @pytest.mark.parametrize("name", ["output_type", "effort", "clarify"])
