@@ -63,6 +63,7 @@ def validate_sql(state: State, services: Services) -> dict[str, Any]:
     evidence = {**current(attempts).get("evidence", {}), "is_confirmed": is_valid}
     attempts = with_facts(attempts, evidence=evidence)
     if is_valid:
+        _record_confirmed(source.warnings_about(sql))
         return {**update, "attempts": attempts}
     correction = verdict["corrected_sql"] and source.ending_with_nulls(verdict["corrected_sql"])
     corrected = with_facts(attempts, outcome="corrected", problem=reason or issues)
@@ -96,6 +97,12 @@ def validate_sql(state: State, services: Services) -> dict[str, Any]:
     objection = "; ".join(dict.fromkeys(filter(None, [verdict["reason"], *verdict["issues"]])))
     update["attempts"] = with_facts(objected, problem=objection)
     return {**update, "sql_error_info": objection, "sql_request_is_valid": False, "result": None}
+
+
+def _record_confirmed(warnings: Sequence[str]) -> None:
+    """Note in the audit what the model confirmed the statement in spite of; the answer does not tell it."""
+    for warning in warnings:
+        note(f"the model confirmed the statement, although {warning}")
 
 
 def _can_check(mode: str, services: Services, count: int) -> bool:

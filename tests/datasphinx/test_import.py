@@ -55,6 +55,7 @@ def test_foreign_modules_of_any_name_do_not_matter(tmp_path: Path) -> None:
     [
         ("from agent.graph import graph; print(graph.name)", "agent"),
         ("import agent.accessor; print(agent.accessor.Sphinx.__name__)", "Sphinx"),
+        ("import agent.errors, datasphinx.agent.errors; print(agent.errors is datasphinx.agent.errors)", "True"),
     ],
 )
 def test_former_names_work_in_a_checkout_with_a_warning(code: str, printed: str) -> None:
