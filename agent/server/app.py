@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from datasphinx.agent.server.boards import ScheduledRefreshes
     from datasphinx.agent.server.metrics import Metrics
-    from datasphinx.agent.server.routes.mcp import McpRoute
     from datasphinx.agent.server.runnable import ServedGraph
 
 PRUNE_S = 3600
@@ -98,7 +97,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
         description="Questions to databases and datasets.",
         docs_url=None,
         redoc_url=None,
-        lifespan=lambda _: _running(mcp, refreshes, services.settings),
+        lifespan=lambda _: _running(refreshes, services.settings),
         responses=DOCUMENTED,
         # Spans of requests would have their query, and logs the texts of errors.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
@@ -137,7 +136,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
 
 
 @asynccontextmanager
-async def _running(mcp: "McpRoute", refreshes: "ScheduledRefreshes", settings: Settings) -> AsyncIterator[None]:
+async def _running(refreshes: "ScheduledRefreshes", settings: Settings) -> AsyncIterator[None]:
     from datasphinx.agent.server.background import repeated, run_in_thread
 
     async def prune() -> None:
@@ -145,7 +144,7 @@ async def _running(mcp: "McpRoute", refreshes: "ScheduledRefreshes", settings: S
         if days:
             await run_in_thread(lambda: prune_threads(settings, time.time() - days * DAY_S))
 
-    async with mcp.running(), refreshes.running(), repeated(prune, PRUNE_S, "[THREADS] old threads were not deleted"):
+    async with refreshes.running(), repeated(prune, PRUNE_S, "[THREADS] old threads were not deleted"):
         yield
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
 
@@ -124,6 +125,11 @@ def input_of(served: ServedGraph, model: ChatModel, text: str, place: Place | No
         return served.get_input_schema().model_validate({**fields, **thread}).model_dump(exclude_none=True)
     except ValidationError as error:
         raise RequestValidationError(error.errors()) from error
+
+
+def base_url(request: Request) -> str:
+    """Return the URL of this application, also where it is mounted in another one, with a slash at its end."""
+    return str(request.url.replace(path=request.scope.get("root_path", "") + "/", query="", fragment=""))
 
 
 def reasoning_lines(updates: Mapping[str, Any]) -> list[str]:

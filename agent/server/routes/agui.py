@@ -22,6 +22,7 @@ from datasphinx.agent.server.chat_clients import (
     DEFAULT_MODEL,
     ChatModel,
     Part,
+    base_url,
     input_of,
     markdown_of,
     model_of,
@@ -115,7 +116,7 @@ def agui_routes(graphs: Sequence[ServedGraph]) -> APIRouter:
         """Answer the user's last message, or continue with the answer to a clarifying question."""
         tenant = current_tenant()
         model = await run_in_threadpool(model_of, tenant, body.model)
-        run = _Run(tenant, served[model.graph], model, body, str(request.base_url))
+        run = _Run(tenant, served[model.graph], model, body, base_url(request))
         await run_in_threadpool(run.prepare)
         if run.input:
             await tenant.admit(1)

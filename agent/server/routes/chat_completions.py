@@ -22,6 +22,7 @@ from datasphinx.agent.server.chat_clients import (
     Content,
     Place,
     all_models,
+    base_url,
     input_of,
     markdown_of,
     model_of,
@@ -107,7 +108,7 @@ def chat_routes(graphs: Sequence[ServedGraph]) -> APIRouter:
         """Answer the last message; with `stream`, as server-sent events that end with `data: [DONE]`."""
         tenant = current_tenant()
         model = await run_in_threadpool(model_of, tenant, body.model)
-        completion = _Completion(tenant, served[model.graph], model, body, str(request.base_url))
+        completion = _Completion(tenant, served[model.graph], model, body, base_url(request))
         await run_in_threadpool(completion.find_place)
         completion.check_input()
         await tenant.admit(1)

@@ -1,7 +1,7 @@
 """Route: the Model Context Protocol over HTTP."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import asyncio
+from contextvars import Context
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -22,31 +22,32 @@ METHODS = ("POST", "DELETE")
 
 
 class McpRoute:
-    """Serves MCP clients, while `running`. A session can be used with the keys of its tenant only."""
+    """Serves MCP clients. A session can be used with the keys of its tenant only.
+
+    Sessions live in a task that the first request starts, since a mounted application has no lifespan; the event loop
+    ends it.
+    """
 
     def __init__(self, agent: ServedGraph, settings: Settings, metrics: Metrics) -> None:
         """Answer questions with `agent`."""
         self._agent, self._settings, self._metrics = agent, settings, metrics
-        self._manager: StreamableHTTPSessionManager | None = None
+        self._sessions: asyncio.Task[None] | None = None
+        self._manager: asyncio.Future[StreamableHTTPSessionManager]
 
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        """Accept sessions during the block, if the extra `mcp` is installed."""
-        if find_spec("mcp") is None:
-            yield
-            return
+    async def _open_manager(self) -> "StreamableHTTPSessionManager":
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
         from datasphinx.agent.server.mcp.server import build_server
 
-        manager = StreamableHTTPSessionManager(
-            build_server(self._agent, self._settings, self._metrics),
-            max_request_body_size=self._settings.max_request_bytes,
-        )
-        async with manager.run():
-            self._manager = manager
-            yield
-            self._manager = None
+        if self._sessions is None or self._sessions.done():
+            manager = StreamableHTTPSessionManager(
+                build_server(self._agent, self._settings, self._metrics),
+                max_request_body_size=self._settings.max_request_bytes,
+            )
+            self._manager = asyncio.get_running_loop().create_future()
+            # The task outlives the request, so it has nothing of its tenant.
+            self._sessions = asyncio.create_task(_run(manager, self._manager), context=Context())
+        return await asyncio.shield(self._manager)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request.
@@ -54,7 +55,7 @@ class McpRoute:
         Raises:
             DriverMissing: the extra `mcp` is not installed.
         """
-        if self._manager is None:
+        if find_spec("mcp") is None:
             raise DriverMissing("mcp", "mcp")
         from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
         from mcp.server.auth.provider import AccessToken
@@ -63,4 +64,13 @@ class McpRoute:
 
         tenant = current_tenant()
         user = AuthenticatedUser(AccessToken(token="", client_id=tenant.name, scopes=[]))
-        await self._manager.handle_request({**scope, TENANT: tenant, "user": user}, receive, send)
+        manager = await self._open_manager()
+        await manager.handle_request({**scope, TENANT: tenant, "user": user}, receive, send)
+
+
+async def _run(
+    manager: "StreamableHTTPSessionManager", started: "asyncio.Future[StreamableHTTPSessionManager]"
+) -> None:
+    async with manager.run():
+        started.set_result(manager)
+        await asyncio.Event().wait()
