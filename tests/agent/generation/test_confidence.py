@@ -45,6 +45,7 @@ def test_a_confirmed_verdict_settles_the_findings_that_it_was_shown(scripted: Sc
     assert unchecked["status"] == "unsure" and "Please note" in unchecked["answer"]
     assert confirmed["status"] == "ok" and "Please note" not in confirmed["answer"]
     assert confirmed["value"] == unchecked["value"]
+    assert any("confirmed the statement, although" in one for one in confirmed["audit"]["notes"])
 
 
 def test_statements_that_agree_give_a_probability(scripted: Scripted) -> None:
