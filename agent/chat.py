@@ -14,6 +14,8 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import ValidationError
+from sqlalchemy import URL
+from sqlalchemy import Engine as SQLAlchemyEngine
 
 from datasphinx.agent.answers.stored_chart import drawn_by_default
 from datasphinx.agent.core.failure import error_of
@@ -47,7 +49,10 @@ from datasphinx.agent.types import Effort, OutputType
 __all__ = ["Agent", "ChartResponse", "DataFrameResponse", "NumberResponse", "Response", "StringResponse", "chat"]
 
 DataSource = Any
-"""A SQLAlchemy URL, the name of a configured source, the path of a file, or a pandas DataFrame."""
+"""A SQLAlchemy URL or Engine, the name of a configured source, the path of a file, or a pandas DataFrame."""
+
+_DATABASE_FILES = {"sqlite": (0, b"SQLite format 3\0"), "duckdb": (8, b"DUCK")}
+"""By engine, the offset of the bytes that identify its files, and these bytes."""
 
 
 @dataclass(frozen=True)
@@ -84,14 +89,16 @@ def read_sources(sources: DataSource | Sequence[DataSource], services: Services)
         SourcesNotTogether: the sources are databases of several engines, or databases and files.
         ConfigurationError, DriverMissing: the engine of a URL is unknown, or its driver is not installed.
     """
-    all_sources: list[Any] = list(sources) if isinstance(sources, list | tuple) else [sources]
+    # A URL is a tuple too.
+    is_one = isinstance(sources, URL) or not isinstance(sources, list | tuple)
+    all_sources: list[Any] = [sources] if is_one else list(sources)
     databases: dict[str, SourceSettings] = {}
     files: list[Path] = []
     frames: list[Any] = []
     engines: list[tuple[str, str]] = []
     # A DataFrame exists only if pandas was imported; pandas is an optional dependency.
     pandas = sys.modules.get("pandas")
-    for source in all_sources:
+    for source in (_with_url(source, services) for source in all_sources):
         if pandas is not None and isinstance(source, pandas.DataFrame):
             frames.append(source)
             engines.append((f"a DataFrame of {len(source)} rows", ""))
@@ -106,6 +113,19 @@ def read_sources(sources: DataSource | Sequence[DataSource], services: Services)
         if engine != engines[0][1]:
             raise SourcesNotTogether(engines[0][0], label)
     return SelectedSources(databases, tuple(files), tuple(frames))
+
+
+def _with_url(source: DataSource, services: Services) -> DataSource:
+    """Return the URL, as text, of an Engine, a URL or the file of a database; other sources as they are."""
+    if isinstance(source, SQLAlchemyEngine):
+        source = source.url
+    if path := _file(source, services):
+        with path.open("rb") as file:
+            start = file.read(32)
+        for engine, (offset, signature) in _DATABASE_FILES.items():
+            if start[offset:].startswith(signature):
+                source = URL.create(engine, database=str(path.absolute()))
+    return source.render_as_string(hide_password=False) if isinstance(source, URL) else source
 
 
 def _file(source: DataSource, services: Services) -> Path | None:
@@ -150,9 +170,10 @@ def _load_options(load: LoadOptions | Mapping[str, Any] | None) -> dict[str, Any
 class Agent:
     """Conversations about databases, or about files and DataFrames.
 
-    A source is a SQLAlchemy URL, the name of a configured source, the path of a spreadsheet, CSV, Parquet or JSON lines
-    file, or a pandas DataFrame; by default, the configured sources are used. Of several databases of one engine, a
-    question goes to the one whose tables fit best. An agent has one conversation at a time; only `aask` is thread-safe.
+    A source is a SQLAlchemy URL, as text or object, an Engine, whose URL is opened anew, the name of a configured
+    source, the path of a SQLite, DuckDB, spreadsheet, CSV, Parquet or JSON lines file, or a pandas DataFrame; by
+    default, the configured sources are used. Of several databases of one engine, a question goes to the one whose
+    tables fit best. An agent has one conversation at a time; only `aask` is thread-safe.
     """
 
     def __init__(

@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pandas
 import pytest
 from langgraph.graph import END, START, StateGraph
+from sqlalchemy import create_engine, make_url
 from typing_extensions import TypedDict
 
 import datasphinx.pandas  # noqa: F401
@@ -114,6 +116,21 @@ def test_number_that_a_float_cannot_keep_is_exact(cell: str, value: int | None) 
 
     assert str(response.value) == cell
     assert value is None or response.value == value
+
+
+def test_a_database_is_a_url_an_engine_or_a_file(asking: Asking, tmp_path: Path) -> None:
+    path = make_table(tmp_path, "title TEXT", [("Emma",), ("Ulysses",)], table="books")
+    count = {"sql": "SELECT COUNT(*) AS books FROM books"}
+    for source in (path, str(path), make_url(url(path)), create_engine(url(path))):
+        assert asking(count, sources=source).chat("How many books are there?").value == 2
+
+
+def test_a_duckdb_file_is_a_database(asking: Asking, tmp_path: Path) -> None:
+    path = tmp_path / "books.db"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE books AS SELECT 'Emma' AS title")
+    count = {"sql": "SELECT COUNT(*) AS books FROM books"}
+    assert asking(count, sources=path, allow_writable_account=True).chat("How many books are there?").value == 1
 
 
 def test_text(asking: Asking) -> None:
