@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
@@ -291,6 +291,25 @@ class Agent:
             InvalidQuestion, Conflict, InputInvalid: see `reject`.
         """
         return self._feedback({"accepted": True}, None)
+
+    def close(self) -> None:
+        """Close the connections and files of the sources; `with Agent(...) as agent` does it at the end of the block.
+
+        The agent cannot be used afterwards.
+        """
+        self._services.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await asyncio.to_thread(self.close)
 
     @property
     def last_sql(self) -> str | None:

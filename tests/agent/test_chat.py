@@ -1,5 +1,6 @@
 """The Python face on the sample shop, on files and on frames, with the scripted model and a stand-in analyst."""
 
+import asyncio
 import inspect
 import json
 import subprocess
@@ -12,7 +13,7 @@ import duckdb
 import pandas
 import pytest
 from langgraph.graph import END, START, StateGraph
-from sqlalchemy import create_engine, make_url
+from sqlalchemy import create_engine, make_url, text
 from typing_extensions import TypedDict
 
 import datasphinx.pandas  # noqa: F401
@@ -36,9 +37,11 @@ from datasphinx.agent.generation.follow_ups import REMEMBERED_TURNS
 from datasphinx.agent.llm.scripted import ScriptedModel
 from datasphinx.agent.settings import Settings, load_settings
 from datasphinx.agent.types import Result
+from tests.agent.record.stores import fresh_url
 from tests.agent.walk import COUNT, HOW_MANY, JOKE, OFF_TOPIC
 from tests.conftest import NO_AMBIGUITY, VALID
 from tests.databases import make_table, url
+from tests.eventually import eventually
 from tests.support.errors import of_code
 
 pytestmark = pytest.mark.integration
@@ -131,6 +134,34 @@ def test_a_duckdb_file_is_a_database(asking: Asking, tmp_path: Path) -> None:
         connection.execute("CREATE TABLE books AS SELECT 'Emma' AS title")
     count = {"sql": "SELECT COUNT(*) AS books FROM books"}
     assert asking(count, sources=path, allow_writable_account=True).chat("How many books are there?").value == 1
+
+
+@pytest.mark.heavy
+@pytest.mark.postgres
+def test_the_end_of_the_block_closes_the_connections(asking: Asking, tmp_path: Path) -> None:
+    count = {"sql": "SELECT COUNT(*) AS books FROM books"}
+    sessions = text("SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database()")
+    with fresh_url("postgres", tmp_path) as database:
+        own = create_engine(database, isolation_level="AUTOCOMMIT")
+        with own.connect() as connection:
+            connection.execute(text("CREATE TABLE books (title TEXT)"))
+
+            def are_closed() -> bool:
+                return connection.execute(sessions).scalar_one() == 1
+
+            with asking(count, sources=database, allow_writable_account=True) as agent:
+                assert agent.chat("How many books are there?").value == 0
+                assert not are_closed()
+            eventually(are_closed)
+
+            async def ask() -> None:
+                async with asking(count, sources=database, allow_writable_account=True) as agent:
+                    await agent.aask("How many books are there?")
+                    assert not are_closed()
+
+            asyncio.run(ask())
+            eventually(are_closed)
+        own.dispose()
 
 
 def test_text(asking: Asking) -> None:
