@@ -71,8 +71,8 @@ def _form(question: ClarifyingQuestion) -> ElicitRequestFormParams:
     labels = list(dict.fromkeys(option["label"] for option in question["options"]))
     own_words = render(_OWN_WORDS, language_in(question))
     properties = {
-        _OPTION: {"type": "string", "title": question["question"], "enum": labels},
-        _OWN_WORDS: {"type": "string", "title": own_words, "maxLength": LONGEST_ANSWER},
+        _OPTION: {"type": "string", "title": question["question"], "enum": labels, "default": labels[0]},
+        _OWN_WORDS: {"type": "string", "title": own_words, "maxLength": LONGEST_ANSWER, "default": ""},
     }
     return ElicitRequestFormParams(
         message=question_text(question), requested_schema={"type": "object", "properties": properties}

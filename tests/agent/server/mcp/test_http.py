@@ -135,6 +135,7 @@ def test_a_clarifying_question_is_put_to_the_user(cache_dir: Path) -> None:
     replies: tuple[tuple[ElicitResult, str | None], ...] = (
         (ElicitResult(action="accept", content={"option": "by amount"}), BY_AMOUNT),
         (ElicitResult(action="accept", content={"option": "by orders", "own_words": " 2 "}), BY_AMOUNT),
+        (ElicitResult(action="accept", content={"option": "by amount", "own_words": ""}), BY_AMOUNT),
         (ElicitResult(action="decline"), None),
         (ElicitResult(action="accept", content={"option": " "}), None),
     )
@@ -144,7 +145,10 @@ def test_a_clarifying_question_is_put_to_the_user(cache_dir: Path) -> None:
                 user = User(reply)
                 answer = content(call(server, "ask", mode=mode, user=user, question=BEST))
                 (form,) = user.forms
-                assert form.requested_schema["properties"]["option"]["enum"] == labels
+                fields = form.requested_schema["properties"]
+                assert fields["option"]["enum"] == labels
+                # Clients such as fastmcp send null for a field that has no default, and refuse the form as invalid.
+                assert (fields["option"]["default"], fields["own_words"]["default"]) == (labels[0], "")
                 assert ASKS["question"] in form.message and "2. by amount" in form.message
                 if sql:
                     assert (answer["status"], answer["sql"]) == ("ok", sql)
