@@ -168,6 +168,15 @@ def test_the_proxy_asks_the_servers_in_turn() -> None:
     assert proxy.count("{") == proxy.count("}")
 
 
+def test_the_proxy_keeps_the_sessions_of_a_key_in_one_server() -> None:
+    proxy = (ROOT / "deploy/Caddyfile").read_text(encoding="utf-8")
+    sessions = proxy.partition("reverse_proxy /mcp {")[2].partition("\n\t}\n")[0]
+
+    # The request that opens a session has no id yet, so the id cannot choose the server.
+    assert "lb_policy header Authorization {" in sessions and "fallback header X-API-Key" in sessions
+    assert "import servers" in sessions and "\n(servers) {" in proxy
+
+
 # The unit
 
 
