@@ -121,13 +121,15 @@ class FilesSettings(BaseModel):
         description="A file, a folder, or a pattern with `*`, `**`, `?` or `[...]`, on this machine or `s3://bucket/...`.",
     )
     format: Literal["parquet", "csv", "delta", "iceberg"] | None = Field(
-        None, description="Format; by default found by the file name extension or the files of the folder."
+        default=None, description="Format; by default found by the file name extension or the files of the folder."
     )
     columns: dict[str, str] = Field(
-        {}, description="For CSV, the names of all columns in the order of the file, with their types in DuckDB."
+        default={},
+        description="For CSV, the names of all columns in the order of the file, with their types in DuckDB.",
     )
     hive_partitioning: bool | None = Field(
-        None, description="Read folders such as `year=2024` as columns; by default if all files are in such folders."
+        default=None,
+        description="Read folders such as `year=2024` as columns; by default if all files are in such folders.",
     )
 
     @model_validator(mode="before")
@@ -150,12 +152,12 @@ class StorageSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
-    endpoint: str | None = Field(None, description="URL of an S3-compatible server; by default Amazon S3.")
-    region: str | None = Field(None, description="Region of the bucket.")
-    access_key_id: SecretStr | None = Field(None, description="Access key.")
-    secret_access_key: SecretStr | None = Field(None, description="Secret of the access key.")
-    session_token: SecretStr | None = Field(None, description="Token of temporary credentials.")
-    anonymous: bool = Field(False, description="Send requests without credentials, for public buckets.")
+    endpoint: str | None = Field(default=None, description="URL of an S3-compatible server; by default Amazon S3.")
+    region: str | None = Field(default=None, description="Region of the bucket.")
+    access_key_id: SecretStr | None = Field(default=None, description="Access key.")
+    secret_access_key: SecretStr | None = Field(default=None, description="Secret of the access key.")
+    session_token: SecretStr | None = Field(default=None, description="Token of temporary credentials.")
+    anonymous: bool = Field(default=False, description="Send requests without credentials, for public buckets.")
 
 
 def _files_by_view(files: Any) -> Any:
@@ -185,44 +187,48 @@ class SourceSettings(BaseModel):
 
     url: SecretStr = Field(min_length=1, description="SQLAlchemy URL of the database; not for `files`.")
     description: str = Field(
-        "", max_length=500, description="What the data is about, for the list of sources; not part of prompts."
+        default="", max_length=500, description="What the data is about, for the list of sources; not part of prompts."
     )
     connect_args: dict[str, bool | int | SecretStr] = Field(
-        {},
+        default={},
         description="Arguments for the driver of a database server that do not belong in a URL, such as "
         "`private_key_file` and `private_key_file_pwd` of Snowflake. Texts are secret.",
     )
     files: Annotated[dict[str, FilesSettings], BeforeValidator(_files_by_view)] = Field(
-        {},
+        default={},
         description="Instead of a URL, files that DuckDB reads, each as a view: paths and patterns, or by view name an "
         "object with `path` and `format`, `columns`, `hive_partitioning`.",
     )
     storage: StorageSettings = Field(
-        StorageSettings(),
+        default=StorageSettings(),
         description="Access to S3 for `files`: `endpoint`, `region`, `access_key_id`, `secret_access_key`, "
         "`session_token`, `anonymous`; by default from the environment (`AWS_...`) or the role of the machine.",
     )
-    allow_writable_account: bool = Field(False, description="Use the account even if it has more than read access.")
+    allow_writable_account: bool = Field(
+        default=False, description="Use the account even if it has more than read access."
+    )
     secret_columns: tuple[str, ...] = Field(
-        (), description="Columns whose values are hidden from models and logs, such as `customers.email` or `*.phone`."
+        default=(),
+        description="Columns whose values are hidden from models and logs, such as `customers.email` or `*.phone`.",
     )
     schemas: tuple[str, ...] | None = Field(
-        None, description="Schemas to read; by default all, on MySQL and MariaDB the database of the URL."
+        default=None, description="Schemas to read; by default all, on MySQL and MariaDB the database of the URL."
     )
     instructions: Instructions = Field(
-        "", description="Definitions and preferences for all prompts about the source, at most 4,000 characters."
+        default="",
+        description="Definitions and preferences for all prompts about the source, at most 4,000 characters.",
     )
     knowledge: Path | None = Field(
-        None, description="Folder of business knowledge in YAML files, relative to the working directory."
+        default=None, description="Folder of business knowledge in YAML files, relative to the working directory."
     )
-    row_rules: dict[str, str] = Field({}, description="By table, a predicate that limits the visible rows.")
-    shots: Shots | None = Field(None, description="Number of few-shot examples; by default DATASPHINX_SHOTS.")
+    row_rules: dict[str, str] = Field(default={}, description="By table, a predicate that limits the visible rows.")
+    shots: Shots | None = Field(default=None, description="Number of few-shot examples; by default DATASPHINX_SHOTS.")
     log_database_errors: bool = Field(
-        False,
+        default=False,
         description="Log the text of database errors even if the source has row rules. The text may quote row values.",
     )
     row_parameters: dict[str, str | int | float] = Field(
-        {}, description="Values of the `:name` parameters in the row rules."
+        default={}, description="Values of the `:name` parameters in the row rules."
     )
 
     @model_validator(mode="before")
@@ -248,10 +254,11 @@ class RoleModel(BaseModel):
 
     model: str = Field(min_length=1, description="Name of the model.")
     base_url: Annotated[str, AfterValidator(_with_scheme)] | None = Field(
-        None, description="Base URL of its endpoint; by default DATASPHINX_LLM_BASE_URL."
+        default=None, description="Base URL of its endpoint; by default DATASPHINX_LLM_BASE_URL."
     )
     api_key: SecretStr | None = Field(
-        None, description="Key of its endpoint; by default DATASPHINX_LLM_API_KEY, which no other endpoint gets."
+        default=None,
+        description="Key of its endpoint; by default DATASPHINX_LLM_API_KEY, which no other endpoint gets.",
     )
 
     @model_validator(mode="before")
@@ -268,7 +275,10 @@ class ModelPrice(BaseModel):
     input: float = Field(ge=0, allow_inf_nan=False, description="Price of prompt tokens.")
     output: float = Field(ge=0, allow_inf_nan=False, description="Price of completion tokens.")
     cached_input: float | None = Field(
-        None, ge=0, allow_inf_nan=False, description="Price of cached prompt tokens; by default that of `input`."
+        default=None,
+        ge=0,
+        allow_inf_nan=False,
+        description="Price of cached prompt tokens; by default that of `input`.",
     )
 
 
@@ -284,23 +294,24 @@ class TenantSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     sources: tuple[str, ...] | None = Field(
-        None, description="Names of the sources that the tenant may query; by default all."
+        default=None, description="Names of the sources that the tenant may query; by default all."
     )
     row_parameters: dict[str, str | int | float] = Field(
-        {}, description="Values of the `:name` parameters in the row rules of its sources."
+        default={}, description="Values of the `:name` parameters in the row rules of its sources."
     )
     knowledge: dict[str, Path] = Field(
-        {}, description="By source, the folder of the tenant's business knowledge, instead of that of the source."
+        default={},
+        description="By source, the folder of the tenant's business knowledge, instead of that of the source.",
     )
-    questions_per_minute: int | None = Field(None, ge=1, le=10_000)
-    tokens_per_day: int | None = Field(None, ge=1, description="Token limit per UTC day.")
+    questions_per_minute: int | None = Field(default=None, ge=1, le=10_000)
+    tokens_per_day: int | None = Field(default=None, ge=1, description="Token limit per UTC day.")
     usd_per_day: float | None = Field(
-        None, gt=0, description="Cost limit per UTC day, if the price of the model is known."
+        default=None, gt=0, description="Cost limit per UTC day, if the price of the model is known."
     )
-    max_llm_calls: int | None = Field(None, ge=1)
-    max_llm_tokens: int | None = Field(None, ge=1)
-    max_cost_usd: float | None = Field(None, gt=0)
-    max_question_s: float | None = Field(None, gt=0)
+    max_llm_calls: int | None = Field(default=None, ge=1)
+    max_llm_tokens: int | None = Field(default=None, ge=1)
+    max_cost_usd: float | None = Field(default=None, gt=0)
+    max_question_s: float | None = Field(default=None, gt=0)
 
 
 Role = Literal["ask", "review", "operate"]
@@ -319,20 +330,26 @@ class OidcSettings(BaseModel):
     )
     audience: Texts = Field(min_length=1, description="Accepted values of the claim `aud`, one or several.")
     jwks_url: Annotated[str, AfterValidator(_with_scheme)] | None = Field(
-        None, description="URL of the issuer's keys; by default that of its discovery document."
+        default=None, description="URL of the issuer's keys; by default that of its discovery document."
     )
-    tenant: TenantName | None = Field(None, description="Tenant of the tokens without the claim `tenant_claim`.")
+    tenant: TenantName | None = Field(
+        default=None, description="Tenant of the tokens without the claim `tenant_claim`."
+    )
     tenant_claim: str | None = Field(
-        None, min_length=1, description="Claim with the name of a tenant; paths such as `org.name` are possible."
+        default=None,
+        min_length=1,
+        description="Claim with the name of a tenant; paths such as `org.name` are possible.",
     )
-    role_claim: str | None = Field(None, min_length=1, description="Claim with a list or a text of roles or scopes.")
+    role_claim: str | None = Field(
+        default=None, min_length=1, description="Claim with a list or a text of roles or scopes."
+    )
     roles: dict[Role, Texts] = Field(
-        {},
+        default={},
         description="By role (`ask`, `review`, `operate`), the values of `role_claim` that grant it. Without an entry "
         "for `ask`, every user may ask; the other roles need one.",
     )
     row_parameters: dict[str, str] = Field(
-        {}, description="By `:name` parameter of the row rules, the claim with its value."
+        default={}, description="By `:name` parameter of the row rules, the claim with its value."
     )
 
     @model_validator(mode="after")
@@ -366,64 +383,64 @@ class ServiceSettings(BaseSettings):
     """Settings of the server."""
 
     api_keys: dict[TenantName, KeyHashes] = Field(
-        {},
+        default={},
         description="By tenant, the hashes of its API keys, as printed by `datasphinx key new`. Without keys, "
         "and without `oidc`, the server accepts requests from this machine only.",
     )
     review_keys: KeyHashes = Field(
-        (),
+        default=(),
         description="Hashes of the API keys that may review proposals for the business knowledge of their tenant. "
         "Without API keys, everybody on this machine may.",
     )
     operate_keys: KeyHashes = Field(
-        (),
+        default=(),
         description="Hashes of the API keys that may read `/metrics` and the details of `/readyz` and, with "
         "`edit_sources`, edit the sources. Without API keys, everybody on this machine may.",
     )
     oidc: OidcSettings | None = Field(
-        None,
+        default=None,
         description="Accept bearer tokens (JWT) of an OpenID Connect issuer: `issuer`, `audience`, `jwks_url`, "
         "`tenant`, `tenant_claim`, `role_claim`, `roles` and `row_parameters`. Requires the extra `oidc`.",
     )
     embed: EmbedSettings | None = Field(
-        None,
+        default=None,
         description="Let other sites embed the chat: `origins` and `secret` (at least 32 characters). "
         "Requires `api_keys` and the extra `oidc`.",
     )
     tenants: dict[TenantName, TenantSettings] = Field(
-        {},
+        default={},
         description="By tenant, its `sources`, `row_parameters`, `knowledge`, `questions_per_minute`, "
         "`tokens_per_day`, `usd_per_day`, and its own `max_llm_calls`, `max_llm_tokens`, `max_cost_usd` and "
         "`max_question_s`. If set, it must contain every tenant with a key and the `tenant` of `oidc`.",
     )
     run_sql: bool = Field(
-        False,
+        default=False,
         description="Let clients run their own SELECT statements: the editor of the page, `POST /sql`, and the tool "
         "`run_sql` of MCP.",
     )
     follow_up_questions: bool = Field(
-        True,
+        default=True,
         description="Offer up to three follow-up questions on an answer. If the model proposes none, at most four "
         "statements are executed to find some.",
     )
     edit_sources: bool | None = Field(
-        None,
+        default=None,
         description="Let the role `operate` add, test and remove sources over HTTP and on the page. By default only on "
         "a server without keys and tokens, which accepts requests from this machine only.",
     )
     source_folders: tuple[Path, ...] = Field(
-        (),
+        default=(),
         description="Folders below which the SQLite and DuckDB files of sources must be that are added over HTTP; by "
         "default the working directory. Files in the data and cache directories are never accepted.",
     )
     max_request_bytes: int = Field(
-        1_000_000, ge=1, description="Maximum size of a request to the server in bytes, except file uploads."
+        default=1_000_000, ge=1, description="Maximum size of a request to the server in bytes, except file uploads."
     )
     max_upload_bytes: int = Field(
-        200_000_000, ge=1, description="Maximum size of a file uploaded to the server in bytes."
+        default=200_000_000, ge=1, description="Maximum size of a file uploaded to the server in bytes."
     )
     request_timeout_s: float = Field(
-        900, gt=0, allow_inf_nan=False, description="Time limit for one request to the server in seconds."
+        default=900, gt=0, allow_inf_nan=False, description="Time limit for one request to the server in seconds."
     )
 
 
@@ -436,212 +453,230 @@ class Settings(ServiceSettings):
     )  # fmt: skip
 
     sources: dict[str, SourceSettings] = Field(
-        {},
+        default={},
         description="Databases by name, each a SQLAlchemy URL or an object with `url` or `files` and other settings.",
     )
     source: str = Field(
-        "", description="Name or URL of the default source; if empty, chosen among `sources`, or the sample shop."
+        default="",
+        description="Name or URL of the default source; if empty, chosen among `sources`, or the sample shop.",
     )
     allow_writable_account: bool = Field(
-        False, description="Use a source specified by URL alone even if its account has more than read access."
+        default=False, description="Use a source specified by URL alone even if its account has more than read access."
     )
     studio_any_source: bool = Field(
-        False,
+        default=False,
         description="Allow questions to `langgraph dev` (LangGraph Studio) to use any database URL and file path; "
         "otherwise only configured sources and ids of stored files and datasets.",
     )
     llm_base_url: Annotated[str, AfterValidator(_with_scheme)] | None = Field(
-        None,
+        default=None,
         description="Base URL of an OpenAI-compatible endpoint; without URL and key, the embedded model is used.",
     )
     llm_model: str | None = Field(
-        None,
+        default=None,
         description="Name of the model at the endpoint; without endpoint, also `provider:name` of a provider with its "
         "own package, such as `anthropic:claude-sonnet-4-5`.",
     )
     llm_models: dict[ModelRole, RoleModel] = Field(
-        {},
+        default={},
         description="Other models for `generate` (tables, statements and steps of an analysis), `validate`, `narrate` "
         "(answers in words), `review` (ambiguities) and `oracle` (`datasphinx eval`), each a name or an object "
         "with `model`, `base_url` and `api_key`.",
     )
-    llm_api_key: SecretStr | None = Field(None, description="API key of the endpoint.")
+    llm_api_key: SecretStr | None = Field(default=None, description="API key of the endpoint.")
     llm_timeout_s: float = Field(
-        60,
+        default=60,
         gt=0,
         allow_inf_nan=False,
         description="Timeout of the endpoint in seconds, for each of two attempts. "
         "For the embedded model, the time limit of a question applies.",
     )
     llm_temperature: float | None = Field(
-        0.0,
+        default=0.0,
         ge=0,
         allow_inf_nan=False,
         description="Sampling temperature; `none` to use the default of the endpoint.",
     )
     llm_structured_output: Literal["auto", "json_schema", "json_object", "text"] = Field(
-        "auto",
+        default="auto",
         description="Format of structured answers: `json_schema`, `json_object`, `text`, or `auto` to detect it once.",
     )
     llm_profile: Literal["auto", "standard", "plain"] = Field(
-        "auto",
+        default="auto",
         description="How requests adapt to the model: `auto`, by a short probe on the first use of an endpoint and "
         "model; `standard`, without a probe; `plain`, fenced SQL instead of JSON, for small models.",
     )
     prices: dict[str, ModelPrice] = Field(
-        {},
+        default={},
         description="Prices by model name in US dollars per million tokens: `input`, `output` and optionally "
         "`cached_input`; by default list prices, which are unknown behind gateways.",
     )
     embedded_model: EmbeddedModel = Field(
-        "base",
+        default="base",
         description="Size of the embedded model: `base` (491 MB) or `large` (1.1 GB); see `datasphinx model list`.",
     )
     embeddings_model: str | None = Field(
-        None,
+        default=None,
         description="Embeddings model at an endpoint, to find tables and examples by meaning; "
         "by default, the packaged vectors are used.",
     )
     embeddings_base_url: str | None = Field(
-        None, description="Base URL of the embeddings endpoint; by default that of the model."
+        default=None, description="Base URL of the embeddings endpoint; by default that of the model."
     )
     instructions: Instructions = Field(
-        "",
+        default="",
         description="Definitions and preferences for all prompts, such as the start of the fiscal year, at most 4,000 "
         "characters. Sources may have their own, which follow them. The embedded model does not get them.",
     )
     shots: Shots = Field(
-        3,
+        default=3,
         description="Number of few-shot examples from `datasphinx examples` in a prompt: 0, 1, 3 or 5; "
         "none for the embedded model.",
     )
     effort: Effort = Field(
-        "medium",
+        default="medium",
         description="Model calls per question: `low`, generation only; `medium`, validation if there is doubt; `high`, "
         "three statements, and validation if their results differ.",
     )
     enable_sql_validation: bool | None = Field(
-        None,
+        default=None,
         description="Validate every statement against the question with the model, or none; by default, `effort` "
         "decides.",
     )
     sql_validation_max_retries: int = Field(
-        2, ge=0, le=10, description="Maximum number of repeated validations after corrections."
+        default=2, ge=0, le=10, description="Maximum number of repeated validations after corrections."
     )
     max_table_retrievals: int = Field(
-        3, ge=1, le=10, description="Attempts to retrieve tables before a question counts as off topic."
+        default=3, ge=1, le=10, description="Attempts to retrieve tables before a question counts as off topic."
     )
     max_sql_generations: int = Field(
-        3,
+        default=3,
         ge=0,
         le=10,
         description="How often a statement is generated again after an error, before a question fails. "
         "A statement with a forbidden operation does not count: the third one ends the question.",
     )
     min_confidence: float | None = Field(
-        None,
+        default=None,
         ge=0,
         le=1,
         description="Confidence below which an answer is a draft: its status is `unsure`, or the embedded model asks "
         "which of its readings is meant. By default the value that was fitted for the model.",
     )
     clarify: Clarify = Field(
-        "auto",
+        default="auto",
         description="When to ask clarifying questions: `never`; `auto`, if there is evidence of an ambiguity; "
         "`always`, after a review of every question by the model. Readings with equal results are never asked about.",
     )
     max_clarifications: int = Field(
-        4, ge=0, le=10, description="Maximum number of clarifying questions about one question."
+        default=4, ge=0, le=10, description="Maximum number of clarifying questions about one question."
     )
     keep_accepted_examples: bool = Field(
-        False, description="Store a question whose answer the user accepts as a few-shot example."
+        default=False, description="Store a question whose answer the user accepts as a few-shot example."
     )
     threads_url: SecretStr | None = Field(
-        None,
+        default=None,
         description="URL of a PostgreSQL database (postgresql://...) for conversations and, on a server, for uploaded "
         "files, datasets and the usage of tenants; by default, files in the data directory.",
     )
     thread_days: int | None = Field(
-        None,
+        default=None,
         ge=1,
         le=36_500,
         description="Days after its last run when a server, or `datasphinx threads prune`, deletes a conversation; "
         "by default, conversations are kept.",
     )
-    max_llm_calls: int = Field(20, ge=1, description="Maximum number of model calls per question.")
+    max_llm_calls: int = Field(default=20, ge=1, description="Maximum number of model calls per question.")
     max_llm_tokens: int = Field(
-        200_000, ge=1, description="Maximum number of prompt and completion tokens per question."
+        default=200_000, ge=1, description="Maximum number of prompt and completion tokens per question."
     )
     max_cost_usd: float = Field(
-        1.0, gt=0, description="Maximum cost of a question in US dollars, if the price is known."
+        default=1.0, gt=0, description="Maximum cost of a question in US dollars, if the price is known."
     )
-    max_question_s: float = Field(600, gt=0, description="Seconds after which a question makes no further model calls.")
-    max_question_chars: int = Field(10_000, ge=1, description="Maximum length of a question in characters.")
+    max_question_s: float = Field(
+        default=600, gt=0, description="Seconds after which a question makes no further model calls."
+    )
+    max_question_chars: int = Field(default=10_000, ge=1, description="Maximum length of a question in characters.")
     schema_token_budget: int = Field(
-        2000,
+        default=2000,
         ge=100,
         description="A schema within this number of tokens is shown whole, without a model call to select from it.",
     )
     statement_timeout_s: float = Field(
-        30, gt=0, allow_inf_nan=False, description="Time limit of a statement, and of a tool call, in seconds."
+        default=30, gt=0, allow_inf_nan=False, description="Time limit of a statement, and of a tool call, in seconds."
     )
     row_limit: int = Field(
-        10_000, ge=1, description="Maximum number of result rows; longer results are truncated, with a note."
+        default=10_000, ge=1, description="Maximum number of result rows; longer results are truncated, with a note."
     )
     byte_limit: int = Field(
-        50_000_000, ge=1000, description="Maximum size of a result in bytes; larger results are truncated, with a note."
+        default=50_000_000,
+        ge=1000,
+        description="Maximum size of a result in bytes; larger results are truncated, with a note.",
     )
     max_planned_rows: float = Field(
-        1e10,
+        default=1e10,
         gt=0,
         description="Maximum number of rows in any step of a query plan of PostgreSQL, MySQL or MariaDB.",
     )
     max_bytes_billed: int = Field(
-        10_000_000_000,
+        default=10_000_000_000,
         ge=10_485_760,
         description="Maximum number of bytes that BigQuery bills for a statement; it refuses one that needs more.",
     )
     worker_memory_mb: int = Field(
-        1024, ge=128, description="Memory limit of a statement on SQLite, DuckDB, chDB or ClickHouse in megabytes."
+        default=1024,
+        ge=128,
+        description="Memory limit of a statement on SQLite, DuckDB, chDB or ClickHouse in megabytes.",
     )
-    max_workbook_s: int = Field(60, ge=1, description="Limit of the CPU time for reading a workbook, in seconds.")
-    max_steps: int = Field(8, ge=1, le=8, description="Maximum number of tool calls of the analyst per question.")
+    max_workbook_s: int = Field(
+        default=60, ge=1, description="Limit of the CPU time for reading a workbook, in seconds."
+    )
+    max_steps: int = Field(
+        default=8, ge=1, le=8, description="Maximum number of tool calls of the analyst per question."
+    )
     data_dir: Path = Field(
         default_factory=lambda: platformdirs.user_data_path("datasphinx"),
         description="Folder of the event log, threads, examples, uploaded files and datasets.",
     )
-    record: bool = Field(True, description="Keep an event log of all questions, which can be verified and replayed.")
+    record: bool = Field(
+        default=True, description="Keep an event log of all questions, which can be verified and replayed."
+    )
     record_url: SecretStr | None = Field(
-        None,
+        default=None,
         description="SQLAlchemy URL of the event log; by default a SQLite file in the data directory.",
     )
     otel: bool = Field(
-        False,
+        default=False,
         description="Export traces and metrics with OpenTelemetry, as its variables `OTEL_...` say or by the providers "
         "of the process. Requires the extra `otel`.",
     )
     otel_text: bool = Field(
-        False,
+        default=False,
         description="Include questions, prompts, answers, statements and arguments of tools in traces. They may quote "
         "values of the data.",
     )
     allow_langsmith: bool = Field(
-        True,
+        default=True,
         description="Allow LangSmith to trace runs if its own variables, such as `LANGSMITH_TRACING`, say so. It gets "
         "questions, prompts, answers and rows.",
     )
     log_json: bool = Field(
-        False, description="Write log messages to standard error as JSON lines with the trace id of the question."
+        default=False,
+        description="Write log messages to standard error as JSON lines with the trace id of the question.",
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        "info", description="Minimum level of messages in the JSON log."
+        default="info", description="Minimum level of messages in the JSON log."
     )
-    max_file_bytes: int = Field(2_000_000_000, ge=1, description="Maximum size of a file for a dataset in bytes.")
-    max_unpacked_bytes: int = Field(2_000_000_000, ge=1, description="Maximum unpacked size of a spreadsheet in bytes.")
-    max_dataset_rows: int = Field(50_000_000, ge=1, description="Maximum number of rows of a dataset.")
-    max_dataset_columns: int = Field(2000, ge=1, description="Maximum number of columns of a dataset.")
+    max_file_bytes: int = Field(
+        default=2_000_000_000, ge=1, description="Maximum size of a file for a dataset in bytes."
+    )
+    max_unpacked_bytes: int = Field(
+        default=2_000_000_000, ge=1, description="Maximum unpacked size of a spreadsheet in bytes."
+    )
+    max_dataset_rows: int = Field(default=50_000_000, ge=1, description="Maximum number of rows of a dataset.")
+    max_dataset_columns: int = Field(default=2000, ge=1, description="Maximum number of columns of a dataset.")
     short_table_rows: int = Field(
-        20,
+        default=20,
         ge=1,
         description="Maximum number of rows of a table in the text of an answer; all rows are in its tables.",
     )

@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -272,3 +274,15 @@ def test_settings_stay_as_they_are() -> None:
     settings = load_settings()
     with pytest.raises(ValidationError):
         settings.row_limit = 5  # type: ignore[misc]
+
+
+@pytest.mark.heavy
+@pytest.mark.process
+def test_a_type_checker_without_plugins_needs_no_setting(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    made = "Settings(source='shop'), SourceSettings(url=SecretStr('sqlite://'))"
+    imports = "from pydantic import SecretStr\nfrom datasphinx.agent.settings import Settings, SourceSettings"
+    program.write_text(f"{imports}\n{made}\n")
+    command = [sys.executable, "-m", "mypy", "--config-file=", f"--cache-dir={tmp_path / 'cache'}", str(program)]
+    checked = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+    assert checked.returncode == 0, checked.stdout
