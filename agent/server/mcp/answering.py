@@ -14,7 +14,7 @@ from datasphinx.agent.conversation.reply import Reply, reply_of
 from datasphinx.agent.errors import InputInvalid, NotFound
 from datasphinx.agent.messages import language_in
 from datasphinx.agent.record.waiting import WaitEvent
-from datasphinx.agent.server.background import time_limit
+from datasphinx.agent.server.background import repeated, time_limit
 from datasphinx.agent.server.mcp.call import Call, limited_rows
 from datasphinx.agent.server.mcp.clarification import (
     ask_user,
@@ -27,6 +27,9 @@ from datasphinx.agent.server.schemas import ThreadId
 from datasphinx.agent.server.statements import resolve_source
 from datasphinx.agent.server.tenants import current_tenant
 from datasphinx.agent.types import AppliedDefinition, Clarify, Confidence, ErrorInfo, Status
+
+PROGRESS_S = 5.0
+"""Time between two notifications of progress while a step runs, in seconds; clients give up after silence."""
 
 
 class Ask(BaseModel):
@@ -173,20 +176,26 @@ async def _run(call: Call, inputs: Mapping[str, Any]) -> _Output:
     except ValidationError as error:
         raise invalid_input(error) from None
     await current_tenant().admit(1)
-    steps, masked_text = 0, ""
+    masked_text, sent, last_message = "", 0, None
+
+    async def report(message: str | None = None) -> None:
+        nonlocal sent, last_message
+        sent, last_message = sent + 1, message or last_message
+        await call.context.session.report_progress(sent, message=last_message)
+
     stream = call.agent.events(question.model_dump(exclude_none=True))
-    async with time_limit(call.services.settings.request_timeout_s), aclosing(stream) as events:
+    seconds = call.services.settings.request_timeout_s
+    still_running = repeated(report, PROGRESS_S, "[MCP] progress was not reported")
+    async with time_limit(seconds), still_running, aclosing(stream) as events:
         async for kind, content in events:
             if kind == "output":
                 return _Output(cast(Reply, content), masked_text)
             if kind == "waiting":
                 wait = cast(WaitEvent, content)
-                message = f"{wait['for']} {wait['done']}/{wait['total']}" if "done" in wait else wait["for"]
-                await call.context.session.report_progress(steps, message=message)
+                await report(f"{wait['for']} {wait['done']}/{wait['total']}" if "done" in wait else wait["for"])
             for node, update in cast(dict[str, Any], content).items() if kind == "step" else ():
-                steps += 1
                 line = step_line(node, update)
-                await call.context.session.report_progress(steps, message=line.plain if line else node)
+                await report(line.plain if line else node)
                 # Turns contain the text for prompts of later questions, which has no secret values.
                 masked_text = update["turns"][-1]["answer"] if update.get("turns") else masked_text
     raise AssertionError("a run ends in an output")

@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,29 @@ def test_a_question_has_an_answer_with_its_proof(served: Served) -> None:
         assert json.loads(result.content[0].text) == answer  # type: ignore[union-attr]
         assert [done for done, _ in progress] == sorted(done for done, _ in progress) and len(progress) > 3
         assert any(message and "execute_sql" in message for _, message in progress)
+
+
+def test_progress_goes_on_while_the_model_is_called(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("datasphinx.agent.server.mcp.answering.PROGRESS_S", 0.05)
+    progress: list[float] = []
+    several = threading.Event()
+
+    async def note(done: float, total: float | None, message: str | None) -> None:
+        progress.append(done)
+        if len(progress) == 30:
+            several.set()
+
+    def answer(messages: Any) -> dict[str, Any]:
+        assert several.wait(10)
+        return COUNT
+
+    with serving(cache_dir, {"GeneratedSQL": [answer]}) as server:
+        for mode in MODES:
+            progress.clear()
+            several.clear()
+            ask = lambda client: client.call_tool("ask", dict(ASKED), progress_callback=note)  # noqa: E731
+            assert content(talk(server, ask, mode=mode))["status"] == "ok"
+            assert len(progress) > 30 and progress == sorted(set(progress))
 
 
 def test_a_follow_up_continues_the_thread_of_any_interface(served: Served) -> None:
