@@ -425,7 +425,8 @@ def _ask(
         inputs = {**inputs, "files": list(map(str, target.files))}
     if target.load:
         inputs = {**inputs, "load": target.load}
-    errors = Console(stderr=True)
+    # Lines of JSON are read by programs.
+    errors = Console(stderr=True, quiet=settings.log_json)
     with LoadingBar(errors) as bar:
         is_transient = errors.is_terminal and not view.verbose
         steps = None if view.as_json else StepView(errors, is_transient=is_transient)

@@ -4,6 +4,8 @@ import gc
 import io
 import json
 import logging
+import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -132,3 +134,21 @@ def test_the_command_line_writes_it_to_standard_error(
     out, err = capsys.readouterr()
     trace_id = json.loads(out)["audit"]["trace_id"]
     assert {json.loads(line)["trace_id"] for line in err.splitlines()} == {trace_id}
+
+
+@pytest.mark.heavy
+@pytest.mark.process
+def test_the_command_line_writes_no_steps_between_the_lines(cache_dir: Path, tmp_path: Path) -> None:
+    with FakeOpenAI([COUNT]) as model:
+        environment = {
+            **os.environ,
+            "DATASPHINX_LOG_JSON": "true",
+            "DATASPHINX_CACHE_DIR": str(cache_dir),
+            "DATASPHINX_LLM_BASE_URL": model.base_url,
+            "DATASPHINX_LLM_MODEL": "fake",
+        }
+        command = [sys.executable, "-m", "datasphinx", "ask", "--effort", "low", "How many orders are there?"]
+        run = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    lines = [json.loads(line) for line in run.stderr.splitlines()]
+    assert lines and len({line["trace_id"] for line in lines}) == 1
