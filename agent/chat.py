@@ -22,6 +22,7 @@ from datasphinx.agent.core.failure import error_of
 from datasphinx.agent.core.redact import without_password
 from datasphinx.agent.datasets.options import LoadOptions, problem_of
 from datasphinx.agent.datasets.registry import Registry
+from datasphinx.agent.engines import engine_of_file
 from datasphinx.agent.errors import (
     Conflict,
     InputInvalid,
@@ -50,9 +51,6 @@ __all__ = ["Agent", "ChartResponse", "DataFrameResponse", "NumberResponse", "Res
 
 DataSource = Any
 """A SQLAlchemy URL or Engine, the name of a configured source, the path of a file, or a pandas DataFrame."""
-
-_DATABASE_FILES = {"sqlite": (0, b"SQLite format 3\0"), "duckdb": (8, b"DUCK")}
-"""By engine, the offset of the bytes that identify its files, and these bytes."""
 
 
 @dataclass(frozen=True)
@@ -119,12 +117,8 @@ def _with_url(source: DataSource, services: Services) -> DataSource:
     """Return the URL, as text, of an Engine, a URL or the file of a database; other sources as they are."""
     if isinstance(source, SQLAlchemyEngine):
         source = source.url
-    if path := _file(source, services):
-        with path.open("rb") as file:
-            start = file.read(32)
-        for engine, (offset, signature) in _DATABASE_FILES.items():
-            if start[offset:].startswith(signature):
-                source = URL.create(engine, database=str(path.absolute()))
+    if (path := _file(source, services)) and (engine := engine_of_file(path)):
+        source = URL.create(engine.name, database=str(path.absolute()))
     return source.render_as_string(hide_password=False) if isinstance(source, URL) else source
 
 

@@ -6,6 +6,7 @@ An engine is a subclass of `datasphinx.agent.engines.base.Engine`, found through
 
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from datasphinx.agent.plugins import plugins
@@ -54,3 +55,15 @@ def engine_called(scheme: str) -> "Engine | None":
     """Return the engine whose URLs begin with `scheme`, with any driver after a plus sign; None if there is none."""
     name = scheme.partition("+")[0].lower()
     return next((engine for key, engine in engines().items() if name in (key, *engine.other_schemes)), None)
+
+
+def engine_of_file(path: Path) -> "Engine | None":
+    """Return the engine whose database the file at `path` is, by its first bytes; None for another file."""
+    with path.open("rb") as file:
+        start = file.read(32)
+    for engine in engines().values():
+        if engine.file_signature:
+            offset, signature = engine.file_signature
+            if start[offset:].startswith(signature):
+                return engine
+    return None

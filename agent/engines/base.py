@@ -138,6 +138,8 @@ class Engine:
     status: ClassVar[EngineStatus] = "untested"
     in_worker: ClassVar[bool] = False
     """Whether statements run in a worker process; True for embedded engines, which run in the calling process."""
+    file_signature: ClassVar[tuple[int, bytes] | None] = None
+    """The offset of the bytes that identify its files, and these bytes; None if a database is no file."""
     is_folder: ClassVar[bool] = False
     """Whether a database is a folder, which one process opens at a time."""
     stays_open: ClassVar[bool] = False

@@ -104,6 +104,7 @@ class DuckDB(Engine):
     extra = "duckdb"
     status = "tested"
     in_worker = True
+    file_signature = (8, b"DUCK")
     ignores_case = True
     reuses_aliases = True
     bare_session_functions = frozenset({"user"})

@@ -137,6 +137,7 @@ class SQLite(Engine):
     driver = "sqlite"
     status = "tested"
     in_worker = True
+    file_signature = (0, b"SQLite format 3\0")
     ignores_case = True
     recurses_in_later_arms = True
     quotes_make_columns = True
