@@ -108,7 +108,7 @@ def test_http(settings: Settings, lake: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "lake/damaged.parquet").write_bytes(b"not a Parquet file at all")
     with serving(tmp_path / "cache", answers, sources={"lake": lake, "damaged": damaged}) as server:
         sources = server.http.get("/sources").json()["sources"]
-        assert sources == [{"name": "lake", "dialect": "duckdb"}, {"name": "damaged", "dialect": "duckdb"}]
+        assert [(each["name"], each["dialect"]) for each in sources] == [("lake", "duckdb"), ("damaged", "duckdb")]
         assert server.invoke(question=QUESTION, source="lake")["value"] == 21.0
         failed = server.invoke(question=QUESTION, source="damaged")
         assert failed["error"]["code"] == SourceFilesUnreadable.code
