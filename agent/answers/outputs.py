@@ -67,7 +67,7 @@ def compose_answer(
     """
     main = next(iter(results.values()))
     tables = [answer_table(name, result) for name, result in results.items()]
-    proposed_chart = asked_chart(main, question, chart_form or {}, language)
+    proposed_chart = asked_chart(main, question, chart_form or {}, summary["keys"], language)
     chart = charts[0] if charts else proposed_chart or chart_of(main, question, chart_form, summary["keys"], language)
     output_type = choose_output_type(main, requested, chart, proposed)
     form = _Form(output_type, language, max_rows)
@@ -80,8 +80,7 @@ def compose_answer(
     text = logged = written or form.text(main, sentence)
     if main.get("secret") and not written:
         logged = form.text(masked(main), worded(masked(main)))
-    is_asked = output_type == "plot" or (chart_form and not chart_form.get("x"))
-    shown = charts or [one for one in [chart if is_asked else proposed_chart] if one]
+    shown = charts or [one for one in [proposed_chart or (output_type == "plot" and chart)] if one]
     answer = Answer(
         text,
         language,

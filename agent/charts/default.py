@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import get_args
 
 from datasphinx.agent.charts.cells import Number, column, labels_of, number, order_of, places_in_cycle, type_of_column
-from datasphinx.agent.charts.plot_spec import PlotSpec, check_plot_spec
+from datasphinx.agent.charts.plot_spec import PlotSpec, check_plot_spec, fits
 from datasphinx.agent.charts.select import Selection, select_chart
 from datasphinx.agent.errors import PlotSpecInvalid
 from datasphinx.agent.messages import Language
@@ -67,19 +67,11 @@ def selection_of(spec: PlotSpec, result: Result, charts: Collection[Selection]) 
     try:
         check_plot_spec(spec, result)
     except PlotSpecInvalid:
-        derived = next((chart for chart in charts if _fits(spec, chart.result)), None)
+        derived = next((chart for chart in charts if fits(spec, chart.result)), None)
         if derived is None:
             raise
         return Selection(derived.result, spec)
     return Selection(result, spec)
-
-
-def _fits(spec: PlotSpec, result: Result) -> bool:
-    try:
-        check_plot_spec(spec, result)
-    except PlotSpecInvalid:
-        return False
-    return True
 
 
 def _is_whole(pie: Selection) -> bool:

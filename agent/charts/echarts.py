@@ -7,7 +7,7 @@ the data is reduced beforehand, and the defaults of ECharts fit otherwise.
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 from pydantic import ValidationError
 
@@ -65,13 +65,15 @@ def answer_chart(selection: Selection, language: Language) -> AnswerChart:
     return AnswerChart(type=chart.type, option=chart.option)
 
 
-def asked_chart(result: Result, title: str, form: Mapping[str, Any], language: Language = "en") -> AnswerChart | None:
-    """Return the chart of the columns that `form` names, a plot spec or a `ChartForm`.
+def asked_chart(
+    result: Result, title: str, form: Mapping[str, Any], keys: Collection[int] = (), language: Language = "en"
+) -> AnswerChart | None:
+    """Return the chart that `form` asks for, a plot spec or a `ChartForm`; without columns, that of suitable ones.
 
-    None if it names none, or does not fit the result; a note then says why.
+    None if it asks for none, or does not fit the result; a note then says why. `keys` are as for `chart_of`.
     """
     if not form.get("x"):
-        return None
+        return chart_of(result, title, cast(ChartForm, form), keys, language) if form else None
     given = {"chart_type" if name == "type" else name: value for name, value in form.items() if value is not None}
     try:
         chart = draw(result, PlotSpec.model_validate({"title": title, **given}), language)

@@ -69,6 +69,15 @@ def check_plot_spec(spec: PlotSpec, result: Result) -> None:
         raise PlotSpecInvalid(tuple(problems))
 
 
+def fits(spec: PlotSpec, result: Result) -> bool:
+    """Return whether `check_plot_spec` finds no problem."""
+    try:
+        check_plot_spec(spec, result)
+    except PlotSpecInvalid:
+        return False
+    return True
+
+
 def _encodings(spec: PlotSpec) -> list[tuple[str, str]]:
     """Return path and column name of each encoding."""
     measures = [(f"y.{at}" if len(spec.y) > 1 else "y", name) for at, name in enumerate(spec.y)]

@@ -17,8 +17,7 @@ from datasphinx.agent.charts.cells import (
     scale_of,
     type_of_column,
 )
-from datasphinx.agent.charts.plot_spec import MAX_SERIES, PlotSpec, check_plot_spec
-from datasphinx.agent.errors import PlotSpecInvalid
+from datasphinx.agent.charts.plot_spec import MAX_SERIES, PlotSpec, check_plot_spec, fits
 from datasphinx.agent.formatting.formats import ColumnFormat
 from datasphinx.agent.messages import Language, render
 from datasphinx.agent.schema.words import words
@@ -134,10 +133,10 @@ class _Selector:
         if len(dimensions) > 1 and len(self.measures) > 1:
             dimensions = self._one_measure_for(dimensions)
         asked = self._spec(self.kind, dimensions) if self.kind else None
-        if asked and _fits(asked, self.result):
+        if asked and fits(asked, self.result):
             return self._selection(asked)
         spec = self._default(dimensions)
-        if spec is None or not _fits(spec, self.result):
+        if spec is None or not fits(spec, self.result):
             return None
         if self.kind:
             self.notes.append(render("chart_other_type", self.language))
@@ -399,11 +398,3 @@ class _Selector:
 def _name_words(name: str) -> list[str]:
     """Return the words of the name of a column in lower case; at least one, which may be empty."""
     return _NAME_WORD.findall(_CAMEL.sub(" ", name).lower()) or [""]
-
-
-def _fits(spec: PlotSpec, result: Result) -> bool:
-    try:
-        check_plot_spec(spec, result)
-    except PlotSpecInvalid:
-        return False
-    return True

@@ -279,10 +279,10 @@ def _contents(pin: Pin, source: Source, result: Result) -> dict[str, Any]:
 def _chart(pin: Pin, source: Source, result: Result) -> AnswerChart | None:
     """Return the chart of a result: the one that was pinned if its columns are there, else for a plot the best one."""
     form, language = pin.chart or {}, language_of(pin.question)
-    chart = asked_chart(result, pin.question, form, language)
+    keys = summarize_query(pin.sql, source.catalog)["keys"]
+    chart = asked_chart(result, pin.question, form, keys, language)
     if chart or pin.output_type != "plot":
         return chart
-    keys = summarize_query(pin.sql, source.catalog)["keys"]
     return chart_of(result, pin.question, cast(ChartForm, form), keys, language)
 
 
