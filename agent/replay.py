@@ -107,10 +107,10 @@ def replay(
     database, by default those of the settings.
 
     Raises:
-        NotFound: there is no such trace, its start is not in the log, or it is that of a statement.
+        NotFound: there is no such trace, its start is not in the log, it is that of a statement, or a file or dataset
+            of the question is no longer stored.
         Unavailable: the log cannot be read.
         SourceNotFound, SourceUnreachable, DriverMissing, Refused: the source is no longer available.
-        NotFound: a file or dataset of the question is no longer stored.
     """
     recorded = store.run(trace_id)
     trace_id, contents = recorded[0].trace_id, [(event.kind, event.content) for event in recorded]

@@ -21,9 +21,9 @@ def keep_results(state: AnalystState) -> dict[str, EarlierResult]:
             columns, repeated = kept["result"]["columns"], kept.get("repeated", [])
             question = state["question"]
             known[name] = EarlierResult(question=question, columns=columns, query=query, repeated=repeated)
-    chosen: set[str] = set()
+    chosen, sources = set[str](), _sources(known)
     for name in reversed(known):
-        needed = chosen | {name} | _sources(name, known) & known.keys()
+        needed = chosen | {name} | sources[name] & known.keys()
         if len(needed) <= MAX_EARLIER_RESULTS:
             chosen = needed
     return {name: result for name, result in known.items() if name in chosen}
@@ -31,11 +31,8 @@ def keep_results(state: AnalystState) -> dict[str, EarlierResult]:
 
 def readable_results(results: Mapping[str, EarlierResult], dataset_ids: Collection[str]) -> dict[str, EarlierResult]:
     """Return the results that read no other datasets than `dataset_ids` and are not named like one of them."""
-    return {
-        name: result
-        for name, result in results.items()
-        if name not in dataset_ids and _sources(name, results) <= {*results, *dataset_ids}
-    }
+    readable, sources = {*results, *dataset_ids}, _sources(results)
+    return {name: result for name, result in results.items() if name not in dataset_ids and sources[name] <= readable}
 
 
 def last_number(results: Mapping[str, EarlierResult]) -> int:
@@ -55,7 +52,8 @@ def earlier_results_text(results: Mapping[str, EarlierResult]) -> str:
     return "\n".join([title, *listed, ""])
 
 
-def _sources(name: str, results: Mapping[str, EarlierResult]) -> set[str]:
-    """Return the names of the datasets and results that the result `name` reads, directly or through others."""
-    specs = {other: read_spec(result["query"]) for other, result in results.items()}
-    return set(all_sources(specs[name], Datasets("", {}, specs)))
+def _sources(results: Mapping[str, EarlierResult]) -> dict[str, set[str]]:
+    """Return the names of the datasets and results that each of `results` reads, directly or through others."""
+    specs = {name: read_spec(result["query"]) for name, result in results.items()}
+    datasets = Datasets("", {}, specs)
+    return {name: set(all_sources(spec, datasets)) for name, spec in specs.items()}

@@ -71,8 +71,8 @@ def options_of(
 
 def difference(sql: str, other: str, catalog: Catalog, language: Language) -> str:
     """Return in words what the statement `other` has and `sql` does not; empty if nothing can be said."""
-    common = _parts_of(sql, catalog, language)
-    own = [part for part in _parts_of(other, catalog, language) if part and part not in common]
+    common = _parts_of(sql, catalog, language, {})
+    own = [part for part in _parts_of(other, catalog, language, {}) if part and part not in common]
     return one_line(CONVENTIONS[language].semicolon.join(own), _MAX_LABEL_CHARS)
 
 
@@ -101,7 +101,7 @@ def _parts_of(
     sql: str,
     catalog: Catalog,
     language: Language,
-    meanings: Mapping[ColumnKey, Mapping[str, str]] = MappingProxyType({}),
+    meanings: Mapping[ColumnKey, Mapping[str, str]],
 ) -> list[str]:
     """Return the measures, conditions, groups, order and limit of a statement in words."""
     (shared,) = shared_trees(sql, catalog.dialect)

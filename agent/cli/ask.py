@@ -359,11 +359,11 @@ def ask(
         if not as_json:
             raise
         reply = _refusal(error, inputs, thread)
-    is_complete = (not chart or write_charts(reply, chart)) & (not output or write_rows(reply, output))
+    written = [write(reply, path) for write, path in ((write_charts, chart), (write_rows, output)) if path]
     # Frozen objects are not collected at exit, which saves time; DuckDB would report its own as leaked.
     if "duckdb" not in sys.modules:
         gc.freeze()
-    raise typer.Exit(exit_code(reply) or (ANSWERED if is_complete else DOMAIN))
+    raise typer.Exit(exit_code(reply) or (ANSWERED if all(written) else DOMAIN))
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import Any, Self, cast
 
 from pygments.token import Comment, Keyword, Number, String
 from rich.console import Console, Group, RenderableType
@@ -25,10 +25,6 @@ from datasphinx.agent.record.waiting import Wait
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.state import Output
 from datasphinx.agent.types import AnswerTable
-
-if TYPE_CHECKING:
-    pass
-
 
 _SLOW_TABLES = 200
 _SLOW_LOAD_S = 1.0

@@ -83,9 +83,9 @@ def read_sheets(path: Path, sheets: Sequence[str] | None, folder: Path, loading:
 
     Raises:
         DriverMissing: python-calamine is not installed.
-        FileTooLarge, FileNotLoaded, FileUnreadable: The workbook cannot or should not be opened.
-        FileTooLarge: The sheets have too many rows or columns, or do not fit into memory.
-        FileNotLoaded: There is no such sheet, or it is empty, or all are.
+        FileUnreadable: The workbook is damaged.
+        FileTooLarge: It unpacks to too much, or the sheets have too many rows or columns or do not fit into memory.
+        FileNotLoaded: It has a password, or there is no such sheet, or it is empty, or all are.
         StatementCancelled: Loading was cancelled.
     """
     limits = loading.limits

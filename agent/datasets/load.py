@@ -151,9 +151,9 @@ def load(job: Job, options: LoadOptions = DETECT) -> Dataset:
     """Return the dataset of a file; unless it is already stored, write its table to `job.target`.
 
     Raises:
-        FileUnreadable, FileNotLoaded, FileTooLarge: The file cannot or should not be opened.
+        FileUnreadable: The file cannot be opened.
         FileTooLarge: The file exceeds the limits.
-        FileNotLoaded: The file has no such table, or an option does not fit the file.
+        FileNotLoaded: The file has a password or no such table, or an option does not fit it.
         DriverMissing: A package is not installed.
         StatementCancelled: Loading was cancelled.
     """

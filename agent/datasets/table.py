@@ -118,10 +118,9 @@ def make_table(
     """Write `table` from the cells of `parts`.
 
     Raises:
-        FileNotLoaded: There are no rows.
+        FileNotLoaded: There are no rows, or an option names a column that does not exist.
         FileTooLarge: There are too many rows, or they do not fit into memory.
         FileUnreadable: DuckDB cannot read the file.
-        FileNotLoaded: An option names a column that does not exist.
     """
     first = parts[0].cell_file
     width, paired = len(layout.names), first.paired
@@ -404,8 +403,7 @@ def copy_json(work: Workspace, table: str, rows: JsonRows, loading: Loading) -> 
 
     Raises:
         FileNotLoaded: There are no rows.
-        FileTooLarge: There are too many rows or columns, or they do not fit into memory.
-        FileTooLarge: The written table exceeds the allowed disk space.
+        FileTooLarge: There are too many rows or columns, or they do not fit into memory or the allowed disk space.
         FileUnreadable: DuckDB cannot read the file.
         StatementCancelled: Loading was cancelled.
     """

@@ -650,7 +650,7 @@ class _Project:
     def _truncated(self, tree: exp.Expr, grain: str) -> exp.Expr:
         if grain == "day" and isinstance(tree, exp.Column):
             table, column = find_column(".".join(part.name for part in tree.parts), self.catalog)
-            found = next(each for each in self.catalog.tables[table].columns if each.name == column)
+            found = self.catalog.tables[table].column(column)
             if found.type_class == "date":
                 return tree
         return exp.TimestampTrunc(this=tree.copy(), unit=exp.var(grain.upper()))

@@ -388,7 +388,7 @@ class _ModelWriter:
         )
 
     def _field(self, table: Table, name: str) -> dict[str, Any]:
-        column = next(each for each in table.columns if each.name == name)
+        column = table.column(name)
         item = self._item("column", f"{table.key}.{name}")
         entry = item.entry if item and isinstance(item.entry, ColumnEntry) else ColumnEntry()
         own = _dumped(item) if item else {}

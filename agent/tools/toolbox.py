@@ -42,10 +42,7 @@ TOOLS: tuple[Tool, ...] = tuple(
 )
 """The tools that the model is offered. Beside them, the analysis calls `describe_data` itself."""
 
-_REPORTED_TO_MODEL = (
-    Retryable, FileTooLarge, NotFound, FileNotLoaded, FileUnreadable,
-    FileNotLoaded,
-)  # fmt: skip
+_REPORTED_TO_MODEL = (Retryable, FileTooLarge, NotFound, FileNotLoaded, FileUnreadable)
 """Errors that another call may avoid. Any other error ends the question."""
 
 _MIN_SIMILARITY = 50.0
