@@ -44,7 +44,7 @@ embedded tools
 connect
 services
 answers conversation proposals routes
-responses analysis
+responses analysis readiness
 node_runner
 nodes
 graph analyst

@@ -10,6 +10,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from datasphinx.agent.cli.ask import ask as ask_command
+from datasphinx.agent.cli.doctor import doctor
 from datasphinx.agent.cli.evals import eval_app
 from datasphinx.agent.cli.examples import examples_app
 from datasphinx.agent.cli.key import key_app
@@ -128,6 +129,7 @@ def serve_mcp(log_json: LogJson = None) -> None:
 
 
 app.command()(init)
+app.command()(doctor)
 
 
 def main() -> NoReturn:

@@ -52,7 +52,6 @@ def list_sources(as_json: AsJson = False) -> None:
         return
     for source in sources:
         echo(f"{source['name']}: {source['url']} ({source['place']})")
-        note_untested(source["name"], settings.sources[source["name"]])
     if not sources:
         echo("No source is configured, so questions are about the sample shop. Add one: datasphinx source add")
 

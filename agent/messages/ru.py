@@ -507,6 +507,7 @@ TEXTS = {
     "model_is_loading": "она загружается; повторите немного позже.",
     "adapter_missing": "нет файла {file}; установите пакет datasphinx заново.",
     "model_server_not_started": "llama.cpp не запустился ({error}). Удалите {file}, чтобы загрузить его заново, и обновите xllamacpp.",
+    "weights_missing": "её веса не загружены. Выполните: `datasphinx model pull {name}`.",
     "weights_not_downloaded": "{problems}. Вручную: загрузите {url} там, где есть сеть, и положите файл в {folder}.",
     "place_failed": "{place}: {reason}",
     "wheel_not_offered": "файла {file} там нет",

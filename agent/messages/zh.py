@@ -512,6 +512,7 @@ TEXTS = {
     "model_is_loading": "正在加载；请稍后再试。",
     "adapter_missing": "缺少 {file}；请重新安装软件包 datasphinx。",
     "model_server_not_started": "llama.cpp 未能启动（{error}）。请删除 {file} 以重新下载，并更新 xllamacpp。",
+    "weights_missing": "尚未下载其权重。请运行：`datasphinx model pull {name}`。",
     "weights_not_downloaded": "{problems}。手动方法：在有网络的地方下载 {url}，放入 {folder}。",
     "place_failed": "{place}：{reason}",
     "wheel_not_offered": "其中没有 {file}",

@@ -20,11 +20,11 @@ from datasphinx.agent.errors import (
 )
 from datasphinx.agent.messages import Message
 from datasphinx.agent.proposals import user_of
+from datasphinx.agent.readiness import query_source
 from datasphinx.agent.server.background import run_in_thread
 from datasphinx.agent.server.errors import accepted_language
 from datasphinx.agent.server.live_sources import LiveSources
 from datasphinx.agent.server.new_sources import NewSource
-from datasphinx.agent.server.routes.health import query_source
 from datasphinx.agent.server.tenants import current_tenant
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import SourceSettings

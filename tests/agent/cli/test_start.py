@@ -63,8 +63,9 @@ def test_ask_imports_no_unused_module_before_its_first_call(cache_dir: Path) -> 
     assert not modules & _UNUSED
 
 
-def test_help_imports_neither_graph_nor_client() -> None:
-    modules = imported(["--help"], {})
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["source", "list"]])
+def test_commands_that_ask_nothing_import_neither_graph_nor_client(arguments: list[str]) -> None:
+    modules = imported(arguments, {"DATASPHINX_SOURCES": '{"wide": "trino://reader@db.example/books"}'})
 
     assert "datasphinx.agent.cli" in modules
     assert not modules & _NOT_FOR_HELP

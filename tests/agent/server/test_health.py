@@ -97,7 +97,7 @@ def test_not_ready_while_the_model_loads(cache_dir: Path, monkeypatch: pytest.Mo
         assert loaded.wait(30)
 
     monkeypatch.setattr("datasphinx.agent.connect.connect_model", load)
-    monkeypatch.setattr("datasphinx.agent.server.routes.health._TIMEOUT_S", 0.05)
+    monkeypatch.setattr("datasphinx.agent.server.routes.health.TIMEOUT_S", 0.05)
     with serving_a_real_client(cache_dir) as http:
         loading = http.get("/readyz")
         loaded.set()
