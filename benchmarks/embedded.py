@@ -20,6 +20,8 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
+from benchmarks.clinic import create_clinic
+from benchmarks.freight_and_library import create_freight, create_library
 from datasphinx.agent.embedded.confidence import shipped_calibration
 from datasphinx.agent.embedded.server import embedded_endpoint
 from datasphinx.agent.embedded.tiers import TIERS
@@ -34,8 +36,6 @@ from datasphinx.agent.services import Services
 from datasphinx.agent.settings import Settings
 from datasphinx.agent.sources.names import SAMPLE
 from datasphinx.agent.types import EmbeddedOptions
-from tests.clinic import create_clinic
-from tests.freight_and_library import create_freight, create_library
 from training.reliability import auroc, calibration_error, risk_coverage
 
 FIXTURES = Path(__file__).parents[1] / "tests/fixtures"

@@ -3,67 +3,47 @@
 import json
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
 
+from benchmarks.clinic import create_clinic
+from benchmarks.freight_and_library import create_freight, create_library
+from datasphinx.agent.sample.shop import build_shop
 from tests.cases import all_cases
-from tests.clinic import create_clinic
-from tests.freight_and_library import create_freight, create_library
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
+CREATE = {"shop": build_shop, "clinic": create_clinic, "freight": create_freight, "library": create_library}
 
 
 def questions(domain: str) -> list[dict[str, str]]:
     lines = (FIXTURES / f"{domain}_questions.jsonl").read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines]
+    return [{"db_id": domain, **json.loads(line)} for line in lines]
 
 
 @pytest.fixture(scope="module")
-def clinic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connection]:
-    path = tmp_path_factory.mktemp("clinic") / "clinic.sqlite"
-    create_clinic(path)
-    with closing(sqlite3.connect(path)) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def freight_and_library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, sqlite3.Connection]]:
-    folder = tmp_path_factory.mktemp("freight_and_library")
-    create_freight(folder / "freight.sqlite")
-    create_library(folder / "library.sqlite")
-    with (
-        closing(sqlite3.connect(folder / "freight.sqlite")) as freight,
-        closing(sqlite3.connect(folder / "library.sqlite")) as library,
-    ):
-        yield {"freight": freight, "library": library}
+def connections(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, sqlite3.Connection]]:
+    folder = tmp_path_factory.mktemp("domains")
+    with ExitStack() as opened:
+        for name, create in CREATE.items():
+            create(folder / name)
+        yield {name: opened.enter_context(closing(sqlite3.connect(folder / name))) for name in CREATE}
 
 
 @pytest.mark.parametrize("domain", ["shop", "clinic", "freight_library"])
-def test_the_questions_are_sixty_different_ones(domain: str) -> None:
+def test_sixty_different_questions_whose_gold_statements_give_answers(
+    connections: dict[str, sqlite3.Connection], domain: str
+) -> None:
     asked = questions(domain)
-    required = {"id", "question", "sql"} | ({"db_id"} if domain == "freight_library" else set())
+    required = {"db_id", "id", "question", "sql"}
     assert all(required <= set(question) <= required | {"note"} for question in asked)
     for key in ("id", "question", "sql"):
         assert len({question[key] for question in asked}) == 60, key
 
+    @all_cases("question", asked, ids=lambda question: question["id"])
+    def check(question: dict[str, str]) -> None:
+        rows = connections[question["db_id"]].execute(question["sql"]).fetchall()
+        assert any(value is not None for row in rows for value in row)
 
-@all_cases("question", questions("shop"), ids=lambda question: question["id"])
-def test_the_gold_statement_gives_an_answer(connection: sqlite3.Connection, question: dict[str, str]) -> None:
-    rows = connection.execute(question["sql"]).fetchall()
-    assert any(value is not None for row in rows for value in row)
-
-
-@all_cases("question", questions("clinic"), ids=lambda question: question["id"])
-def test_the_gold_statement_on_the_clinic_gives_an_answer(clinic: sqlite3.Connection, question: dict[str, str]) -> None:
-    rows = clinic.execute(question["sql"]).fetchall()
-    assert any(value is not None for row in rows for value in row)
-
-
-@all_cases("question", questions("freight_library"), ids=lambda question: question["id"])
-def test_the_gold_statement_on_freight_and_library_gives_an_answer(
-    freight_and_library: dict[str, sqlite3.Connection], question: dict[str, str]
-) -> None:
-    rows = freight_and_library[question["db_id"]].execute(question["sql"]).fetchall()
-    assert any(value is not None for row in rows for value in row)
+    check()

@@ -1,4 +1,4 @@
-"""A made-up freight carrier and a made-up library network, each as a SQLite database for tests.
+"""A made-up freight carrier and a made-up library network, each as a SQLite database.
 
 Each is drawn from its own seeded random generator, so that the same databases come out every time.
 Nothing has happened after 31 October 2025.

@@ -1,4 +1,4 @@
-"""A made-up outpatient clinic with several sites, as a SQLite database for tests.
+"""A made-up outpatient clinic with several sites, as a SQLite database.
 
 Everything is drawn from one seeded random generator, so that the same database comes out every time.
 The records were "exported" on 24 June 2025 at noon: later appointments are booked and not yet held.
