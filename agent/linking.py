@@ -120,11 +120,13 @@ def choose_source(
 
 
 def off_topic(reason: str, source: Source) -> Unanswered:
-    """Return the error with `reason`, or a general one if it is empty, and the names of some tables of `source`."""
+    """Return the error with the names of some tables of `source` and `reason`, a message or the sentence of a model."""
     tables = list(source.shown_catalog.tables)
-    names = ", ".join(tables[:_NAMED_TABLES]) + (", …" if len(tables) > _NAMED_TABLES else "")
-    sentence = reason if isinstance(reason, Message) else one_line(reason, _MAX_REASON_CHARS).rstrip(" .!。！")
-    reason = Message("off_topic_because", reason=sentence or Message("no_table_fits"), tables=names)
+    if isinstance(reason, Message):
+        names = ", ".join(tables[:_NAMED_TABLES]) + (", …" if len(tables) > _NAMED_TABLES else "")
+        reason = Message("off_topic_because", reason=reason, tables=names)
+    else:
+        reason = one_line(reason, _MAX_REASON_CHARS)
     return Unanswered("off_topic", reason=reason, tables=tuple(tables[:_NAMED_TABLES]))
 
 

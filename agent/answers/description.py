@@ -63,7 +63,7 @@ def _shown(result: Result) -> Result:
         if name not in told and any(row[at] is not None for row in result["rows"])
     ]
     return {
-        "columns": [result["columns"][at].replace("_", " ") for at in kept],
+        "columns": [result["columns"][at] for at in kept],
         "types": [result["types"][at] for at in kept],
         "rows": [[_plain(row[at]) for at in kept] for row in result["rows"]],
         "truncated": False,

@@ -8,14 +8,13 @@ from typing import Any
 from datasphinx.agent.answers.answer import Answer
 from datasphinx.agent.answers.description import description_of
 from datasphinx.agent.answers.filters import condition_words
-from datasphinx.agent.answers.text import markdown_table, without_tables
+from datasphinx.agent.answers.text import column_label, markdown_table, without_tables
 from datasphinx.agent.charts.echarts import asked_chart, chart_of
 from datasphinx.agent.core.failure import error_info, full_text
 from datasphinx.agent.errors import InvalidOutputType
 from datasphinx.agent.formatting.formats import answer_table, format_rows, format_single, format_value, formats_of
 from datasphinx.agent.messages import CONVENTIONS, Language, language_in, render
 from datasphinx.agent.record.step import note
-from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.sql.column_statistics import is_statistics
 from datasphinx.agent.state import AnalystState, State
 from datasphinx.agent.types import (
@@ -116,8 +115,8 @@ class _Form:
         if _is_single_value(result):
             return self._value(result)
         if self.output_type == "string":
-            names = CONVENTIONS[self.language].comma.join(map(column_label, result["columns"]))
-            return "\n".join([names, *self._lines(result)])
+            names = (column_label(name, self.language) for name in result["columns"])
+            return "\n".join([CONVENTIONS[self.language].comma.join(names), *self._lines(result)])
         table = markdown_table(result, self.language, self.max_rows)
         return f"{sentence}\n\n{table}" if sentence else table
 
@@ -130,20 +129,13 @@ class _Form:
 
     def _value(self, result: Result) -> str:
         (name,), (value,) = result["columns"], result["rows"][0]
+        label = column_label(name, self.language)
         if value is None:
-            return render(
-                "answer_field", self.language, label=column_label(name), value=render("answer_no_value", self.language)
-            )
-        shown = format_value(value, formats_of(result)[0], self.language, in_sentence=True)
+            return render("answer_field", self.language, label=label, value=render("answer_no_value", self.language))
+        shown = format_value(value, formats_of(result)[0], self.language)
         # The database names a column without an alias by its expression.
         is_expression = re.search(r"\W", name.replace(" ", "")) is not None
-        return shown if is_expression else render("answer_field", self.language, label=column_label(name), value=shown)
-
-
-def column_label(name: str) -> str:
-    """Return the name of a column as words."""
-    words = one_line(name.replace("_", " ")).strip()
-    return words[:1].upper() + words[1:]
+        return shown if is_expression else render("answer_field", self.language, label=label, value=shown)
 
 
 def failure_output(failure: dict[str, Any], state: State, remark: str = "") -> dict[str, Any]:
@@ -157,7 +149,7 @@ def failure_output(failure: dict[str, Any], state: State, remark: str = "") -> d
     result = state.get("result") if state.get("sql_request") else None
     table = result and answer_table("result", result)
     answer = Answer(
-        full_text(failure, language) if failure["code"] in _WITH_REASON else error["message"],
+        _failure_text(failure, error["message"], language),
         language,
         sql=state.get("sql_request") or None,
         tables=[table] if table else [],
@@ -166,6 +158,13 @@ def failure_output(failure: dict[str, Any], state: State, remark: str = "") -> d
     )
     answer.add(remark)
     return {**answer.output(), "failure": failure, **_reopened_clarification(state)}
+
+
+def _failure_text(failure: dict[str, Any], message: str, language: Language) -> str:
+    """Return the message with the reason; of a question that is off topic, a reason of the model stands alone."""
+    if failure["code"] == "off_topic" and "reason" not in failure.get("messages", {}):
+        return str(failure["facts"]["reason"])
+    return full_text(failure, language) if failure["code"] in _WITH_REASON else message
 
 
 def _reopened_clarification(state: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,7 @@
-"""The syntax of references in a text: `{column}`, `{max.sales:region}`, `{?change.n|up|down|same}`, `{n#one|many}`."""
+"""The syntax of references in a text.
+
+`{column}`, `{max.sales:region}`, `{?change.n|up|down|same}`, `{n#one|many}`, `{list|{n} in {year}}`.
+"""
 
 import re
 from collections.abc import Iterator
@@ -18,12 +21,13 @@ class Problem(ValueError):
 class Reference:
     """The text between braces, and its parts.
 
-    `words` are chosen by the sign of the selected value, or by its number as plural forms, as `chooses_by` says.
+    `words` are chosen by the sign of the selected value, or by its number as plural forms, or said of each row, as
+    `chooses_by` says.
     """
 
     text: str
     selection: str
-    chooses_by: Literal["", "sign", "number"] = ""
+    chooses_by: Literal["", "sign", "number", "row"] = ""
     words: tuple["Template", ...] = ()
 
 
@@ -62,7 +66,8 @@ def _reference(text: str) -> Reference:
     first, *words = _split(body.removeprefix("?"))
     if is_sign:
         return Reference(body, first, "sign", tuple(map(parse, words)))
-    return Reference(body, first, "number" if words else "", tuple(map(parse, words)))
+    choice: Literal["", "number", "row"] = "" if not words else "row" if first.strip() == "list" else "number"
+    return Reference(body, first, choice, tuple(map(parse, words)))
 
 
 def _split(body: str) -> list[str]:

@@ -27,6 +27,9 @@ __all__ = ["Filled", "ResultFacts", "Said", "facts_of", "fill", "unsupported"]
 _MAX_TEXTS, _MAX_LISTED = 5, 7
 _COUNT, _PER_CENT = ColumnFormat("number", 0), ColumnFormat("percent", 1)
 _ROW = re.compile(r"-?\d+")
+_UNIT = re.compile(r"\d\W?([^\W\d]+|%)$")
+"""The unit at the end of a value: the last thing after its digits."""
+_SPACE_IN_CHINESE = re.compile("(?<=[\u3000-\u9fff\uff00-\uffef]) (?=[\u3000-\u9fff\uff00-\uffef])")
 _EXTREMES: dict[str, Callable[[Sequence[Any]], Any]] = {"max": max, "min": min}
 
 
@@ -67,7 +70,17 @@ def fill(text: str, facts: ResultFacts, said: Said, before: Filled | None = None
     if before is None and facts.rows and not any(isinstance(part, Reference) for part in template):
         problems.append("it does not refer to any value of the rows")
     directions = frozenset(one.column for one in resolver.used if one.kind == "sign")
-    return Filled("" if problems else filled.strip(), tuple(dict.fromkeys(problems)), directions)
+    return Filled("" if problems else _typeset(filled.strip()), tuple(dict.fromkeys(problems)), directions)
+
+
+def _typeset(text: str) -> str:
+    """Return a sentence with a capital letter at its beginning, and without spaces between Chinese characters.
+
+    A first word with a spelling of its own keeps it.
+    """
+    first = text.partition(" ")[0]
+    text = text[:1].upper() + text[1:] if first.isalpha() and first.islower() else text
+    return _SPACE_IN_CHINESE.sub("", text)
 
 
 class _Value(NamedTuple):
@@ -98,13 +111,25 @@ class _Resolver:
     facts: ResultFacts
     is_limit_said: bool = False
     """Whether the user asked for as many rows as there are, at which the statement cuts them."""
+    is_of_row: bool = False
+    """Whether it has one row of several."""
     problems: list[str] = field(default_factory=list)
     used: list[_Use] = field(default_factory=list)
     named: list[tuple[str, str]] = field(default_factory=list)
     """The computed facts that were used, with the names that have to stand beside them."""
 
     def text_of(self, template: Template) -> str:
-        return "".join(part if isinstance(part, str) else self._filled(part) for part in template)
+        """Return the text; a unit that the model typed after a value that brings it is there once."""
+        text = unit = ""
+        for part in template:
+            if isinstance(part, Reference):
+                value = self._filled(part)
+                unit = found[1] if (found := _UNIT.search(value)) else ""
+            else:
+                value = _without_start(part, unit) if unit else part
+                unit = ""
+            text += value
+        return text
 
     def _filled(self, reference: Reference) -> str:
         try:
@@ -116,6 +141,8 @@ class _Resolver:
     def _text(self, reference: Reference) -> str:
         if reference.text in self.facts.result["columns"]:
             return self._only(self.facts, self._column(self.facts, reference.text)).text
+        if reference.chooses_by == "row":
+            return self._each_row(reference.words)
         value = self._value(self.facts, reference.selection, is_sign=reference.chooses_by == "sign")
         if not reference.chooses_by:
             return value.text
@@ -132,6 +159,10 @@ class _Resolver:
             return self._only(facts, self._column(facts, selection))
         path, by = path_of(selection)
         first, rest = path[0], path[1:]
+        if self.is_of_row:
+            if rest or by:
+                raise Problem("the words for a row refer to its columns alone")
+            return self._only(facts, self._column(facts, first))
         if selection == "rows":
             return self._count(facts)
         if fact := facts.computed.get(first):
@@ -310,8 +341,27 @@ class _Resolver:
             raise Problem("its names repeat")
         self.used.append(_Use(facts, "list", name if at is None else at, name, tuple(rows)))
         if at is not None:
-            names = [f"{one} ({self._cell(facts, at, row).text})" for one, row in zip(names, rows, strict=True)]
+            aside = CONVENTIONS[facts.language].aside.format
+            names = [f"{one}{aside(self._cell(facts, at, row).text)}" for one, row in zip(names, rows, strict=True)]
         return _names(list(dict.fromkeys(names)), facts)
+
+    def _each_row(self, words: Sequence[Template]) -> str:
+        """Return the words with the values of each row, as a list."""
+        facts = self.facts
+        if len(words) != 1 or not facts.rows:
+            raise Problem("it needs one text with references to columns, and rows")
+        self._require_listable(facts)
+        texts = []
+        for at, row in enumerate(facts.rows):
+            resolver = _Resolver(facts.with_rows({**facts.result, "rows": [row]}), is_of_row=True)
+            texts.append(resolver.text_of(words[0]).strip())
+            self.problems += resolver.problems
+            shown = {one.shown for one in resolver.used}
+            names = [column for column in shown if facts.columns[column].is_name or facts.columns[column].is_period]
+            if not facts.identifies(names, at):
+                raise Problem("its text needs the names or period of the row")
+        self.used.append(_Use(facts, "list", -1, -1))
+        return _names(texts, facts).text
 
     def _require_listable(self, facts: ResultFacts) -> None:
         if facts.result["truncated"] or (facts.is_cut and facts.order is None):
@@ -327,6 +377,13 @@ class _Resolver:
             return _Value(text, Decimal(1 if cell else -1))
         number = number_of(cell) if column.is_numeric else None
         return _Value(text, number, names=int(column.is_text and isinstance(cell, str)))
+
+
+def _without_start(text: str, start: str) -> str:
+    """Return `text` without `start` as its first word."""
+    own = text.lstrip()
+    is_first = own.startswith(start) and not (start[-1].isalpha() and own[len(start) : len(start) + 1].isalpha())
+    return own[len(start) :] if is_first else text
 
 
 def _names(names: Sequence[str], facts: ResultFacts) -> _Value:

@@ -140,7 +140,7 @@ def axis_title(name: str, language: Language) -> str:
         return text
     words = _words(text)
     spelt = [word if word.isupper() and len(words) > 1 and len(word) < 4 else word.lower() for word in words]
-    return " ".join([spelt[0][:1].upper() + spelt[0][1:], *spelt[1:]]) if spelt else text
+    return " ".join([spelt[0][:1].upper() + spelt[0][1:], *spelt[1:]])
 
 
 def _words(name: str) -> list[str]:

@@ -204,7 +204,9 @@ def _number_format(spec: str, numbers: Sequence[Decimal]) -> ColumnFormat:
         case ["integer"]:
             return ColumnFormat("number", 0)
         case ["decimal", digits]:
-            return ColumnFormat("number", int(digits) if any(map(_decimals, numbers)) else 0)
+            fmt = ColumnFormat("number", int(digits) if any(map(_decimals, numbers)) else 0)
+            is_flat = len(set(numbers)) > 1 and len({rounded(number, fmt) for number in numbers}) == 1
+            return replace(fmt, decimals=_precision(numbers)) if is_flat else fmt
         case ["currency", code]:
             return ColumnFormat("currency", _cents(code, numbers), code)
         case ["fraction"]:
@@ -260,7 +262,7 @@ def _precision(numbers: Sequence[Decimal]) -> int:
 def format_value(value: Any, fmt: ColumnFormat, language: Language, *, in_sentence: bool = False) -> str:
     r"""Return `value`, of a column with the format `fmt`, as text in `language`; NULL is a dash.
 
-    In a sentence, a date is written out.
+    In a sentence, a date is written out, and numbers from 10,000 up have no decimals.
 
     >>> format_value(1234.5, ColumnFormat("currency", 2, "EUR"), "de"), format_value(None, ColumnFormat(), "de")
     ('1.234,50\xa0€', '–')
@@ -275,7 +277,8 @@ def format_value(value: Any, fmt: ColumnFormat, language: Language, *, in_senten
         return _interval_text(str(value), language)
     number = number_of(value) if fmt.is_quantity else None
     if number is not None:
-        return _number_text(number, fmt, language)
+        is_large = in_sentence and abs(number) >= _NO_CENTS_FROM
+        return _number_text(number, replace(fmt, decimals=0) if is_large else fmt, language)
     return _plain(value)
 
 
@@ -332,10 +335,9 @@ def format_computed(number: Decimal, fmt: ColumnFormat, language: Language) -> s
     >>> [format_computed(Decimal(share), ColumnFormat("percent", 1), "en") for share in ("250", "33.333")]
     ['250%', '33.3%']
     """
-    decimals = 0 if abs(number) >= _NO_CENTS_FROM else fmt.decimals
-    needed = _decimals(rounded(number, ColumnFormat("number", decimals)))
-    kept = decimals if fmt.kind == "currency" and needed else needed
-    return format_value(str(number), replace(fmt, decimals=kept), language)
+    needed = _decimals(rounded(number, ColumnFormat("number", fmt.decimals)))
+    kept = fmt.decimals if fmt.kind == "currency" and needed else needed
+    return format_value(str(number), replace(fmt, decimals=kept), language, in_sentence=True)
 
 
 @lru_cache(maxsize=256)
@@ -357,13 +359,13 @@ def _calendar_text(value: Any, kind: str, language: Language, in_sentence: bool)
         return str(get_month_names("wide", "stand-alone", language)[value])
     if kind == "quarter":
         return _quarter_text(value, language)
-    parts = _moment(value)
+    parts, conventions = _moment(value), CONVENTIONS[language]
+    if kind == "year":
+        year = str(parts[0]) if parts else _plain(value)
+        return conventions.year.format(year) if in_sentence else year
     if not parts:
         return _plain(value)
-    if kind == "year":
-        return str(parts[0])
     day = date(*(*parts, 1)[:3]) if len(parts) == 2 else date(*parts[:3])
-    conventions = CONVENTIONS[language]
     if kind == "month":
         return format_date(day, conventions.month, language)
     text = format_date(day, conventions.long_date if in_sentence else conventions.date, language)

@@ -17,6 +17,8 @@ CONVENTIONS = Conventions(
     weight=2,
     comma="，",
     list_comma="、",
+    aside="（{}）",
+    year="{}年",
     semicolon="；",
     space="",
 )
@@ -80,7 +82,7 @@ TEXTS = {
     "answer_no": "否",
     "answer_field": "{label}：{value}",
     "answer_names": "{label}：{names}。",
-    "answer_and": "{names}、{last}",
+    "answer_and": "{names}和{last}",
     "answer_and_others": "{names}等",
     "filter_or": "{values}或{last}",
     "filter_range": "{column} = {first} – {last}",

@@ -259,7 +259,7 @@ def test_column_without_a_name_of_its_own_is_not_told(scripted: Scripted) -> Non
 def test_short_result_is_a_markdown_table(scripted: Scripted) -> None:
     output = ask(scripted, "SELECT 'Europe' AS name, 2024 AS orders, 0.5 AS share, NULL AS missing")
 
-    assert output["answer"] == "| name | orders | share | missing |\n|---|---|---|---|\n| Europe | 2,024 | 0.5 | – |"
+    assert output["answer"] == "| Name | Orders | Share | Missing |\n|---|---|---|---|\n| Europe | 2,024 | 0.5 | – |"
 
 
 @pytest.mark.parametrize(
@@ -484,7 +484,7 @@ def test_the_sentence_of_the_statement_has_the_values_of_the_rows(scripted: Scri
     total = sum(row[1] for row in output["tables"][0]["rows"])
     first, table, *assumed = output["answer"].split("\n\n")
     assert first == f"Most orders are {status}, {100 * orders / total:.1f}% of {total:,}. That is {orders:,}."
-    assert table.startswith("| status | orders |")
+    assert table.startswith("| Status | Orders |")
     assert assumed == ["Assumed: Returns are left out."]
     assert [chart["type"] for chart in output["charts"]] == ["pie"]
 
@@ -493,7 +493,7 @@ def test_a_sentence_that_types_a_figure_is_not_shown(scripted: Scripted) -> None
     for text in ("Most orders are {max.orders:status}, 9999.", "Most orders are shipped: {max.orders}."):
         output = scripted({"GeneratedSQL": [{**MOST, "answer": [text]}]}).ask("Which status do most orders have?")
 
-        assert output["answer"].startswith("| status | orders |")
+        assert output["answer"].startswith("| Status | Orders |")
         assert any("wording refused" in each for each in output["audit"]["notes"])
 
 

@@ -536,7 +536,7 @@ def test_none_chosen_is_asked_again_with_more_tables_then_off_topic(
 
     assert nodes(steps) == ["retrieve_tables"] * 3 + ["answer"]
     assert final(steps)["error"]["code"] == "off_topic"
-    assert "No table has amounts. These tables can be asked about: archive_0, " in final(steps)["answer"]
+    assert final(steps)["answer"] == "No table has amounts."
     shown = [prompt.count("archive_") for prompt in prompts(agent, "TableSelection")[::per_attempt]]
     assert shown[0] < shown[1] < shown[2] < 50
 

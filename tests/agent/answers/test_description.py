@@ -65,10 +65,10 @@ def test_a_file_is_described_by_the_statistics_of_its_columns(
 
     assert first == size
     assert list(rows) == ["region", "sold on", "units", "paid"]
-    assert (rows["region"]["distinct count"], rows["region"]["most frequent"]) == ("2", "north")
-    assert (rows["units"]["value count"], rows["units"]["outliers"]) == ("31", "1")
-    assert rows["units"]["average"].startswith(average)
-    assert (rows["sold on"]["months"], rows["paid"]["frequency"]) == ("4", "30")
+    assert (rows["region"]["Distinct count"], rows["region"]["Most frequent"]) == ("2", "north")
+    assert (rows["units"]["Value count"], rows["units"]["Outliers"]) == ("31", "1")
+    assert rows["units"]["Average"].startswith(average)
+    assert (rows["sold on"]["Months"], rows["paid"]["Frequency"]) == ("4", "30")
 
 
 def test_several_files_are_described_one_after_the_other(ask: Any, sales: str, tmp_path: Path) -> None:
@@ -88,9 +88,9 @@ def test_a_database_is_described_by_its_tables_and_a_table_by_its_columns(ask: A
     source = url(make_database(tmp_path, *statements))
     database, table = ask("Describe the database", source=source), ask("Describe the staff", source=source)
 
-    assert "| table name | row count | column count | date column | first date | last date |" in database["answer"]
+    assert "| Table name | Row count | Column count | Date column | First date | Last date |" in database["answer"]
     assert "| staff | 2 | 5 | hired |" in database["answer"] and "| notes | 0 | 1 | – |" in database["answer"]
-    assert table["answer"].startswith("staff: rows 2, columns 5\n\n| column name |")
+    assert table["answer"].startswith("staff: rows 2, columns 5\n\n| Column name |")
     assert "hunter" not in str(table) and "password" not in table["answer"]
     assert "UNION ALL" in table["sql"]
 

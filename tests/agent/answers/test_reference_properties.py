@@ -19,6 +19,7 @@ REFERENCE = st.sampled_from([
     "{max.u}", "{min.u}", "{max.u:city}", "{max.u:month}", "{min.u:city}", "{sum.u}", "{avg.u}", "{share.max.u}",
     "{share.1.u}",
     "{change.u}", "{change%.u}", "{?change.u|rose|fell|stayed}", "{list.city:u}", "{list.month}", "{rows#row|rows}",
+    "{list|{u} in {city}}", "{list|{city} in {month}: {u#unit|units}}",
 ])  # fmt: skip
 WORD = st.sampled_from(["sold", "most", "в городе", "am meisten", "最多", ",", "(", ")", "—", "{", "}", "|"])
 
@@ -53,6 +54,15 @@ def test_every_figure_is_one_of_the_rows(rows: list[Any], parts: list[str], limi
         values = [one for one in figure.meanings if isinstance(one, Decimal)]
         near = any(abs(value - one) < Decimal("0.06") for value in values for one in computed)
         assert near or known & set(values), (text, figure)
+
+
+@given(st.lists(st.tuples(CITY, st.integers(-50, 50)), max_size=9), LIMIT)
+def test_each_row_has_its_own_words(rows: list[tuple[str, int]], limit: str) -> None:
+    text = fill("{list|{sales} in {city}}", facts_about(CITIES + limit, list(map(list, rows))), Said("?")).text
+    named = [city for city, _ in rows]
+    assert bool(text) == (bool(rows) and len(set(named)) == len(named))
+    told = text.replace(" and ", ", ").split(", ") if text else []
+    assert told[:7] == [f"{sales} in {city}" for city, sales in rows[:7] if text]
 
 
 @given(st.dictionaries(CITY, CELLS, max_size=5), LIMIT, st.booleans(), st.booleans())

@@ -22,6 +22,7 @@ CATALOG = Catalog(
 COUNT = "SELECT COUNT(*) AS n FROM orders WHERE city = 'Berlin' AND day >= '2024-01-01' AND day < '2025-01-01'"
 CITIES = "SELECT city, SUM(total) AS sales FROM orders GROUP BY city ORDER BY sales DESC"
 MONTHS = "SELECT strftime('%Y-%m', day) AS month, SUM(total) AS u FROM orders GROUP BY 1 ORDER BY 1"
+YEARS = "SELECT strftime('%Y', day) AS y, COUNT(*) AS n FROM orders GROUP BY 1 ORDER BY 1"
 GRID = "SELECT city, strftime('%Y-%m', day) AS month, SUM(total) AS u FROM orders GROUP BY 1, 2 ORDER BY u DESC"
 SALES = [["Berlin", 500.5], ["Paris", 200], ["Rome", 100]]
 VARIED = (
@@ -34,7 +35,7 @@ PLACES = [["Berlin", "2024-01", 9], ["Paris", "2024-01", 8], ["Berlin", "2024-02
 
 def facts_about(sql: str, rows: list[list[Any]], language: str = "en", **formats: str) -> ResultFacts:
     """Return the facts about `rows` of `sql`, whose outputs all have names."""
-    outputs = sql.removeprefix("SELECT ").split(" FROM ")[0].replace("'%Y-%m', ", "").split(", ")
+    outputs = sql.removeprefix("SELECT ").split(" FROM ")[0].replace("'%Y-%m', ", "").replace("'%Y', ", "").split(", ")
     columns = [item.split(" AS ")[-1] for item in outputs]
     kinds = {str: "string", int: "integer", float: "float", bool: "boolean", type(None): "null"}
     types = [next((kinds[type(row[at])] for row in rows if row[at] is not None), "null") for at in range(len(columns))]
@@ -57,6 +58,16 @@ def filled(text: str, sql: str, rows: list[list[Any]], language: str = "en") -> 
         (COUNT, [[25]], "zh", "共 {n#个订单}。", "共 25个订单。"),
         (CITIES, SALES, "en", "{max.sales:city}, {share.max.sales} of {sum.sales}", "Berlin, 62.5% of 800.5"),
         (CITIES, SALES, "en", "{list.city:sales}", "Berlin (500.5), Paris (200.0) and Rome (100.0)"),
+        (CITIES, SALES[:2], "zh", "{list.city:sales}", "Berlin（500.5）和Paris（200.0）"),
+        (CITIES, SALES[:2], "en", "{list|{sales#euro|euros} in {city}}",
+         "500.5 euros in Berlin and 200.0 euros in Paris"),
+        (MONTHS, TREND[:2], "de", "{list|{u} im {month}}.", "500 im Januar 2024 und 200 im Februar 2024."),
+        (GRID, PLACES, "en", "{list|{u} in {month}}", None),
+        (CITIES, SALES, "en", "{list|{sales}}", None),
+        (CITIES, [["london", 7], ["Paris", 1]], "en", "{max.sales:city} leads.", "London leads."),
+        (CITIES, [["eBay", 7], ["Paris", 1]], "en", "{max.sales:city} leads.", "eBay leads."),
+        (YEARS, [["2024", 5], ["2025", 9]], "zh", "{list|{y}年 共{n}笔}，{max.n:y} 最多",
+         "2024年共5笔和2025年共9笔，2025年最多"),
         (CITIES, SALES, "en", "{1.city} with {1.sales} of {rows#city|cities}", "Berlin with 500.5 of 3 cities"),
         (CITIES, [["A1", 5], ["B1", 5], ["C1", 1]], "en", "{max.sales:city}: {max.sales} each", "A1 and B1: 5 each"),
         (CITIES + " LIMIT 3", SALES, "en", "{max.sales:city} sold most.", "Berlin sold most."),
@@ -124,6 +135,11 @@ def test_a_second_sentence_may_rely_on_the_direction_of_the_first() -> None:
         (CITIES, SALES, "Paris sold most: {max.sales}"),
         (CITIES, SALES, "{sales}"),
         (CITIES, SALES, "{1.sales} was best"),
+        (CITIES, SALES, "{list|{city} has {share.1.sales}}"),
+        (CITIES, SALES, "{list|{city} is one of {rows}}"),
+        (CITIES, SALES, "{list|{city} has 500.5 of {sales}}"),
+        (CITIES, SALES, "{list|{city}: {max.sales:city}}"),
+        (CITIES + " LIMIT 3", SALES[:2] + [["Berlin", 1]], "{list|{sales} in {city}}"),
         (CITIES, SALES, "{change.sales}"),
         (CITIES, SALES[::-1], "{1.city} leads with {1.sales}"),
         (CITIES, [["A1", 5], ["B1", 5]], "{max.sales:city} leads"),

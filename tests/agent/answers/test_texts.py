@@ -43,7 +43,7 @@ SOLD = result_of(["name", "units_sold"], [[name, at] for at, name in enumerate(N
 
 def test_the_sentence_comes_before_the_table() -> None:
     answer = composed(SOLD, "Person C sold most.")["answer"]
-    assert answer.startswith("Person C sold most.\n\n| name | units_sold |\n")
+    assert answer.startswith("Person C sold most.\n\n| Name | Units sold |\n")
 
 
 def test_a_text_has_no_table_and_its_value_is_the_sentence() -> None:
@@ -54,7 +54,7 @@ def test_a_text_has_no_table_and_its_value_is_the_sentence() -> None:
 def test_the_plain_form_has_the_names_of_the_columns() -> None:
     assert composed(result_of(["units_sold"], [[1184]]))["answer"] == "Units sold: 1,184"
     assert composed(result_of(["COUNT(*)"], [[1184]]))["answer"] == "1,184"
-    assert composed(SOLD)["answer"].startswith("| name | units_sold |\n")
+    assert composed(SOLD)["answer"].startswith("| Name | Units sold |\n")
     assert composed(SOLD, requested="string")["answer"] == "Name, Units sold\nPerson A, 1\nPerson B, 2\nPerson C, 3"
     nothing = Result(columns=["name"], types=["string"], rows=[], truncated=False)
     assert composed(nothing)["answer"] == "The query found no rows."

@@ -133,7 +133,7 @@ def test_an_answer_has_its_steps_as_reasoning_and_its_usage(served: Served) -> N
 
 def test_rows_are_a_table_and_charts_are_links_with_the_rights_of_the_tenant(served: Served) -> None:
     table = text(ask(served, "How many orders are there by status?"))
-    assert "| status | orders |\n|---|---|\n| cancelled |" in table
+    assert "| Status | Orders |\n|---|---|\n| cancelled |" in table
 
     chart = text(ask(served, "Show the orders by status as a bar chart"))
     link = re.search(r"\[Chart 1\]\((http://127\.0\.0\.1:\d+(/charts/\S+\.png))\)", chart)
@@ -147,7 +147,7 @@ def test_rows_are_a_table_and_charts_are_links_with_the_rights_of_the_tenant(ser
 
 def test_values_are_no_markup(served: Served) -> None:
     answer = text(ask(served, SHOES, model="datasphinx/shoes"))
-    assert "host.example" in answer and "| pairs |" in answer
+    assert "host.example" in answer and "| Pairs |" in answer
     assert not re.search(r"(?<!\\)(\[|<\w|```)", answer), answer
 
 
