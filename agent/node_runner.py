@@ -14,7 +14,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.runtime import get_runtime
 
 from datasphinx.agent.answers.outputs import failure_output
-from datasphinx.agent.conversation.conversations import CANCELLATION
+from datasphinx.agent.conversation.conversations import CANCELLATION, PART_OF
 from datasphinx.agent.core.failure import client_failure, failure_of, server_directories, without_server_paths
 from datasphinx.agent.core.redact import without_paths
 from datasphinx.agent.core.text import valid_json
@@ -105,6 +105,8 @@ class Flow:
     """The keys of the context of a run."""
     data: tuple[str, ...] = ("source",)
     """The inputs that name the data of a question. A default source is used if none of them is given."""
+    is_report: bool = False
+    """Whether a run may cost as much as a report, rather than one question."""
 
 
 SQL_AGENT = Flow("agent", State, "answer", failure_output)
@@ -166,8 +168,8 @@ def _start_run(node: Node, shared: Services, flow: Flow, state: Any) -> dict[str
     """
     context, trace_id = run_context(shared, flow.context), uuid.uuid4().hex
     inputs = _with_defaults(node(state, context.services), context, flow)
-    # The rows of the last answer are a key of the working state.
-    given = {name: value for name, value in inputs.items() if name != "result"}
+    # Rows of earlier answers are keys of the working state.
+    given = {name: value for name, value in inputs.items() if name not in ("result", "parts")}
     question, audit = inputs.get("question"), new_audit(trace_id)
     working_state = {**new_run(flow.state, inputs), "question": question, "given": given, "audit": audit}
 
@@ -192,7 +194,14 @@ def run_as_node(node: Node, shared: Services, flow: Flow = SQL_AGENT) -> GraphNo
         state = {**state["given"], **state}
         trace_id = state["audit"]["trace_id"]
         config = var_child_runnable_config.get() or {}
-        step = Step(node.__name__, state["audit"], cancellation=config.get("configurable", {}).get(CANCELLATION))
+        configurable = config.get("configurable", {})
+        step = Step(
+            node.__name__,
+            state["audit"],
+            cancellation=configurable.get(CANCELLATION),
+            part_of=configurable.get(PART_OF),
+            is_report=flow.is_report,
+        )
 
         def recorded() -> dict[str, Any]:
             step.recorder = services.recorder

@@ -24,6 +24,7 @@ from datasphinx.agent.record.credentials import secrets_of
 from datasphinx.agent.record.events import Event
 from datasphinx.agent.record.recorder import Recorder
 from datasphinx.agent.record.store import Store
+from datasphinx.agent.report.graph import build_report
 from datasphinx.agent.run_events import CARRIED_ON, REPLAYED_SETTINGS, RUN_SQL
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import Settings
@@ -66,15 +67,19 @@ class ReplayServices(Services):
     def __init__(
         self,
         settings: Settings,
-        recorded: Sequence[tuple[str, dict[str, Any]]],
         model: RecordedModel,
+        recorded: Sequence[tuple[str, dict[str, Any]]],
         recorder: Recorder,
         *,
         any_source: bool,
         registry: Registry | None,
         sample_url: Callable[[], str] | None,
+        of_part: "Callable[[str], ReplayServices]",
     ) -> None:
-        """Create services from the kinds and contents of the `recorded` events; see `replay`."""
+        """Create services from the kinds and contents of the `recorded` events; see `replay`.
+
+        `of_part` returns the services for the trace of a question of a report.
+        """
         day = date.fromisoformat(recorded[0][1]["date"])
         super().__init__(settings, model=model, any_source=any_source, recorder=recorder, today=lambda: day)
         self.examples = RecordedExamples([body for kind, body in recorded if kind == "examples"])
@@ -82,7 +87,28 @@ class ReplayServices(Services):
         self.validations = Validations({body["key"]: body["validation"] for kind, body in recorded if kind == "cached"})
         if registry:
             self._registry = registry
-        self._sample_url = sample_url
+        self._sample_url, self._services_of_trace = sample_url, of_part
+        self._traces = {body["id"]: body["trace_id"] for kind, body in recorded if kind == "part"}
+        self._parts: list[ReplayServices] = []
+
+    def of_part(self, part_id: str) -> Services:
+        """Return the services with the recorded run for a question of the report.
+
+        Raises:
+            NotFound: it is not on the record.
+        """
+        trace_id = self._traces.get(part_id)
+        if not trace_id:
+            raise NotFound("trace_unknown", trace_id=part_id, reason=Message("run_begin_missing"))
+        services = self._services_of_trace(trace_id)
+        self._parts.append(services)
+        return services
+
+    def close(self) -> None:
+        """Close the sources, also those of the questions of a report."""
+        for services in self._parts:
+            services.close()
+        super().close()
 
     def sample_url(self) -> str:
         """Return the URL of the sample database that the recorded run used."""
@@ -116,28 +142,31 @@ def replay(
     trace_id, contents = recorded[0].trace_id, [(event.kind, event.content) for event in recorded]
     if contents[0][0] != "run":
         raise NotFound("trace_unknown", trace_id=trace_id, reason=Message("run_begin_missing"))
-    if contents[0][1]["graph"] == RUN_SQL:
-        raise NotFound("trace_unknown", trace_id=trace_id, reason=Message("run_without_question"))
     start, sink = contents[0][1], _MemorySink()
-    is_analyst, inputs = start["graph"] == "analyst", dict(start["input"])
+    if start["graph"] == RUN_SQL:
+        raise NotFound("trace_unknown", trace_id=trace_id, reason=Message("run_without_question"))
+    run, inputs = _RUNS[start["graph"]], dict(start["input"])
     if inputs.get("source"):
         inputs = _replace_source(inputs, source or _with_password(inputs["source"], settings))
-    elif is_analyst and source:
+    elif start["graph"] == "analyst" and source:
         raise SourceNotFound(without_password(source), Message("replayed_on_datasets"))
-    replay_settings = _settings(start["settings"], start.get("source_instructions") or {}, settings)
-    if not is_analyst:
-        default_source = source or _with_password(start["settings"]["source"], settings)
-        replay_settings = replay_settings.model_copy(update={"source": default_source})
-    embedded = EmbeddedOptions(**start["embedded"]) if start["embedded"] else None
-    model = RecordedModel((body for kind, body in contents if kind == "llm"), replay_settings, embedded)
-    if not is_analyst and embedded is None and all(kind != "llm" for kind, _ in contents):
-        # A chat model reads a follow-up itself, so rules read that of a run without calls.
-        model.profile = "plain"
-    recorder = Recorder(sink, secrets_of(settings))
-    services = ReplayServices(
-        replay_settings, contents, model, recorder, any_source=any_source, registry=registry, sample_url=sample_url
-    )
-    run = _replay_analysis if is_analyst else _replay_question
+
+    def services_of(recorded: Sequence[tuple[str, dict[str, Any]]], sink: _MemorySink) -> ReplayServices:
+        def of_part(trace_id: str) -> ReplayServices:
+            events = [(event.kind, event.content) for event in store.run(trace_id)]
+            return services_of(events, _MemorySink())
+
+        return ReplayServices(
+            *_recorded_model(recorded, settings, source),
+            recorded,
+            Recorder(sink, secrets_of(settings)),
+            any_source=any_source,
+            registry=registry,
+            sample_url=sample_url,
+            of_part=of_part,
+        )
+
+    services = services_of(contents, sink)
     with closing(services):
         error = recorded[-1].content.get("error")
         output = run(inputs, contents, services, str(error["code"]) if isinstance(error, dict) else None)
@@ -149,6 +178,23 @@ def replay(
         # Changed definitions explain other differences; by themselves they are none.
         differences.insert(0, Difference(1, differences[0].node, "business knowledge", before, now))
     return Replay(trace_id, steps_of(replayed), output, differences)
+
+
+def _recorded_model(
+    recorded: Sequence[tuple[str, dict[str, Any]]], settings: Settings, source: str | None
+) -> tuple[Settings, RecordedModel]:
+    """Return the settings and the model of a recorded run; `source` replaces its source."""
+    start, is_analyst = recorded[0][1], recorded[0][1]["graph"] == "analyst"
+    replay_settings = _settings(start["settings"], start.get("source_instructions") or {}, settings)
+    if not is_analyst:
+        default_source = source or _with_password(start["settings"]["source"], settings)
+        replay_settings = replay_settings.model_copy(update={"source": default_source})
+    embedded = EmbeddedOptions(**start["embedded"]) if start["embedded"] else None
+    model = RecordedModel((body for kind, body in recorded if kind == "llm"), replay_settings, embedded)
+    if not is_analyst and embedded is None and all(kind != "llm" for kind, _ in recorded):
+        # A chat model reads a follow-up itself, so rules read that of a run without calls.
+        model.profile = "plain"
+    return replay_settings, model
 
 
 def _settings(recorded: dict[str, Any], instructions: Mapping[str, str], settings: Settings) -> Settings:
@@ -238,6 +284,14 @@ def _replay_analysis(
     return run_recorded(graph, inputs, conversation, error, last="narrate")
 
 
+def _replay_report(
+    inputs: dict[str, Any], recorded: Sequence[tuple[str, dict[str, Any]]], services: Services, error: str | None
+) -> Output:
+    """Return the output of the report graph; its questions are replayed from traces of their own."""
+    conversation = {name: inputs.pop(name) for name in CARRIED_ON if name in inputs}
+    return run_recorded(build_report(services, InMemorySaver()), inputs, conversation, error, last="write")
+
+
 def _files(recorded: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
     """Return the ids of the files of the question: those imported before the first model call."""
     ids: list[str] = []
@@ -247,3 +301,7 @@ def _files(recorded: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
         if kind == "tool" and body["tool"] == "create_dataset":
             ids.append(body["arguments"]["file_id"])
     return ids
+
+
+_RUNS = {"agent": _replay_question, "analyst": _replay_analysis, "report": _replay_report}
+"""How the runs of each graph are replayed."""

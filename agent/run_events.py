@@ -71,6 +71,8 @@ _INPUTS = (
     "enable_sql_validation",
     "effort",
     "sql_only",
+    "approve_plan",
+    "questions",
 )
 """Inputs of the graphs."""
 
@@ -80,7 +82,7 @@ LOGGED_ANSWER = "logged_answer"
 RUN_SQL = "run_sql"
 """The name of the tool that runs a statement of an MCP client, instead of that of a graph."""
 
-CARRIED_ON = tuple(name for name in state.CARRIED_ON if name not in (*_INPUTS, "result"))
+CARRIED_ON = tuple(name for name in state.CARRIED_ON if name not in (*_INPUTS, "result", "parts"))
 """Other keys that a run may take over from the thread; rows are not logged."""
 
 _STEP_FACTS = ("failure", "sql_request", "sql_error_info", "used_stop_words")

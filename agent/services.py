@@ -218,6 +218,10 @@ class Services:
             raise ConfigurationError(f"DATASPHINX_SOURCES: {name}.knowledge", Message("setting_missing"))
         return ProposalStore(self.store or Store(sqlite_url(folder, "proposals") if folder else ""), self.tenant)
 
+    def of_part(self, part_id: str) -> "Services":
+        """Return the services for a question of a report: these."""
+        return self
+
     @property
     def any_source(self) -> bool:
         """Whether a question may name any database URL or file path."""

@@ -596,6 +596,12 @@ class Settings(ServiceSettings):
     max_question_s: float = Field(
         default=600, gt=0, description="Seconds after which a question makes no further model calls."
     )
+    report_budget: int = Field(
+        default=10,
+        ge=1,
+        le=100,
+        description="How many times the limits of one question (calls, tokens, cost, seconds) a report may use in all.",
+    )
     max_question_chars: int = Field(default=10_000, ge=1, description="Maximum length of a question in characters.")
     schema_token_budget: int = Field(
         default=2000,

@@ -1,4 +1,4 @@
-"""States of both graphs. The keys are a public contract: users' code, HTTP clients and recorded traces use them."""
+"""States of the graphs. The keys are a public contract: users' code, HTTP clients and recorded traces use them."""
 
 from collections.abc import Mapping
 from types import UnionType
@@ -25,6 +25,9 @@ from datasphinx.agent.types import (
     Feedback,
     KeptResult,
     OutputType,
+    PlannedQuestion,
+    Report,
+    ReportPart,
     Result,
     Status,
     Turn,
@@ -46,6 +49,8 @@ CARRIED_ON = (
     "table_list_tokens",
     "result",
     "earlier_results",
+    "plan",
+    "parts",
 )
 """Keys that a run may take over from earlier runs of its thread; see `datasphinx.nodes.begin`."""
 
@@ -91,7 +96,7 @@ class Context(AnalystContext, total=False):
 
 
 class RunInput(TypedDict, total=False):
-    """The input of both graphs. Everything except the question applies to one question only, unless it says so."""
+    """The input of all graphs. Everything except the question applies to one question only, unless it says so."""
 
     question: str
     """The question, in natural language. Required, unless `messages` contains it."""
@@ -139,8 +144,20 @@ class AnalystInput(RunInput, total=False):
     """The ids of the datasets to analyse."""
 
 
+class ReportInput(AnalystInput, total=False):
+    """The input of the report graph: a request, and files, datasets or a source; by default, the configured source."""
+
+    effort: Annotated[Effort | None, EphemeralValue]
+    """How many model calls each question may cost; by default, as the settings say."""
+    approve_plan: Annotated[bool | None, EphemeralValue]
+    """Whether the user is asked to approve the plan before its questions are answered."""
+    questions: Annotated[list[str] | None, EphemeralValue]
+    """The questions to answer, instead of a plan of the model; with the answer to the question about a plan, an edited
+    plan."""
+
+
 class Output(TypedDict, total=False):
-    """The output of both graphs."""
+    """The output of all graphs."""
 
     answer: str
     """The answer in the language of the question, or the text of the error."""
@@ -187,8 +204,15 @@ class GraphOutput(Output, total=False):
     """The messages of the chat with the answer; absent if no input on the thread contained messages."""
 
 
+class ReportOutput(GraphOutput, total=False):
+    """The output of the report graph; its `answer` is the report as Markdown."""
+
+    report: Report | None
+    """The report; None if there is none, or the user is asked something."""
+
+
 class RunState(TypedDict, total=False):
-    """What the nodes of both graphs read besides the input. The last node writes the keys of `Output`."""
+    """What the nodes of all graphs read besides the input. The last node writes the keys of `Output`."""
 
     given: dict[str, Any]
     """The input of the run and the keys taken over from the thread. Nodes read them as state keys."""
@@ -325,12 +349,25 @@ class AnalystState(AnalystInput, RunState, total=False):
     """The end of the analysis if a draft was returned to the model and no better one follows; at most once."""
 
 
+class ReportState(ReportInput, RunState, total=False):
+    """The working state of the report graph: the input, and the intermediate results of the nodes."""
+
+    dataset_ids: list[str]
+    """The ids of the datasets that the questions are about; empty for a source."""
+    plan: list[PlannedQuestion]
+    """The questions of the report."""
+    parts: dict[str, ReportPart]
+    """The outcomes of the questions of `plan` that were asked, by id."""
+    review_count: int
+    """Number of reviews of the answers."""
+
+
 def new_run(state: type, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Return the initial working state of a run with `inputs`; all other keys of the thread are reset.
 
     A key of `state` that is no input begins with the empty value of its type, or with None.
     """
-    inputs_only = {*Input.__annotations__, *AnalystInput.__annotations__} - {"clarification"}
+    inputs_only = {*Input.__annotations__, *ReportInput.__annotations__} - {"clarification"}
     carried_on = {name: inputs[name] for name in CARRIED_ON if inputs.get(name) is not None}
     working = {name: _empty(hint) for name, hint in get_type_hints(state).items() if name not in inputs_only}
     return {**working, **carried_on}

@@ -375,6 +375,71 @@ class Turn(TypedDict):
     """What was said about the answer, oldest first."""
 
 
+class PlannedQuestion(TypedDict):
+    """A question of a report; ids are "q1", "q2" and so on."""
+
+    id: str
+    question: str
+    purpose: str
+    """What the report needs the answer for."""
+
+
+class ReportPart(PlannedQuestion):
+    """A question of a report with the outcome of its run."""
+
+    trace_id: str
+    """The trace id of its run; empty if it did not start."""
+    status: Status
+    answer: str
+    """The text of its answer without tables, or of its error."""
+    sql: str | None
+    result: Result | None
+    """The rows that figures of the report come from."""
+    chart: AnswerChart | None
+    filters: list[str]
+    """The filters of the statement in words."""
+    remarks: list[str]
+    """What its answer assumes, and what limits it."""
+    clarification: ClarifyingQuestion | None
+    error: ErrorInfo | None
+
+
+class ReportFigure(TypedDict):
+    """A value in a text of a report: its place, and the rows of a part that it comes from, from 0."""
+
+    start: int
+    end: int
+    part: str
+    rows: list[int]
+
+
+class ReportText(TypedDict):
+    """A checked text of a report."""
+
+    text: str
+    figures: list[ReportFigure]
+
+
+class ReportSection(TypedDict):
+    """A section of a report: its title, its text, and the ids of the parts whose rows it shows."""
+
+    title: str
+    text: ReportText
+    parts: list[str]
+
+
+class Report(TypedDict):
+    """A report: every figure in its texts comes from the rows of a part."""
+
+    title: str
+    summary: ReportText
+    sections: list[ReportSection]
+    parts: list[ReportPart]
+    """All questions that were asked, also those without an answer."""
+    limits: list[ReportText]
+    """What was not found, contradictions, and what the answers assume."""
+
+
 @dataclass(frozen=True)
 class EmbeddedOptions:
     """Decoding options of the embedded model."""

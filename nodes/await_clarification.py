@@ -27,5 +27,5 @@ def await_clarification(state: State, services: Services) -> dict[str, Any]:
     answer = inputs.get("clarification_answer")
     if isinstance(answer, int) and not isinstance(answer, bool):
         answer = str(answer)
-    options = {name: inputs[name] for name in ("clarify", "output_type") if name in inputs}
+    options = {name: inputs[name] for name in ("clarify", "output_type", "questions") if name in inputs}
     return {**options, "clarification_answer": answer if isinstance(answer, str) else ""}

@@ -48,6 +48,7 @@ responses analysis readiness
 node_runner
 nodes
 graph analyst
+report
 chat replay evals
 pandas notebook server training
 cli

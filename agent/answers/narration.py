@@ -81,12 +81,15 @@ def seen(facts: ResultFacts, rows: int) -> ResultFacts:
     return replace(facts, seen_rows=rows, computed={fact.id: fact for fact in computed_facts({"": facts})})
 
 
-def rows_text(facts: ResultFacts) -> str:
-    """Return the rows that a model sees, numbered and formatted, and the computed facts, a line each."""
+def rows_text(facts: ResultFacts, mark: str = ".") -> str:
+    """Return the rows that a model sees, numbered and formatted, and the computed facts, a line each.
+
+    `mark` stands between the id of another result and what a reference selects of it.
+    """
     results: Mapping[str, ResultFacts] = facts.others or {"": facts}
     lines: list[str] = []
     for name, one in results.items():
-        prefix = f"{name}." if name and one.result is not facts.result else ""
+        prefix = f"{name}{mark}" if name and one.result is not facts.result else ""
         lines += [f"{name}:"] if len(results) > 1 else []
         lines += [_row_text(one, row) for row in range(min(len(one.rows), one.seen_rows))]
         lines += ["more rows exist"] if one.is_cut or len(one.rows) > one.seen_rows else []

@@ -33,6 +33,15 @@ _SPACE_IN_CHINESE = re.compile("(?<=[\u3000-\u9fff\uff00-\uffef]) (?=[\u3000-\u9
 _EXTREMES: dict[str, Callable[[Sequence[Any]], Any]] = {"max": max, "min": min}
 
 
+class FilledValue(NamedTuple):
+    """A value in a filled text: its place, the id of the other result that it is of, if any, and its rows."""
+
+    start: int
+    end: int
+    result: str
+    rows: tuple[int, ...]
+
+
 @dataclass(frozen=True)
 class Filled:
     """A text with values in place of its references; it may be shown only if there are no problems."""
@@ -42,6 +51,7 @@ class Filled:
     """Why it may not be shown, as English sentences for the model that wrote it."""
     directions: frozenset[int] = frozenset()
     """The columns whose direction of change it says."""
+    values: tuple[FilledValue, ...] = ()
 
 
 def fill(text: str, facts: ResultFacts, said: Said, before: Filled | None = None) -> Filled:
@@ -52,10 +62,11 @@ def fill(text: str, facts: ResultFacts, said: Said, before: Filled | None = None
     resolver = _Resolver(facts, is_limit_said=facts.limit is not None and (Decimal(facts.limit), "") in said.figures)
     said = facts.with_literals(said)
     try:
-        template = parse(text)
+        template = parse(text.strip())
     except Problem as problem:
         return Filled("", (str(problem),))
-    filled = resolver.text_of(template)
+    values: list[FilledValue] = []
+    filled = resolver.text_of(template, values)
     names = facts.names.union(*(other.names for other in facts.others.values()))
     problems = [
         *resolver.problems,
@@ -70,7 +81,9 @@ def fill(text: str, facts: ResultFacts, said: Said, before: Filled | None = None
     if before is None and facts.rows and not any(isinstance(part, Reference) for part in template):
         problems.append("it does not refer to any value of the rows")
     directions = frozenset(one.column for one in resolver.used if one.kind == "sign")
-    return Filled("" if problems else _typeset(filled.strip()), tuple(dict.fromkeys(problems)), directions)
+    if problems:
+        return Filled("", tuple(dict.fromkeys(problems)), directions)
+    return Filled(_typeset(filled), (), directions, tuple(_typeset_values(filled, values)))
 
 
 def _typeset(text: str) -> str:
@@ -81,6 +94,14 @@ def _typeset(text: str) -> str:
     first = text.partition(" ")[0]
     text = text[:1].upper() + text[1:] if first.isalpha() and first.islower() else text
     return _SPACE_IN_CHINESE.sub("", text)
+
+
+def _typeset_values(text: str, values: Sequence[FilledValue]) -> Iterator[FilledValue]:
+    """Yield the places of `values` in `_typeset(text)`."""
+    spaces = [match.end() for match in _SPACE_IN_CHINESE.finditer(text)]
+    for value in values:
+        start, end = (at - sum(space <= at for space in spaces) for at in (value.start, value.end))
+        yield value._replace(start=start, end=end)
 
 
 class _Value(NamedTuple):
@@ -118,18 +139,29 @@ class _Resolver:
     named: list[tuple[str, str]] = field(default_factory=list)
     """The computed facts that were used, with the names that have to stand beside them."""
 
-    def text_of(self, template: Template) -> str:
-        """Return the text; a unit that the model typed after a value that brings it is there once."""
+    def text_of(self, template: Template, values: list[FilledValue] | None = None) -> str:
+        """Return the text; a unit that the model typed after a value that brings it is there once.
+
+        The places of its values are added to `values`.
+        """
         text = unit = ""
         for part in template:
             if isinstance(part, Reference):
+                before = len(self.used)
                 value = self._filled(part)
+                if values is not None:
+                    values.append(self._place(part, len(text), len(text) + len(value), self.used[before:]))
                 unit = found[1] if (found := _UNIT.search(value)) else ""
             else:
                 value = _without_start(part, unit) if unit else part
                 unit = ""
             text += value
         return text
+
+    def _place(self, reference: Reference, start: int, end: int, used: Sequence[_Use]) -> FilledValue:
+        name = re.split("[.:]", reference.selection, maxsplit=1)[0]
+        rows = sorted({row for use in used for row in use.rows})
+        return FilledValue(start, end, name if name in self.facts.others else "", tuple(rows))
 
     def _filled(self, reference: Reference) -> str:
         try:
@@ -157,6 +189,9 @@ class _Resolver:
     def _value(self, facts: ResultFacts, selection: str, *, is_sign: bool = False) -> _Value:
         if selection in facts.result["columns"]:
             return self._only(facts, self._column(facts, selection))
+        name, colon, within = selection.partition(":")
+        if colon and name in facts.others:
+            return self._value(facts.others[name], within, is_sign=is_sign)
         path, by = path_of(selection)
         first, rest = path[0], path[1:]
         if self.is_of_row:
@@ -202,7 +237,7 @@ class _Resolver:
             ):
                 if len(found) == 1:
                     return found[0]
-        raise Problem(f"there is no such column; there are {', '.join(names)}")
+        raise Problem(f"there is no such column; there are {', '.join(names or facts.others)}")
 
     def _only(self, facts: ResultFacts, at: int) -> _Value:
         column = facts.columns[at]

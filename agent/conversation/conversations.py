@@ -10,7 +10,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
 
-from datasphinx.agent.conversation.reply import Reply, reply_of
+from datasphinx.agent.conversation.reply import REPLY_KEYS, Reply, reply_of
 from datasphinx.agent.conversation.threads import Threads, config_of
 from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.core.worker_threads import iterate_in_thread
@@ -18,12 +18,16 @@ from datasphinx.agent.datasets.limits import ProgressEvent
 from datasphinx.agent.errors import NotFound, ThreadBusy
 from datasphinx.agent.record.waiting import WaitEvent
 from datasphinx.agent.state import Output
+from datasphinx.agent.types import ReportPart
 
 ENDS_WITH_QUESTION = "ends_with_question"
 """Configurable: a run that asks the user ends; the answer comes with the next run on the thread."""
 
 CANCELLATION = "cancellation"
 """Configurable: the `Cancellation` of the run."""
+
+PART_OF = "part_of"
+"""Configurable: the step of a report that waits for the run, and whose limits apply to it as well."""
 
 _METADATA = ("source", "step", "parents")
 _STREAM_MODES = ("updates", "values", "custom")
@@ -33,9 +37,11 @@ Event = (
     tuple[Literal["step"], dict[str, Any]]
     | tuple[Literal["progress"], ProgressEvent]
     | tuple[Literal["waiting"], WaitEvent]
+    | tuple[Literal["part"], ReportPart]
     | tuple[Literal["output"], Reply]
 )
-"""`{node: update}` of a completed node, progress of loading a file, what the run waits for, or the final output."""
+"""`{node: update}` of a completed node, progress of loading a file, what the run waits for, an answered question of a
+report, or the final output."""
 
 
 class Conversations:
@@ -246,4 +252,4 @@ def run_recorded(
         before = {name: inputs[name] for name in ("source",) if inputs.get(name)}
         graph.update_state(_REPLAY_THREAD, {"given": before, **carried}, as_node=last)
     output = graph.invoke(inputs, _REPLAY_THREAD)
-    return cast(Output, {name: value for name, value in output.items() if name in Output.__annotations__})
+    return cast(Output, {name: value for name, value in output.items() if name in REPLY_KEYS})

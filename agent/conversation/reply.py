@@ -7,12 +7,17 @@ from datasphinx.agent.core.failure import error_info
 from datasphinx.agent.messages import language_of
 from datasphinx.agent.record.step import new_audit
 from datasphinx.agent.state import Output
-from datasphinx.agent.types import Status
+from datasphinx.agent.types import Report, Status
+
+REPLY_KEYS = (*Output.__annotations__, "report")
+"""The keys of a final state that are part of the output."""
 
 
 class Reply(Output, total=False):
     """The output of a graph with the thread and the status of the run."""
 
+    report: Report | None
+    """The report; absent for single questions."""
     thread_id: str | None
     """The thread for follow-ups; None if it is not stored."""
     run_id: str
@@ -31,7 +36,7 @@ def reply_of(state: Mapping[str, Any], thread_id: str | None, checkpoint_id: str
     `checkpoint_id` is the stored checkpoint of the run, and its `run_id`; the ids of charts consist of the thread id,
     the checkpoint id and a number from 1.
     """
-    output = {name: state[name] for name in Output.__annotations__ if name in state}
+    output = {name: state[name] for name in REPLY_KEYS if name in state}
     if checkpoint_id and output.get("charts"):
         ids = (f"{thread_id}-{checkpoint_id}-{number}" for number in range(1, len(output["charts"]) + 1))
         output["charts"] = [{**chart, "id": chart_id} for chart, chart_id in zip(output["charts"], ids, strict=True)]

@@ -653,4 +653,11 @@ TEXTS = {
     "figure_present": "die Anzahl der Zeilen mit „{measure}“ in „{table}“",
     "follow_up_groups": "{question}, nach „{group}“{end}",
     "follow_up_months": "{question}, nach Monaten{end}",
+    # Reports
+    "plan_shown": "Diese Fragen werden für den Bericht beantwortet. Ändern Sie den Plan in eigenen Worten, oder beginnen Sie.",
+    "plan_start": "Beginnen",
+    "not_questions": "es muss eine Liste von einer bis {limit} Fragen sein",
+    "several_questions": "{count} Fragen sind offen. Beantworten Sie jede in einer eigenen Zeile.",
+    "report_limits": "Grenzen",
+    "report_sources": "Fragen und SQL",
 }

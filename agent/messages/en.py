@@ -645,4 +645,11 @@ TEXTS = {
     "figure_present": "number of {table} with {measure}",
     "follow_up_groups": "{question}, by {group}{end}",
     "follow_up_months": "{question}, by month{end}",
+    # Reports
+    "plan_shown": "These questions will be answered for the report. Change the plan in your own words, or start.",
+    "plan_start": "Start",
+    "not_questions": "it has to be a list of one to {limit} questions",
+    "several_questions": "{count} questions are open. Answer each on a line of its own.",
+    "report_limits": "Limits",
+    "report_sources": "Questions and SQL",
 }

@@ -640,4 +640,11 @@ TEXTS = {
     "figure_present": "количество записей с «{measure}» в таблице «{table}»",
     "follow_up_groups": "{question}, по полю «{group}»{end}",
     "follow_up_months": "{question}, по месяцам{end}",
+    # Reports
+    "plan_shown": "Для отчёта будут получены ответы на эти вопросы. Измените план своими словами или начните.",
+    "plan_start": "Начать",
+    "not_questions": "нужен список вопросов, не больше {limit}",
+    "several_questions": "Открытых вопросов: {count}. Ответьте на каждый с новой строки.",
+    "report_limits": "Ограничения",
+    "report_sources": "Вопросы и SQL",
 }

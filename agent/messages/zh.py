@@ -647,4 +647,11 @@ TEXTS = {
     "figure_present": "“{table}”中有“{measure}”的记录数",
     "follow_up_groups": "{question}，按“{group}”分组{end}",
     "follow_up_months": "{question}，按月份{end}",
+    # Reports
+    "plan_shown": "报告将回答以下问题。您可以用自己的话修改计划，或者开始。",
+    "plan_start": "开始",
+    "not_questions": "需要一个最多 {limit} 个问题的列表",
+    "several_questions": "有 {count} 个问题待澄清。请每行回答一个。",
+    "report_limits": "局限",
+    "report_sources": "问题与 SQL",
 }

@@ -8,7 +8,7 @@ from typing import Any
 
 _VOLATILE = {
     "node", "source", "latency_ms", "cost_usd", "llm_cost_usd", "prompt_tokens", "completion_tokens", "llm_calls",
-    "notes", "facts", "model", "sql_error_info", "used_stop_words", "refused_format", "reused",
+    "notes", "facts", "model", "sql_error_info", "used_stop_words", "refused_format", "reused", "trace_id",
 }  # fmt: skip
 """Fields that may differ: times, costs, the location of the source, whether rows were reused, and derived texts."""
 

@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 from datasphinx.agent.core.canonical import canonical, digest
 
-Kind = Literal["run", "llm", "cached", "examples", "verified", "tool", "statement", "chart", "step", "output"]
+Kind = Literal["run", "llm", "cached", "examples", "verified", "tool", "statement", "chart", "part", "step", "output"]
 """The kind of event: a run started; a model was called; a cached verdict replaced a model call; few-shot examples were
-selected; a verified query was selected; a tool was called; a statement ran; a chart was created; a node of the graph
-ended; the run ended with its output.
+selected; a verified query was selected; a tool was called; a statement ran; a chart was created; a question of a report
+was answered by a run of its own; a node of the graph ended; the run ended with its output.
 """
 
 BEGINNING = "0" * 64

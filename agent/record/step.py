@@ -104,6 +104,10 @@ class Step:
     """Cancels the run that the node belongs to."""
     results: Callable[[], ResultCache] | None = None
     """Returns the results of the statements of the run."""
+    part_of: Step | None = None
+    """The step of a report that waits for this run: its limits apply as well, and it counts the calls of this one."""
+    is_report: bool = False
+    """Whether the limits are those of a report."""
 
     def event(self, kind: Kind, body: Mapping[str, Any]) -> None:
         """Record an event of this node, if there is a recorder."""
@@ -123,6 +127,8 @@ class Step:
         """
         if self.cancellation:
             self.cancellation.check()
+        if self.part_of:
+            self.part_of.check_budget(settings)
         calls = [*(call for step in self.previous_audit["steps"] for call in step["calls"]), *self.calls]
         tokens = sum(call["prompt_tokens"] + call["completion_tokens"] for call in calls)
         cost = sum(call["cost_usd"] or 0 for call in calls)
@@ -133,12 +139,16 @@ class Step:
             (self.seconds(), "max_question_s", "limit_seconds"),
         ]
         for usage, setting, unit in limits:
-            limit = getattr(settings, setting)
+            limit = getattr(settings, setting) * (settings.report_budget if self.is_report else 1)
             if usage >= limit:
-                raise BudgetExceeded(Message(unit, count=f"{limit:g}"), f"DATASPHINX_{setting.upper()}")
+                name = "report_budget" if self.is_report else setting
+                raise BudgetExceeded(Message(unit, count=f"{limit:g}"), f"DATASPHINX_{name.upper()}")
 
     def record(self) -> Audit:
         """Return this step as an audit of its own, to be merged into that of the question."""
+        if self.part_of:
+            self.part_of.calls.extend(self.calls)
+            self.part_of.statements.extend(self.statements)
         latency_ms = round((time.perf_counter() - self.started) * 1000, 1)
         step = StepRecord(node=self.node, latency_ms=latency_ms, calls=self.calls, statements=self.statements)
         if self.tool:

@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from datasphinx.agent.analyst import build_analyst
 from datasphinx.agent.errors import Forbidden
 from datasphinx.agent.graph import build_graph
+from datasphinx.agent.report.graph import build_report
 from datasphinx.agent.server.loopback import foreign_sender
 from datasphinx.agent.services import Services
 
@@ -58,4 +59,5 @@ class LocalRequests:
 _services = StudioServices()
 agent = build_graph(_services)
 analyst = build_analyst(_services)
+report = build_report(_services)
 app = Starlette(middleware=[Middleware(LocalRequests)])

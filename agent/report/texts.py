@@ -1,0 +1,85 @@
+"""Texts of a report: filled from the rows of its parts and checked, or plain ones where a text may not be shown."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from datasphinx.agent.answers.narration import PROMPT_ROWS, rows_text, seen
+from datasphinx.agent.answers.references import Filled, ResultFacts, Said, facts_of, fill, unsupported
+from datasphinx.agent.core.prompt_data import escaped
+from datasphinx.agent.messages import language_in
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.state import ReportState
+from datasphinx.agent.types import ReportFigure, ReportPart, ReportText, Result, masked
+
+_NO_ROWS = Result(columns=[], types=[], rows=[], truncated=True)
+"""The rows of references without the id of a part: there are none."""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The answered parts of a report, as a model sees them and as its texts may refer to them."""
+
+    parts: Mapping[str, ReportPart]
+    facts: ResultFacts
+    said: Said
+
+    def fill(self, text: str, needs_value: Sequence[str] = ()) -> Filled:
+        """Return `text` with the values of its references; it needs one if one of the parts `needs_value` has rows."""
+        filled = fill(text.strip(), self.facts, self.said)
+        has_rows = any(name in self.facts.others for name in needs_value)
+        if has_rows and not filled.problems and not filled.values:
+            return Filled("", ("it does not refer to any value of the rows",))
+        return filled
+
+    def title_problems(self, text: str) -> tuple[str, ...]:
+        """Return why a title without references may not be shown."""
+        names = {name for facts in self.facts.others.values() for name in facts.names}
+        return unsupported(text, self.said, names)
+
+    def prompt(self) -> str:
+        """Return the questions with their statements' filters, and the rows of their answers, for a prompt."""
+        about = (
+            f"{name}: {escaped(part['question'])}{_filters(part)}"
+            if name in self.facts.others
+            else f"{name}: {escaped(part['question'])} - no answer"
+            for name, part in self.parts.items()
+        )
+        return "\n".join([*about, "", rows_text(self.facts, ":")])
+
+
+def findings_of(state: ReportState, source: Source) -> Findings:
+    """Return the answers of `state`; a model sees the first rows of each, without values of secret columns."""
+    language, parts = language_in(state), state["parts"]
+    facts = {
+        name: seen(facts_of(masked(part["result"]), part["sql"], source.catalog, language), PROMPT_ROWS)
+        for name, part in parts.items()
+        if part["result"] and part["sql"]
+    }
+    base = ResultFacts(_NO_ROWS, [], language, others=facts)
+    texts = [*(each["answer"] for each in state["clarifications"]), source.instructions]
+    literals = [literal for one in facts.values() for literal in one.literals]
+    return Findings(parts, base, Said(state["question"] or "", texts, literals))
+
+
+def report_text(filled: Filled) -> ReportText:
+    """Return a filled text with the places of its figures."""
+    return ReportText(text=filled.text, figures=list(_figures(filled)))
+
+
+def plain_text(text: str) -> ReportText:
+    """Return a text without references."""
+    return ReportText(text=text, figures=[])
+
+
+def _figures(filled: Filled) -> Iterator[ReportFigure]:
+    for value in filled.values:
+        yield ReportFigure(start=value.start, end=value.end, part=value.result, rows=list(value.rows))
+
+
+def _filters(part: ReportPart) -> str:
+    return f" (filters: {escaped('; '.join(part['filters']))})" if part["filters"] else ""
+
+
+def title_of(part: ReportPart, said: Said) -> str:
+    """Return the question of a part as a title, or its id if it has figures that nobody said and no condition has."""
+    return part["id"] if unsupported(part["question"], said) else part["question"]

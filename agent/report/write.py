@@ -1,0 +1,237 @@
+"""The review of the answers of a report, and its texts."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from langchain_core.messages import AIMessage
+
+from datasphinx import prompts
+from datasphinx.agent.answers.answer import Answer
+from datasphinx.agent.answers.narration import correction, unverified
+from datasphinx.agent.answers.outputs import question_text
+from datasphinx.agent.answers.references import Filled, Said
+from datasphinx.agent.core.failure import error_info, full_text
+from datasphinx.agent.errors import DatasphinxError
+from datasphinx.agent.formatting.formats import answer_table
+from datasphinx.agent.generation.prompt import today_text
+from datasphinx.agent.llm.client import ModelClient
+from datasphinx.agent.messages import CONVENTIONS, language_in
+from datasphinx.agent.record.step import note
+from datasphinx.agent.report.markdown import markdown_of
+from datasphinx.agent.report.plan import numbered, source_of
+from datasphinx.agent.report.schemas import ReportReview, WrittenReport
+from datasphinx.agent.report.texts import Findings, findings_of, plain_text, report_text, title_of
+from datasphinx.agent.services import Services
+from datasphinx.agent.state import ReportState
+from datasphinx.agent.types import Report, ReportPart, ReportSection, ReportText
+
+MAX_REVIEWS = 2
+_MAX_ADDED = 3
+
+
+def review(state: ReportState, services: Services) -> dict[str, Any]:
+    """Return the plan with up to three further questions; a question may refer to values of the answers.
+
+    Without a model that can review, or if its call fails, the report is written from the answers that there are.
+    """
+    update = {"review_count": state["review_count"] + 1}
+    model, answered = services.roles.text_writer, any(part["result"] for part in state["parts"].values())
+    if model is None or not answered or update["review_count"] > MAX_REVIEWS:
+        return update
+    try:
+        source = source_of(state, services)
+        findings = findings_of(state, source)
+        today = today_text(services.today_of(source), source)
+        reviewed = model.ask(
+            ReportReview, _messages("review_report", state, findings, source.instructions, today=today)
+        )
+    except DatasphinxError as error:
+        note(f"the answers were not reviewed: {error}")
+        return update
+    asked = {part["question"] for part in state["parts"].values()}
+    added = []
+    for each in reviewed.questions[:_MAX_ADDED]:
+        filled = findings.fill(each.question)
+        if filled.problems:
+            note(f"question refused: {'; '.join(filled.problems)}")
+        elif filled.text and filled.text not in asked:
+            added.append((filled.text, each.purpose))
+    return {**update, "plan": [*state["plan"], *numbered(added, len(state["plan"]))]}
+
+
+def write(state: ReportState, services: Services) -> dict[str, Any]:
+    """Return the report with its text, tables and charts; it is plain if the model cannot write one.
+
+    It is an error if no question was answered; the report then has the error of each.
+    """
+    language, failure, clarification = language_in(state), state.get("failure"), state.get("clarification")
+    if failure:
+        return failed_report(failure, state)
+    if clarification:
+        asked = Answer(question_text(clarification), language, status="clarification", clarification=clarification)
+        return {**asked.output(), "report": None}
+    parts = list(state["parts"].values())
+    report = _written(state, services) or plain_report(state)
+    text = markdown_of(report, language)
+    answered = [part for part in parts if part["result"]]
+    error = None if answered else next((part["error"] for part in parts if part["error"]), None)
+    answer = Answer(
+        text,
+        language,
+        logged_answer=_logged(report, text, language),
+        output_type=None if error else "string",
+        value=None if error else text,
+        tables=[answer_table(part["id"], part["result"]) for part in answered if part["result"]],
+        charts=[part["chart"] for part in answered if part["chart"]],
+        status="error" if error else "ok",
+        error=error,
+    )
+    return {**answer.output(), "report": report}
+
+
+def failed_report(failure: dict[str, Any], state: ReportState) -> dict[str, Any]:
+    """Return the output for `failure`, with the plain report of the questions that were asked before, if any."""
+    language = language_in(state)
+    error = error_info(failure, language)
+    report = plain_report(state) if state["parts"] else None
+    answer = Answer(full_text(failure, language), language, status="error", error=error)
+    return {**answer.output(), "failure": failure, "report": report}
+
+
+def plain_report(state: ReportState) -> Report:
+    """Return the report whose sections are the questions with the texts of their answers."""
+    parts = list(state["parts"].values())
+    said = Said(state["question"] or "")
+    return Report(
+        title=state["question"] or "",
+        summary=plain_text(""),
+        sections=[_plain_section(part, said) for part in parts],
+        parts=parts,
+        limits=_remarks(parts),
+    )
+
+
+def _plain_section(part: ReportPart, said: Said) -> ReportSection:
+    return ReportSection(title=title_of(part, said), text=plain_text(part["answer"]), parts=[part["id"]])
+
+
+def _remarks(parts: list[ReportPart]) -> list[ReportText]:
+    return [plain_text(f"{part['id']}: {remark}") for part in parts for remark in part["remarks"]]
+
+
+def _logged(report: Report, text: str, language: str) -> str:
+    """Return the text for the record: the rows and plain texts of answers may have values of secret columns."""
+    has_secrets = any(part["result"] and part["result"].get("secret") for part in report["parts"])
+    return markdown_of({**report, "sections": []}, language) if has_secrets else text
+
+
+def _messages(name: str, state: ReportState, findings: Findings, instructions: str, **variables: str) -> list[Any]:
+    return prompts.render(
+        name,
+        instructions=instructions,
+        language=CONVENTIONS[language_in(state)].name,
+        question=state["question"] or "",
+        answers=findings.prompt(),
+        **variables,
+    )
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """The texts of a report of a model: by their place in it, filled or with the reasons against them."""
+
+    written: WrittenReport
+    texts: Mapping[str, Filled]
+
+    @property
+    def problems(self) -> list[str]:
+        """The reasons against its texts, each with its place."""
+        return [f"{place}: {problem}" for place, filled in self.texts.items() for problem in filled.problems]
+
+
+def _written(state: ReportState, services: Services) -> Report | None:
+    """Return the report that the model writes; None if there is no such model or answer, or the call fails.
+
+    Texts with problems are written once more. Those that still have some are replaced by plain ones.
+    """
+    model = services.roles.text_writer
+    if model is None or not any(part["result"] for part in state["parts"].values()):
+        return None
+    verifies = (state.get("effort") or services.settings.effort) == "high"
+    draft = None
+    try:
+        source = source_of(state, services)
+        findings = findings_of(state, source)
+        messages = _messages("write_report", state, findings, source.instructions)
+        for _ in range(2):
+            draft = _draft(model, messages, findings, verifies)
+            if not draft.problems:
+                break
+            note(f"texts refused: {'; '.join(draft.problems)}")
+            messages = [*messages, AIMessage(draft.written.model_dump_json()), correction(draft.problems)]
+    except DatasphinxError as error:
+        note(f"the report was not written by the model: {error}")
+    return _report(draft, findings, state) if draft else None
+
+
+def _draft(model: ModelClient, messages: list[Any], findings: Findings, verifies: bool) -> _Draft:
+    """Return the report that `model` writes, with its texts filled; with `verifies`, another call checks their claims.
+
+    Raises:
+        DatasphinxError: an error of `ModelClient.ask`.
+    """
+    written = model.ask(WrittenReport, messages)
+    named = list(findings.parts)
+    texts = {"title": _title(written.title, findings), "summary": findings.fill(written.summary, named)}
+    for at, section in enumerate(written.sections):
+        texts[f"title of section {at + 1}"] = _title(section.title, findings)
+        texts[f"section {at + 1}"] = findings.fill(section.text, section.questions)
+    texts |= {f"limit {at + 1}": findings.fill(limit) for at, limit in enumerate(written.limits)}
+    if verifies:
+        texts = {place: _verified(filled, findings, model) for place, filled in texts.items()}
+    return _Draft(written, texts)
+
+
+def _verified(filled: Filled, findings: Findings, model: ModelClient) -> Filled:
+    """Return `filled` with the claims that `model` does not find in the rows as its problems."""
+    if not filled.values:
+        return filled
+    return replace(filled, problems=unverified(filled, findings.facts, model, findings.said.question))
+
+
+def _title(text: str, findings: Findings) -> Filled:
+    problems = findings.title_problems(text)
+    return Filled("" if problems else text.strip(), problems)
+
+
+def _report(draft: _Draft, findings: Findings, state: ReportState) -> Report:
+    """Return the report of `draft`; sections for questions without an answer are at its end."""
+    parts, texts = list(state["parts"].values()), draft.texts
+    failed = [_plain_section(part, findings.said) for part in parts if not part["result"]]
+    limits = [texts[f"limit {at + 1}"] for at in range(len(draft.written.limits))]
+    return Report(
+        title=_shown(texts["title"]).text or state["question"] or "",
+        summary=report_text(_shown(texts["summary"])),
+        sections=[*_sections(draft, findings), *failed],
+        parts=parts,
+        limits=[*(report_text(each) for each in map(_shown, limits) if each.text), *_remarks(parts)],
+    )
+
+
+def _shown(filled: Filled) -> Filled:
+    return Filled("") if filled.problems else filled
+
+
+def _sections(draft: _Draft, findings: Findings) -> Iterator[ReportSection]:
+    for at, section in enumerate(draft.written.sections):
+        ids = [name for name in dict.fromkeys(section.questions) if name in findings.facts.others]
+        parts = [findings.parts[name] for name in ids]
+        title, text = _shown(draft.texts[f"title of section {at + 1}"]).text, _shown(draft.texts[f"section {at + 1}"])
+        plain = plain_text("\n\n".join(part["answer"] for part in parts))
+        if text.text or parts:
+            yield ReportSection(
+                title=title or title_of(parts[0], findings.said) if parts else title,
+                text=report_text(text) if text.text else plain,
+                parts=ids,
+            )

@@ -1,0 +1,224 @@
+"""A report is planned, answered in parallel, reviewed and written; its figures all come from rows."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from datasphinx.agent.conversation.conversations import CANCELLATION
+from datasphinx.agent.core.cancellation import Cancellation
+from datasphinx.agent.errors import ModelUnreachable
+from datasphinx.agent.record.store import open_store
+from datasphinx.agent.record.verify import verify
+from datasphinx.agent.replay import replay
+from datasphinx.agent.report.graph import build_report
+from tests.agent.report.conftest import (
+    PLAN,
+    REGIONS,
+    REQUEST,
+    STATEMENTS,
+    TOTAL,
+    WRITTEN,
+    YEARS,
+    ScriptedReport,
+)
+
+pytestmark = pytest.mark.integration
+
+Make = Callable[..., ScriptedReport]
+
+
+def figures(report: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the text of each figure with its place in the parts."""
+    for text in [report["summary"], *(section["text"] for section in report["sections"]), *report["limits"]]:
+        for figure in text["figures"]:
+            yield text["text"][figure["start"] : figure["end"]], figure
+
+
+def test_every_figure_of_a_report_comes_from_the_rows_of_a_question(report: Make) -> None:
+    output = report().ask()
+    written = output["report"]
+    rows = {part["id"]: part["result"]["rows"] for part in written["parts"]}
+    assert (output["status"], output["error"]) == ("ok", None)
+    assert [section["title"] for section in written["sections"]] == ["By region", "By year"]
+    found = dict(figures(written))
+    leader = rows["q2"][0]
+    assert found[f"{rows['q1'][0][0]:,} orders"]["part"] == "q1"
+    assert found[leader[0]] == {**found[leader[0]], "part": "q2", "rows": [0]}
+    assert found[f"{leader[1]:,}"]["part"] == "q2"
+    assert found[str(rows["q3"][0][0])]["rows"] == [0]
+    assert f"{rows['q1'][0][0]:,} orders" in output["answer"] and STATEMENTS[TOTAL] in output["answer"]
+    assert [table["name"] for table in output["tables"]] == ["q1", "q2", "q3"]
+
+
+def test_a_text_with_a_typed_figure_is_written_again_and_then_plain(report: Make) -> None:
+    wrong = {**WRITTEN, "summary": "There are 123,456 orders."}
+    made = report({"WrittenReport": [wrong, wrong]})
+    written = made.ask()["report"]
+    assert written["summary"]["text"] == ""
+    assert "123,456" not in str(written)
+    repeated = [call for call in made.model.calls if call.schema_name == "WrittenReport"][1].prompt
+    assert 'summary: the figure "123,456" is typed' in repeated
+
+
+def test_a_reference_needs_the_id_of_a_question(report: Make) -> None:
+    loose = {**WRITTEN, "summary": "There are {rows} and {orders}."}
+    assert report({"WrittenReport": [loose, loose]}).ask()["report"]["summary"]["text"] == ""
+
+
+def test_the_review_adds_questions_that_name_values_of_the_rows_by_reference(report: Make) -> None:
+    added = "How many orders of {q2:max.orders:region} per year?"
+    leader = report().ask()["report"]["parts"][1]["result"]["rows"][0][0]
+    resolved = f"How many orders of {leader} per year?"
+    made = report(
+        {"ReportReview": [{"questions": [{"question": added}]}, {"questions": [{"question": "What of 777?"}]}]},
+        {**STATEMENTS, resolved: STATEMENTS[YEARS]},
+    )
+    parts = made.ask()["report"]["parts"]
+    assert [part["question"] for part in parts] == [TOTAL, REGIONS, YEARS, resolved]
+    assert parts[3]["result"]
+
+
+def test_a_question_without_an_answer_is_reported_in_its_place(report: Make) -> None:
+    missing = {"sql": "", "off_topic": True, "reason": "There is no table of regions."}
+    output = report(statements={**STATEMENTS, REGIONS: missing}).ask()
+    written = output["report"]
+    assert written["parts"][1]["error"]["code"] == "off_topic"
+    assert written["sections"][-1]["title"] == REGIONS
+    assert "regions" in written["sections"][-1]["text"]["text"]
+    assert output["status"] == "ok"
+
+
+def test_a_report_without_any_answer_is_an_error_with_the_error_of_each_question(report: Make) -> None:
+    dead = ModelUnreachable("http://model", "no answer")
+    output = report({"GeneratedSQL": [dead] * 3}).ask()
+    assert output["error"]["code"] == "model_unreachable"
+    assert [part["error"]["code"] for part in output["report"]["parts"]] == ["model_unreachable"] * 3
+
+
+def test_an_endpoint_that_dies_after_the_answers_leaves_a_plain_report(report: Make) -> None:
+    dead = ModelUnreachable("http://model", "no answer")
+    output = report({"ReportReview": [dead], "WrittenReport": [dead]}).ask()
+    written = output["report"]
+    assert [section["title"] for section in written["sections"]] == [TOTAL, REGIONS, YEARS]
+    assert str(written["parts"][0]["result"]["rows"][0][0]) in written["sections"][0]["text"]["text"].replace(",", "")
+    assert output["status"] == "ok"
+
+
+def test_a_plan_that_fails_ends_the_report(report: Make) -> None:
+    output = report({"ReportPlan": [ModelUnreachable("http://model", "no answer")]}).ask()
+    assert output["error"]["code"] == "model_unreachable"
+    assert output["report"] is None
+
+
+def test_a_request_that_the_data_cannot_answer_is_off_topic(report: Make) -> None:
+    output = report({"ReportPlan": [{"questions": [], "reason": "The tables have no weather."}]}).ask()
+    assert output["error"]["code"] == "off_topic"
+    assert "weather" in output["answer"]
+
+
+def test_a_cancelled_report_has_the_answers_so_far(report: Make) -> None:
+    cancellation = Cancellation()
+
+    def cancel() -> str:
+        cancellation.cancel()
+        return STATEMENTS[YEARS]
+
+    made = report(statements={**STATEMENTS, YEARS: cancel}, record=True)
+    output = made.graph.invoke({"question": REQUEST}, {"configurable": {CANCELLATION: cancellation}})
+    codes = {part["error"] and part["error"]["code"] for part in output["report"]["parts"]}
+    assert "statement_cancelled" in codes
+    assert len(output["report"]["sections"]) == 3
+    assert output["audit"]["recorded"]
+    assert not verify(open_store(made.services.settings)).findings
+
+
+def test_the_budget_of_a_report_is_one_for_all_its_questions(report: Make) -> None:
+    output = report(max_llm_calls=1, report_budget=2).ask()
+    codes = [part["error"] and part["error"]["code"] for part in output["report"]["parts"]]
+    assert codes.count("budget_exceeded") >= 1
+    assert "DATASPHINX_REPORT_BUDGET" in str(output["report"])
+    assert output["audit"]["llm_calls"] == sum(len(step["calls"]) for step in output["audit"]["steps"])
+
+
+def test_the_cost_of_a_report_is_that_of_all_its_calls(report: Make) -> None:
+    made = report()
+    assert made.ask()["audit"]["llm_calls"] == len(made.model.calls) == 6
+
+
+def test_a_plan_is_put_to_the_user_who_approves_it(report: Make) -> None:
+    from langgraph.checkpoint.memory import InMemorySaver
+    from langgraph.types import Command
+
+    made = report()
+    graph = build_report(made.services, InMemorySaver())
+    thread: Any = {"configurable": {"thread_id": "1"}}
+    asked = graph.invoke({"question": REQUEST, "approve_plan": True}, thread)
+    assert TOTAL in asked["clarification"]["question"]
+    assert [call.schema_name for call in made.model.calls] == ["ReportPlan"]
+    output = graph.invoke(Command(resume="1"), thread)
+    assert [part["question"] for part in output["report"]["parts"]] == [TOTAL, REGIONS, YEARS]
+
+
+def test_a_remark_on_a_plan_gives_another_one_and_an_edited_plan_is_used(report: Make) -> None:
+    from langgraph.checkpoint.memory import InMemorySaver
+    from langgraph.types import Command
+
+    made = report({"ReportPlan": [PLAN, {"questions": [{"question": TOTAL}]}]})
+    graph = build_report(made.services, InMemorySaver())
+    thread: Any = {"configurable": {"thread_id": "1"}}
+    graph.invoke({"question": REQUEST, "approve_plan": True}, thread)
+    again = graph.invoke(Command(resume="only the total"), thread)
+    assert REGIONS not in again["clarification"]["question"]
+    assert "only the total" in made.model.calls[-1].prompt
+    edited = graph.invoke(Command(resume={"clarification_answer": "1", "questions": [YEARS]}), thread)
+    assert [part["question"] for part in edited["report"]["parts"]] == [YEARS]
+
+
+def test_questions_to_the_user_become_one_that_is_asked_once(report: Make) -> None:
+    from langgraph.checkpoint.memory import InMemorySaver
+    from langgraph.types import Command
+
+    def ambiguous(question: str) -> dict[str, Any]:
+        options = [
+            {"label": name, "reading": name, "sql": f"SELECT COUNT(*) AS {name} FROM {name}"}
+            for name in ("orders", "returns")
+        ]
+        return {"sql": "", "alternatives": options, "question": question, "ambiguity_type": "AmbQuestion"}
+
+    answered: list[str] = []
+
+    def answer(messages: Any) -> Any:
+        prompt = str(messages[1].content)
+        if "Clarified:" in prompt:
+            answered.append(prompt)
+            return {"sql": STATEMENTS[TOTAL]}
+        asking = TOTAL in prompt or REGIONS in prompt
+        return ambiguous("Orders or returns?") if asking else {"sql": STATEMENTS[YEARS]}
+
+    made = report({"GeneratedSQL": [answer] * 9})
+    graph = build_report(made.services, InMemorySaver())
+    thread: Any = {"configurable": {"thread_id": "1"}}
+    asked = graph.invoke({"question": REQUEST}, thread)["clarification"]
+    assert asked["question"].count("Orders or returns?") == 2
+    output = graph.invoke(Command(resume="orders\nreturns by region"), thread)
+    assert [part["error"] for part in output["report"]["parts"]] == [None] * 3
+    assert {"returns by region" in prompt for prompt in answered} == {True, False}
+    assert [call.schema_name for call in made.model.calls].count("ReportPlan") == 1
+
+
+def test_a_report_is_replayed_with_its_questions(report: Make) -> None:
+    made = report(record=True)
+    output = made.ask()
+    done = replay(open_store(made.services.settings), output["audit"]["trace_id"], made.services.settings)
+    assert done.differences == []
+    assert done.output["answer"] == output["answer"]
+    traces = [part["trace_id"] for part in output["report"]["parts"]]
+    assert len({*traces, output["audit"]["trace_id"]}) == 4
+
+
+def test_questions_may_be_given(report: Make) -> None:
+    made = report()
+    parts = made.ask(questions=[YEARS])["report"]["parts"]
+    assert [part["question"] for part in parts] == [YEARS]
+    assert report().ask(questions=[])["error"]["code"] == "input_invalid"
