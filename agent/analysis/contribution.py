@@ -4,11 +4,21 @@ It answers "why did it rise?" by arithmetic. It names no cause, since rows do no
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from math import floor
 from typing import Any, NamedTuple
+
+from sqlglot import exp
+
+from datasphinx.agent.knowledge.entries import MetricEntry
+from datasphinx.agent.knowledge.metric_query import MetricRows
+from datasphinx.agent.knowledge.references import Unresolved, definition_of
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.dialects import print_statement
+from datasphinx.agent.types import Result
 
 Number = int | float | Decimal | str
 """A number as the rows of a result have it: a text has the digits of a decimal."""
@@ -16,6 +26,7 @@ Number = int | float | Decimal | str
 _PLACES = 9
 """Decimals of the returned values."""
 _UNIT = 10**_PLACES
+_COLUMNS_OF_RATIO = 4
 
 
 class Values(NamedTuple):
@@ -61,11 +72,94 @@ class Breakdown:
     """The members, the largest contribution in either direction first."""
     concentration: float
     """From 0, where each member changed in proportion to its size, to 1, where one member changed alone."""
+    sql: str = ""
+    """The statement whose rows it was computed from; empty for given rows."""
 
     @property
     def change(self) -> Decimal:
         """The value of the second period minus that of the first."""
         return self.after - self.before
+
+
+class Period(NamedTuple):
+    """The days from `since` up to but excluding `before`."""
+
+    since: date
+    before: date
+
+
+def explain_change(
+    source: Source,
+    metric: str | MetricEntry,
+    first: Period,
+    second: Period,
+    *,
+    dimensions: Sequence[str] = (),
+    filters: Sequence[str] = (),
+) -> tuple[Breakdown, ...]:
+    """Return the change of a metric from the first to the second period by each dimension, the best explanation first.
+
+    `metric` is the name of a declared one, or an entry for a measure of the catalog, such as
+    `MetricEntry(expression="SUM(orders.total_amount)", date_column="orders.ordered_on")`. It must be a sum or a count,
+    or a ratio of them. `dimensions` are columns as `table.column` of the table of the metric, or of tables that its
+    rows refer to; by default those of the metric. `filters` are SQL conditions on such columns.
+
+    One statement per dimension is executed. A dimension with more members than the row limit, or with secret ones, is
+    left out.
+
+    Raises:
+        Unresolved: the metric, a dimension or a filter does not fit the source; no dimension is left; a ratio has no
+            denominator in one of the periods; the periods overlap.
+        DatasphinxError: errors of `Source.execute`.
+    """
+    if first.since < second.before and second.since < first.before:
+        raise Unresolved("the periods overlap")
+    catalog = source.shown_catalog
+    definition = definition_of(metric, catalog) if isinstance(metric, MetricEntry) else source.knowledge.metric(metric)
+    assert definition is not None, "a metric has SQL"
+    found = []
+    for dimension in dimensions or MetricRows.of(definition, catalog).candidates():
+        try:
+            query = _change_query(MetricRows.of(definition, catalog), dimension, (first, second), filters)
+        except Unresolved:
+            if dimensions:
+                raise
+            continue
+        sql = print_statement(query, catalog.dialect)
+        result = source.execute(sql)
+        if result["truncated"] or 0 in result.get("secret", ()):
+            continue
+        is_ratio = len(result["columns"]) == _COLUMNS_OF_RATIO
+        try:
+            breakdown = break_down(dimension, _values(result), is_ratio=is_ratio)
+        except ValueError as error:
+            raise Unresolved(str(error)) from None
+        found.append(replace(breakdown, sql=sql))
+    if not found:
+        raise Unresolved("there is no dimension by which the change can be broken down")
+    return ranked(found)
+
+
+def _change_query(rows: MetricRows, dimension: str, periods: Sequence[Period], filters: Sequence[str]) -> exp.Select:
+    """Return the query of the values of both periods, 0 and 1, for each member of a dimension."""
+    (group,) = rows.groups([dimension])
+    conditions = [exp.and_(*rows.within(*period)) for period in periods]
+    number = exp.case().when(conditions[1], exp.Literal.number(1)).else_(exp.Literal.number(0))
+    query = rows.grouped({"member": group, "period": number}, [*map(rows.condition, filters), exp.or_(*conditions)])
+    names = zip(("value", "denominator"), rows.parts(), strict=True)
+    return query.select(*(exp.alias_(part.copy(), name, quoted=True) for name, part in names if part is not None))
+
+
+def _values(result: Result) -> list[Values]:
+    """Return the rows of `_change_query` with both periods of a member in one row."""
+    members: dict[Any, list[list[Any]]] = {}
+    for member, period, *parts in result["rows"]:
+        members.setdefault(member, [[None, None], [None, None]])[period][: len(parts)] = parts
+    return [
+        Values(member, *values, *denominators)
+        for member, pair in members.items()
+        for values, denominators in [tuple(zip(*pair, strict=True))]
+    ]
 
 
 def break_down(dimension: str, rows: Iterable[Values], *, is_ratio: bool = False) -> Breakdown:
@@ -205,8 +299,8 @@ def _decimal(units: int) -> Decimal:
 
 
 def _fraction(value: Number | None) -> Fraction | None:
-    """Return a number with the digits that it is written with."""
-    return None if value is None else Fraction(str(value))
+    """Return a number with its digits; of a floating-point number twelve, as the others depend on the order of sums."""
+    return None if value is None else Fraction(f"{value:.12g}" if isinstance(value, float) else str(value))
 
 
 def _or_zero(value: Fraction | None) -> Fraction:

@@ -291,6 +291,8 @@ class Engine:
     """Whether there is LIMIT or FETCH with WITH TIES."""
     pipes_are_or: ClassVar[bool] = False
     """Whether || is OR."""
+    units_of_periods: ClassVar[Mapping[str, str]] = {}
+    """The names of periods that the engine calls differently, where weeks begin on Monday."""
     confusion_rank: ClassVar[int] = 0
     """Place among the dialects that models write in place of another, the most frequent first; 0 for the others."""
 
@@ -418,6 +420,17 @@ class Engine:
     def rewritten_call(self, node: exp.Expr) -> exp.Expr:
         """Return a call of a function that the engine lacks as one that it has; other nodes unchanged."""
         return node
+
+    def period(self, day: exp.Expr, by: str) -> exp.Expr:
+        """Return the period of a date, with `by` day, week, month, quarter or year; its first day, or as text."""
+        if self.spelling:
+            return self.spelling.period_text(self.spelling.as_date(day), by)
+        return exp.TimestampTrunc(this=exp.cast(day, "date"), unit=exp.var(self.units_of_periods.get(by, by).upper()))
+
+    def day(self, text: str) -> exp.Expr:
+        """Return a date, given as ISO text."""
+        literal = exp.Literal.string(text)
+        return self.spelling.cast(literal, "date") if self.spelling else exp.cast(literal, "date")
 
     def connection_url(self, url: "URL") -> "URL":
         """Return the URL to connect to for that of a user."""

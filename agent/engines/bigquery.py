@@ -38,6 +38,12 @@ class BigQuery(Engine):
     read_only_account = """Give a service account the roles roles/bigquery.jobUser on the project
 and roles/bigquery.dataViewer on the dataset {database}, and no other role."""
     folds_columns = True
+    units_of_periods = {"week": "isoweek"}
+
+    def period(self, day: exp.Expr, by: str) -> exp.Expr:
+        """Return the first day of the period of a date."""
+        truncated = super().period(day, by)
+        return exp.func("DATE_TRUNC", truncated.this, truncated.args["unit"], dialect=self.dialect)
 
     def limit_driver(self, connection: "Connection", limits: Limits) -> dict[str, Any]:
         """Limit the time and the bytes of the job."""

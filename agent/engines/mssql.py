@@ -37,6 +37,7 @@ class SQLServer(Engine):
     groups_strictly = True
     orders_distinct_by_outputs = True
     has_ties = True
+    units_of_periods = {"week": "iso_week"}
     confusion_rank = 4
     checks_url = True
     driver_arguments = {"timeout": CONNECT_TIMEOUT_S}

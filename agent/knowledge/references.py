@@ -179,12 +179,40 @@ def definition_of(entry: TermEntry | MetricEntry, catalog: Catalog) -> Definitio
     return Definition(expression, conditions, tables, tuple(columns), date_column, entry.additivity)
 
 
+def other_groups(columns: Iterable[str], definition: Definition, catalog: Catalog) -> list[str]:
+    """Return those of `columns`, each `table.column`, by which a metric may not be grouped, sorted and in lower case.
+
+    Besides its dimensions and its date, these may be the key of a table that such a column belongs to, and the columns
+    of a table that such a column refers to.
+    """
+    named = {column.lower() for column in columns} if definition.dimensions else set()
+    allowed = {*definition.dimensions, *filter(None, [definition.date_column])}
+    tables = {name.rpartition(".")[0] for name in named & allowed}
+    return sorted(
+        name
+        for name in named - allowed
+        if not any(_identifies(name, table, catalog) for table in tables)
+        and not any(_identifies(other, name.rpartition(".")[0], catalog) for other in allowed)
+    )
+
+
+def _identifies(name: str, table: str, catalog: Catalog) -> bool:
+    """Return whether a column equals the primary key of `table`, whose other columns it determines."""
+    key = catalog.key_of(table)
+    own, _, column = name.rpartition(".")
+    owner = catalog.key_of(own)
+    if key is None or owner is None or len(catalog.tables[key].primary_key) != 1:
+        return False
+    names = {each.lower(): each for each in catalog.tables[owner].column_names}
+    return catalog.are_equivalent((owner, names[column]), (key, catalog.tables[key].primary_key[0]))
+
+
 def has_aggregate(tree: exp.Expr) -> bool:
     """Return whether `tree` has an aggregate function outside of subqueries."""
-    return any(not _is_nested(call, tree) for call in tree.find_all(exp.AggFunc))
+    return any(not is_nested(call, tree) for call in tree.find_all(exp.AggFunc))
 
 
-def _is_nested(node: exp.Expr, root: exp.Expr) -> bool:
+def is_nested(node: exp.Expr, root: exp.Expr) -> bool:
     """Return whether `node` belongs to a subquery within `root`."""
     ancestor = node.parent
     while ancestor is not None and node is not root:
@@ -200,7 +228,7 @@ def _tables_in(tree: exp.Expr, catalog: Catalog) -> Iterator[str]:
     inner = {table.alias_or_name.lower() for table in tree.find_all(exp.Table)}
     inner |= {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     for column in tree.find_all(exp.Column):
-        if column.table and not (_is_nested(column, tree) and column.table.lower() in inner):
+        if column.table and not (is_nested(column, tree) and column.table.lower() in inner):
             table = exp.table_(column.table, db=column.db or None)
             key = key_of(table, catalog)
             if key is None:
@@ -212,21 +240,22 @@ def _tables_in(tree: exp.Expr, catalog: Catalog) -> Iterator[str]:
 def join_tables(query: exp.Select, tables: Sequence[str], catalog: Catalog) -> exp.Select:
     """Return `query` with a FROM clause for `tables`, joined along foreign keys, with further tables on the paths."""
     joined = [tables[0]]
-    query = query.from_(_table(tables[0], catalog))
+    query = query.from_(table_of(tables[0], catalog))
     for key in tables[1:]:
         if key in joined:
             continue
         path = _path(joined, key, catalog)
         if not path:
-            query = query.join(_table(key, catalog), join_type="CROSS")
+            query = query.join(table_of(key, catalog), join_type="CROSS")
             joined.append(key)
         for step, condition in path:
-            query = query.join(_table(step, catalog), on=condition)
+            query = query.join(table_of(step, catalog), on=condition)
             joined.append(step)
     return query
 
 
-def _table(key: str, catalog: Catalog) -> exp.Table:
+def table_of(key: str, catalog: Catalog) -> exp.Table:
+    """Return the table with a key, quoted, for a FROM clause."""
     full = catalog.full_names[key]
     return exp.table_(full.name, db=full.schema, quoted=True)
 
@@ -239,7 +268,9 @@ def _path(joined: Sequence[str], goal: str, catalog: Catalog) -> list[tuple[str,
             if foreign.target in catalog.tables and foreign.target != key:
                 condition: exp.Expr = exp.and_(
                     *(
-                        exp.EQ(this=_column(key, column, catalog), expression=_column(foreign.target, target, catalog))
+                        exp.EQ(
+                            this=column_of(key, column, catalog), expression=column_of(foreign.target, target, catalog)
+                        )
                         for column, target in zip(foreign.columns, foreign.target_columns, strict=False)
                     )
                 )
@@ -262,6 +293,7 @@ def _path(joined: Sequence[str], goal: str, catalog: Catalog) -> list[tuple[str,
     return path[::-1]
 
 
-def _column(key: str, column: str, catalog: Catalog) -> exp.Column:
+def column_of(key: str, column: str, catalog: Catalog) -> exp.Column:
+    """Return a column of the table with a key, quoted and with the name of the table."""
     full = catalog.full_names[key]
     return exp.column(column, table=full.name, db=full.schema, quoted=True)

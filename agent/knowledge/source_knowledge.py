@@ -234,6 +234,17 @@ class SourceKnowledge:
         assert isinstance(entry, TermEntry | MetricEntry), "other entries have no definition"
         return NamedDefinition(item, entry, definition_of(entry, self.catalog), phrase or item.name)
 
+    def metric(self, name: str) -> Definition:
+        """Return the definition of the metric that has `name` among its names.
+
+        Raises:
+            Unresolved: there is none, or there are several.
+        """
+        metrics = [each for each in self.relevant(name).definitions if each.item.kind == "metric"]
+        if len(metrics) != 1 or metrics[0].definition is None:
+            raise Unresolved(f"there is no metric `{name}`")
+        return metrics[0].definition
+
     def expanded(self, question: str) -> str:
         """Return `question` followed by the names of the tables and columns that its words refer to."""
         relevant = self.relevant(question)

@@ -12,7 +12,7 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 from datasphinx.agent.knowledge.overlay import JoinEnd, is_forbidden
-from datasphinx.agent.knowledge.references import Definition, has_aggregate
+from datasphinx.agent.knowledge.references import Definition, has_aggregate, other_groups
 from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.sql.dialects import with_negations
 from datasphinx.agent.sql.guard import parse
@@ -107,27 +107,11 @@ class StatementForms:
 
     def _other_groups(self, calls: set[str], definition: Definition) -> Iterator[str]:
         """Yield the columns that group one of the aggregate functions `calls` and are not among the dimensions."""
-        allowed = {*definition.dimensions, *filter(None, [definition.date_column])}
         for reader, scope, node in self._nodes():
             plain = _without_case(node) if isinstance(node, exp.AggFunc) else None
             forms = [reader.form(each, scope) for each in (node, plain) if each is not None]
-            if not isinstance(node, exp.AggFunc) or calls.isdisjoint(forms):
-                continue
-            columns = set(_group_columns(scope, reader))
-            tables = {name.rpartition(".")[0] for name in columns & allowed}
-            for name in sorted(columns - allowed):
-                if not any(self._identifies(name, table) for table in tables):
-                    yield name
-
-    def _identifies(self, name: str, table: str) -> bool:
-        """Return whether a column equals the primary key of `table`, whose other columns it determines."""
-        key = self._catalog.key_of(table)
-        own, _, column = name.rpartition(".")
-        owner = self._catalog.key_of(own)
-        if key is None or owner is None or len(self._catalog.tables[key].primary_key) != 1:
-            return False
-        names = {each.lower(): each for each in self._catalog.tables[owner].column_names}
-        return self._catalog.are_equivalent((owner, names[column]), (key, self._catalog.tables[key].primary_key[0]))
+            if isinstance(node, exp.AggFunc) and not calls.isdisjoint(forms):
+                yield from other_groups(_group_columns(scope, reader), definition, self._catalog)
 
     def _adds(self, form: str, definition: Definition) -> Iterator[bool]:
         """Yield True for each sum of values of the metric that must not be added."""

@@ -6,6 +6,7 @@ Docstrings and descriptions are part of the prompts.
 
 import json
 import re
+from datetime import date
 from typing import Annotated, Any, ClassVar, Literal, cast, get_args, get_origin
 
 from pydantic import (
@@ -211,6 +212,36 @@ QuestionLanguage = Annotated[
     Field(description="that of the question; en for any other"),
 ]
 """The language in which an answer is written, as the model recognises it; None if it does not say."""
+
+
+PERIODS = ("day", "week", "month", "quarter", "year")
+"""The periods by which metrics are grouped."""
+
+
+class MetricQuery(Lenient):
+    """Metrics by dimensions: the statement is made from their definitions."""
+
+    metrics: list[str] = Field(description="names, each with `AS output`, if it has another one")
+    dimensions: list[str] = Field(
+        default_factory=list,
+        description=f"`table.column AS output`, or for periods of their date {', '.join(PERIODS)}; "
+        "`via.table.column` if keys lead to a table past several tables",
+    )
+    filters: list[str] = Field(
+        default_factory=list, description="SQL conditions on `table.column` besides those of the metrics and of dates"
+    )
+    since: date | None = Field(None, description="first day")
+    before: date | None = Field(None, description="day after the last one")
+    order: list[str] = Field(default_factory=list, description="outputs, with DESC for descending")
+    limit: int | None = None
+
+
+def _metric_query_or_none(value: Any) -> MetricQuery | None:
+    """Return a query of metrics; None if it is not one."""
+    try:
+        return MetricQuery.model_validate(value)
+    except ValidationError:
+        return None
 
 
 class GeneratedSQL(WithForm):

@@ -1,13 +1,34 @@
 """Contribution analysis: hand-computed cases, and sums that are exact for any rows."""
 
+from collections.abc import Iterator
+from datetime import date
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import SecretStr
 
-from datasphinx.agent.analysis.contribution import Breakdown, Part, Values, break_down, ranked
+from datasphinx.agent.analysis.contribution import Breakdown, Part, Period, Values, break_down, explain_change, ranked
+from datasphinx.agent.knowledge.entries import MetricEntry
+from datasphinx.agent.knowledge.folder import read_folder
+from datasphinx.agent.knowledge.references import Unresolved
+from datasphinx.agent.sample.shop import shop_url
+from datasphinx.agent.settings import SourceSettings
+from datasphinx.agent.sources.source import Source, open_source
+from datasphinx.agent.types import Limits
+
+METRICS = Path(__file__).parents[2] / "fixtures" / "metric_questions"
+
+
+def year(number: int) -> Period:
+    """Return the days of a calendar year."""
+    return Period(date(number, 1, 1), date(number + 1, 1, 1))
+
+
+YEARS = year(2023), year(2024)
 
 
 def part_of(breakdown: Breakdown, member: str | None) -> Part:
@@ -147,3 +168,58 @@ def test_contributions_sum_to_the_change_of_any_ratio(rows: list[tuple[int | Non
     assert all(part.contribution == (part.mix or 0) + (part.rate or 0) for part in found.parts)
     change = Fraction(totals[1], totals[3]) - Fraction(totals[0], totals[2])
     assert abs(Fraction(found.change) - change) <= Fraction(1, 10**9)
+
+
+@pytest.fixture
+def shop(cache_dir: Path) -> Iterator[Source]:
+    """The sample shop with metrics."""
+    settings = SourceSettings(url=SecretStr(shop_url(cache_dir)))
+    source = open_source(settings, Limits(60, 100), cache_dir=cache_dir, knowledge=read_folder(METRICS, "metrics"))
+    yield source
+    source.close()
+
+
+def test_the_change_of_a_declared_metric_is_broken_down_by_its_dimensions(shop: Source) -> None:
+    found = explain_change(shop, "net sales", *YEARS)
+
+    total = "SELECT SUM(total_amount) FROM orders WHERE status <> 'cancelled' AND ordered_on LIKE '{}%'"
+    totals = [Decimal(f"{shop.execute(total.format(year))['rows'][0][0]:.2f}") for year in (2023, 2024)]
+    assert {each.dimension for each in found} == {
+        "orders.channel", "orders.status", "customers.segment", "customers.country", "regions.name",
+    }  # fmt: skip
+    assert all((each.before, each.after) == tuple(totals) for each in found)
+    assert all(sum(part.contribution for part in each.parts) == each.change for each in found)
+    assert (found[0].dimension, found[0].parts[0].member) == ("orders.channel", "W")
+    assert all(shop.check(each.sql) for each in found)
+
+
+def test_a_measure_of_the_catalog_is_broken_down_by_texts_of_few_values(shop: Source) -> None:
+    average = MetricEntry(expression="AVG(orders.total_amount)", date_column="orders.ordered_on")
+
+    found = explain_change(shop, average, *YEARS, filters=["customers.segment = 'Consumer'"])
+
+    dimensions = [each.dimension for each in found]
+    assert {"channels.name", "customers.country"} <= set(dimensions)
+    assert "customers.name" not in dimensions
+    assert all(part.contribution == (part.mix or 0) + (part.rate or 0) for each in found for part in each.parts)
+
+
+def test_dimensions_with_more_members_than_rows_may_be_returned_are_left_out(shop: Source) -> None:
+    with pytest.raises(Unresolved, match="no dimension"):
+        explain_change(shop, "order count", *YEARS, dimensions=["customers.name"])
+
+
+@pytest.mark.parametrize(
+    ("metric", "periods", "dimensions"),
+    [
+        ("fame", (2023, 2024), []),
+        ("net sales", (2023, 2023), []),
+        ("net sales", (2023, 2024), ["products.name"]),
+        ("cancellation rate", (1999, 2024), ["channels.name"]),
+    ],
+)
+def test_what_cannot_be_broken_down_is_an_error(
+    shop: Source, metric: str, periods: tuple[int, int], dimensions: list[str]
+) -> None:
+    with pytest.raises(Unresolved):
+        explain_change(shop, metric, *map(year, periods), dimensions=dimensions)

@@ -1,0 +1,366 @@
+"""Statements for questions that are exactly declared metrics by dimensions, without SQL of a model.
+
+Each metric is aggregated over the rows of one table, its own. Further tables are joined along foreign keys towards
+their targets alone, which have one row for each of them, so that no join repeats a row. Metrics over other rows or
+with other conditions are aggregated in queries of their own, which are then put together by their dimensions.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from functools import reduce
+from typing import NamedTuple
+
+from sqlglot import exp
+
+from datasphinx.agent.knowledge.references import (
+    Definition,
+    Unresolved,
+    column_of,
+    find_column,
+    find_table,
+    has_aggregate,
+    is_nested,
+    other_groups,
+    parse_condition,
+    table_of,
+)
+from datasphinx.agent.knowledge.source_knowledge import SourceKnowledge
+from datasphinx.agent.llm.schemas import PERIODS, MetricQuery
+from datasphinx.agent.schema.catalog import Catalog, ForeignKey
+from datasphinx.agent.schema.personal import personal_content
+from datasphinx.agent.sql.dialects import print_statement
+
+_UNAFFECTED = (exp.Min, exp.Max)
+"""Aggregations that repeated rows do not change."""
+_MAX_MEMBERS = 50
+"""Values of a column by which a change may be broken down, if the metric does not say by which."""
+_Step = tuple[str, ForeignKey]
+"""A table and its foreign key that is followed."""
+
+
+def metric_statement(query: MetricQuery, knowledge: SourceKnowledge) -> str:
+    """Return the statement for `query` in the dialect of the source.
+
+    Raises:
+        Unresolved: a metric, a column or a condition is unknown, or the rows of a metric cannot be grouped like this.
+    """
+    catalog = knowledge.catalog
+    metrics = [_Named.read(text) for text in query.metrics]
+    dimensions = [_Named.read(text) for text in query.dimensions]
+    columns = [each.name for each in dimensions]
+    names = [*columns, *(each.name for each in metrics)]
+    if not metrics or len({name.lower() for name in names}) < len(names):
+        raise Unresolved("the names of its outputs must differ" if metrics else "there is no metric")
+    queries: dict[str, exp.Select] = {}
+    for metric in metrics:
+        rows = MetricRows.of(knowledge.metric(metric.text), catalog)
+        groups = dict(zip(columns, rows.groups([each.text for each in dimensions]), strict=True))
+        conditions = [*map(rows.condition, query.filters), *rows.within(query.since, query.before)]
+        grouped = rows.grouped(groups, conditions)
+        same = queries.setdefault(grouped.sql(dialect=catalog.dialect), grouped)
+        same.select(exp.alias_(rows.value, metric.name, quoted=True), copy=False)
+    statement = reduce(lambda first, second: _together(first, second, columns), queries.values())
+    statement.set("expressions", sorted(statement.selects, key=lambda output: names.index(output.alias_or_name)))
+    for term in _order(query, dimensions, metrics):
+        statement = statement.order_by(term)
+    return print_statement(statement.limit(query.limit) if query.limit else statement, catalog.dialect)
+
+
+class _Named(NamedTuple):
+    """A metric or dimension, and the name of its output."""
+
+    text: str
+    name: str
+
+    @classmethod
+    def read(cls, text: str) -> "_Named":
+        """Return the parts of `text AS name`; the name is by default the text, without the table of a column."""
+        before, _, name = text.partition(" AS ")
+        return cls(before.strip(), name.strip(' "') or before.strip().rpartition(".")[2])
+
+
+@dataclass
+class MetricRows:
+    """The rows over which a metric is aggregated: those of one table, with what they refer to."""
+
+    definition: Definition
+    catalog: Catalog
+    table: str
+    """The key of the table whose rows they are."""
+    steps: list[_Step] = field(default_factory=list)
+    """The foreign keys that are followed, from this table on."""
+
+    @classmethod
+    def of(cls, definition: Definition, catalog: Catalog) -> "MetricRows":
+        """Return the rows of a metric.
+
+        Raises:
+            Unresolved: they are not those of one table, or its expression counts rows of another table several times.
+        """
+        for table in definition.tables:
+            rows = cls(definition, catalog, find_table(table, catalog))
+            try:
+                for other in definition.tables:
+                    rows.reach(other)
+            except Unresolved:
+                continue
+            rows._check_aggregates()
+            return rows
+        raise Unresolved(f"no table of {', '.join(definition.tables)} refers to all others of the metric")
+
+    @property
+    def value(self) -> exp.Expr:
+        """The expression of the metric."""
+        assert self.definition.expression is not None, "a metric has an expression"
+        return self._qualified(self.definition.expression)
+
+    def groups(self, dimensions: Sequence[str]) -> list[exp.Expr]:
+        """Return what rows are grouped by for columns, as `column` reads them, and for periods of their date.
+
+        Raises:
+            Unresolved: the metric may not be grouped like this, a column cannot be reached, or it has no date.
+        """
+        if self.definition.additivity == "semi-additive" and "day" not in dimensions:
+            raise Unresolved("the values of a semi-additive metric must not be added over time")
+        engine = self.catalog.engine
+        groups = [engine.period(self.dated_by, text) if text in PERIODS else self.column(text) for text in dimensions]
+        columns = {f"{_key_of(group, self.catalog)}.{group.name}" for group in groups if isinstance(group, exp.Column)}
+        others = other_groups(columns, self.definition, self.catalog)
+        if others:
+            raise Unresolved(f"the metric may not be grouped by {', '.join(others)}")
+        return groups
+
+    def condition(self, text: str) -> exp.Expr:
+        """Return an SQL condition on columns of the rows, and of what they refer to.
+
+        Raises:
+            Unresolved: it is no condition, has a subquery or an aggregate function, or a column cannot be reached.
+        """
+        condition = parse_condition(text, self.catalog.dialect)
+        if condition.find(exp.Query) or has_aggregate(condition):
+            raise Unresolved(f"the condition `{text}` is not one on the columns of a row")
+        return condition.transform(
+            lambda node: (
+                self.column(".".join(part.name for part in node.parts)) if isinstance(node, exp.Column) else node
+            )
+        )
+
+    def within(self, since: date | None, before: date | None) -> list[exp.Expr]:
+        """Return the conditions that the date of a row is at least `since` and less than `before`.
+
+        Raises:
+            Unresolved: the metric has no date.
+        """
+        bounds = [(exp.GTE, since), (exp.LT, before)]
+        return [
+            kind(this=self.dated_by, expression=self.catalog.engine.day(day.isoformat())) for kind, day in bounds if day
+        ]
+
+    @property
+    def dated_by(self) -> exp.Column:
+        """The date of a row.
+
+        Raises:
+            Unresolved: the metric has none.
+        """
+        if self.definition.date_column is None:
+            raise Unresolved("the metric has no date column")
+        return self.column(self.definition.date_column)
+
+    def column(self, name: str) -> exp.Column:
+        """Return the column called `table.column`, after following the foreign keys to its table.
+
+        `other.table.column` is reached through `other`, where keys lead to `table` in several ways.
+
+        Raises:
+            Unresolved: there is no such column, or no foreign keys lead to it, or more than one way does.
+        """
+        through, _, rest = name.partition(".")
+        way = self.catalog.key_of(through) if rest.count(".") else None
+        key, column = find_column(rest if way else name, self.catalog)
+        self.reach(key, way)
+        return column_of(key, column, self.catalog)
+
+    def reach(self, goal: str, through: str | None = None) -> None:
+        """Follow the shortest way of foreign keys to the table `goal`, past `through` if it is given.
+
+        Of several ways, the one whose keys every row has is followed.
+
+        Raises:
+            Unresolved: there is none, or none is the only one.
+        """
+        steps = [*self._way(self.table, through), *self._way(through, goal)] if through else self._way(self.table, goal)
+        for step in steps:
+            if any(foreign.target == step[1].target and (key, foreign) != step for key, foreign in self.steps):
+                raise Unresolved(f"the table `{step[1].target}` is reached in two ways")
+            if step not in self.steps:
+                self.steps.append(step)
+
+    def _way(self, start: str, goal: str) -> list[_Step]:
+        ways: list[list[_Step]] = [[]]
+        visited = {start}
+        while ways:
+            found = [way for way in ways if (way[-1][1].target if way else start) == goal]
+            if found:
+                whole = [way for way in found if not any(self._is_optional(*step) for step in way)]
+                if len(found) > 1 and len(whole) != 1:
+                    raise Unresolved(f"the table `{goal}` is reached in several ways")
+                return (whole or found)[0]
+            ends = [(way, way[-1][1].target if way else start) for way in ways]
+            ways = [
+                [*way, (end, foreign)]
+                for way, end in ends
+                for foreign in self.catalog.tables[end].foreign_keys
+                if foreign.likely and foreign.target in self.catalog.tables and foreign.target not in visited
+            ]
+            visited |= {way[-1][1].target for way in ways}
+        raise Unresolved(f"no foreign keys lead from `{start}` to `{goal}`")
+
+    def _is_optional(self, key: str, foreign: ForeignKey) -> bool:
+        return foreign.inferred or any(self.catalog.tables[key].column(name).nullable for name in foreign.columns)
+
+    def grouped(self, groups: Mapping[str, exp.Expr], conditions: Iterable[exp.Expr]) -> exp.Select:
+        """Return the query of the groups by the names of their outputs, without the value of the metric.
+
+        A row that refers to nothing belongs to the group NULL.
+        """
+        query = exp.select(*(exp.alias_(group.copy(), name, quoted=True) for name, group in groups.items()))
+        query = query.from_(table_of(self.table, self.catalog))
+        for key, foreign in self.steps:
+            pairs = zip(foreign.columns, foreign.target_columns, strict=True)
+            on = exp.and_(
+                *(
+                    exp.EQ(
+                        this=column_of(key, column, self.catalog),
+                        expression=column_of(foreign.target, target, self.catalog),
+                    )
+                    for column, target in pairs
+                )
+            )
+            query = query.join(
+                table_of(foreign.target, self.catalog),
+                on=on,
+                join_type="LEFT" if self._is_optional(key, foreign) else "",
+            )
+        own = map(self._qualified, self.definition.conditions)
+        return query.where(*own, *conditions).group_by(*(group.copy() for group in groups.values()))
+
+    def parts(self) -> tuple[exp.Expr, exp.Expr | None]:
+        """What the value is computed of: a sum over the rows and no other one, or the two sums of a ratio.
+
+        Raises:
+            Unresolved: it is neither, such as a number of distinct values or an extreme.
+        """
+        value = _unwrapped(self.value)
+        parts: tuple[exp.Expr, exp.Expr | None] = (value, None)
+        if isinstance(value, exp.Avg):
+            parts = exp.Sum(this=value.this.copy()), exp.Count(this=value.this.copy())
+        elif isinstance(value, exp.Div) and value.expression.find(exp.AggFunc):
+            divisor = _unwrapped(value.expression)
+            parts = value.this, _unwrapped(divisor.this) if isinstance(divisor, exp.Nullif) else divisor
+        if not all(part is None or _is_additive(part) for part in parts):
+            sql = value.sql(dialect=self.catalog.dialect)
+            raise Unresolved(f"`{sql}` is no sum and no ratio of sums, so that its values cannot be added up")
+        return parts
+
+    def candidates(self) -> list[str]:
+        """Return the columns by which a change of the metric may be broken down, as `table.column`.
+
+        These are its dimensions; for a metric without, the texts of few values in the tables that its rows refer to,
+        without keys and personal data.
+        """
+        if self.definition.dimensions:
+            return list(self.definition.dimensions)
+        keys = dict.fromkeys([self.table])
+        for key in list(keys):
+            keys |= dict.fromkeys(foreign.target for foreign in self.catalog.tables[key].foreign_keys if foreign.likely)
+        tables = [self.catalog.tables[key] for key in keys if key in self.catalog.tables]
+        return [
+            f"{table.key}.{column.name}"
+            for table in tables
+            for column in table.columns
+            if column.type_class == "text" and 1 < (column.distinct or 0) <= _MAX_MEMBERS
+            if not column.secret and column.name not in table.key_columns
+            if not personal_content(self.catalog, table, column)
+        ]
+
+    def _qualified(self, tree: exp.Expr) -> exp.Expr:
+        """Return `tree` with the table of the rows for columns that name none."""
+        columns = set(self.catalog.tables[self.table].column_names)
+        tree = tree.copy()
+        for column in list(tree.find_all(exp.Column)):
+            if not column.table and column.name in columns and not is_nested(column, tree):
+                qualified = column_of(self.table, column.name, self.catalog)
+                tree = tree.transform(lambda node, own=column, new=qualified: new if node is own else node, copy=False)
+        return tree
+
+    def _check_aggregates(self) -> None:
+        for call in self.value.find_all(exp.AggFunc):
+            tables = {_key_of(column, self.catalog) for column in call.find_all(exp.Column)}
+            if (
+                tables
+                and self.table not in tables
+                and not isinstance(call, _UNAFFECTED)
+                and not call.find(exp.Distinct)
+            ):
+                raise Unresolved(f"`{call.sql(dialect=self.catalog.dialect)}` would count rows several times")
+
+
+def _unwrapped(node: exp.Expr) -> exp.Expr:
+    """Return an expression without parentheses, casts and rounding around it."""
+    while isinstance(node, exp.Paren | exp.Cast | exp.Round):
+        node = node.this
+    return node
+
+
+def _is_additive(node: exp.Expr) -> bool:
+    """Return whether the values of an expression for groups of rows sum to its value for all of them."""
+    node = _unwrapped(node)
+    if isinstance(node, exp.Add | exp.Sub):
+        return _is_additive(node.this) and _is_additive(node.expression)
+    if isinstance(node, exp.Mul | exp.Div):
+        factors = [node.this, node.expression] if isinstance(node, exp.Mul) else [node.expression]
+        constant = next((one for one in factors if not one.find(exp.Column, exp.AggFunc)), None)
+        return constant is not None and _is_additive(node.expression if constant is node.this else node.this)
+    return isinstance(node, exp.Sum | exp.Count | exp.CountIf) and not node.find(exp.Distinct)
+
+
+def _key_of(column: exp.Column, catalog: Catalog) -> str | None:
+    return catalog.key_of(f"{column.db}.{column.table}" if column.db else column.table)
+
+
+def _output(name: str) -> exp.Column:
+    return exp.column(name, quoted=True)
+
+
+def _together(first: exp.Select, second: exp.Select, dimensions: Sequence[str]) -> exp.Select:
+    """Return the groups of both queries, each once, with the metrics of both.
+
+    They are united and grouped again, since the values of a dimension may be NULL, which no join finds.
+    """
+    outputs = list(dict.fromkeys([*dimensions, *first.named_selects, *second.named_selects]))
+    for query in (first, second):
+        own = {output.alias_or_name: output for output in query.selects}
+        query.set("expressions", [own.get(name) or exp.alias_(exp.null(), name, quoted=True) for name in outputs])
+    values = (exp.alias_(exp.Max(this=_output(name)), name, quoted=True) for name in outputs[len(dimensions) :])
+    united = exp.union(first, second, distinct=False).subquery("metrics")
+    query = exp.select(*map(_output, dimensions), *values).from_(united)
+    return query.group_by(*map(_output, dimensions))
+
+
+def _order(query: MetricQuery, dimensions: Sequence[_Named], metrics: Sequence[_Named]) -> Iterable[exp.Expr]:
+    """Return the terms of the order: the given ones, periods ascending, and then the other dimensions."""
+    names = {each.name.lower(): each.name for each in (*dimensions, *metrics)}
+    asked = {}
+    for text in query.order:
+        name, is_descending = (text[:-5], True) if text.upper().endswith(" DESC") else (text, False)
+        name = name.removesuffix(" ASC").strip(' "')
+        if name.lower() not in names:
+            raise Unresolved(f"there is no output `{name}`")
+        asked[names[name.lower()]] = is_descending
+    if query.limit and not asked:
+        asked[metrics[0].name] = True
+    periods = sorted(dimensions, key=lambda each: each.text not in PERIODS)
+    terms = {**asked, **{each.name: False for each in periods if each.name not in asked}}
+    return [exp.Ordered(this=_output(name), desc=is_descending) for name, is_descending in terms.items()]
