@@ -12,9 +12,9 @@ from typing import Any
 import httpx
 
 from benchmarks import service
-from tests.agent.clarify.test_asking_back import ASKS, BEST
-from tests.agent.server.test_analyst import QUESTION, ROWS
+from tests.agent.server.asking import QUESTION, ROWS
 from tests.agent.tools.conftest import RETURNS
+from tests.support.best_customer import ASKS, BEST
 
 ORDERS = 1000
 _BY_STATUS = "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY status"

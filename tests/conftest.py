@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from datasphinx.agent.record.events import Event
     from datasphinx.agent.services import Services
     from datasphinx.agent.settings import Settings
+    from tests.support.analyst import Analyst
 
 # Modules and tests are not garbage: no collection until all are imported.
 gc.disable()
@@ -173,6 +174,16 @@ def scripted(cache_dir: Path, empty_record: Path, stored_record: bool, tmp_path:
         return ScriptedAgent(build_graph(services), model, services)
 
     return make
+
+
+@pytest.fixture
+def analyst(monkeypatch: pytest.MonkeyPatch) -> "Analyst":
+    """The stand-in for the analyst, in its place."""
+    from tests.support.analyst import Analyst
+
+    standin = Analyst()
+    monkeypatch.setattr("datasphinx.agent.analyst.build_analyst", standin.build)
+    return standin
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -21,7 +21,7 @@ from datasphinx.agent.tools.toolbox import TOOLS
 from tests.agent.llm.endpoint_behaviours import BEHAVIOURS
 from tests.agent.llm.probe_behaviours import PROBE_BEHAVIOURS
 from tests.agent.llm.server_behaviours import SERVER_BEHAVIOURS
-from tests.test_architecture import LAYERS
+from tests.support.layers import LAYERS
 
 ROOT = Path(__file__).resolve().parents[1]
 _DIRECTORIES = {"cache_dir": "the user's cache directory", "data_dir": "the user's data directory"}

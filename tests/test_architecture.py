@@ -10,6 +10,7 @@ from datasphinx.agent.errors import BY_CODE, Coded, Retryable, SourceUnreachable
 from datasphinx.agent.messages import LANGUAGES, TEXTS, render
 from tests.source_files import nodes, trees
 from tests.support.errors import example_facts, placeholders
+from tests.support.layers import LAYERS
 
 
 def project() -> dict[str, ast.Module]:
@@ -23,38 +24,6 @@ def test_source_is_found() -> None:
 
 # Layers
 
-LAYERS = """
-types messages prompts sample plugins
-engines
-schema
-errors
-settings
-core
-record
-state llm sql storage
-formatting
-charts
-run_events retrieval
-knowledge
-sources
-datasets examples queryspec
-generation linking
-clarify
-embedded tools
-connect
-services
-answers conversation proposals routes
-responses analysis readiness
-node_runner
-nodes
-graph analyst
-report
-chat replay evals
-pandas notebook server training
-cli
-training.__main__
-"""
-"""Packages and root modules, those of `agent` without its name. Each imports only from lines above its own."""
 
 FACADES = {"agent/__init__.py", "agent/accessor.py", "datasphinx/__init__.py", "datasphinx/__main__.py"}
 LAYER_OF = {name: number for number, line in enumerate(LAYERS.split("\n")) for name in line.split()}

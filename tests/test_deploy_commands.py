@@ -20,7 +20,7 @@ from sqlalchemy.exc import OperationalError, ProgrammingError
 from tests.agent.sql.engines import POSTGRES_URL
 from tests.fake_openai import FakeOpenAI, Reply
 from tests.server_process import free_port, listens, server_process
-from tests.test_deploy import ROOT, SERVICES, image_environment, last
+from tests.support.deploy import ROOT, SERVICES, image_environment, last
 
 pytestmark = [pytest.mark.heavy, pytest.mark.process]
 

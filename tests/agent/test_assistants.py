@@ -13,11 +13,11 @@ from datasphinx.agent.graph import build_graph
 from datasphinx.agent.llm.scripted import ScriptedModel
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
-from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS
 from tests.agent.walk import COUNT, HOW_MANY, calls
 from tests.conftest import VALID, ScriptedAgent
 from tests.databases import make_table, url
 from tests.fake_openai import FakeOpenAI
+from tests.support.best_customer import ASKS, BEST, BY_AMOUNT, BY_ORDERS
 
 Scripted = Callable[..., ScriptedAgent]
 THREAD: Any = {"configurable": {"thread_id": "one"}}

@@ -5,24 +5,20 @@ import inspect
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pandas
 import pytest
-from langgraph.graph import END, START, StateGraph
 from sqlalchemy import create_engine, make_url, text
-from typing_extensions import TypedDict
 
 import datasphinx.pandas  # noqa: F401
 from datasphinx.agent.charts.default import default_chart
 from datasphinx.agent.charts.echarts import draw
 from datasphinx.agent.chat import Agent, ChartResponse, DataFrameResponse, NumberResponse, StringResponse, chat
-from datasphinx.agent.datasets.limits import LoadLimits
 from datasphinx.agent.datasets.options import LoadOptions
-from datasphinx.agent.datasets.registry import Registry
 from datasphinx.agent.errors import (
     FileTooLarge,
     InputInvalid,
@@ -35,13 +31,14 @@ from datasphinx.agent.errors import (
 )
 from datasphinx.agent.generation.follow_ups import REMEMBERED_TURNS
 from datasphinx.agent.llm.scripted import ScriptedModel
-from datasphinx.agent.settings import Settings, load_settings
+from datasphinx.agent.settings import load_settings
 from datasphinx.agent.types import Result
 from tests.agent.record.stores import fresh_url
 from tests.agent.walk import COUNT, HOW_MANY, JOKE, OFF_TOPIC
 from tests.conftest import NO_AMBIGUITY, VALID
 from tests.databases import make_table, url
 from tests.eventually import eventually
+from tests.support.analyst import FRAME, Analyst
 from tests.support.errors import of_code
 
 pytestmark = pytest.mark.integration
@@ -50,7 +47,6 @@ Asking = Callable[..., "Asked"]
 
 BY_STATUS = {"sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY status"}
 ONE_TEXT = {"sql": "SELECT name FROM regions ORDER BY name LIMIT 1"}
-FRAME = pandas.DataFrame({"city": ["Oslo", "Rome"], "sales": [3, 4]})
 
 
 class Asked(Agent):
@@ -366,69 +362,6 @@ def test_source_that_does_not_exist(asking: Asking, source: Any) -> None:
 
 
 # Files and frames, with a stand-in for the analyst
-
-
-class TableState(TypedDict, total=False):
-    question: str
-    files: list[str]
-    datasets: list[str]
-    output_type: str | None
-    clarification_answer: str
-    answer: str
-    value: Any
-    sql: str | None
-    error: Any
-    failure: Any
-    clarification: Any
-    audit: Any
-    load: Any
-
-
-class Analyst:
-    """A graph with the analyst's input and output, which counts the rows of what it is given."""
-
-    def __init__(self) -> None:
-        self.asked: list[dict[str, Any]] = []
-        self.settings: Settings | None = None
-
-    def build(self, services: Any, checkpointer: Any) -> Any:
-        self.settings = services.settings
-        builder = StateGraph(TableState)
-        builder.add_node("count", self.count)
-        builder.add_edge(START, "count")
-        builder.add_edge("count", END)
-        return builder.compile(checkpointer=checkpointer)
-
-    @property
-    def registry(self) -> Registry:
-        assert self.settings
-        return Registry(self.settings.data_dir, LoadLimits.of(self.settings))
-
-    def count(self, state: TableState) -> dict[str, Any]:
-        self.asked.append({**state})
-        datasets = [self.registry.dataset(each) for each in state["datasets"]]
-        datasets += [self.registry.create(each) for each in state["files"]]
-        rows = sum(dataset.row_count for dataset in datasets)
-        error = {"code": "x", "message": "out of steps"} if "fail" in state["question"] else None
-        back = {"question": "Which?", "ambiguity_type": "AmbValue", "options": [{"label": "<b>", "reading": ""}]}
-        asks = "which" in state["question"] and "clarification_answer" not in state
-        return {
-            "answer": "Which?" if asks else error["message"] if error else f"{rows} rows",
-            "output_type": None if error or asks else "number",
-            "value": rows,
-            "sql": None,
-            "error": error,
-            "clarification": back if asks else None,
-            "audit": {"trace_id": "t", "steps": []},
-        }
-
-
-@pytest.fixture
-def analyst(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Analyst]:
-    standin = Analyst()
-    monkeypatch.setenv("DATASPHINX_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setattr("datasphinx.agent.analyst.build_analyst", standin.build)
-    yield standin
 
 
 def test_files_are_read_with_options(analyst: Analyst, tmp_path: Path) -> None:

@@ -1,34 +1,16 @@
 import re
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from datasphinx.agent.charts.echarts import chart_of
 from datasphinx.agent.errors import DriverMissing
-from datasphinx.agent.responses import DataFrameResponse, Response, StringResponse, response_of
-from tests.agent.charts.results import HOSTILE, result
+from datasphinx.agent.responses import DataFrameResponse, StringResponse, response_of
+from tests.agent.charts.results import HOSTILE
 from tests.generated_docs import ROOT
+from tests.support.analyst import ROWS, response
 
 FORMS = ["number", "string", "dataframe", "plot"]
-ROWS = result({f"{HOSTILE}a": "string", f"{HOSTILE}b": "integer"}, (HOSTILE, 1), (f"{HOSTILE}2", 2))
-
-
-def response(form: str, count: int = 2) -> Response:
-    rows = ROWS["rows"] * (count // 2)
-    table = {"name": "result", "columns": ROWS["columns"], "rows": rows}
-    values: dict[str, Any] = {"number": 1, "string": HOSTILE, "dataframe": table, "plot": chart_of(ROWS, HOSTILE)}
-    return response_of(
-        {
-            "answer": f"{HOSTILE}\n\n| a |\n|---|\n| {HOSTILE} |",
-            "output_type": form,
-            "value": values[form],
-            "sql": f"SELECT '{HOSTILE}'",
-            "tables": [table],
-            "audit": {},
-        }
-    )
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -7,15 +7,11 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from datasphinx.agent.graph import build_graph
-from tests.agent.walk import COUNT, HOW_MANY, calls, final, no_call, nodes, prompts, updates_of, walk
+from tests.agent.walk import COUNT, HOW_MANY, calls, correction, final, no_call, nodes, prompts, updates_of, walk
 from tests.conftest import VALID, ScriptedAgent
 from tests.databases import make_database, url
 
 Scripted = Callable[..., ScriptedAgent]
-
-
-def correction(sql: str, reason: str = "it does not answer the question", **given: Any) -> dict[str, Any]:
-    return {"is_valid": False, "reason": reason, "issues": [reason], "corrected_sql": sql, **given}
 
 
 IDS = "SELECT product_id FROM order_items GROUP BY product_id ORDER BY SUM(quantity) DESC LIMIT 5"

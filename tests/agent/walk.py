@@ -69,3 +69,11 @@ def prompts(agent: ScriptedAgent, schema: str) -> list[str]:
 def no_call(messages: list[BaseMessage]) -> Any:
     """An answer for a call that must not happen."""
     raise AssertionError("the model was asked")
+
+
+DELIVERED = {"sql": "SELECT COUNT(*) AS orders FROM orders WHERE status = 'delivered'"}
+SAME = {"sql": "SELECT COUNT(order_id) AS n FROM orders"}
+
+
+def correction(sql: str, reason: str = "it does not answer the question", **given: Any) -> dict[str, Any]:
+    return {"is_valid": False, "reason": reason, "issues": [reason], "corrected_sql": sql, **given}

@@ -17,7 +17,7 @@ from datasphinx.agent.responses import Response, response_of
 from datasphinx.agent.types import ClarifyingQuestion, Option
 from datasphinx.notebook import clarification_widget
 from tests.agent.charts.results import HOSTILE
-from tests.agent.test_chat import FRAME, Analyst, analyst  # noqa: F401
+from tests.support.analyst import FRAME, Analyst
 
 QUESTION = ClarifyingQuestion(
     about="best?",
@@ -56,7 +56,7 @@ def number(value: int) -> Response:
     return response_of({"answer": f"There are {value}.", "output_type": "number", "value": value, "audit": {}})
 
 
-def test_a_cell_is_a_question_about_variables(shell: InteractiveShell, analyst: Analyst) -> None:  # noqa: F811
+def test_a_cell_is_a_question_about_variables(shell: InteractiveShell, analyst: Analyst) -> None:
     shell.user_ns["sales"] = FRAME
     first = shell.run_cell_magic("ask", "sales --output-type number --to rows", "How many rows?\n")
     second = shell.run_cell_magic("ask", "--follow-up", "How many columns are there?")
@@ -126,7 +126,7 @@ def test_without_ipywidgets_the_options_are_a_list(monkeypatch: pytest.MonkeyPat
     assert page.count("by orders") == 1 and page.count("What is meant?") == 1 and HOSTILE not in page
 
 
-def test_a_frame_has_a_method_if_it_is_enabled(analyst: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+def test_a_frame_has_a_method_if_it_is_enabled(analyst: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pandas.DataFrame, "_accessors", set(pandas.DataFrame._accessors))
     assert not hasattr(FRAME, "chat")
     datasphinx.pandas.enable_chat()

@@ -6,7 +6,7 @@ from datasphinx.agent.answers.computed_facts import computed_facts
 from datasphinx.agent.answers.references import Said, facts_of, fill
 from datasphinx.agent.formatting.checks import with_formats
 from datasphinx.agent.types import Result
-from tests.agent.answers.test_references import CATALOG, CITIES, MONTHS, SALES, TREND
+from tests.agent.answers.tables import CATALOG, CITIES, MONTHS, SALES, TREND
 
 
 def test_facts_have_ids_that_a_text_refers_to() -> None:

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from tests.agent.clarify.test_asking_back import AMOUNT, ASKS, BEST, ORDERS, review_of
 from tests.agent.walk import HOW_MANY, OFF_TOPIC
 from tests.conftest import ScriptedAgent
+from tests.support.best_customer import AMOUNT, ASKS, BEST, ORDERS, review_of
 
 Scripted = Callable[..., ScriptedAgent]
 

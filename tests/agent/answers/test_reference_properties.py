@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from datasphinx.agent.answers.references import Said, fill
 from datasphinx.agent.answers.typed_text import figures_in
-from tests.agent.answers.test_references import CITIES, GRID, MONTHS, facts_about
+from tests.agent.answers.tables import CITIES, GRID, MONTHS, facts_about
 
 CELLS = st.none() | st.integers(-50, 50)
 CITY = st.sampled_from(["Berlin", "Paris", "Rome", "Oslo", "Bern"])

@@ -11,7 +11,7 @@ from datasphinx.agent.formatting.checks import with_formats
 from datasphinx.agent.run_events import LOGGED_ANSWER
 from datasphinx.agent.sql.summary import EMPTY_SUMMARY
 from datasphinx.agent.types import AnswerForm, ChartForm, OutputType, Result
-from tests.agent.answers.test_references import CATALOG, CITIES, COUNT, SALES
+from tests.agent.answers.tables import CATALOG, CITIES, COUNT, SALES
 
 NAMES = [f"Person {letter}" for letter in "ABCDEFGHIJKLMNOPQRSTUVWXY"]
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from datasphinx.agent.answers.references import Said, fill, unsupported
-from tests.agent.answers.test_references import CITIES, COUNT, GRID, MONTHS, PLACES, SALES, TREND, facts_about
+from tests.agent.answers.tables import CITIES, COUNT, GRID, MONTHS, PLACES, SALES, TREND, facts_about
 
 FIGURES = (
     "1185", "1,185", "1.185", "1 185", "1\u202f185", "1'185", "0", "7", "12.5", "99 %", "99%", "５００", "٧٧٧", "७७",

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.agent.clarify.test_asking_back import Talk
 from tests.conftest import ScriptedAgent
+from tests.support.best_customer import Talk
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import pytest
 
 from datasphinx.agent.examples.store import ExampleStore
 from datasphinx.agent.sample.shop import shop_path
-from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS, Talk
 from tests.agent.walk import COUNT, HOW_MANY, calls
 from tests.conftest import NO_AMBIGUITY
+from tests.support.best_customer import ASKS, BEST, BY_AMOUNT, BY_ORDERS, Talk
 
 Talking = Callable[..., Talk]
 

@@ -9,18 +9,8 @@ import pytest
 from datasphinx.agent.record.store import open_store
 from datasphinx.agent.replay import replay
 from datasphinx.agent.sample.shop import shop_path
-from tests.agent.clarify.test_asking_back import (
-    AMOUNT,
-    ASKS,
-    BEST,
-    BY_AMOUNT,
-    BY_ORDERS,
-    ORDERS,
-    TWICE,
-    Talk,
-    review_of,
-)
 from tests.agent.walk import COUNT, HOW_MANY
+from tests.support.best_customer import AMOUNT, ASKS, BEST, BY_AMOUNT, BY_ORDERS, ORDERS, TWICE, Talk, review_of
 
 pytestmark = [pytest.mark.integration, pytest.mark.stored_record]
 Talking = Callable[..., Talk]

@@ -8,9 +8,9 @@ import pytest
 from datasphinx.agent.examples.store import ExampleStore
 from datasphinx.agent.record.store import open_store
 from datasphinx.agent.replay import replay
-from tests.agent.clarify.test_asking_back import BEST, BY_AMOUNT, Talk, asks_about_best
 from tests.agent.walk import HOW_MANY
 from tests.conftest import ScriptedAgent
+from tests.support.best_customer import BEST, BY_AMOUNT, Talk, asks_about_best
 
 pytestmark = [pytest.mark.integration, pytest.mark.stored_record]
 

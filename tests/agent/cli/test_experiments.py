@@ -19,8 +19,8 @@ import pytest
 
 from datasphinx.agent import errors
 from tests import commands
-from tests.agent.clarify.test_asking_back import review_of
 from tests.fake_openai import FakeOpenAI, Reply
+from tests.support.best_customer import review_of
 
 COUNT = "SELECT COUNT(*) FROM books"
 TOKENS = [('{"sql": "', -5.0), (COUNT, -0.7), ('", "assumptions": [], "off_topic": false}', -5.0)]

@@ -10,6 +10,7 @@ import pytest
 
 from datasphinx.agent import errors
 from tests.agent.analysis.conftest import BY_ACCOUNT
+from tests.agent.cli.steps import DONE, step
 from tests.agent.datasets.documented import documented_examples
 from tests.agent.tools.conftest import RETURNS, SALES
 from tests.commands import Run
@@ -17,7 +18,6 @@ from tests.fake_openai import FakeOpenAI
 
 QUESTION = "How many returns has each account?"
 BARS = {"chart_type": "bar", "x": "账号", "y": "returns"}
-DONE = {"answer": "{list.账号:returns}"}
 
 
 @pytest.fixture
@@ -31,18 +31,6 @@ def returns(tmp_path: Path) -> str:
     path = tmp_path / "returns.xlsx"
     book.save(path)
     return str(path)
-
-
-def step(tool: str, **arguments: Any) -> Any:
-    """A call of a tool; the id of the dataset is that which the model was told of."""
-
-    def answer(request: dict[str, Any]) -> dict[str, Any]:
-        if tool == "run_query":
-            schema = next(each for each in request["tools"] if each["function"]["name"] == tool)
-            arguments["dataset_id"] = schema["function"]["parameters"]["properties"]["dataset_id"]["enum"][0]
-        return {"tool": tool, "arguments": json.dumps(arguments)}
-
-    return answer
 
 
 def plotted() -> list[Any]:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from datasphinx.agent import errors
-from tests.agent.clarify.test_asking_back import ASKS, BEST
 from tests.commands import Run
 from tests.eventually import eventually
 from tests.fake_openai import FakeOpenAI, Reply
+from tests.support.best_customer import ASKS, BEST
 from tests.terminal import Terminal
 
 COUNT = {"sql": "SELECT COUNT(*) AS orders FROM orders", "assumptions": [], "off_topic": False}

@@ -14,14 +14,14 @@ from datasphinx.agent import errors
 from datasphinx.agent.conversation.threads import open_threads
 from datasphinx.agent.settings import load_settings
 from tests.agent.analysis.conftest import BY_ACCOUNT
-from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS, TWICE, review_of
-from tests.agent.cli.test_files import DONE, step
+from tests.agent.cli.steps import DONE, step
 from tests.agent.record.stores import fresh_url
 from tests.agent.server.serving import serving
 from tests.agent.tools.conftest import RETURNS
 from tests.commands import Run
 from tests.databases import make_table
 from tests.fake_openai import FakeOpenAI
+from tests.support.best_customer import ASKS, BEST, BY_AMOUNT, BY_ORDERS, TWICE, review_of
 from tests.terminal import Terminal
 
 COUNT = {"sql": "SELECT COUNT(*) AS orders FROM orders", "assumptions": [], "off_topic": False}

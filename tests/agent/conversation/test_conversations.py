@@ -10,9 +10,9 @@ from datasphinx.agent.generation.follow_ups import bounded
 from datasphinx.agent.record.store import open_store
 from datasphinx.agent.replay import replay
 from datasphinx.agent.types import Turn
-from tests.agent.clarify.test_asking_back import Talk
 from tests.agent.walk import COUNT, calls
 from tests.conftest import ScriptedAgent
+from tests.support.best_customer import Talk
 
 pytestmark = [pytest.mark.integration, pytest.mark.stored_record]
 Scripted = Callable[..., ScriptedAgent]

@@ -12,10 +12,10 @@ import pytest
 from datasphinx.agent.examples.store import ExampleStore
 from datasphinx.agent.record.store import open_store
 from datasphinx.agent.replay import replay
-from tests.agent.clarify.test_asking_back import ASKS, BEST, Talk
 from tests.agent.walk import COUNT, HOW_MANY, calls
 from tests.conftest import ScriptedAgent
 from tests.databases import make_database, url
+from tests.support.best_customer import ASKS, BEST, Talk
 
 pytestmark = [pytest.mark.integration, pytest.mark.stored_record]
 Scripted = Callable[..., ScriptedAgent]

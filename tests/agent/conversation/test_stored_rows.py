@@ -13,8 +13,8 @@ from datasphinx.agent.conversation.conversations import Conversations
 from datasphinx.agent.conversation.sqlite_threads import SqliteThreads
 from datasphinx.agent.conversation.threads import SERIALIZER
 from datasphinx.agent.graph import build_graph
-from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT
 from tests.conftest import ScriptedAgent
+from tests.support.best_customer import ASKS, BEST, BY_AMOUNT
 
 Scripted = Callable[..., ScriptedAgent]
 ORDERS = {"sql": "SELECT * FROM orders ORDER BY order_id LIMIT 200", "assumptions": [], "off_topic": False}

@@ -6,6 +6,8 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from datetime import date
 
+import xlwt
+
 _RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 _EXCEL = "application/vnd.ms-excel"
@@ -86,3 +88,22 @@ def _related(kind: str, targets: dict[str, str]) -> str:
         f'<Relationship Id="{key}" Type="{_RELATIONS}/{kind}" Target="{target}"/>' for key, target in targets.items()
     )
     return f'<Relationships xmlns="{_PACKAGE}/relationships">{links}</Relationships>'
+
+
+ROWS = [
+    ["город", "units", "price", "since", "active"],
+    ["Казань", 5, 1.5, date(2024, 1, 31), True],
+    ["北京", -7, 2000000000.25, date(2024, 2, 1), False],
+    ["Tver", None, 0.1, None, True],
+]
+
+
+def xls() -> bytes:
+    book, stream = xlwt.Workbook(), io.BytesIO()
+    sheet, as_date = book.add_sheet("S"), xlwt.easyxf(num_format_str="YYYY-MM-DD")
+    for row, cells in enumerate(ROWS):
+        for column, value in enumerate(cells):
+            if value is not None:
+                sheet.write(row, column, value, *([as_date] if isinstance(value, date) else []))
+    book.save(stream)
+    return stream.getvalue()

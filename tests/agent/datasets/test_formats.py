@@ -7,31 +7,11 @@ from datetime import date
 
 import openpyxl
 import pytest
-import xlwt
 from openpyxl.utils.datetime import CALENDAR_MAC_1904
 
-from tests.agent.datasets.binary_workbooks import xlsb
+from tests.agent.datasets.binary_workbooks import ROWS, xls, xlsb
 from tests.agent.datasets.messy import rows, workbook
 from tests.agent.datasets.open_documents import ods, table
-
-ROWS = [
-    ["город", "units", "price", "since", "active"],
-    ["Казань", 5, 1.5, date(2024, 1, 31), True],
-    ["北京", -7, 2000000000.25, date(2024, 2, 1), False],
-    ["Tver", None, 0.1, None, True],
-]
-
-
-def xls() -> bytes:
-    book, stream = xlwt.Workbook(), io.BytesIO()
-    sheet, as_date = book.add_sheet("S"), xlwt.easyxf(num_format_str="YYYY-MM-DD")
-    for row, cells in enumerate(ROWS):
-        for column, value in enumerate(cells):
-            if value is not None:
-                sheet.write(row, column, value, *([as_date] if isinstance(value, date) else []))
-    book.save(stream)
-    return stream.getvalue()
-
 
 FORMATS = {
     "a.xlsx": workbook(rows(*ROWS)),

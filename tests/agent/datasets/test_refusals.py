@@ -25,10 +25,9 @@ from datasphinx.agent.errors import (
     FileUnreadable,
 )
 from datasphinx.agent.messages import LANGUAGES
-from tests.agent.datasets.binary_workbooks import xlsb
+from tests.agent.datasets.binary_workbooks import xls, xlsb
 from tests.agent.datasets.messy import rows, workbook
 from tests.agent.datasets.open_documents import ENCRYPTED, ods, table
-from tests.agent.datasets.test_formats import xls
 from tests.cases import all_cases
 from tests.support.errors import of_code
 

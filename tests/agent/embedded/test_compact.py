@@ -7,39 +7,8 @@ import pytest
 from datasphinx.agent.embedded.compact import compact
 from datasphinx.agent.embedded.expand import expand
 from datasphinx.agent.embedded.prompts import describe_briefly
-from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table
+from tests.agent.embedded.schemas import CATALOG
 from tests.cases import all_cases
-
-
-def _columns(*names: str) -> tuple[Column, ...]:
-    return tuple(Column(*name.split(":")) for name in names)
-
-
-TABLES = {
-    table.key: table
-    for table in (
-        Table("teams", _columns("team_id:int", "name:text", "city:text"), primary_key=("team_id",)),
-        Table(
-            "matches",
-            _columns("match_id:int", "home_id:int", "guest_id:int", "played_on:date", "goals:int"),
-            primary_key=("match_id",),
-            foreign_keys=(
-                ForeignKey(("home_id",), "teams", ("team_id",)),
-                ForeignKey(("guest_id",), "teams", ("team_id",)),
-            ),
-        ),
-        Table(
-            "players",
-            (
-                *_columns("player_id:int", "team_id:int", "Full Name:text", "born:date"),
-                Column("position", "text", distinct=3, examples=("goal", "wing", "o'back")),
-            ),
-            primary_key=("player_id",),
-            foreign_keys=(ForeignKey(("team_id",), "teams", ("team_id",)),),
-        ),
-    )
-}
-CATALOG = Catalog("sqlite", TABLES)
 
 PAIRS = [
     (

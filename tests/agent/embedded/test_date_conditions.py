@@ -10,9 +10,8 @@ from datasphinx.agent.embedded.date_ranges import Days
 from datasphinx.agent.embedded.expand import expand
 from datasphinx.agent.queryspec.spec import read_spec
 from datasphinx.agent.schema.catalog import Column, Table
-from tests.agent.embedded.test_compact import CATALOG
+from tests.agent.embedded.schemas import CATALOG, MARCH
 
-MARCH = Days(date(2025, 3, 1), date(2025, 4, 1))
 IN_MARCH = "played_on >= '2025-03-01' AND played_on < '2025-04-01'"
 
 

@@ -5,8 +5,7 @@ import pytest
 from datasphinx.agent.embedded.expand import expand
 from datasphinx.agent.embedded.shape import grouped_columns
 from datasphinx.agent.schema.catalog import Catalog, Column, Table
-from tests.agent.embedded.test_compact import CATALOG
-from tests.agent.embedded.test_date_conditions import MARCH
+from tests.agent.embedded.schemas import CATALOG, MARCH
 
 YEAR = "STRFTIME('%Y', born)"
 COUNT = "COUNT(*) AS number_of_players FROM players"

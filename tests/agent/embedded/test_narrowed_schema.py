@@ -7,7 +7,7 @@ import pytest
 from datasphinx.agent.embedded.narrowed_schema import narrowed_schema
 from datasphinx.agent.embedded.shape import shape_of
 from tests.agent.analysis.json_schemas import fits
-from tests.agent.embedded.test_shape import STAFF
+from tests.agent.embedded.schemas import STAFF
 
 SUM = {"as": "sum_salary", "agg": "sum", "col": "Salary"}
 COUNT = {"as": "count", "agg": "count", "col": "*"}

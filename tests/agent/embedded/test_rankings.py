@@ -3,7 +3,7 @@
 import pytest
 
 from datasphinx.agent.embedded.expand import expand
-from tests.agent.embedded.test_compact import CATALOG
+from tests.agent.embedded.schemas import CATALOG
 
 BY_COUNT = "FROM players SELECT position GROUP BY position ORDER BY COUNT(*) DESC LIMIT "
 

@@ -6,7 +6,7 @@ import pytest
 
 from datasphinx.agent.embedded.expand import expand
 from datasphinx.agent.embedded.outputs import requested_decimals, without_rounding
-from tests.agent.embedded.test_compact import CATALOG
+from tests.agent.embedded.schemas import CATALOG
 
 
 @pytest.mark.parametrize(

@@ -4,18 +4,10 @@ from dataclasses import replace
 
 from datasphinx.agent.embedded.shape import Shape, shape_of
 from datasphinx.agent.queryspec.spec import Bucket
-from datasphinx.agent.schema.catalog import Column, Table
+from datasphinx.agent.schema.catalog import Table
+from tests.agent.embedded.schemas import STAFF, table
 from tests.cases import all_cases
 
-_TYPES = {"name": "VARCHAR", "number": "DOUBLE", "date": "DATE"}
-
-
-def table(**columns: str) -> Table:
-    found = tuple(Column(name.replace("_", " "), _TYPES[kind]) for name, kind in columns.items())
-    return Table("t", found)
-
-
-STAFF = table(Name="name", Team="name", City="name", Salary="number", Hired_on="date", Badge_number="number")
 NAMES = table(Name="name", Team="name", Badge_number="number")
 RAIN = table(城市="name", 日期="date", 降水量="number", 天气="name")
 ORDERS = table(Клиент="name", Город="name", Дата="date", Сумма="number")

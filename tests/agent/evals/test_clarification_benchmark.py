@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from benchmarks.clarification import main
-from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS
 from tests.agent.walk import COUNT, HOW_MANY
+from tests.support.best_customer import ASKS, BEST, BY_AMOUNT, BY_ORDERS
 
 READINGS = [{"reading": "by orders", "sql": BY_ORDERS}, {"reading": "by amount", "sql": BY_AMOUNT}]
 SAME = [READINGS[0], READINGS[0]]

@@ -23,11 +23,10 @@ from datasphinx.agent.services import Services
 from datasphinx.agent.settings import Settings, load_settings
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.types import Clarification, EmbeddedOptions
-from tests.agent.llm.test_embeddings import vectors
 from tests.agent.walk import COUNT, HOW_MANY, prompts
 from tests.conftest import ScriptedAgent
 from tests.databases import make_database, open_url, url
-from tests.fake_openai import FakeOpenAI, Reply
+from tests.fake_openai import FakeOpenAI, Reply, vectors
 
 pytestmark = [pytest.mark.integration, pytest.mark.stored_record]
 Make = Callable[..., ScriptedAgent]

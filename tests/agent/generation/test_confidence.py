@@ -12,8 +12,7 @@ from datasphinx.agent.embedded.confidence import Calibration
 from datasphinx.agent.messages import Message
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.types import Evidence
-from tests.agent.generation.test_effort import DELIVERED, SAME
-from tests.agent.walk import COUNT, HOW_MANY
+from tests.agent.walk import COUNT, DELIVERED, HOW_MANY, SAME
 from tests.conftest import VALID, ScriptedAgent
 
 Scripted = Callable[..., ScriptedAgent]

@@ -6,19 +6,16 @@ from typing import Any
 
 import pytest
 
-from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS, ORDERS
-from tests.agent.test_validation import correction
-from tests.agent.walk import COUNT, HOW_MANY, calls, nodes, prompts, walk
+from tests.agent.walk import COUNT, DELIVERED, HOW_MANY, SAME, calls, correction, nodes, prompts, walk
 from tests.conftest import VALID, ScriptedAgent
 from tests.databases import make_database, url
+from tests.support.best_customer import ASKS, BEST, BY_AMOUNT, BY_ORDERS, ORDERS
 
 Ask = Callable[..., ScriptedAgent]
 
 NO_ROWS = {"sql": "SELECT order_id FROM orders WHERE total_amount < 0"}
 NONE_COUNTED = {"sql": "SELECT COUNT(*) FROM orders WHERE total_amount < 0"}
 UNSTORED = {"sql": "SELECT name FROM regions WHERE name = 'Nowhere at all'"}
-DELIVERED = {"sql": "SELECT COUNT(*) AS orders FROM orders WHERE status = 'delivered'"}
-SAME = {"sql": "SELECT COUNT(order_id) AS n FROM orders"}
 ALL_ORDERS = {"sql": "SELECT order_id, total_amount FROM orders LIMIT 100"}
 
 

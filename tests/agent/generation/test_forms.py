@@ -7,10 +7,9 @@ import pytest
 
 from datasphinx.agent.llm.formats import model_schema
 from datasphinx.agent.llm.schemas import GeneratedSQL, ReadingOption, SQLValidation
-from tests.agent.clarify.test_asking_back import AMOUNT, ASKS, BEST, BY_AMOUNT, ORDERS, Talk
-from tests.agent.test_validation import correction
-from tests.agent.walk import COUNT, HOW_MANY, calls, walk
+from tests.agent.walk import COUNT, HOW_MANY, calls, correction, walk
 from tests.conftest import VALID, ScriptedAgent
+from tests.support.best_customer import AMOUNT, ASKS, BEST, BY_AMOUNT, ORDERS, Talk
 
 Scripted = Callable[..., ScriptedAgent]
 

@@ -5,6 +5,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from langchain_core.messages import HumanMessage, SystemMessage
+
+from datasphinx.agent.errors import DatasphinxError
+from datasphinx.agent.llm.client import ModelClient
+from datasphinx.agent.llm.schemas import AnalystStep, GeneratedSQL
 from tests.fake_openai import USAGE, Reply
 
 SQL = {"sql": "SELECT 8", "assumptions": [], "off_topic": False}
@@ -322,3 +327,20 @@ BEHAVIOURS = [
     Behaviour("replies", "cut off by the token limit", lambda request: Reply(TEXT[:12], finish_reason="length"),
               error="limit of tokens.*DATASPHINX_LLM_MODEL"),
 ]  # fmt: skip
+MESSAGES = [SystemMessage("You write SQL."), HumanMessage("The tables."), HumanMessage("How many?")]
+PARAMETERS = {"type": "object", "properties": {"dataset_id": {"type": "string"}}, "required": ["dataset_id"]}
+TOOLS = [
+    {"type": "function", "function": {"name": "get_schema", "description": "Columns.", "parameters": PARAMETERS}}
+]  # fmt: skip
+KEY = "sk-very-secret-0123456789"
+
+
+def outcome(client: ModelClient, behaviour: Behaviour) -> Any:
+    """Return the statement, the tool call, or the text of the error."""
+    try:
+        if behaviour.steps:
+            step = client.ask(AnalystStep, MESSAGES, TOOLS)
+            return step.tool, json.loads(step.arguments)
+        return client.ask(GeneratedSQL, MESSAGES).sql
+    except DatasphinxError as error:
+        return str(error)

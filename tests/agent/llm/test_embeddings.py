@@ -1,8 +1,5 @@
 """Vectors from an endpoint, also from one that behaves badly."""
 
-import json
-from typing import Any
-
 import pytest
 from pydantic import SecretStr
 
@@ -10,22 +7,7 @@ from datasphinx.agent.errors import ModelRejected, ModelUnreachable
 from datasphinx.agent.llm.embeddings import EndpointEmbedder
 from datasphinx.agent.retrieval.index import SchemaIndex
 from datasphinx.agent.schema.catalog import Catalog, Column, Table
-from tests.fake_openai import FakeOpenAI, Reply
-
-ALIKE = {"doctors": [1.0, 0.0], "physician": [1.0, 0.1]}
-
-
-def vectors(request: dict[str, Any]) -> Reply:
-    """One vector for each text of the request."""
-    data = [
-        {"object": "embedding", "index": at, "embedding": ALIKE.get(text, [0.0, 1.0])}
-        for at, text in enumerate(request["input"])
-    ]
-    return Reply(
-        body=json.dumps(
-            {"object": "list", "data": data, "model": "m", "usage": {"prompt_tokens": 1, "total_tokens": 1}}
-        )
-    )
+from tests.fake_openai import FakeOpenAI, Reply, vectors
 
 
 def embedder(server: FakeOpenAI) -> EndpointEmbedder:

@@ -1,37 +1,13 @@
 """The client with every behaviour of `endpoint_behaviours`: it works, or ends in one clear error."""
 
-import json
 import re
-from typing import Any
 
 import pytest
-from langchain_core.messages import HumanMessage, SystemMessage
 
-from datasphinx.agent.errors import DatasphinxError
-from datasphinx.agent.llm.client import ModelClient
-from datasphinx.agent.llm.schemas import AnalystStep, GeneratedSQL
 from tests.agent.llm.conftest import Connect
-from tests.agent.llm.endpoint_behaviours import ARGUMENTS, BEHAVIOURS, Behaviour
+from tests.agent.llm.endpoint_behaviours import ARGUMENTS, BEHAVIOURS, KEY, Behaviour, outcome
 from tests.agent.llm.server_behaviours import SERVER_BEHAVIOURS
 from tests.fake_openai import FakeOpenAI
-
-MESSAGES = [SystemMessage("You write SQL."), HumanMessage("The tables."), HumanMessage("How many?")]
-PARAMETERS = {"type": "object", "properties": {"dataset_id": {"type": "string"}}, "required": ["dataset_id"]}
-TOOLS = [
-    {"type": "function", "function": {"name": "get_schema", "description": "Columns.", "parameters": PARAMETERS}}
-]  # fmt: skip
-KEY = "sk-very-secret-0123456789"
-
-
-def outcome(client: ModelClient, behaviour: Behaviour) -> Any:
-    """Return the statement, the tool call, or the text of the error."""
-    try:
-        if behaviour.steps:
-            step = client.ask(AnalystStep, MESSAGES, TOOLS)
-            return step.tool, json.loads(step.arguments)
-        return client.ask(GeneratedSQL, MESSAGES).sql
-    except DatasphinxError as error:
-        return str(error)
 
 
 @pytest.mark.parametrize(

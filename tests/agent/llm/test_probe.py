@@ -18,9 +18,19 @@ from datasphinx.agent.record.step import ModelCall
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
 from tests.agent.llm.conftest import Connect
-from tests.agent.llm.endpoint_behaviours import BEHAVIOURS, Behaviour, completion, has_schema, has_tools
+from tests.agent.llm.endpoint_behaviours import (
+    ARGUMENTS,
+    BEHAVIOURS,
+    KEY,
+    MESSAGES,
+    TOOLS,
+    Behaviour,
+    completion,
+    has_schema,
+    has_tools,
+    outcome,
+)
 from tests.agent.llm.probe_behaviours import COUNT, PROBE_BEHAVIOURS, ProbeBehaviour, has_stream, model, rejects
-from tests.agent.llm.test_endpoint_behaviours import ARGUMENTS, KEY, MESSAGES, TOOLS, outcome
 from tests.fake_openai import FakeOpenAI, Reply
 
 SQL = {"sql": "SELECT 1", "assumptions": [], "off_topic": False}

@@ -28,7 +28,7 @@ from datasphinx.agent.llm.schemas import AnalystStep, GeneratedSQL
 from datasphinx.agent.record.step import ModelCall
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
-from tests.agent.llm.test_endpoint_behaviours import KEY, MESSAGES, TOOLS
+from tests.agent.llm.endpoint_behaviours import KEY, MESSAGES, TOOLS
 
 NAME = "anthropic:claude-sonnet-4-5"
 USAGE = {"input_tokens": 1000, "output_tokens": 100, "total_tokens": 1100, "input_token_details": {"cache_read": 0}}

@@ -5,8 +5,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from tests.agent.clarify.test_asking_back import review_of
 from tests.conftest import NO_AMBIGUITY, VALID
+from tests.support.best_customer import review_of
 
 QUESTION = "Which customers are the best? Show a bar chart."
 _NAMED = "FROM orders AS o JOIN customers AS c ON c.customer_id = o.customer_id GROUP BY c.name"

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from playwright.sync_api import Frame, Page, expect
 
 from tests.agent.datasets.files import FEB, JAN, book
+from tests.agent.page.actions import EXCEL
 from tests.agent.page.said import ASKS, BY_AMOUNT, QUESTION, Model
-from tests.agent.page.test_loading import EXCEL
 from tests.conftest import VALID
 
 COUNT = "SELECT COUNT(*) AS customers FROM customers"

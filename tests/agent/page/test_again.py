@@ -8,9 +8,9 @@ from playwright.sync_api import Page, Route, expect
 
 from datasphinx.agent.sample.spreadsheets import RETURNS as WORKBOOK
 from datasphinx.agent.server.keys import hash_of, new_key
+from tests.agent.page.actions import COUNT, HOW_MANY, ask, sent_by
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import ASKS, ASKS_AGAIN, QUESTION, RETURNS, Model
-from tests.agent.page.test_conversation import COUNT, HOW_MANY, ask, sent_by
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 Visit = Callable[..., Site]

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.agent.page.actions import COUNT, HOW_MANY, NUMBERS, ask, sent_by
 from tests.agent.page.conftest import Site, switch
 from tests.agent.page.said import BY_AMOUNT, FEWER, Model
-from tests.agent.page.test_conversation import COUNT, HOW_MANY, NUMBERS, ask, sent_by
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 Visit = Callable[..., Site]

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.agent.page.actions import NAMELESS, PHONE, fits, tab_to
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import BY_AMOUNT, Model
-from tests.agent.page.test_keyboard import NAMELESS, tab_to
-from tests.agent.page.test_looks import PHONE, fits
 from tests.databases import make_table, url
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]

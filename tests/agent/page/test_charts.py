@@ -13,6 +13,7 @@ from playwright.sync_api import Page, expect
 from datasphinx.agent.charts.echarts import draw
 from datasphinx.agent.formatting.formats import ColumnFormat
 from tests.agent.charts.results import option, plot_spec, result
+from tests.agent.page.actions import FAINT
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import ASKS, QUESTION, Model
 from tests.generated_docs import ROOT
@@ -29,28 +30,6 @@ COLOURS = """() => {
   const canvas = document.querySelector("canvas");
   const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
   return new Set(new Uint32Array(pixels.buffer)).size;
-}"""
-FAINT = """() => {
-  const parts = (colour) => colour.match(/[\\d.]+/g).map(Number);
-  const light = (colour) => {
-    const [r, g, b] = parts(colour).map((each) => each / 255)
-      .map((each) => (each <= 0.03928 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4));
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const behind = (element) => {
-    const colour = getComputedStyle(element).backgroundColor;
-    const [, , , alpha = 1] = parts(colour);
-    return alpha === 1 ? colour : behind(element.parentElement);
-  };
-  const ratio = (element) => {
-    const two = [light(getComputedStyle(element).color), light(behind(element))].sort((one, other) => other - one);
-    return (two[0] + 0.05) / (two[1] + 0.05);
-  };
-  const hasText = (each) => [...each.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
-  return [...document.querySelectorAll("body *")]
-    .filter((each) => hasText(each) && each.checkVisibility() && !each.closest(":disabled, option, .visually-hidden"))
-    .filter((each) => ratio(each) < 4.5)
-    .map((each) => `${each.textContent}: ${ratio(each).toFixed(2)}`);
 }"""
 DRAWN = """async ([option, language]) => {
   document.querySelector("#language").value = language;

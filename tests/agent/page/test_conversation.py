@@ -4,33 +4,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
+from tests.agent.page.actions import COUNT, HOW_MANY, NUMBERS, ask, sent_by
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import ASKS, BY_AMOUNT, QUESTION, Model
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 
-HOW_MANY = "How many orders were placed?"
-COUNT = "SELECT COUNT(*) AS orders FROM orders"
-NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 120) SELECT i FROM n"
 Visit = Callable[..., Site]
-
-
-def sent_by(page: Page) -> list[dict[str, Any]]:
-    """What the page sends to the graphs from now on."""
-    sent: list[dict[str, Any]] = []
-    graphs = ("/agent/events", "/analyst/events")
-    page.on("request", lambda each: sent.append(each.post_data_json) if each.url.endswith(graphs) else None)
-    return sent
-
-
-def ask(site: Site, question: str) -> None:
-    """Ask, and wait until it is answered."""
-    turns = site.page.locator(".turn").count()
-    site.ask(question)
-    expect(site.page.locator(".turn")).to_have_count(turns + 1)
-    expect(site.page.locator(".turn").last.locator(".answer")).to_be_visible()
 
 
 def test_a_follow_up_goes_on_and_a_new_conversation_does_not(visit: Visit) -> None:

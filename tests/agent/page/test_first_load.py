@@ -6,9 +6,9 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Request, Route, expect
 
+from tests.agent.page.actions import COUNT, HOW_MANY
 from tests.agent.page.conftest import Site, switch
 from tests.agent.page.said import Model
-from tests.agent.page.test_conversation import COUNT, HOW_MANY
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 Visit = Callable[..., Site]

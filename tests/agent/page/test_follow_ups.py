@@ -6,10 +6,9 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import expect
 
+from tests.agent.page.actions import COUNT, HOW_MANY, PHONE, ask, fits, sent_by
 from tests.agent.page.conftest import Site, switch
 from tests.agent.page.said import ASKS, QUESTION, Model
-from tests.agent.page.test_conversation import COUNT, HOW_MANY, ask, sent_by
-from tests.agent.page.test_looks import PHONE, fits
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 Visit = Callable[..., Site]

@@ -7,25 +7,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from datasphinx.agent.schema.describe import one_line
+from tests.agent.page.actions import ATTACKS, unharmed
 from tests.agent.page.conftest import Site, pick
 from tests.agent.page.said import ASKS, Model
 from tests.databases import make_table, url
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 
-ATTACKS = [
-    "<img src=x onerror=\"window.hit=1\">",
-    "<script>window.hit=1</script>",
-    "\"><svg onload=window.hit=1>",
-    "<iframe srcdoc='<script>parent.hit=1</script>'></iframe>",
-    "javascript:window.hit=1",
-    "{{constructor.constructor('window.hit=1')()}}",
-    "<b>bold</b>&amp;<style>body{display:none}</style>",
-    "\u202eltr\u202c \u2066x",
-]  # fmt: skip
 FORMULA = '=HYPERLINK("http://evil.example";"x")'
 """What a spreadsheet would run."""
 HEADER = "<img src=x onerror=window.hit=1>"
@@ -38,13 +29,6 @@ def evil(tmp_path: Path) -> str:
     """A database whose cells are attacks, and the name of their column; gives its URL."""
     rows = [(each, at + 1) for at, each in enumerate([*ATTACKS, FORMULA])]
     return url(make_table(tmp_path, f'"{HEADER}" TEXT, amount INTEGER', rows, table="notes"))
-
-
-def unharmed(page: Page) -> None:
-    """Nothing of an attack has become an element or has run."""
-    assert page.evaluate("window.hit") is None
-    made = page.locator("#turns, #composer").locator("img, script, iframe, svg, style, b, a:not(.permalink)")
-    expect(made).to_have_count(0)
 
 
 def test_cells_and_headers(visit: Visit, evil: str) -> None:

@@ -1,28 +1,17 @@
 """The page without a mouse, and for those who hear it."""
 
-import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
+from tests.agent.page.actions import NAMELESS, sent_by, tab_to
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import ASKS, QUESTION, Model
-from tests.agent.page.test_conversation import sent_by
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 
-NAMELESS = re.compile(r"- (?:button|textbox|combobox|region|img|list|link)(?=:|$| \[)", re.MULTILINE)
 Visit = Callable[..., Site]
-
-
-def tab_to(page: Page, name: str) -> None:
-    """Go on by Tab until the control with this name has the focus."""
-    for _ in range(40):
-        page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.matches('button') && document.activeElement.textContent") == name:
-            return
-    raise AssertionError(f"Tab does not lead to {name}")
 
 
 def test_the_whole_way_by_keys(visit: Visit) -> None:

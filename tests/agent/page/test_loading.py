@@ -9,12 +9,12 @@ from playwright.sync_api import expect
 from datasphinx.agent.datasets.kinds import COLUMN_KINDS
 from datasphinx.agent.datasets.options import LoadOptions
 from tests.agent.datasets.files import FEB, JAN, book
+from tests.agent.page.actions import EXCEL
 from tests.agent.page.conftest import Site
 from tests.generated_docs import ROOT
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 Visit = Callable[..., Site]
-EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 
 def test_a_file_is_read_again_with_the_options_of_the_form(visit: Visit) -> None:

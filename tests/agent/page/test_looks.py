@@ -11,13 +11,13 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
 from datasphinx.agent.responses import ChartResponse
+from tests.agent.page.actions import PHONE, fits
 from tests.agent.page.conftest import PICTURES, Site, pick, switch
 from tests.agent.page.said import ASKS, BY_AMOUNT, QUESTION, Model
-from tests.agent.test_responses import response
+from tests.support.analyst import response
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 
-PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True, "device_scale_factor": 2}
 DESK = {"viewport": {"width": 1180, "height": 1360}}
 REGIONS = "Which region had the highest sales in 2025? Show a bar chart."
 SALES = (
@@ -27,11 +27,6 @@ SALES = (
     " GROUP BY r.name ORDER BY sales DESC"
 )
 Visit = Callable[..., Site]
-
-
-def fits(page: Page) -> bool:
-    """Whether nothing is wider than the screen, to which a phone would fit it by making all of it smaller."""
-    return bool(page.evaluate("document.documentElement.scrollWidth <= window.screen.width"))
 
 
 def background(page: Page) -> tuple[int, ...]:

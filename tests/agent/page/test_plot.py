@@ -7,9 +7,9 @@ import openpyxl
 import pytest
 from playwright.sync_api import expect
 
+from tests.agent.page.actions import FAINT
 from tests.agent.page.conftest import Site, pick
 from tests.agent.page.said import BY_ORDERS, FEWER, Model
-from tests.agent.page.test_charts import FAINT
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 Visit = Callable[..., Site]

@@ -7,9 +7,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.agent.datasets.files import FEB, JAN, book
+from tests.agent.page.actions import EXCEL, FAINT
 from tests.agent.page.conftest import Site
-from tests.agent.page.test_charts import FAINT
-from tests.agent.page.test_loading import EXCEL
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 Visit = Callable[..., Site]

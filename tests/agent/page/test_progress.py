@@ -1,39 +1,16 @@
 """What a running question shows of the load of a file within it, and of what it waits for."""
 
-import json
 from collections.abc import Callable
-from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
+from tests.agent.page.actions import HOLD, progress, send
 from tests.agent.page.conftest import Site, switch
 
 pytestmark = [pytest.mark.browser, pytest.mark.heavy]
 
 Visit = Callable[..., Site]
-HOLD = """() => {
-  const sent = window.fetch;
-  window.announcements = [];
-  new MutationObserver(() => window.announcements.push(document.getElementById("announced").textContent))
-    .observe(document.getElementById("announced"), { childList: true });
-  window.fetch = (path, options) => {
-    if (!String(path).endsWith("/events")) return sent(path, options);
-    const body = new ReadableStream({ start: (controller) => { window.stream = controller; } });
-    return Promise.resolve(new Response(body, { headers: { "Content-Type": "text/event-stream" } }));
-  };
-}"""
-"""Let the test send the events of a run."""
-
-
-def send(page: Page, event: str, data: Any) -> None:
-    page.wait_for_function("() => window.stream")
-    block = f"event: {event}\ndata: {json.dumps(data)}\n\n"
-    page.evaluate("block => window.stream.enqueue(new TextEncoder().encode(block))", block)
-
-
-def progress(page: Page, stage: str, share: float) -> None:
-    send(page, "progress", {"stage": stage, "share": share})
 
 
 @pytest.mark.parametrize("size", [(1440, 900), (390, 844)])

@@ -7,10 +7,9 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.agent.page.actions import COUNT, HOW_MANY, PHONE, ask, fits
 from tests.agent.page.conftest import Site, switch
 from tests.agent.page.said import ASKS, QUESTION, Model
-from tests.agent.page.test_conversation import COUNT, HOW_MANY, ask
-from tests.agent.page.test_looks import PHONE, fits
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 WIDE = {"viewport": {"width": 1440, "height": 900}}

@@ -8,11 +8,9 @@ from playwright.sync_api import expect
 
 from datasphinx.agent.server.keys import hash_of
 from datasphinx.agent.settings import load_settings
+from tests.agent.page.actions import NAMELESS, PHONE, fits, unharmed
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import Model
-from tests.agent.page.test_injection import unharmed
-from tests.agent.page.test_keyboard import NAMELESS
-from tests.agent.page.test_looks import PHONE, fits
 from tests.databases import make_table, url
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]

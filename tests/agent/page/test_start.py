@@ -7,11 +7,9 @@ import pytest
 from playwright.sync_api import expect
 
 from datasphinx.agent.sample.spreadsheets import RETURNS as WORKBOOK
+from tests.agent.page.actions import ATTACKS, COUNT, NUMBERS, PHONE, ask, fits, sent_by, unharmed
 from tests.agent.page.conftest import Site, switch
 from tests.agent.page.said import Model
-from tests.agent.page.test_conversation import COUNT, NUMBERS, ask, sent_by
-from tests.agent.page.test_injection import ATTACKS, unharmed
-from tests.agent.page.test_looks import PHONE, fits
 from tests.databases import make_table, url
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]

@@ -8,11 +8,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.agent.page.actions import COUNT, HOLD, HOW_MANY, PHONE, ask, progress, send
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import FEWER, Model
-from tests.agent.page.test_conversation import COUNT, HOW_MANY, ask
-from tests.agent.page.test_looks import PHONE
-from tests.agent.page.test_progress import HOLD, progress, send
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 Visit = Callable[..., Site]

@@ -1,10 +1,13 @@
 """A server as most of these tests ask it."""
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from datasphinx.agent.sql import execute
 from tests.agent.server.serving import Served, serving
 
 
@@ -20,3 +23,24 @@ def served(shared_server: Served) -> Served:
     """The server of the file, as if its model had not been called."""
     shared_server.model.calls.clear()
     return shared_server
+
+
+@pytest.fixture
+def statements(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Semaphore, list[Any]]:
+    """One that is released as each endless statement begins, and the outcomes of those that have ended."""
+    begun, outcomes = threading.Semaphore(0), list[Any]()
+    run, record = execute._run, execute._record
+
+    def begin(sql: str, *given: Any) -> Any:
+        if "RECURSIVE" in sql:
+            begun.release()
+        return run(sql, *given)
+
+    def end(sql: str, *given: Any, **named: Any) -> None:
+        record(sql, *given, **named)
+        if "RECURSIVE" in sql:
+            outcomes.append(given[-1])
+
+    monkeypatch.setattr(execute, "_run", begin)
+    monkeypatch.setattr(execute, "_record", end)
+    return begun, outcomes

@@ -12,19 +12,16 @@ from pydantic import TypeAdapter
 
 from datasphinx.agent.errors import StatementCancelled
 from datasphinx.agent.sample.shop import shop_url
-from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT
 from tests.agent.conftest import Keep
+from tests.agent.server.asking import BY_STATUS, HOW_MANY, TOP_TWO, query_or_finish, statement_for
+from tests.agent.server.keys import ACME, BETA, KEYS, as_
+from tests.agent.server.leaving import UNBOUNDED, Held, broken_off, client
 from tests.agent.server.serving import COUNT, Served, serving
-from tests.agent.server.test_analyst import query_or_finish
-from tests.agent.server.test_chat_completions import BY_STATUS, HOW_MANY, TOP_TWO, statement_for
-from tests.agent.server.test_clients_that_leave import UNBOUNDED, Held, broken_off, client, statements
-from tests.agent.server.test_tenants import ACME, BETA, KEYS, as_
-from tests.agent.sql.test_execute import ENDLESS
+from tests.agent.sql.engines import ENDLESS
 from tests.agent.tools.conftest import RETURNS
 from tests.agent.walk import NODES
 from tests.eventually import eventually
-
-__all__ = ["statements"]
+from tests.support.best_customer import ASKS, BEST, BY_AMOUNT
 
 EVENT: TypeAdapter[Any] = TypeAdapter(Event)
 ANSWER = ["TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"]

@@ -7,28 +7,13 @@ from typing import Any
 
 import pytest
 
-from tests.agent.analysis.conftest import BY_ACCOUNT
 from tests.agent.conftest import Keep
+from tests.agent.server.asking import QUESTION, ROWS, query_or_finish, text_of
 from tests.agent.server.serving import Served, serving
 from tests.agent.tools.conftest import RETURNS
 from tests.databases import make_database
 
-QUESTION = "How many returns has each account?"
-ROWS = [["alpha", 30], ["beta", 70]]
 ROUTES = ["invoke", "batch", "stream", "stream_log", "stream_events"]
-
-
-def text_of(messages: list[Any]) -> str:
-    return "\n".join(message.content for message in messages)
-
-
-def query_or_finish(messages: list[Any]) -> dict[str, Any]:
-    """What a model says that asks for the rows and, when it has them, ends."""
-    prompt = text_of(messages)
-    if '"r1"' in prompt:
-        return {"tool": "finish", "arguments": {"answer": "{2.账号} has {2.returns}, {1.账号} {1.returns}."}}
-    dataset_id = "ds_" + prompt.split("ds_", 1)[1][:16]
-    return {"tool": "run_query", "arguments": {"dataset_id": dataset_id, "query": BY_ACCOUNT}}
 
 
 @pytest.fixture(scope="module")

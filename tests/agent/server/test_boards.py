@@ -15,8 +15,8 @@ from datasphinx.agent.server.keys import hash_of
 from datasphinx.agent.server.tenants import Tenants, open_tenant
 from datasphinx.agent.storage.boards import claim_due
 from tests.agent.record.stores import fresh_url
+from tests.agent.server.asking import QUESTION, ROWS, query_or_finish, text_of
 from tests.agent.server.serving import ASKED, Served, serving
-from tests.agent.server.test_analyst import QUESTION, ROWS, query_or_finish, text_of
 from tests.agent.tools.conftest import RETURNS
 from tests.databases import make_table, url
 

@@ -15,38 +15,19 @@ from openai.types.chat import ChatCompletion
 
 from datasphinx.agent.errors import StatementCancelled
 from datasphinx.agent.sample.shop import shop_url
-from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS
 from tests.agent.conftest import Keep
 from tests.agent.record.stores import fresh_url
+from tests.agent.server.asking import HOW_MANY, SHOES, TOP_TWO, query_or_finish, statement_for
+from tests.agent.server.keys import ACME, BETA, KEYS, as_
+from tests.agent.server.leaving import UNBOUNDED, Held, client
 from tests.agent.server.serving import COUNT, Served, serving
-from tests.agent.server.test_analyst import query_or_finish
-from tests.agent.server.test_clients_that_leave import UNBOUNDED, Held, client, statements
-from tests.agent.server.test_tenants import ACME, BETA, KEYS, as_
-from tests.agent.sql.test_execute import ENDLESS
+from tests.agent.sql.engines import ENDLESS
 from tests.agent.tools.conftest import RETURNS
 from tests.databases import make_table, url
 from tests.eventually import eventually
+from tests.support.best_customer import ASKS, BEST, BY_AMOUNT, BY_ORDERS
 
-__all__ = ["statements"]
-
-HOW_MANY = "How many orders were placed?"
-SHOES = "Which names of shoes are there?"
 HOSTILE = "![x](http://host.example/?q) <img src=x> [link](http://host.example) ```html"
-BY_STATUS = {**COUNT, "sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY status"}
-TOP_TWO = {**COUNT, "sql": BY_AMOUNT.replace("LIMIT 3", "LIMIT 2")}
-
-
-def statement_for(messages: list[Any]) -> dict[str, Any]:
-    """What the model writes for the question of a prompt."""
-    prompt = str(messages)
-    if "only the top two" in prompt and f"Its query: {BY_AMOUNT}" in prompt:
-        return TOP_TWO
-    if BEST in prompt:
-        return ASKS
-    if SHOES in prompt:
-        return {**COUNT, "sql": "SELECT name, pairs FROM shoes"}
-    chart = {"output_type": "plot"} if "chart" in prompt.rpartition("Question: ")[2] else {}
-    return {**BY_STATUS, **chart} if "by status" in prompt else COUNT
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,6 @@ import asyncio
 import json
 import socket
 import threading
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -15,58 +13,20 @@ import pytest
 from mcp import Client
 
 from datasphinx.agent.errors import StatementCancelled
-from datasphinx.agent.sql import execute
 from tests.agent.conftest import Keep
+from tests.agent.server.leaving import UNBOUNDED, Held, broken_off, client
 from tests.agent.server.mcp.clients import MODES, talk
-from tests.agent.server.serving import ASKED, COUNT, Served, serving
-from tests.agent.sql.test_execute import ENDLESS
+from tests.agent.server.serving import ASKED, COUNT, serving
+from tests.agent.sql.engines import ENDLESS
 from tests.agent.tools.conftest import RETURNS
 from tests.eventually import eventually
-from tests.server_process import request_of, sending
+from tests.server_process import request_of
 
-UNBOUNDED = {"statement_timeout_s": 30, "enable_sql_validation": False}
 ROUTES = ["events", "stream", "stream_log", "stream_events", "invoke", "batch"]
-
-
-def client(server: Served, path: str, body: Any) -> AbstractContextManager[socket.socket]:
-    return sending(server.http.base_url.port or 0, path, body)
 
 
 def body_for(route: str, asked: dict[str, Any]) -> dict[str, Any]:
     return {"events": asked, "batch": {"inputs": [asked]}}.get(route, {"input": asked})
-
-
-class Held:
-    """An answer of the model that comes when its client has left."""
-
-    def __init__(self, answer: Callable[[Any], dict[str, Any]]) -> None:
-        self.answer, self.begun, self.left = answer, threading.Event(), threading.Event()
-
-    def __call__(self, messages: Any) -> dict[str, Any]:
-        self.begun.set()
-        assert self.left.wait(20)
-        return self.answer(messages)
-
-
-@pytest.fixture
-def statements(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Semaphore, list[Any]]:
-    """One that is released as each endless statement begins, and the outcomes of those that have ended."""
-    begun, outcomes = threading.Semaphore(0), list[Any]()
-    run, record = execute._run, execute._record
-
-    def begin(sql: str, *given: Any) -> Any:
-        if "RECURSIVE" in sql:
-            begun.release()
-        return run(sql, *given)
-
-    def end(sql: str, *given: Any, **named: Any) -> None:
-        record(sql, *given, **named)
-        if "RECURSIVE" in sql:
-            outcomes.append(given[-1])
-
-    monkeypatch.setattr(execute, "_run", begin)
-    monkeypatch.setattr(execute, "_record", end)
-    return begun, outcomes
 
 
 def test_a_cancelled_mcp_call_stops_its_statement(
@@ -191,10 +151,3 @@ def answer_on(connection: socket.socket) -> dict[str, Any]:
         body += connection.recv(65536)
     answer: dict[str, Any] = json.loads(body)
     return answer
-
-
-def broken_off(server: Served, graph: str) -> float:
-    """How many questions have ended without an output."""
-    text = server.http.get("/metrics").text
-    name = f'datasphinx_questions_total{{graph="{graph}",status="broken_off"}} '
-    return sum(float(line.removeprefix(name)) for line in text.splitlines() if line.startswith(name))

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.agent.clarify.test_asking_back import ASKS, BEST
 from tests.agent.server.serving import ASKED, COUNT, Served, serving
+from tests.support.best_customer import ASKS, BEST
 
 UNKNOWN = "0" * 32
 RUN = "00000000-0000-0000-0000-000000000000"

@@ -1,27 +1,16 @@
 """A question as server-sent events: its steps, its output, and what happens when nobody reads any more."""
 
-import json
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.agent.clarify.test_asking_back import ASKS, BEST
+from tests.agent.server.asking import events_of
 from tests.agent.server.serving import ASKED, COUNT, Served, serving
 from tests.agent.walk import NODES
 from tests.databases import many_tables, url
-
-
-def events_of(lines: Iterator[str]) -> Iterator[tuple[str, Any]]:
-    """Read server-sent events as their specification says; comments are left out."""
-    name = ""
-    for line in lines:
-        if line.startswith("event: "):
-            name = line.removeprefix("event: ")
-        elif line.startswith("data: "):
-            yield name, json.loads(line.removeprefix("data: "))
+from tests.support.best_customer import ASKS, BEST
 
 
 def stream(server: Served, path: str = "/agent/events", **given: Any) -> list[tuple[str, Any]]:

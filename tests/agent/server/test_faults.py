@@ -12,7 +12,6 @@ from sqlalchemy import make_url
 from datasphinx.agent.server.app import create_app
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
-from tests.agent.clarify.test_asking_back import ASKS, BEST
 from tests.agent.record.stores import fresh_url
 from tests.agent.server.serving import COUNT, running, serving
 from tests.agent.sql.engines import shop
@@ -21,6 +20,7 @@ from tests.fake_openai import Reply
 from tests.round_robin import RoundRobin
 from tests.server_process import ask, free_port
 from tests.slow_model import SlowModel
+from tests.support.best_customer import ASKS, BEST
 
 AT_ONCE = 8
 

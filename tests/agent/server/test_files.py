@@ -1,16 +1,14 @@
 """Files over HTTP: uploaded, made into datasets, asked, and removed."""
 
-import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
+from tests.agent.server.asking import QUESTION, ROWS, kept, query_or_finish, upload
 from tests.agent.server.serving import Served, serving
-from tests.agent.server.test_analyst import QUESTION, ROWS, query_or_finish
 from tests.agent.tools.conftest import RETURNS
 
 
@@ -29,17 +27,6 @@ def served(shared_server: Served) -> Iterator[Served]:
     for dataset in shared_server.http.get("/datasets").json()["datasets"]:
         shared_server.http.delete(f"/datasets/{dataset['dataset_id']}")
     assert kept(shared_server) == []
-
-
-def upload(server: Served, name: str, content: bytes, **fields: Any) -> httpx.Response:
-    return server.http.post("/files", files={"file": (name, io.BytesIO(content))}, data=fields)
-
-
-def kept(server: Served) -> list[str]:
-    folder = server.services.settings.data_dir
-    return [
-        path.name for path in folder.rglob("*") if path.is_file() and path.parent.name in {"files", "datasets", "work"}
-    ]
 
 
 def test_a_file_is_uploaded_asked_and_removed(served: Served) -> None:

@@ -13,8 +13,8 @@ import pytest
 from ag_ui.core import Event
 from pydantic import TypeAdapter
 
+from tests.agent.server.asking import statement_for
 from tests.agent.server.serving import COUNT, Served, serving
-from tests.agent.server.test_chat_completions import statement_for
 from tests.databases import make_table
 from tests.generated_docs import ROOT
 

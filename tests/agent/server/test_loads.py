@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from datasphinx.agent.core.cancellation import Cancellation
+from tests.agent.server.asking import events_of, kept, upload
 from tests.agent.server.serving import Served, serving
-from tests.agent.server.test_events import events_of
-from tests.agent.server.test_files import kept, upload
 from tests.eventually import eventually
 from tests.server_process import sending
 

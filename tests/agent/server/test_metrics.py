@@ -9,8 +9,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from datasphinx.agent.server.keys import hash_of
+from tests.agent.server.keys import ACME, KEYS, as_
 from tests.agent.server.serving import ASKED, COUNT, Served, serving
-from tests.agent.server.test_tenants import ACME, KEYS, as_
 
 
 @pytest.fixture

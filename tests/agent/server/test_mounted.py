@@ -14,9 +14,9 @@ from datasphinx.agent.llm.scripted import ScriptedModel
 from datasphinx.agent.server.app import create_app
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
+from tests.agent.server.asking import statement_for
 from tests.agent.server.mcp.clients import MODES, content
 from tests.agent.server.serving import ASKED, running
-from tests.agent.server.test_chat_completions import statement_for
 from tests.conftest import VALID
 
 

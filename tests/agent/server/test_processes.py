@@ -15,15 +15,14 @@ import httpx
 import pytest
 
 from benchmarks.service import measured
-from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT
 from tests.agent.record.stores import fresh_url
 from tests.agent.server.serving import ASKED, COUNT
-from tests.agent.sql.engines import shop
-from tests.agent.sql.test_faults import SESSIONS
+from tests.agent.sql.engines import SESSIONS, shop
 from tests.eventually import eventually
 from tests.fake_openai import FakeOpenAI, Reply
 from tests.round_robin import RoundRobin
 from tests.server_process import free_port, listens, sending, server_process
+from tests.support.best_customer import ASKS, BEST, BY_AMOUNT
 from tests.support.servers import STORES
 from tests.under_load import HoldingModel, Said, ask_for, asking_back, check_own, go_on
 

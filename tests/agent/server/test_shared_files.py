@@ -12,7 +12,7 @@ import pytest
 
 from datasphinx.agent.server.keys import hash_of, new_key
 from tests.agent.record.stores import fresh_url
-from tests.agent.server.test_analyst import QUESTION, ROWS, query_or_finish
+from tests.agent.server.asking import QUESTION, ROWS, query_or_finish
 from tests.agent.tools.conftest import RETURNS
 from tests.fake_openai import FakeOpenAI
 from tests.server_process import ServerProcess, server_process

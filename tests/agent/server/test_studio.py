@@ -22,12 +22,12 @@ from datasphinx.agent.llm.scripted import ScriptedModel
 from datasphinx.agent.server.loopback import foreign_sender
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
-from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS
 from tests.agent.walk import NODES
 from tests.collector import KeepingServer
 from tests.conftest import VALID
 from tests.databases import make_table, url
 from tests.fake_openai import FakeOpenAI
+from tests.support.best_customer import ASKS, BEST, BY_AMOUNT, BY_ORDERS
 
 ROOT = Path(__file__).parents[3]
 STARTS_WITHIN_S = 90

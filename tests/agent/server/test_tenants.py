@@ -21,20 +21,13 @@ from datasphinx.agent.server.keys import hash_of, new_key
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
 from tests.agent.record.stores import fresh_url
+from tests.agent.server.keys import ACME, BETA, KEYS, as_
 from tests.agent.server.serving import ASKED, COUNT, Served, serving
 from tests.agent.tools.conftest import RETURNS
 from tests.commands import Run
 from tests.databases import make_table, url
 
-ACME, BETA = new_key(), new_key()
-KEYS = {"acme": hash_of(ACME), "beta": (hash_of(BETA),)}
 BY_STATUS = {**COUNT, "sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY status"}
-
-
-def as_(server: Served, key: str, **more: str) -> httpx.Client:
-    """A client that asks with a key."""
-    headers = {"Authorization": f"Bearer {key}", **more}
-    return httpx.Client(base_url=server.http.base_url, headers=headers, timeout=30, verify=False)
 
 
 def ask(client: httpx.Client, **given: Any) -> dict[str, Any]:

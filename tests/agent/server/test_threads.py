@@ -17,10 +17,10 @@ from datasphinx.agent.llm.scripted import ScriptedModel
 from datasphinx.agent.server.app import create_app, serve
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
-from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS, asks_about_best
 from tests.agent.record.stores import fresh_url
 from tests.agent.server.serving import ASKED, COUNT, Served, serving
 from tests.databases import make_table, url
+from tests.support.best_customer import ASKS, BEST, BY_AMOUNT, BY_ORDERS, asks_about_best
 from tests.support.servers import STORES
 
 ROUTES = ["invoke", "batch", "stream", "stream_log", "stream_events"]

@@ -217,3 +217,13 @@ def over(names: Iterable[str]) -> pytest.MarkDecorator:
     }
     params = [pytest.param(name, marks=[getattr(pytest.mark, marks[name])] if name in marks else []) for name in names]
     return pytest.mark.parametrize("engine", params, indirect=True)
+
+
+ENDLESS = """WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900000)
+SELECT COUNT(*) FROM n AS a, n AS b, n AS c"""
+SESSIONS = {
+    # A streamed statement appears as FETCH of its cursor.
+    "postgres": "SELECT pid FROM pg_stat_activity WHERE query LIKE 'FETCH%' AND state = 'active'",
+    "mysql": "SELECT id FROM information_schema.processlist WHERE info LIKE '%sphinx_numbers a%'"
+    " AND id <> connection_id()",
+}

@@ -23,10 +23,8 @@ from datasphinx.agent.sql.database import Database
 from datasphinx.agent.sql.rows import json_safe
 from datasphinx.agent.sql.worker import sqlite_cursor
 from datasphinx.agent.types import Limits
+from tests.agent.sql.engines import ENDLESS
 from tests.databases import make_database, open_url
-
-ENDLESS = """WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900000)
-SELECT COUNT(*) FROM n AS a, n AS b, n AS c"""
 
 
 @pytest.fixture

@@ -18,16 +18,10 @@ from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql import database as database_module
 from datasphinx.agent.sql.execute import execute
 from datasphinx.agent.types import Limits
-from tests.agent.sql.engines import POSTGRES_URL, EngineUnderTest, shop
+from tests.agent.sql.engines import POSTGRES_URL, SESSIONS, EngineUnderTest, shop
 from tests.databases import open_url
 
 COUNT = "SELECT COUNT(*) FROM sphinx_orders"
-SESSIONS = {
-    # A streamed statement appears as FETCH of its cursor.
-    "postgres": "SELECT pid FROM pg_stat_activity WHERE query LIKE 'FETCH%' AND state = 'active'",
-    "mysql": "SELECT id FROM information_schema.processlist WHERE info LIKE '%sphinx_numbers a%'"
-    " AND id <> connection_id()",
-}
 KILL = {"postgres": "SELECT pg_terminate_backend({})", "mysql": "KILL {}"}
 
 

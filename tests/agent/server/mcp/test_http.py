@@ -12,13 +12,13 @@ from mcp import Client, MCPError
 from mcp_types import ElicitResult
 
 from datasphinx.agent.settings import Settings
-from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS, asks_about_best
 from tests.agent.server.mcp.clients import MODES, User, call, code_of, content, talk
 from tests.agent.server.serving import ASKED, COUNT, Served, serving
-from tests.agent.sql.test_execute import ENDLESS
+from tests.agent.sql.engines import ENDLESS
 from tests.commands import Run
 from tests.databases import make_database, make_table, url
 from tests.generated_docs import ROOT
+from tests.support.best_customer import ASKS, BEST, BY_AMOUNT, BY_ORDERS, asks_about_best
 
 TOOLS = ["ask", "sources", "schema", "check_sql", "explain_answer"]
 

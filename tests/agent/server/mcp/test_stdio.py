@@ -12,12 +12,12 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp_types import CallToolResult, ElicitResult
 
-from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT
 from tests.agent.server.mcp.clients import MODES, User, code_of, content
 from tests.agent.server.serving import ASKED, COUNT
 from tests.commands import Run
 from tests.conftest import VALID
 from tests.fake_openai import FakeOpenAI
+from tests.support.best_customer import ASKS, BEST, BY_AMOUNT
 
 COMMAND = str(Path(sys.executable).with_name("datasphinx"))
 

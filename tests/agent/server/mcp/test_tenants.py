@@ -11,10 +11,10 @@ from mcp import Client, MCPError
 from mcp_types import CallToolResult, ElicitResult, InputRequiredResult
 
 from datasphinx.agent.server.keys import hash_of, new_key
-from tests.agent.clarify.test_asking_back import BEST, BY_AMOUNT, asks_about_best
 from tests.agent.server.mcp.clients import MODES, User, call, code_of, content, talk
 from tests.agent.server.serving import COUNT, Served, serving
 from tests.databases import make_database, make_table, url
+from tests.support.best_customer import BEST, BY_AMOUNT, asks_about_best
 
 ACME, BETA = new_key(), new_key()
 MARK = "zq7"

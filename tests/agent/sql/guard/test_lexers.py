@@ -16,14 +16,13 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
 
 from datasphinx.agent.sql.guard import check, sanitize
-from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL
+from tests.agent.sql.guard.engines import ENGINES
 from tests.heavy import sample
+from tests.support.servers import MYSQL_URL, POSTGRES_URL
 
 Run = Callable[[str], tuple[list[str], list[list[Any]]]]
 
 ODD = "'\"`\\$[]{}%:;-/*#@!&|~^?,.()<>= \taZ09_" + "“”‘’«»′″−–—ÄßéİıKſ名😀＂＇；，（）＝\u037e\u00a0\u3000\u200b"
-MARKS = {"postgres": pytest.mark.postgres, "mysql": pytest.mark.mysql, "clickhouse": pytest.mark.clickhouse}
-ENGINES = [pytest.param(name, marks=[MARKS[name]] if name in MARKS else []) for name in ("sqlite", "duckdb", *MARKS)]
 QUOTES = {"mysql": "`"}
 
 

@@ -16,9 +16,9 @@ from sqlalchemy.pool import NullPool
 
 from datasphinx.agent.engines import engine_of
 from datasphinx.agent.sql.guard import sanitize
-from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL
-from tests.agent.sql.guard.test_lexers import ENGINES
+from tests.agent.sql.guard.engines import ENGINES
 from tests.heavy import sample
+from tests.support.servers import MYSQL_URL, POSTGRES_URL
 
 VALUES = (
     "(1, 5, 2.50, 'abc', DATE '2024-02-29', TIMESTAMP '2024-02-29 23:59:59')",
