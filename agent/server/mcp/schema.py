@@ -1,4 +1,4 @@
-"""The tools `sources` and `schema`, and the texts about a source, which are also resources."""
+"""The tools `sources` and `schema`."""
 
 from collections.abc import Iterable
 from typing import Annotated
@@ -55,6 +55,7 @@ class Schema(BaseModel):
     dialect: str = Field(description="The SQL dialect of the source.")
     tables: list[str] = Field(description="The names of the described tables, as statements quote them.")
     description: str = Field(description="The tables with their columns; keys follow after `->`.")
+    knowledge: str = Field(description="The metrics, terms, joins and rules that concern the described tables only.")
     table_count: int = Field(description="The number of tables of the source.")
 
 
@@ -73,31 +74,29 @@ async def show_schema(arguments: SchemaQuery, call: Call) -> Schema:
     source = await open_source(call.services, arguments.source)
 
     def work(_: Cancellation) -> Schema:
-        keys = list(source.shown_catalog.tables)
+        catalog = source.shown_catalog
+        keys = list(catalog.tables)
         if arguments.tables is not None:
-            return _schema(source, *table_description(source, arguments.tables))
-        if arguments.search is not None:
-            shown = set(keys)
-            ranked = source.index.rank(source.knowledge.expanded(arguments.search), fuzzy=1)
-            keys = [key for key in ranked if key in shown][:_MAX_MATCHES]
-        return _schema(source, *table_list(source, keys))
+            keys, description = _described(source, arguments.tables)
+        else:
+            if arguments.search is not None:
+                shown = set(keys)
+                ranked = source.index.rank(source.knowledge.expanded(arguments.search), fuzzy=1)
+                keys = [key for key in ranked if key in shown][:_MAX_MATCHES]
+            lines = compact_lines(catalog, keys, source.database.quote, _LIST_TOKENS)
+            keys, description = list(lines), "\n".join(lines.values())
+        return Schema(
+            dialect=catalog.dialect,
+            tables=keys,
+            description=description,
+            knowledge=knowledge_text(source.knowledge, keys),
+            table_count=len(catalog.tables),
+        )
 
     return await cancellable(work)
 
 
-def _schema(source: Source, keys: list[str], description: str) -> Schema:
-    catalog = source.shown_catalog
-    return Schema(dialect=catalog.dialect, tables=keys, description=description, table_count=len(catalog.tables))
-
-
-def table_list(source: Source, keys: Iterable[str] | None = None) -> tuple[list[str], str]:
-    """Return the tables `keys`, by default all, and a line for each with its columns; as many as are not too long."""
-    catalog = source.shown_catalog
-    lines = compact_lines(catalog, catalog.tables if keys is None else keys, source.database.quote, _LIST_TOKENS)
-    return list(lines), "\n".join(lines.values())
-
-
-def table_description(source: Source, names: Iterable[str]) -> tuple[list[str], str]:
+def _described(source: Source, names: Iterable[str]) -> tuple[list[str], str]:
     """Return the keys of the tables with these names, and their description as in prompts.
 
     Raises:
@@ -111,8 +110,3 @@ def table_description(source: Source, names: Iterable[str]) -> tuple[list[str], 
     if unknown:
         raise InputInvalid("tables", Message("tables_not_in_source", tables=", ".join(unknown)))
     return list(keys), describe(catalog, {key: catalog.tables[key].column_names for key in keys}, source.database.quote)
-
-
-def knowledge_of(source: Source) -> str:
-    """Return the business knowledge about the tables that the tenant may read."""
-    return knowledge_text(source.knowledge, source.shown_catalog.tables)

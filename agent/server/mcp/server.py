@@ -1,11 +1,10 @@
-"""The MCP server: tools, resources and prompts for the tenant of a request, and their errors."""
+"""The MCP server: tools for the tenant of a request, and their errors."""
 
 import json
 import logging
 import os
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,20 +13,12 @@ from mcp.server.context import CallNext, HandlerResult
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
-    INTERNAL_ERROR,
     INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
-    GetPromptRequestParams,
-    GetPromptResult,
     InputRequiredResult,
-    ListPromptsResult,
-    ListResourcesResult,
-    ListResourceTemplatesResult,
     ListToolsResult,
     PaginatedRequestParams,
-    ReadResourceRequestParams,
-    ReadResourceResult,
     TextContent,
     Tool,
     ToolAnnotations,
@@ -42,7 +33,6 @@ from datasphinx.agent.messages import Message
 from datasphinx.agent.record.telemetry import remote_parent
 from datasphinx.agent.run_events import RUN_SQL
 from datasphinx.agent.server.background import time_limit
-from datasphinx.agent.server.mcp import prompts, resources
 from datasphinx.agent.server.mcp.answering import Answer, Ask, ask, invalid_input
 from datasphinx.agent.server.mcp.call import Call, request_language
 from datasphinx.agent.server.mcp.explanation import Explanation, Trace, explain_answer
@@ -178,40 +168,6 @@ class _Handlers:
         text = TextContent(text=json.dumps(plain, ensure_ascii=False))
         return CallToolResult(content=[text], structured_content=plain, is_error=is_error)
 
-    async def list_resources(self, context: _Context, _: PaginatedRequestParams | None) -> ListResourcesResult:
-        """Return the resources of the tenant."""
-        async with self._protocol_errors(context, "resources"):
-            return resources.list_resources()
-
-    async def list_templates(self, context: _Context, _: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
-        """Return the templates of resources."""
-        return resources.list_resource_templates()
-
-    async def read_resource(self, context: _Context, params: ReadResourceRequestParams) -> ReadResourceResult:
-        """Return the text of a resource."""
-        async with self._protocol_errors(context, "resources"):
-            return await resources.read_resource(params.uri)
-
-    async def list_prompts(self, context: _Context, _: PaginatedRequestParams | None) -> ListPromptsResult:
-        """Return the prompts."""
-        return prompts.list_prompts()
-
-    async def get_prompt(self, context: _Context, params: GetPromptRequestParams) -> GetPromptResult:
-        """Return the message of a prompt."""
-        async with self._protocol_errors(context, "prompts"):
-            return prompts.get_prompt(params.name, params.arguments or {})
-
-    @asynccontextmanager
-    async def _protocol_errors(self, context: _Context, place: str) -> AsyncIterator[None]:
-        """Limit the time of the block; raise its errors as `MCPError` with the code of the error in `data`."""
-        try:
-            async with time_limit(self._seconds):
-                yield
-        except Exception as error:
-            shown = self._error(error, context, place)
-            code = INVALID_PARAMS if getattr(error, "http_status", 500) < 500 else INTERNAL_ERROR
-            raise MCPError(code, shown["message"], data={"code": shown["code"]}) from None
-
     def _error(self, error: Exception, context: _Context, place: str) -> dict[str, Any]:
         """Return code and message of an error, and count it; the details of a defect are only logged."""
         if isinstance(error, ValidationError):
@@ -237,11 +193,6 @@ def build_server(agent: ServedGraph, settings: Settings, metrics: Metrics) -> Se
         instructions=_INSTRUCTIONS,
         on_list_tools=handlers.list_tools,
         on_call_tool=handlers.call_tool,
-        on_list_resources=handlers.list_resources,
-        on_list_resource_templates=handlers.list_templates,
-        on_read_resource=handlers.read_resource,
-        on_list_prompts=handlers.list_prompts,
-        on_get_prompt=handlers.get_prompt,
     )
     # The state of a repeated call is sealed for the tenant, so the tenant has to be set first.
     # The default middleware of the package is left out: its spans have the texts of errors.

@@ -1,4 +1,4 @@
-"""The Model Context Protocol over HTTP with the official client: tools, resources, prompts, clarifying questions."""
+"""The Model Context Protocol over HTTP with the official client: tools, clarifying questions."""
 
 import json
 import re
@@ -261,57 +261,31 @@ def test_a_database_without_a_name_is_called_by_its_label(cache_dir: Path, tmp_p
     with serving(cache_dir, sql, source=url(path), clarify="never") as server:
         (source,) = content(call(server, "sources"))["sources"]
         assert str(tmp_path) not in source["name"] and source["name"].startswith("sqlite:")
-        assert content(call(server, "schema", source=source["name"]))["tables"] == ["shoes"]
+        schema = content(call(server, "schema", source=source["name"]))
+        assert (schema["tables"], schema["description"]) == (["shoes"], "shoes(region, pairs)")
         assert content(call(server, "ask", source=source["name"], question="Which regions?"))["rows"] == [["north"]]
-        resource = talk(server, lambda client: client.list_resources()).resources[0]
-        (part,) = talk(server, lambda client: client.read_resource(resource.uri)).contents
-        assert part.text == "shoes(region, pairs)"  # type: ignore[union-attr]
         assert code_of(call(server, "schema", source=url(path))) == "source_not_found"
 
 
-def test_resources_and_prompts(cache_dir: Path, tmp_path: Path) -> None:
+def test_the_schema_comes_with_the_knowledge_about_the_visible_tables(cache_dir: Path, tmp_path: Path) -> None:
     shop = make_database(tmp_path, "CREATE TABLE shoes (kind TEXT, price REAL)", "CREATE TABLE staff (name TEXT)")
-    knowledge = tmp_path / "knowledge"
-    knowledge.mkdir()
-    (knowledge / "shop.yml").write_text(
+    folder = tmp_path / "knowledge"
+    folder.mkdir()
+    (folder / "shop.yml").write_text(
         "metrics:\n  turnover: {expression: SUM(shoes.price), unit: EUR}\n"
         "terms:\n  crew: {definition: All staff., condition: staff.name IS NOT NULL}\n"
         "calendar: {fiscal_year_start: 4}\ninstructions: [Prices include tax.]\n"
     )
-    source = {"url": url(shop), "knowledge": str(knowledge), "row_rules": {"staff": "deny"}}
-
-    async def script(client: Client) -> tuple[list[str], list[str], dict[str, str]]:
-        uris = [resource.uri for resource in (await client.list_resources()).resources]
-        templates = [each.uri_template for each in (await client.list_resource_templates()).resource_templates]
-        texts = {}
-        for uri in (*uris, "datasphinx://my%20shop/schema/shoes"):
-            (part,) = (await client.read_resource(uri)).contents
-            texts[uri] = part.text  # type: ignore[union-attr]
-        return uris, templates, texts
-
-    async def prompts(client: Client) -> list[str]:
-        listed = (await client.list_prompts()).prompts
-        given = {"question": "How many shoes?", "source": "my shop", "trace_id": "0" * 32}
-        texts = []
-        for prompt in listed:
-            arguments = {argument.name: given[argument.name] for argument in prompt.arguments or ()}
-            texts.append((await client.get_prompt(prompt.name, arguments)).messages[0].content.text)  # type: ignore[union-attr]
-        return texts
+    source = {"url": url(shop), "knowledge": str(folder), "row_rules": {"staff": "deny"}}
 
     with serving(cache_dir, sources={"my shop": source}) as server:
-        uris, templates, texts = talk(server, script)
-        messages = talk(server, prompts)
-        for name, arguments in (("other", {}), ("answer_question", {}), ("explore_source", {"source": "elsewhere"})):
-            with pytest.raises(MCPError):
-                talk(server, lambda client, n=name, a=arguments: client.get_prompt(n, a))  # type: ignore[misc]
-    assert uris == ["datasphinx://my%20shop/schema", "datasphinx://my%20shop/knowledge"]
-    assert templates == ["datasphinx://{source}/schema/{table}"]
-    assert texts[uris[0]] == "shoes(kind, price)"
-    assert "table shoes" in texts["datasphinx://my%20shop/schema/shoes"]
-    assert "metric 'turnover': SUM(shoes.price)" in texts[uris[1]] and "April" in texts[uris[1]]
-    assert "Prices include tax." in texts[uris[1]]
-    assert "crew" not in texts[uris[1]] and "staff" not in texts[uris[1]]
-    assert "How many shoes?" in messages[0] and "my shop" in messages[1] and "0" * 32 in messages[2]
+        schema = content(call(server, "schema"))
+        described = content(call(server, "schema", tables=["shoes"]))
+    assert schema["description"] == "shoes(kind, price)" and "table shoes" in described["description"]
+    for knowledge in (schema["knowledge"], described["knowledge"]):
+        assert "metric 'turnover': SUM(shoes.price)" in knowledge and "April" in knowledge
+        assert "Prices include tax." in knowledge
+        assert "crew" not in knowledge and "staff" not in knowledge
 
 
 def test_a_server_without_the_package_says_so(served: Served, monkeypatch: pytest.MonkeyPatch, cache_dir: Path) -> None:

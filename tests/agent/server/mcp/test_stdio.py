@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
-from mcp import Client, MCPError, StdioServerParameters
+from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp_types import CallToolResult, ElicitResult
 
@@ -40,7 +40,7 @@ def talk(script: Callable[[Client], Awaitable[T]], user: User, log: Path, mode: 
 @pytest.mark.heavy
 @pytest.mark.process
 def test_a_client_starts_the_command_and_asks(tmp_path: Path, cache_dir: Path) -> None:
-    async def script(client: Client) -> tuple[list[str], list[CallToolResult], str]:
+    async def script(client: Client) -> tuple[list[str], list[CallToolResult]]:
         names = [tool.name for tool in (await client.list_tools()).tools]
         results = [
             await client.call_tool("ask", dict(ASKED)),
@@ -49,10 +49,7 @@ def test_a_client_starts_the_command_and_asks(tmp_path: Path, cache_dir: Path) -
             await client.call_tool("run_sql", {"sql": "SELECT COUNT(*) AS n FROM orders"}),
             await client.call_tool("run_sql", {"sql": "DROP TABLE orders"}),
         ]
-        with pytest.raises(MCPError):
-            await client.read_resource("file:///etc/passwd")
-        (part,) = (await client.read_resource("datasphinx://sample/schema")).contents
-        return names, results, part.text  # type: ignore[union-attr]
+        return names, results
 
     for mode in MODES:
         user = User(ElicitResult(action="accept", content={"option": "by amount"}))
@@ -63,9 +60,9 @@ def test_a_client_starts_the_command_and_asks(tmp_path: Path, cache_dir: Path) -
                 "cache_dir": str(cache_dir),
                 "run_sql": "true",
             }
-            names, results, schema = talk(script, user, tmp_path / "log", mode, **settings)
+            names, results = talk(script, user, tmp_path / "log", mode, **settings)
         answer, clarified, described, ran, refused = results
-        assert "run_sql" in names and "orders(" in schema and len(user.forms) == 1
+        assert "run_sql" in names and len(user.forms) == 1
         assert content(answer)["rows"] == content(ran)["rows"] == [[10127]]
         assert content(clarified)["sql"] == BY_AMOUNT
         assert content(described)["tables"] == ["orders"]

@@ -83,14 +83,9 @@ def test_a_tenant_has_its_own_sources_and_rows(served: Served) -> None:
         assert [row[0] for row in content(call(served, "ask", key=key, **asked))["rows"]] == [region]
         statement = {"sql": "SELECT region FROM shoes", "source": "shop"}
         assert content(call(served, "run_sql", key=key, **statement))["rows"] == [[region]]
-        uris = talk(served, lambda client: client.list_resources(), key=key).resources
-        assert len(uris) == 2 * len(sources)
     for tool, given in (("schema", {}), ("check_sql", {"sql": "SELECT 1"}), ("ask", {"question": "Which things?"})):
         refused = call(served, tool, key=ACME, source="other", **given)
         assert code_of(refused) == "source_not_found", tool
-    with pytest.raises(MCPError) as raised:
-        talk(served, lambda client: client.read_resource("datasphinx://other/schema"), key=ACME)
-    assert raised.value.error.data == {"code": "source_not_found"}
 
 
 def test_secret_values_are_masked_because_a_model_reads_them(served: Served) -> None:
@@ -134,11 +129,11 @@ def test_a_session_belongs_to_the_tenant_that_opened_it(served: Served) -> None:
     session = {"Mcp-Session-Id": opened.headers["mcp-session-id"], "MCP-Protocol-Version": "2025-06-18"}
     ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
     assert served.http.post("/mcp", json=ready, headers={**acme, **session}).status_code == 202
-    listing = {"jsonrpc": "2.0", "id": 2, "method": "resources/list"}
+    listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
     assert served.http.post("/mcp", json=listing, headers={**beta, **session}).status_code == 404
     assert served.http.delete("/mcp", headers={**beta, **session}).status_code == 404
     mine = served.http.post("/mcp", json=listing, headers={**acme, **session})
-    assert mine.status_code == 200 and "datasphinx://shop/schema" in mine.text
+    assert mine.status_code == 200 and "explain_answer" in mine.text
     assert served.http.delete("/mcp", headers={**acme, **session}).status_code == 200
     assert served.http.post("/mcp", json=listing, headers={**acme, **session}).status_code == 404
 
@@ -238,22 +233,18 @@ def test_statements_that_write_never_run(served: Served) -> None:
     assert rows == [[1]]
 
 
-def test_resources_outside_of_the_sources_are_unknown(served: Served) -> None:
-    for uri in (
-        "datasphinx://shop/../other/schema",
-        "datasphinx://..%2Fother/schema",
-        "datasphinx://shop/schema/..%2F..%2Fetc%2Fpasswd",
-        "datasphinx://shop/schema/payroll",
-        "datasphinx://sqlite%3A%2F%2F%2F%2Fetc%2Fpasswd/schema",
-        "datasphinx://shop/knowledge/../../x",
-        "file:///etc/passwd",
-        "datasphinx://" + "a" * 10_000 + "/schema",
-        "",
+def test_tables_and_sources_of_others_are_unknown(served: Served) -> None:
+    for given in (
+        {"source": "../other"},
+        {"source": "sqlite:////etc/passwd"},
+        {"source": "file:///etc/passwd"},
+        {"source": "a" * 10_000},
+        {"source": "shop", "tables": ["payroll"]},
+        {"source": "shop", "tables": ["../../etc/passwd"]},
     ):
-        with pytest.raises(MCPError) as raised:
-            talk(served, lambda client, uri=uri: client.read_resource(uri), key=ACME)  # type: ignore[misc]
-        assert raised.value.error.code == -32602, uri
-        assert len(raised.value.error.message) < 500 and MARK not in raised.value.error.message
+        refused = call(served, "schema", key=ACME, **given)
+        assert refused.is_error and code_of(refused) in ("source_not_found", "input_invalid"), given
+        assert len(refused.content[0].text) < 500 and MARK not in refused.content[0].text  # type: ignore[union-attr]
 
 
 def test_a_request_that_is_too_large_is_refused(served: Served) -> None:
