@@ -1,4 +1,4 @@
-"""`datasphinx knowledge import` and `export`: business knowledge of other systems."""
+"""`datasphinx knowledge import`: business knowledge of other systems."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,8 +11,6 @@ from datasphinx.agent.errors import ANSWERED, DOMAIN
 
 if TYPE_CHECKING:
     from datasphinx.agent.knowledge.imports import LeftOut
-
-export_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Export business knowledge.")
 
 
 def import_files(
@@ -73,35 +71,6 @@ def import_files(
         }  # fmt: skip
         echo(f"{report.file}: {', '.join(f'{len(ids)} {title}' for title, ids in counts.items())}")
     raise typer.Exit(ANSWERED if report.added or report.changed or report.unchanged else DOMAIN)
-
-
-@export_app.command("osi")
-def export_osi(
-    file: Annotated[Path | None, typer.Argument(help="File to write; default: standard output.")] = None,
-    source: OfSource = None,
-) -> None:
-    """Write the business knowledge about a source in the format of Open Semantic Interchange 1.0, as YAML.
-
-    Facts that the format cannot express are written as a custom extension and listed on standard error.
-
-    Exit codes: 0 written, 2 there is no such source, 3 the source has no knowledge, 5 the source is unreachable or the
-    file cannot be written.
-    """
-    from datasphinx.agent.knowledge.osi import export_osi as exported
-
-    services = services_of()
-    name = source or services.choices[0]
-    knowledge = services.source(name).knowledge
-    if not knowledge.knowledge.used:
-        echo("the source has no business knowledge", error=True)
-        raise typer.Exit(DOMAIN)
-    text, left_out = exported(knowledge, name)
-    if file:
-        file.write_text(text, encoding="utf-8")
-    else:
-        echo(text.rstrip("\n"))
-    for each in left_out:
-        echo(f"not in the format: {each}", error=True)
 
 
 def _echo_reasons(title: str, left_out: "tuple[LeftOut, ...]") -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from datasphinx.agent.cli.exchange import export_app, import_files
+from datasphinx.agent.cli.exchange import import_files
 from datasphinx.agent.cli.options import AsJson, OfSource, services_of
 from datasphinx.agent.cli.text import echo, json_text
 from datasphinx.agent.errors import ANSWERED, DOMAIN
@@ -18,11 +18,9 @@ if TYPE_CHECKING:
 knowledge_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Check, draft, import and export business knowledge: terms, metrics, joins and facts about columns in YAML "
-    "files.",
+    help="Check, draft and import business knowledge: terms, metrics, joins and facts about columns in YAML files.",
 )
 knowledge_app.command("import")(import_files)
-knowledge_app.add_typer(export_app, name="export")
 review_app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Review proposals: answers that users have accepted."
 )

@@ -1,4 +1,4 @@
-"""Imports from dbt, OSI and CSV, and the export to OSI, over the sample shop."""
+"""Imports from dbt, OSI and CSV, over the sample shop."""
 
 import json
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from datasphinx.agent.knowledge.folder import read_folder
 from datasphinx.agent.knowledge.glossary import read_glossary
 from datasphinx.agent.knowledge.imports import Imported, ImportReport
 from datasphinx.agent.knowledge.knowledge import Knowledge
-from datasphinx.agent.knowledge.osi import export_osi, read_osi
+from datasphinx.agent.knowledge.osi import read_osi
 from datasphinx.agent.knowledge.references import Unresolved
 from datasphinx.agent.knowledge.yaml_text import read_yaml
 from datasphinx.agent.sources.source import Source, import_knowledge
@@ -354,107 +354,7 @@ def test_osi_import(shop: Open, tmp_path: Path) -> None:
     assert ("shop", "example questions, which have no SQL") in report.left_out
 
 
-def test_imported_entries_cannot_claim_to_be_hand_written_or_verified(shop: Open, tmp_path: Path) -> None:
-    query = {"question": "How many?", "sql": "SELECT 1", "author": "Ann", "origin": "hand-written"}
-    own = {
-        "verified": [query],
-        "metric": [{"name": "m", "expression": "COUNT(orders.order_id)", "origin": "hand-written"}],
-    }
-    extension = {"vendor_name": "COMMON", "data": json.dumps({"datasphinx": {**own, "nonsense": [{}]}})}
-    document = {"version": "1.0", "ontology": {}, "semantic_model": [{"name": "x", "custom_extensions": [extension]}]}
-    source = shop("")
-    report, knowledge = bring_in(read_osi(document, "x", source.base_catalog), source, tmp_path)
-
-    assert [(item.id, item.entry.origin) for item in knowledge.items] == [
-        ("verified:How many?", "proposal"), ("metric:m", "imported"),
-    ]  # fmt: skip
-    assert [each.reason for each in report.left_out] == [
-        "`ontology` of a document has no counterpart", "there are no entries of the kind `nonsense`",
-    ]  # fmt: skip
-
-
 def test_osi_needs_a_semantic_model(shop: Open) -> None:
     for document in (None, [], {"semantic_model": {"name": "x"}}):
         with pytest.raises(Unresolved, match="no list `semantic_model`"):
             read_osi(document, "x", shop("").base_catalog)
-
-
-KNOWLEDGE = """\
-tables:
-  orders:
-    description: One row for each order
-    synonyms: [purchase, заказ]
-    columns:
-      channel: {labels: {W: [web, web shop], P: phone}, description: Channel}
-      total_amount: {unit: US dollars}
-  customers: {columns: {email: {personal: true, hidden: true}}}
-joins:
-  - {from: orders.customer_id, to: customers.customer_id, description: The buyer}
-  - {from: order_items.order_item_id, to: returns.order_item_id, cardinality: one-to-one}
-forbidden_joins:
-  - {from: orders, to: employees, reason: sellers are not assigned}
-terms:
-  big order: {definition: Above 500 dollars, condition: orders.total_amount > 500}
-  gross total: {definition: Total with tax, expression: orders.total_amount * 1.2, synonyms: брутто}
-  buyer: {definition: Has ordered, condition: customers.customer_id IN (SELECT customer_id FROM orders)}
-metrics:
-  revenue:
-    synonyms: [sales, выручка]
-    definition: Order totals without cancelled orders
-    expression: SUM(orders.total_amount)
-    filters: [orders.status <> 'cancelled']
-    date_column: orders.ordered_on
-    unit: US dollars
-    dimensions: [orders.channel]
-  value per buyer:
-    expression: SUM(orders.total_amount) / COUNT(DISTINCT customers.customer_id)
-    additivity: non-additive
-calendar: {fiscal_year_start: 4}
-instructions:
-  - Amounts are net of tax.
-verified:
-  - {question: How many orders are there?, sql: SELECT COUNT(*) FROM orders, author: Ann, date: 2026-01-02}
-"""
-
-
-def test_osi_export_can_be_imported_again(shop: Open, tmp_path: Path) -> None:
-    source = shop(KNOWLEDGE)
-    text, left_out = export_osi(source.knowledge, "shop")
-    document = read_yaml(text).value
-    report, knowledge = bring_in(read_osi(document, "shop", source.base_catalog), source, tmp_path)
-
-    original = source.knowledge.knowledge
-    foreign_key = "join:order_items.order_id = orders.order_id"
-    assert {item.id for item in knowledge.items} == {item.id for item in original.items} | {foreign_key}
-    for item in original.items:
-        assert facts(knowledge, item.id) == facts(original, item.id), item.id
-    assert report.left_out == ()
-    (model,) = document["semantic_model"]
-    metrics = {metric["name"]: metric for metric in model["metrics"]}
-    (expression,) = metrics["revenue"]["expression"]["dialects"]
-    assert expression == {
-        "dialect": "ANSI_SQL",
-        "expression": "SUM(CASE WHEN orders.status <> 'cancelled' THEN orders.total_amount END)",
-    }
-    fields = {
-        field["name"]: field for each in model["datasets"] for field in each["fields"] if each["name"] == "orders"
-    }
-    assert fields["big_order"]["expression"]["dialects"][0]["expression"] == "total_amount > 500"
-    assert fields["ordered_on"]["dimension"] == {"is_time": "true"}
-    assert model["relationships"][0]["from_columns"] == ["customer_id"]
-    assert {each.subject for each in left_out} == {
-        "term:buyer", "forbidden_join:orders = employees", "calendar:calendar",
-        "verified:How many orders are there?",
-    }  # fmt: skip
-
-
-def test_osi_export_leaves_out_wrong_entries_and_proposals(shop: Open) -> None:
-    source = shop(
-        "metrics:\n  a: {expression: SUM(ordrs.x)}\n  b: {expression: COUNT(orders.order_id), origin: proposal}\n"
-        "  c: {expression: COUNT(orders.order_id)}\n"
-    )
-    text, left_out = export_osi(source.knowledge, "shop")
-
-    assert [metric["name"] for metric in read_yaml(text).value["semantic_model"][0]["metrics"]] == ["c"]
-    ((subject, reason),) = left_out
-    assert subject == "metric:a" and "ordrs" in reason
