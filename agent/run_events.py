@@ -8,6 +8,7 @@ from typing import Any
 from datasphinx.agent import state
 from datasphinx.agent.core.canonical import result_hashes, value_hash
 from datasphinx.agent.core.redact import without_password
+from datasphinx.agent.core.text import MAX_QUESTION_CHARS
 from datasphinx.agent.core.version import package_version
 from datasphinx.agent.record.step import Audit
 from datasphinx.agent.settings import Settings
@@ -25,21 +26,14 @@ REPLAYED_SETTINGS = (
     "sql_validation_max_retries",
     "max_table_retrievals",
     "max_sql_generations",
-    "max_question_chars",
     "schema_token_budget",
     "statement_timeout_s",
     "row_limit",
-    "byte_limit",
-    "max_planned_rows",
     "max_bytes_billed",
     "worker_memory_mb",
-    "short_table_rows",
     "allow_writable_account",
     "max_steps",
     "max_file_bytes",
-    "max_unpacked_bytes",
-    "max_dataset_rows",
-    "max_dataset_columns",
 )
 """Settings that affect the behaviour of a run and are applied to its replay."""
 
@@ -103,7 +97,7 @@ def run_body(
     inputs = {name: run_input[name] for name in (*_INPUTS, *CARRIED_ON) if run_input.get(name) not in (None, [], {})}
     if isinstance(inputs.get("question"), str):
         # A question one character too long is refused like any longer one, so the rest is not logged.
-        inputs["question"] = inputs["question"][: settings.max_question_chars + 1]
+        inputs["question"] = inputs["question"][: MAX_QUESTION_CHARS + 1]
     if isinstance(inputs.get("source"), str):
         inputs["source"] = without_password(inputs["source"])
     setting_values = {name: getattr(settings, name) for name in (*REPLAYED_SETTINGS, *_OTHER_SETTINGS)}

@@ -45,9 +45,28 @@ _REMOVED = {
     "tool_timeout_s": Message("setting_replaced", setting="DATASPHINX_STATEMENT_TIMEOUT_S"),
     "memory_size": Message("setting_fixed", value=10),
     "embedded_candidates": Message("setting_fixed", value=3),
-    "token_s": Message("setting_fixed", value=600),
+    "embed.token_s": Message("setting_fixed", value=600),
+    "studio_any_source": Message("setting_replaced", setting="DATASPHINX_SOURCES"),
+    "sources.log_database_errors": Message("setting_fixed", value="false"),
+    "sources.shots": Message("setting_replaced", setting="DATASPHINX_SHOTS"),
+    "sources.hive_partitioning": Message("setting_fixed", value="null"),
+    "source_folders": Message("setting_replaced", setting="DATASPHINX_SOURCES"),
+    "max_workbook_s": Message("setting_fixed", value=60),
+    "max_unpacked_bytes": Message("setting_fixed", value=2_000_000_000),
+    "max_dataset_rows": Message("setting_fixed", value=50_000_000),
+    "max_dataset_columns": Message("setting_fixed", value=2000),
+    "max_question_chars": Message("setting_fixed", value=10_000),
+    "byte_limit": Message("setting_fixed", value=50_000_000),
+    "max_planned_rows": Message("setting_fixed", value=10_000_000_000),
+    "short_table_rows": Message("setting_fixed", value=20),
+    "log_level": Message("setting_fixed", value="info"),
+    "tenants.max_llm_calls": Message("setting_replaced", setting="DATASPHINX_MAX_LLM_CALLS"),
+    "tenants.max_llm_tokens": Message("setting_replaced", setting="DATASPHINX_MAX_LLM_TOKENS"),
+    "tenants.max_cost_usd": Message("setting_replaced", setting="DATASPHINX_MAX_COST_USD"),
+    "tenants.max_question_s": Message("setting_replaced", setting="DATASPHINX_MAX_QUESTION_S"),
 }
-"""Settings that no longer exist, also those inside of others, with their replacement."""
+"""Settings that no longer exist, those inside of others after the name of these, with their replacement."""
+_MAX_PLANNED_ROWS = 1e10
 _OPENAI_NAMES = {
     "llm_base_url": ("openai_base_url", "openai_api_base"),
     "llm_model": ("openai_model",),
@@ -127,10 +146,6 @@ class FilesSettings(BaseModel):
         default={},
         description="For CSV, the names of all columns in the order of the file, with their types in DuckDB.",
     )
-    hive_partitioning: bool | None = Field(
-        default=None,
-        description="Read folders such as `year=2024` as columns; by default if all files are in such folders.",
-    )
 
     @model_validator(mode="before")
     @classmethod
@@ -197,7 +212,7 @@ class SourceSettings(BaseModel):
     files: Annotated[dict[str, FilesSettings], BeforeValidator(_files_by_view)] = Field(
         default={},
         description="Instead of a URL, files that DuckDB reads, each as a view: paths and patterns, or by view name an "
-        "object with `path` and `format`, `columns`, `hive_partitioning`.",
+        "object with `path` and `format`, `columns`.",
     )
     storage: StorageSettings = Field(
         default=StorageSettings(),
@@ -222,11 +237,6 @@ class SourceSettings(BaseModel):
         default=None, description="Folder of business knowledge in YAML files, relative to the working directory."
     )
     row_rules: dict[str, str] = Field(default={}, description="By table, a predicate that limits the visible rows.")
-    shots: Shots | None = Field(default=None, description="Number of few-shot examples; by default DATASPHINX_SHOTS.")
-    log_database_errors: bool = Field(
-        default=False,
-        description="Log the text of database errors even if the source has row rules. The text may quote row values.",
-    )
     row_parameters: dict[str, str | int | float] = Field(
         default={}, description="Values of the `:name` parameters in the row rules."
     )
@@ -308,10 +318,6 @@ class TenantSettings(BaseModel):
     usd_per_day: float | None = Field(
         default=None, gt=0, description="Cost limit per UTC day, if the price of the model is known."
     )
-    max_llm_calls: int | None = Field(default=None, ge=1)
-    max_llm_tokens: int | None = Field(default=None, ge=1)
-    max_cost_usd: float | None = Field(default=None, gt=0)
-    max_question_s: float | None = Field(default=None, gt=0)
 
 
 Role = Literal["ask", "review", "operate"]
@@ -410,8 +416,8 @@ class ServiceSettings(BaseSettings):
     tenants: dict[TenantName, TenantSettings] = Field(
         default={},
         description="By tenant, its `sources`, `row_parameters`, `knowledge`, `questions_per_minute`, "
-        "`tokens_per_day`, `usd_per_day`, and its own `max_llm_calls`, `max_llm_tokens`, `max_cost_usd` and "
-        "`max_question_s`. If set, it must contain every tenant with a key and the `tenant` of `oidc`.",
+        "`tokens_per_day` and `usd_per_day`. If set, it must contain every tenant with a key and the `tenant` of "
+        "`oidc`.",
     )
     run_sql: bool = Field(
         default=False,
@@ -427,11 +433,6 @@ class ServiceSettings(BaseSettings):
         default=None,
         description="Let the role `operate` add, test and remove sources over HTTP and on the page. By default only on "
         "a server without keys and tokens, which accepts requests from this machine only.",
-    )
-    source_folders: tuple[Path, ...] = Field(
-        default=(),
-        description="Folders below which the SQLite and DuckDB files of sources must be that are added over HTTP; by "
-        "default the working directory. Files in the data and cache directories are never accepted.",
     )
     max_request_bytes: int = Field(
         default=1_000_000, ge=1, description="Maximum size of a request to the server in bytes, except file uploads."
@@ -462,11 +463,6 @@ class Settings(ServiceSettings):
     )
     allow_writable_account: bool = Field(
         default=False, description="Use a source specified by URL alone even if its account has more than read access."
-    )
-    studio_any_source: bool = Field(
-        default=False,
-        description="Allow questions to `langgraph dev` (LangGraph Studio) to use any database URL and file path; "
-        "otherwise only configured sources and ids of stored files and datasets.",
     )
     llm_base_url: Annotated[str, AfterValidator(_with_scheme)] | None = Field(
         default=None,
@@ -602,7 +598,6 @@ class Settings(ServiceSettings):
         le=100,
         description="How many times the limits of one question (calls, tokens, cost, seconds) a report may use in all.",
     )
-    max_question_chars: int = Field(default=10_000, ge=1, description="Maximum length of a question in characters.")
     schema_token_budget: int = Field(
         default=2000,
         ge=100,
@@ -614,16 +609,6 @@ class Settings(ServiceSettings):
     row_limit: int = Field(
         default=10_000, ge=1, description="Maximum number of result rows; longer results are truncated, with a note."
     )
-    byte_limit: int = Field(
-        default=50_000_000,
-        ge=1000,
-        description="Maximum size of a result in bytes; larger results are truncated, with a note.",
-    )
-    max_planned_rows: float = Field(
-        default=1e10,
-        gt=0,
-        description="Maximum number of rows in any step of a query plan of PostgreSQL, MySQL or MariaDB.",
-    )
     max_bytes_billed: int = Field(
         default=10_000_000_000,
         ge=10_485_760,
@@ -633,9 +618,6 @@ class Settings(ServiceSettings):
         default=1024,
         ge=128,
         description="Memory limit of a statement on SQLite, DuckDB, chDB or ClickHouse in megabytes.",
-    )
-    max_workbook_s: int = Field(
-        default=60, ge=1, description="Limit of the CPU time for reading a workbook, in seconds."
     )
     max_steps: int = Field(
         default=8, ge=1, le=8, description="Maximum number of tool calls of the analyst per question."
@@ -670,21 +652,8 @@ class Settings(ServiceSettings):
         default=False,
         description="Write log messages to standard error as JSON lines with the trace id of the question.",
     )
-    log_level: Literal["debug", "info", "warning", "error"] = Field(
-        default="info", description="Minimum level of messages in the JSON log."
-    )
     max_file_bytes: int = Field(
         default=2_000_000_000, ge=1, description="Maximum size of a file for a dataset in bytes."
-    )
-    max_unpacked_bytes: int = Field(
-        default=2_000_000_000, ge=1, description="Maximum unpacked size of a spreadsheet in bytes."
-    )
-    max_dataset_rows: int = Field(default=50_000_000, ge=1, description="Maximum number of rows of a dataset.")
-    max_dataset_columns: int = Field(default=2000, ge=1, description="Maximum number of columns of a dataset.")
-    short_table_rows: int = Field(
-        default=20,
-        ge=1,
-        description="Maximum number of rows of a table in the text of an answer; all rows are in its tables.",
     )
     cache_dir: Path = Field(
         default_factory=lambda: platformdirs.user_cache_path("datasphinx"),
@@ -733,10 +702,9 @@ class Settings(ServiceSettings):
         return Limits(
             self.statement_timeout_s,
             self.row_limit,
-            self.byte_limit,
-            self.worker_memory_mb,
-            self.max_planned_rows,
-            self.max_bytes_billed,
+            memory_mb=self.worker_memory_mb,
+            max_planned_rows=_MAX_PLANNED_ROWS,
+            max_bytes_billed=self.max_bytes_billed,
         )
 
     @property
@@ -788,7 +756,7 @@ def load_settings(**overrides: object) -> Settings:
         cause = first.get("ctx", {}).get("error")
         reason = message_of(cause) if isinstance(cause, ValueError) else first["msg"]
         if first["type"] == "extra_forbidden":
-            reason = _REMOVED.get([name, *inner][-1], Message("setting_unknown"))
+            reason = _REMOVED.get(".".join([name, *inner[-1:]]), Message("setting_unknown"))
         reason = Message("field_problem", field=".".join(inner), reason=reason) if inner else reason
         raise ConfigurationError(f"DATASPHINX_{name.upper()}", reason) from None
     except SettingsError as error:

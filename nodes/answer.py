@@ -151,7 +151,6 @@ def _composed(
         state["question"],
         {"result": result},
         language=language_in(state),
-        max_rows=services.settings.short_table_rows,
         requested=state.get("output_type"),
         proposed=state.get("proposed_output_type") or asked.output_type,
         sql=state["sql_request"],

@@ -52,7 +52,7 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
     write = partial(
         writer.write,
         source=source,
-        choose_examples=lambda: services.examples.select(state["question"], source, source.shots),
+        choose_examples=lambda: services.examples.select(state["question"], source),
         today=services.today_of(source),
     )
     try:
@@ -79,7 +79,7 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
     if no_statement:
         return {**update, **no_statement}
     if last := state.get("follows"):
-        update |= _continued(attempt, last, state, services.settings.max_question_chars)
+        update |= _continued(attempt, last, state)
         state = cast(State, {**state, "question": update.get("question", state["question"])})
     if attempt.alternatives and may_offer:
         options = attempt.alternatives.alternatives
@@ -142,7 +142,7 @@ def _in_another_form(attempt: WrittenSql, state: State, source: Source) -> dict[
     }
 
 
-def _continued(attempt: WrittenSql, last: Turn, state: State, max_chars: int) -> dict[str, Any]:
+def _continued(attempt: WrittenSql, last: Turn, state: State) -> dict[str, Any]:
     """Return the changes of the state for a question that continues `last`; {} for another one.
 
     It is stored as the model reads it without the conversation, or, if that is unusable, joined to the last question:
@@ -151,12 +151,12 @@ def _continued(attempt: WrittenSql, last: Turn, state: State, max_chars: int) ->
     if not attempt.standalone:
         return {}
     try:
-        question = clean_question(attempt.standalone, max_chars)
+        question = clean_question(attempt.standalone)
         problem = "; ".join(unsupported(question, said_of(state)))
     except InvalidQuestion as error:
         question, problem = "", str(error)
     if problem:
-        question = joined(last["question"], state["question"], max_chars)
+        question = joined(last["question"], state["question"])
     note(f"read as: {question}")
     is_chart = last.get("output_type") == "plot" and not attempt.changes["proposed_output_type"]
     return {"question": question, **({"proposed_output_type": "plot"} if is_chart else {})}

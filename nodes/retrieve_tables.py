@@ -32,7 +32,7 @@ def retrieve_tables(state: State, services: Services) -> dict[str, Any]:
     that follows another one is completed, or changes only the form of the last result.
     """
     settings = services.settings
-    question = clean_question(state.get("question"), settings.max_question_chars)
+    question = clean_question(state.get("question"))
     choice = None if state.get("source") else link_source(question, services.choices, services.source)
     name = choice.name if choice else str(state["source"])
     source = services.source_with_tables(name, question)
@@ -106,4 +106,4 @@ def _read(question: str, source: Source, state: State, services: Services) -> di
         changed = follow_ups.reformatted(question, last, state.get("result"), state.get("output_type"), source)
         if changed:
             return changed
-    return follow_ups.read(question, turns, services.settings.max_question_chars)._asdict()
+    return follow_ups.read(question, turns)._asdict()

@@ -33,13 +33,12 @@ def start_analysis(
     open_source: Callable[[str], Source],
     *,
     any_path: bool,
-    max_chars: int,
     read: Callable[[str], str],
 ) -> dict[str, Any]:
     """Return the state update with the question, the files and datasets of the tools, and the first calls.
 
-    `open_source` returns a source that has tables. `any_path` permits files outside of `registry`, `max_chars` is the
-    limit on the question, and `read` returns a question of a conversation as the model reads it.
+    `open_source` returns a source that has tables. `any_path` permits files outside of `registry`, and `read`
+    returns a question of a conversation as the model reads it.
 
     Raises:
         InvalidQuestion: errors of `clean_question`.
@@ -52,7 +51,7 @@ def start_analysis(
         NotFound: a file or dataset does not exist.
         FileTooLarge: a file exceeds the size limit.
     """
-    question, turns = clean_question(state.get("question"), max_chars), state.get("turns")
+    question, turns = clean_question(state.get("question")), state.get("turns")
     if turns and state.get("clarification_answer") is None:
         question = read(question)
     has_data = any(state.get(name) for name in ("source", "files", "datasets"))

@@ -8,7 +8,7 @@ from typing import Any
 from datasphinx.agent.answers.answer import Answer
 from datasphinx.agent.answers.description import description_of
 from datasphinx.agent.answers.filters import condition_words
-from datasphinx.agent.answers.text import column_label, markdown_table, without_tables
+from datasphinx.agent.answers.text import SHORT_TABLE_ROWS, column_label, markdown_table, without_tables
 from datasphinx.agent.charts.echarts import asked_chart, chart_of
 from datasphinx.agent.core.failure import error_info, full_text
 from datasphinx.agent.errors import InvalidOutputType
@@ -38,7 +38,6 @@ def compose_answer(
     results: Mapping[str, Result],
     *,
     language: Language,
-    max_rows: int,
     requested: OutputType | None,
     proposed: OutputType | None = None,
     sql: str,
@@ -69,7 +68,7 @@ def compose_answer(
     proposed_chart = asked_chart(main, question, chart_form or {}, summary["keys"], language)
     chart = charts[0] if charts else proposed_chart or chart_of(main, question, chart_form, summary["keys"], language)
     output_type = choose_output_type(main, requested, chart, proposed)
-    form = _Form(output_type, language, max_rows)
+    form = _Form(output_type, language)
     sentence, written = worded(main), ""
     if is_statistics(main):
         written = description_of(results.values(), names or {}, language)
@@ -104,7 +103,6 @@ class _Form:
 
     output_type: OutputType
     language: Language
-    max_rows: int
 
     def text(self, result: Result, sentence: str) -> str:
         """Return `sentence` with the table of `result` unless the output has none; without one, the plain form."""
@@ -117,15 +115,15 @@ class _Form:
         if self.output_type == "string":
             names = (column_label(name, self.language) for name in result["columns"])
             return "\n".join([CONVENTIONS[self.language].comma.join(names), *self._lines(result)])
-        table = markdown_table(result, self.language, self.max_rows)
+        table = markdown_table(result, self.language)
         return f"{sentence}\n\n{table}" if sentence else table
 
     def _lines(self, result: Result) -> list[str]:
         """Return the first rows as text."""
         comma, count = CONVENTIONS[self.language].comma, len(result["rows"])
-        lines = [comma.join(row) for row in format_rows(result, self.language, self.max_rows)]
+        lines = [comma.join(row) for row in format_rows(result, self.language, SHORT_TABLE_ROWS)]
         more = render("row_count", self.language, count=format_single(count, self.language))
-        return [*lines, more] if count > self.max_rows else lines
+        return [*lines, more] if count > SHORT_TABLE_ROWS else lines
 
     def _value(self, result: Result) -> str:
         (name,), (value,) = result["columns"], result["rows"][0]

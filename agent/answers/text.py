@@ -9,6 +9,8 @@ from datasphinx.agent.messages import CONVENTIONS, Language, render
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.types import AnswerTable, Result
 
+SHORT_TABLE_ROWS = 20
+"""Number of rows in the text of an answer; all are in its tables."""
 _MARKUP = re.compile(r"(?<!\\)(\\*)(\[|<(?=[A-Za-z/!?])|`(?=``)|~(?=~~))")
 """The beginning of a link, image, HTML tag or code block, with the backslashes before it; an odd number escapes it."""
 
@@ -62,7 +64,7 @@ def column_label(name: str, language: Language) -> str:
     return axis_title(one_line(name), language)
 
 
-def markdown_table(result: Result | AnswerTable, language: Language, max_rows: int) -> str:
+def markdown_table(result: Result | AnswerTable, language: Language, max_rows: int = SHORT_TABLE_ROWS) -> str:
     """Return the first `max_rows` rows as a Markdown table, followed by the number of rows if there are more."""
     rows = result["rows"]
     head = f"| {' | '.join(_escape(column_label(name, language)) for name in result['columns'])} |"

@@ -6,6 +6,8 @@ from typing import Any
 from datasphinx.agent.errors import InvalidQuestion
 from datasphinx.agent.messages import Message
 
+MAX_QUESTION_CHARS = 10_000
+
 
 def valid_text(text: str) -> str:
     r"""Return `text` with U+FFFD in place of lone surrogates, which UTF-8 cannot encode.
@@ -46,10 +48,10 @@ def question_key(question: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", question).casefold().split()).rstrip("?.!\u3002 ")
 
 
-def clean_question(question: Any, max_chars: int) -> str:
+def clean_question(question: Any, max_chars: int = MAX_QUESTION_CHARS) -> str:
     r"""Return `question` in Unicode normal form C, without control characters and repeated or outer white space.
 
-    >>> clean_question("  How many\n customers? ", 100)
+    >>> clean_question("  How many\n customers? ")
     'How many customers?'
 
     Raises:

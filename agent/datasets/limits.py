@@ -21,13 +21,14 @@ READER_SHARE = 0.2
 
 LimitName = Literal["bytes", "rows", "columns", "megabytes in memory", "seconds"]
 
-_SETTINGS: dict[LimitName, tuple[str, str, str]] = {
-    "bytes": ("max_bytes", "MAX_FILE_BYTES", "unit_bytes"),
-    "rows": ("max_rows", "MAX_DATASET_ROWS", "unit_rows"),
-    "columns": ("max_columns", "MAX_DATASET_COLUMNS", "unit_columns"),
-    "megabytes in memory": ("memory_mb", "WORKER_MEMORY_MB", "unit_memory"),
-    "seconds": ("cpu_s", "MAX_WORKBOOK_S", "unit_cpu_seconds"),
+_LIMITS: dict[LimitName, tuple[str, str, str | None]] = {
+    "bytes": ("max_bytes", "unit_bytes", "DATASPHINX_MAX_FILE_BYTES"),
+    "rows": ("max_rows", "unit_rows", None),
+    "columns": ("max_columns", "unit_columns", None),
+    "megabytes in memory": ("memory_mb", "unit_memory", "DATASPHINX_WORKER_MEMORY_MB"),
+    "seconds": ("cpu_s", "unit_cpu_seconds", None),
 }
+"""The field, the unit, and the setting that raises the limit."""
 
 _READ_WHOLE = (".xls", ".xlsb", ".ods")
 """Formats whose sheets are read into memory as a whole; `.xlsx` and text are read row by row."""
@@ -45,8 +46,8 @@ class LoadLimits:
     cpu_s: int = 60
 
     def too_large(self, file: str, limit: LimitName) -> FileTooLarge:
-        """Return the error for a file that exceeds `limit`; it names the setting to change."""
-        field, setting, unit = _SETTINGS[limit]
+        """Return the error for a file that exceeds `limit`."""
+        field, unit, setting = _LIMITS[limit]
         is_read_whole = limit == "megabytes in memory" and Path(file).suffix.lower() in _READ_WHOLE
         hint = Message("convert_workbook") if is_read_whole else ""
         return FileTooLarge(
@@ -54,21 +55,14 @@ class LoadLimits:
             file=file,
             what=Message(unit),
             limit=getattr(self, field),
-            setting=f"DATASPHINX_{setting}",
+            remedy=Message("split_or_raise", setting=setting) if setting else Message("split_file"),
             hint=hint,
         )
 
     @classmethod
     def of(cls, settings: Settings) -> "LoadLimits":
         """Return the configured limits."""
-        return cls(
-            settings.max_file_bytes,
-            settings.max_unpacked_bytes,
-            settings.max_dataset_rows,
-            settings.max_dataset_columns,
-            settings.worker_memory_mb,
-            settings.max_workbook_s,
-        )
+        return cls(max_bytes=settings.max_file_bytes, memory_mb=settings.worker_memory_mb)
 
 
 def ignore_progress(stage: str, share: float) -> None:

@@ -79,11 +79,11 @@ class FollowUpsByWords:
         """Return the chart that `question` names."""
         return asked_form(question)
 
-    def read(self, question: str, turns: Sequence[Turn], max_chars: int) -> ReadQuestion:
+    def read(self, question: str, turns: Sequence[Turn]) -> ReadQuestion:
         """Return the last question and `question` as one if `question` depends on it."""
         if not is_follow_up(question):
             return ReadQuestion(question, None)
-        standalone = joined(turns[-1]["question"], question, max_chars)
+        standalone = joined(turns[-1]["question"], question)
         if standalone != question:
             note(f"read as: {standalone}")
         return ReadQuestion(standalone, turns[-1])

@@ -31,20 +31,20 @@ ShownExample = dict[str, Any]
 class ExampleSelector(Protocol):
     """Selects examples and adds them to the audit and the record."""
 
-    def select(self, question: str, source: Source, shots: int | None) -> list[ShownExample]:
-        """Return at most `shots` examples for `question`, most similar first; None for the default number."""
+    def select(self, question: str, source: Source) -> list[ShownExample]:
+        """Return the examples for `question`, most similar first."""
 
 
 class StoredExamples:
     """Selects from the stored examples. Safe to share between threads."""
 
     def __init__(self, store: ExampleStore, embedder: Embedder | None, shots: int) -> None:
-        """Rank the examples of `store` with `embedder`, if there is one; `shots` is the default number."""
+        """Rank the examples of `store` with `embedder`, if there is one; select at most `shots`."""
         self._store, self._embedder, self._shots = store, embedder, shots
         self._lock = threading.Lock()
         self._similar: LRUCache[str, SimilarExamples] = LRUCache(maxsize=_MAX_SOURCES)
 
-    def select(self, question: str, source: Source, shots: int | None) -> list[ShownExample]:
+    def select(self, question: str, source: Source) -> list[ShownExample]:
         """Return the most similar examples whose statements are valid for the current catalog of `source`.
 
         The verified queries of its business knowledge are examples too, if they share a word with the question.
@@ -53,10 +53,9 @@ class StoredExamples:
             Unavailable: the file of the examples cannot be read.
             ModelUnreachable, ModelRejected: the embeddings endpoint failed.
         """
-        shots = self._shots if shots is None else shots
         identity = source.database.identity
-        verified = source.knowledge.verified_queries if shots else {}
-        stored = self._store.examples(identity) if shots else []
+        verified = source.knowledge.verified_queries if self._shots else {}
+        stored = self._store.examples(identity) if self._shots else []
         wanted = content_words(question)
         if not stored and not any(content_words(each) & wanted for each in verified):
             return []
@@ -72,7 +71,7 @@ class StoredExamples:
             if example.sql or content_words(example.question) & wanted
         )
         usable = (example for example in statements if example.sql and is_usable(example.sql, source.catalog))
-        return _record([example.shown() for example in islice(usable, shots)])
+        return _record([example.shown() for example in islice(usable, self._shots)])
 
     def _ranking(self, identity: str, stored: list[Example], embedder: Embedder) -> "SimilarExamples":
         from datasphinx.agent.examples.similar import SimilarExamples
@@ -91,7 +90,7 @@ class RecordedExamples:
         """Take the examples from the bodies of the recorded `examples` events; a run has at most one."""
         self._shown = [example for body in bodies for example in body["examples"]]
 
-    def select(self, question: str, source: Source, shots: int | None) -> list[ShownExample]:
+    def select(self, question: str, source: Source) -> list[ShownExample]:
         """Return the recorded examples."""
         return _record(self._shown)
 

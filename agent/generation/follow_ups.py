@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from datasphinx.agent.core.redact import without_password
+from datasphinx.agent.core.text import MAX_QUESTION_CHARS
 from datasphinx.agent.generation.attempts import attempts_with
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.sources.source import Source
@@ -47,8 +48,8 @@ class FollowUps(Protocol):
     def asked_form(self, question: str) -> AskedForm:
         """Return the form of the answer that `question` asks for, unless the model says it in typed fields."""
 
-    def read(self, question: str, turns: Sequence[Turn], max_chars: int) -> ReadQuestion:
-        """Return `question`, of at most `max_chars` characters, and which of `turns` it may follow."""
+    def read(self, question: str, turns: Sequence[Turn]) -> ReadQuestion:
+        """Return `question` as one that stands alone, and which of `turns` it may follow."""
 
     def reformatted(
         self, question: str, last: Turn, rows: Result | None, requested: OutputType | None, source: Source
@@ -78,7 +79,7 @@ class FollowUpsInPrompt:
         """Return no form."""
         return AskedForm()
 
-    def read(self, question: str, turns: Sequence[Turn], max_chars: int) -> ReadQuestion:
+    def read(self, question: str, turns: Sequence[Turn]) -> ReadQuestion:
         """Return `question` and the last turn."""
         return ReadQuestion(question, turns[-1])
 
@@ -89,10 +90,10 @@ class FollowUpsInPrompt:
         return None
 
 
-def joined(earlier: str, question: str, max_chars: int) -> str:
-    """Return both questions as one; `question` alone if they have more than `max_chars` characters together."""
+def joined(earlier: str, question: str) -> str:
+    """Return both questions as one; `question` alone if they are too long together."""
     both = f"{earlier}{SEPARATOR}{question}"
-    return both if len(both) <= max_chars else question
+    return both if len(both) <= MAX_QUESTION_CHARS else question
 
 
 def with_previous(question: str, follows: Turn | None) -> str:

@@ -47,12 +47,11 @@ def configure_logs(settings: Settings, stream: TextIO | None = None) -> None:
     )
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(formatter)
-    level = settings.log_level.upper()
     root = logging.getLogger()
     root.handlers[:] = [handler]
     # Messages of libraries below the level of a warning are not logged.
-    root.setLevel(max(logging.getLevelName(level), logging.WARNING))
-    logging.getLogger("datasphinx").setLevel(level)
+    root.setLevel(logging.WARNING)
+    logging.getLogger("datasphinx").setLevel(logging.INFO)
 
 
 def _with_trace(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

@@ -49,12 +49,12 @@ def plan(state: ReportState, services: Services) -> dict[str, Any]:
     """
     asked = state.get("clarification")
     update = {
-        "question": clean_question(state.get("question"), services.settings.max_question_chars),
+        "question": clean_question(state.get("question")),
         **_data(state, services),
         **apply_user_input(state, may_remark=False),
     }
     state = cast(ReportState, {**state, **update})
-    given = _given(state.get("questions"), services)
+    given = _given(state.get("questions"))
     if given or (asked and state["plan"] and (asked["ambiguity_type"] != APPROVAL or _is_approved(state))):
         return {**update, "plan": given or state["plan"]}
     update |= _written(state, services)
@@ -90,7 +90,6 @@ def _data(state: ReportState, services: Services) -> dict[str, Any]:
             services.registry,
             services.source_with_tables,
             any_path=services.any_source,
-            max_chars=services.settings.max_question_chars,
             read=str,
         )
         options = LoadOptions.model_validate(state.get("load") or {})
@@ -106,7 +105,7 @@ def _data(state: ReportState, services: Services) -> dict[str, Any]:
     return {"given": {**state["given"], "source": None if is_configured_url else name}}
 
 
-def _given(questions: Any, services: Services) -> list[PlannedQuestion]:
+def _given(questions: Any) -> list[PlannedQuestion]:
     """Return the plan that the user gives, if any.
 
     Raises:
@@ -116,8 +115,7 @@ def _given(questions: Any, services: Services) -> list[PlannedQuestion]:
         return []
     if not isinstance(questions, list) or not 0 < len(questions) <= MAX_PLANNED:
         raise InputInvalid("questions", Message("not_questions", limit=MAX_PLANNED))
-    most = services.settings.max_question_chars
-    return numbered([(clean_question(question, most), "") for question in questions])
+    return numbered([(clean_question(question), "") for question in questions])
 
 
 def _is_approved(state: ReportState) -> bool:

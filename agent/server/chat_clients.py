@@ -138,8 +138,8 @@ def reasoning_lines(updates: Mapping[str, Any]) -> list[str]:
     return [f"- {escape_markup(line.plain)}\n" for line in lines if line]
 
 
-def markdown_of(reply: Reply, base_url: str, max_rows: int) -> str:
-    """Return the text of an answer, with its rows as a Markdown table of up to `max_rows` rows and links to its charts.
+def markdown_of(reply: Reply, base_url: str) -> str:
+    """Return the text of an answer, with its rows as a short Markdown table and links to its charts.
 
     A clarifying question is a text with numbered options. `base_url` is the URL of the server.
     """
@@ -147,7 +147,7 @@ def markdown_of(reply: Reply, base_url: str, max_rows: int) -> str:
     language = language_in(reply)
     parts = [escape_markup(answer)]
     if reply["output_type"] == "dataframe" and tables and tables[0]["rows"] and not has_table(answer):
-        parts.append(escape_markup(markdown_table(tables[0], language, max_rows)))
+        parts.append(escape_markup(markdown_table(tables[0], language)))
     label = render("chart_link", language)
     ids = [chart["id"] for chart in reply["charts"] if "id" in chart]
     parts += [f"[{label} {number}]({base_url}charts/{chart}.png)" for number, chart in enumerate(ids, 1)]

@@ -128,15 +128,13 @@ def _accepted_file(url: URL, settings: Settings) -> URL:
     """Return the URL with the absolute path of its file, without symbolic links.
 
     Raises:
-        InputInvalid: the file is not in an allowed folder.
+        InputInvalid: the file is not below the working directory, or is one of the server's own.
     """
     try:
         path = Path(url.database or "").resolve()
-        folders = [folder.resolve() for folder in settings.source_folders or (Path(),)]
         own = [settings.data_dir.resolve(), settings.cache_dir.resolve()]
     except (OSError, ValueError, RuntimeError):
         raise InputInvalid("file", Message("file_not_allowed")) from None
-    is_allowed = any(path.is_relative_to(folder) for folder in folders)
-    if url.host or not is_allowed or any(path.is_relative_to(folder) for folder in own):
+    if url.host or not path.is_relative_to(Path.cwd()) or any(path.is_relative_to(folder) for folder in own):
         raise InputInvalid("file", Message("file_not_allowed"))
     return URL.create(url.drivername, database=str(path))

@@ -19,10 +19,10 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from datasphinx.agent.clarify.feedback import LONGEST_ANSWER
 from datasphinx.agent.conversation.threads import THREAD_ID
+from datasphinx.agent.core.text import MAX_QUESTION_CHARS
 from datasphinx.agent.server.statements import listed_sources
 from datasphinx.agent.server.tenants import current_tenant
 from datasphinx.agent.services import Services
-from datasphinx.agent.settings import Settings
 from datasphinx.agent.types import Clarify, ClarifyingQuestion, Effort, Feedback, OutputType
 
 _MAX_BATCH = 100
@@ -43,26 +43,8 @@ def _storable(value: Any) -> Any:
 
 ThreadId = Annotated[str, StringConstraints(pattern=THREAD_ID)]
 _Answer = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_ANSWER)]
-_SHARED: dict[str, Any] = {
-    "thread_id": (
-        ThreadId | None,
-        Field(None, description="Id of the thread to continue, from an earlier output; default: a new thread."),
-    ),
-    "clarification_answer": (
-        _Answer | None,
-        Field(None, description="Instead of a question: the answer to the thread's clarifying question."),
-    ),
-    "clarification": (
-        Annotated[ClarifyingQuestion, AfterValidator(_storable)] | None,
-        Field(None, description="The clarifying question, unchanged, if the answer has no thread_id."),
-    ),
-    "output_type": (
-        OutputType | None,
-        Field(None, description="Form of the answer; default: chosen from the result."),
-    ),
-    "clarify": (Clarify | None, Field(None, description="When to ask clarifying questions.")),
-}
 _DatasetId = Annotated[str, StringConstraints(pattern=r"^ds_[0-9a-f]{16}$")]
+_Question = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_QUESTION_CHARS)]
 _SourceName = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
@@ -70,6 +52,19 @@ class _Input(BaseModel):
     """An input: a question, the answer to a clarifying question, or feedback on an answer."""
 
     model_config = ConfigDict(extra="forbid")
+
+    question: _Question | None = Field(None, description="The question, in English, German, Russian or Chinese.")
+    thread_id: ThreadId | None = Field(
+        None, description="Id of the thread to continue, from an earlier output; default: a new thread."
+    )
+    clarification_answer: _Answer | None = Field(
+        None, description="Instead of a question: the answer to the thread's clarifying question."
+    )
+    clarification: Annotated[ClarifyingQuestion, AfterValidator(_storable)] | None = Field(
+        None, description="The clarifying question, unchanged, if the answer has no thread_id."
+    )
+    output_type: OutputType | None = Field(None, description="Form of the answer; default: chosen from the result.")
+    clarify: Clarify | None = Field(None, description="When to ask clarifying questions.")
 
     @model_validator(mode="after")
     def _check_combination(self) -> Self:
@@ -103,7 +98,7 @@ def agent_question(services: Services) -> type[BaseModel]:
         "sql_only": (bool | None, Field(None, description="Whether to write and check the statement only.")),
     }
     fields["source"] = _named_source(services, "Name of the source; default: chosen by the question.")
-    return _schema("Question", services.settings, fields)
+    return create_model("Question", __base__=_Input, **fields)
 
 
 def analyst_question(services: Services) -> type[BaseModel]:
@@ -114,7 +109,7 @@ def analyst_question(services: Services) -> type[BaseModel]:
     ids: Any = Annotated[list[_DatasetId], Field(min_length=1, max_length=_MAX_DATASETS)]
     fields: dict[str, Any] = {"datasets": (ids | None, Field(None, description=_DATASETS))}
     fields["source"] = _named_source(services, "Name of a source, instead of datasets.")
-    return _schema("AnalystQuestion", services.settings, fields)
+    return create_model("AnalystQuestion", __base__=_Input, **fields)
 
 
 class _Listed:
@@ -186,13 +181,3 @@ class _Batch(BaseModel):
         if isinstance(config, list) and len(config) != len(inputs):
             raise ValueError(f"{len(config)} configs for {len(inputs)} inputs")
         return self
-
-
-def _schema(name: str, settings: Settings, fields: dict[str, Any]) -> type[BaseModel]:
-    """Return an input schema with a question of limited length, the shared fields and `fields`."""
-    length = StringConstraints(strip_whitespace=True, min_length=1, max_length=settings.max_question_chars)
-    question: Any = (
-        Annotated[str, length] | None,
-        Field(None, description="The question, in English, German, Russian or Chinese."),
-    )
-    return create_model(name, __base__=_Input, question=question, **_SHARED, **fields)

@@ -21,15 +21,6 @@ _POLICY_VIOLATION = 1008
 """The WebSocket close code for a message that violates the server's policy (RFC 6455, section 7.4.1)."""
 
 
-class StudioServices(Services):
-    """Services of the graphs: a question may name its own URL or path only if the settings allow it."""
-
-    @property
-    def any_source(self) -> bool:
-        """Whether a question may contain a database URL or a file path."""
-        return self.settings.studio_any_source
-
-
 class LocalRequests:
     """Refuses requests that come neither from this machine nor from a page that `http.cors` allows.
 
@@ -56,7 +47,7 @@ class LocalRequests:
             await JSONResponse({"code": error.code, "detail": error.message()}, 403)(scope, receive, send)
 
 
-_services = StudioServices()
+_services = Services(any_source=False)
 agent = build_graph(_services)
 analyst = build_analyst(_services)
 report = build_report(_services)

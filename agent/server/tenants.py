@@ -36,7 +36,6 @@ from datasphinx.agent.storage.boards import BoardStore
 from datasphinx.agent.storage.database import SharedDatabase
 from datasphinx.agent.types import EmbeddedOptions
 
-_BUDGETS = ("max_llm_calls", "max_llm_tokens", "max_cost_usd", "max_question_s")
 _MAX_OPEN_USERS = 100
 """Users with row parameters of their own whose services are kept open; the least recently used are closed."""
 _HASH_CHARS = 32
@@ -330,14 +329,13 @@ def settings_for(settings: Settings, name: str, allowed: TenantSettings) -> Sett
         for source in names
     }
     has_default_source = allowed.sources is None or settings.source in names
-    own: dict[str, Any] = {
+    update = {
         "sources": sources,
         "source": settings.source if has_default_source else "",
         "data_dir": settings.data_dir / "tenants" / name,
         "cache_dir": settings.cache_dir / "tenants" / name,
     }
-    budgets = {budget: value for budget in _BUDGETS if (value := getattr(allowed, budget)) is not None}
-    return settings.model_copy(update={**own, **budgets})
+    return settings.model_copy(update=update)
 
 
 class Tenants:

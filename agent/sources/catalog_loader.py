@@ -68,7 +68,7 @@ class CatalogLoader:
             if name not in settings.row_parameters:
                 raise RowRuleParameterMissing(table, name)
         rules.check_parameters(settings.row_parameters)
-        return RowAccess(rules, settings.row_parameters, settings.log_database_errors)
+        return RowAccess(rules, settings.row_parameters)
 
     @property
     def is_cached(self) -> bool:

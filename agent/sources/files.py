@@ -104,8 +104,6 @@ def _view(name: str, settings: FilesSettings, storage: Mapping[str, str]) -> tup
     elif format == "csv":
         # A sample would fix types that later values do not have, and those would be rounded or cut.
         options.append("sample_size = -1")
-    if settings.hive_partitioning is not None:
-        options.append(f"hive_partitioning = {str(settings.hive_partitioning).lower()}")
     arguments = ", ".join([literal(view_url(name, "**")), *options])
     return f"SELECT * FROM read_{format}({arguments})", files
 

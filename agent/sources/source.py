@@ -77,8 +77,6 @@ class Source:
     """The operator's text for all prompts about the source."""
     knowledge: SourceKnowledge = NO_SOURCE_KNOWLEDGE
     """The business knowledge about the source."""
-    shots: int | None = None
-    """The number of few-shot examples in prompts about the source; None for that of all sources."""
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
     _memory: LRUCache[Hashable, Any] = field(
         default_factory=partial(LRUCache, _MAX_MEMOIZED), init=False, repr=False, compare=False
@@ -293,7 +291,6 @@ class Source:
             self.loader,
             access,
             own_instructions=self.own_instructions,
-            shots=self.shots,
         )
         return source.with_knowledge(self.knowledge.knowledge) if self.knowledge.knowledge.hash else source
 
@@ -444,7 +441,7 @@ def open_source(
     is_current = entry is None or bool(stamp) and stamp == entry.stamp
     background = loader.start(catalog, is_current=is_current) if is_due and cache_dir else None
     catalog = _mark_denied(catalog, access)
-    source = Source(database, catalog, index, limits, loader, access, background, instructions, shots=settings.shots)
+    source = Source(database, catalog, index, limits, loader, access, background, instructions)
     return source.with_knowledge(knowledge) if knowledge.hash else source
 
 

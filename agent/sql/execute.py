@@ -38,7 +38,7 @@ from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.sql.compare import is_ordered
 from datasphinx.agent.sql.database import Database
 from datasphinx.agent.sql.dialects import exact_dialect
-from datasphinx.agent.sql.failures import driver_text, kind_of, without_database_text
+from datasphinx.agent.sql.failures import kind_of, without_database_text
 from datasphinx.agent.sql.guard import parse, shared_trees
 from datasphinx.agent.sql.guard.finding import Finding
 from datasphinx.agent.sql.names import table_of
@@ -74,8 +74,6 @@ class RowAccess:
 
     rules: RowRules
     parameters: Mapping[str, Any]
-    log_database_errors: bool = False
-    """Whether to log the text of database errors, which may quote values of hidden rows."""
 
 
 def execute(
@@ -132,12 +130,9 @@ def execute(
         if secret:
             result["secret"] = secret
     except DatasphinxError as error:
-        is_secret = reads_secrets(checked_sql, catalog)
-        if access is None and not is_secret:
+        if access is None and not reads_secrets(checked_sql, catalog):
             _record(sql, checked_sql, database, catalog, parameters, started, error)
             raise
-        if access and access.log_database_errors and not is_secret:
-            _log_database_text(error, database)
         failure = without_database_text(error, sql, sent_sql).with_traceback(None)
     else:
         _record(sql, checked_sql, database, catalog, parameters, started, result, is_reused=is_reused)
@@ -189,14 +184,6 @@ def _distinct_names(columns: list[str], sql: str, dialect: str) -> list[str]:
             name, number = f"{base}_{number}", number + 1
         names.append(name)
     return names
-
-
-def _log_database_text(error: DatasphinxError, database: Database) -> None:
-    text = " ".join(driver_text(error).split())
-    if text:
-        step = current_step.get()
-        trace_id = step.previous_audit["trace_id"] if step else None
-        _logger.warning("[SQL] source=%s trace_id=%s database error: %s", database.name, trace_id, text)
 
 
 def _run_cached(

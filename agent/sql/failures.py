@@ -253,14 +253,6 @@ def without_database_text(error: DatasphinxError, sql: str, sent: str) -> Datasp
     return error
 
 
-def driver_text(error: DatasphinxError) -> str:
-    """Return the database's full message for `error`; empty if there is none."""
-    driver_error = error.__cause__
-    if not isinstance(driver_error, Exception):
-        return ""
-    return str(getattr(driver_error, "orig", None) or driver_error).strip()
-
-
 def _cause(driver_error: Exception, kind: str) -> Message:
     original = getattr(driver_error, "orig", None) or driver_error
     first = original.args[0] if original.args else None

@@ -40,7 +40,6 @@ def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
         state["question"],
         {result_id: state["results"][result_id]["result"] for result_id in ids},
         language=language_in(state),
-        max_rows=services.settings.short_table_rows,
         requested=state.get("output_type"),
         proposed=conclusion.get("output_type") or asked.output_type,
         sql=main["sql"],

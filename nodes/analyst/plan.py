@@ -35,14 +35,12 @@ def plan(state: AnalystState, services: Services) -> dict[str, Any]:
     settings = services.settings
     if not state["file_ids"] and not state["dataset_ids"]:
         any_path, open_source = services.any_source, services.source_with_tables
-        max_chars = settings.max_question_chars
         update = start_analysis(
             state,
             services.registry,
             open_source,
             any_path=any_path,
-            max_chars=max_chars,
-            read=lambda text: services.roles.follow_ups.read(text, state["turns"], max_chars).question,
+            read=lambda text: services.roles.follow_ups.read(text, state["turns"]).question,
         )
         call, *rest = update["pending"]
         return {**update, "call": call, "pending": rest}

@@ -40,12 +40,11 @@ def test_a_table_is_not_narrated(scripted: Scripted, rows: int) -> None:
     assert "NarratedAnswer" not in calls(agent)
 
 
-@pytest.mark.parametrize("limit", [1, 5])
-def test_length_of_a_table_in_the_text_is_a_setting(scripted: Scripted, limit: int) -> None:
-    agent = scripted({"GeneratedSQL": [{"sql": "SELECT order_id FROM orders LIMIT 9"}]}, short_table_rows=limit)
+def test_a_long_table_in_the_text_is_cut(scripted: Scripted) -> None:
+    agent = scripted({"GeneratedSQL": [{"sql": "SELECT order_id FROM orders LIMIT 21"}]})
     lines = agent.ask("List orders")["answer"].splitlines()
 
-    assert len([line for line in lines if line.startswith("| ")]) == 1 + limit
+    assert len([line for line in lines if line.startswith("| ")]) == 1 + 20
 
 
 def test_question_that_is_not_about_the_data_costs_one_call(scripted: Scripted) -> None:

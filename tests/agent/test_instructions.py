@@ -109,9 +109,7 @@ def test_instructions_are_limited(setting: str, sources: dict[str, Any]) -> None
 def test_a_replay_uses_the_instructions_of_the_run(sources: dict[str, Any], tmp_path: Path) -> None:
     def settings(instructions: str, own: str) -> Any:
         changed = {"a": {**sources["a"], "instructions": own}, "b": sources["b"]}
-        return load_settings(
-            sources=changed, source="a", instructions=instructions, cache_dir=tmp_path / "cache", short_table_rows=50
-        )
+        return load_settings(sources=changed, source="a", instructions=instructions, cache_dir=tmp_path / "cache")
 
     model = ScriptedModel({"GeneratedSQL": [LIST], "SQLValidation": [{"is_valid": True}]})
     recorded = settings(GLOBAL, OWN)

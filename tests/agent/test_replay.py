@@ -252,7 +252,7 @@ def test_a_schema_with_and_without_alternatives_is_replayed_the_same(settings: S
 
 def test_the_settings_of_the_run_hold_and_not_those_of_today(ask: Ask, settings: Settings) -> None:
     output = ask({"GeneratedSQL": [LIST]}, "List all things")
-    today = settings.model_copy(update={"row_limit": 1, "enable_sql_validation": False, "short_table_rows": 1})
+    today = settings.model_copy(update={"row_limit": 1, "enable_sql_validation": False})
     assert again(output, today).differences == []
 
 

@@ -105,7 +105,7 @@ def test_the_limits_of_a_question_cover_all_roles(server: FakeOpenAI, services: 
 def test_the_calls_of_all_roles_count_for_a_tenant(
     services: Callable[..., Services], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tenant = TenantServices(services(llm_models=ROLES), "a", TenantSettings(max_llm_calls=3))
+    tenant = TenantServices(services(llm_models=ROLES, max_llm_calls=3), "a", TenantSettings())
     spent: list[ModelCall] = []
     monkeypatch.setattr(tenant.quota, "spend", spent.append)
     ask(tenant)

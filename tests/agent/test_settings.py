@@ -70,13 +70,13 @@ def test_every_setting_is_described() -> None:
 def test_every_setting_has_its_variable(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     value = {
         "llm_base_url": "http://1/", "enable_sql_validation": "false", "schema_token_budget": "777",
-        "sources": '{"a": "sqlite:///a.db"}', "allow_writable_account": "true", "byte_limit": "7777",
+        "sources": '{"a": "sqlite:///a.db"}', "allow_writable_account": "true",
         "worker_memory_mb": "777", "max_bytes_billed": "777777777", "embeddings_base_url": "http://1/",
-        "record": "false", "log_json": "true", "log_level": "debug", "shots": "1",
+        "record": "false", "log_json": "true", "shots": "1",
         "otel": "true", "otel_text": "true", "allow_langsmith": "false",
         "clarify": "never", "effort": "low", "keep_accepted_examples": "true",
-        "studio_any_source": "true", "run_sql": "true", "follow_up_questions": "false", "edit_sources": "true",
-        "source_folders": '["databases"]', "llm_profile": "plain", "llm_models": '{"validate": "v"}',
+        "run_sql": "true", "follow_up_questions": "false", "edit_sources": "true",
+        "llm_profile": "plain", "llm_models": '{"validate": "v"}',
         "prices": '{"m": {"input": 1, "output": 2}}',
         "embedded_model": "large", "min_confidence": "0.7",
         "api_keys": f'{{"a": "sha256:{"0" * 64}"}}', "tenants": '{"a": {}}',

@@ -37,7 +37,7 @@ def graph():
         "NarratedAnswer": [narration],
     }
     model = ScriptedModel(calls, repeat_last=True)
-    return build_graph(Services(load_settings(short_table_rows=1, record=False), model=model))
+    return build_graph(Services(load_settings(record=False), model=model))
 
 def ask(graph, at):
     topic = TOPICS[at % len(TOPICS)]

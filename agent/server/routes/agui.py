@@ -209,7 +209,7 @@ class _Run:
         usage = _usage(reply["audit"])
         if error:
             return [*events, _event("RUN_ERROR", message=error["message"], code=error["code"], usage=usage)]
-        text = valid_text(markdown_of(reply, self._base_url, self._tenant.services.settings.short_table_rows))
+        text = valid_text(markdown_of(reply, self._base_url))
         message = {"messageId": f"{self._body.run_id}-answer"}
         events += [
             _event("TEXT_MESSAGE_START", **message, role="assistant"),

@@ -228,8 +228,7 @@ class _Completion:
 
         A run that was refused is not stored: the conversation continues from the run before.
         """
-        max_rows = self._tenant.services.settings.short_table_rows
-        text = valid_text(markdown_of(reply, self._base_url, max_rows))
+        text = valid_text(markdown_of(reply, self._base_url))
         link = Link(reply["thread_id"] or "", reply["run_id"]) if "run_id" in reply else None
         link = link or (self._place.link if self._place else None)
         if link:

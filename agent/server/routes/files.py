@@ -70,7 +70,7 @@ async def _form(
             file=name,
             what=Message("unit_bytes"),
             limit=limit,
-            setting="DATASPHINX_MAX_UPLOAD_BYTES",
+            remedy=Message("split_or_raise", setting="DATASPHINX_MAX_UPLOAD_BYTES"),
             hint="",
         )
     return _Form(file, name, _load_options(options, {"sheet": sheet or None, "header_row": header_row}))

@@ -206,7 +206,7 @@ def test_a_workbook_that_takes_long_to_read_is_refused_after_its_cpu_time(tmp_pa
     with pytest.raises(FileTooLarge) as raised:
         registry.create(registry.add_stream(io.BytesIO(content), "long.xlsx"))
 
-    assert (raised.value.what, raised.value.setting) == ("seconds of CPU time to read", "DATASPHINX_MAX_WORKBOOK_S")
+    assert (raised.value.what, raised.value.remedy) == ("seconds of CPU time to read", "Split it.")
 
 
 @all_cases("name, content", [("a.xls", xls()), ("a.xlsb", xlsb([["a"], ["x"]])), ("A.ODS", ods(table([["a"], ["x"]])))])

@@ -139,10 +139,9 @@ def test_parquet_and_json_lines_keep_their_types(registry, tmp_path) -> None:
 
 
 def test_limits_are_set() -> None:
-    limits = LoadLimits.of(load_settings(max_file_bytes=1, max_unpacked_bytes=2, max_dataset_rows=3,
-                                         max_dataset_columns=4, worker_memory_mb=128))  # fmt: skip
+    limits = LoadLimits.of(load_settings(max_file_bytes=1, worker_memory_mb=128))
 
-    assert limits == LoadLimits(1, 2, 3, 4, 128)
+    assert limits == LoadLimits(max_bytes=1, memory_mb=128)
     assert LoadLimits.of(load_settings()) == LoadLimits()
 
 

@@ -121,15 +121,6 @@ def test_as_many_as_the_setting_says(scripted: Make, shots: int) -> None:
     assert bool(notes(output)) is (shots > 0)
 
 
-@pytest.mark.usefixtures("kept")
-def test_as_many_as_a_source_says(scripted: Make, shop: Source) -> None:
-    sources = {"shop": {"url": f"sqlite:///{shop.database.url.database}", "shots": 1}}
-    agent = scripted(ANSWERS, sources=sources, shots=5)
-    agent.ask(HOW_MANY)
-
-    assert len(shown(agent)) == 1
-
-
 def test_the_audit_has_their_ids_once_and_a_second_try_sees_the_same(scripted: Make, kept: list[Example]) -> None:
     agent = scripted({"GeneratedSQL": [{"sql": "SELECT no_such_thing FROM orders"}, COUNT]})
     output = agent.ask(HOW_MANY)

@@ -84,7 +84,6 @@ def test_no_secret_is_in_the_log(cache_dir: Path) -> None:
         cache_dir=cache_dir,
         llm_api_key=KEY,
         log_json=True,
-        log_level="debug",
         source="sample",
         sources={"store": f"postgresql://reader:{PASSWORD}@127.0.0.1:1/x"},
     )
@@ -103,10 +102,10 @@ def test_no_secret_is_in_the_log(cache_dir: Path) -> None:
         assert secret not in text
 
 
-def test_the_level_is_that_of_the_settings_and_libraries_are_quiet(cache_dir: Path) -> None:
+def test_details_and_libraries_are_quiet(cache_dir: Path) -> None:
     stream = io.StringIO()
-    configure_logs(load_settings(log_json=True, log_level="warning"), stream)
-    logging.getLogger("datasphinx").info("a detail")
+    configure_logs(load_settings(log_json=True), stream)
+    logging.getLogger("datasphinx").debug("a detail")
     logging.getLogger("httpx").info("a request")
     logging.getLogger("httpx").warning("a warning")
     assert [line["event"] for line in lines_of(stream)] == ["a warning"]

@@ -141,11 +141,11 @@ def test_events_of_many_unfinished_runs_are_not_lost() -> None:
 def test_values_of_rows_are_not_stored(tmp_path: Path) -> None:
     path = make_table(tmp_path, "thing TEXT, remark TEXT", [(f"thing {at}", f"secret remark {at}") for at in range(30)])
     model = ScriptedModel({
-        "GeneratedSQL": [{"sql": "SELECT remark FROM things ORDER BY thing LIMIT 3"}], "SQLValidation": [VALID],
+        "GeneratedSQL": [{"sql": "SELECT remark FROM things"}], "SQLValidation": [VALID],
     })  # fmt: skip
-    settings = load_settings(source=url(path), short_table_rows=1)
-    output = build_graph(Services(settings, model=model)).invoke({"question": "Show three remarks"})
-    assert len(output["tables"][0]["rows"]) == 3
+    settings = load_settings(source=url(path))
+    output = build_graph(Services(settings, model=model)).invoke({"question": "Show all remarks"})
+    assert len(output["tables"][0]["rows"]) == 30
     run = Store(sqlite_url(settings.data_dir)).run(output["audit"]["trace_id"])
     assert not any("secret remark 17" in event.body for event in run if event.kind == "statement")
 

@@ -21,7 +21,7 @@ WRONG_INPUTS: list[dict[str, Any]] = [
     {"question": " \n"},
     {"question": None},
     {"question": 7},
-    {"question": "orders? " * 20},
+    {"question": "orders? " * 2000},
     {"question": "\ud800 orders"},
     {**ASKED, "output_type": "poem"},
     {**ASKED, "clarify": "sometimes"},
@@ -34,7 +34,7 @@ WRONG_INPUTS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("route", ["invoke", "batch", "stream", "stream_log", "stream_events"])
 def test_a_wrong_input_is_refused(cache_dir: Path, route: str) -> None:
-    with serving(cache_dir, max_question_chars=100) as server:
+    with serving(cache_dir) as server:
         for given in WRONG_INPUTS:
             body = {"inputs": [ASKED, given]} if route == "batch" else {"input": given}
             response = server.post(f"/agent/{route}", **body)
@@ -75,8 +75,8 @@ def test_a_number_that_no_thread_can_keep_is_refused(served: Served, large: int)
 
 
 def test_the_longest_question_is_read(cache_dir: Path) -> None:
-    with serving(cache_dir, max_question_chars=100) as server:
-        assert server.invoke(question="How many orders?".ljust(100, "!"))["error"] is None
+    with serving(cache_dir) as server:
+        assert server.invoke(question="How many orders?".ljust(10_000, "!"))["error"] is None
 
 
 def test_a_batch_is_bounded(served: Served) -> None:

@@ -353,17 +353,14 @@ def test_text_of_a_request_cannot_write_other_settings(server: Served, tmp_path:
     assert settings.api_keys == {} and settings.sources["sources.x"].description == description.strip()
 
 
-def test_files_of_other_folders_need_a_setting(cache_dir: Path, tmp_path: Path, books: Path) -> None:
-    folder = tmp_path / "databases"
-    folder.mkdir()
-    moved = books.rename(folder / "books.sqlite")
-    settings = {"data_dir": tmp_path / "data", "source_folders": [str(folder)]}
-    with serving(cache_dir, **settings) as server:
-        (tmp_path / "here.sqlite").write_bytes(moved.read_bytes())
-        here = send(server, "POST", "/operate/sources/test", {"name": "a", "url": "sqlite:///here.sqlite"})
-        there = send(server, "POST", "/operate/sources/test", {"name": "a", "url": f"sqlite:///{moved}"})
-    assert (here.status_code, there.status_code) == (422, 200)
-    assert "DATASPHINX_SOURCE_FOLDERS" in here.json()["detail"]
+def test_files_of_other_folders_are_refused(server: Served, tmp_path: Path, books: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(elsewhere)
+        response = send(server, "POST", "/operate/sources/test", {"name": "a", "url": f"sqlite:///{books}"})
+    assert (response.status_code, response.json()["code"]) == (422, "input_invalid")
+    assert "working directory" in response.json()["detail"]
 
 
 def test_a_file_that_cannot_be_written_is_an_error(

@@ -17,7 +17,6 @@ from typing import Any
 import httpx
 import pytest
 
-from datasphinx.agent.errors import SourceNotFound
 from datasphinx.agent.llm.scripted import ScriptedModel
 from datasphinx.agent.server.loopback import foreign_sender
 from datasphinx.agent.services import Services
@@ -393,18 +392,6 @@ def test_text_that_is_no_unicode_breaks_nothing(studio_url: str, studio: Any, mo
     asked = json.dumps({**RUN, "input": {"question": "How many \ud800 customers?"}})
     answer = httpx.post(f"{studio_url}/runs/wait", content=asked, trust_env=False, timeout=30)
     assert answer.status_code in (200, 400, 422)
-
-
-def test_a_setting_allows_urls_and_paths(cache_dir: Path, private: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DATASPHINX_STUDIO_ANY_SOURCE", "true")
-    monkeypatch.setenv("DATASPHINX_DATA_DIR", str(private))
-    import datasphinx.agent.server.studio as served
-
-    services = served.StudioServices(model=ScriptedModel())
-    assert services.source(f"sqlite:///{private}/private.sqlite").catalog.tables
-    monkeypatch.setenv("DATASPHINX_STUDIO_ANY_SOURCE", "false")
-    with pytest.raises(SourceNotFound):
-        served.StudioServices(model=ScriptedModel()).source(f"sqlite:///{private}/private.sqlite")
 
 
 def test_a_caller_in_the_same_process_names_urls_and_paths(

@@ -100,11 +100,6 @@ def test_compressed_csv_without_an_extension_has_a_format(tmp_path: Path) -> Non
         assert rows(source, "SELECT word FROM plain") == [["three"]]
 
 
-def test_hive_partitions_can_be_left_out(folder: Path) -> None:
-    with closing(open_files({"sales": {"path": f"{folder}/sales", "hive_partitioning": False}})) as source:
-        assert "year" not in {column.name for column in source.catalog.tables["sales"].columns}
-
-
 def test_partitions_that_a_condition_excludes_are_not_read(folder: Path) -> None:
     from datasphinx.agent.sql.read_only_files import close_views, open_views
 

@@ -1,6 +1,5 @@
 """With row rules, the text of database errors appears only in the operator's log, if enabled by a setting."""
 
-import logging
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -89,19 +88,6 @@ def test_the_text_of_the_database_stays_with_it(name: str, tmp_path: Path, caplo
     assert isinstance(error, StatementFailed)
     assert error.__cause__ is None and error.__context__ is None
     assert not [text for text in seen if NOTE in text.replace(FAILS[name], "").replace(f"'{NOTE}'", "")]
-
-
-@pytest.mark.parametrize("name", FOUR_ENGINES)
-def test_a_setting_puts_it_into_the_log(name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    rules = {"row_rules": {"re_notes": "id = 1"}, "log_database_errors": True}
-    with caplog.at_level(logging.WARNING, "datasphinx"), opened(name, tmp_path, **rules) as source:
-        error = failure_of(source, FAILS[name])
-        caplog.clear()
-        failure_of(source, FAILS[name])
-
-    assert "database error: " in caplog.text and "\n" not in caplog.messages[0]
-    assert name == "mysql" or NOTE in caplog.text
-    assert NOTE not in str(error)
 
 
 @pytest.mark.parametrize("name", FOUR_ENGINES[:2])

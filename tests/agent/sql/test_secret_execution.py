@@ -50,9 +50,9 @@ def source(path: Path) -> Iterator[Source]:
 
 
 @pytest.fixture(scope="module")
-def logged(path: Path) -> Iterator[Source]:
-    """The file with row rules, whose errors are logged."""
-    with opened(path, row_rules={"notes": "id = 1"}, log_database_errors=True) as source:
+def ruled(path: Path) -> Iterator[Source]:
+    """The file with row rules."""
+    with opened(path, row_rules={"notes": "id = 1"}) as source:
         yield source
 
 
@@ -69,7 +69,7 @@ ERRORS = [
 
 
 @pytest.mark.parametrize("sql", ERRORS)
-@pytest.mark.parametrize("name", ["source", "logged"])
+@pytest.mark.parametrize("name", ["source", "ruled"])
 def test_errors_do_not_quote_values(
     request: pytest.FixtureRequest, name: str, sql: str, caplog: pytest.LogCaptureFixture
 ) -> None:
