@@ -441,6 +441,7 @@ class NotFound(Coded):
         "load_unknown": USAGE,
         "model_unknown": DOMAIN,
         "proposal_unknown": USAGE,
+        "response_unknown": DOMAIN,
         "run_unknown": DOMAIN,
         "table_unknown": DOMAIN,
         "thread_unknown": USAGE,

@@ -655,6 +655,10 @@ class Settings(ServiceSettings):
     max_file_bytes: int = Field(
         default=2_000_000_000, ge=1, description="Maximum size of a file for a dataset in bytes."
     )
+    chat_sql: bool = Field(
+        default=True,
+        description="Whether answers under /v1 end with their SQL; otherwise it is part of the reasoning.",
+    )
     cache_dir: Path = Field(
         default_factory=lambda: platformdirs.user_cache_path("datasphinx"),
         description="Folder of the sample database, the embedded model, and its cached prompts.",

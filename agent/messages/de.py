@@ -312,6 +312,7 @@ TEXTS = {
     "board_limit": "Mehr als {limit} können nicht gespeichert werden. Löschen Sie nicht mehr benötigte Boards oder angeheftete Antworten.",
     "answer_not_pinnable": "Diese Antwort kann nicht angeheftet werden: {reason}.",
     "model_unknown": "Es gibt kein Modell {model!r}. `/v1/models` listet die Modelle dieses Servers auf.",
+    "response_unknown": "Es gibt keine Antwort {response!r} dieses Modells und Nutzers. Senden Sie stattdessen das Gespräch als `input`.",
     "key_missing": "Dieser Server verlangt einen Schlüssel oder ein Token: Senden Sie es als `Authorization: Bearer KEY`, einen Schlüssel auch als `X-API-Key: KEY`.",
     "token_invalid": "Das Token wird nicht akzeptiert: {reason}.",
     "token_not_permitted": "Das Token ist gültig, gibt aber keinen Zugriff auf diesen Server: {reason}.",

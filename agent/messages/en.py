@@ -308,6 +308,7 @@ TEXTS = {
     "board_limit": "No more than {limit} can be stored. Delete boards or pinned answers that are no longer needed.",
     "answer_not_pinnable": "This answer cannot be pinned: {reason}.",
     "model_unknown": "There is no model {model!r}. `/v1/models` lists the models of this server.",
+    "response_unknown": "There is no response {response!r} of this model and user. Send the conversation as `input` instead.",
     "key_missing": "This server requires a key or token: send it as `Authorization: Bearer KEY`, or a key as `X-API-Key: KEY`.",
     "token_invalid": "The token is not accepted: {reason}.",
     "token_not_permitted": "The token is valid, but gives no access to this server: {reason}.",

@@ -303,6 +303,7 @@ TEXTS = {
     "board_limit": "Можно хранить не больше {limit}. Удалите ненужные доски или закреплённые ответы.",
     "answer_not_pinnable": "Этот ответ нельзя закрепить: {reason}.",
     "model_unknown": "Модели {model!r} нет. Модели этого сервера перечислены в `/v1/models`.",
+    "response_unknown": "Ответа {response!r} этой модели для этого пользователя нет. Передайте вместо него беседу в `input`.",
     "key_missing": "Серверу нужен ключ или токен: отправьте его как `Authorization: Bearer KEY`, а ключ можно и как `X-API-Key: KEY`.",
     "token_invalid": "Токен не принят: {reason}.",
     "token_not_permitted": "Токен действителен, но доступа к этому серверу не даёт: {reason}.",

@@ -310,6 +310,7 @@ TEXTS = {
     "board_limit": "最多可保存 {limit} 个。请删除不再需要的看板或固定的回答。",
     "answer_not_pinnable": "无法固定此回答：{reason}。",
     "model_unknown": "没有模型 {model!r}。此服务器的模型列于 `/v1/models`。",
+    "response_unknown": "没有此模型和用户的回答 {response!r}。请改为在 `input` 中发送对话。",
     "key_missing": "此服务器需要密钥或令牌：请以 `Authorization: Bearer KEY` 发送；密钥也可以 `X-API-Key: KEY` 发送。",
     "token_invalid": "令牌未被接受：{reason}。",
     "token_not_permitted": "令牌有效，但无权访问此服务器：{reason}。",

@@ -72,6 +72,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
     from datasphinx.agent.server.routes.health import health_routes
     from datasphinx.agent.server.routes.mcp import METHODS, PATH, McpRoute
     from datasphinx.agent.server.routes.page import add_page
+    from datasphinx.agent.server.routes.responses import responses_routes
     from datasphinx.agent.server.routes.threads import list_router, threads_routes
     from datasphinx.agent.server.tenants import Tenants, open_tenant
 
@@ -107,6 +108,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
     for router in (
         events_routes(graphs),
         chat_routes(graphs),
+        responses_routes(graphs),
         agui_routes(graphs),
         list_router,
         threads_routes(graphs[0]),

@@ -1,16 +1,21 @@
 """Shared code of the routes for chat clients: models, the user's message, the thread of a conversation, answers."""
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+import re
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from contextlib import aclosing
+from typing import Any, NamedTuple, cast
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
+from starlette.concurrency import run_in_threadpool
 
 from datasphinx.agent.answers.progress import step_line
 from datasphinx.agent.answers.text import escape_markup, has_table, markdown_table
 from datasphinx.agent.conversation.reply import Reply
 from datasphinx.agent.conversation.threads import Link
+from datasphinx.agent.core.canonical import value_hash
+from datasphinx.agent.core.text import valid_text
 from datasphinx.agent.errors import NotFound
 from datasphinx.agent.messages import language_in, render
 from datasphinx.agent.server.runnable import ServedGraph
@@ -70,8 +75,11 @@ def _dataset_model(dataset_id: str, file_name: str) -> ChatModel:
     return ChatModel(f"{_PREFIX}{dataset_id}", file_name, "analyst", {"datasets": [dataset_id]})
 
 
+_TEXT_PARTS = ("text", "input_text", "output_text")
+
+
 class Part(BaseModel):
-    """A part of a message; only those of the type `text` can be read."""
+    """A part of a message; only text can be read."""
 
     type: str
     text: str | None = None
@@ -83,7 +91,7 @@ Content = str | list[Part] | None
 def text_of(content: Content) -> str:
     """Return the text of a message, without its other parts."""
     if isinstance(content, list):
-        return "\n".join(part.text or "" for part in content if part.type == "text")
+        return "\n".join(part.text or "" for part in content if part.type in _TEXT_PARTS)
     return content or ""
 
 
@@ -93,7 +101,7 @@ def user_text(content: Content) -> str:
     Raises:
         ValueError: a part of it is not text.
     """
-    if isinstance(content, list) and any(part.type != "text" for part in content):
+    if isinstance(content, list) and any(part.type not in _TEXT_PARTS for part in content):
         raise ValueError("only text can be read; images, audio and files cannot")
     return text_of(content)
 
@@ -152,3 +160,102 @@ def markdown_of(reply: Reply, base_url: str) -> str:
     ids = [chart["id"] for chart in reply["charts"] if "id" in chart]
     parts += [f"[{label} {number}]({base_url}charts/{chart}.png)" for number, chart in enumerate(ids, 1)]
     return "\n\n".join(parts)
+
+
+class Piece(NamedTuple):
+    """Text of a step, or the answer with the run's number of prompt and completion tokens, which is the last piece."""
+
+    reasoning: str = ""
+    content: str = ""
+    tokens: tuple[int, int] | None = None
+
+
+class ChatRun:
+    """The run that answers the last message of a conversation in an OpenAI-compatible API.
+
+    A conversation is identified by the texts of the user and the assistant, or by a name that the API gives it.
+    """
+
+    def __init__(self, tenant: Tenant, served: ServedGraph, model: ChatModel, user: str | None, base_url: str) -> None:
+        """Answer questions to `model`; conversations of different users never continue each other."""
+        self._tenant, self._served, self._model, self._user, self._base_url = tenant, served, model, user, base_url
+        self._turns: list[tuple[str, str]] = []
+        self._names: tuple[str, ...] = ()
+        self._place: Place | None = None
+        self._input: dict[str, Any] = {}
+
+    def prepare(
+        self, messages: Iterable[tuple[str, Content]], *, after: str | None = None, names: tuple[str, ...] = ()
+    ) -> None:
+        """Find the run that ended with the messages before the last one, and prepare the input for that one.
+
+        `after` is the name of the conversation that is continued; the new run can be continued by `names` too.
+
+        Raises:
+            NotFound: there is no conversation called `after`.
+            RequestValidationError: the last message is empty or too long.
+        """
+        texts = [(role, text_of(content)) for role, content in messages]
+        turns = [(role, _normal(text)) for role, text in texts]
+        self._turns = [(role, text) for role, text in turns if role in ("user", "assistant") and text]
+        self._names = names
+        earlier = self._turns[:-1]
+        if after is not None:
+            self._place = place_of(self._tenant, self._model.graph, self._key(after))
+            if self._place is None:
+                raise NotFound("response_unknown", response=after[:_SHOWN_CHARS])
+        elif any(role == "assistant" for role, _ in earlier):
+            self._place = place_of(self._tenant, self._model.graph, self._key(earlier))
+        self._input = input_of(self._served, self._model, texts[-1][1], self._place)
+
+    async def pieces(self) -> AsyncGenerator[Piece]:
+        """Run, and yield the texts of the steps and then the answer."""
+        shows_sql = self._tenant.services.settings.chat_sql
+        run_id = self._place.link.run_id if self._place else None
+        async with aclosing(self._served.events(self._input, run_id=run_id)) as events:
+            async for kind, content in events:
+                if kind == "step":
+                    for line in reasoning_lines(cast(Mapping[str, Any], content)):
+                        yield Piece(reasoning=line)
+                elif kind == "output":
+                    reply = cast(Reply, content)
+                    block = _sql_block(reply["sql"]) if reply["sql"] else ""
+                    if block and not shows_sql:
+                        yield Piece(reasoning=f"\n{block}\n")
+                    yield await run_in_threadpool(self._answer, reply, block if shows_sql else "")
+
+    def _answer(self, reply: Reply, block: str) -> Piece:
+        """Return the answer, and link the conversation that it continues with the run.
+
+        A run that was refused is not stored: the conversation continues from the run before.
+        """
+        markdown = markdown_of(reply, self._base_url)
+        text = valid_text(f"{markdown}\n\n{block}" if block else markdown)
+        link = Link(reply["thread_id"] or "", reply["run_id"]) if "run_id" in reply else None
+        link = link or (self._place.link if self._place else None)
+        if link:
+            turns = [*self._turns, ("assistant", _normal(text))]
+            for key in (self._key(turns), *map(self._key, self._names)):
+                self._tenant.threads.link(key, link)
+        return Piece(content=text, tokens=(reply["audit"]["prompt_tokens"], reply["audit"]["completion_tokens"]))
+
+    def _key(self, conversation: str | Iterable[tuple[str, str]]) -> str:
+        """Return the name of the link to the run that ended `conversation`."""
+        return value_hash([self._model.id, self._user, conversation])
+
+
+_REASONING = re.compile(r"\s*<(details|think|thinking|reasoning)\b[^>]*>.*?</\1>", re.DOTALL)
+"""Reasoning text, which some clients put at the beginning of the assistant's messages."""
+
+
+def _normal(text: str) -> str:
+    """Return the text of a message without reasoning at its beginning and without differences in white space."""
+    while reasoning := _REASONING.match(text):
+        text = text[reasoning.end() :]
+    return " ".join(text.split())
+
+
+def _sql_block(sql: str) -> str:
+    """Return `sql` as a code block, whose fence is longer than those in the statement."""
+    fence = "`" * max([3, *(len(run) + 1 for run in re.findall(r"`+", sql))])
+    return f"{fence}sql\n{sql}\n{fence}"

@@ -1,43 +1,31 @@
 """OpenAI-compatible routes: chat completions and models."""
 
-import re
 import time
 import uuid
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from typing import Any, Literal, NamedTuple, Self, cast
+from typing import Any, Literal, Self
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field, model_validator
 from starlette.concurrency import run_in_threadpool
 
-from datasphinx.agent.conversation.reply import Reply
-from datasphinx.agent.conversation.threads import Link
-from datasphinx.agent.core.canonical import value_hash
-from datasphinx.agent.core.text import valid_text
 from datasphinx.agent.server.background import time_limit
 from datasphinx.agent.server.chat_clients import (
     ChatModel,
+    ChatRun,
     Content,
-    Place,
     all_models,
     base_url,
-    input_of,
-    markdown_of,
     model_of,
-    place_of,
-    reasoning_lines,
-    text_of,
     user_text,
 )
 from datasphinx.agent.server.errors import DOCUMENTED_OPENAI
 from datasphinx.agent.server.routes.events import DATA_STREAM, event_response
 from datasphinx.agent.server.runnable import PlainJSON, ServedGraph
-from datasphinx.agent.server.tenants import Tenant, current_tenant
+from datasphinx.agent.server.tenants import current_tenant
 
-_REASONING = re.compile(r"\s*<(details|think|thinking|reasoning)\b[^>]*>.*?</\1>", re.DOTALL)
-"""Reasoning text, which some clients put at the beginning of the assistant's messages."""
 _CREATED = int(time.time())
 
 
@@ -108,10 +96,10 @@ def chat_routes(graphs: Sequence[ServedGraph]) -> APIRouter:
         """Answer the last message; with `stream`, as server-sent events that end with `data: [DONE]`."""
         tenant = current_tenant()
         model = await run_in_threadpool(model_of, tenant, body.model)
-        completion = _Completion(tenant, served[model.graph], model, body, base_url(request))
-        await run_in_threadpool(completion.find_place)
-        completion.check_input()
+        run = ChatRun(tenant, served[model.graph], model, body.user, base_url(request))
+        await run_in_threadpool(run.prepare, [(message.role, message.content) for message in body.messages])
         await tenant.admit(1)
+        completion = _Completion(run, body)
         seconds = tenant.services.settings.request_timeout_s
         if body.stream:
             return event_response(completion.chunks(), request.scope, seconds, _encode)
@@ -144,46 +132,16 @@ _COMPLETION: dict[str, Any] = {
 }
 
 
-class _Piece(NamedTuple):
-    """Text of a step, or the answer with the token usage; the answer is the last piece."""
-
-    reasoning: str = ""
-    content: str = ""
-    usage: dict[str, int] | None = None
-
-
 class _Completion:
-    """The completion of one request."""
+    """The form of the answer to one request."""
 
-    def __init__(
-        self, tenant: Tenant, served: ServedGraph, model: ChatModel, request: ChatRequest, base_url: str
-    ) -> None:
-        self._tenant, self._served, self._model = tenant, served, model
-        self._request, self._base_url = request, base_url
-        turns = [(message.role, _normal(text_of(message.content))) for message in request.messages]
-        self._turns = [(role, text) for role, text in turns if role in ("user", "assistant") and text]
-        self._place: Place | None = None
-        self._input: dict[str, Any] = {}
-        self._head = {"id": f"chatcmpl-{uuid.uuid4().hex}", "created": int(time.time()), "model": model.id}
-
-    def find_place(self) -> None:
-        """Find the run that ended with the messages before the last one."""
-        earlier = self._turns[:-1]
-        if any(role == "assistant" for role, _ in earlier):
-            self._place = place_of(self._tenant, self._model.graph, self._name(earlier))
-
-    def check_input(self) -> None:
-        """Prepare the input of the run.
-
-        Raises:
-            RequestValidationError: the last message is empty or too long.
-        """
-        text = text_of(self._request.messages[-1].content)
-        self._input = input_of(self._served, self._model, text, self._place)
+    def __init__(self, run: ChatRun, request: ChatRequest) -> None:
+        self._run, self._request = run, request
+        self._head = {"id": f"chatcmpl-{uuid.uuid4().hex}", "created": int(time.time()), "model": request.model}
 
     async def whole(self) -> dict[str, Any]:
         """Return the completion."""
-        pieces = [piece async for piece in self._pieces()]
+        pieces = [piece async for piece in self._run.pieces()]
         message = {
             "role": "assistant",
             "content": "".join(piece.content for piece in pieces),
@@ -191,66 +149,32 @@ class _Completion:
             "refusal": None,
         }
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
-        return {**self._head, "object": "chat.completion", "choices": [choice], "usage": pieces[-1].usage}
+        usage = _usage(pieces[-1].tokens)
+        return {**self._head, "object": "chat.completion", "choices": [choice], "usage": usage}
 
     async def chunks(self) -> AsyncGenerator[tuple[str, Any]]:
         """Yield the chunks of a stream, and `done`."""
         head = {**self._head, "object": "chat.completion.chunk"}
         yield "chunk", {**head, "choices": [_choice({"role": "assistant", "content": ""})]}
-        usage: dict[str, int] | None = None
-        async with aclosing(self._pieces()) as pieces:
+        tokens = None
+        async with aclosing(self._run.pieces()) as pieces:
             async for piece in pieces:
                 delta = {"content": piece.content} if piece.content else {"reasoning_content": piece.reasoning}
                 yield "chunk", {**head, "choices": [_choice(delta)]}
-                usage = piece.usage
+                tokens = piece.tokens
         yield "chunk", {**head, "choices": [_choice({}, "stop")]}
         if self._request.stream_options and self._request.stream_options.include_usage:
-            yield "chunk", {**head, "choices": [], "usage": usage}
+            yield "chunk", {**head, "choices": [], "usage": _usage(tokens)}
         yield "done", None
 
-    async def _pieces(self) -> AsyncGenerator[_Piece]:
-        run_id = self._place.link.run_id if self._place else None
-        async with aclosing(self._served.events(self._input, run_id=run_id)) as events:
-            async for kind, content in events:
-                if kind == "step":
-                    for line in reasoning_lines(cast(Mapping[str, Any], content)):
-                        yield _Piece(reasoning=line)
-                elif kind == "output":
-                    reply = cast(Reply, content)
-                    if sql := reply["sql"]:
-                        # The fence of the code block is longer than those in the statement.
-                        fence = "`" * max([3, *(len(run) + 1 for run in re.findall(r"`+", sql))])
-                        yield _Piece(reasoning=f"\n{fence}sql\n{sql}\n{fence}\n")
-                    yield await run_in_threadpool(self._answer, reply)
 
-    def _answer(self, reply: Reply) -> _Piece:
-        """Return the answer, and link the conversation that it continues with the run.
-
-        A run that was refused is not stored: the conversation continues from the run before.
-        """
-        text = valid_text(markdown_of(reply, self._base_url))
-        link = Link(reply["thread_id"] or "", reply["run_id"]) if "run_id" in reply else None
-        link = link or (self._place.link if self._place else None)
-        if link:
-            self._tenant.threads.link(self._name([*self._turns, ("assistant", _normal(text))]), link)
-        prompt, completion = reply["audit"]["prompt_tokens"], reply["audit"]["completion_tokens"]
-        usage = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
-        return _Piece(content=text, usage=usage)
-
-    def _name(self, turns: Sequence[tuple[str, str]]) -> str:
-        """Return the name of the link to the run that ended with `turns`."""
-        return value_hash([self._model.id, self._request.user, turns])
+def _usage(tokens: tuple[int, int] | None) -> dict[str, int]:
+    prompt, completion = tokens or (0, 0)
+    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
 
 def _describe(model: ChatModel) -> dict[str, Any]:
     return {"id": model.id, "object": "model", "created": _CREATED, "owned_by": "datasphinx", "name": model.name}
-
-
-def _normal(text: str) -> str:
-    """Return the text of a message without reasoning at its beginning and without differences in white space."""
-    while reasoning := _REASONING.match(text):
-        text = text[reasoning.end() :]
-    return " ".join(text.split())
 
 
 def _choice(delta: dict[str, str], finish_reason: str | None = None) -> dict[str, Any]:

@@ -33,7 +33,8 @@ _SHOWN = ("relevant_tables", "sql_request", "sql_error_info", "used_stop_words",
 Encode = Callable[[str, bytes], bytes]
 
 
-def _encode(kind: str, data: bytes) -> bytes:
+def named_event(kind: str, data: bytes) -> bytes:
+    """Return a server-sent event called `kind`."""
     return b"event: " + kind.encode() + b"\ndata: " + data + b"\n\n"
 
 
@@ -114,7 +115,7 @@ async def _shown(events: AsyncGenerator[Event]) -> AsyncGenerator[tuple[str, Any
 
 
 def event_response(
-    events: AsyncGenerator[tuple[str, Any]], scope: Scope, seconds: float, encode: Encode = _encode
+    events: AsyncGenerator[tuple[str, Any]], scope: Scope, seconds: float, encode: Encode = named_event
 ) -> EventStream:
     """Return the stream of `events`, which are closed when the client disconnects or after `seconds`.
 

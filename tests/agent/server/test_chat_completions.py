@@ -70,6 +70,12 @@ def reasoning(completion: ChatCompletion) -> str:
     return str(completion.choices[0].message.model_dump()["reasoning_content"])
 
 
+def statement(completion: ChatCompletion) -> str:
+    """The statement at the end of an answer."""
+    _, _, block = text(completion).rpartition("```sql\n")
+    return block.removesuffix("\n```")
+
+
 # Models
 
 
@@ -95,7 +101,7 @@ def test_a_model_asks_its_data(served: Served, keep: Keep) -> None:
     assert "9,488" not in text(ask(served, SHOES, model="datasphinx/shoes"))
     answer = ask(served, "How many returns has each account?", model=f"datasphinx/{dataset}")
     assert "beta" in text(answer) and "run_query" in reasoning(answer)
-    assert "orders" in reasoning(ask(served, HOW_MANY, model="datasphinx"))
+    assert "orders" in statement(ask(served, HOW_MANY, model="datasphinx"))
 
 
 # Answers
@@ -107,9 +113,15 @@ def test_an_answer_has_its_steps_as_reasoning_and_its_usage(served: Served) -> N
     assert completion.choices[0].finish_reason == "stop" and completion.model == "datasphinx/shop"
     steps = re.findall(r"^- ✓ (\w+) ", reasoning(completion), re.MULTILINE)
     assert steps[0] == "retrieve_tables" and steps[-1] == "answer" and len(set(steps)) == len(steps) > 4
-    assert f"```sql\n{COUNT['sql']}\n```" in reasoning(completion)
+    assert statement(completion) == COUNT["sql"] and COUNT["sql"] not in reasoning(completion)
     usage = completion.usage
     assert usage and usage.prompt_tokens > 0 and usage.total_tokens == usage.prompt_tokens + usage.completion_tokens
+
+
+def test_the_statement_can_be_part_of_the_reasoning(cache_dir: Path) -> None:
+    with serving(cache_dir, {"GeneratedSQL": [COUNT]}, chat_sql=False) as server:
+        completion = ask(server, HOW_MANY, model="datasphinx")
+    assert "```" not in text(completion) and f"```sql\n{COUNT['sql']}\n```" in reasoning(completion)
 
 
 def test_rows_are_a_table_and_charts_are_links_with_the_rights_of_the_tenant(served: Served) -> None:
@@ -129,6 +141,7 @@ def test_rows_are_a_table_and_charts_are_links_with_the_rights_of_the_tenant(ser
 def test_values_are_no_markup(served: Served) -> None:
     answer = text(ask(served, SHOES, model="datasphinx/shoes"))
     assert "host.example" in answer and "| Pairs |" in answer
+    answer = answer.partition("\n\n```sql\n")[0]
     assert not re.search(r"(?<!\\)(\[|<\w|```)", answer), answer
 
 
@@ -216,11 +229,11 @@ def test_a_clarifying_question_is_a_text_and_the_next_message_its_answer(served:
 
     for answer, sql in (("2", BY_AMOUNT), ("by orders", BY_ORDERS)):
         chosen = ask(served, BEST, asked, answer)
-        assert sql in reasoning(chosen)
+        assert sql in statement(chosen)
 
     refused = text(ask(served, BEST, asked, "7"))
     assert "7" in refused
-    assert BY_AMOUNT in reasoning(ask(served, BEST, asked, "7", refused, "2")), "the question is still open"
+    assert BY_AMOUNT in statement(ask(served, BEST, asked, "7", refused, "2")), "the question is still open"
 
 
 def test_messages_before_the_last_one_identify_the_conversation(served: Served) -> None:
@@ -229,20 +242,20 @@ def test_messages_before_the_last_one_identify_the_conversation(served: Served) 
     two = TOP_TWO["sql"]
     history = (BEST, asked, "2", chosen, "only the top two")
 
-    assert two in reasoning(ask(served, *history, user="ann"))
-    assert two in reasoning(ask(served, *history, user="ann")), "an answer can be generated again"
+    assert two in statement(ask(served, *history, user="ann"))
+    assert two in statement(ask(served, *history, user="ann")), "an answer can be generated again"
     thought = f'<details type="reasoning" done="true">\n<summary>Thought</summary>\n> 1\n</details>\n{chosen}  '
-    assert two in reasoning(ask(served, BEST, f"<think>a</think> {asked}", "2", thought, history[-1], user="ann"))
+    assert two in statement(ask(served, BEST, f"<think>a</think> {asked}", "2", thought, history[-1], user="ann"))
     system: Any = [{"role": "system", "content": "You are a pirate."}]
     with connect(served) as chat:
         more = chat.chat.completions.create(
             model="datasphinx/shop", messages=[*system, *messages_of(*history)], user="ann"
         )
-    assert two in reasoning(more)
+    assert two in statement(more)
 
     edited = (BEST, asked, "2", f"{chosen} edited", history[-1])
     for texts, user in ((history, "bob"), (history[-1:], "ann"), (edited, "ann")):
-        assert two not in reasoning(ask(served, *texts, user=user)), "this is another conversation"
+        assert two not in statement(ask(served, *texts, user=user)), "this is another conversation"
 
 
 def test_a_conversation_is_on_one_thread_until_it_branches(served: Served) -> None:
@@ -265,7 +278,7 @@ def test_an_answer_does_not_wait_for_another_one_of_its_conversation(cache_dir: 
         body = {"model": "datasphinx", "messages": messages_of(*history, "How many customers are there?")}
         with client(server, "/v1/chat/completions", body):
             assert held.begun.wait(20)
-            assert COUNT["sql"] in reasoning(ask(server, *history, "How many items are there?", model="datasphinx"))
+            assert COUNT["sql"] in statement(ask(server, *history, "How many items are there?", model="datasphinx"))
             held.left.set()
 
 
@@ -278,9 +291,9 @@ def test_conversations_in_a_shared_database(cache_dir: Path, tmp_path: Path) -> 
     ):
         asked = text(ask(server, BEST, model="datasphinx"))
         for answer, sql in (("2", BY_AMOUNT), ("1", BY_ORDERS)):
-            assert sql in reasoning(ask(server, BEST, asked, answer, model="datasphinx"))
+            assert sql in statement(ask(server, BEST, asked, answer, model="datasphinx"))
         other = ask(server, BEST, asked, "2", model="datasphinx", key=BETA)
-    assert BY_AMOUNT not in reasoning(other)
+    assert BY_AMOUNT not in statement(other)
 
 
 # Errors
@@ -363,7 +376,7 @@ def test_a_history_of_others_is_read_over(served: Served) -> None:
     ]
     with connect(served) as chat:
         completion = chat.chat.completions.create(model="datasphinx/shop", messages=[*foreign, USER])
-        assert COUNT["sql"] in reasoning(completion)
+        assert COUNT["sql"] in statement(completion)
         with pytest.raises(openai.APIStatusError) as too_large:
             chat.chat.completions.create(model="datasphinx/shop", messages=[*messages_of("a" * 1_100_000, "b"), USER])
     assert (too_large.value.status_code, too_large.value.code) == (413, "request_too_large")

@@ -21,7 +21,7 @@ from tests.generated_docs import ROOT
 PAGES = ("http", "http-api", "http-answers", "boards", "chat-clients")
 PAGE = "".join((ROOT / f"docs/{name}.md").read_text(encoding="utf-8") for name in PAGES)
 CURL = re.findall(r"^curl .*$", PAGE, re.MULTILINE)
-(PROGRAM,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+PROGRAMS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -61,12 +61,17 @@ def test_each_curl_command_gets_its_response(served: Served, tmp_path: Path) -> 
     assert json.loads(models)["data"] == [json.loads(model)]
     content = json.loads(whole)["choices"][0]["message"]["content"]
     assert json.dumps(content)[1:-1] in stream and stream.endswith("data: [DONE]\n\n")
+    assert json.loads(responses["/v1/responses"][0])["output"][-1]["content"][0]["text"] == content
     agui = [line.removeprefix("data: ") for line in responses["/agui"][0].split("\n\n") if line]
     assert TypeAdapter(Event).validate_json(agui[-1]).type == "RUN_FINISHED"
 
 
 @pytest.mark.process
-def test_the_program_with_openai(served: Served) -> None:
-    done = subprocess.run([sys.executable, "-c", here(PROGRAM, served)], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    assert "\n2. by amount" in done.stdout and "customer_id" in done.stdout.partition("2. by amount")[2]
+def test_the_programs_with_openai_and_its_agents_sdk(served: Served) -> None:
+    asked, counted = (
+        subprocess.run([sys.executable, "-c", here(program, served)], capture_output=True, text=True, timeout=60)
+        for program in PROGRAMS
+    )
+    assert (asked.returncode, counted.returncode) == (0, 0), asked.stderr + counted.stderr
+    assert "\n2. by amount" in asked.stdout and "customer_id" in asked.stdout.partition("2. by amount")[2]
+    assert COUNT["sql"] in counted.stdout
