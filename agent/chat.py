@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
@@ -32,7 +32,7 @@ from datasphinx.agent.errors import (
     Unanswered,
 )
 from datasphinx.agent.graph import build_graph
-from datasphinx.agent.messages import Message
+from datasphinx.agent.messages import Message, language_in
 from datasphinx.agent.record.step import Audit
 from datasphinx.agent.responses import (
     ChartResponse,
@@ -45,7 +45,10 @@ from datasphinx.agent.responses import (
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import Settings, SourceSettings, load_settings
 from datasphinx.agent.sql.database import parse_url
-from datasphinx.agent.types import Effort, OutputType
+from datasphinx.agent.types import Clarify, Effort, OutputType
+
+if TYPE_CHECKING:
+    from datasphinx.agent.report.export import ReportResponse
 
 __all__ = ["Agent", "ChartResponse", "DataFrameResponse", "NumberResponse", "Response", "StringResponse", "chat"]
 
@@ -285,6 +288,50 @@ class Agent:
             InvalidQuestion, Conflict, InputInvalid: see `reject`.
         """
         return self._feedback({"accepted": True}, None)
+
+    def report(
+        self,
+        request: str,
+        *,
+        questions: Sequence[str] | None = None,
+        approve_plan: bool = False,
+        clarify: Clarify | None = None,
+    ) -> "ReportResponse":
+        """Return a report that answers `request` by several questions; it is no part of the conversation.
+
+        `questions` replace the plan of the model, which with `approve_plan` is put to you first: as `clarification`,
+        answered with `reply`. So are the clarifying questions of its questions, at most once; with "never" as
+        `clarify` there are none.
+
+        Raises:
+            DatasphinxError: the report could not be planned, or none of its questions was answered.
+        """
+        from datasphinx.agent.report.graph import build_report
+
+        graph, thread = build_report(self._services, self._checkpointer), uuid.uuid4().hex
+        self._prepare()
+        given = {"questions": questions and list(questions), "approve_plan": approve_plan, "clarify": clarify}
+        inputs = {**self._inputs({"question": request}, None), **given}
+        return self._reported(graph, inputs, RunnableConfig(configurable={"thread_id": thread}))
+
+    def _reported(self, graph: Any, inputs: Any, config: RunnableConfig) -> "ReportResponse":
+        from langgraph.types import Command
+
+        from datasphinx.agent.report.export import ReportResponse
+
+        output = graph.invoke(inputs, config)
+        if output["error"]:
+            failure = graph.get_state(config).values.get("failure")
+            error = error_of(failure) if failure else Unanswered("question_failed", reason=output["error"]["message"])
+            error.add_note(output["answer"])
+            raise error
+        return ReportResponse(
+            output["report"],
+            output["clarification"],
+            output["audit"],
+            language_in(output),
+            lambda answer: self._reported(graph, Command(resume=answer), config),
+        )
 
     def close(self) -> None:
         """Close the connections and files of the sources; `with Agent(...) as agent` does it at the end of the block.

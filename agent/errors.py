@@ -125,6 +125,8 @@ class Unavailable(Coded):
 
     http_status = 503
     exit_codes = {
+        "browser_failed": UNREACHABLE,
+        "browser_missing": UNREACHABLE,
         "embedded_model_unavailable": UNREACHABLE,
         "examples_unavailable": UNREACHABLE,
         "issuer_unavailable": UNREACHABLE,

@@ -26,7 +26,7 @@ from datasphinx.agent.types import (
     VerifiedAnswer,
 )
 
-_MAX_ROWS = 50
+MAX_ROWS = 50
 
 
 _STYLE = (
@@ -71,15 +71,18 @@ def text_of(answer: str) -> str:
     return "".join(f"<p>{escape(part)}</p>" for part in without_tables(answer).split("\n\n") if part.strip())
 
 
-def table_of(table: AnswerTable, language: Language) -> str:
-    """Return the first 50 rows of `table` as HTML, with the number of omitted rows."""
+def table_of(table: AnswerTable, language: Language, row_ids: str = "") -> str:
+    """Return the first 50 rows of `table` as HTML, with the number of omitted rows.
+
+    With `row_ids`, rows have ids that consist of it and their number from 1, for links to them.
+    """
     head = "".join(f"<th>{escape(name)}</th>" for name in table["columns"])
     starts = ['<td class="number">' if fmt.is_quantity else "<td>" for fmt in formats_of(table)]
     rows = ""
-    for row in format_rows(table, language, _MAX_ROWS):
+    for number, row in enumerate(format_rows(table, language, MAX_ROWS), 1):
         cells = "".join(f"{start}{escape(text)}</td>" for start, text in zip(starts, row, strict=True))
-        rows += f"<tr>{cells}</tr>"
-    omitted = len(table["rows"]) - _MAX_ROWS
+        rows += f'<tr id="{row_ids}{number}">{cells}</tr>' if row_ids else f"<tr>{cells}</tr>"
+    omitted = len(table["rows"]) - MAX_ROWS
     note = f"<p>+ {format_single(omitted, language)}</p>" if omitted > 0 else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}"
 
@@ -89,7 +92,7 @@ def picture_of(png: bytes, answer: str) -> str:
     return f'<img alt="{escape(answer)}" src="data:image/png;base64,{base64.b64encode(png).decode()}">'
 
 
-def _drawing_of(chart: AnswerChart) -> str:
+def drawing_of(chart: AnswerChart) -> str:
     """Return `chart` as an HTML image; empty without the extra `charts`."""
     try:
         return picture_of(png_of_option(chart["type"], chart["option"]), chart["option"]["title"]["text"])
@@ -188,7 +191,7 @@ class DataFrameResponse(Response):
 
     def _body(self) -> str:
         table = table_of(self.plain, self.language)
-        return table if self.chart is None else f"{_drawing_of(self.chart)}{table}"
+        return table if self.chart is None else f"{drawing_of(self.chart)}{table}"
 
 
 class ChartResponse(Response):
@@ -220,7 +223,7 @@ class ChartResponse(Response):
         return target
 
     def _body(self) -> str:
-        return _drawing_of(self.value) or "".join(table_of(table, self.language) for table in self.tables)
+        return drawing_of(self.value) or "".join(table_of(table, self.language) for table in self.tables)
 
 
 _CLASSES: dict[str | None, type[Response]] = {

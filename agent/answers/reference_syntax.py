@@ -66,7 +66,9 @@ def _reference(text: str) -> Reference:
     first, *words = _split(body.removeprefix("?"))
     if is_sign:
         return Reference(body, first, "sign", tuple(map(parse, words)))
-    choice: Literal["", "number", "row"] = "" if not words else "row" if first.strip() == "list" else "number"
+    # The id of another result may stand before it.
+    is_list = first.rpartition(":")[2].strip() == "list"
+    choice: Literal["", "number", "row"] = "" if not words else "row" if is_list else "number"
     return Reference(body, first, choice, tuple(map(parse, words)))
 
 

@@ -174,7 +174,10 @@ class _Resolver:
         if reference.text in self.facts.result["columns"]:
             return self._only(self.facts, self._column(self.facts, reference.text)).text
         if reference.chooses_by == "row":
-            return self._each_row(reference.words)
+            name, colon, _ = reference.selection.rpartition(":")
+            if colon and name not in self.facts.others:
+                raise Problem("there is no such result")
+            return self._each_row(self.facts.others[name] if colon else self.facts, reference.words)
         value = self._value(self.facts, reference.selection, is_sign=reference.chooses_by == "sign")
         if not reference.chooses_by:
             return value.text
@@ -380,9 +383,8 @@ class _Resolver:
             names = [f"{one}{aside(self._cell(facts, at, row).text)}" for one, row in zip(names, rows, strict=True)]
         return _names(list(dict.fromkeys(names)), facts)
 
-    def _each_row(self, words: Sequence[Template]) -> str:
+    def _each_row(self, facts: ResultFacts, words: Sequence[Template]) -> str:
         """Return the words with the values of each row, as a list."""
-        facts = self.facts
         if len(words) != 1 or not facts.rows:
             raise Problem("it needs one text with references to columns, and rows")
         self._require_listable(facts)

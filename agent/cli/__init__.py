@@ -17,6 +17,7 @@ from datasphinx.agent.cli.key import key_app
 from datasphinx.agent.cli.knowledge import knowledge_app
 from datasphinx.agent.cli.model import model_app
 from datasphinx.agent.cli.options import LogJson, services_of, settings_of
+from datasphinx.agent.cli.report import report
 from datasphinx.agent.cli.source import init, source_app
 from datasphinx.agent.cli.text import PrintableFormatter, echo, json_text
 from datasphinx.agent.cli.threads import threads_app
@@ -67,6 +68,7 @@ def _datasphinx(
 
 
 app.command()(ask_command)
+app.command()(report)
 
 
 @app.command("demo")

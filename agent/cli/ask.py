@@ -211,7 +211,7 @@ class EffortLevel(StrEnum):
     high = "high"
 
 
-def _path_with(suffixes: Sequence[str]) -> Callable[[Path | None], Path | None]:
+def path_with(suffixes: Sequence[str]) -> Callable[[Path | None], Path | None]:
     """Return the check of an option for a file to write, whose name ends in one of `suffixes`."""
 
     def check(path: Path | None) -> Path | None:
@@ -292,7 +292,7 @@ def ask(
         Path | None,
         typer.Option(
             dir_okay=False,
-            callback=_path_with(_CHART_SUFFIXES),
+            callback=path_with(_CHART_SUFFIXES),
             help="Write the chart of the answer, if any, to this file: .png, .html, or .json for its ECharts option.",
         ),
     ] = None,
@@ -302,7 +302,7 @@ def ask(
             "--output",
             "-o",
             dir_okay=False,
-            callback=_path_with(TABLE_SUFFIXES),
+            callback=path_with(TABLE_SUFFIXES),
             help="Write all rows of the answer, up to DATASPHINX_ROW_LIMIT, to this file: .csv, .xlsx or .parquet.",
         ),
     ] = None,

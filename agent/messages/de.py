@@ -657,6 +657,9 @@ TEXTS = {
     "follow_up_groups": "{question}, nach „{group}“{end}",
     "follow_up_months": "{question}, nach Monaten{end}",
     # Reports
+    "report_cost": "Modellaufrufe: {calls} · Tokens: {tokens} · Kosten: {cost} · {seconds} s · Trace {trace_id}",
+    "browser_missing": "Ein PDF wird von Chromium oder Chrome gedruckt, und keiner davon ist installiert ({names}). Installieren Sie einen, oder speichern Sie den Bericht als HTML und drucken Sie ihn im Browser.",
+    "browser_failed": "Der Browser {browser} hat kein PDF gedruckt ({reason}). Speichern Sie den Bericht als HTML und drucken Sie ihn im Browser.",
     "plan_shown": "Diese Fragen werden für den Bericht beantwortet. Ändern Sie den Plan in eigenen Worten, oder beginnen Sie.",
     "plan_start": "Beginnen",
     "not_questions": "es muss eine Liste von einer bis {limit} Fragen sein",

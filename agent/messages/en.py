@@ -649,6 +649,9 @@ TEXTS = {
     "follow_up_groups": "{question}, by {group}{end}",
     "follow_up_months": "{question}, by month{end}",
     # Reports
+    "report_cost": "Model calls: {calls} · tokens: {tokens} · cost: {cost} · {seconds} s · trace {trace_id}",
+    "browser_missing": "A PDF is printed by Chromium or Chrome, and neither is installed ({names}). Install one, or save the report as HTML and print it in a browser.",
+    "browser_failed": "The browser {browser} printed no PDF ({reason}). Save the report as HTML and print it in a browser.",
     "plan_shown": "These questions will be answered for the report. Change the plan in your own words, or start.",
     "plan_start": "Start",
     "not_questions": "it has to be a list of one to {limit} questions",

@@ -644,6 +644,9 @@ TEXTS = {
     "follow_up_groups": "{question}, по полю «{group}»{end}",
     "follow_up_months": "{question}, по месяцам{end}",
     # Reports
+    "report_cost": "Вызовы модели: {calls} · токены: {tokens} · стоимость: {cost} · {seconds} с · трасса {trace_id}",
+    "browser_missing": "PDF печатает Chromium или Chrome, а они не установлены ({names}). Установите один из них или сохраните отчёт как HTML и напечатайте его в браузере.",
+    "browser_failed": "Браузер {browser} не напечатал PDF ({reason}). Сохраните отчёт как HTML и напечатайте его в браузере.",
     "plan_shown": "Для отчёта будут получены ответы на эти вопросы. Измените план своими словами или начните.",
     "plan_start": "Начать",
     "not_questions": "нужен список вопросов, не больше {limit}",

@@ -651,6 +651,9 @@ TEXTS = {
     "follow_up_groups": "{question}，按“{group}”分组{end}",
     "follow_up_months": "{question}，按月份{end}",
     # Reports
+    "report_cost": "模型调用：{calls} · 令牌：{tokens} · 费用：{cost} · {seconds} 秒 · 跟踪 {trace_id}",
+    "browser_missing": "PDF 由 Chromium 或 Chrome 打印，但都没有安装（{names}）。请安装其中一个，或将报告另存为 HTML 后在浏览器中打印。",
+    "browser_failed": "浏览器 {browser} 没有打印出 PDF（{reason}）。请将报告另存为 HTML 后在浏览器中打印。",
     "plan_shown": "报告将回答以下问题。您可以用自己的话修改计划，或者开始。",
     "plan_start": "开始",
     "not_questions": "需要一个最多 {limit} 个问题的列表",

@@ -1,7 +1,9 @@
 """A report as Markdown."""
 
 from datasphinx.agent.answers.text import markdown_table
+from datasphinx.agent.formatting.formats import format_single
 from datasphinx.agent.messages import Language, render
+from datasphinx.agent.record.step import Audit
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.types import Report, ReportPart
 
@@ -15,12 +17,28 @@ def markdown_of(report: Report, language: Language) -> str:
     for section in report["sections"]:
         paragraphs += [f"## {one_line(section['title'])}", section["text"]["text"]]
         for part in map(parts.__getitem__, section["parts"]):
-            paragraphs.append(markdown_table(part["result"], language, _MAX_ROWS) if part["result"] else "")
+            result = part["result"]
+            # The text tells the values of a single row.
+            paragraphs.append(markdown_table(result, language, _MAX_ROWS) if result and len(result["rows"]) > 1 else "")
     if report["limits"]:
         paragraphs += [f"## {render('report_limits', language)}"]
         paragraphs.append("\n".join(f"- {one_line(limit['text'], 2000)}" for limit in report["limits"]))
     paragraphs += [f"## {render('report_sources', language)}", *map(_statement, report["parts"])]
     return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
+
+
+def cost_of(audit: Audit, language: Language) -> str:
+    """Return the calls, tokens, cost and time of a report in one line, with its trace id."""
+    cost = audit["llm_cost_usd"]
+    return render(
+        "report_cost",
+        language,
+        calls=format_single(audit["llm_calls"], language),
+        tokens=format_single(audit["prompt_tokens"] + audit["completion_tokens"], language),
+        cost="–" if cost is None else f"${cost:.4f}",
+        seconds=format_single(round(audit["latency_ms"] / 1000, 1), language),
+        trace_id=audit["trace_id"][:8],
+    )
 
 
 def _statement(part: ReportPart) -> str:

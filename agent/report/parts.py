@@ -9,7 +9,6 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.config import get_stream_writer
 
-from datasphinx.agent.analyst import build_analyst
 from datasphinx.agent.answers.stored_chart import drawn_by_default
 from datasphinx.agent.answers.text import without_tables
 from datasphinx.agent.conversation.conversations import CANCELLATION, PART_OF
@@ -69,7 +68,7 @@ def _part(planned: PlannedQuestion, state: ReportState, services: Services, step
     try:
         step.check_budget(services.settings)
         own = services.of_part(planned["id"])
-        graph: Any = (build_analyst if state["dataset_ids"] else build_graph)(own)
+        graph = _graph(own, is_about_files=bool(state["dataset_ids"]))
         config = RunnableConfig(configurable={CANCELLATION: step.cancellation, PART_OF: step})
         keys = [key for key in _READ if key in graph.channels]
         final = graph.invoke(_inputs(planned, state), config, output_keys=keys)
@@ -90,6 +89,14 @@ def _part(planned: PlannedQuestion, state: ReportState, services: Services, step
         clarification=None,
         error=info,
     )
+
+
+def _graph(services: Services, *, is_about_files: bool) -> Any:
+    if is_about_files:
+        from datasphinx.agent.analyst import build_analyst
+
+        return build_analyst(services)
+    return build_graph(services)
 
 
 def _inputs(planned: PlannedQuestion, state: ReportState) -> dict[str, Any]:

@@ -66,6 +66,14 @@ def test_a_reference_needs_the_id_of_a_question(report: Make) -> None:
     assert report({"WrittenReport": [loose, loose]}).ask()["report"]["summary"]["text"] == ""
 
 
+def test_each_row_of_a_question_in_words(report: Make) -> None:
+    listed = {**WRITTEN, "summary": "Orders: {q3:list|{orders} in {year}}."}
+    made = report({"WrittenReport": [listed]}).ask()["report"]
+    years = made["parts"][2]["result"]["rows"]
+    assert made["summary"]["text"].startswith(f"Orders: {years[0][1]:,} in {years[0][0]}, ")
+    assert made["summary"]["figures"] == [{**made["summary"]["figures"][0], "part": "q3", "rows": []}]
+
+
 def test_the_review_adds_questions_that_name_values_of_the_rows_by_reference(report: Make) -> None:
     added = "How many orders of {q2:max.orders:region} per year?"
     leader = report().ask()["report"]["parts"][1]["result"]["rows"][0][0]
