@@ -13,7 +13,7 @@ from datasphinx.agent.evals.demo import SHEETS, SHOP
 from datasphinx.agent.settings import SourceSettings
 from datasphinx.agent.sources.source import Source, open_source
 from datasphinx.agent.types import Limits
-from tests.agent.embedded.conftest import base_endpoint as base_endpoint
+from tests.agent.embedded.conftest import endpoint as endpoint
 from tests.agent.embedded.conftest import user_cache as user_cache
 from training.spider import normalised
 

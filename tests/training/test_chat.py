@@ -11,13 +11,13 @@ from training.groups import chat
 
 
 @pytest.mark.embedded
-def test_a_prompt_is_written_as_the_server_writes_it(base_endpoint: Endpoint) -> None:
+def test_a_prompt_is_written_as_the_server_writes_it(endpoint: Endpoint) -> None:
     text = "cats(cat_id key)\n\nHow many <cats>?\nvalues: cats.name = 'Tom'"
     body = {"messages": [{"role": "system", "content": "SQL"}, {"role": "user", "content": text}]}
     request = urllib.request.Request(
-        f"{base_endpoint.url}/apply-template",
+        f"{endpoint.url}/apply-template",
         json.dumps(body).encode(),
-        {"Content-Type": "application/json", "Authorization": f"Bearer {base_endpoint.key}"},
+        {"Content-Type": "application/json", "Authorization": f"Bearer {endpoint.key}"},
     )
     with urllib.request.urlopen(request, timeout=60) as answer:
         assert json.load(answer)["prompt"] == chat([SystemMessage("SQL"), HumanMessage(text)])

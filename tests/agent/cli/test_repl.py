@@ -46,6 +46,7 @@ def test_questions_and_commands(terminal: Terminal, model: FakeOpenAI, tmp_path:
     assert "+Which regions are there?" in (tmp_path / "data" / "history").read_text()
 
 
+@pytest.mark.heavy
 def test_a_clarifying_question_is_answered_by_the_next_line(terminal: Terminal, model: FakeOpenAI) -> None:
     model.answers = [ASKS]
     assert "1. by orders" in enter(terminal, BEST)

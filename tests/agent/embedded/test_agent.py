@@ -33,9 +33,7 @@ def answered(user_cache: Path, question: str, options: EmbeddedOptions) -> tuple
         ("Сколько клиентов в каждой стране?", True),
     ],
 )
-def test_a_question_runs_from_end_to_end(
-    base_endpoint: Endpoint, endpoint: Endpoint, user_cache: Path, question: str, adapter: bool
-) -> None:
+def test_a_question_runs_from_end_to_end(endpoint: Endpoint, user_cache: Path, question: str, adapter: bool) -> None:
     output, services = answered(user_cache, question, EmbeddedOptions(adapter=adapter))
 
     calls = [call for step in output["audit"]["steps"] for call in step["calls"]]

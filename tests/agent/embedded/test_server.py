@@ -16,7 +16,6 @@ from datasphinx.agent.embedded import server as local
 from datasphinx.agent.embedded.server import embedded_endpoint
 from datasphinx.agent.embedded.tiers import TIERS
 from datasphinx.agent.errors import DriverMissing, Unavailable
-from tests.heavy import sample
 
 
 class FakeServer:
@@ -110,6 +109,7 @@ def test_start_that_fails_can_be_tried_again(library, tmp_path, monkeypatch):
     assert embedded_endpoint(tmp_path).url
 
 
+@pytest.mark.heavy
 @pytest.mark.process
 def test_module_does_not_import_the_library():
     code = "import sys, datasphinx.agent.embedded.server; sys.exit('xllamacpp' in sys.modules)"
@@ -208,49 +208,50 @@ def model(endpoint: local.Endpoint, **options: object) -> ChatOpenAI:
 
 @pytest.mark.heavy
 @pytest.mark.embedded
-def test_answers_are_the_same_again(base_endpoint):
-    answers = {model(base_endpoint).invoke("Name three colours.").content for _ in range(2)}
+def test_answers_are_the_same_again(endpoint):
+    answers = {model(endpoint).invoke("Name three colours.").content for _ in range(2)}
     assert len(answers) == 1
 
 
 @pytest.mark.embedded
-def test_json_schema_is_kept(base_endpoint):
+def test_json_schema_is_kept(endpoint):
     schema = {"type": "object", "properties": {"pick": {"enum": ["left", "right"]}}, "required": ["pick"]}
     wanted = {"type": "json_schema", "json_schema": {"name": "pick", "schema": schema, "strict": True}}
-    answer = model(base_endpoint).invoke("Pick a side.", response_format=wanted)
+    answer = model(endpoint).invoke("Pick a side.", response_format=wanted)
     assert json.loads(answer.content)["pick"] in ("left", "right")
     assert answer.usage_metadata["input_tokens"] > 0
 
 
 @pytest.mark.embedded
-def test_grammar_is_kept(base_endpoint):
-    answer = model(base_endpoint).invoke("Say something.", extra_body={"grammar": 'root ::= "größe" | "so"'})
+def test_grammar_is_kept(endpoint):
+    answer = model(endpoint).invoke("Say something.", extra_body={"grammar": 'root ::= "größe" | "so"'})
     assert answer.content in ("größe", "so")
 
 
 @pytest.mark.embedded
 @pytest.mark.parametrize(("path", "body"), [("/slots", None), ("/slots/0?action=save", b'{"filename": "stolen"}')])
-def test_prompts_of_others_cannot_be_read(base_endpoint, path, body):
-    for key, code in (("", 401), (base_endpoint.key, 501)) if body is None else (("", 401),):
+def test_prompts_of_others_cannot_be_read(endpoint, path, body):
+    for key, code in (("", 401), (endpoint.key, 501)) if body is None else (("", 401),):
         headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
         with pytest.raises(urllib.error.HTTPError) as caught:
-            urllib.request.urlopen(urllib.request.Request(base_endpoint.url + path, body, headers))
+            urllib.request.urlopen(urllib.request.Request(endpoint.url + path, body, headers))
         assert caught.value.code == code
         caught.value.close()
 
 
 @pytest.mark.embedded
-def test_pages_of_other_sites_cannot_read_answers(base_endpoint):
-    headers = {"Origin": "http://elsewhere.example", "Authorization": f"Bearer {base_endpoint.key}"}
-    request = urllib.request.Request(f"{base_endpoint.url}/v1/models", headers=headers)
+def test_pages_of_other_sites_cannot_read_answers(endpoint):
+    headers = {"Origin": "http://elsewhere.example", "Authorization": f"Bearer {endpoint.key}"}
+    request = urllib.request.Request(f"{endpoint.url}/v1/models", headers=headers)
     with urllib.request.urlopen(request) as response:
         assert not response.headers["Access-Control-Allow-Origin"]
         assert TIERS["base"].model in response.read().decode()
 
 
+@pytest.mark.heavy
 @pytest.mark.embedded
-@pytest.mark.parametrize("repeat", range(sample(3, 1)))
-def test_process_ends_with_its_own_exit_code_and_says_nothing(base_endpoint, user_cache, repeat):
+@pytest.mark.parametrize("repeat", range(3))
+def test_process_ends_with_its_own_exit_code_and_says_nothing(endpoint, user_cache, repeat):
     program = f"""
 import sys
 from pathlib import Path

@@ -67,6 +67,7 @@ def test_a_picture_in_the_docs_is_small(name: str) -> None:
     assert (ROOT / f"docs/page-{name}.png").stat().st_size < 150_000
 
 
+@pytest.mark.heavy
 def test_the_wheel_has_the_page(tmp_path: Path) -> None:
     (wheel,) = WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
     with zipfile.ZipFile(wheel) as archive:

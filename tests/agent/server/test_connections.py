@@ -42,11 +42,11 @@ def test_headers_that_trickle_are_limited_as_a_whole(cache_dir: Path, monkeypatc
 
 
 def test_a_question_that_takes_longer_is_answered(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("datasphinx.agent.server.connections.HEADERS_S", 0.2)
+    monkeypatch.setattr("datasphinx.agent.server.connections.HEADERS_S", 0.1)
     slow = threading.Event()
 
     def answer(_: object) -> dict[str, object]:
-        slow.wait(1)
+        slow.wait(0.3)
         return {"sql": "SELECT COUNT(*) AS orders FROM orders", "assumptions": [], "off_topic": False}
 
     with serving(cache_dir, {"GeneratedSQL": [answer]}) as server:

@@ -1,6 +1,7 @@
 """The catalog of a DuckDB file: schemas without the name of the file, and no duplicates."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -56,21 +57,20 @@ def test_other_schemas_are_sampled_and_read(source: Source) -> None:
     assert source.execute("SELECT COUNT(*) FROM main.shipments")["rows"] == [[2]]
 
 
-@pytest.mark.parametrize(
-    "table",
-    ["shipments", "main.shipments", '"main"."shipments"', "SHIPMENTS", "{file}.main.shipments", "{file}.shipments"],
-)
-def test_no_spelling_of_a_table_walks_around_its_rule(path: Path, table: str) -> None:
-    name = table.format(file=f'"{path.stem}"')
-    for rule, outcome in (("deny", None), ("region = 'north'", [[1]])):
-        source = opened(path, row_rules={"shipments": rule})
-        try:
-            assert source.execute(f"SELECT COUNT(*) FROM {name}")["rows"] == outcome
-        except NotPermitted:
-            assert outcome is None
-        except StatementRefused:
-            assert "{file}" in table
-        source.close()
+@pytest.mark.parametrize(("rule", "outcome"), [("deny", None), ("region = 'north'", [[1]])])
+def test_no_spelling_of_a_table_walks_around_its_rule(path: Path, rule: str, outcome: list[list[int]] | None) -> None:
+    source = opened(path, row_rules={"shipments": rule})
+    for table in ("shipments", "main.shipments", '"main"."shipments"', "SHIPMENTS"):
+        if outcome is None:
+            with pytest.raises(NotPermitted):
+                source.execute(f"SELECT COUNT(*) FROM {table}")
+        else:
+            assert source.execute(f"SELECT COUNT(*) FROM {table}")["rows"] == outcome
+    refused = (StatementRefused,) if outcome else (NotPermitted, StatementRefused)
+    for table in (f'"{path.stem}".main.shipments', f'"{path.stem}".shipments'):
+        with suppress(*refused):
+            assert source.execute(f"SELECT COUNT(*) FROM {table}")["rows"] == outcome
+    source.close()
 
 
 def test_a_table_of_another_schema_has_its_rule(path: Path) -> None:

@@ -72,16 +72,19 @@ def _rate(kind: str, sources: dict[str, Source]) -> tuple[float, list[tuple[str,
     return sum(bool(texts) for _, _, texts in found) / len(found), found
 
 
+@pytest.mark.heavy
 def test_most_wrong_statements_are_found(sources: dict[str, Source]) -> None:
     rate, found = _rate("wrong", sources)
     assert rate >= 0.9, [(name, pair.sql) for name, pair, texts in found if not texts]
 
 
+@pytest.mark.heavy
 def test_hardly_any_right_statement_is_doubted(sources: dict[str, Source]) -> None:
     rate, found = _rate("right", sources)
     assert rate <= 0.02, [(name, pair.sql, texts) for name, pair, texts in found if texts]
 
 
+@pytest.mark.heavy
 def test_all_statements_run(sources: dict[str, Source]) -> None:
     for name, pair in PAIRS:
         sources[name].execute(pair.sql)

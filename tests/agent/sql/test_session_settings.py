@@ -16,6 +16,7 @@ from datasphinx.agent.errors import StatementRefused
 from datasphinx.agent.types import Limits
 from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL
 from tests.databases import open_url
+from tests.heavy import heavy
 
 SECRET = "the hidden note"
 ROLE = "sphinx_settings_reader"
@@ -110,7 +111,7 @@ POSTGRES_SETTINGS = [
 
 @pytest.mark.postgres
 @pytest.mark.parametrize("setting", POSTGRES_SETTINGS)
-@pytest.mark.parametrize("of", ["role", "role in database", "connection"])
+@pytest.mark.parametrize("of", ["role", *heavy("role in database", "connection")])
 def test_settings_of_postgres(postgres: Engine, setting: str, of: str) -> None:
     url = make_url(POSTGRES_URL).set(username=ROLE)
     if of == "connection":
@@ -168,9 +169,11 @@ MYSQL_READINGS = {
     """SELECT 'Анна 优品' AS x""": [["Анна 优品"]],
 }
 MODES = [
-    "ANSI_QUOTES", "PIPES_AS_CONCAT", "NO_BACKSLASH_ESCAPES", "IGNORE_SPACE", "HIGH_NOT_PRECEDENCE", "ANSI", "ORACLE",
-    "MSSQL", "DB2", "POSTGRESQL", "MAXDB", "MYSQL323", "EMPTY_STRING_IS_NULL",
-    "NO_BACKSLASH_ESCAPES,ANSI_QUOTES,ONLY_FULL_GROUP_BY,PIPES_AS_CONCAT", "STRICT_TRANS_TABLES", "",
+    "NO_BACKSLASH_ESCAPES,ANSI_QUOTES,ONLY_FULL_GROUP_BY,PIPES_AS_CONCAT", "",
+    *heavy(
+        "ANSI_QUOTES", "PIPES_AS_CONCAT", "NO_BACKSLASH_ESCAPES", "IGNORE_SPACE", "HIGH_NOT_PRECEDENCE", "ANSI",
+        "ORACLE", "MSSQL", "DB2", "POSTGRESQL", "MAXDB", "MYSQL323", "EMPTY_STRING_IS_NULL", "STRICT_TRANS_TABLES",
+    ),
 ]  # fmt: skip
 
 

@@ -495,10 +495,9 @@ def test_a_long_question_keeps_the_grammar_small():
 GIVEN = {"shop": SHOP, "one": catalog(CUSTOMER), "odd": ODD, "30 tables": chain(30, 18), "100 tables": chain(100, 3)}
 
 
+@pytest.mark.heavy
 @pytest.mark.embedded
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name == "one" else pytest.mark.heavy) for name in GIVEN]
-)
+@pytest.mark.parametrize("name", GIVEN)
 def test_llama_cpp_reads_the_grammar_and_keeps_to_it(endpoint, name):
     assert_kept(endpoint, GIVEN[name])
 

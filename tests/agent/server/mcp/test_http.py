@@ -53,7 +53,7 @@ def test_a_question_has_an_answer_with_its_proof(served: Served) -> None:
 
 
 def test_progress_goes_on_while_the_model_is_called(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("datasphinx.agent.server.mcp.answering.PROGRESS_S", 0.05)
+    monkeypatch.setattr("datasphinx.agent.server.mcp.answering.PROGRESS_S", 0.01)
     progress: list[float] = []
     several = threading.Event()
 
