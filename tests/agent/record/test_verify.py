@@ -9,13 +9,20 @@ from sqlalchemy import Connection, text
 from datasphinx.agent.record.events import BEGINNING, StoredEvent, chained_hash
 from datasphinx.agent.record.store import Store
 from datasphinx.agent.record.verify import Finding, verify
-from tests.agent.record.stores import ENGINES, fresh_url, happened, tampering
+from tests.agent.record.stores import fresh_url, happened, tampering
 
 COUNT = 8
 TABLES = ("datasphinx_events", "datasphinx_head")
 
 
-@pytest.fixture(scope="module", params=ENGINES)
+@pytest.fixture(
+    scope="module",
+    params=[
+        "sqlite",
+        pytest.param("postgres", marks=[pytest.mark.postgres, pytest.mark.heavy]),
+        pytest.param("mysql", marks=[pytest.mark.mysql, pytest.mark.heavy]),
+    ],
+)
 def database(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The URL of a database with a record of eight events of two runs."""
     with fresh_url(request.param, tmp_path_factory.mktemp("verify")) as url:
