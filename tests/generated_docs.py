@@ -150,7 +150,7 @@ def plugin_example() -> str:
 
 PARTS = {
     "plugin": (ROOT / "docs/plugins.md", plugin_example),
-    "readme-graph": (ROOT / "README.md", graph_picture),
+    "graph": (ROOT / "docs/graph.md", graph_picture),
     "layers": (ROOT / "docs/architecture.md", layer_table),
     "settings": (ROOT / "docs/settings.md", settings_table),
     "cli": (ROOT / "docs/cli.md", cli_table),

@@ -1,4 +1,4 @@
-"""Links between pages of the documentation, its index, and the paths of code that docs/architecture.md names."""
+"""Links between pages of the documentation, its index, and the paths of code that they name."""
 
 import re
 from collections.abc import Iterator
@@ -6,8 +6,9 @@ from pathlib import Path
 
 from tests.generated_docs import ROOT
 
-PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md"))]
-ARCHITECTURE = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+PAGES = [*(ROOT / name for name in ("README.md", "SECURITY.md", "AGENTS.md", "CONTRIBUTING.md"))]
+PAGES += sorted((ROOT / "docs").rglob("*.md"))
+TO_THE_CODE = [(ROOT / name).read_text(encoding="utf-8") for name in ("docs/architecture.md", "AGENTS.md")]
 
 
 def anchors(page: Path) -> set[str]:
@@ -37,8 +38,8 @@ def test_index_lists_every_page() -> None:
     ] == []
 
 
-def test_paths_in_architecture_exist() -> None:
-    paths = re.findall(r"`((?:agent|nodes|prompts|tests|training)/[\w/.]*)`", ARCHITECTURE)
+def test_paths_of_code_exist() -> None:
+    paths = re.findall(r"`((?:agent|nodes|prompts|tests|training)/[\w/.]*)`", "".join(TO_THE_CODE))
 
-    assert len(paths) > 40
+    assert len(paths) > 50
     assert [path for path in paths if not (ROOT / path).exists()] == []

@@ -1,4 +1,4 @@
-"""The commands, programs and links of the README work, and so does the spreadsheet example of docs/analyst.md."""
+"""The commands, programs and links of the README and of the skills work, and so does the example of docs/analyst.md."""
 
 import json
 import os
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from typer.main import get_command
 
 from datasphinx.agent.cli import app
@@ -22,7 +23,9 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 SHELL = "\n".join(re.findall(r"```sh\n(.*?)```", README, re.DOTALL))
 ANALYST = (ROOT / "docs/analyst.md").read_text(encoding="utf-8")
 ((SPREADSHEET, SHOWN),) = re.findall(r"```sh\n(datasphinx[^\n]*)\n```\n\n```text\n(.*?)```", ANALYST, re.DOTALL)
-COMMANDS = [line for line in SHELL.splitlines() if line.startswith("datasphinx ")]
+SKILLS = {path.parent.name: path.read_text(encoding="utf-8") for path in ROOT.glob("skills/*/SKILL.md")}
+COMMANDS = [line.strip() for line in "\n".join([SHELL, *SKILLS.values()]).splitlines()]
+COMMANDS = [line for line in COMMANDS if line.startswith("datasphinx ")]
 COUNT = {"sql": "SELECT COUNT(*) AS customers FROM customers", "assumptions": [], "off_topic": False}
 
 
@@ -98,7 +101,14 @@ def test_a_command_line_is_one_that_the_program_takes(line: str) -> None:
 
 
 def test_there_are_commands_to_check() -> None:
-    assert len(COMMANDS) >= 4
+    assert len(COMMANDS) >= 15
+
+
+@all_cases("name", SKILLS)
+def test_a_skill_has_its_name_and_says_when_it_is_used(name: str) -> None:
+    head = yaml.safe_load(SKILLS[name].split("---")[1])
+    assert head["name"] == name and head["description"].endswith(".")
+    assert [path for path in re.findall(r"`(docs/[\w-]+\.md)", SKILLS[name]) if not (ROOT / path).exists()] == []
 
 
 @all_cases("path", re.findall(r"\]\(((?!https?:)[^)#]+)\)", README))
