@@ -107,7 +107,8 @@ class RecordedModel(ModelClient):
             return Reply(error=_error(self._current))
         tokens = [Token(*token) for token in self._current.get("tokens", ())]
         text, problem = self._current["output"], self._current["problem"]
-        return Reply(text, problem, logprob=self._current.get("logprob"), tokens=tokens)
+        recorded = {name: self._current.get(name) for name in ("logprob", "perplexity")}
+        return Reply(text, problem, **recorded, tokens=tokens)
 
     def _record(self, schema: str, usage: TokenUsage | None, seconds: float) -> ModelCall:
         return self._recorded_call({"schema": schema, **self._current})

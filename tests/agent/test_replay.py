@@ -216,6 +216,22 @@ def test_the_embedded_model_is_replayed_with_its_candidates(settings: Settings) 
     assert again(output, settings).differences == []
 
 
+def test_the_likelihood_of_a_statement_is_that_of_the_record(settings: Settings) -> None:
+    text = json.dumps(SUM)
+    content = [{"token": text, "logprob": -0.5, "bytes": None, "top_logprobs": []}]
+    message = {"role": "assistant", "content": text}
+    choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": {"content": content}}
+    answer = HTTPReply(body=json.dumps({"id": "1", "object": "chat.completion", "model": "m", "choices": [choice]}))
+    with FakeOpenAI([answer]) as server:
+        reached = settings.model_copy(
+            update={"llm_base_url": server.base_url, "llm_model": "m", "enable_sql_validation": False}
+        )
+        output = build_graph(Services(reached, logprobs=True)).invoke({"question": QUESTION})
+
+    assert output["value"] == 12, output["answer"]
+    assert again(output, settings).differences == []
+
+
 def test_an_endpoint_that_taught_another_form_is_replayed_the_same(settings: Settings) -> None:
     with FakeOpenAI([HTTPReply(status=400), SUM, VALID, SUM]) as server:
         given = {"llm_base_url": server.base_url, "llm_model": "fake"}
