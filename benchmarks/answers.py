@@ -21,6 +21,7 @@ from contextlib import ExitStack, contextmanager
 from datetime import date
 from itertools import takewhile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from langchain_core.outputs import ChatResult
@@ -29,6 +30,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
 
 from benchmarks.clarification import Line, read_lines
+from benchmarks.embedded import CREATE
 from benchmarks.spider import DEV
 from datasphinx.agent.evals.run import evaluation_settings
 from datasphinx.agent.graph import build_graph
@@ -103,6 +105,10 @@ def sources(names: Sequence[str], databases: Path, stack: ExitStack) -> dict[str
                 found[name] = stack.enter_context(postgres(name))
             except OperationalError as error:
                 sys.stderr.write(f"without {name}: no PostgreSQL server answers: {error.orig}\n")
+        elif name in CREATE:
+            path = Path(stack.enter_context(TemporaryDirectory())) / path.name
+            CREATE[name](path)
+            found[name] = f"sqlite:///{path}"
         elif path.is_file():
             found[name] = f"sqlite:///{path.absolute()}"
         else:

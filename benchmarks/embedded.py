@@ -43,7 +43,7 @@ _COVERAGES = (0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 _SEED = 0
 _MAX_CONFIDENT_ERRORS = 0.12
 _DATES_AS_OF = date(2025, 11, 23)
-_CREATE = {"clinic": create_clinic, "freight": create_freight, "library": create_library}
+CREATE = {"clinic": create_clinic, "freight": create_freight, "library": create_library}
 """The functions that write the databases of the domains besides the sample shop."""
 
 
@@ -141,7 +141,7 @@ def _domain(name: str, settings: Settings) -> tuple[list[Question], Mapping[str,
     databases = {}
     for database in dict.fromkeys(question.db_id for question in questions):
         databases[database] = folder / f"{database}.sqlite"
-        _CREATE[database](databases[database])
+        CREATE[database](databases[database])
     return questions, databases
 
 
