@@ -12,6 +12,7 @@ from decimal import Decimal
 from functools import partial
 from operator import itemgetter
 from typing import Any, NamedTuple
+from unicodedata import category
 
 from babel import Locale
 
@@ -19,7 +20,7 @@ from datasphinx.agent.answers.reference_syntax import Problem, Reference, Templa
 from datasphinx.agent.answers.result_facts import ColumnFacts, ResultFacts, average_format, facts_of
 from datasphinx.agent.answers.text import joined
 from datasphinx.agent.answers.typed_text import Said, typed_problems, unsupported
-from datasphinx.agent.formatting.formats import ColumnFormat, format_computed, format_value, number_of
+from datasphinx.agent.formatting.formats import ColumnFormat, format_computed, format_value, number_of, spoken
 from datasphinx.agent.messages import CONVENTIONS, render
 
 __all__ = ["Filled", "ResultFacts", "Said", "facts_of", "fill", "unsupported"]
@@ -142,20 +143,22 @@ class _Resolver:
     def text_of(self, template: Template, values: list[FilledValue] | None = None) -> str:
         """Return the text; a unit that the model typed after a value that brings it is there once.
 
-        The places of its values are added to `values`.
+        Two values without anything between them are kept apart where the script separates words. The places of its
+        values are added to `values`.
         """
-        text = unit = ""
+        text = before = unit = ""
         for part in template:
-            if isinstance(part, Reference):
-                before = len(self.used)
-                value = self._filled(part)
-                if values is not None:
-                    values.append(self._place(part, len(text), len(text) + len(value), self.used[before:]))
-                unit = found[1] if (found := _UNIT.search(value)) else ""
-            else:
-                value = _without_start(part, unit) if unit else part
-                unit = ""
+            if isinstance(part, str):
+                text += _without_start(part, unit) if unit else part
+                before, unit = ("", "") if part else (before, unit)
+                continue
+            used = len(self.used)
+            value = self._filled(part)
+            text += " " if _merges(before[-1:], value[:1]) else ""
+            if values is not None:
+                values.append(self._place(part, len(text), len(text) + len(value), self.used[used:]))
             text += value
+            before, unit = value, found[1] if (found := _UNIT.search(value)) else ""
         return text
 
     def _place(self, reference: Reference, start: int, end: int, used: Sequence[_Use]) -> FilledValue:
@@ -317,7 +320,7 @@ class _Resolver:
         total = sum(numbers, Decimal())
         self.used.append(_Use(facts, kind, at, at))
         if kind == "sum":
-            return _number(total, column.format, facts)
+            return _number(total, spoken(column.format, [total]), facts)
         return _computed(total / len(numbers), average_format(column.format), facts)
 
     def _addends(self, facts: ResultFacts, at: int) -> tuple[ColumnFacts, list[Decimal]]:
@@ -397,7 +400,7 @@ class _Resolver:
             names = [column for column in shown if facts.columns[column].is_name or facts.columns[column].is_period]
             if not facts.identifies(names, at):
                 raise Problem("its text needs the names or period of the row")
-        self.used.append(_Use(facts, "list", -1, -1))
+        self.used.append(_Use(facts, "list", -1, -1, tuple(range(len(facts.rows)))))
         return _names(texts, facts).text
 
     def _require_listable(self, facts: ResultFacts) -> None:
@@ -409,11 +412,16 @@ class _Resolver:
         cell = column.cells[row]
         if not str("" if cell is None else cell).strip() or (isinstance(cell, float) and number_of(cell) is None):
             raise Problem("it has no value")
-        text = format_value(cell, column.format, facts.language, in_sentence=True)
+        text = format_value(cell, column.spoken, facts.language, in_sentence=True)
         if isinstance(cell, bool):
             return _Value(text, Decimal(1 if cell else -1))
         number = number_of(cell) if column.is_numeric else None
         return _Value(text, number, names=int(column.is_text and isinstance(cell, str)))
+
+
+def _merges(left: str, right: str) -> bool:
+    """Return whether a value would continue the word or figure before it, where the script separates them."""
+    return left.isalnum() and right.isalnum() and "Lo" not in (category(left), category(right))
 
 
 def _without_start(text: str, start: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from sqlglot import exp
 
 from datasphinx.agent.answers.typed_text import Said
-from datasphinx.agent.formatting.formats import CALENDAR, ColumnFormat, formats_of, number_of, rounded
+from datasphinx.agent.formatting.formats import CALENDAR, ColumnFormat, formats_of, number_of, rounded, spoken
 from datasphinx.agent.messages import Language
 from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.sql.guard import shared_trees
@@ -68,6 +68,12 @@ class ColumnFacts:
         is_sorted = all(isinstance(cell, str) and _PERIOD.fullmatch(cell) for cell in self.cells)
         lengths = {len(str(cell)) for cell in self.cells}
         return list(self.cells) if is_sorted and len(lengths) == 1 else None
+
+    @cached_property
+    def spoken(self) -> ColumnFormat:
+        """The format of its values in a sentence."""
+        numbers = [number_of(cell) for cell in self.cells]
+        return spoken(self.format, [number for number in numbers if number is not None])
 
     @property
     def is_numeric(self) -> bool:

@@ -126,6 +126,8 @@ def axis_title(name: str, language: Language) -> str:
 
     >>> axis_title("order_date_month", "en"), axis_title("SUM(amount)", "en"), axis_title("Unit price, €", "en")
     ('Order date, month', 'Amount, total', 'Unit price, €')
+    >>> axis_title("Anteil_am_Umsatz", "de"), axis_title("TOTAL_AMOUNT", "en"), axis_title("unitPrice", "en")
+    ('Anteil am Umsatz', 'Total amount', 'Unit price')
     """
     text = clean(name).strip()
     call = _AGGREGATE.fullmatch(text)
@@ -139,8 +141,13 @@ def axis_title(name: str, language: Language) -> str:
     if len(text) < 2 or not _IDENTIFIER.fullmatch(text):
         return text
     words = _words(text)
-    spelt = [word if word.isupper() and len(words) > 1 and len(word) < 4 else word.lower() for word in words]
+    spelt = [word if _keeps_case(word, text) and len(words) > 1 else word.lower() for word in words]
     return " ".join([spelt[0][:1].upper() + spelt[0][1:], *spelt[1:]])
+
+
+def _keeps_case(word: str, name: str) -> bool:
+    """Return whether a word of a name is shown as it is: an abbreviation, or one of several not in capitals."""
+    return len(word) < 4 if word.isupper() else "_" in name
 
 
 def _words(name: str) -> list[str]:

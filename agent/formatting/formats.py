@@ -32,7 +32,9 @@ _SURE_DIGITS = 15
 _EXACT_DECIMALS = 4
 """Most decimals of a column that are all shown; values with more were computed."""
 _MOST_DECIMALS = 9
-_NO_CENTS_FROM = 10_000
+_SHARE_DECIMALS = 2
+_NO_CENTS_FROM, _CENTS_BELOW = 10_000, 100
+_AMOUNTS = {"number", "currency", "duration"}
 _DIGITS = Context(prec=400, rounding=ROUND_HALF_UP)
 """More digits than any value has: nothing is rounded but to the decimals of a format."""
 YEARS = range(1500, 2101)
@@ -210,9 +212,9 @@ def _number_format(spec: str, numbers: Sequence[Decimal]) -> ColumnFormat:
         case ["currency", code]:
             return ColumnFormat("currency", _cents(code, numbers), code)
         case ["fraction"]:
-            return ColumnFormat("fraction", _precision([100 * number for number in numbers]))
+            return ColumnFormat("fraction", _share_precision([100 * number for number in numbers]))
         case ["percent"]:
-            return ColumnFormat("percent", _precision(numbers))
+            return ColumnFormat("percent", _share_precision(numbers))
         case ["duration", unit]:
             return ColumnFormat("duration", _precision(numbers), unit)
     if 0 < largest < Decimal(10) ** -_MOST_DECIMALS:
@@ -259,10 +261,21 @@ def _precision(numbers: Sequence[Decimal]) -> int:
     return min(3 - max(sizes).adjusted(), needed, _MOST_DECIMALS + 3)
 
 
+def _share_precision(numbers: Sequence[Decimal]) -> int:
+    """Return the decimals of percentages: of computed ones one, if that tells as many apart as two."""
+    decimals = _precision(numbers)
+    if decimals <= _SHARE_DECIMALS and max(map(_decimals, numbers)) <= _SHARE_DECIMALS:
+        return decimals
+    if min((abs(number) for number in numbers if number), default=1) < Decimal("0.1"):
+        return decimals
+    one, two = (len({round(number, digits) for number in numbers}) for digits in (1, _SHARE_DECIMALS))
+    return 1 if one == two else _SHARE_DECIMALS
+
+
 def format_value(value: Any, fmt: ColumnFormat, language: Language, *, in_sentence: bool = False) -> str:
     r"""Return `value`, of a column with the format `fmt`, as text in `language`; NULL is a dash.
 
-    In a sentence, a date is written out, and numbers from 10,000 up have no decimals.
+    In a sentence, a date is written out; for numbers see `spoken`.
 
     >>> format_value(1234.5, ColumnFormat("currency", 2, "EUR"), "de"), format_value(None, ColumnFormat(), "de")
     ('1.234,50\xa0€', '–')
@@ -277,8 +290,7 @@ def format_value(value: Any, fmt: ColumnFormat, language: Language, *, in_senten
         return _interval_text(str(value), language)
     number = number_of(value) if fmt.is_quantity else None
     if number is not None:
-        is_large = in_sentence and abs(number) >= _NO_CENTS_FROM
-        return _number_text(number, replace(fmt, decimals=0) if is_large else fmt, language)
+        return _number_text(number, fmt, language)
     return _plain(value)
 
 
@@ -329,15 +341,28 @@ def _in_units(number: Decimal, unit: str, decimals: int, language: Language) -> 
     return str(format_unit(number, f"duration-{unit}", format=pattern, locale=language))
 
 
+def spoken(fmt: ColumnFormat, numbers: Sequence[Decimal]) -> ColumnFormat:
+    """Return the format of amounts in a sentence: no cents from 10,000 up, if that tells as many values apart.
+
+    All values of a column have the same decimals, so that those below 100 keep the cents of all.
+    """
+    whole, sizes = replace(fmt, decimals=0), [abs(number) for number in numbers if number]
+    if fmt.kind not in _AMOUNTS or max(sizes, default=0) < _NO_CENTS_FROM or min(sizes) < _CENTS_BELOW:
+        return fmt
+    found, shown = ({rounded(number, each) for number in numbers} for each in (whole, fmt))
+    return whole if len(found) == len(shown) else fmt
+
+
 def format_computed(number: Decimal, fmt: ColumnFormat, language: Language) -> str:
     """Return a number that was computed of values with the format `fmt`, which no table shows, without idle decimals.
 
     >>> [format_computed(Decimal(share), ColumnFormat("percent", 1), "en") for share in ("250", "33.333")]
     ['250%', '33.3%']
     """
+    fmt = spoken(fmt, [number])
     needed = _decimals(rounded(number, ColumnFormat("number", fmt.decimals)))
     kept = fmt.decimals if fmt.kind == "currency" and needed else needed
-    return format_value(str(number), replace(fmt, decimals=kept), language, in_sentence=True)
+    return format_value(str(number), replace(fmt, decimals=kept), language)
 
 
 @lru_cache(maxsize=256)
