@@ -29,7 +29,6 @@ def composed(
         "How many?",
         {"r1": result},
         language="en",
-        max_rows=20,
         requested=requested,
         sql="",
         summary=EMPTY_SUMMARY,
