@@ -189,13 +189,6 @@ def test_chart(asking: Asking, tmp_path: Path, proposed: str | None, wanted: Any
         response.save(tmp_path / "a.svg")
 
 
-def test_forced_form_is_corrected_once_by_the_model(asking: Asking) -> None:
-    response = asking(BY_STATUS, COUNT).chat("Orders by status", output_type="number")
-
-    assert isinstance(response, NumberResponse)
-    assert response.sql == COUNT["sql"]
-
-
 def test_forced_form_that_cannot_be_had_is_a_typed_error(asking: Asking) -> None:
     agent = asking(BY_STATUS, BY_STATUS)
 

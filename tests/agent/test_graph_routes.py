@@ -406,19 +406,6 @@ def test_async_stream_shows_each_step(scripted: Scripted) -> None:
     assert asyncio.run(seen()).count("execute_sql") == 2
 
 
-def test_questions_at_once_do_not_mix(scripted: Scripted) -> None:
-    statements = [{"sql": counting(number)} for number in range(8)]
-    agent = scripted({"GeneratedSQL": statements}, enable_sql_validation=False)
-
-    async def ask_all() -> list[dict[str, Any]]:
-        return await asyncio.gather(*(agent.graph.ainvoke({"question": HOW_MANY}) for _ in statements))
-
-    outputs = asyncio.run(ask_all())
-    assert {output["sql"] for output in outputs} == {statement["sql"] for statement in statements}
-    assert all(output["audit"]["llm_calls"] == 1 for output in outputs)
-    assert len({output["audit"]["trace_id"] for output in outputs}) == len(statements)
-
-
 class TestThread:
     """Questions on one thread of a checkpointed graph."""
 

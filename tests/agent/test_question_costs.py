@@ -124,10 +124,3 @@ def test_a_question_and_a_follow_up_serialize_their_thread_once_each(
     [*_, (_, second)] = conversations.stream({"question": "as a table"}, first["thread_id"])
     assert counts["serializations"] == 2
     assert second["tables"] == first["tables"] and second["run_id"] != first["run_id"]
-
-
-def test_a_question_makes_two_model_calls_and_runs_one_statement(agent: Callable[[], ScriptedAgent]) -> None:
-    audit = agent().ask(QUESTION)["audit"]
-
-    assert audit["llm_calls"] == 2
-    assert sum(len(step["statements"]) for step in audit["steps"]) == 1

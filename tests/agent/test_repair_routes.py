@@ -164,13 +164,6 @@ def test_the_catalog_of_the_engine_ends_the_question(scripted: Scripted, sql: st
     assert calls(agent) == {"GeneratedSQL": 1}
 
 
-def test_an_unknown_table_goes_back_to_generation(scripted: Scripted) -> None:
-    agent = scripted({"GeneratedSQL": [{"sql": "SELECT COUNT(*) FROM invoices"}, COUNT]})
-
-    assert agent.ask(HOW_MANY)["error"] is None
-    assert calls(agent)["GeneratedSQL"] == 2
-
-
 # Permission
 
 
