@@ -6,7 +6,7 @@ from pathlib import Path
 from datasphinx.agent.formatting.formats import answer_table
 from datasphinx.agent.messages import Language, render
 from datasphinx.agent.record.step import Audit
-from datasphinx.agent.report.markdown import cost_of
+from datasphinx.agent.report.markdown import cost_of, is_single
 from datasphinx.agent.responses import MAX_ROWS, drawing_of, table_of
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.types import Report, ReportFigure, ReportPart, ReportText
@@ -61,10 +61,10 @@ def _target(figure: ReportFigure) -> str:
 
 
 def _evidence(part: ReportPart, language: Language) -> str:
-    """Return the chart of a part, or its first rows if there are several."""
+    """Return the chart of a part, or its first rows; nothing for a single value, which the text tells."""
     result = part["result"]
     drawing = drawing_of(part["chart"]) if part["chart"] else ""
-    if drawing or not result or len(result["rows"]) < 2:
+    if drawing or not result or is_single(result):
         return drawing
     shown = answer_table(part["id"], {**result, "rows": result["rows"][:_ROWS_OF_SECTION]})
     more = f'<p class="more"><a href="#{part["id"]}">{part["id"]}</a></p>'

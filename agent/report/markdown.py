@@ -5,7 +5,7 @@ from datasphinx.agent.formatting.formats import format_single
 from datasphinx.agent.messages import Language, render
 from datasphinx.agent.record.step import Audit
 from datasphinx.agent.schema.describe import one_line
-from datasphinx.agent.types import Report, ReportPart
+from datasphinx.agent.types import Report, ReportPart, Result
 
 _MAX_ROWS = 20
 
@@ -18,13 +18,18 @@ def markdown_of(report: Report, language: Language) -> str:
         paragraphs += [f"## {one_line(section['title'])}", section["text"]["text"]]
         for part in map(parts.__getitem__, section["parts"]):
             result = part["result"]
-            # The text tells the values of a single row.
-            paragraphs.append(markdown_table(result, language, _MAX_ROWS) if result and len(result["rows"]) > 1 else "")
+            if result and not is_single(result):
+                paragraphs.append(markdown_table(result, language, _MAX_ROWS))
     if report["limits"]:
         paragraphs += [f"## {render('report_limits', language)}"]
         paragraphs.append("\n".join(f"- {one_line(limit['text'], 2000)}" for limit in report["limits"]))
     paragraphs += [f"## {render('report_sources', language)}", *map(_statement, report["parts"])]
     return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
+
+
+def is_single(result: Result) -> bool:
+    """Return whether `result` has at most one value, which the text of an answer tells."""
+    return len(result["rows"]) * len(result["columns"]) < 2
 
 
 def cost_of(audit: Audit, language: Language) -> str:

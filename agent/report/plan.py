@@ -14,6 +14,7 @@ from datasphinx.agent.generation.prompt import question_messages
 from datasphinx.agent.linking import link_source, off_topic
 from datasphinx.agent.messages import Message, language_in, render
 from datasphinx.agent.record.step import current_step
+from datasphinx.agent.report.fixed_plan import fixed_plan
 from datasphinx.agent.report.schemas import ReportPlan
 from datasphinx.agent.services import Services
 from datasphinx.agent.sources.source import Source
@@ -140,13 +141,15 @@ def _approval(state: ReportState) -> ClarifyingQuestion:
 
 
 def _written(state: ReportState, services: Services) -> dict[str, Any]:
-    """Return the plan that the model writes, and the language of the report.
+    """Return the plan that the model writes, and the language of the report; a fixed plan if it cannot write one.
 
     Raises:
         Unanswered: the data cannot answer the request.
         DatasphinxError: errors of the model and of `source_of`.
     """
     source = source_of(state, services)
+    if not services.roles.planner.can_answer(ReportPlan):
+        return {"plan": numbered(fixed_plan(state["question"] or "", source, language_in(state)))}
     linked = services.roles.linker.link_tables(state["question"] or "", source, 1)
     if not linked.keys:
         raise off_topic(linked.reason, source)

@@ -16,7 +16,7 @@ from datasphinx.agent.errors import DatasphinxError
 from datasphinx.agent.formatting.formats import answer_table
 from datasphinx.agent.generation.prompt import today_text
 from datasphinx.agent.llm.client import ModelClient
-from datasphinx.agent.messages import CONVENTIONS, language_in
+from datasphinx.agent.messages import CONVENTIONS, language_in, render
 from datasphinx.agent.record.step import note
 from datasphinx.agent.report.markdown import markdown_of
 from datasphinx.agent.report.plan import numbered, source_of
@@ -73,6 +73,8 @@ def write(state: ReportState, services: Services) -> dict[str, Any]:
         return {**asked.output(), "report": None}
     parts = list(state["parts"].values())
     report = _written(state, services) or plain_report(state)
+    if services.roles.text_writer is None and not state.get("questions"):
+        report["limits"].insert(0, plain_text(render("report_fixed", language)))
     text = markdown_of(report, language)
     answered = [part for part in parts if part["result"]]
     error = None if answered else next((part["error"] for part in parts if part["error"]), None)

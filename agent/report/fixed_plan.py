@@ -1,0 +1,83 @@
+"""The plan of a report for a model that cannot plan: total, course, breakdowns, extremes and change of one measure."""
+
+from collections.abc import Iterator
+from itertools import islice
+
+from datasphinx.agent.answers.starting_questions import group_column, offered_columns, shown_name
+from datasphinx.agent.embedded.periods import periods_of, years_alone
+from datasphinx.agent.messages import CONVENTIONS, Language, render
+from datasphinx.agent.schema.catalog import TIMES, Table
+from datasphinx.agent.schema.describe import one_line
+from datasphinx.agent.schema.words import words
+from datasphinx.agent.sources.source import Source
+
+_MAX_DIMENSIONS = 3
+_MAX_NAME_CHARS = 60
+
+
+def fixed_plan(request: str, source: Source, language: Language) -> list[tuple[str, str]]:
+    """Return the questions, each with its purpose, about the table of `source` that `request` fits best.
+
+    The measure is a metric or a column that the request names, or else the number of rows. Periods and stored values
+    that the request names are part of each question.
+    """
+    table = _table(request, source)
+    measure, periods = _measure(request, table, source, language), [*periods_of(request), *years_alone(request)]
+    filters = [request[each.start : each.end] for each in periods] + _values(request, table, source)
+    if filters:
+        listed = CONVENTIONS[language].comma.join(filters)
+        measure = render("report_filtered", language, measure=measure, filters=listed)
+    total = render("starting_metric", language, metric=measure)
+    questions = [("total", total)]
+    has_dates = any(column.type_class in TIMES for column in offered_columns(source, table))
+    if has_dates:
+        questions.append(("course", render("follow_up_months", language, question=total, end="")))
+    dimensions = list(islice(_dimensions(source, table), _MAX_DIMENSIONS))
+    for name in dimensions:
+        questions.append(("breakdown", render("follow_up_groups", language, question=total, group=name, end="")))
+    if dimensions:
+        highest = render("report_highest", language, group=dimensions[0], measure=measure)
+        questions.append(("extremes", highest))
+    if has_dates and not periods:
+        questions.append(("change", render("report_years", language, question=total)))
+    return [(question, render(f"report_{purpose}", language)) for purpose, question in questions]
+
+
+def _values(request: str, table: Table, source: Source) -> list[str]:
+    """Return the words of `request` for stored values of `table` and of those that it refers to."""
+    shown = source.shown_catalog.tables
+    keys = [key for key in (table.key, *(key.target for key in table.foreign_keys)) if key in shown]
+    links = source.linked_values(request, {key: shown[key].column_names for key in keys})
+    return list(dict.fromkeys(link.phrase for link in links))
+
+
+def _table(request: str, source: Source) -> Table:
+    """Return the first of the tables that fit the request best that has dates, else the first, else the largest one."""
+    shown = source.shown_catalog.tables
+    ranked = [shown[key] for key in source.index.rank(source.knowledge.expanded(request)) if key in shown]
+    dated = (each for each in ranked if any(column.type_class in TIMES for column in each.columns))
+    return next(dated, None) or next(iter(ranked), None) or max(shown.values(), key=lambda each: each.rows or 0)
+
+
+def _measure(request: str, table: Table, source: Source, language: Language) -> str:
+    asked = words(request)
+    for item in source.knowledge.knowledge.of_kind("metric"):
+        if source.knowledge.is_valid(item) and words(item.name) <= asked:
+            return one_line(item.name, _MAX_NAME_CHARS)
+    name = shown_name(table.name)
+    for column in offered_columns(source, table):
+        is_amount = column.type_class == "number" and column.name not in table.key_columns
+        if is_amount and words(column.name) & asked:
+            return render("figure_sum", language, measure=shown_name(column.name), table=name)
+    return render("figure_count", language, table=name, measure="")
+
+
+def _dimensions(source: Source, table: Table) -> Iterator[str]:
+    """Yield the words for columns by which the rows of `table` can be grouped: its own, and those it refers to."""
+    shown = source.shown_catalog.tables
+    referred = [shown[key.target] for key in table.foreign_keys if key.target in shown and key.likely]
+    for each in [table, *referred]:
+        columns = offered_columns(source, each)
+        while column := group_column(columns, each):
+            yield shown_name(column.name if each is table else f"{each.name} {column.name}")
+            columns = [one for one in columns if one is not column]

@@ -1,0 +1,49 @@
+"""A model that only writes statements has a fixed plan, with the periods and values of the request, and plain texts."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.agent.report.conftest import ScriptedReport
+
+pytestmark = pytest.mark.integration
+
+Make = Callable[..., ScriptedReport]
+
+
+@pytest.fixture
+def questions(report: Make) -> Callable[[str], dict[str, str]]:
+    """Writes a report with such a model, and returns its questions with their purposes."""
+
+    def ask(request: str) -> dict[str, str]:
+        made = report({"text": ["SELECT COUNT(*) AS orders FROM orders"] * 20}, llm_profile="plain")
+        output = made.ask(request)
+        written: dict[str, Any] = output["report"]
+        assert output["status"] == "ok"
+        assert {call.schema_name for call in made.model.calls} == {"text"}
+        assert "10,127" in written["sections"][0]["text"]["text"]
+        assert any("fixed plan" in limit["text"] for limit in written["limits"])
+        return {part["question"]: part["purpose"] for part in written["parts"]}
+
+    return ask
+
+
+def test_an_overview_has_total_course_breakdowns_extremes_and_change(questions: Callable[..., Any]) -> None:
+    asked = questions("Give me an overview of orders")
+    assert asked["Show number of orders"] == "total"
+    assert asked["Show number of orders, by month"] == "course over time"
+    assert asked["Show number of orders, by status"] == "breakdown"
+    assert asked["Which status has the highest number of orders?"] == "extremes"
+    assert asked["Show number of orders, by year"] == "change"
+    assert 2 <= list(asked.values()).count("breakdown") <= 3
+
+
+def test_periods_and_stored_values_of_the_request_are_part_of_each_question(questions: Callable[..., Any]) -> None:
+    asked = questions("Overview of orders in Germany in 2025")
+    assert all("for 2025, Germany" in question for question in asked)
+    assert "change" not in asked.values()
+
+
+def test_a_metric_or_column_that_the_request_names_is_the_measure(questions: Callable[..., Any]) -> None:
+    assert "Show sum of refund amount in returns" in questions("Overview of the refund amount of returns")
