@@ -1,7 +1,6 @@
 """The Python API: `chat("...", source)` for one question, `Agent` for conversations. Failures raise typed errors."""
 
 import asyncio
-import sys
 import threading
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +20,7 @@ from datasphinx.agent.answers.stored_chart import drawn_by_default
 from datasphinx.agent.core.failure import error_of
 from datasphinx.agent.core.redact import without_password
 from datasphinx.agent.datasets.options import LoadOptions, problem_of
-from datasphinx.agent.datasets.registry import Registry
+from datasphinx.agent.datasets.registry import Registry, is_data_frame
 from datasphinx.agent.engines import engine_of_file
 from datasphinx.agent.errors import (
     Conflict,
@@ -53,7 +52,9 @@ if TYPE_CHECKING:
 __all__ = ["Agent", "ChartResponse", "DataFrameResponse", "NumberResponse", "Response", "StringResponse", "chat"]
 
 DataSource = Any
-"""A SQLAlchemy URL or Engine, the name of a configured source, the path of a file, or a pandas DataFrame."""
+"""A SQLAlchemy URL or Engine, the name of a configured source, the path of a file, or a table in memory: a pandas
+DataFrame or an object with `__arrow_c_stream__`, as those of polars, pyarrow, DuckDB and Ibis have.
+"""
 
 
 @dataclass(frozen=True)
@@ -66,15 +67,15 @@ class SelectedSources:
 
     @property
     def are_tables(self) -> bool:
-        """Whether the sources are files or DataFrames."""
+        """Whether the sources are files or tables in memory."""
         return bool(self.files or self.frames)
 
     def register(self, registry: Registry) -> dict[str, list[str]]:
-        """Add the files and DataFrames to `registry`, and return the `files` and `datasets` of a question, by id.
+        """Add the files and tables to `registry`, and return the `files` and `datasets` of a question, by id.
 
         Raises:
-            FileTooLarge: a file or a DataFrame is larger than the settings allow.
-            FileUnreadable: a column of a DataFrame cannot be stored.
+            FileTooLarge: a file or a table is larger than the settings allow.
+            FileUnreadable: a column of a table in memory cannot be stored.
             DriverMissing: the extra `analyst` is not installed.
         """
         files = [registry.add_file(path) for path in self.files]
@@ -86,7 +87,7 @@ def read_sources(sources: DataSource | Sequence[DataSource], services: Services)
     """Classify `sources`, one or several; names refer to the settings of `services`.
 
     Raises:
-        SourceNotFound: a source is neither a URL, a configured source, an existing file nor a DataFrame.
+        SourceNotFound: a source is neither a URL, a configured source, an existing file nor a table.
         SourcesNotTogether: the sources are databases of several engines, or databases and files.
         ConfigurationError, DriverMissing: the engine of a URL is unknown, or its driver is not installed.
     """
@@ -97,12 +98,10 @@ def read_sources(sources: DataSource | Sequence[DataSource], services: Services)
     files: list[Path] = []
     frames: list[Any] = []
     engines: list[tuple[str, str]] = []
-    # A DataFrame exists only if pandas was imported; pandas is an optional dependency.
-    pandas = sys.modules.get("pandas")
     for source in (_with_url(source, services) for source in all_sources):
-        if pandas is not None and isinstance(source, pandas.DataFrame):
+        if is_data_frame(source) or hasattr(source, "__arrow_c_stream__"):
             frames.append(source)
-            engines.append((f"a DataFrame of {len(source)} rows", ""))
+            engines.append((f"a {type(source).__name__} in memory", ""))
         elif path := _file(source, services):
             files.append(path)
             engines.append((str(path), ""))
@@ -165,7 +164,7 @@ def _load_options(load: LoadOptions | Mapping[str, Any] | None) -> dict[str, Any
 
 
 class Agent:
-    """Conversations about databases, or about files and DataFrames.
+    """Conversations about databases, or about files and tables in memory.
 
     A source is a SQLAlchemy URL, as text or object, an Engine, whose URL is opened anew, the name of a configured
     source, the path of a SQLite, DuckDB, spreadsheet, CSV, Parquet or JSON lines file, or a pandas DataFrame; by
@@ -363,7 +362,7 @@ class Agent:
         return self._output.get("audit")
 
     def build_graph(self, services: Services, checkpointer: BaseCheckpointSaver[Any]) -> Any:
-        """Return the graph: the analyst for files and DataFrames, otherwise the SQL agent.
+        """Return the graph: the analyst for files and tables, otherwise the SQL agent.
 
         Raises:
             DriverMissing: a package of the analyst is not installed.

@@ -5,8 +5,9 @@ import json
 import os
 import re
 import shutil
+import sys
 import time
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from datasphinx.agent.datasets.header import Header, column_names
 from datasphinx.agent.datasets.limits import Loading, LoadLimits, LoadProgress, ignore_progress
 from datasphinx.agent.datasets.load import Job, Upload, load
 from datasphinx.agent.datasets.options import DETECT, LoadOptions
-from datasphinx.agent.datasets.workspace import workspace
+from datasphinx.agent.datasets.workspace import quote_identifier, workspace
 from datasphinx.agent.errors import NotFound
 
 _ID = re.compile(r"(file|ds)_[0-9a-f]{16}")
@@ -140,7 +141,7 @@ class Registry:
         return dataset
 
     def create_from_frame(self, frame: Any, name: str) -> Dataset:
-        """Return the dataset of a pandas DataFrame.
+        """Return the dataset of a pandas DataFrame, or of a table that other libraries can read as an Arrow stream.
 
         Raises:
             DatasphinxError: Any error of `write_frame` and `load`. Temporary files are removed.
@@ -284,24 +285,56 @@ class JoinedFiles:
                 shutil.rmtree(joined, ignore_errors=True)
 
 
+class _Stream:
+    """A table as an Arrow stream alone: DuckDB would convert the tables of some libraries with pyarrow."""
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
 def write_frame(frame: Any, name: str, folder: Path, limits: LoadLimits) -> Path:
-    """Write a pandas DataFrame as Parquet into `folder` and return the path; a named index becomes a column.
+    """Write a pandas DataFrame, or a table with `__arrow_c_stream__`, as Parquet into `folder`; return the path.
+
+    A named index of a DataFrame becomes a column.
 
     Raises:
         FileUnreadable: DuckDB cannot store one of the columns.
         FileTooLarge: The data does not fit into memory.
         DriverMissing: duckdb is not installed.
     """
+    path = folder / "frame.parquet"
+    with workspace(folder / "frame.duckdb", [], Loading(name, limits)) as work:
+        with work.frame("frame", _valid_frame(frame) if is_data_frame(frame) else _Stream(frame)):
+            given = [column for column, _ in work.columns("frame")]
+            renamed = ", ".join(
+                f"{quote_identifier(old)} AS {quote_identifier(new)}"
+                for old, new in zip(given, _valid_names(given), strict=True)
+            )
+            work.run(f"COPY (SELECT {renamed} FROM frame) TO ? (FORMAT parquet)", [str(path)])
+    return path
+
+
+def is_data_frame(table: Any) -> bool:
+    """Return whether `table` is a pandas DataFrame; pandas, which is optional, is not imported."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(table, pandas.DataFrame)
+
+
+def _valid_frame(frame: Any) -> Any:
+    """Return `frame` with its named index as a column, and texts and names that can be stored."""
     if any(label is not None for label in frame.index.names):
         frame = frame.reset_index()
-    header = Header(tuple(valid_text(str(name)) for name in frame.columns), 0, 1)
-    names, _ = column_names(header, range(len(header.names)))
+    names = _valid_names(frame.columns)
     frame = frame.set_axis(names, axis=1)
     # Columns of other types hold no text, or text that pandas has validated.
     mixed = [name for name in names if frame[name].dtype == object]
-    frame = frame.assign(**{name: frame[name].map(valid_json) for name in mixed})
-    path = folder / "frame.parquet"
-    with workspace(folder / "frame.duckdb", [], Loading(name, limits)) as work:
-        with work.frame("frame", frame):
-            work.run("COPY (SELECT * FROM frame) TO ? (FORMAT parquet)", [str(path)])
-    return path
+    return frame.assign(**{name: frame[name].map(valid_json) for name in mixed})
+
+
+def _valid_names(names: Iterable[Any]) -> list[str]:
+    header = Header(tuple(valid_text(str(name)) for name in names), 0, 1)
+    valid, _ = column_names(header, range(len(header.names)))
+    return valid

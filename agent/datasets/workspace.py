@@ -86,7 +86,7 @@ class Workspace:
 
     @contextmanager
     def frame(self, name: str, frame: Any) -> Iterator[None]:
-        """Register the DataFrame `frame` as the table `name` inside the block."""
+        """Register a DataFrame or an Arrow stream as the table `name` inside the block."""
         self._connection.register(name, frame)
         yield
         self._connection.unregister(name)

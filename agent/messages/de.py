@@ -357,7 +357,7 @@ TEXTS = {
     "field_problem": "{field}: {reason}",
     "value_invalid": "der Wert ist falsch",
     # Reasons: sources and settings
-    "not_a_source": "das ist weder eine vorhandene Datei noch eine URL, eine eingerichtete Quelle oder ein DataFrame",
+    "not_a_source": "das ist weder eine vorhandene Datei noch eine URL, eine eingerichtete Quelle oder eine Tabelle wie ein DataFrame",
     "and_no_such_file": "{reason}; und eine solche Datei gibt es nicht",
     "password_not_stored": "das Kennwort ist nicht mit dem Thread gespeichert; geben Sie die Quelle erneut an",
     "neither_url_nor_source": "es ist weder eine URL noch eine eingerichtete Quelle; bekannt: {choices}",

@@ -353,7 +353,7 @@ TEXTS = {
     "field_problem": "{field}: {reason}",
     "value_invalid": "it is wrong",
     # Reasons: sources and settings
-    "not_a_source": "that is neither an existing file, a URL, a configured source nor a DataFrame",
+    "not_a_source": "that is neither an existing file, a URL, a configured source nor a table such as a DataFrame",
     "and_no_such_file": "{reason}; and there is no such file",
     "password_not_stored": "its password is not stored with the thread; give the source again",
     "neither_url_nor_source": "it is neither a URL nor a configured source; known: {choices}",

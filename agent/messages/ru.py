@@ -348,7 +348,7 @@ TEXTS = {
     "field_problem": "{field}: {reason}",
     "value_invalid": "значение неверно",
     # Reasons: sources and settings
-    "not_a_source": "это не существующий файл, не URL, не настроенный источник и не DataFrame",
+    "not_a_source": "это не существующий файл, не URL, не настроенный источник и не таблица, например DataFrame",
     "and_no_such_file": "{reason}; такого файла тоже нет",
     "password_not_stored": "его пароль не хранится вместе с беседой; укажите источник снова",
     "neither_url_nor_source": "это не URL и не настроенный источник; настроены: {choices}",

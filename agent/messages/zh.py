@@ -355,7 +355,7 @@ TEXTS = {
     "field_problem": "{field}：{reason}",
     "value_invalid": "值无效",
     # Reasons: sources and settings
-    "not_a_source": "它既不是现有文件、URL、已配置的数据源，也不是 DataFrame",
+    "not_a_source": "它既不是现有文件、URL、已配置的数据源，也不是 DataFrame 之类的表",
     "and_no_such_file": "{reason}；也没有这样的文件",
     "password_not_stored": "其密码未随会话保存；请重新指定数据源",
     "neither_url_nor_source": "它既不是 URL，也不是已配置的数据源；已配置：{choices}",

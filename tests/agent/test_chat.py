@@ -6,11 +6,14 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pandas
+import pyarrow
 import pytest
 from sqlalchemy import create_engine, make_url, text
 
@@ -333,7 +336,7 @@ def test_of_several_databases_of_one_engine_the_one_that_fits_is_asked(asking: A
     [
         (["postgresql://reader:secret@db/a", "sqlite:///b.db"], "postgresql://reader:***@db/a", "sqlite:///b.db"),
         (["sample", "sales.csv"], "sample", "sales.csv"),
-        ([FRAME, "sqlite:///b.db"], "a DataFrame of 2 rows", "sqlite:///b.db"),
+        ([FRAME, "sqlite:///b.db"], "a DataFrame in memory", "sqlite:///b.db"),
     ],
     ids=["two engines", "database and file", "frame and database"],
 )
@@ -378,6 +381,21 @@ def test_frame_becomes_a_dataset(analyst: Analyst) -> None:
     (asked,) = analyst.asked
     assert asked["files"] == []
     assert [column.name for column in analyst.registry.dataset(asked["datasets"][0]).schema] == ["city", "sales"]
+
+
+TABLE: Any = pyarrow.table({"Order Date": [date(2025, 1, 2)], "amount": [Decimal("12.50")], 'say "hi"': ["\u00e9"]})
+
+
+@pytest.mark.parametrize(
+    "table",
+    [TABLE, TABLE.to_batches()[0], duckdb.from_arrow(TABLE)],
+    ids=["table", "batch", "relation"],
+)
+def test_a_table_that_arrow_can_read_becomes_a_dataset(analyst: Analyst, table: Any) -> None:
+    assert chat("How many rows?", table).value == 1
+    dataset = analyst.registry.dataset(analyst.asked[0]["datasets"][0])
+    types = {column.name: column.type for column in dataset.schema}
+    assert types == {"Order Date": "DATE", "amount": "DECIMAL(4,2)", 'say "hi"': "VARCHAR"}
 
 
 def test_file_is_kept_and_asked_by_its_id(analyst: Analyst) -> None:
