@@ -142,8 +142,6 @@ class Engine:
     """The offset of the bytes that identify its files, and these bytes; None if a database is no file."""
     is_folder: ClassVar[bool] = False
     """Whether a database is a folder, which one process opens at a time."""
-    stays_open: ClassVar[bool] = False
-    """Whether a worker keeps a file open between statements, since opening takes longer than most of them."""
 
     # Names
 

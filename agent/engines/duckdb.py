@@ -132,7 +132,6 @@ class DuckDB(Engine):
     barrier_limit = 2**63 - 1
     url_options = frozenset()
     has_form = True
-    stays_open = True
 
     def folded_for_sqlglot(self, name: str) -> str:
         """Return `name` in lower case."""

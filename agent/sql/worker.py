@@ -6,6 +6,7 @@ the parent process.
 """
 
 import json
+import math
 import sqlite3
 import sys
 import threading
@@ -18,10 +19,6 @@ from typing import Any, Protocol
 from datasphinx.agent.core.text import valid_text
 from datasphinx.agent.engines.read_only import open_sqlite_read_only
 from datasphinx.agent.sql.rows import RowReader, conversions_of
-
-_IDLE_S = 0.2
-"""Idle seconds after which the DuckDB file is closed, so that other processes can write to it."""
-
 
 _BASE_ADDRESS_SPACE_MB = 1024
 """Address space of the interpreter, the driver and thread stacks, in megabytes."""
@@ -56,20 +53,16 @@ class Cursor(Protocol):
         """Release the resources of the statement."""
 
 
-class DuckDBFile:
-    """The most recent DuckDB database, kept open between statements, since opening takes longer than most of them.
-
-    It is a file, or views over files.
-    """
+class OpenViews:
+    """The most recent views over files, kept open between statements. Each read opens their files again."""
 
     def __init__(self, memory_mb: int) -> None:
-        """Create the object without opening a file."""
+        """Create the object without opening views."""
         self._memory_mb = memory_mb
         self._path = ""
+        self._view_files: dict[str, Any] = {}
         self._connection: Any = None
-        self._view_files: dict[str, Any] | None = None
         self._files: Any = None
-        """The file system of the views."""
 
     @contextmanager
     def cursor(self, request: dict[str, Any]) -> Iterator[Cursor]:
@@ -79,31 +72,20 @@ class DuckDBFile:
             OSError: a file of a view cannot be read.
         """
         if request["path"] != self._path:
-            self.close()
+            self._close()
             self._path, self._view_files = request["path"], request["view_files"]
         if self._connection is None:
             self._open()
-        if self._files:
-            self._files.failure = None
-        with closing(self._connection.cursor()) as cursor:
-            timer = threading.Timer(request["timeout_s"], cursor.interrupt)
-            timer.start()
+        self._files.failure = None
+        with closing(self._connection.cursor()) as cursor, _interrupted(cursor, request["timeout_s"]):
             try:
                 yield cursor
             except Exception:
-                if self._files and self._files.failure:
+                if self._files.failure:
                     raise self._files.failure from None
                 raise
-            finally:
-                timer.cancel()
-                timer.join()
 
     def _open(self) -> None:
-        if self._view_files is None:
-            from datasphinx.agent.engines.read_only import open_duckdb_read_only
-
-            self._connection = open_duckdb_read_only(self._path, self._memory_mb)
-            return
         from datasphinx.agent.sql.read_only_files import ViewUnreadable, open_views
         from datasphinx.agent.sql.view_files import view_files_of
 
@@ -112,20 +94,36 @@ class DuckDBFile:
         except ViewUnreadable as error:
             raise OSError(": ".join(error.args)) from error
 
-    def close_if_writable(self) -> None:
-        """Close a file to which other processes may write. Views stay open: their files are opened for each read."""
-        if self._view_files is None:
-            self.close()
+    def _close(self) -> None:
+        from datasphinx.agent.sql.read_only_files import close_views
 
-    def close(self) -> None:
-        """Close the database."""
-        if self._files is not None:
-            from datasphinx.agent.sql.read_only_files import close_views
-
+        if self._connection is not None:
             close_views(self._connection)
-        elif self._connection is not None:
-            self._connection.close()
         self._connection = self._files = None
+
+
+@contextmanager
+def duckdb_cursor(request: dict[str, Any], memory_mb: int) -> Iterator[Cursor]:
+    """Yield a cursor of a DuckDB file, which others can write to afterwards, interrupted as `request` says."""
+    from datasphinx.agent.engines.read_only import open_duckdb_read_only
+
+    with (
+        closing(open_duckdb_read_only(request["path"], memory_mb)) as connection,
+        closing(connection.cursor()) as cursor,
+        _interrupted(cursor, request["timeout_s"]),
+    ):
+        yield cursor
+
+
+@contextmanager
+def _interrupted(cursor: Any, timeout_s: float) -> Iterator[None]:
+    timer = threading.Timer(timeout_s, cursor.interrupt)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
 
 
 @contextmanager
@@ -160,13 +158,11 @@ def main() -> None:
     pipe = Connection(int(sys.argv[1]))
     memory_mb = int(sys.argv[2])
     limit_memory(memory_mb + _BASE_ADDRESS_SPACE_MB)
-    duckdb_file = DuckDBFile(memory_mb)
+    views = OpenViews(memory_mb)
     with suppress(EOFError, OSError, KeyboardInterrupt):
         _send(pipe, {"ready": True})
         while True:
-            if not pipe.poll(_IDLE_S):
-                duckdb_file.close_if_writable()
-            serve(pipe, json.loads(pipe.recv_bytes()), duckdb_file, memory_mb)
+            serve(pipe, json.loads(pipe.recv_bytes()), views, memory_mb)
 
 
 def limit_memory(megabytes: int) -> None:
@@ -178,16 +174,14 @@ def limit_memory(megabytes: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, hard))
 
 
-def serve(pipe: Connection, request: dict[str, Any], duckdb_file: DuckDBFile, memory_mb: int) -> None:
+def serve(pipe: Connection, request: dict[str, Any], views: OpenViews, memory_mb: int) -> None:
     """Run one statement; send its rows in chunks, then a final message or an error."""
-    started = time.monotonic()
+    deadline = math.inf
     try:
-        with _cursor(request, duckdb_file, memory_mb) as cursor:
-            if request["is_folder"]:
-                # The time for opening its folder does not count.
-                started = time.monotonic()
+        with _cursor(request, views, memory_mb) as cursor:
+            deadline = time.monotonic() + request["timeout_s"]
             _send(pipe, {"rows": [], "opened": True})
-            if request["is_folder"] and not request["parameters"]:
+            if request["engine"] == "chdb" and not request["parameters"]:
                 # Its driver would read %% as % in a statement with parameters.
                 cursor.execute(request["sql"])
             else:
@@ -201,16 +195,18 @@ def serve(pipe: Connection, request: dict[str, Any], duckdb_file: DuckDBFile, me
     except MemoryError:
         _send(pipe, {"error": "memory"})
     except Exception as error:
-        timed_out = time.monotonic() - started >= request["timeout_s"]
+        timed_out = time.monotonic() >= deadline
         text = str(error).strip() or type(error).__name__
         code = getattr(error, "sqlite_errorname", "") or type(error).__name__
         _send(pipe, {"error": "timeout" if timed_out else _kind_of(error), "reason": text, "code": code})
 
 
-def _cursor(request: dict[str, Any], duckdb_file: DuckDBFile, memory_mb: int) -> AbstractContextManager[Any]:
-    if request["is_folder"]:
-        return chdb_cursor(request, memory_mb)
-    return duckdb_file.cursor(request) if request["stays_open"] else sqlite_cursor(request)
+def _cursor(request: dict[str, Any], views: OpenViews, memory_mb: int) -> AbstractContextManager[Cursor]:
+    if request["has_views"]:
+        return views.cursor(request)
+    if request["engine"] == "sqlite":
+        return sqlite_cursor(request)
+    return {"chdb": chdb_cursor, "duckdb": duckdb_cursor}[request["engine"]](request, memory_mb)
 
 
 def _send(pipe: Connection, message: dict[str, Any]) -> None:

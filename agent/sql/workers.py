@@ -42,7 +42,7 @@ _GRACE_S = 0.25
 
 _START_S = 30.0
 _OPEN_S = 20.0
-"""Seconds that a worker has to open views over files or a chDB folder, in addition to the limit of the statement."""
+"""Seconds that a worker has to open a database, in addition to the limit of the statement."""
 _MAX_CHDB_OPENINGS = 20
 """Number of statements on chDB after which a worker is replaced: each opening of a folder leaves five idle threads."""
 _POOL_SIZE = 4
@@ -206,13 +206,12 @@ class Worker:
         """Return the part of a request that names the database; it has the views if the worker does not know them."""
         known, self._path = self._path, file.path
         views = file.view_files.as_json() if file.view_files and known != file.path else None
-        engine = engines()[file.engine]
         return {
+            "engine": file.engine,
             "path": file.path,
+            "has_views": file.view_files is not None,
             "view_files": views,
-            "is_folder": engine.is_folder,
-            "stays_open": engine.stays_open,
-            "kinds": dict(engine.driver_kinds),
+            "kinds": dict(engines()[file.engine].driver_kinds),
         }
 
     def send(self, request: dict[str, Any]) -> None:
@@ -220,10 +219,9 @@ class Worker:
         if not self._has_started:
             self._has_started = bool(self.receive())
         self.is_ready = False
-        self.chdb_openings += request["is_folder"]
-        opening_s = _OPEN_S if request["view_files"] or request["is_folder"] else 0.0
+        self.chdb_openings += request["engine"] == "chdb"
         self._limit_s = request["timeout_s"] + _GRACE_S
-        self._deadline = time.monotonic() + self._limit_s + opening_s
+        self._deadline = time.monotonic() + self._limit_s + _OPEN_S
         self._pipe.send_bytes(json.dumps(request).encode())
 
     def receive(self) -> dict[str, Any]:

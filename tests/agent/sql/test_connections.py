@@ -16,7 +16,7 @@ import pytest
 from sqlalchemy import URL, make_url, text
 
 from datasphinx.agent.conversation.postgres_threads import PostgresThreads
-from datasphinx.agent.errors import SourceUnreachable
+from datasphinx.agent.errors import SourceUnreachable, StatementFailed
 from datasphinx.agent.messages import Message
 from datasphinx.agent.record.store import Store
 from datasphinx.agent.sql.database import Database
@@ -78,17 +78,20 @@ def test_a_writer_of_a_duckdb_file_is_waited_for_and_then_named(
 
 
 @pytest.mark.process
-def test_an_idle_worker_lets_others_write_to_a_duckdb_file(duckdb_file: Path) -> None:
+def test_after_a_statement_others_can_write_to_a_duckdb_file(duckdb_file: Path) -> None:
     workers, database = Workers(500), Database(f"duckdb:///{duckdb_file}")
-    assert workers.run(database.file, "SELECT a FROM t", (), Limits(30, 10))["rows"] == [[1]]
-    until = threading.Event()
-    for _ in range(100):
-        try:
-            duckdb.connect(str(duckdb_file)).close()
-            return
-        except duckdb.IOException:
-            until.wait(0.1)
-    raise AssertionError("the file stays locked")
+    for sql in ("SELECT a FROM t", "SELECT b FROM t"):
+        with suppress(StatementFailed):
+            workers.run(database.file, sql, (), Limits(30, 10))
+        with closing(duckdb.connect(str(duckdb_file))) as connection:
+            connection.execute("INSERT INTO t VALUES (2)")
+
+
+@pytest.mark.process
+def test_a_statement_waits_for_a_writer_longer_than_its_own_time_limit(duckdb_file: Path) -> None:
+    workers, database = Workers(500), Database(f"duckdb:///{duckdb_file}")
+    with writer(duckdb_file), pytest.raises(SourceUnreachable, match=r"in use.*PID \d+"):
+        workers.run(database.file, "SELECT a FROM t", (), Limits(0.5, 10))
 
 
 def test_a_sqlite_file_with_a_log_is_read_in_a_folder_that_cannot_be_written_to(
