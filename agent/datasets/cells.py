@@ -16,22 +16,12 @@ MISSING_MARKERS = (
 )  # fmt: skip
 """Words that mean a missing value. They do not count against a type and become NULL in a typed column."""
 
-_TOTALS = (
-    r"(?i)((grand |sub-?|general |sub )?totals?|sum|(общий |промежуточный )?итого?|всего|summe|gesamt(summe)?|"
-    r"(opening|closing) balance|(входящий|исходящий) остаток|остаток на (начало|конец).*|"
-    r"合计|总计|小计|总和|共计|期初余额|期末余额)\s*[:：]?"
-)
-"""A cell that is nothing but the label of a totals row."""
+_TOTAL = r"((grand |sub-?)?totals?|sum|(zwischen|gesamt)?summe|(общий )?итого?|всего|合计|合計|总计|總計|小计|小計)"
+"""A word for a total in the languages of the messages.
 
-_WESTERN_TOTALS = (
-    r"(zwischen|gesamt|end|teil|monats|jahres)?summen?|(gesamt|zwischen)(betrag|wert)|(ins)?gesamt|(sous-?|sub-?)?tota(l|le|les|is|ux|al)|"
-    r"subtota(le|al)|suma|somma|soma|summa|delsumma|razem|łącznie|ogółem|toplam|ara toplam|celkem|összesen"
-)
-_NAMED_TOTALS = (
-    r"(?i)((grand |sub-?|general |sub )?totals?|sum|итого?|всего|合计|总计|小计|" + _WESTERN_TOTALS + r")([\s:：(-].*)|"
-    r".+[\s:：-]((grand |sub-?|sub )?totals?|итого?|всего|" + _WESTERN_TOTALS + r")|.+(合计|总计|小计|总和)"
-)
-"""A cell that may label the total of a group: `Total North`, `North Total`, `Итого по Москве`, `华东小计`."""
+A sum of two rows, or one at the top, may be chance: only a label tells. Other languages have sums that speak for
+themselves.
+"""
 
 
 Layer = dict[str, str]
@@ -95,17 +85,24 @@ class Cells:
     def is_total(self) -> str:
         """True for a word that labels a totals row."""
         # Letters sort after digits, so this comparison skips the regular expression for numbers.
-        return f"(CASE WHEN {self.text} >= 'A' THEN regexp_full_match({self.text}, '{_TOTALS}') END)"
+        return f"(CASE WHEN {self.text} >= 'A' THEN regexp_full_match({self.text}, '(?i){_TOTAL}\\s*[:：]?') END)"
 
-    @property
-    def may_be_total(self) -> str:
-        """True for a text that may label the total of a group."""
-        return f"(CASE WHEN {self.text} >= 'A' THEN regexp_full_match({self.text}, '{_NAMED_TOTALS}') END)"
+
+def is_total_word(text: str) -> bool:
+    """Return whether a text is nothing but a word for a total."""
+    return text >= "A" and re.fullmatch(rf"{_TOTAL}\s*[:：]?", text, re.IGNORECASE) is not None
+
+
+def has_total_word(text: str) -> bool:
+    """Return whether a word for a total is in a text: `Total North`, `Итого по Москве`, `华东小计`."""
+    return (
+        text >= "A" and re.search(rf"(?<![^\W_]){_TOTAL}(?![^\W_])|[合总總小][计計]", text, re.IGNORECASE) is not None
+    )
 
 
 def is_missing(text: str) -> bool:
     """Return whether a text is a word that means a missing value, or the label of a totals row."""
-    return text.lower() in MISSING_MARKERS or (text >= "A" and re.fullmatch(_TOTALS, text) is not None)
+    return text.lower() in MISSING_MARKERS or is_total_word(text)
 
 
 def clean_sql(raw: str) -> str:

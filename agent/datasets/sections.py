@@ -20,12 +20,10 @@ _MAX_NOTES = 400
 _LONG = 60
 """Length in characters of a text that is a note, whatever it says."""
 
-_NOTE = re.compile(
-    r"(?i)([*†‡§¹²³⁴⁵＊※]|(notes?|source|sources|prepared|generated|printed|page|as of|disclaimer|\d+\)|"
-    r"примечани[ея]|источник|данные|составил|подготовил|страница|по состоянию|注|备注|来源|数据来源|资料来源|说明|制表)"
-    r"(?![^\W\d_]))"
-)
-"""The start of a note below a table."""
+_NOTE = re.compile(r"[^\w\s]|[¹²³⁴⁵]|\d+\)|[^:：]{1,40}[:：]")
+"""The start of a note below a table: a mark, a number in brackets, or words before a colon."""
+_TIMES_LONGER = 2
+"""A note is at least this many times as long as the longest label of the table."""
 
 
 class LoneRow(NamedTuple):
@@ -68,16 +66,22 @@ def find_sections(work: Workspace, columns: Sequence[Cells], merged_rows: Set[in
     lone = work.run(f"SELECT rowid FROM {source} WHERE {is_lone} LIMIT {_MAX_FOUND + 1}")
     if not lone or len(lone) > _MAX_FOUND:
         return Sections([], [], False)
+    lone_ids = [row[0] for row in lone]
     rows, unnamed = work.run(
         f"SELECT count(*), count(*) FILTER (NOT coalesce({first.is_filled}, false)) FROM {source}"
     )[0]
     found = work.run(
         f"SELECT number, rowid, word FROM (SELECT rowid, {first.text} AS word, row_number() OVER (ORDER BY rowid) AS "
         f"number FROM {source}) WHERE rowid IN (SELECT unnest(?::BIGINT[])) ORDER BY rowid",
-        [[row[0] for row in lone]],
+        [lone_ids],
     )
     trailing = _trailing(found, rows)
-    notes = _notes(found[len(found) - trailing :], len(columns))
+    longest = work.run(
+        f"SELECT max(length({first.text})) FROM {source} WHERE rowid NOT IN (SELECT unnest(?::BIGINT[]))", [lone_ids]
+    )[0][0]
+    is_apart = trailing == len(found) and len(columns) >= _MIN_NOTED_COLUMNS
+    least = min(_LONG, _TIMES_LONGER * (longest or _LONG)) if is_apart else _LONG
+    notes = _notes(found[len(found) - trailing :], len(columns), least)
     if len(notes) < trailing:
         # The table ends in a row that may be one of its data.
         return Sections([], notes, False)
@@ -117,11 +121,10 @@ def _trailing(found: Sequence[tuple[int, int, str]], rows: int) -> int:
     return count
 
 
-def _notes(rows: Sequence[tuple[int, int, str]], columns: int) -> list[LoneRow]:
-    """Return the rows from the first that begins as a note does, or is long; all below belong to the note."""
+def _notes(rows: Sequence[tuple[int, int, str]], columns: int, least: int) -> list[LoneRow]:
+    """Return the rows from the first that begins as a note does, or has at least `least` characters, on."""
     for at, (_, _, word) in enumerate(rows):
-        is_long = len(word) > _LONG and columns >= _MIN_NOTED_COLUMNS
-        if is_long or _NOTE.match(word):
+        if _NOTE.match(word) or (len(word) >= least and columns >= _MIN_NOTED_COLUMNS):
             return [LoneRow(rowid, text) for _, rowid, text in rows[at:]]
     return []
 

@@ -1,7 +1,8 @@
 """Write the table of a dataset: from cells read as text, or from Parquet and JSON, whose columns are typed."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path
 
 from datasphinx.agent.datasets.cells import STAGING, Cells, clean_sql, select_layers
@@ -14,7 +15,7 @@ from datasphinx.agent.datasets.numbers import Mark
 from datasphinx.agent.datasets.options import LoadOptions
 from datasphinx.agent.datasets.sections import fill_sections, find_sections, notes_below
 from datasphinx.agent.datasets.text_file import CellFile
-from datasphinx.agent.datasets.totals import TotalRow, find_beside_totals, find_totals
+from datasphinx.agent.datasets.totals import TotalRow, find_totals
 from datasphinx.agent.datasets.workspace import Workspace, quote_identifier
 from datasphinx.agent.errors import FileNotLoaded
 from datasphinx.agent.messages import Message
@@ -23,6 +24,7 @@ _MAX_LINE = 1_000_000
 """In bytes; DuckDB allocates a buffer of sixteen times this size."""
 
 _SHOWN_TOTALS = 5
+_MAX_FOOTER, _MIN_FOOTER_COLUMNS = 3, 3
 _SHOWN_NAMES = 30
 _MAX_LABELS = 60
 _MIN_REPEATED = 2
@@ -144,14 +146,17 @@ def make_table(
     if rows > loading.limits.max_rows:
         raise loading.too_large("rows")
     usual: Mark = "," if first.whole.delimiter == ";" else "."
-    plans = infer_columns(work, columns, names, rows, usual, kinds)
-    dropped, found = _leave_out_totals(work, plans, rows, options)
-    rows -= dropped
+
+    def infer() -> list[ColumnPlan]:
+        return infer_columns(work, columns, names, rows, usual, kinds)
+
+    plans, left_out, found = _leave_out_rows(work, rows, options, infer)
+    rows -= left_out
     warnings += found
     for place in fill_places:
         _fill_down(work, columns[place])
-    if dropped or fill_places:
-        plans = infer_columns(work, columns, names, rows, usual, kinds)
+    if fill_places:
+        plans = infer()
     named = {place for place, name in enumerate(layout.header.names) if name}
     kept = [plan for plan in plans if plan.filled or plan.cells.place in named]
     kept_names = [names[plan.cells.place] for plan in kept]
@@ -219,8 +224,52 @@ def _read(work: Workspace, parts: Sequence[Part], layout: Layout) -> int:
     return blank
 
 
-def _hide(work: Workspace, rowids: Sequence[int]) -> None:
-    work.run(f"UPDATE {_RAW} SET filled = false WHERE rowid IN (SELECT unnest(?::BIGINT[]))", [list(rowids)])
+def _hide(work: Workspace, rowids: Sequence[int], *, is_hidden: bool = True) -> None:
+    work.run(f"UPDATE {_RAW} SET filled = ? WHERE rowid IN (SELECT unnest(?::BIGINT[]))", [not is_hidden, list(rowids)])
+
+
+def _find_footer(work: Workspace, plans: Sequence[ColumnPlan]) -> dict[int, str]:
+    """Return the last rows, by id with their text, that begin with words and leave most columns blank.
+
+    `3 rows exported` is one.
+    """
+    if len(plans) < _MIN_FOOTER_COLUMNS:
+        return {}
+    cells = [plan.cells for plan in plans]
+    filled = " + ".join(f"{each.is_filled}::INT" for each in cells)
+    words = ", ".join(each.trimmed for each in cells)
+    first = f"coalesce({words})"
+    found = work.run(
+        f"SELECT rowid, {filled}, regexp_matches({first}, '\\p{{L}}'), concat_ws(' ', {words}) FROM {STAGING} "
+        f"WHERE rowid IN (SELECT rowid FROM {STAGING} ORDER BY rowid DESC LIMIT {_MAX_FOOTER}) ORDER BY rowid DESC"
+    )
+    footer = takewhile(lambda row: 2 * row[1] <= len(plans) and row[2], found)
+    return {rowid: text for rowid, _, _, text in reversed(list(footer))}
+
+
+def _leave_out_rows(
+    work: Workspace, rows: int, options: LoadOptions, infer: Callable[[], list[ColumnPlan]]
+) -> tuple[list[ColumnPlan], int, list[Warning]]:
+    """Leave out a footer and totals; return the plans of the others, how many there were, and the warnings."""
+    plans = infer()
+    left_out, warnings = _leave_out_totals(work, plans, rows, options)
+    plans = infer() if left_out else plans
+    if options.sections is False or not (footer := _find_footer(work, plans)):
+        return plans, left_out, warnings
+    _hide(work, list(footer))
+    others = infer()
+    if _count_typed(others) <= _count_typed(plans):
+        _hide(work, list(footer), is_hidden=False)
+        return plans, left_out, warnings
+    notes = notes_below(list(footer.values()))
+    if left_out:
+        return others, left_out + len(footer), [*warnings, notes]
+    left_out, warnings = _leave_out_totals(work, others, rows - len(footer), options)
+    return infer() if left_out else others, left_out + len(footer), [*warnings, notes]
+
+
+def _count_typed(plans: Sequence[ColumnPlan]) -> int:
+    return sum(plan.plan.type != "VARCHAR" for plan in plans)
 
 
 def _hide_headers(work: Workspace, parts: Sequence[Part], layout: Layout) -> list[Warning]:
@@ -363,13 +412,13 @@ def _leave_out_totals(
     work: Workspace, plans: Sequence[ColumnPlan], rows: int, options: LoadOptions
 ) -> tuple[int, list[Warning]]:
     """Leave out the rows with totals and those beside them; return how many there were, and the warnings."""
-    totals = find_totals(work, plans, rows)
-    if not totals:
-        return 0, []
-    beside = find_beside_totals(work, plans, totals)
+    totals, beside, doubtful = find_totals(work, plans, rows)
     if options.drop_totals is False or len(totals) + len(beside) >= rows:
-        return 0, [_totals_warning(work, totals, is_dropped=False)]
-    warnings = [_totals_warning(work, totals, is_dropped=True)]
+        doubtful, totals = sorted([*totals, *doubtful]), []
+    warnings = [_totals_warning(work, doubtful, is_dropped=False)] if doubtful else []
+    if not totals:
+        return 0, warnings
+    warnings.append(_totals_warning(work, totals, is_dropped=True))
     if beside:
         warnings.append(Warning("beside_totals", "", {"count": len(beside), "example": _labels(beside)}))
     _hide(work, [row.rowid for row in [*totals, *beside]])

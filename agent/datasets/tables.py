@@ -24,7 +24,7 @@ class FoundTable:
     title: str
     names: tuple[str, ...]
     notes: tuple[str, ...] = ()
-    """Lines of text below it, with no other table below them."""
+    """Lines of text below it, with no other table below them, and the rows of boxes beside it."""
 
     @property
     def label(self) -> str:
@@ -53,6 +53,16 @@ class _Part:
         filled = [(at, row) for at, row in enumerate(rows) if any(cell.text.strip() for cell in row)]
         numbers = tuple(self.block.first + at for at, _ in filled)
         return Head(tuple(row for _, row in filled), numbers, numbers)
+
+    @property
+    def last(self) -> int:
+        """The last row of the block with a cell, as far as the samples show."""
+        tail = len(self.block.tail)
+        rows = [*enumerate(self.block.rows, self.block.first), *enumerate(self.block.tail, self.block.last - tail + 1)]
+        return max(
+            (number for number, row in rows if any(text.strip() for text, _ in row[self.left : self.right + 1])),
+            default=self.block.first,
+        )
 
     @property
     def region(self) -> Region:
@@ -85,6 +95,9 @@ def find_tables(blocks: Sequence[Block]) -> list[FoundTable]:
             titles += _texts(head.rows)
             continue
         if above is None:
+            if found and found[-1][0].region.first == part.block.first:
+                notes = (*found[-1][0].notes, *(" ".join(_texts([row])) for row in head.rows))
+                found[-1] = (replace(found[-1][0], notes=notes), found[-1][1])
             continue
         at = found.index(above)
         region = above[0].region
@@ -93,8 +106,8 @@ def find_tables(blocks: Sequence[Block]) -> list[FoundTable]:
         titles = []
     tables = [table for table, _ in found]
     if tables and titles:
-        tables[-1] = replace(tables[-1], notes=tuple(titles))
-    return tables if len(tables) > 1 or titles else []
+        tables[-1] = replace(tables[-1], notes=(*tables[-1].notes, *titles))
+    return tables if len(tables) > 1 or any(table.notes for table in tables) else []
 
 
 def holds_table(blocks: Sequence[Block]) -> bool:
@@ -155,12 +168,21 @@ def _is_text(head: Head) -> bool:
 def _parts(blocks: Sequence[Block]) -> Iterator[_Part]:
     for block in blocks:
         width = max((len(row) for row in block.rows), default=0)
-        groups = _groups(block, width)
-        parts = [_Part(block, left, right) for left, right in groups]
+        parts = [_Part(block, left, right) for left, right in _groups(block, width)]
+        boxes = [part for part in parts[1:] if _is_box(part)]
+        parts = [part for part in parts if part not in boxes]
         if len(parts) > 1 and _are_separate(parts):
             yield from parts
-        elif groups:
-            yield _Part(block, groups[0][0], groups[-1][1])
+        elif parts:
+            yield _Part(block, parts[0].left, parts[-1].right)
+        yield from boxes
+
+
+def _is_box(part: _Part) -> bool:
+    """Return whether a part is a few cells beside a table, such as a summary: without a header, and soon at an end."""
+    start = HeaderFinder(part.head, ()).search()
+    rows = part.block.last - part.block.first + 1
+    return start is None and 2 * len(part.head.rows) <= rows and part.last < part.block.last
 
 
 def _groups(block: Block, width: int) -> list[tuple[int, int]]:
@@ -191,14 +213,6 @@ def _are_separate(parts: Sequence[_Part]) -> bool:
     repeats = any(2 * len(first & second) >= len(first) for first, second in zip(names, names[1:], strict=False))
     return (
         repeats
-        or _end_apart(parts)
+        or len({part.last for part in parts}) > 1
         or len({head.numbers[start or 0] for start, head in zip(starts, heads, strict=True)}) > 1
-    )
-
-
-def _end_apart(parts: Sequence[_Part]) -> bool:
-    """Return whether one part has cells in a row in which another has none."""
-    rows: list[tuple[CellPair, ...]] = [*parts[0].block.rows, *parts[0].block.tail]
-    return any(
-        len({any(text.strip() for text, _ in row[part.left : part.right + 1]) for part in parts}) > 1 for row in rows
     )

@@ -1,70 +1,43 @@
-"""Find rows with totals and subtotals: by their labels, and by adding up the rows above or below them."""
+"""Find rows with totals: rows whose numbers add up, whatever they are called.
 
-from collections.abc import Sequence
-from itertools import accumulate, takewhile
-from typing import Any, NamedTuple
+A sum may be chance. What speaks for a total is the number of its digits, that it is the last row, that groups with
+subtotals make up the table, that its row leaves cells blank which the rows above fill, and its label.
+"""
 
-from datasphinx.agent.datasets.cells import STAGING, Cells, select_layers
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import NamedTuple
+
+from datasphinx.agent.datasets.cells import STAGING, has_total_word, is_total_word, select_layers
 from datasphinx.agent.datasets.columns import ColumnPlan
 from datasphinx.agent.datasets.periods import month_of
 from datasphinx.agent.datasets.workspace import Workspace
 
-_LABEL_PLACES = 3
-"""The label of a totals row is in one of the first columns, or is the first cell of its row."""
-
-_INDENTED_PLACES = 12
-"""Number of columns in which the first cell of a row may be a label."""
-
-_MAX_CANDIDATES = 10_000
+_LABEL_PLACES = 12
+"""Number of columns in which the label of a total is looked for."""
+_LABEL_CHARS = 100
 _MAX_NUMBERS = 60
+_MAX_CELLS = 200_000
+"""Number of cells up to which subtotals are looked for; above, a total is the last row and has blank cells."""
+
 _TOLERANCE = 1e-4
 """Maximum relative difference between a total and the sum."""
-
 _MIN_TOLERANCE = 0.011
 """Difference that is always accepted: one unit of the second decimal."""
 
-_MAX_UNVERIFIED = 0.2
-"""Maximum share of the rows that count as totals by their label alone."""
-
-_MAX_PARTS = 50
-"""Maximum number of parts, between two candidates, whose sum is a total."""
-
 _MIN_ROWS = 3
-"""Minimum number of rows above a total without a label."""
-
-_MAX_UNLABELLED = 0.5
-"""Maximum share of rows with numbers only that may be totals."""
-
-_MAX_PERIODS = 200
-_USUAL_ROWS = 1000
-
-_AVERAGES = r"(?i)(average|avg\.?|mean|среднее|в среднем|平均|平均值|均值)\s*[:：]?"
-
-
+"""Number of rows whose sum is hardly the number of the last row by chance."""
+_FEW_DIGITS, _SOME_DIGITS, _MANY_DIGITS = 1.0, 2.0, 3.0
+"""Number of digits that agree in a total within the table whose label or blank cells speak for it, in a total at an end
+of the table, and in any other.
+"""
 _NEAR = 5
-"""Maximum number of rows beside a total, such as tax."""
-
+"""Maximum number of rows between two totals, such as tax."""
 _SPARSE = 2
-"""Number of columns that such a row leaves blank although the rows above fill them."""
-
-_BESIDE = (
-    r"(?i)((sales )?tax(es)?|vat|gst|hst|pst|shipping|freight|delivery|handling|postage|discount|rounding|tips?|"
-    r"gratuity|service (charge|fee)|deposit|prepayment|(amount |already )?paid|(balance|amount|total)? ?due|less|incl|"
-    r"including|of which|(в т\. ?ч\.|в том числе|без) .*|ндс|налог.*|доставка|скидка|наценка|округление|аванс|"
-    r"предоплата|(всего )?к оплате|оплачено|чаевые|(其中|含).*|增值税|税额|税费|税金|运费|折扣|优惠|手续费|服务费|"
-    r"应付.*|已付.*|订金|定金)"
-    r"([\s:：.(（%\d].*)?"
-)
-"""The label of a row beside a total that is neither a total nor data: tax, shipping, a discount."""
-
-_COARSE = (
-    r"(?i)(за )?(q[1-4]|[1-4] ?кв(артал|\.)?|[1-4]-?[йя]? квартал|(i{1,3}|iv) ?(кв(артал|\.)?|quarter)|"
-    r"第?[一二三四1-4]季度?|h[12]|half.year|[12]-?е? ?полугодие|上半年|下半年|(full )?year|год|全年|9 месяцев|ytd)"
-    r"( ?(19|20)\d\d.*)?"
-)
-"""A period longer than a month."""
-
-_MIN_MONTHS = 3
+"""Number of columns that such a row leaves blank although the rows of data fill them."""
 
 
 class TotalRow(NamedTuple):
@@ -74,209 +47,260 @@ class TotalRow(NamedTuple):
     label: str
 
 
-class _Candidate(NamedTuple):
+class FoundTotals(NamedTuple):
+    """The rows with totals and averages, the rows between totals, and rows called a total that do not add up."""
+
+    totals: list[TotalRow]
+    beside: list[TotalRow]
+    doubtful: list[TotalRow]
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
     rowid: int
-    label: str
-    place: int
-    """The column of the label, from 0."""
-    is_certain: bool
-    numbers: list[float | None]
+    filled: int
+    """Number of cells that are not blank."""
+    has_moment: bool
+    words: tuple[str | None, ...]
+    """The texts of the first columns that are no numbers."""
+    numbers: tuple[float | None, ...]
 
     @property
-    def has_number(self) -> bool:
-        return any(value is not None for value in self.numbers)
+    def label(self) -> str:
+        return next(filter(None, self.words), "")
+
+    @property
+    def found(self) -> TotalRow:
+        return TotalRow(self.rowid, self.label)
 
 
-def find_totals(work: Workspace, plans: Sequence[ColumnPlan], rows: int) -> list[TotalRow]:
-    """Return the rows with totals, in their order.
+@dataclass
+class _Block:
+    """Rows that may add up to a total, with their sums."""
 
-    A row whose label is a word for a total is one, unless such rows are frequent and do not add up. A row whose label
-    only contains the word, or a last row without a label, has to add up.
-    """
+    rows: list[_Row] = field(default_factory=list)
+    sums: list[float] = field(default_factory=list)
+    counts: list[int] = field(default_factory=list)
+    """Number of numbers other than 0 in each column."""
+
+    def add(self, row: _Row) -> None:
+        if not self.rows:
+            self.sums, self.counts = [0.0] * len(row.numbers), [0] * len(row.numbers)
+        self.rows.append(row)
+        for at, value in enumerate(row.numbers):
+            if value:
+                self.sums[at] += value
+                self.counts[at] += 1
+
+    @classmethod
+    def of(cls, rows: Iterable[_Row]) -> "_Block":
+        block = cls()
+        for row in rows:
+            block.add(row)
+        return block
+
+    @property
+    def averages(self) -> list[float]:
+        return [
+            value / max(1, sum(row.numbers[at] is not None for row in self.rows)) for at, value in enumerate(self.sums)
+        ]
+
+
+def find_totals(work: Workspace, plans: Sequence[ColumnPlan], rows: int) -> FoundTotals:
+    """Return the rows with totals, and those beside them, in their order."""
     summed = [plan for plan in plans if plan.plan.type.startswith(("BIGINT", "DOUBLE", "DECIMAL"))][:_MAX_NUMBERS]
-    columns = [plan.cells for plan in plans]
-    candidates = _candidates(work, columns, summed, rows)
-    if not candidates:
+    if rows * len(plans) > _MAX_CELLS:
+        return _find_last(work, plans, summed)
+    table = _read(work, plans, summed)
+    totals = _Search(table, summed).totals()
+    doubtful = [row.found for row in table if is_total_word(row.label) and row.found not in totals]
+    return FoundTotals(totals, _between(table, totals), doubtful)
+
+
+def _find_last(work: Workspace, plans: Sequence[ColumnPlan], summed: Sequence[ColumnPlan]) -> FoundTotals:
+    """Return the last row if it leaves cells blank and its numbers are the sums of the table."""
+    last = f"rowid = (SELECT max(rowid) FROM {STAGING})"
+    (row,) = _read(work, plans, summed, last)
+    if row.filled == len(plans) or row.has_moment:
+        return FoundTotals([], [], [])
+    sums = ", ".join(f"coalesce(sum(CAST({plan.plan.sql} AS DOUBLE)), 0)" for plan in summed)
+    source = select_layers([plan.plan.layers for plan in summed])
+    found = work.run(f"SELECT {sums} FROM {source} WHERE NOT {last}")[0]
+    pairs = [(value, total) for value, total in zip(row.numbers, found, strict=True) if value]
+    is_total = bool(pairs) and all(_is_close(total, value) for value, total in pairs)
+    return FoundTotals([row.found] if is_total else [], [], [])
+
+
+def _read(
+    work: Workspace, plans: Sequence[ColumnPlan], summed: Sequence[ColumnPlan], where: str = "true"
+) -> list[_Row]:
+    filled = " + ".join(f"{plan.cells.is_filled}::INT" for plan in plans)
+    moments = [plan.plan.sql for plan in plans if plan.plan.type.startswith(("DATE", "TIME"))]
+    has_moment = f"coalesce({', '.join(f'({sql})::VARCHAR' for sql in moments)}) IS NOT NULL" if moments else "false"
+    words = [_word(plan, is_number=plan in summed) for plan in plans[:_LABEL_PLACES]]
+    numbers = [f"CAST({plan.plan.sql} AS DOUBLE)" for plan in summed]
+    layers = [plan.plan.layers or plan.cells.base for plan in plans]
+    source = select_layers(layers, f"(SELECT * FROM {STAGING} WHERE {where})")
+    expressions = ", ".join(["rowid", filled, has_moment, *words, *numbers])
+    found = work.run(f"SELECT {expressions} FROM {source} ORDER BY rowid")
+    end = 3 + len(words)
+    return [_Row(row[0], row[1], row[2], tuple(row[3:end]), tuple(row[end:])) for row in found]
+
+
+def _word(plan: ColumnPlan, *, is_number: bool) -> str:
+    other = f" AND ({plan.plan.sql}) IS NULL" if is_number else ""
+    text = plan.cells.text
+    return f"CASE WHEN regexp_matches({text}, '\\p{{L}}'){other} THEN left({text}, {_LABEL_CHARS}) END"
+
+
+class _Search:
+    """The search for totals among the rows of a table."""
+
+    def __init__(self, table: Sequence[_Row], summed: Sequence[ColumnPlan]) -> None:
+        self._table = table
+        names = {place for place, plan in enumerate(summed) if plan.cells.place == 0 and plan.plan.type == "BIGINT"}
+        """A first column of whole numbers names the rows."""
+        self._places = [place for place in range(len(summed)) if place not in names]
+        self._units = [_unit(row.numbers[place] for row in table) for place in range(len(summed))]
+        self._at = {row.rowid: at for at, row in enumerate(table)}
+
+    def totals(self) -> list[TotalRow]:
+        """Return the totals: of groups above them, of groups below them, and of the table."""
+        for rows, least in ((self._table, _FEW_DIGITS), (self._table[::-1], _SOME_DIGITS)):
+            groups = self._groups(rows, lambda digits, row, block: True)
+            if not self._divide(rows, groups):
+                groups = self._groups(rows, self._is_certain)
+            found = [*groups, *self._of_table(rows, groups, least)]
+            if found:
+                return sorted(row.found for row in {row.rowid: row for row in found}.values())
         return []
-    sums, counts = _sums_between(work, candidates, summed)
-    verified = {at for at, candidate in enumerate(candidates) if _adds_up(at, candidate, sums, counts)}
-    unlabelled = {at for at, candidate in enumerate(candidates) if not candidate.label}
-    if len(unlabelled) > 1 and not unlabelled <= verified:
-        verified -= unlabelled
-    labelled = [at for at, item in enumerate(candidates) if item.is_certain and at not in verified]
-    if len(labelled) <= max(_MIN_ROWS, _MAX_UNVERIFIED * rows):
-        # Where the label stands among numbers, such as ids, its row is no data even without a number of its own.
-        numeric = {plan.cells.place for plan in summed}
-        verified |= {
-            at for at in labelled if candidates[at].has_number or not summed or candidates[at].place in numeric
-        }
-    totals = [TotalRow(candidates[at].rowid, candidates[at].label) for at in sorted(verified)]
-    return sorted({*totals, *_averages(work, columns, totals)}) if totals else []
 
+    def _groups(self, rows: Sequence[_Row], accepts: Callable[[float, _Row, _Block], bool]) -> list[_Row]:
+        """Return the rows with the sum of the rows since the total before, and those with the sum of all."""
+        found: list[_Row] = []
+        block, everything = _Block(), _Block()
+        for row in rows:
+            totals = [each for each in (block, everything if found else None) if each and each.rows]
+            hit = next(
+                (
+                    each
+                    for each in totals
+                    if (digits := self._digits(row, each, each.sums)) is not None and accepts(digits, row, each)
+                ),
+                None,
+            )
+            if hit:
+                found.append(row)
+                block = _Block()
+            else:
+                block.add(row)
+                everything.add(row)
+        return found
 
-def _candidates(work: Workspace, columns: Sequence[Cells], summed: Sequence[ColumnPlan], rows: int) -> list[_Candidate]:
-    labels = " UNION ALL ".join(
-        f"SELECT rowid, {cells.place} AS place, {cells.text} AS word, coalesce({cells.is_total}, false) AS certain "
-        f"FROM {select_layers([cells.base])} "
-        f"WHERE ({cells.is_total} OR {cells.may_be_total}){_after_blanks(columns, at)}"
-        for at, cells in enumerate(columns[:_INDENTED_PLACES])
-    )
-    if periods := _coarse_periods(work, columns[0]):
-        labels += f" UNION ALL {periods}"
-    found = work.run(
-        f"SELECT rowid, min_by(word, place), min(place), bool_or(certain) FROM ({labels}) "
-        f"GROUP BY rowid ORDER BY rowid LIMIT {_MAX_CANDIDATES + 1}"
-    )
-    if len(found) > _MAX_CANDIDATES:
+    def _divide(self, rows: Sequence[_Row], groups: Sequence[_Row]) -> bool:
+        """Return whether at least two groups, each with a total of its own, are the whole table."""
+        return len(groups) > 1 and groups[-1] is rows[-1] and groups[0] is not rows[-1]
+
+    def _is_certain(self, digits: float, row: _Row, block: _Block) -> bool:
+        is_named, is_sparse = has_total_word(row.label), _is_sparse(row, block)
+        least = _FEW_DIGITS if is_named else _SOME_DIGITS if is_sparse else _MANY_DIGITS
+        return (is_named and is_sparse) or digits >= least
+
+    def _of_table(self, rows: Sequence[_Row], groups: Sequence[_Row], least: float) -> list[_Row]:
+        """Return the last row, and an average beside it, if it has the sum of all rows but `groups`."""
+        ids = {row.rowid for row in groups}
+        data = [row for row in rows if row.rowid not in ids]
+        if len(rows) > 1 and rows[-2].rowid in ids and data and data[-1] is rows[-1]:
+            block = _Block.of(data[:-1])
+            is_average = block.rows and self._digits(rows[-1], block, block.averages) is not None
+            return [rows[-1]] if is_average else []
+        for total, average, count in ((-1, None, 1), (-1, -2, 2), (-2, -1, 2)):
+            if len(data) <= count or (not average and rows[-1].rowid in ids):
+                continue
+            row, block = data[total], _Block.of(data[:-count])
+            digits = self._digits(row, block, block.sums)
+            mean = data[average] if average else None
+            if digits is None or (mean and self._digits(mean, block, block.averages) is None):
+                continue
+            enough = len(block.rows) >= _MIN_ROWS and least < _SOME_DIGITS
+            if enough or digits >= _SOME_DIGITS or has_total_word(row.label) or _is_sparse(row, block):
+                return [row, *([mean] if mean else [])]
+        last = data[-1] if data else None
+        if last and is_total_word(last.label) and _is_sparse(last, _Block(data[:-1])) and least < _SOME_DIGITS:
+            return [last]
         return []
-    blank = _unlabelled(work, columns, summed) if summed and rows > _MIN_ROWS else []
-    last = work.run(f"SELECT max(rowid) FROM {STAGING}")[0][0]
-    if found or len(blank) > _MAX_UNLABELLED * rows:
-        # A blank label may also mean the value above.
-        blank = [rowid for rowid in blank if rowid == last]
-    known = {row[0] for row in found}
-    found += [(rowid, "", 0, False) for rowid in blank if rowid not in known]
-    work.run("CREATE OR REPLACE TABLE scratch.totals AS SELECT unnest(?::BIGINT[]) AS id", [[row[0] for row in found]])
-    values = {row[0]: list(row[1:]) for row in work.run(_values(summed, "rowid IN (FROM scratch.totals)"))}
-    return [_Candidate(rowid, label, place, certain, values[rowid]) for rowid, label, place, certain in sorted(found)]
+
+    def _digits(self, row: _Row, block: _Block, expected: Sequence[float]) -> float | None:
+        """Return how many digits of the numbers in `row` agree with `expected`; None if it is no total of `block`."""
+        is_named = has_total_word(row.label)
+        agreeing, digits, others = 0, 0.0, 0
+        for place in self._places:
+            value = row.numbers[place]
+            if not value:
+                continue
+            if not _is_close(expected[place], value):
+                others += 1
+            elif is_named or (block.counts[place] > 1 and not self._is_in_series(row, place)):
+                agreeing += 1
+                digits += math.log10(max(1.0, abs(value) / self._units[place]))
+        if not agreeing or others > agreeing or row.has_moment or (not is_named and _is_data(row, block)):
+            return None
+        return digits
+
+    def _is_in_series(self, row: _Row, place: int) -> bool:
+        """Return whether a number continues those above or below it with equal steps, as those of rows do."""
+        at = self._at[row.rowid]
+        near = [
+            [each.numbers[place] for each in self._table[max(0, start) : start + 3]] for start in (at - 2, at - 1, at)
+        ]
+        return any(
+            len(three) == 3 and None not in three and three[1] - three[0] == three[2] - three[1]  # type: ignore[operator]
+            for three in near
+        )
 
 
-def _coarse_periods(work: Workspace, first: Cells) -> str:
-    """Return a query of the rows for quarters and years among rows for months, if the first column holds such names."""
-    source = select_layers([first.base])
-    words = work.run(f"SELECT DISTINCT {first.text} FROM {source} WHERE {first.text} IS NOT NULL LIMIT {_MAX_PERIODS}")
-    if sum(month_of(word) is not None for (word,) in words) < _MIN_MONTHS:
-        return ""
-    return (
-        f"SELECT rowid, {first.place} AS place, {first.text} AS word, false AS certain FROM {source} "
-        f"WHERE regexp_full_match({first.text}, '{_COARSE}')"
-    )
+def _is_data(row: _Row, block: _Block) -> bool:
+    """Return whether a row names what the rows of `block` name: another month, period or category, or nothing."""
+    if _is_sparse(row, block):
+        return False
+    others = [{other.words[place] for other in block.rows} for place in range(len(row.words))]
+    new = [word for word, known in zip(row.words, others, strict=True) if word and word not in known]
+    kinds = {re.sub(r"\d+", "0", word) for known in others for word in known if word and re.search(r"\d", word)}
+    months = any(month_of(word) for known in others for word in known if word)
+    return all(re.sub(r"\d+", "0", word) in kinds or (months and month_of(word)) for word in new)
 
 
-def _after_blanks(columns: Sequence[Cells], at: int) -> str:
-    """Return the condition that all cells before a column are blank, for a column that is not one of the first."""
-    if at < _LABEL_PLACES:
-        return ""
-    filled = " OR ".join(f"coalesce({cells.is_filled}, false)" for cells in columns[:at])
-    return f" AND NOT ({filled})"
+def _is_sparse(row: _Row, block: _Block) -> bool:
+    """Return whether a row leaves more cells blank than each row of `block`."""
+    return all(row.filled < other.filled for other in block.rows)
 
 
-def _values(summed: Sequence[ColumnPlan], where: str) -> str:
-    expressions = "".join(f", CAST({plan.plan.sql} AS DOUBLE) AS n{at}" for at, plan in enumerate(summed))
-    source = select_layers([plan.plan.layers for plan in summed], f"(SELECT * FROM {STAGING} WHERE {where})")
-    return f"SELECT rowid{expressions} FROM {source} ORDER BY rowid"
+def _unit(values: Iterable[float | None]) -> float:
+    """Return the power of ten of which all values are multiples, as far as a double tells."""
+    exponents = [_exponent(value) for value in values if value]
+    return float(10.0 ** min(exponents, default=0))
 
 
-def _unlabelled(work: Workspace, columns: Sequence[Cells], summed: Sequence[ColumnPlan]) -> list[int]:
-    """Return the rows with numbers only, if other rows have words."""
-    places = {plan.cells.place for plan in summed}
-    words = [cells.is_filled for cells in columns if cells.place not in places]
-    if not words:
-        return []
-    # CASE stops at the first filled cell.
-    is_blank = f"CASE {' '.join(f'WHEN {condition} THEN false' for condition in words)} ELSE true END"
-    found = work.run(f"SELECT rowid FROM {STAGING} WHERE {is_blank} ORDER BY rowid DESC LIMIT {_MAX_CANDIDATES}")
-    return sorted(row[0] for row in found)
-
-
-def _sums_between(
-    work: Workspace, candidates: Sequence[_Candidate], summed: Sequence[ColumnPlan]
-) -> tuple[list[list[float]], list[int]]:
-    """Return the sums and the number of the rows before each candidate and after the one before it, and after all."""
-    ids = [candidate.rowid for candidate in candidates]
-    work.run(
-        "CREATE OR REPLACE TABLE scratch.totals AS SELECT id, row_number() OVER (ORDER BY id) AS part "
-        "FROM (SELECT unnest(?::BIGINT[]) AS id)",
-        [ids],
-    )
-    sums = "".join(f", coalesce(sum(n{at}), 0)" for at in range(len(summed)))
-    rows = _values(summed, "rowid NOT IN (SELECT id FROM scratch.totals)")
-    found = work.run(
-        f"SELECT coalesce(c.part, 0) AS segment, count(*){sums} FROM ({rows}) AS r "
-        "ASOF LEFT JOIN scratch.totals AS c ON r.rowid >= c.id GROUP BY segment"
-    )
-    by_part: dict[int, list[float]] = {int(row[0]): list(row[2:]) for row in found}
-    counts = {int(row[0]): int(row[1]) for row in found}
-    nothing = [0.0] * len(summed)
-    parts = range(len(candidates) + 1)
-    return [by_part.get(part, nothing) for part in parts], [counts.get(part, 0) for part in parts]
-
-
-def _adds_up(at: int, candidate: _Candidate, sums: Sequence[list[float]], counts: Sequence[int]) -> bool:
-    """Return whether a number of the row is the sum of rows next to it: of one part, of several, or of all.
-
-    A row without a label has to hold the sum of all rows, or in each column that of at least two rows above.
-    """
-    if not candidate.label and counts[at] > 1:
-        pairs = [(value, sums[at][place]) for place, value in enumerate(candidate.numbers) if value]
-        if pairs and all(_is_close(total, value) for value, total in pairs):
-            return True
-    for place, value in enumerate(candidate.numbers):
-        if not value:
-            continue
-        near = [sum(part[place] for part in sums)]
-        if candidate.label:
-            near += accumulate(part[place] for part in reversed(sums[max(0, at - _MAX_PARTS) : at + 1]))
-            near += accumulate(part[place] for part in sums[at + 1 : at + 1 + _MAX_PARTS])
-        if any(_is_close(each, value) for each in near):
-            return True
-    return False
+def _exponent(value: float) -> int:
+    exponent = Decimal(f"{value:.12g}").normalize().as_tuple().exponent
+    return exponent if isinstance(exponent, int) else 0
 
 
 def _is_close(total: float, value: float) -> bool:
     return abs(total - value) <= max(_MIN_TOLERANCE, _TOLERANCE * abs(value))
 
 
-def find_beside_totals(work: Workspace, plans: Sequence[ColumnPlan], totals: Sequence[TotalRow]) -> list[TotalRow]:
-    """Return rows beside totals that are neither totals nor data, such as tax, shipping and discounts of an invoice.
-
-    Between two totals, all rows have to be named so or leave columns blank that data fills; elsewhere, both.
-    """
-    if not 0 < len(totals) <= _MAX_CANDIDATES or len(plans) > _MAX_NUMBERS:
+def _between(table: Sequence[_Row], totals: Sequence[TotalRow]) -> list[TotalRow]:
+    """Return the rows between two totals if all leave columns blank that data fills, as tax and discounts do."""
+    ids = {total.rowid for total in totals}
+    places = [at for at, row in enumerate(table) if row.rowid in ids]
+    if not places:
         return []
-    ids = [total.rowid for total in totals]
-    cells = [plan.cells for plan in plans]
-    filled = " + ".join(f"coalesce({each.is_filled}, false)::INT" for each in cells)
-    words = ", ".join(each.text for each in cells[:_INDENTED_PLACES])
-    is_named = " OR ".join(
-        f"coalesce(regexp_full_match({each.text}, '{_BESIDE}'), false)" for each in cells[:_INDENTED_PLACES]
-    )
-    bases = select_layers([each.base for each in cells[:_INDENTED_PLACES]])
-    usual = work.run(
-        f"SELECT median(filled) FROM (SELECT {filled} AS filled FROM {STAGING} WHERE rowid < ? LIMIT {_USUAL_ROWS})",
-        [ids[0]],
-    )[0][0]
-    near = work.run(
-        f"SELECT rowid, coalesce({words}), {is_named}, {filled} FROM {bases} WHERE rowid IN ("
-        "SELECT DISTINCT unnest(range(id - ?, id + ? + 1)) FROM (SELECT unnest(?::BIGINT[]) AS id)) ORDER BY rowid",
-        [2 * _NEAR, 2 * _NEAR, ids],
-    )
-    if usual is None:
-        return []
+    filled = sorted(row.filled for row in table[: places[0]])
     beside: list[TotalRow] = []
-    run: list[tuple[TotalRow, bool, bool]] = []
-    is_below = False
-    for rowid, word, named, count in [*near, (None, "", False, 0)]:
-        if rowid is not None and rowid not in ids:
-            run.append((TotalRow(rowid, word or ""), named, count <= usual - _SPARSE))
-            continue
-        if is_below and rowid is not None and len(run) <= _NEAR and all(named or sparse for _, named, sparse in run):
-            beside += [row for row, _, _ in run]
-        else:
-            below = takewhile(lambda item: item[1] and item[2], run if is_below else [])
-            above = takewhile(lambda item: item[1] and item[2], reversed(run) if rowid is not None else [])
-            beside += {row for row, _, _ in [*below, *above]}
-        run, is_below = [], True
-    return sorted(beside)
-
-
-def _averages(work: Workspace, columns: Sequence[Cells], totals: Sequence[TotalRow]) -> list[TotalRow]:
-    """Return the rows of averages directly above or below a total."""
-    labels = " UNION ALL ".join(
-        f"SELECT rowid, {cells.text} AS word FROM {select_layers([cells.base])} "
-        f"WHERE CASE WHEN {cells.text} >= 'A' THEN regexp_full_match({cells.text}, '{_AVERAGES}') END"
-        for cells in columns[:_LABEL_PLACES]
-    )
-    found: list[Any] = work.run(f"SELECT rowid, min(word) FROM ({labels}) GROUP BY rowid LIMIT {_MAX_CANDIDATES}")
-    rowids = {total.rowid for total in totals}
-    return [TotalRow(rowid, word) for rowid, word in found if {rowid - 1, rowid + 1} & rowids]
+    for first, last in zip(places, places[1:], strict=False):
+        rows = table[first + 1 : last]
+        usual = filled[len(filled) // 2] if filled else 0
+        if len(rows) <= _NEAR and all(row.filled <= usual - _SPARSE for row in rows):
+            beside += [row.found for row in rows]
+    return beside

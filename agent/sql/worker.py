@@ -43,7 +43,7 @@ class Cursor(Protocol):
     def description(self) -> Any:
         """One sequence per column, beginning with its name; None without columns."""
 
-    def execute(self, sql: str, parameters: Any, /) -> object:
+    def execute(self, sql: str, parameters: Any = ..., /) -> object:
         """Execute one statement."""
 
     def fetchmany(self, size: int, /) -> list[Any]:

@@ -183,6 +183,15 @@ AUTOMATIC = {
               ["Cy", 3], ["Di", 4]),
         ["name", "sum"], [["Ann", 1], ["Bob", 2], ["Cy", 3], ["Di", 4]], {"other_tables"},
     ),
+    "blank columns within a table": Case(
+        sheet(["no", "shop", None, "grade", None, "sold"], ["x", "S1", None, "A", None, 5],
+              ["y", "S2", None, "B", None, None], ["z", "S3", None, "A", None, 7]),
+        ["no", "shop", "grade", "sold"], [["x", "S1", "A", 5], ["y", "S2", "B", None], ["z", "S3", "A", 7]],
+    ),
+    "a summary beside the table": Case(
+        sheet(["day", "sold", None, "Összesen", 30], ["Mo", 7, None, "Átlag", 7.5], ["Di", 8], ["Mi", 9], ["Do", 6]),
+        ["day", "sold"], [["Mo", 7], ["Di", 8], ["Mi", 9], ["Do", 6]], {"notes_below"},
+    ),
     "a blank row inside": Case(
         sheet(["name", "sum"], ["Ann", 1], ["Bob", 2], [None], ["Cy", 3], ["Di", 4]), ["name", "sum"],
         [["Ann", 1], ["Bob", 2], ["Cy", 3], ["Di", 4]],
@@ -235,7 +244,7 @@ AUTOMATIC = {
              ["2024-01-09", "Cafe", "-4.50", "6,295.50"], [], ["Closing balance", "", "", "6,295.50"]),
         ["Date", "Payee", "Amount", "Balance"],
         [["2024-01-02", "Rent", -1200.0, 3800.0], ["2024-01-05", "Salary", 2500.0, 6300.0],
-         ["2024-01-09", "Cafe", -4.5, 6295.5]], {"totals_dropped"}, name="a.csv",
+         ["2024-01-09", "Cafe", -4.5, 6295.5]], {"notes_below"}, name="a.csv",
     ),
     "a trial balance": Case(
         sheet(["ООО «Ромашка»"], ["Ведомость за 1 квартал 2024 г."], [None],
@@ -428,6 +437,10 @@ AUTOMATIC |= {
         sheet(["имя", "город", "сумма"], ["А", "Рим", 1], ["Б", "Осло", 2], ["* предварительные данные"],
               ["Без учёта налога"]),
         ["имя", "город", "сумма"], [["А", "Рим", 1], ["Б", "Осло", 2]], {"notes_below"},
+    ),
+    "a note in a language without a known word": Case(
+        sheet(["miasto", "ile", "zwrot"], ["Kraków", 10, 1], ["Gdańsk", 21, 2], ["Dane wstępne bez korekty podatku"]),
+        ["miasto", "ile", "zwrot"], [["Kraków", 10, 1], ["Gdańsk", 21, 2]], {"notes_below"},
     ),
     "notes below a blank line": Case(
         sheet(["region", "year", "sales"], ["North", 2020, 1], ["South", 2021, 2], [], ["* without returns"],

@@ -129,15 +129,52 @@ def test_blank_rows_of_a_file_too_large_for_several_tables_are_noted(load, monke
     assert ("tables_unknown", "") in load("b.csv", content + b"z,4\n").warnings
 
 
-@pytest.mark.heavy
-def test_subtotals_of_many_languages_are_left_out(load: Callable[..., Loaded]) -> None:
-    labels = (
-        "Zwischensumme Januar", "Summe Januar", "Gesamtsumme: Januar", "Sous-total janvier", "Subtotale gennaio",
-        "Suma styczeń", "Razem styczeń", "Subtotaal januari", "Delsumma januari", "Subtotal January", "January total",
-        "Итого за январь", "一月小计",
-    )  # fmt: skip
-    rows = "a,1\nb,2\n{label},3\nc,4\nd,5\n"
-    kept = {label: len(load("sums.csv", f"name,number\n{rows.format(label=label)}".encode()).rows) for label in labels}
+TOTALS = {
+    "at the end": "shop,q1,q2\nA,12,31\nB,25,7\nC,8,19\n{total},45,57\n",
+    "of two rows": "shop,sold\nA,125\nB,231\n{total},356\n",
+    "of groups": "region,shop,sold\nN,A,12\nN,B,25\nN,{total},37\nS,C,8\nS,D,19\nS,{total},27\n{total},,64\n",
+    "above": "shop,q1,q2\n{total},145,570\nA,112,310\nB,25,70\nC,8,190\n",
+    "within": "name,sold\na,1712\nb,2545\n{total},4257\nc,31\nd,8\n",
+    "below dates": "date,sold\n2024-01-01,5\n2024-01-02,7\n2024-01-03,9\n{total},21\n",
+    "with an average": "shop,sold\nA,10\nB,25\nC,19\n{total},54\nKeskiarvo,18\n",
+    "below an average": "shop,sold\nA,10\nB,25\nC,19\nKeskiarvo,18\n{total},54\n",
+    "with the mean of prices": "item,qty,price\na,2,10\nb,3,12\nc,5,14\n{total},10,12\n",
+}
+NO_TOTALS = {
+    "ids": "order_id,customer\n7,x\n9,y\n16,\n20,z\n",
+    "ids beside names": "name,id\nx,7\ny,9\n,16\nz,20\n",
+    "numbers of rows": "id,email\n1,a@x.org\n2,b@x.org\n3,\n",
+    "a word list": "word,count\ntotal,9\nsum,4\nthe,120\nall,8\n",
+    "rates": "year,age,rate\n20,Total,5.1\n20,young,11.2\n20,old,6.3\n21,Total,5.4\n21,young,11.9\n21,old,6.9\n",
+    "another quarter": "quarter,sold\nQ1,5\nQ2,7\nQ3,12\nQ4,24\n",
+    "another month": "month,sold\nJan,5\nFeb,7\nMar,12\nApr,24\n",
+    "another category": "region,item,sold\nN,tea,2\nN,milk,3\nS,tea,5\nS,milk,10\n",
+    "growth": "day,new,all\n2024-01-01,5,5\n2024-01-02,5,10\n2024-01-03,3,13\n",
+    "doubling": "name,number\na,1\nb,2\nc,4\nd,8\n",
+    "points": "x,y\n1,10\n2,20\n3,30\n4,60\n",
+}
 
-    assert {label: count for label, count in kept.items() if count != 4} == {}
-    assert len(load("names.csv", b"name,number\na,1\nSumatra island,2\nSummer camp,3\nc,4\nd,5\n").rows) == 5
+
+@pytest.mark.parametrize("total", ["Összesen", "المجموع", "Tổng cộng", "Разом", "合計"])
+def test_a_row_that_adds_up_is_left_out_whatever_it_is_called(load: Callable[..., Loaded], total: str) -> None:
+    left = {name: load(f"{name}.csv", text.format(total=total).encode()).rows for name, text in TOTALS.items()}
+    assert {name: rows for name, rows in left.items() if any(total in row for row in rows)} == {}
+    expected = [3, 2, 4, 3, 4, 3, 3, 3, 3]
+    assert [len(rows) for rows in left.values()] == expected
+
+
+@pytest.mark.parametrize("name", NO_TOTALS)
+def test_rows_that_add_up_by_chance_or_not_at_all_stay(load: Callable[..., Loaded], name: str) -> None:
+    text = NO_TOTALS[name]
+    assert len(load("a.csv", text.encode()).rows) == text.count("\n") - 1
+
+
+def test_a_row_called_a_total_that_does_not_add_up_is_noted(load: Callable[..., Loaded]) -> None:
+    assert load("a.csv", NO_TOTALS["rates"].encode()).warnings == {("totals", "")}
+
+
+@pytest.mark.parametrize("footer", ["3 rows exported", "Lähde: kassa", "Endsaldo"])
+def test_a_last_row_of_words_below_dates_is_a_note(load: Callable[..., Loaded], footer: str) -> None:
+    found = load("a.csv", f"date,shop,sold\n2024-01-05,a,5\n2024-01-06,b,6\n2024-02-01,a,7\n{footer},,\n".encode())
+    assert [row[0] for row in found.rows] == ["2024-01-05", "2024-01-06", "2024-02-01"]
+    assert ("notes_below", "") in found.warnings
