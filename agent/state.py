@@ -185,6 +185,8 @@ class Output(TypedDict, total=False):
     """The filters of the statement in words, without those that assumptions, definitions or `verified` state."""
     checked: bool
     """Whether a model compared the statement with the question and confirmed it."""
+    metric: bool
+    """Whether the statement was made of declared metrics of the business knowledge, which the model named."""
     chosen: bool
     """Whether the statement is that of the option which the user chose."""
     verified: VerifiedAnswer | None

@@ -175,7 +175,9 @@ class Evidence(TypedDict, total=False):
     """The verdict of the validation by a model."""
 
 
-Origin = Literal["model", "candidate", "verified", "description", "option", "earlier", "repair", "validation", "user"]
+Origin = Literal[
+    "model", "metric", "candidate", "verified", "description", "option", "earlier", "repair", "validation", "user"
+]
 Outcome = Literal[
     "refused", "unknown name", "failed", "wrong form", "unstored values", "corrected", "objected", "not used"
 ]
@@ -186,8 +188,8 @@ class Attempt(TypedDict):
 
     sql: str
     origin: Origin
-    """Who wrote it: "candidate" for the model, to compare the results, "user" for a person who edited the state,
-    "earlier" for the statement of an earlier answer."""
+    """Who wrote it: "metric" if it was made of declared metrics that the model named, "candidate" for the model, to
+    compare the results, "user" for a person who edited the state, "earlier" for the statement of an earlier answer."""
     outcome: Outcome | None
     """Why it is no answer: refused by the guard, failed in the database, for an unknown name or otherwise, its rows
     have another form than requested, it compares with values that are not stored, validation corrected it or objected

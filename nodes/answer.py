@@ -76,6 +76,7 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     for assumption in [*assumed, *limits]:
         assume(assumption)
         told.add(render("assumed", language, assumptions=assumption))
+    told.metric = attempt["origin"] == "metric"
     told.chosen = any(each["sql"] == sql and each["origin"] == "option" for each in state["attempts"])
     if told.chosen and state["clarifications"]:
         told.add(render("reading_chosen", language, reading=state["clarifications"][-1]["answer"]))

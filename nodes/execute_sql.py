@@ -65,7 +65,9 @@ def _problem_of(execution: Execution, state: State, services: Services) -> tuple
     attempts, is_verified = state["attempts"], bool(state.get("verified"))
     if execution.error:
         failed: Outcome = "unknown name" if execution.names_unknown else "failed"
-        return "not used" if is_verified else failed, execution.error.as_message()
+        # Its writer said why there is no statement.
+        why = state.get("sql_error_info") if not state["sql_request"] else None
+        return "not used" if is_verified else failed, why or execution.error.as_message()
     if execution.result is None or not (is_verified or may_generate_again(state["attempts"], services.settings)):
         return None, None
     problem = output_type_problem(execution.result, state.get("output_type"))

@@ -38,6 +38,8 @@ from datasphinx.agent.types import Attempt, Turn
 def generate_sql(state: State, services: Services) -> dict[str, Any]:
     """Write `sql_request`; set `error` if the model reports that the question is off topic.
 
+    If the question asks for declared metrics, the model may name them, and the statement is made of their definitions.
+
     With `clarify` "auto", the first answer of the model may consist of alternatives. If their results differ, they
     become a clarifying question; otherwise the first one is the statement. So do the most likely statements of a writer
     that compares several, if the confidence is low. At high effort, the model writes two further statements by other
@@ -67,7 +69,7 @@ def generate_sql(state: State, services: Services) -> dict[str, Any]:
         "sql_generate_count": state.get("sql_generate_count", 0) + 1,
         "sql_request": attempt.sql,
         "attempts": attempts_with(
-            state["attempts"], attempt.sql, "repair" if attempt.repair else "model", **attempt.facts
+            state["attempts"], attempt.sql, "repair" if attempt.repair else attempt.origin, **attempt.facts
         ),
         "sql_request_is_valid": False,
         "verified": None,

@@ -1,8 +1,8 @@
 """Prompt templates: one file `NAME.md` each, with a system part and a user part separated by a line `---`.
 
 A template without a system part uses that of `database.md`, which describes the database, so that several calls begin
-with the same text. `alternatives.md`, `answer_form.md` and `conversation.md` are paragraphs of others. `$name` is a
-variable, `$$` a dollar sign. Templates for the embedded model are in `embedded/`.
+with the same text. `alternatives.md`, `answer_form.md`, `conversation.md` and `metrics.md` are paragraphs of others.
+`$name` is a variable, `$$` a dollar sign. Templates for the embedded model are in `embedded/`.
 """
 
 from functools import cache

@@ -36,6 +36,7 @@ class Answer:
     definitions: list[AppliedDefinition] = field(default_factory=list)
     filters: list[str] = field(default_factory=list)
     checked: bool = False
+    metric: bool = False
     chosen: bool = False
     verified: VerifiedAnswer | None = None
     follow_ups: list[str] = field(default_factory=list)

@@ -42,16 +42,14 @@ def tell_confidence(
 
 
 def trust_in_words(output: Mapping[str, Any], language: Language) -> str:
-    """Return what vouches for an answer without a confidence: a verified query, a check by the model, or nothing.
+    """Return what vouches for an answer without a confidence: a verified query, declared metrics, a check, or nothing.
 
     Empty for an output with a confidence or without rows of a statement.
     """
     if output.get("confidence") or output.get("error") or not (output.get("sql") and output.get("output_type")):
         return ""
-    code = (
-        "trust_verified" if output.get("verified") else "trust_checked" if output.get("checked") else "trust_unchecked"
-    )
-    return render(code, language)
+    vouches = next((name for name in ("verified", "metric", "checked") if output.get(name)), "unchecked")
+    return render(f"trust_{vouches}", language)
 
 
 def confidence_of(

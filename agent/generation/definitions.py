@@ -44,6 +44,11 @@ def definitions_of(asked: Asked, selection: dict[str, list[str]], source: Source
     return knowledge_paragraphs(relevant_knowledge(asked, source), source.knowledge, selection)
 
 
+def names_metric(asked: Asked, source: Source) -> bool:
+    """Return whether the question names a declared metric, so that its statement may be made of the definition."""
+    return any(named.item.kind == "metric" for named in relevant_knowledge(asked, source).definitions)
+
+
 def departures(asked: Asked, source: Source, sql: str) -> list[str]:
     """Return where `sql` departs from the definitions that the question names, and its forbidden joins."""
     if not source.knowledge.knowledge.hash:

@@ -138,6 +138,11 @@ def _stored_values(state: State, source: Source) -> list[str]:
     return [f"Stored values that the question mentions: {prompt_line('; '.join(conditions))}"] if conditions else []
 
 
+def named_in(state: State) -> Asked:
+    """Return the question in `state` for its business knowledge: a follow-up is about the measures before it."""
+    return Asked(with_previous(state["question"], state.get("follows")), asked_in(state).answers)
+
+
 def question_context(state: State, source: Source) -> list[str]:
     """Return what is known about the question besides its text, a paragraph each.
 
@@ -145,10 +150,8 @@ def question_context(state: State, source: Source) -> list[str]:
     remarks, rejected statements, and the requested output type.
     """
     follows = state.get("follows")
-    # A follow-up is about the measures of the question before it.
-    asked = Asked(with_previous(state["question"], follows), asked_in(state).answers)
     parts = [
-        *definitions_of(asked, state["relevant_tables_with_rel_columns"], source),
+        *definitions_of(named_in(state), state["relevant_tables_with_rel_columns"], source),
         *_stored_values(state, source),
         *conversation_paragraphs(follows, state.get("turns") or (), state.get("source")),
     ]

@@ -9,13 +9,17 @@ from datasphinx import prompts
 from datasphinx.agent.errors import ModelAnswerUnreadable
 from datasphinx.agent.examples.selection import ShownExample, examples_in_prompt
 from datasphinx.agent.generation.attempts import current
-from datasphinx.agent.generation.prompt import form_task, question_messages, table_list
+from datasphinx.agent.generation.definitions import names_metric
+from datasphinx.agent.generation.prompt import form_task, named_in, question_messages, table_list
+from datasphinx.agent.knowledge.metric_query import metric_statement
+from datasphinx.agent.knowledge.references import Unresolved
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.llm.schemas import GeneratedSQL
+from datasphinx.agent.record.step import note
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.repair import repair
 from datasphinx.agent.state import State
-from datasphinx.agent.types import AnswerForm, Attempt, Evidence
+from datasphinx.agent.types import AnswerForm, Attempt, Evidence, Origin
 
 APPROACHES = (
     "Decide first which rows of which tables count, then how they are joined, then what is computed of them. Write one "
@@ -56,6 +60,8 @@ class WrittenSql:
     """A text in place of a statement: a courtesy, a definition, or what the data can say."""
     is_form_only: bool = False
     """Whether the rows of the last answer are to be shown in another form, without a statement."""
+    origin: Origin = "model"
+    """Who wrote it: the model, or code from the metrics that it names."""
     changes: dict[str, Any] = field(default_factory=dict)
     """Further changes of the state."""
 
@@ -119,18 +125,21 @@ class StandardSqlWriter:
         examples, changes = shown_examples(state.get("examples"), choose_examples)
         task = prompts.load("alternatives")[1].template if may_offer else approach
         conversation = [prompts.load("conversation")[1].template] if state.get("follows") else []
+        may_name = not approach and not state.get("attempts") and names_metric(named_in(state), source)
+        metrics = [prompts.load("metrics")[1].template] if may_name else []
         messages = question_messages(
             "generate_sql",
             state,
             source,
             today,
-            context=[*conversation, *attempt_context(state.get("attempts") or (), task)],
+            context=[*conversation, *metrics, *attempt_context(state.get("attempts") or (), task)],
             form=form_task(words_answers=self.model.words_answers),
             examples=examples_in_prompt(examples),
         )
         try:
             without = frozenset[str]() if may_offer else GeneratedSQL.alternative_fields
             without |= frozenset[str]() if state.get("follows") else GeneratedSQL.follow_up_fields
+            without |= frozenset[str]() if may_name else GeneratedSQL.metric_fields
             answer = self.model.ask(GeneratedSQL, messages, without=without)
         except ModelAnswerUnreadable as error:
             return WrittenSql(problem=error.as_message(), changes=changes)
@@ -140,8 +149,16 @@ class StandardSqlWriter:
             saw_all = shows_all or bool(table_list(state, source))
             return WrittenSql(problem=answer.reason, is_off_topic=True, is_final=saw_all, changes=changes)
         first = next((option for option in answer.alternatives if option.sql), answer)
-        sql = first.sql or ""
-        repaired = repair(sql, source.catalog)
+        sql, origin = first.sql or "", WrittenSql.origin
+        if answer.metric and not answer.alternatives:
+            try:
+                sql, origin = metric_statement(answer.metric, source.knowledge), "metric"
+            except Unresolved as error:
+                note(f"the metrics were not compiled: {error}")
+                if not sql:
+                    problem = f"the metrics cannot be computed like this: {error}. {error.suggestion}".rstrip()
+                    return WrittenSql(problem=problem, changes=changes)
+        repaired = repair(sql, source.catalog) if origin == "model" else None
         return WrittenSql(
             repaired.sql if repaired else sql,
             repaired.description if repaired else "",
@@ -151,6 +168,7 @@ class StandardSqlWriter:
             is_form_only=not (sql or answer.alternatives or state.get("sql_request"))
             and bool(answer.form() or answer.output_type),
             form=first.form(),
+            origin=origin,
             changes={
                 **changes,
                 "assumptions": answer.assumptions,

@@ -238,12 +238,12 @@ class SourceKnowledge:
         """Return the definition of the metric that has `name` among its names.
 
         Raises:
-            Unresolved: there is none, or there are several.
+            Unresolved: there is none, or there are several of which none was chosen.
         """
-        metrics = [each for each in self.relevant(name).definitions if each.item.kind == "metric"]
-        if len(metrics) != 1 or metrics[0].definition is None:
-            raise Unresolved(f"there is no metric `{name}`")
-        return metrics[0].definition
+        for each in self.relevant(name).definitions:
+            if each.item.kind == "metric" and each.definition and normal_form(each.phrase) == normal_form(name):
+                return each.definition
+        raise Unresolved(f"there is no metric `{name}`")
 
     def expanded(self, question: str) -> str:
         """Return `question` followed by the names of the tables and columns that its words refer to."""

@@ -218,21 +218,23 @@ PERIODS = ("day", "week", "month", "quarter", "year")
 """The periods by which metrics are grouped."""
 
 
-class MetricQuery(Lenient):
-    """Metrics by dimensions: the statement is made from their definitions."""
+_Day = Annotated[date | None, WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "null"}]})]
+"""A day as ISO text. Not all endpoints accept a schema with the format of a text."""
 
-    metrics: list[str] = Field(description="names, each with `AS output`, if it has another one")
+
+class MetricQuery(Lenient):
+    """Metrics by dimensions."""
+
+    metrics: list[str] = Field(description="`name AS output`")
     dimensions: list[str] = Field(
         default_factory=list,
-        description=f"`table.column AS output`, or for periods of their date {', '.join(PERIODS)}; "
-        "`via.table.column` if keys lead to a table past several tables",
+        description=f"`table.column AS output`, or {', '.join(PERIODS)}; `via.table.column` where a table is reached "
+        "through several",
     )
-    filters: list[str] = Field(
-        default_factory=list, description="SQL conditions on `table.column` besides those of the metrics and of dates"
-    )
-    since: date | None = Field(None, description="first day")
-    before: date | None = Field(None, description="day after the last one")
-    order: list[str] = Field(default_factory=list, description="outputs, with DESC for descending")
+    filters: list[str] = Field(default_factory=list, description="further SQL conditions on `table.column`")
+    since: _Day = Field(None, description="first day, as 2024-12-31")
+    before: _Day = Field(None, description="day after the last")
+    order: list[str] = Field(default_factory=list, description="outputs, or `output DESC`")
     limit: int | None = None
 
 
@@ -252,8 +254,13 @@ class GeneratedSQL(WithForm):
     """Fields for a call that may give alternatives."""
     follow_up_fields: ClassVar[frozenset[str]] = frozenset({"standalone"})
     """Fields for a question of a conversation that is not the first one."""
+    metric_fields: ClassVar[frozenset[str]] = frozenset({"metric"})
+    """Fields for a question that names a declared metric."""
 
     plan: str = Field("", description="tables, joins, filters, groups and output columns needed; one or two sentences")
+    metric: Annotated[MetricQuery | None, BeforeValidator(_metric_query_or_none)] = Field(
+        None, description="instead of a statement, where the task allows it"
+    )
     sql: str = Field(description="one SELECT statement; empty when off_topic, or with alternatives or reply")
     language: QuestionLanguage = None
     standalone: str = Field(
@@ -286,8 +293,8 @@ class GeneratedSQL(WithForm):
     @model_validator(mode="before")
     @classmethod
     def _without_statement(cls, value: Any) -> Any:
-        """Accept an answer without a statement if it has alternatives or a reply, is off topic, or has a form alone."""
-        others = ["alternatives", "off_topic", "reply"]
+        """Accept an answer without a statement if it has something in its place, is off topic, or has a form alone."""
+        others = ["alternatives", "metric", "off_topic", "reply"]
         if isinstance(value, dict) and "sql" in value:
             others += FORM_FIELDS
         may_lack_statement = isinstance(value, dict) and any(map(value.get, others))

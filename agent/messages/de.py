@@ -118,6 +118,7 @@ TEXTS = {
     "reading_chosen": "Verstanden als: {reading}",
     # Confidence
     "trust_verified": "geprüfte Abfrage",
+    "trust_metric": "aus definierten Kennzahlen",
     "trust_checked": "vom Modell geprüft",
     "trust_unchecked": "nicht geprüft",
     "confidence_high": "sicher",

@@ -114,6 +114,7 @@ TEXTS = {
     "reading_chosen": "Read as: {reading}",
     # Confidence
     "trust_verified": "verified query",
+    "trust_metric": "from declared metrics",
     "trust_checked": "checked by the model",
     "trust_unchecked": "not checked",
     "confidence_high": "confident",

@@ -110,6 +110,7 @@ TEXTS = {
     "reading_chosen": "Понято как: {reading}",
     # Confidence
     "trust_verified": "проверенный запрос",
+    "trust_metric": "по заданным показателям",
     "trust_checked": "проверено моделью",
     "trust_unchecked": "не проверено",
     "confidence_high": "уверенно",

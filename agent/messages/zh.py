@@ -117,6 +117,7 @@ TEXTS = {
     "reading_chosen": "理解为：{reading}",
     # Confidence
     "trust_verified": "已核实的查询",
+    "trust_metric": "由已定义的指标得出",
     "trust_checked": "已由模型检查",
     "trust_unchecked": "未检查",
     "confidence_high": "有把握",

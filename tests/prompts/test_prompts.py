@@ -8,7 +8,7 @@ from datasphinx import prompts
 from tests.cases import all_cases
 
 FOLDER = Path(prompts.__file__).parent
-PARTS = {"database", "alternatives", "answer_form", "conversation"}
+PARTS = {"database", "alternatives", "answer_form", "conversation", "metrics"}
 """Files that are parts of other prompts."""
 TEMPLATES = sorted(
     (path.stem, "standard" if path.parent == FOLDER else path.parent.name)

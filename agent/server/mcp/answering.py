@@ -80,7 +80,9 @@ class Answer(BaseModel):
     more_rows: bool = Field(description="Whether the result has more rows than `rows`.")
     sql: str | None = Field(description="The statement that returned the rows.")
     confidence: Confidence | None
-    trust: str = Field(description="Without a confidence: a verified query, checked by the model, or not checked.")
+    trust: str = Field(
+        description="Without a confidence: a verified query, declared metrics, checked by the model, or not checked."
+    )
     assumptions: list[str] = Field(description="Assumptions about the question.")
     definitions: list[AppliedDefinition] = Field(description="The business definitions that the statement uses.")
     trace_id: str = Field(description="The id of the run on the record, for the tool `explain_answer`.")

@@ -47,6 +47,7 @@ _IN_STATE = (
     "clarification",
     "definitions",
     "checked",
+    "metric",
     "chosen",
     "error",
     "thread_id",

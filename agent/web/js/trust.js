@@ -17,11 +17,12 @@ export function trustBadge(output) {
 
 const MARKS = { verified: "✓", checked: "✓", likely: "≈", unsure: "?" };
 
-function trustOf({ verified, checked, chosen, confidence, status, error, sql, output_type }) {
+function trustOf({ verified, metric, checked, chosen, confidence, status, error, sql, output_type }) {
   if (error) return null;
   if (verified) return verifiedTrust(verified);
   const reasons = confidence ? [confidence.reason] : [];
   if (status === "unsure") return { level: "unsure", key: "trust_unsure", reasons: [...reasons, ["trust_unsure_why"]] };
+  if (metric) return { level: "checked", key: "trust_metric", reasons: [["trust_metric_why"], ...reasons] };
   if (checked) return { level: "checked", key: "trust_checked", reasons: [["trust_checked_why"], ...reasons] };
   if (confidence) return { level: "likely", key: "trust_likely", reasons: [...reasons, ["trust_likely_why"]] };
   if (chosen) return { level: "likely", key: "trust_chosen", reasons: [["trust_chosen_why"], ["trust_likely_why"]] };

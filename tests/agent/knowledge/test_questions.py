@@ -311,3 +311,50 @@ def test_hidden_columns_are_in_no_prompt(asked: Scripted) -> None:
     agent.ask("How many customers are there?")
 
     assert all("email" not in call.prompt and "employees" not in call.prompt for call in agent.model.calls)
+
+
+# Metrics that the model names
+
+
+def test_named_metrics_become_a_statement_and_mark_the_answer(asked: Scripted) -> None:
+    query = {"metrics": ["revenue"], "dimensions": ["orders.channel"], "since": "2024-01-01", "before": "2025-01-01"}
+    reply = {"sql": "", "metric": query, "answer": ["{max.revenue:channel} sold most."]}
+    agent = asked({"GeneratedSQL": [reply]}, enable_sql_validation=None)
+
+    output = agent.ask("What was the revenue by channel in 2024?")
+
+    reference = f"{REVENUE.replace('SELECT', 'SELECT channel,')} AND ordered_on LIKE '2024%' GROUP BY channel"
+    assert output["tables"][0]["rows"] == agent.services.source("shop").execute(reference)["rows"]
+    assert (output["metric"], output["verified"], output["error"]) == (True, None, None)
+    assert output["answer"].startswith("W sold most.")
+    assert [each["name"] for each in output["definitions"]] == ["revenue"]
+    assert calls(agent) == {"GeneratedSQL": 1}
+
+
+def test_a_question_without_a_metric_is_not_told_how_to_name_one(asked: Scripted) -> None:
+    agent = asked({"GeneratedSQL": [{"sql": REVENUE}, {"sql": "SELECT COUNT(*) FROM orders"}]})
+    agent.ask("What was the revenue?")
+    agent.ask("How many orders are there?")
+
+    told = ["exactly metrics above" in prompt for prompt in prompts(agent, "GeneratedSQL")]
+    assert told == [True, False]
+
+
+def test_metrics_that_cannot_be_computed_are_left_to_sql(asked: Scripted) -> None:
+    query = {"metrics": ["revenue"], "dimensions": ["products.name"]}
+    agent = asked({"GeneratedSQL": [{"sql": "", "metric": query}, {"sql": REVENUE}]})
+
+    output = agent.ask("What was the revenue by product?")
+
+    first, second = prompts(agent, "GeneratedSQL")
+    assert "no foreign keys lead from `orders` to `products`" in second
+    assert ("exactly metrics above" in first, "exactly metrics above" in second) == (True, False)
+    assert (output["metric"], output["sql"], output["error"]) == (False, REVENUE, None)
+
+
+def test_a_statement_beside_metrics_that_cannot_be_computed_is_used(asked: Scripted) -> None:
+    agent = asked({"GeneratedSQL": [{"sql": REVENUE, "metric": {"metrics": ["revenue of Mars"]}}]})
+
+    output = agent.ask("What was the revenue?")
+
+    assert (output["metric"], output["sql"]) == (False, REVENUE)

@@ -93,6 +93,35 @@ CHART = {
     "required": ["type", "x", "y", "series", "stacked", "horizontal"],
     "additionalProperties": False,
 }
+METRIC = {
+    "type": "object",
+    "title": "MetricQuery",
+    "description": "Metrics by dimensions.",
+    "properties": {
+        "metrics": {**TEXTS, "title": "Metrics", "description": "`name AS output`"},
+        "dimensions": {
+            **TEXTS,
+            "title": "Dimensions",
+            "description": "`table.column AS output`, or day, week, month, quarter, year; `via.table.column` where a "
+            "table is reached through several",
+        },
+        "filters": {**TEXTS, "title": "Filters", "description": "further SQL conditions on `table.column`"},
+        "since": {
+            "anyOf": [{"type": "string"}, {"type": "null"}],
+            "title": "Since",
+            "description": "first day, as 2024-12-31",
+        },
+        "before": {
+            "anyOf": [{"type": "string"}, {"type": "null"}],
+            "title": "Before",
+            "description": "day after the last",
+        },
+        "order": {**TEXTS, "title": "Order", "description": "outputs, or `output DESC`"},
+        "limit": {"anyOf": [{"type": "integer"}, {"type": "null"}], "title": "Limit"},
+    },
+    "required": ["metrics", "dimensions", "filters", "since", "before", "order", "limit"],
+    "additionalProperties": False,
+}
 
 
 def test_the_request_is_the_contract(server: FakeOpenAI, connect: Connect) -> None:
@@ -110,6 +139,10 @@ def test_the_request_is_the_contract(server: FakeOpenAI, connect: Connect) -> No
                     "plan": {
                         "type": "string",
                         "description": "tables, joins, filters, groups and output columns needed; one or two sentences",
+                    },
+                    "metric": {
+                        "anyOf": [METRIC, {"type": "null"}],
+                        "description": "instead of a statement, where the task allows it",
                     },
                     "sql": {
                         "type": "string",
@@ -220,6 +253,7 @@ def test_the_request_is_the_contract(server: FakeOpenAI, connect: Connect) -> No
                 },
                 "required": [
                     "plan",
+                    "metric",
                     "sql",
                     "language",
                     "standalone",

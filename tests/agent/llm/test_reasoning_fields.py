@@ -14,8 +14,8 @@ from tests.fake_openai import USAGE, FakeOpenAI, Reply
 QUESTION = [HumanMessage("How many?")]
 SQL = {"sql": "SELECT 1", "assumptions": [], "off_topic": False}
 PLAIN_FIELDS = [
-    "plan", "sql", "language", "standalone", "assumptions", "not_answered", "output_type", "off_topic", "reason",
-    "reply",
+    "plan", "metric", "sql", "language", "standalone", "assumptions", "not_answered", "output_type", "off_topic",
+    "reason", "reply",
 ]  # fmt: skip
 FORM = ["answer", "empty_answer", "formats", "chart", "follow_ups"]
 VALID = {"is_valid": True, "reason": "", "corrected_sql": None}
@@ -41,7 +41,7 @@ def test_a_plan_precedes_the_statement_and_issues_the_verdict(server: FakeOpenAI
 
     assert model.ask(GeneratedSQL, QUESTION).plan == "count orders"
     assert model.ask(SQLValidation, QUESTION).is_valid
-    assert [fields(request)[:2] for request in server.requests] == [["plan", "sql"], ["issues", "is_valid"]]
+    assert [fields(request)[:2] for request in server.requests] == [["plan", "metric"], ["issues", "is_valid"]]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_model_that_returns_reasoning_is_not_asked_for_it(
     assert [model.ask(GeneratedSQL, QUESTION).sql for _ in range(2)] == ["SELECT 1"] * 2
     assert model.ask(SQLValidation, QUESTION).is_valid
     without_reasoning = [
-        "sql", "language", "standalone", "assumptions", "not_answered", "output_type", "off_topic", "reason",
+        "metric", "sql", "language", "standalone", "assumptions", "not_answered", "output_type", "off_topic", "reason",
         "alternatives", "question", "ambiguity_type", "reply", *FORM,
     ]  # fmt: skip
     assert [fields(request) for request in server.requests] == [

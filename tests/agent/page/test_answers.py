@@ -110,6 +110,7 @@ def test_one_toolbar_has_what_can_be_done_with_an_answer(visit: Visit) -> None:
             "trust unsure",
         ),
         ({"verified": {"question": "q", "author": "Ann", "date": None, "note": None}}, "trust verified"),
+        ({"metric": True, "checked": True}, "trust checked"),
         ({"chosen": True}, "trust likely"),
         ({"chosen": True, "checked": True}, "trust checked"),
         ({"chosen": True, "error": {"code": "x", "message": "y"}}, None),
