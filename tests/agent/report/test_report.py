@@ -71,7 +71,7 @@ def test_each_row_of_a_question_in_words(report: Make) -> None:
     made = report({"WrittenReport": [listed]}).ask()["report"]
     years = made["parts"][2]["result"]["rows"]
     assert made["summary"]["text"].startswith(f"Orders: {years[0][1]:,} in {years[0][0]}, ")
-    assert made["summary"]["figures"] == [{**made["summary"]["figures"][0], "part": "q3", "rows": []}]
+    assert [figure["part"] for figure in made["summary"]["figures"]] == ["q3"]
 
 
 def test_the_review_adds_questions_that_name_values_of_the_rows_by_reference(report: Make) -> None:
