@@ -189,7 +189,7 @@ def _recorded_model(
     if not is_analyst:
         default_source = source or _with_password(start["settings"]["source"], settings)
         replay_settings = replay_settings.model_copy(update={"source": default_source})
-    embedded = EmbeddedOptions(**start["embedded"]) if start["embedded"] else None
+    embedded = EmbeddedOptions(candidates=start["embedded"]["candidates"]) if start["embedded"] else None
     model = RecordedModel((body for kind, body in recorded if kind == "llm"), replay_settings, embedded)
     if not is_analyst and embedded is None and all(kind != "llm" for kind, _ in recorded):
         # A chat model reads a follow-up itself, so rules read that of a run without calls.

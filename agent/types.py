@@ -448,9 +448,5 @@ class EmbeddedOptions:
 
     adapter: bool = True
     """Whether the trained adapter is used, in contrast to the base model."""
-    grammar: bool = True
-    """Whether a grammar restricts statements to the tables shown."""
     candidates: int = 3
     """Number of candidate statements per question, from 1 to 8, of which the most likely is selected."""
-    repair: bool = True
-    """Whether a failing statement is repaired without the model, and the model is asked again with its error."""

@@ -53,7 +53,7 @@ def main() -> None:
     parser.add_argument("--candidates", type=int, nargs="+", default=[1, 3, 5])
     parser.add_argument("--model", choices=list(TIERS), help="the tier; by default that of the settings")
     parser.add_argument("--load", type=int, default=0, help="number of other processes that compute all the time")
-    parser.add_argument("--without", nargs="*", default=[], choices=["training", "grammar", "repair"])
+    parser.add_argument("--without", nargs="*", default=[], choices=["training"])
     parser.add_argument("--wrong", action="store_true", help="print the questions that were not answered as the gold")
     parser.add_argument("--domain", choices=["shop", "clinic", "freight_library", "dates", "off_topic"], default="shop")
     parser.add_argument("--data", type=Path, help="folder with questions.jsonl and databases; overrides --domain")
@@ -72,11 +72,7 @@ def main() -> None:
         questions, databases = _dataset(asked.data, asked.limit)
     else:
         questions, databases = _domain(asked.domain, settings)
-    options = EmbeddedOptions(
-        adapter="training" not in asked.without,
-        grammar="grammar" not in asked.without,
-        repair="repair" not in asked.without,
-    )
+    options = EmbeddedOptions(adapter="training" not in asked.without)
     for count in asked.candidates:
         with _busy_processes(asked.load):
             report = _ask(questions, databases, settings, replace(options, candidates=count))
@@ -168,7 +164,7 @@ def _ask(
     questions: list[Question], databases: Mapping[str, Path], settings: Settings, options: EmbeddedOptions
 ) -> Report:
     today = (lambda: _DATES_AS_OF) if "dates" in databases else date.today
-    services = Services(evaluation_settings(settings, options), embedded=options, today=today)
+    services = Services(evaluation_settings(settings), embedded=options, today=today)
     with progress_bar() as on_progress:
         return evaluate(questions, databases, lambda _: services, on_progress)
 

@@ -29,7 +29,7 @@ def execute_sql(state: State, services: Services) -> dict[str, Any]:
     name, attempts, verified = state.get("source"), state["attempts"], state.get("verified")
     source = services.source(name)
     # A verified query needs no model, which need not even be configured.
-    may_repair = not verified and services.roles.sql_writer.may_repair and current(attempts)["origin"] != "repair"
+    may_repair = not verified and current(attempts)["origin"] != "repair"
     was_read_again = has_outcome(attempts, "unknown name")
     execution = execute_with_repair(
         state["sql_request"],
@@ -77,8 +77,7 @@ def _problem_of(execution: Execution, state: State, services: Services) -> tuple
         note(f"asked for another statement: {problem}")
         return "wrong form", problem
     unstored = "; ".join(execution.unstored_values)
-    may_correct = not is_verified and services.roles.sql_writer.may_repair
-    if unstored and may_correct and effort_of(state, services.settings) != "low":
+    if unstored and not is_verified and effort_of(state, services.settings) != "low":
         if not has_outcome(attempts, "unstored values"):
             note(f"asked for another statement: {unstored}")
             return "unstored values", unstored

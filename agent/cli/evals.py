@@ -1,7 +1,6 @@
 """`datasphinx eval`: measure execution match and clarification."""
 
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,16 +22,6 @@ if TYPE_CHECKING:
 LINES = "JSON lines with id, db_id, question and sql."
 FILES = "Folder of SQLite files, each named by its db_id."
 _ASKING = {"ask_precision": "ask precision", "ask_recall": "ask recall", "over_asking": "over-asking"}
-
-
-class Part(StrEnum):
-    """A part of the embedded model's decoding that an evaluation can turn off."""
-
-    TRAINING = "training"
-    GRAMMAR = "grammar"
-    CANDIDATES = "candidates"
-    REPAIR = "repair"
-
 
 Limit = Annotated[int | None, typer.Option(min=1, help="Only the first questions.")]
 Match = Annotated[
@@ -80,28 +69,21 @@ def dataset_of(
 
 
 def embedded_options_of(
-    settings: "Settings", candidates: int | None, without: list[Part], shots: int | None = None
+    settings: "Settings", candidates: int | None, shots: int | None = None
 ) -> EmbeddedOptions | None:
     """Return the decoding options of the embedded model; None if another model is configured.
 
     Raises:
-        BadParameter: an option requires the embedded model, or two options contradict each other.
+        BadParameter: an option requires the embedded model, or another one.
     """
     if not settings.uses_embedded_model:
-        option = "--without" if without else "--candidates" if candidates else None
-        if option:
-            raise typer.BadParameter("for the embedded model only, and an endpoint is configured", param_hint=option)
+        if candidates:
+            message = "for the embedded model only, and an endpoint is configured"
+            raise typer.BadParameter(message, param_hint="--candidates")
         return None
     if shots:
         raise typer.BadParameter("the embedded model uses no examples", param_hint="--shots")
-    if candidates and Part.CANDIDATES in without:
-        raise typer.BadParameter("--without candidates leaves one", param_hint="--candidates")
-    return EmbeddedOptions(
-        adapter=Part.TRAINING not in without,
-        grammar=Part.GRAMMAR not in without,
-        candidates=1 if Part.CANDIDATES in without else candidates or EmbeddedOptions.candidates,
-        repair=Part.REPAIR not in without,
-    )
+    return EmbeddedOptions(candidates=candidates or EmbeddedOptions.candidates)
 
 
 def with_oracle(settings: "Settings", model: str | None, base_url: str | None) -> "Settings":
@@ -251,9 +233,6 @@ def run_eval(
     model: ModelName = None,
     base_url: BaseUrl = None,
     candidates: Candidates = None,
-    without: Annotated[
-        list[Part] | None, typer.Option(help="Part of the embedded model to turn off; may be repeated.")
-    ] = None,
 ) -> None:
     """Run questions through the whole graph with the configured model, by default the embedded model."""
     from datasphinx.agent.evals import run as evals
@@ -265,7 +244,7 @@ def run_eval(
     shots = 0 if out and shots is None else shots
     settings = load_settings(llm_model=model, llm_base_url=base_url, shots=shots)
     settings = with_oracle(settings, oracle_model, oracle_base_url)
-    embedded = embedded_options_of(settings, candidates, without or [], shots)
+    embedded = embedded_options_of(settings, candidates, shots)
     plan = plan_of(out, method, oracle, rounds, parallel, match, embedded, settings)
     selected = dataset_of(dataset, data, questions, databases, evidence).part(limit, seed)
     if plan is None:
@@ -304,7 +283,7 @@ def clarification(
 
     settings = load_settings(llm_model=model, llm_base_url=base_url)
     settings = with_oracle(settings, oracle_model, oracle_base_url)
-    embedded = embedded_options_of(settings, candidates, [])
+    embedded = embedded_options_of(settings, candidates)
     plan = plan_of(out, Method.CLARIFY, oracle, rounds, parallel, match, embedded, settings)
     assert plan is not None, "--out is required"
     dataset = read_labeled_questions(questions)

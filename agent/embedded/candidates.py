@@ -124,7 +124,7 @@ def read_candidate(
     written: WrittenText,
     source: Source,
     *,
-    may_repair: bool,
+    may_repair: bool = True,
     question: str = "",
     days: Days | None = None,
     defined: DefinedColumns | None = None,

@@ -39,11 +39,6 @@ class EmbeddedSqlWriter:
     options: EmbeddedOptions
 
     @property
-    def may_repair(self) -> bool:
-        """Whether statements may be repaired without the model."""
-        return self.options.repair
-
-    @property
     def finds_alternatives(self) -> bool:
         """False: a statement is all that the model writes."""
         return False
@@ -103,7 +98,7 @@ def write_statement(
     answers = [clarification["answer"] for clarification in state.get("clarifications") or ()]
     question = f"{state['question']} ({'; '.join(answers)})" if answers else state["question"]
     selection = state["relevant_tables_with_rel_columns"]
-    dates = date_range_of(question, today) if options.repair and _has_dates(source, selection) else None
+    dates = date_range_of(question, today) if _has_dates(source, selection) else None
     values = linked_values(question, source.values, selection)
     values += coded_values(question, source.catalog, source.code_meanings(selection), source.values, selection)
     relevant = relevant_knowledge(asked_in(state), source)
@@ -118,17 +113,12 @@ def write_statement(
         today=today.isoformat(),
         failed=_failed_attempt(state.get("attempts") or (), source),
     )
-    grammar = (
-        statement_grammar(defined.catalog, defined.selection, defined.question, values, defined.metric_kinds)
-        if options.grammar
-        else None
-    )
+    grammar = statement_grammar(defined.catalog, defined.selection, defined.question, values, defined.metric_kinds)
     texts = sample_texts(partial(model.write, messages), options.candidates, grammar)
     candidates: Iterator[Candidate] = (
         read_candidate(
             text,
             source,
-            may_repair=options.repair,
             question=question,
             days=dates.days if dates else None,
             defined=defined,

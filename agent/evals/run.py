@@ -41,13 +41,8 @@ ASKED_BACK = "needs_clarification"
 """Error code of a question that was answered with a clarifying question."""
 
 
-def evaluation_settings(settings: Settings, embedded: EmbeddedOptions | None = None) -> Settings:
-    """Return `settings` for an evaluation: higher limits, and no recording.
-
-    If `embedded` runs without repair, the model gets only one attempt at a statement.
-    """
-    if embedded and not embedded.repair:
-        settings = settings.model_copy(update={"max_sql_generations": 0})
+def evaluation_settings(settings: Settings) -> Settings:
+    """Return `settings` for an evaluation: higher limits, and no recording."""
     limits = {"statement_timeout_s": STATEMENT_TIMEOUT_S, "row_limit": ROW_LIMIT}
     return settings.model_copy(update={**limits, "record": False})
 
@@ -86,14 +81,14 @@ def run(
 ) -> Report:
     """Run the questions through the graph with the configured model, and compare the rows by `rule`.
 
-    `embedded` has the decoding options of the embedded model; without repair it gets only one attempt at a statement.
+    `embedded` has the decoding options of the embedded model.
 
     Raises:
         DatasetInvalid: A database is missing.
         ConfigurationError, DriverMissing, Unavailable: The model is unavailable.
     """
     files = find_databases(dataset)
-    services = Services(evaluation_settings(settings, embedded), embedded=embedded)
+    services = Services(evaluation_settings(settings), embedded=embedded)
     # Fail once at the start if the model is unavailable, not for each question.
     _ = services.models.of("generate")
     return evaluate(dataset.questions, files, lambda _: services, on_progress, rule)

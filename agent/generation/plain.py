@@ -46,7 +46,6 @@ class PlainSqlWriter:
     """Writes statements with one text call. The model continues the start of its answer if the endpoint allows that."""
 
     model: ModelClient
-    may_repair: bool = True
     finds_alternatives: bool = False
 
     def write(

@@ -76,10 +76,6 @@ class SqlWriter(Protocol):
     """Writes statements with a model."""
 
     @property
-    def may_repair(self) -> bool:
-        """Whether statements may be repaired without the model."""
-
-    @property
     def finds_alternatives(self) -> bool:
         """Whether an answer may give alternatives, so that no other call has to review the question."""
 
@@ -108,7 +104,6 @@ class StandardSqlWriter:
     """Writes statements with one structured call of a chat model."""
 
     model: ModelClient
-    may_repair: bool = True
     finds_alternatives: bool = True
 
     def write(

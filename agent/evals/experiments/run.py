@@ -171,15 +171,14 @@ class Experiment:
         return QuestionRun(session, verdict, feedback, self.rounds, log, self._choose_call(question, source))
 
     def _choose_call(self, question: Question, source: Source) -> ChooseCall:
-        options = self.services.models.embedded
-        if options is None:
+        if self.services.models.embedded is None:
             return last_call
 
         def candidate(calls: Sequence[Body], statement: str) -> Body:
             """Return the call of the selected candidate; the first one if a repair changed its text."""
             for call in calls:
                 written = WrittenText(call["output"])
-                read = read_candidate(written, source, may_repair=options.repair, question=question.prompt)
+                read = read_candidate(written, source, question=question.prompt)
                 if read.sql == statement:
                     return call
             return calls[0]
@@ -279,7 +278,7 @@ def services_for(settings: Settings, embedded: EmbeddedOptions | None = None) ->
     Raises:
         ConfigurationError, DriverMissing, Unavailable: The model is unavailable.
     """
-    experiment_settings = evaluation_settings(settings, embedded).model_copy(update={"max_clarifications": MAX_ROUNDS})
+    experiment_settings = evaluation_settings(settings).model_copy(update={"max_clarifications": MAX_ROUNDS})
     services = Services(experiment_settings, embedded=embedded, recorder=Recorder(EventCapture()), logprobs=True)
     # Fail once at the start if the model is unavailable, not for each question.
     _ = services.models.of("generate")

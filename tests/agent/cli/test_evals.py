@@ -87,47 +87,19 @@ def test_the_number_of_candidates_is_given(
     assert report["llm_calls"] == candidates
 
 
-def test_parts_are_left_out(asks: Run, server: FakeOpenAI, adapters: list[bool]) -> None:
-    server.default = FAILS
-    parts = ("training", "grammar", "candidates", "repair")
-    code, report, _ = asks(*[word for part in parts for word in ("--without", part)])
-
-    assert (code, report["errors"], report["llm_calls"]) == (0, 1, 1)
-    assert set(adapters) == {False}
-    assert "grammar" not in server.requests[0]
-
-
-def test_without_repair_alone_all_candidates_are_written_once(
-    asks: Run, server: FakeOpenAI, adapters: list[bool]
-) -> None:
-    server.default = FAILS
-    _, report, _ = asks("--without", "repair")
-
-    assert (report["llm_calls"], report["asked_again"], set(adapters)) == (3, 0, {True})
-
-
-@pytest.mark.parametrize("arguments", [("--without", "grammar"), ("--candidates", "2")])
-def test_for_another_model_these_are_a_usage_error(
-    asks: Run, server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+def test_candidates_of_another_model_are_a_usage_error(
+    asks: Run, server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", server.base_url)
     monkeypatch.setenv("DATASPHINX_LLM_MODEL", "fake")
-    code, report, err = asks(*arguments)
+    code, report, err = asks("--candidates", "2")
 
     assert (code, report) == (errors.USAGE, {})
-    assert arguments[0] in err and "embedded model" in err
+    assert "--candidates" in err and "embedded model" in err
     assert server.requests == []
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("--candidates", "0"),
-        ("--candidates", "9"),
-        ("--without", "luck"),
-        ("--candidates", "2", "--without", "candidates"),
-    ],
-)
+@pytest.mark.parametrize("arguments", [("--candidates", "0"), ("--candidates", "9")])
 def test_what_makes_no_sense_is_a_usage_error(asks: Run, adapters: list[bool], arguments: tuple[str, ...]) -> None:
     code, report, err = asks(*arguments)
 

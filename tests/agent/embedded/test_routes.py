@@ -152,16 +152,7 @@ def test_a_budget_that_ends_leaves_the_candidates_so_far(embedded: Agent) -> Non
     assert embedded(COUNT, max_llm_calls=1).ask("How many orders are there?")["value"] == 10127
 
 
-def test_without_repair_nothing_is_mended(embedded: Agent) -> None:
-    misspelt = "FROM orders SELECT COUNT(orderid)"
-    mended = embedded(likely(misspelt, 0.6)).ask("How many orders are there?")
-    plain = embedded(misspelt, options=EmbeddedOptions(candidates=1, repair=False), max_sql_generations=0)
-
-    assert mended["value"] == 10127
-    assert plain.ask("How many orders are there?")["error"]["code"] == "sql_not_generated"
-
-
-def test_a_grammar_goes_along_unless_it_is_left_out(embedded: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_grammar_goes_along(embedded: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[dict[str, Any]] = []
     real = ScriptedModel._generate
 
@@ -171,7 +162,6 @@ def test_a_grammar_goes_along_unless_it_is_left_out(embedded: Agent, monkeypatch
 
     monkeypatch.setattr(ScriptedModel, "_generate", generate)
     embedded(COUNT, CUSTOMERS, COUNT).ask("How many orders are there?")
-    embedded(likely(COUNT, 0.6), options=EmbeddedOptions(grammar=False)).ask("How many orders are there?")
 
     assert [(options["temperature"] > 0, options["seed"]) for options in asked[:3]] == [
         (False, 0),
@@ -179,7 +169,6 @@ def test_a_grammar_goes_along_unless_it_is_left_out(embedded: Agent, monkeypatch
         (True, 2),
     ]
     assert all("root ::=" in options["extra_body"]["grammar"] for options in asked[:3])
-    assert not any("extra_body" in options for options in asked[3:])
 
 
 def test_a_statement_that_reads_the_engines_catalog_is_refused(embedded: Agent) -> None:
