@@ -205,7 +205,7 @@ def run_as_node(node: Node, shared: Services, flow: Flow = SQL_AGENT) -> GraphNo
 
         def recorded() -> dict[str, Any]:
             step.recorder = services.recorder
-            step.results = partial(services.results_of, trace_id)
+            step.results = partial(services.results.of, trace_id)
             return node(state, services)
 
         token = current_step.set(step)
@@ -218,7 +218,7 @@ def run_as_node(node: Node, shared: Services, flow: Flow = SQL_AGENT) -> GraphNo
         finally:
             current_step.reset(token)
         if "answer" in update:
-            services.forget_results(trace_id)
+            services.results.forget(trace_id)
         audit = _record_result(step, update)
         logged_answer = update.pop(LOGGED_ANSWER, update.get("answer"))
         if "answer" in update:

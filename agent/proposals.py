@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from getpass import getuser
+from pathlib import Path
 from typing import Any
 
 from datasphinx.agent.errors import ExampleInvalid, NotFound, Refused, StatementError
@@ -15,6 +16,7 @@ from datasphinx.agent.knowledge.writing import add_entry
 from datasphinx.agent.messages import Message
 from datasphinx.agent.record.proposals import Proposal, ProposalStatus, ProposalStore
 from datasphinx.agent.record.step import note
+from datasphinx.agent.record.store import Store, sqlite_url
 from datasphinx.agent.services import Services
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.types import Turn
@@ -38,7 +40,7 @@ def propose(turn: Turn, name: str, services: Services) -> bool:
         proposals = list(_proposals_of(turn, name, source, user_of(services)))
         if not services.is_replay:
             for proposal in proposals:
-                store = services.proposals(name)
+                store = _store_in(settings.knowledge, services)
                 note(f"proposed as {proposal.id}" if store.add(proposal) else f"proposed before as {proposal.id}")
     except (ExampleInvalid, StatementError) as error:
         note(f"the answer was not proposed: {error}")
@@ -62,7 +64,7 @@ def propose_rejected(turn: Turn, reason: str, name: str, services: Services) -> 
         return
     clarifications = (*proposal.clarifications, reason)
     proposal = replace(proposal, origin="rejected_answer", clarifications=clarifications)
-    if services.proposals(name).add(proposal):
+    if _store_in(settings.knowledge, services).add(proposal):
         note(f"listed for review as {proposal.id}")
 
 
@@ -81,7 +83,7 @@ def propose_statement(question: str, sql: str, name: str, services: Services, tr
     settings = services.settings.sources.get(name)
     if settings is None or settings.knowledge is None:
         raise Refused("proposal_invalid", proposal_id=proposal.id, problems=(Message("knowledge_folder_missing"),))
-    store = services.proposals(name)
+    store = _store_in(settings.knowledge, services)
     store.add(proposal)
     return store.get(proposal.id)
 
@@ -200,7 +202,12 @@ def _proposal_of(turn: Turn, name: str, source: Source, user: str) -> Proposal:
 def _stores(services: Services) -> list[ProposalStore]:
     if services.store:
         return [ProposalStore(services.store, services.tenant)]
-    return [services.proposals(name) for name, each in services.settings.sources.items() if each.knowledge]
+    return [_store_in(each.knowledge, services) for each in services.settings.sources.values() if each.knowledge]
+
+
+def _store_in(folder: Path, services: Services) -> ProposalStore:
+    """Return the proposals in the database of the record or, without a record, in a file in the knowledge folder."""
+    return ProposalStore(services.store or Store(sqlite_url(folder, "proposals")), services.tenant)
 
 
 def _entry_of(proposal: Proposal, author: str, remark: str | None) -> dict[str, Any]:

@@ -86,7 +86,7 @@ class ReplayServices(Services):
         self.verified = RecordedQueries([body for kind, body in recorded if kind == "verified"])
         self.validations = Validations({body["key"]: body["validation"] for kind, body in recorded if kind == "cached"})
         if registry:
-            self._registry = registry
+            self.registry = registry
         self._sample_url, self._services_of_trace = sample_url, of_part
         self._traces = {body["id"]: body["trace_id"] for kind, body in recorded if kind == "part"}
         self._parts: list[ReplayServices] = []

@@ -73,7 +73,7 @@ def file_question(folder: Path, embedded: EmbeddedOptions | None = None) -> Call
     def ask() -> None:
         model = ScriptedModel({"QuerySpec": [_SPEC] * 6} if embedded else {"AnalystStep": [query, finish]})
         asked = Services(services.settings, model=model, embedded=embedded)
-        asked._registry = services.registry
+        asked.registry = services.registry
         _check(build_analyst(asked).invoke({"question": _QUESTION, "files": [str(path)]}))
 
     return ask

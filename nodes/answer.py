@@ -92,7 +92,7 @@ def answer(state: State, services: Services) -> dict[str, Any]:
         tell_confidence(told, None, 0.0)
     else:
         confidence = _confidence(state, services, source, result, language)
-        tell_confidence(told, confidence, services.min_confidence, has_findings=bool(findings))
+        tell_confidence(told, confidence, services.threshold(services.roles.confidence), has_findings=bool(findings))
     told.checked = is_checked and not told.verified
     told.definitions = applied_definitions(asked_in(state), source, sql)
     defined = defined_conditions(asked_in(state), source, sql)
@@ -173,7 +173,7 @@ def _confidence(
         result,
         current(state["attempts"]).get("evidence", Evidence()),
         roles.confidence,
-        services.min_confidence,
+        services.threshold(roles.confidence),
         language,
         source.catalog,
         lambda: doubts_of(state, source, sql, services.today_of(source)),

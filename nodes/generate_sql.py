@@ -212,7 +212,7 @@ def _question_if_unsure(state: State, attempt: WrittenSql, source: Source, servi
     The user is asked once: after an answer, the most likely statement is a draft.
     """
     value = services.roles.confidence.estimate(attempt.evidence)
-    is_unsure = value is not None and value < services.min_confidence
+    is_unsure = value is not None and value < services.threshold(services.roles.confidence)
     if not is_unsure or state.get("clarifications") or not _may_ask(state, services):
         return {}
     statements = [sql for sql in _following(state, attempt.readings, source) if is_expressible(sql, source.catalog)]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from datasphinx.agent.cli.options import AsJson, OfSource, services_of
+from datasphinx.agent.cli.options import AsJson, OfSource, knowledge_folder_of, services_of
 from datasphinx.agent.cli.text import echo, json_text
 from datasphinx.agent.errors import ANSWERED, DOMAIN
 
@@ -44,7 +44,7 @@ def import_files(
     importer: Importer = importers()[format_name].load()
     services = services_of()
     name = source or services.choices[0]
-    folder = services.knowledge_folder(name)
+    folder = knowledge_folder_of(services, name)
     opened = services.source(name)
     try:
         imported = importer(files, opened.base_catalog)

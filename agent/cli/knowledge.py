@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from datasphinx.agent.cli.exchange import import_files
-from datasphinx.agent.cli.options import AsJson, OfSource, services_of
+from datasphinx.agent.cli.options import AsJson, OfSource, knowledge_folder_of, services_of
 from datasphinx.agent.cli.text import echo, json_text
 from datasphinx.agent.errors import ANSWERED, DOMAIN
 
@@ -91,7 +91,7 @@ def draft(
     """
     services = services_of()
     name = source or services.choices[0]
-    target = folder or services.knowledge_folder(name)
+    target = folder or knowledge_folder_of(services, name)
     is_written = write_draft(services.source(name), services.knowledge(name), target, as_json=as_json)
     raise typer.Exit(ANSWERED if is_written else DOMAIN)
 

@@ -1,11 +1,12 @@
 """Options that several commands share, and settings with such options applied."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from datasphinx.agent.cli.text import echo
-from datasphinx.agent.messages import Language, render
+from datasphinx.agent.messages import Language, Message, render
 
 if TYPE_CHECKING:
     from datasphinx.agent.services import Services
@@ -53,6 +54,20 @@ def services_of(
         progress=progress,
         opening=lambda name, source: note_untested(name, source, language),
     )
+
+
+def knowledge_folder_of(services: "Services", name: str) -> Path:
+    """Return the folder into which business knowledge about the configured source `name` is written.
+
+    Raises:
+        ConfigurationError: the source has no setting `knowledge`, or is not configured.
+    """
+    from datasphinx.agent.errors import ConfigurationError
+
+    source = services.settings.sources.get(name)
+    if source is None or source.knowledge is None:
+        raise ConfigurationError(f"DATASPHINX_SOURCES: {name}.knowledge", Message("setting_missing"))
+    return source.knowledge
 
 
 def note_untested(name: str, settings: "SourceSettings", language: Language = "en") -> None:

@@ -120,7 +120,7 @@ def check(name: SourceName, as_json: AsJson = False) -> None:
     services = services_of()
     settings = services.settings_of(name)
     note_untested(name, settings)
-    result = check_source(name, settings, services.limits)
+    result = check_source(name, settings, services.settings.statement_limits)
     echo(json_text(result.as_json()) if as_json else format_report(result))
     raise typer.Exit(DOMAIN if result.can_write else ANSWERED)
 
@@ -172,7 +172,7 @@ def _tested(name: str, url: str | None, allow_writable_account: bool) -> "Source
     url = _given(url, "SQLAlchemy URL, such as postgresql://user:password@host/database", "URL")
     source = SourceSettings(url=SecretStr(url), allow_writable_account=allow_writable_account)
     note_untested(name, source)
-    result: SourceCheck = check_source(name, source, services_of().limits)
+    result: SourceCheck = check_source(name, source, services_of().settings.statement_limits)
     echo(format_report(result))
     if result.can_write and not allow_writable_account:
         echo("Not added. Use such an account, or accept this one with --allow-writable-account.", error=True)

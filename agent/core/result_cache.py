@@ -3,11 +3,13 @@
 import threading
 from collections.abc import Hashable
 
-from cachetools import LRUCache
+from cachetools import LRUCache, TTLCache
 
 from datasphinx.agent.types import Result
 
 _MAX_CELLS = 2_000_000
+_MAX_RUNS, _RUN_TTL_S = 256, 600
+"""Limits of the kept results of runs that did not end."""
 
 
 class ResultCache:
@@ -33,6 +35,25 @@ class ResultCache:
         if _cells(entry) <= _MAX_CELLS:
             with self._lock:
                 self._results[key] = entry
+
+
+class RunResults:
+    """The results of the statements of each run, kept until `forget`, at most ten minutes. Thread-safe."""
+
+    def __init__(self) -> None:
+        """Keep no results."""
+        self._lock = threading.Lock()
+        self._caches: TTLCache[str, ResultCache] = TTLCache(_MAX_RUNS, _RUN_TTL_S)
+
+    def of(self, trace_id: str) -> ResultCache:
+        """Return the results of a run."""
+        with self._lock:
+            return self._caches.setdefault(trace_id, ResultCache())
+
+    def forget(self, trace_id: str) -> None:
+        """Forget the results of a run."""
+        with self._lock:
+            self._caches.pop(trace_id, None)
 
 
 def _cells(entry: tuple[Result, int]) -> int:

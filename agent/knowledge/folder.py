@@ -12,6 +12,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from datasphinx.agent.errors import DriverMissing
 from datasphinx.agent.knowledge.entries import (
     MAX_INSTRUCTIONS_CHARS,
     CalendarEntry,
@@ -109,12 +110,12 @@ _SUFFIXES = {".yml", ".yaml"}
 class KnowledgeFolder:
     """A folder whose entries are read again when a file changes. Thread-safe."""
 
-    def __init__(self, folder: Path, label: str | None = None) -> None:
-        """Set the folder; `label` precedes file names in places.
+    def __init__(self, folder: Path, label: str | None = None, *, is_optional: bool = False) -> None:
+        """Set the folder; `label` precedes file names in places, by default that of `folder_label`.
 
-        By default, it is that of `folder_label`.
+        One that `is_optional` has no entries where the package `pyyaml` is not installed.
         """
-        self._folder = folder
+        self._folder, self._is_optional = folder, is_optional
         self.label = label or folder_label(folder)
         self._lock = threading.Lock()
         self._stamp: object = None
@@ -129,7 +130,11 @@ class KnowledgeFolder:
         stamp = _stamp(self._folder)
         with self._lock:
             if stamp != self._stamp:
-                self._knowledge = read_folder(self._folder, self.label)
+                try:
+                    self._knowledge = read_folder(self._folder, self.label)
+                except DriverMissing:
+                    if not self._is_optional:
+                        raise
                 self._stamp = stamp
             return self._knowledge
 

@@ -19,6 +19,7 @@ from datasphinx.agent.conversation.conversations import Conversations
 from datasphinx.agent.conversation.thread_list import ThreadList
 from datasphinx.agent.conversation.threads import Threads, open_threads
 from datasphinx.agent.core.canonical import value_hash
+from datasphinx.agent.core.locked_property import locked_property
 from datasphinx.agent.errors import ConfigurationError, NotFound
 from datasphinx.agent.graph import build_graph
 from datasphinx.agent.llm.client import ModelClient
@@ -203,8 +204,9 @@ class TenantServices(Services):
         counts = PostgresUsageStore(self.shared, name) if self.shared else FileUsageStore(self.settings.data_dir)
         self.quota = Quota(counts, allowed)
 
-    @cached_property
-    def _models(self) -> Models:
+    @locked_property
+    def models(self) -> Models:
+        """The models of the server, within the limits of the tenant."""
         return TenantModels(self._server.models, self.settings, self.quota)
 
     @property
@@ -217,8 +219,9 @@ class TenantServices(Services):
         """The embedder of the server."""
         return self._server.embedder
 
-    @cached_property
-    def _recorder(self) -> Recorder:
+    @locked_property
+    def recorder(self) -> Recorder:
+        """The writer of the event log of the tenant."""
         return Recorder(self.store, secrets_of(self._server.settings), self.owner, delay_s=RECORD_DELAY_S)
 
     @cached_property

@@ -52,7 +52,8 @@ def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
             kept["dataset_id"]: subject for kept in state["results"].values() if (subject := kept["summary"]["subject"])
         },
     )
-    estimator, threshold = services.roles.spec_confidence, services.min_spec_confidence
+    estimator = services.roles.spec_confidence
+    threshold = services.threshold(estimator)
     confidence = confidence_of(main["sql"], main["result"], state["evidence"], estimator, threshold, language_in(state))
     tell_confidence(answer, confidence, threshold)
     turn = Turn(

@@ -162,7 +162,7 @@ def test_a_question_fails_if_the_endpoint_of_the_generator_is_down(
 
 def test_a_scripted_model_has_all_roles(scripted: Any) -> None:
     services = scripted(llm_models=ROLES).services
-    assert services.models.of("validate") is services.model is services.roles.validator
+    assert services.models.of("validate") is services.models.of() is services.roles.validator
 
 
 def test_role_models_are_read_from_the_file_and_the_environment(

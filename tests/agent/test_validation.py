@@ -175,7 +175,7 @@ def test_a_model_that_judges_badly_checks_on_request_alone(
     scripted: Scripted, requested: bool | None, checks: int
 ) -> None:
     agent = scripted({"GeneratedSQL": [{"sql": YEAR_2023}]}, enable_sql_validation=None)
-    agent.services.model.validates = False
+    agent.services.models.of().validates = False
     agent.ask("How many orders were placed in 2024?", enable_sql_validation=requested)
 
     assert calls(agent).get("SQLValidation", 0) == checks

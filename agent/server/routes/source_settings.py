@@ -213,7 +213,7 @@ def _check(new: NewSource, services: Services) -> tuple[SourceSettings, SourceCh
     """
     source = new.source(services.settings)
     try:
-        return source, check_source(new.name, source, services.limits)
+        return source, check_source(new.name, source, services.settings.statement_limits)
     except DatasphinxError as error:
         raise new.without_password(error) from None
 

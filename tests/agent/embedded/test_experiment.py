@@ -44,7 +44,7 @@ def test_twenty_questions_complete_and_are_logged(endpoint: Endpoint, user_cache
         simple_feedback,
         lambda found, _: seen.append(found.n),
     )
-    services.model.chat.root_client.close()
+    services.models.of().chat.root_client.close()
     report, table = write_report(folder, list(read_logs(folder.path).values()))
     logs = read_logs(tmp_path / "out")
 

@@ -50,7 +50,7 @@ def services(user_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
     )
     services = Services(settings)
     yield services
-    services.model.chat.root_client.close()
+    services.models.of().chat.root_client.close()
 
 
 def test_questions_about_a_database_are_answered_with_json_and_validation(services: Services) -> None:

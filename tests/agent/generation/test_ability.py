@@ -67,7 +67,7 @@ def services(server: FakeOpenAI, cache_dir: Path, tmp_path: Path) -> Callable[..
 
 def profile(services: Services) -> tuple[str, bool]:
     roles = services.roles
-    return services.model.profile, roles.checks_sql
+    return services.models.of().profile, roles.checks_sql
 
 
 def test_a_model_that_answers_in_json_and_judges_gets_the_standard_profile(
@@ -75,7 +75,7 @@ def test_a_model_that_answers_in_json_and_judges_gets_the_standard_profile(
 ) -> None:
     server.default = model()
     connected = services()
-    assert connected.model
+    assert connected.models.of()
     probes = len(server.requests)
     assert profile(connected) == ("standard", True)
     assert len(server.requests) - probes == 6
@@ -96,7 +96,7 @@ def test_a_model_that_errs_when_it_words_answers_is_not_asked_for_their_form(
     output = build_graph(connected).invoke({"question": QUESTION})
 
     assert (profile(connected), output["value"]) == (("standard", True), 1184)
-    assert connected.model and not connected.model.words_answers
+    assert connected.models.of() and not connected.models.of().words_answers
 
 
 @pytest.mark.parametrize("wrong", ["ferries", "the most boats", "no boats"])

@@ -57,7 +57,7 @@ def test_a_validation_is_cached_for_the_same_knowledge_only(cache_dir: Path, wri
     for text in (METRIC.format("one"), METRIC.format("one"), METRIC.format("one") + "\n# changed"):
         write(text)
         graph.invoke({"question": "What was the revenue?"})
-        model = services.model.chat  # type: ignore[attr-defined]
+        model = services.models.of().chat  # type: ignore[attr-defined]
         validations.append(sum(call.schema_name == "SQLValidation" for call in model.calls))
 
     assert validations == [1, 1, 2]
