@@ -56,53 +56,69 @@ def validate_sql(state: State, services: Services) -> dict[str, Any]:
     if verdict is None:
         logger.info("[SQL_VALIDATION] verdict=none, the statement stays as it is trace_id=%s", trace_id)
         return {**unchecked, "sql_validation_count": count}
-    is_valid, reason = verdict["is_valid"], one_line(verdict["reason"], _MAX_LINE_CHARS)
-    issues = one_line("; ".join(verdict["issues"]), _MAX_LINE_CHARS)
+    reason, issues = _reason(verdict), _issues(verdict)
+    is_valid = verdict["is_valid"]
     logger.info("[SQL_VALIDATION] verdict=%s reason=%s issues=%s trace_id=%s", is_valid, reason, issues, trace_id)
     update = {**unchecked, "validation": verdict, "sql_validation_count": count}
     evidence = {**current(attempts).get("evidence", {}), "is_confirmed": is_valid}
-    attempts = with_facts(attempts, evidence=evidence)
+    state = cast(State, {**state, "attempts": with_facts(attempts, evidence=evidence)})
     if is_valid:
-        _record_confirmed(source.warnings_about(sql))
-        return {**update, "attempts": attempts}
+        # The answer does not tell what the model confirmed the statement in spite of.
+        for warning in source.warnings_about(sql):
+            note(f"the model confirmed the statement, although {warning}")
+        return {**update, "attempts": state["attempts"]}
+    return {**update, **_after_objection(state, services, source, verdict)}
+
+
+def _reason(verdict: Validation) -> str:
+    return one_line(verdict["reason"], _MAX_LINE_CHARS)
+
+
+def _issues(verdict: Validation) -> str:
+    return one_line("; ".join(verdict["issues"]), _MAX_LINE_CHARS)
+
+
+def _after_objection(state: State, services: Services, source: Source, verdict: Validation) -> dict[str, Any]:
+    """Return the changes of the state after an objection.
+
+    A correction that can be used replaces the statement. One that alternates brings back the first statement, and one
+    that loses all rows leaves the statement. Without a correction the objection goes to generation, if that may go on.
+    """
+    attempts, dialect = state["attempts"], source.catalog.dialect
     correction = verdict["corrected_sql"] and source.ending_with_nulls(verdict["corrected_sql"])
-    corrected = with_facts(attempts, outcome="corrected", problem=reason or issues)
-    first, dialect = judged_wrong(corrected)[0], source.catalog.dialect
-    if correction and _is_among(correction, [each["sql"] for each in judged_wrong(corrected)], dialect):
+    corrected = with_facts(attempts, outcome="corrected", problem=_reason(verdict) or _issues(verdict))
+    wrong = judged_wrong(corrected)
+    if correction and _is_among(correction, [each["sql"] for each in wrong], dialect):
         note("the corrections alternate, so the generated statement is kept")
-        kept = attempts_with(corrected, first["sql"], "model", form=first.get("form", {}))
-        return {
-            **update,
-            "sql_request": first["sql"],
-            "attempts": kept,
-            "sql_request_is_valid": False,
-            "validation": None,
-        }
+        first = attempts_with(corrected, wrong[0]["sql"], "model", form=wrong[0].get("form", {}))
+        return {**_replaced(first), "validation": None}
+    changes: dict[str, Any] = {}
     if correction and _is_among(correction, state.get("rejected_sql") or (), dialect):
         note("the correction is a statement that the user rejected")
-        correction = None
-        update["validation"] = {**verdict, "corrected_sql": None}
+        correction, changes = None, {"validation": {**verdict, "corrected_sql": None}}
     if correction and not _keeps_rows(state, services, source, correction):
         note(f"a correction was not used, since it returns nothing: {one_line(correction, _MAX_LINE_CHARS)}")
-        return {**update, "attempts": corrected, "validation": None}
+        return {"attempts": corrected, "validation": None}
     if correction:
-        logger.info("[SQL_VALIDATION] correction=%s trace_id=%s", one_line(correction, _MAX_LINE_CHARS), trace_id)
+        trace_id, line = state["audit"]["trace_id"], one_line(correction, _MAX_LINE_CHARS)
+        logger.info("[SQL_VALIDATION] correction=%s trace_id=%s", line, trace_id)
         note(f"corrected: {verdict['reason']}")
-        corrected = attempts_with(corrected, correction, "validation", form=verdict.get("form", {}))
-        update |= {"sql_request": correction, "attempts": corrected}
-        return {**update, "sql_request_is_valid": False, "result": None}
+        return _replaced(attempts_with(corrected, correction, "validation", form=verdict.get("form", {})))
     objected = with_facts(corrected, outcome="objected")
-    if not may_generate_again(attempts, settings):
-        return {**update, "attempts": objected}
+    if not may_generate_again(attempts, services.settings):
+        return {**changes, "attempts": objected}
     objection = "; ".join(dict.fromkeys(filter(None, [verdict["reason"], *verdict["issues"]])))
-    update["attempts"] = with_facts(objected, problem=objection)
-    return {**update, "sql_error_info": objection, "sql_request_is_valid": False, "result": None}
+    return {**changes, **_replaced(with_facts(objected, problem=objection)), "sql_error_info": objection}
 
 
-def _record_confirmed(warnings: Sequence[str]) -> None:
-    """Note in the audit what the model confirmed the statement in spite of; the answer does not tell it."""
-    for warning in warnings:
-        note(f"the model confirmed the statement, although {warning}")
+def _replaced(attempts: list[Attempt]) -> dict[str, Any]:
+    """Return the changes of the state to the last of `attempts`, which has not been executed."""
+    return {
+        "sql_request": current(attempts)["sql"],
+        "attempts": attempts,
+        "sql_request_is_valid": False,
+        "result": None,
+    }
 
 
 def _can_check(mode: str, services: Services, count: int) -> bool:
