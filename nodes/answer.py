@@ -5,7 +5,6 @@ from typing import Any
 from datasphinx.agent.answers.answer import Answer
 from datasphinx.agent.answers.codes import code_meanings
 from datasphinx.agent.answers.confidence import confidence_of, tell_confidence
-from datasphinx.agent.answers.filters import condition_words, unstated_filters
 from datasphinx.agent.answers.form_text import form_text, proposed_questions
 from datasphinx.agent.answers.narration import narrate
 from datasphinx.agent.answers.outputs import (
@@ -21,6 +20,7 @@ from datasphinx.agent.core.failure import failure_of
 from datasphinx.agent.core.redact import without_password
 from datasphinx.agent.errors import Unanswered
 from datasphinx.agent.formatting.checks import with_formats
+from datasphinx.agent.formatting.filters import condition_words, unstated_filters
 from datasphinx.agent.formatting.formats import format_single
 from datasphinx.agent.generation.attempts import current, objection_to, with_facts
 from datasphinx.agent.generation.definitions import (

@@ -5,12 +5,12 @@ from functools import partial
 from typing import Any, cast
 
 from datasphinx.agent.answers.plain_texts import said_of, supported_question, supported_reason
-from datasphinx.agent.answers.readings import is_expressible, options_of
 from datasphinx.agent.answers.typed_text import unsupported
 from datasphinx.agent.clarify.feedback import describe_option
 from datasphinx.agent.clarify.review import compare_readings, put_question
 from datasphinx.agent.core.failure import failure_of
 from datasphinx.agent.core.text import clean_question
+from datasphinx.agent.embedded.readings import is_expressible, options_of
 from datasphinx.agent.errors import (
     BudgetExceeded,
     InvalidQuestion,

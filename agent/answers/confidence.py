@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from datasphinx.agent.answers.answer import Answer
-from datasphinx.agent.answers.readings import difference
+from datasphinx.agent.embedded.readings import difference
 from datasphinx.agent.generation.confidence import ConfidenceEstimator
 from datasphinx.agent.messages import CONVENTIONS, Language, Message, render
 from datasphinx.agent.record.step import note

@@ -7,11 +7,11 @@ from typing import Any
 
 from datasphinx.agent.answers.answer import Answer
 from datasphinx.agent.answers.description import description_of
-from datasphinx.agent.answers.filters import condition_words
 from datasphinx.agent.answers.text import SHORT_TABLE_ROWS, column_label, markdown_table, without_tables
 from datasphinx.agent.charts.echarts import asked_chart, chart_of
 from datasphinx.agent.core.failure import error_info, full_text
 from datasphinx.agent.errors import InvalidOutputType
+from datasphinx.agent.formatting.filters import condition_words
 from datasphinx.agent.formatting.formats import answer_table, format_rows, format_single, format_value, formats_of
 from datasphinx.agent.messages import CONVENTIONS, Language, language_in, render
 from datasphinx.agent.record.step import note

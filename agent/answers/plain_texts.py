@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from datasphinx.agent.answers.readings import options_of
 from datasphinx.agent.answers.references import Said, unsupported
 from datasphinx.agent.answers.result_facts import compared_values
 from datasphinx.agent.clarify.review import Reading
@@ -35,32 +34,23 @@ def supported_reason(reason: str, said: Said) -> str:
 def supported_question(
     question: ClarifyingQuestion, readings: Sequence[Reading], said: Said, source: Source
 ) -> tuple[ClarifyingQuestion, list[Reading]] | None:
-    """Return a clarifying question of a model and its readings, with plain texts in place of unsupported ones.
+    """Return a clarifying question of a model, or the general one in its place, and its readings.
 
-    The figures of an option may be those of its statement. If an option without a statement has other figures, there is
-    no question.
+    The figures of an option may be those of its statement. If a label has others, there is no question; if only what it
+    means has others, the label stands for it.
     """
-    catalog, language = source.catalog, language_in(question)
-    compared = [_compared(each.sql, catalog.dialect) for each in readings]
-    of_all = replace(said, literals=[one for each in compared for one in each])
-    if unsupported(question["question"], of_all):
-        question = {**question, "question": render("which_reading", language)}
-    is_plain = any(
-        unsupported(text, replace(said, literals=own))
-        for each, own in zip(readings, compared, strict=True)
-        for text in (each.option["label"], each.option["reading"])
-    )
-    if not is_plain:
-        return question, list(readings)
-    note("the options are named by their statements, since their texts have figures that nobody gave")
-    statements = [each.sql for each in readings if each.sql]
-    if len(statements) < len(readings):
-        return None
-    readings = [
-        replace(each, option={**each.option, "label": plain.label, "reading": plain.reading})
-        for each, plain in zip(readings, options_of(statements, catalog, language), strict=True)
-    ]
-    return {**question, "options": [each.option for each in readings]}, readings
+    compared = [_compared(each.sql, source.catalog.dialect) for each in readings]
+    if unsupported(question["question"], replace(said, literals=[one for each in compared for one in each])):
+        question = {**question, "question": render("which_reading", language_in(question))}
+    told: list[Reading] = []
+    for each, literals in zip(readings, compared, strict=True):
+        known, label = replace(said, literals=literals), each.option["label"]
+        if problems := unsupported(label, known):
+            note(f"the user was not asked: {'; '.join(problems)}")
+            return None
+        reading = label if unsupported(each.option["reading"], known) else each.option["reading"]
+        told.append(replace(each, option={**each.option, "reading": reading}))
+    return {**question, "options": [each.option for each in told]}, told
 
 
 def _compared(sql: str | None, dialect: str) -> list[Any]:

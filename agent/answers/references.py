@@ -18,9 +18,8 @@ from babel import Locale
 
 from datasphinx.agent.answers.reference_syntax import Problem, Reference, Template, parse, path_of, typed_parts
 from datasphinx.agent.answers.result_facts import ColumnFacts, ResultFacts, average_format, facts_of
-from datasphinx.agent.answers.text import joined
 from datasphinx.agent.answers.typed_text import Said, typed_problems, unsupported
-from datasphinx.agent.formatting.formats import ColumnFormat, format_computed, format_value, number_of, spoken
+from datasphinx.agent.formatting.formats import ColumnFormat, format_computed, format_value, joined, number_of, spoken
 from datasphinx.agent.messages import CONVENTIONS, render
 
 __all__ = ["Filled", "ResultFacts", "Said", "facts_of", "fill", "unsupported"]

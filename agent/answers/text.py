@@ -1,11 +1,10 @@
 """Results as plain text, without a model: every figure is a value of the result."""
 
 import re
-from collections.abc import Sequence
 
 from datasphinx.agent.charts.cells import axis_title
 from datasphinx.agent.formatting.formats import format_rows, format_single
-from datasphinx.agent.messages import CONVENTIONS, Language, render
+from datasphinx.agent.messages import Language, render
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.types import AnswerTable, Result
 
@@ -18,20 +17,6 @@ _MARKUP = re.compile(r"(?<!\\)(\\*)(\[|<(?=[A-Za-z/!?])|`(?=``)|~(?=~~))")
 def _escape(text: str) -> str:
     """Return `text` with the characters escaped that would end a cell of a Markdown table."""
     return text.replace("\\", "\\\\").replace("|", "\\|")
-
-
-def joined(names: Sequence[str], language: Language, most: int | None = None) -> str:
-    """Return `names` as a list in words, the first `most` of them if there are more.
-
-    >>> joined(["a", "b", "c"], "en"), joined(["a", "b", "c"], "en", 2)
-    ('a, b and c', 'a, b and others')
-    """
-    comma = CONVENTIONS[language].list_comma
-    if most is not None and len(names) > most:
-        return render("answer_and_others", language, names=comma.join(names[:most]))
-    if len(names) < 2:
-        return "".join(names)
-    return render("answer_and", language, names=comma.join(names[:-1]), last=names[-1])
 
 
 def has_table(answer: str) -> bool:

@@ -118,7 +118,8 @@ def format_constant(value: Any, language: Language) -> str:
 def format_single(value: Any, language: Language) -> str:
     """Return a value that belongs to no column, as it is in a sentence."""
     fmt = ColumnFormat() if value is None else column_format("", type_of(value), [value])
-    return format_value(value, fmt, language, in_sentence=True)
+    number = number_of(value) if fmt.is_quantity else None
+    return format_value(value, spoken(fmt, [number]) if number else fmt, language, in_sentence=True)
 
 
 def column_format(spec: str, kind: str, cells: Sequence[Any]) -> ColumnFormat:
@@ -292,6 +293,20 @@ def format_value(value: Any, fmt: ColumnFormat, language: Language, *, in_senten
     if number is not None:
         return _number_text(number, fmt, language)
     return _plain(value)
+
+
+def joined(names: Sequence[str], language: Language, most: int | None = None) -> str:
+    """Return `names` as a list in words, the first `most` of them if there are more.
+
+    >>> joined(["a", "b", "c"], "en"), joined(["a", "b", "c"], "en", 2)
+    ('a, b and c', 'a, b and others')
+    """
+    comma = CONVENTIONS[language].list_comma
+    if most is not None and len(names) > most:
+        return render("answer_and_others", language, names=comma.join(names[:most]))
+    if len(names) < 2:
+        return "".join(names)
+    return render("answer_and", language, names=comma.join(names[:-1]), last=names[-1])
 
 
 def format_tick(value: float, fmt: ColumnFormat, language: Language) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from datasphinx.agent.answers.filters import unstated_filters
+from datasphinx.agent.formatting.filters import unstated_filters
 from datasphinx.agent.messages import Language
 from datasphinx.agent.types import QueryCondition
 

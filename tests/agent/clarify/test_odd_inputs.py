@@ -236,8 +236,8 @@ def test_rounds_end_at_the_limit(talking: Talking) -> None:
                 **ASKS,
                 "question": f"Question {n}?",
                 "alternatives": [
-                    {"label": f"a{n}", "reading": "one", "sql": f"SELECT {n}"},
-                    {"label": f"b{n}", "reading": "ten", "sql": f"SELECT {n + 10}"},
+                    {"label": "abcdef"[n], "reading": "one", "sql": f"SELECT {n}"},
+                    {"label": "uvwxyz"[n], "reading": "ten", "sql": f"SELECT {n + 10}"},
                 ],
             }
         )
@@ -258,8 +258,8 @@ def test_rounds_end_at_the_limit_without_a_thread(talking: Talking) -> None:
                 **ASKS,
                 "question": f"Question {n}?",
                 "alternatives": [
-                    {"label": f"a{n}", "reading": "one", "sql": f"SELECT {n}"},
-                    {"label": f"b{n}", "reading": "ten", "sql": f"SELECT {n + 10}"},
+                    {"label": "abcdef"[n], "reading": "one", "sql": f"SELECT {n}"},
+                    {"label": "uvwxyz"[n], "reading": "ten", "sql": f"SELECT {n + 10}"},
                 ],
             }
         )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from datasphinx.agent.answers.filters import period_words
+from datasphinx.agent.formatting.filters import period_words
 from datasphinx.agent.formatting.formats import format_single
 from datasphinx.agent.messages import LANGUAGES, TEXTS, Language, language_of, render
 from tests.generated_docs import ROOT

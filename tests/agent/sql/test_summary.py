@@ -5,8 +5,8 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datasphinx.agent.answers.filters import condition_words
 from datasphinx.agent.engines import engines
+from datasphinx.agent.formatting.filters import condition_words
 from datasphinx.agent.schema.catalog import Catalog, Column, Table
 from datasphinx.agent.sql.summary import summarize_query
 from tests.agent.sql.catalogs import catalog

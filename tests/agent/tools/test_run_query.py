@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from datasphinx.agent.answers.filters import condition_words
+from datasphinx.agent.formatting.filters import condition_words
 from tests.agent.tools.conftest import Bench
 
 ORDERS = "id,customer,day,amount\n1,007,2024-01-05,10\n2,007,2024-01-09,20\n3,8,2024-03-01,5\n4,9,2024-03-02,7\n"

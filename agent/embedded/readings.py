@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
-from datasphinx.agent.answers.filters import condition_words
+from datasphinx.agent.formatting.filters import condition_words
 from datasphinx.agent.formatting.formats import format_constant
 from datasphinx.agent.llm.schemas import ReadingOption
 from datasphinx.agent.messages import CONVENTIONS, Language, render

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from datasphinx.agent.answers.readings import options_of
+from datasphinx.agent.embedded.readings import options_of
 from datasphinx.agent.messages import LANGUAGES, Language
 from datasphinx.agent.sample.shop import shop_url
 from datasphinx.agent.schema.catalog import Catalog

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Any
 
-from datasphinx.agent.answers.text import joined
-from datasphinx.agent.formatting.formats import format_constant
+from datasphinx.agent.formatting.formats import format_constant, joined
 from datasphinx.agent.messages import CONVENTIONS, Language, render
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.schema.words import words
