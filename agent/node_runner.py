@@ -23,6 +23,7 @@ from datasphinx.agent.messages import Message
 from datasphinx.agent.record.step import Audit, Step, current_step, merge_audit, new_audit
 from datasphinx.agent.record.telemetry import check_installed, current_run
 from datasphinx.agent.record.telemetry import node as trace_node
+from datasphinx.agent.record.waiting import report_start
 from datasphinx.agent.routes import Router, unless_failed
 from datasphinx.agent.run_events import LOGGED_ANSWER, chart_bodies, output_body, run_body, step_body
 from datasphinx.agent.services import Services
@@ -208,6 +209,7 @@ def run_as_node(node: Node, shared: Services, flow: Flow = SQL_AGENT) -> GraphNo
             step.results = partial(services.results.of, trace_id)
             return node(state, services)
 
+        report_start(node.__name__, 1 + sum(each["node"] == node.__name__ for each in state["audit"]["steps"]))
         token = current_step.set(step)
         try:
             update = _or_failure(recorded, node, flow, state, services)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from datasphinx.agent.conversation.reply import Reply
     from datasphinx.agent.conversation.threads import Threads
     from datasphinx.agent.datasets.limits import LoadProgress, ProgressEvent
-    from datasphinx.agent.record.waiting import WaitEvent
+    from datasphinx.agent.record.waiting import StartEvent, WaitEvent
     from datasphinx.agent.settings import Settings
     from datasphinx.agent.types import AnswerChart, AnswerTable, ClarifyingQuestion
 
@@ -154,6 +154,8 @@ class Talk:
                     self._bar(progress["stage"], progress["share"])
                 elif self._steps and kind == "waiting":
                     self._steps.show_waiting(cast("WaitEvent", content)["for"])
+                elif self._steps and kind == "started":
+                    self._steps.show_start(cast("StartEvent", content)["node"])
                 elif self._steps:
                     self._steps.show(cast(dict[str, Any], content))
         raise AssertionError("a run ends in an output")

@@ -114,7 +114,7 @@ def show_steps(updates: Mapping[str, Any], console: Console) -> None:
 
 
 class StepView:
-    """The completed steps of a run, printed, or the current one in a line that disappears. Use it in a `with` block."""
+    """The completed steps of a run, or the current one in a line that disappears. Use it in a `with` block."""
 
     def __init__(self, console: Console, *, is_transient: bool) -> None:
         """Print to `console`; with `is_transient`, show one line that disappears."""
@@ -125,8 +125,10 @@ class StepView:
         """Show the completed nodes in `updates`."""
         if self._status is None:
             show_steps(updates, self._console)
-            return
-        for node in updates:
+
+    def show_start(self, node: str) -> None:
+        """Show the node that begins, where one line is shown."""
+        if self._status:
             self._status.update(Text(one_line(node.replace("_", " ")), style="dim"))
 
     def show_waiting(self, wait: Wait) -> None:

@@ -16,7 +16,7 @@ from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.core.worker_threads import iterate_in_thread
 from datasphinx.agent.datasets.limits import ProgressEvent
 from datasphinx.agent.errors import NotFound, ThreadBusy
-from datasphinx.agent.record.waiting import WaitEvent
+from datasphinx.agent.record.waiting import StartEvent, WaitEvent
 from datasphinx.agent.state import Output
 from datasphinx.agent.types import ReportPart
 
@@ -34,14 +34,16 @@ _STREAM_MODES = ("updates", "values", "custom")
 _REPLAY_THREAD = RunnableConfig(configurable={"thread_id": "replay"})
 
 Event = (
-    tuple[Literal["step"], dict[str, Any]]
+    tuple[Literal["started"], StartEvent]
+    | tuple[Literal["step"], dict[str, Any]]
     | tuple[Literal["progress"], ProgressEvent]
     | tuple[Literal["waiting"], WaitEvent]
     | tuple[Literal["part"], ReportPart]
     | tuple[Literal["output"], Reply]
 )
-"""`{node: update}` of a completed node, progress of loading a file, what the run waits for, an answered question of a
-report, or the final output."""
+"""The start of a node, `{node: update}` of a completed one, progress of loading a file, what the run waits for, an
+answered question of a report, or the final output.
+"""
 
 
 class Conversations:

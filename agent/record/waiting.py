@@ -1,6 +1,6 @@
-"""Reports of what a run waits for, for interfaces that show it."""
+"""Reports of what a run does and waits for, for interfaces that show it."""
 
-from typing import Literal, NotRequired
+from typing import Any, Literal, NotRequired
 
 from langgraph.config import get_stream_writer
 from typing_extensions import TypedDict
@@ -12,11 +12,27 @@ WaitEvent = TypedDict("WaitEvent", {"for": Wait, "done": NotRequired[int], "tota
 """An event of a stream. For a schema, `done` tables of `total` are read."""
 
 
+class StartEvent(TypedDict):
+    """The start of a node, for the first or a later time in a run (`attempt`, counted from 1)."""
+
+    node: str
+    attempt: int
+
+
+def report_start(node: str, attempt: int) -> None:
+    """Add the start of `node` to the stream "custom" of the running graph."""
+    _write({"event": "started", "data": StartEvent(node=node, attempt=attempt)})
+
+
 def report_waiting(wait: Wait, **progress: int) -> None:
     """Add `wait` with its `progress` to the stream "custom" of the running graph, if there is one."""
+    _write({"event": "waiting", "data": {"for": wait, **progress}})
+
+
+def _write(event: dict[str, Any]) -> None:
     try:
         write = get_stream_writer()
     except RuntimeError:
         # Called outside of a graph.
         return
-    write({"event": "waiting", "data": {"for": wait, **progress}})
+    write(event)

@@ -18,6 +18,7 @@ from datasphinx.agent.core.text import valid_text
 from datasphinx.agent.errors import Conflict, DatasphinxError, InputInvalid
 from datasphinx.agent.messages import Message
 from datasphinx.agent.record.step import Audit
+from datasphinx.agent.record.waiting import StartEvent
 from datasphinx.agent.server.chat_clients import (
     DEFAULT_MODEL,
     ChatModel,
@@ -187,10 +188,11 @@ class _Run:
             return
         async with aclosing(self._served.events(self.input)) as events:
             async for kind, content in events:
-                if kind == "step":
+                if kind == "started":
+                    yield _event("STEP_STARTED", stepName=cast(StartEvent, content)["node"])
+                elif kind == "step":
                     for node, update in cast(Mapping[str, Any], content).items():
                         line = step_line(node, update)
-                        yield _event("STEP_STARTED", stepName=node)
                         yield _event("STEP_FINISHED", stepName=node, metadata={"line": line.plain if line else ""})
                 elif kind == "output":
                     for event in await run_in_threadpool(self._output, cast(Reply, content), ids):

@@ -67,7 +67,8 @@ DATA_STREAM: dict[str, Any] = {
 def events_routes(graphs: Sequence[ServedGraph]) -> APIRouter:
     """Return the event routes of `graphs`: the body is an input, the response a stream that ends with an `output`.
 
-    Before it come `step`s, what the run is `waiting` for, and the `progress` of loading a file as in `/files/events`.
+    Before it come the nodes that are `started`, their `step`s, what the run is `waiting` for, and the `progress` of
+    loading a file as in `/files/events`.
     """
     router = APIRouter(tags=["questions"])
     for served in graphs:
@@ -75,7 +76,7 @@ def events_routes(graphs: Sequence[ServedGraph]) -> APIRouter:
             f"/{served.graph}/events",
             name=f"{served.graph}_events",
             response_class=EventStream,
-            responses={200: stream_of("step", "waiting", "progress", "output", "problem")},
+            responses={200: stream_of("started", "step", "waiting", "progress", "output", "problem")},
         )(_endpoint(served))
     return router
 

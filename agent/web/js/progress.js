@@ -9,7 +9,7 @@ const TICK_MS = 100;
 
 /**
  * What comes is added at the end, so that nothing moves while someone reads it.
- * Return the view of a run: `element`, `wait`, which takes what it waits for, `load`, which takes the share of a file that
+ * Return the view of a run: `element`, `start`, which takes the step that began, `wait`, which takes what it waits for, `load`, which takes the share of a file that
  * is read, and `end`, which stops the clock. Screen readers are told what it waits for, the beginning of a load and its half.
  */
 export function progressView(steps, stop) {
@@ -29,11 +29,14 @@ export function progressView(steps, stop) {
   const element = make("div", { class: "progress" }, state, steps);
   return {
     element,
+    start({ node, attempt }) {
+      this.wait(() => (attempt > 1 ? text("step_again", { step: text(node), attempt }) : text(node)));
+    },
     wait(what, counts) {
       bar.remove();
       share = 1;
       say(words, what, counts);
-      if (what !== "working" && !counts?.done) announce(text(what, counts));
+      if (typeof what === "string" && !counts?.done) announce(text(what, counts));
     },
     load(done) {
       if (done < share) announce(text("loading_file"));

@@ -50,10 +50,8 @@ export class Turn {
   async output(steps, progress) {
     let output = null;
     for await (const { event, data } of run(this.graph, this.input, this.controller.signal)) {
-      if (event === "step") {
-        steps.add(data);
-        progress.wait("working");
-      }
+      if (event === "started") progress.start(data);
+      if (event === "step") steps.add(data);
       if (event === "waiting") progress.wait(data.for, data);
       if (event === "progress") progress.load(shareDone(data));
       if (event === "output") output = data;

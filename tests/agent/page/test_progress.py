@@ -35,8 +35,9 @@ def test_a_load_within_a_question_has_a_bar(visit: Visit, size: tuple[int, int])
 
     step = {"node": "run_tool", "line": "✓ create_dataset 2.0 s  sales.xlsx, 300 rows", "latency_ms": 2000}
     send(page, "step", step)
+    send(page, "started", {"node": "plan", "attempt": 2})
     expect(bar).to_have_count(0)
-    expect(page.locator(".working")).to_contain_text("Working")
+    expect(page.locator(".working")).to_contain_text("Plan, attempt 2")
     # A second file begins anew.
     progress(page, "read", 0.1)
     expect(bar).to_have_count(1)

@@ -20,8 +20,10 @@ def stream(server: Served, path: str = "/agent/events", **given: Any) -> list[tu
 
 
 def test_each_step_and_then_the_output(served: Served) -> None:
-    *steps, (last, output) = stream(served, **ASKED)
-    assert [kind for kind, _ in steps] == ["step"] * len(NODES)
+    *events, (last, output) = stream(served, **ASKED)
+    assert [kind for kind, _ in events] == ["started", "step"] * len(NODES)
+    assert [started for _, started in events[::2]] == [{"node": node, "attempt": 1} for node in NODES]
+    steps = events[1::2]
     assert [step["node"] for _, step in steps] == NODES
     assert all(step["latency_ms"] >= 0 for _, step in steps)
     # Without a doubt, no model checks the statement, so there is nothing to show.
@@ -34,7 +36,7 @@ def test_each_step_and_then_the_output(served: Served) -> None:
 
 def test_no_step_has_rows(served: Served) -> None:
     *steps, (_, output) = stream(served, **ASKED)
-    assert output["tables"] and not [step for _, step in steps if "result" in str(step["update"])]
+    assert output["tables"] and not [step for _, step in steps if "result" in str(step)]
 
 
 def test_steps_arrive_while_the_question_runs(cache_dir: Path) -> None:
@@ -48,7 +50,7 @@ def test_steps_arrive_while_the_question_runs(cache_dir: Path) -> None:
         server.http.stream("POST", "/agent/events", json=ASKED) as response,
     ):
         events = events_of(response.iter_lines())
-        assert next(events)[1]["node"] == "retrieve_tables"
+        assert next(event for kind, event in events if kind == "step")["node"] == "retrieve_tables"
         seen.set()
         *_, (_, output) = events
     assert output["status"] == "ok"
@@ -128,6 +130,6 @@ def test_the_progress_of_reading_a_large_schema(tmp_path: Path, monkeypatch: pyt
         first, second = (stream(server, question="How many planets are there?") for _ in range(2))
     waits = [data for kind, data in first if kind == "waiting"]
     assert waits == [{"for": "reading_schema", "done": done, "total": 201} for done in (0, 200, 201)]
-    assert first[0][0] == "waiting"
+    assert [kind for kind, _ in first[:2]] == ["started", "waiting"]
     assert first[-1][1]["value"] == second[-1][1]["value"] == 2
     assert "waiting" not in [kind for kind, _ in second]
