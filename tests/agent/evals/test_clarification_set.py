@@ -80,6 +80,7 @@ def test_readings_are_two_or_three_and_say_in_words_what_sets_them_apart(questio
     assert not any(re.search(r"\b(SELECT|FROM|WHERE|JOIN|GROUP BY|DISTINCT)\b", each) for each in words)
 
 
+@pytest.mark.heavy
 @pytest.mark.benchdata
 @needs_databases
 @all_cases("question", QUESTIONS, ids=format_clarification)
