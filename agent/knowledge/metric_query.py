@@ -5,7 +5,7 @@ their targets alone, which have one row for each of them, so that no join repeat
 with other conditions are aggregated in queries of their own, which are then put together by their dimensions.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import reduce
@@ -24,6 +24,7 @@ from datasphinx.agent.knowledge.references import (
     other_groups,
     parse_condition,
     table_of,
+    tables_in,
 )
 from datasphinx.agent.knowledge.source_knowledge import SourceKnowledge
 from datasphinx.agent.llm.schemas import PERIODS, MetricQuery
@@ -132,19 +133,18 @@ class MetricRows:
         return groups
 
     def condition(self, text: str) -> exp.Expr:
-        """Return an SQL condition on columns of the rows, and of what they refer to.
+        """Return an SQL condition on columns of the rows, and of what they refer to; it may have subqueries.
 
         Raises:
-            Unresolved: it is no condition, has a subquery or an aggregate function, or a column cannot be reached.
+            Unresolved: it is no condition, has an aggregate function, or a column cannot be reached.
         """
         condition = parse_condition(text, self.catalog.dialect)
-        if condition.find(exp.Query) or has_aggregate(condition):
+        if has_aggregate(condition):
             raise Unresolved(f"the condition `{text}` is not one on the columns of a row")
-        return condition.transform(
-            lambda node: (
-                self.column(".".join(part.name for part in node.parts)) if isinstance(node, exp.Column) else node
-            )
-        )
+        if condition.find(exp.Query):
+            for key in tables_in(condition, self.catalog):
+                self.reach(key)
+        return _with_columns(condition, lambda column: self.column(".".join(part.name for part in column.parts)))
 
     def within(self, since: date | None, before: date | None) -> list[exp.Expr]:
         """Return the conditions that the date of a row is at least `since` and less than `before`.
@@ -287,24 +287,33 @@ class MetricRows:
 
     def _qualified(self, tree: exp.Expr) -> exp.Expr:
         """Return `tree` with the table of the rows for columns that name none."""
-        columns = set(self.catalog.tables[self.table].column_names)
-        tree = tree.copy()
-        for column in list(tree.find_all(exp.Column)):
-            if not column.table and column.name in columns and not is_nested(column, tree):
-                qualified = column_of(self.table, column.name, self.catalog)
-                tree = tree.transform(lambda node, own=column, new=qualified: new if node is own else node, copy=False)
-        return tree
+        own = self.catalog.tables[self.table].column_names
+
+        def qualified(column: exp.Column) -> exp.Column:
+            names_own = not column.table and column.name in own
+            return column_of(self.table, column.name, self.catalog) if names_own else column
+
+        return _with_columns(tree.copy(), qualified)
 
     def _check_aggregates(self) -> None:
+        """Check that each aggregate function is of the rows; `COUNT(*)` is of those of the first table.
+
+        Raises:
+            Unresolved: rows of another table would be counted several times.
+        """
         for call in self.value.find_all(exp.AggFunc):
-            tables = {_key_of(column, self.catalog) for column in call.find_all(exp.Column)}
-            if (
-                tables
-                and self.table not in tables
-                and not isinstance(call, _UNAFFECTED)
-                and not call.find(exp.Distinct)
-            ):
+            named = {_key_of(column, self.catalog) for column in call.find_all(exp.Column)}
+            is_affected = not isinstance(call, _UNAFFECTED) and not call.find(exp.Distinct)
+            if is_affected and self.table not in (named or self.definition.tables[:1]):
                 raise Unresolved(f"`{call.sql(dialect=self.catalog.dialect)}` would count rows several times")
+
+
+def _with_columns(tree: exp.Expr, replaced: Callable[[exp.Column], exp.Column]) -> exp.Expr:
+    """Return `tree` with other columns, except within its subqueries."""
+    columns = {id(column) for column in tree.find_all(exp.Column) if not is_nested(column, tree)}
+    return tree.transform(
+        lambda node: replaced(node) if isinstance(node, exp.Column) and id(node) in columns else node, copy=False
+    )
 
 
 def _unwrapped(node: exp.Expr) -> exp.Expr:

@@ -169,7 +169,7 @@ def definition_of(entry: TermEntry | MetricEntry, catalog: Catalog) -> Definitio
         if has_aggregate(condition):
             raise Unresolved(f"the condition `{condition.sql(dialect=dialect)}` has an aggregate function")
     trees = [*([expression] if expression is not None else []), *conditions]
-    tables = tuple(dict.fromkeys([*named, *(key for tree in trees for key in _tables_in(tree, catalog))]))
+    tables = tuple(dict.fromkeys([*named, *(key for tree in trees for key in tables_in(tree, catalog))]))
     if not tables:
         raise Unresolved("its SQL names no table", "Write columns as `table.column`, or list the `tables`.")
     if isinstance(entry, TermEntry):
@@ -223,8 +223,12 @@ def is_nested(node: exp.Expr, root: exp.Expr) -> bool:
     return False
 
 
-def _tables_in(tree: exp.Expr, catalog: Catalog) -> Iterator[str]:
-    """Yield the keys of the tables that qualify a column of `tree`, except those that a subquery reads itself."""
+def tables_in(tree: exp.Expr, catalog: Catalog) -> Iterator[str]:
+    """Yield the keys of the tables that qualify a column of `tree`, except those that a subquery reads itself.
+
+    Raises:
+        Unresolved: there is no such table.
+    """
     inner = {table.alias_or_name.lower() for table in tree.find_all(exp.Table)}
     inner |= {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     for column in tree.find_all(exp.Column):

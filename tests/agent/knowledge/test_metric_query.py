@@ -122,6 +122,16 @@ def test_conditions_may_be_on_what_rows_refer_to(shop: Source) -> None:
     )
 
 
+def test_conditions_may_have_subqueries(shop: Source) -> None:
+    spent = "SELECT customer_id FROM orders GROUP BY customer_id HAVING SUM(total_amount) > 20000"
+    top = f"customers.customer_id IN ({spent})"
+
+    found = rows_of(shop, metrics=["order count"], filters=[top])
+
+    reference = f"SELECT COUNT(*) FROM orders WHERE {top.removeprefix('customers.')}"
+    assert found == expected(shop, reference) != rows_of(shop, metrics=["order count"])
+
+
 @pytest.mark.parametrize(
     ("query", "reason"),
     [
@@ -131,7 +141,7 @@ def test_conditions_may_be_on_what_rows_refer_to(shop: Source) -> None:
         ({"metrics": ["net sales"], "dimensions": ["customers.city"]}, "may not be grouped"),
         ({"metrics": ["net sales"], "dimensions": ["customers.citty"]}, "no column"),
         ({"metrics": ["net sales", "turnover AS net sales"]}, "names"),
-        ({"metrics": ["order count"], "filters": ["orders.order_id IN (SELECT order_id FROM orders)"]}, "row"),
+        ({"metrics": ["order count"], "filters": ["EXISTS (SELECT 1 WHERE products.price > 1)"]}, "no foreign keys"),
         ({"metrics": ["order count"], "filters": ["COUNT(*) > 1"]}, "row"),
         ({"metrics": ["order count"], "filters": ["1 = 1; DROP TABLE orders"]}, "condition"),
         ({"metrics": ["order count"], "order": ["total"]}, "no output"),
@@ -194,6 +204,15 @@ def rows_in(catalog: Catalog, **entry: Any) -> MetricRows:
 def test_an_aggregate_over_rows_that_a_join_repeats_is_refused() -> None:
     with pytest.raises(Unresolved, match="several times"):
         rows_in(bank(), expression="SUM(payments.amount) / SUM(accounts.credit)")
+
+
+def test_rows_are_those_of_the_first_table_if_all_are_counted() -> None:
+    """Without rows of its own, a share of the accounts with payments would be that of the payments themselves."""
+    counted = "1.0 * COUNT(DISTINCT payments.account_id) / COUNT(*)"
+
+    assert rows_in(bank(), expression=counted).table == "payments"
+    with pytest.raises(Unresolved, match="several times"):
+        rows_in(bank(), expression=counted, tables=["accounts"])
 
 
 def test_extremes_and_distinct_values_of_repeated_rows_are_not_refused() -> None:
