@@ -225,7 +225,7 @@ def test_validation_is_requested_per_question(asking: Asking) -> None:
 def test_error_of_the_graph_is_raised_by_its_class(asking: Asking) -> None:
     agent = asking({**OFF_TOPIC, "reason": "no table has jokes"}, COUNT)
 
-    with pytest.raises(Unanswered, match="no table has jokes.* customers, "):
+    with pytest.raises(Unanswered, match="no table has jokes"):
         agent.chat(JOKE)
     with pytest.raises(InvalidQuestion):
         agent.chat("  ")

@@ -14,6 +14,7 @@ from tests.agent.server.serving import ASKED, COUNT
 from tests.collector import KeepingServer
 from tests.databases import make_table, url
 from tests.fake_openai import FakeOpenAI
+from tests.heavy import heavy
 from tests.server_process import ROOT, server_process
 
 pytestmark = [pytest.mark.process, pytest.mark.integration]
@@ -80,7 +81,7 @@ def check(smith: KeepingServer, is_forbidden: bool) -> None:
         assert "<schema>" in sent(smith) and "10127" in sent(smith)
 
 
-@pytest.mark.parametrize("is_forbidden", [False, True])
+@pytest.mark.parametrize("is_forbidden", [*heavy(False), True])
 @pytest.mark.parametrize("command", [CLI, ["-c", PYTHON]], ids=["cli", "python"])
 def test_a_question_in_this_process(command: list[str], is_forbidden: bool, cache_dir: Path, tmp_path: Path) -> None:
     with KeepingServer() as smith, FakeOpenAI(default=json.dumps(COUNT)) as model:

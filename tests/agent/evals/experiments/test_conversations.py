@@ -18,6 +18,7 @@ from datasphinx.agent.llm.scripted import Scripted, ScriptedModel
 from datasphinx.agent.record.recorder import Recorder
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import Settings
+from tests.heavy import heavy
 
 pytestmark = pytest.mark.integration
 
@@ -71,7 +72,7 @@ def played(library: Path, settings: Settings) -> Callable[..., list[QuestionLog]
 
 
 @pytest.mark.parametrize("method", Method)
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", [*FILES[:2], *heavy(*FILES[2:])], ids=lambda file: file.stem)
 def test_the_log_is_the_one_that_was_written_by_hand(played: Any, file: Path, method: Method) -> None:
     conversation = json.loads(file.read_text(encoding="utf-8"))
     expected = conversation["methods"][method]
