@@ -14,7 +14,7 @@ from langchain_core.language_models.chat_models import BaseChatModel
 from datasphinx.agent.clarify.review import AmbiguityReviewer, NoAmbiguityReviewer, StandardAmbiguityReviewer
 from datasphinx.agent.errors import ConfigurationError, DriverMissing, InputInvalid, ModelRejected, ModelUnreachable
 from datasphinx.agent.generation.ability import adapt_profile
-from datasphinx.agent.generation.confidence import AgreementConfidence, ConfidenceEstimator
+from datasphinx.agent.generation.estimator import AgreementConfidence, ConfidenceEstimator
 from datasphinx.agent.generation.follow_ups import FollowUps, FollowUpsInPrompt
 from datasphinx.agent.generation.plain import PlainSqlWriter
 from datasphinx.agent.generation.writing import SqlWriter, StandardSqlWriter
@@ -95,7 +95,7 @@ def roles_of(model_of: Callable[[ModelRole], ModelClient], settings: Settings) -
             caveat="a small model wrote the SQL, and it is often wrong: read it before you rely on the answer",
         )
     from datasphinx.agent.embedded.ambiguity_reviewer import EmbeddedAmbiguityReviewer
-    from datasphinx.agent.embedded.confidence import shipped_calibration
+    from datasphinx.agent.embedded.calibration import shipped_calibration
     from datasphinx.agent.embedded.sql_writer import EmbeddedSqlWriter
     from datasphinx.agent.embedded.tiers import TIERS
 

@@ -19,7 +19,7 @@ from datasphinx.agent.datasets.source import DatasetSources
 from datasphinx.agent.errors import DriverMissing, SourceNotFound, Unanswered
 from datasphinx.agent.examples.selection import ExampleSelector, StoredExamples
 from datasphinx.agent.examples.store import ExampleStore
-from datasphinx.agent.generation.confidence import ConfidenceEstimator
+from datasphinx.agent.generation.estimator import ConfidenceEstimator
 from datasphinx.agent.generation.validations import Validations
 from datasphinx.agent.generation.verified import KnowledgeQueries, VerifiedSelector
 from datasphinx.agent.knowledge.folder import KnowledgeFolder

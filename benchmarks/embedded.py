@@ -22,14 +22,14 @@ from pathlib import Path
 
 from benchmarks.clinic import create_clinic
 from benchmarks.freight_and_library import create_freight, create_library
-from datasphinx.agent.embedded.confidence import shipped_calibration
+from datasphinx.agent.embedded.calibration import shipped_calibration
 from datasphinx.agent.embedded.server import embedded_endpoint
 from datasphinx.agent.embedded.tiers import TIERS
 from datasphinx.agent.embedded.weights import weights_path
 from datasphinx.agent.evals.datasets import Dataset, Question, find_databases, read_questions
 from datasphinx.agent.evals.report import Outcome, Report, progress_bar
 from datasphinx.agent.evals.run import evaluate, evaluation_settings
-from datasphinx.agent.generation.confidence import AgreementConfidence
+from datasphinx.agent.generation.estimator import AgreementConfidence
 from datasphinx.agent.graph import build_graph
 from datasphinx.agent.sample.shop import shop_path
 from datasphinx.agent.services import Services

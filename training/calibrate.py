@@ -19,8 +19,8 @@ from sqlalchemy import URL
 
 from datasphinx.agent.analyst import Analyst, build_analyst
 from datasphinx.agent.answers.confidence import with_result
+from datasphinx.agent.embedded.calibration import Calibration, Task, calibration_path, features_of, write_calibrations
 from datasphinx.agent.embedded.compact import quoted
-from datasphinx.agent.embedded.confidence import Calibration, Task, calibration_path, features_of, write_calibrations
 from datasphinx.agent.embedded.tiers import TIERS
 from datasphinx.agent.evals.match import matches
 from datasphinx.agent.generation.execution import is_blank

@@ -5,7 +5,7 @@ from typing import Any
 
 from datasphinx.agent.answers.answer import Answer
 from datasphinx.agent.embedded.readings import difference
-from datasphinx.agent.generation.confidence import ConfidenceEstimator
+from datasphinx.agent.generation.estimator import ConfidenceEstimator
 from datasphinx.agent.messages import CONVENTIONS, Language, Message, render
 from datasphinx.agent.record.step import note
 from datasphinx.agent.schema.catalog import Catalog

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -27,7 +26,7 @@ from datasphinx.agent.errors import (
     exit_code,
 )
 from datasphinx.agent.messages import Message
-from datasphinx.agent.types import TABLE_SUFFIXES
+from datasphinx.agent.types import TABLE_SUFFIXES, Clarify, Effort, OutputType
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -188,31 +187,6 @@ def how_to_answer(thread: str | None) -> str:
     return f"Answer with: datasphinx ask --thread {thread} --answer 1"
 
 
-class OutputForm(StrEnum):
-    """Output types."""
-
-    number = "number"
-    string = "string"
-    dataframe = "dataframe"
-    plot = "plot"
-
-
-class ClarifyMode(StrEnum):
-    """When to ask clarifying questions."""
-
-    never = "never"
-    auto = "auto"
-    always = "always"
-
-
-class EffortLevel(StrEnum):
-    """How many model calls a question may cost."""
-
-    low = "low"
-    medium = "medium"
-    high = "high"
-
-
 def path_with(suffixes: Sequence[str]) -> Callable[[Path | None], Path | None]:
     """Return the check of an option for a file to write, whose name ends in one of `suffixes`."""
 
@@ -273,10 +247,10 @@ def ask(
         ),
     ] = None,
     output_type: Annotated[
-        OutputForm | None, typer.Option(help="Form of the answer; default: chosen from the result.")
+        OutputType | None, typer.Option(help="Form of the answer; default: chosen from the result.")
     ] = None,
     clarify: Annotated[
-        ClarifyMode | None, typer.Option(help="When to ask clarifying questions; default: DATASPHINX_CLARIFY.")
+        Clarify | None, typer.Option(help="When to ask clarifying questions; default: DATASPHINX_CLARIFY.")
     ] = None,
     thread: Annotated[
         str | None, typer.Option(metavar="ID", help="Continue this thread; its id is printed below each answer.")
@@ -319,7 +293,7 @@ def ask(
     model: ModelName = None,
     base_url: BaseUrl = None,
     effort: Annotated[
-        EffortLevel | None,
+        Effort | None,
         typer.Option(
             help="How many model calls the question may cost; default: DATASPHINX_EFFORT. For databases only."
         ),
@@ -352,8 +326,8 @@ def ask(
     if reading and not files:
         raise typer.BadParameter("the options for reading files come with files.", param_hint="FILES")
     settings = settings_of(llm_model=model, llm_base_url=base_url)
-    options = {"clarify": clarify and clarify.value, "output_type": output_type and output_type.value}
-    target = _Target(thread, tuple(files or ()), reading, source, effort and effort.value, sql_only or None)
+    options = {"clarify": clarify, "output_type": output_type}
+    target = _Target(thread, tuple(files or ()), reading, source, effort, sql_only or None)
     view = _View(as_json, verbose)
     try:
         reply = _ask(inputs, options, target, settings, view)

@@ -1,8 +1,7 @@
 """`datasphinx knowledge`: check, draft and show business knowledge."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -177,18 +176,10 @@ def show(
     raise typer.Exit(ANSWERED if items else DOMAIN)
 
 
-class Status(StrEnum):
-    """Status of a proposal."""
-
-    open = "open"
-    accepted = "accepted"
-    rejected = "rejected"
-
-
 @review_app.command("list")
 def list_proposals(
     source: Annotated[str | None, typer.Option("--source", help="Name of a source; default: all.")] = None,
-    status: Annotated[Status, typer.Option(help="Status of the proposals.")] = Status.open,
+    status: Annotated[Literal["open", "accepted", "rejected"], typer.Option(help="Status of the proposals.")] = "open",
     as_json: AsJson = False,
 ) -> None:
     """List the proposals: id, source, day, user, and the question or the meaning of a word.
@@ -197,7 +188,7 @@ def list_proposals(
     """
     from datasphinx.agent.proposals import all_proposals
 
-    found = all_proposals(services_of(), status.value, source)
+    found = all_proposals(services_of(), status, source)
     if as_json:
         echo(json_text({"proposals": [proposal.as_json() for proposal in found]}))
         return
@@ -205,7 +196,7 @@ def list_proposals(
         what = f"{each.choice['word']} = {each.choice['means']}" if each.choice else each.question
         echo(f"{each.id}  {each.source}  {each.proposed_at[:10]}  {each.proposed_by}  {what}")
     if not found:
-        echo(f"There is no proposal with the status {status.value}.")
+        echo(f"There is no proposal with the status {status}.")
 
 
 @review_app.command("show")

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from datasphinx.agent.cli.ask import EffortLevel, answer_to, path_with
+from datasphinx.agent.cli.ask import answer_to, path_with
 from datasphinx.agent.cli.options import AsJson, BaseUrl, ModelName, services_of, settings_of
 from datasphinx.agent.cli.text import json_text, printable
 from datasphinx.agent.core.text import valid_json
 from datasphinx.agent.errors import SourcesNotTogether, exit_code
+from datasphinx.agent.types import Effort
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,7 +46,7 @@ def report(
     as_json: AsJson = False,
     model: ModelName = None,
     base_url: BaseUrl = None,
-    effort: Annotated[EffortLevel | None, typer.Option(help="How many model calls each question may cost.")] = None,
+    effort: Annotated[Effort | None, typer.Option(help="How many model calls each question may cost.")] = None,
 ) -> None:
     """Write a report that answers a request by several questions, about a database or files.
 
@@ -63,7 +64,7 @@ def report(
         "question": valid_json(request),
         "source": source,
         "files": list(map(str, files or ())) or None,
-        "effort": effort and effort.value,
+        "effort": effort,
         "approve_plan": approve or None,
         "clarify": None if may_ask else "never",
     }

@@ -12,10 +12,10 @@ from datasphinx.agent.errors import ANSWERED, DOMAIN, USAGE
 
 if TYPE_CHECKING:
     from datasphinx.agent.settings import SourceSettings
-    from datasphinx.agent.sources.check import SourceCheck
+    from datasphinx.agent.sources.account_check import SourceCheck
     from datasphinx.agent.sources.config_file import ConfigFile
 
-source_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="List, add, test and remove databases.")
+source_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="List, add, check and remove databases.")
 
 SourceName = Annotated[str, typer.Argument(help="Name of a source, or a SQLAlchemy URL.")]
 NewName = Annotated[str | None, typer.Argument(help="Name of the new source; asked for on a terminal.")]
@@ -82,20 +82,6 @@ def add(
 
 
 @source_app.command()
-def test(name: SourceName, as_json: AsJson = False) -> None:
-    """Connect to a database, read its schema, and print the number of tables.
-
-    Exit codes: 0 it can be queried, 2 a setting is wrong or there is no such source, 5 it is unreachable.
-    """
-    source = services_of().source(name)
-    count, dialect = len(source.catalog.tables), source.catalog.dialect
-    if as_json:
-        echo(json_text({"source": name, "dialect": dialect, "tables": count}))
-    else:
-        echo(f"{name}: {count} {'table or view' if count == 1 else 'tables and views'} ({dialect})")
-
-
-@source_app.command()
 def remove(name: Annotated[str, typer.Argument(help="Name of a source.")]) -> None:
     """Remove a database from `datasphinx.toml`; the database itself and its knowledge folder are not changed.
 
@@ -115,7 +101,7 @@ def check(name: SourceName, as_json: AsJson = False) -> None:
     Exit codes: 0 the account can only read, 2 a setting is wrong or there is no such source, 3 the account can do more,
     5 the source is unreachable.
     """
-    from datasphinx.agent.sources.check import check_source, format_report
+    from datasphinx.agent.sources.account_check import check_source, format_report
 
     services = services_of()
     settings = services.settings_of(name)
@@ -167,7 +153,7 @@ def _tested(name: str, url: str | None, allow_writable_account: bool) -> "Source
     from pydantic import SecretStr
 
     from datasphinx.agent.settings import SourceSettings
-    from datasphinx.agent.sources.check import check_source, format_report
+    from datasphinx.agent.sources.account_check import check_source, format_report
 
     url = _given(url, "SQLAlchemy URL, such as postgresql://user:password@host/database", "URL")
     source = SourceSettings(url=SecretStr(url), allow_writable_account=allow_writable_account)

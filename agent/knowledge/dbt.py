@@ -1,4 +1,4 @@
-"""Import from dbt: the artifacts `manifest.json` and `semantic_manifest.json`, schema versions 9 to 12.
+"""Import from dbt: the artifacts `manifest.json` and `semantic_manifest.json`, schema versions 10 to 12.
 
 Descriptions, generic tests, semantic models, metrics and saved queries become entries. A metric becomes one expression
 over one table with its filters. Metrics over several tables, or with offsets in time, windows or conversions, are left
@@ -28,14 +28,13 @@ from datasphinx.agent.knowledge.translation import (
 )
 from datasphinx.agent.schema.catalog import Catalog, ColumnKey
 
-VERSIONS = range(9, 13)
+VERSIONS = range(10, 13)
 """Supported schema versions of the manifest."""
 _VERSION = re.compile(r"/manifest/v(\d+)\.json")
 _REF = re.compile(r"\b(ref|source)\(([^()]*)\)")
 _STRING = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 _REF_VERSION = re.compile(r"\bv(?:ersion)?\s*=\s*['\"]?([\w.]+)")
 _CALL = re.compile(r"\{\{\s*(\w+)\s*\(([^()]*)\)\s*(\.[^}]*)?\}\}")
-_METRIC_CALL = re.compile(r"\{\{\s*metric\(\s*['\"]([^'\"]+)['\"]\s*\)\s*\}\}")
 _KINDS = ("model", "seed", "snapshot", "source")
 _OTHER_DIALECTS = {"athena", "oracle"}
 """Dialects of sqlglot that are those of an adapter, but of no engine."""
@@ -370,12 +369,6 @@ class _Project:
         text = self._text(subject, content.get("description") or "")
         shown = name.replace("_", " ")
         named = {column.table for column in formula.expression.find_all(exp.Column)}
-        dimensions = []
-        for each in content.get("dimensions") or ():
-            try:
-                dimensions.append(".".join(find_column(f"{formula.table}.{each}", self.catalog)))
-            except Unresolved as error:
-                self.leave_out(f"{subject}.{each}", str(error))
         body = {
             "synonyms": unique_names([str(content.get("label") or "")], shown),
             "definition": " ".join(filter(None, (text, formula.note))) or None,
@@ -383,7 +376,6 @@ class _Project:
             "filters": [sql_of(each, self.catalog) for each in formula.conditions],
             "tables": [] if named else [formula.table],
             "date_column": formula.date_column,
-            "dimensions": dimensions,
             "additivity": formula.additivity if formula.additivity != "additive" else None,
         }
         self.add("metric", shown, body, subject)
@@ -402,25 +394,21 @@ class _Project:
         if content is None:
             raise Unresolved(f"there is no metric `{name}`")
         path = (*path, name)
-        if "calculation_method" in content:
-            formula = self._legacy(content, contents, path)
+        kind, parameters = content.get("type"), content.get("type_params") or {}
+        if kind == "simple":
+            formula = self._simple(content, parameters)
+        elif kind == "cumulative":
+            formula = self._cumulative(content, parameters, contents, path)
+        elif kind == "ratio":
+            parts = ("numerator", "denominator")
+            inputs = {name: self._input(parameters.get(name), contents, path) for name in parts}
+            formula = self._combined("1.0 * numerator / NULLIF(denominator, 0)", inputs, None)
+        elif kind == "derived":
+            formula = self._derived(parameters, contents, path)
         else:
-            kind, parameters = content.get("type"), content.get("type_params") or {}
-            if kind == "simple":
-                formula = self._simple(content, parameters)
-            elif kind == "cumulative":
-                formula = self._cumulative(content, parameters, contents, path)
-            elif kind == "ratio":
-                parts = ("numerator", "denominator")
-                inputs = {name: self._input(parameters.get(name), contents, path) for name in parts}
-                formula = self._combined("1.0 * numerator / NULLIF(denominator, 0)", inputs, None)
-            elif kind == "derived":
-                formula = self._derived(parameters, contents, path)
-            else:
-                raise Unresolved(f"a metric of the type `{kind}` cannot be an expression")
-            formula = formula.with_conditions(self._conditions(content.get("filter"), formula.table))
-        self.formulas[name] = formula
-        return formula
+            raise Unresolved(f"a metric of the type `{kind}` cannot be an expression")
+        self.formulas[name] = formula.with_conditions(self._conditions(content.get("filter"), formula.table))
+        return self.formulas[name]
 
     def _simple(self, content: Json, parameters: Json) -> _Formula:
         params = parameters.get("metric_aggregation_params")
@@ -525,31 +513,6 @@ class _Project:
             tree, shared, tables[0], "non-additive", next(iter(dates)) if len(dates) == 1 else None,
             " ".join(dict.fromkeys(filter(None, (formula.note for formula in inputs.values())))),
         )  # fmt: skip
-
-    def _legacy(self, content: Json, contents: Mapping[str, Json], path: tuple[str, ...]) -> _Formula:
-        """Return a metric in the format that dbt used before semantic models."""
-        if content.get("window"):
-            raise Unresolved("a metric with `window` cannot be one expression")
-        method, sql = str(content["calculation_method"]), str(content.get("expression") or "")
-        if method == "derived":
-            names = _METRIC_CALL.findall(sql)
-            inputs = {name.lower(): self._input(name, contents, path) for name in names}
-            formula = self._combined(_METRIC_CALL.sub(r"\1", sql), inputs, self.dialect)
-        else:
-            ids = (content.get("depends_on") or {}).get("nodes") or []
-            model = str(content.get("model") or "")
-            table = self._table(self._referenced(model) or (ids[0] if ids else None), model)
-            value = exp.Star() if sql.strip() == "*" else self._on_table(sql, table)
-            date = content.get("timestamp")
-            formula = _Formula(
-                aggregate(method, value), (), table, "additive" if method in _ADDITIVE else "non-additive",
-                ".".join(find_column(f"{table}.{date}", self.catalog)) if date else None,
-            )  # fmt: skip
-        conditions = [
-            self._on_table(f"{each.get('field')} {each.get('operator')} {each.get('value')}", formula.table)
-            for each in content.get("filters") or ()
-        ]
-        return formula.with_conditions(conditions)
 
     # Filters
 

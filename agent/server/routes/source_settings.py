@@ -28,7 +28,7 @@ from datasphinx.agent.server.new_sources import NewSource
 from datasphinx.agent.server.tenants import current_tenant
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import SourceSettings
-from datasphinx.agent.sources.check import SourceCheck, check_source
+from datasphinx.agent.sources.account_check import SourceCheck, check_source
 from datasphinx.agent.types import ErrorInfo
 
 logger = logging.getLogger("datasphinx")

@@ -9,7 +9,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import SecretStr
 
-from datasphinx.agent.embedded.confidence import (
+from datasphinx.agent.embedded.calibration import (
     Calibration,
     Task,
     calibration_path,
@@ -203,7 +203,7 @@ def test_what_speaks_against_a_statement_never_raises_the_confidence(task: Task,
 
 def test_a_calibration_is_read_as_it_was_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calibration = Calibration(0.5, {"uncertainty": -1.0, "no_rows": -2.0}, 0.6)
-    monkeypatch.setattr("datasphinx.agent.embedded.confidence._FOLDER", tmp_path)
+    monkeypatch.setattr("datasphinx.agent.embedded.calibration._FOLDER", tmp_path)
     write_calibrations({"statement": calibration}, calibration_path("large"))
     shipped_calibration.cache_clear()
     read = shipped_calibration("large", "statement")

@@ -8,7 +8,7 @@ import pytest
 
 from datasphinx.agent.answers.confidence import confidence_of, trust_in_words
 from datasphinx.agent.conversation.reply import reply_of
-from datasphinx.agent.embedded.confidence import Calibration
+from datasphinx.agent.embedded.calibration import Calibration
 from datasphinx.agent.messages import Message
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.types import Evidence

@@ -52,7 +52,7 @@ NET_REVENUE = {
 }
 
 
-@pytest.mark.parametrize("version", ["v9", "v10", "v12"])
+@pytest.mark.parametrize("version", ["v10", "v12"])
 def test_every_version_of_the_manifest_gives_the_same_facts(shop: Open, tmp_path: Path, version: str) -> None:
     source = shop("")
     report, knowledge = bring_in(
@@ -84,18 +84,6 @@ def test_every_version_of_the_manifest_gives_the_same_facts(shop: Open, tmp_path
     assert left_out["test.shop_analytics.orders_have_items"] == "it is not a generic test"
     assert any("`accepted_range` has no counterpart" in reason for reason in left_out.values())
     assert "window" in left_out["metric.revenue_of_week"]
-
-
-def test_metrics_of_version_9_have_dimensions(shop: Open, tmp_path: Path) -> None:
-    source = shop("")
-    report, knowledge = bring_in(read_dbt(load("v9/manifest.json"), None, source.base_catalog), source, tmp_path)
-
-    assert facts(knowledge, "metric:net revenue")["dimensions"] == ["orders.channel", "orders.status"]
-    assert facts(knowledge, "metric:placed orders") == {
-        "synonyms": ["Number of orders placed"], "expression": "COUNT(*)", "tables": ["orders"],
-        "date_column": "orders.ordered_on",
-    }  # fmt: skip
-    assert "the source does not have the table of `ref('stg_orders')`" in reasons(report)["metric.staged"]
 
 
 def test_metrics_of_semantic_models(shop: Open, tmp_path: Path) -> None:

@@ -237,7 +237,7 @@ def test_a_stored_password_is_not_shown_and_the_file_is_private(
 ) -> None:
     from datasphinx.agent.engines.privileges import Grants
     from datasphinx.agent.server.routes import source_settings as module
-    from datasphinx.agent.sources.check import SourceCheck
+    from datasphinx.agent.sources.account_check import SourceCheck
 
     # Whether the database answers is tested with real ones; here is none with a password.
     checked = SourceCheck("far", "postgresql://ann:***@127.0.0.1/shop", "postgres", Grants((), ()), "", 3, ())

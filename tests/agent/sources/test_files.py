@@ -13,8 +13,8 @@ import pytest
 from datasphinx.agent.errors import ConfigurationError, SourceFilesUnreadable, SourceNotFound
 from datasphinx.agent.messages import LANGUAGES
 from datasphinx.agent.settings import SourceSettings, load_settings
+from datasphinx.agent.sources.account_check import check_source, format_report
 from datasphinx.agent.sources.cache import fingerprint
-from datasphinx.agent.sources.check import check_source, format_report
 from datasphinx.agent.sources.source import Source, open_source
 from datasphinx.agent.sql.workers import shared_workers
 from datasphinx.agent.types import Limits, Result

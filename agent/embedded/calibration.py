@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from datasphinx.agent.embedded.tiers import TIERS
-from datasphinx.agent.generation.confidence import sigmoid
+from datasphinx.agent.generation.estimator import sigmoid
 from datasphinx.agent.types import EmbeddedModel, Evidence
 
 _FOLDER = TIERS["base"].adapter.parent
