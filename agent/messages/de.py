@@ -499,6 +499,7 @@ TEXTS = {
     "date_of_number": "die Zahlen in {column}, etwa {value}, werden nicht als Sekunden seit 1970 gelesen",
     "fraction_cut": "{value} teilt ganze Zahlen, so dass die Nachkommastellen wegfallen",
     "average_of_averages": "{value} ist ein Durchschnitt von Durchschnitten: große und kleine Gruppen zählen gleich viel",
+    "deleted_rows_included": "alle Zeilen von {table} zählen mit, was auch immer in {column} steht",
     "other_spellings": "{column} hat auch {values}, worauf {value} nicht passt",
     "value_not_stored": "keine Zeile von {table} hat {value} in {column}",
     "value_not_stored_nearest": "keine Zeile von {table} hat {value} in {column}; am ähnlichsten: {nearest}",

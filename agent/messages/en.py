@@ -504,6 +504,7 @@ TEXTS = {
     "date_of_number": "the numbers in {column}, such as {value}, are not read as seconds since 1970",
     "fraction_cut": "{value} divides whole numbers, so the fraction is cut off",
     "average_of_averages": "{value} is an average of averages: large and small groups count the same",
+    "deleted_rows_included": "all rows of {table} are included, whatever {column} says",
     "other_spellings": "{column} also has {values}, which {value} does not match",
     "value_not_stored": "no row of {table} has {value} in {column}",
     "value_not_stored_nearest": "no row of {table} has {value} in {column}; nearest: {nearest}",

@@ -499,6 +499,7 @@ TEXTS = {
     "date_of_number": "числа в {column}, например {value}, не читаются как секунды с 1970 года",
     "fraction_cut": "{value} делит целые числа, поэтому дробная часть отброшена",
     "average_of_averages": "{value} — среднее от средних: большие и малые группы имеют одинаковый вес",
+    "deleted_rows_included": "учтены все строки {table}, что бы ни стояло в {column}",
     "other_spellings": "в {column} есть также {values}, что не совпадает с {value}",
     "value_not_stored": "в {table} ни в одной строке нет {value} в столбце {column}",
     "value_not_stored_nearest": "в {table} ни в одной строке нет {value} в столбце {column}; похожие значения: {nearest}",

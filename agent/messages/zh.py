@@ -506,6 +506,7 @@ TEXTS = {
     "date_of_number": "{column} 中的数字（如 {value}）没有按 1970 年以来的秒数读取",
     "fraction_cut": "{value} 是整数相除，小数部分被舍去",
     "average_of_averages": "{value} 是平均值的平均值：大组和小组的权重相同",
+    "deleted_rows_included": "包括 {table} 的所有行，无论 {column} 的值是什么",
     "other_spellings": "{column} 中还有 {values}，与 {value} 不匹配",
     "value_not_stored": "{table} 中没有任何行的 {column} 是 {value}",
     "value_not_stored_nearest": "{table} 中没有任何行的 {column} 是 {value}；最接近的是：{nearest}",

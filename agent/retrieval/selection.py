@@ -11,6 +11,7 @@ from datasphinx.agent.retrieval.index import SchemaIndex
 from datasphinx.agent.retrieval.linked_values import linked_values
 from datasphinx.agent.retrieval.value_index import ValueIndex
 from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.schema.deletion import deletion_marks
 from datasphinx.agent.schema.words import content_words, words
 
 _WHOLE_TABLES, _WHOLE_COLUMNS = 10, 80
@@ -68,7 +69,8 @@ def select_columns(question: str, source: Linkable, tables: Mapping[str, Sequenc
 
     def by_priority(key: str, columns: Sequence[str]) -> Iterable[str]:
         table = source.catalog.tables.get(key)
-        yield from (name for name in table.key_columns if name in columns) if table else ()
+        marks = [mark.name for mark in deletion_marks(table, source.catalog.values)] if table else []
+        yield from (name for name in [*table.key_columns, *marks] if name in columns) if table else ()
         yield from (name for name in columns if words(name) & question_words)
         yield from (link.column for link in links if link.table == key)
         yield from columns

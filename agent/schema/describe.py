@@ -7,6 +7,7 @@ Names are quoted for the dialect. Text from the database stays on its line, and 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from datasphinx.agent.schema.catalog import COUNTED_ROWS, Catalog, Column, ForeignKey, Table
+from datasphinx.agent.schema.deletion import marks_deletion
 from datasphinx.agent.schema.personal import personal_content
 
 Selection = Mapping[str, Sequence[str]]
@@ -151,6 +152,8 @@ def _column_line(catalog: Catalog, table: Table, column: Column, quote: Quote, s
     if selection is not None and not column.secret:
         if empty := round(100 * (column.null_share or 0)):
             parts.append(f"{empty} % empty")
+        if marks_deletion(table, column, catalog.values):
+            parts.append("tells which rows are deleted")
         if not _refers_to(selection, table, column):
             parts += _content(catalog, table, column)
     return ", ".join(parts) + _comment(column.comment)

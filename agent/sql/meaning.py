@@ -13,6 +13,7 @@ from sqlglot.optimizer.scope import Scope
 
 from datasphinx.agent.messages import Message
 from datasphinx.agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.schema.deletion import deletion_marks
 from datasphinx.agent.sql.joined_rows import (
     JoinedRows,
     Path,
@@ -545,6 +546,28 @@ def _inner_output(node: exp.Expr, scope: Scope) -> exp.Expr | None:
     return (_inner_output(inner, source) or inner) if inner is not None else None
 
 
+# Deleted rows
+
+
+def deleted_rows(query: _Query) -> Iterator[Remark]:
+    """Note the tables of which rows are marked as deleted, if the statement uses none of the marks.
+
+    Rows that another table refers to are looked up, whether they are deleted or not.
+    """
+    for scope, select in query.selects():
+        rows = query.rows(scope)
+        if not rows.is_known or select.is_star:
+            continue
+        used = {column.name.lower() for column in select.root().find_all(exp.Column)}
+        for path, table in rows.sources.items():
+            if not isinstance(table, Table):
+                continue
+            marks = deletion_marks(table, query.catalog.values)
+            is_looked_up = any(path in rows.determined([other]) for other in rows.sources.keys() - {path})
+            if marks and not is_looked_up and not any(mark.name.lower() in used for mark in marks):
+                yield Remark(Message("deleted_rows_included", table=table.key, column=marks[0].name), "note")
+
+
 def _sql(query: exp.Select | None, own: _Query) -> str:
     return query.sql(dialect=own.dialect) if query is not None else ""
 
@@ -576,5 +599,5 @@ def _names(paths: set[Path] | frozenset[Path], rows: JoinedRows) -> str:
 _CHECKS: tuple[Callable[[_Query], Iterator[Remark]], ...] = (
     repeated_values, counts_of_missing_rows, lost_optional_rows, lost_listed_rows, limits_without_order,
     exclusions_with_null, cut_last_days, orders_of_text, other_forms_of_dates, dates_of_numbers, cut_fractions,
-    averages_of_averages,
+    averages_of_averages, deleted_rows,
 )  # fmt: skip
