@@ -22,7 +22,8 @@ def step_line(node: str, update: dict[str, Any]) -> Text | None:
     failed = failed or bool(step.get("error"))
     name = one_line(str(step.get("tool") or node))
     line = Text.assemble(("✗ " if failed else "✓ ", "red" if failed else "green"), (f"{name} ", "bold"))
-    detail = one_line(_detail(update, step), _DETAIL_CHARS)
+    planned = f"{len(update['plan'])} questions" if "plan" in update else ""
+    detail = one_line(planned or _detail(update, step), _DETAIL_CHARS)
     return line.append(f"{step['latency_ms'] / 1000:.1f} s  {detail}".rstrip(), style="dim")
 
 

@@ -59,3 +59,9 @@ def markdown_table(result: Result | AnswerTable, language: Language, max_rows: i
     if len(rows) <= max_rows:
         return table
     return f"{table}\n\n{render('row_count', language, count=format_single(len(rows), language))}"
+
+
+def sql_block(sql: str) -> str:
+    """Return `sql` as a code block, whose fence is longer than those in the statement."""
+    fence = "`" * max([3, *(len(run) + 1 for run in re.findall(r"`+", sql))])
+    return f"{fence}sql\n{sql}\n{fence}"

@@ -1,30 +1,36 @@
 """A report as Markdown."""
 
-from datasphinx.agent.answers.text import markdown_table
+from datasphinx.agent.answers.text import escape_markup, markdown_table, sql_block
 from datasphinx.agent.formatting.formats import format_single
 from datasphinx.agent.messages import Language, render
 from datasphinx.agent.record.step import Audit
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.types import Report, ReportPart, Result
 
-_MAX_ROWS = 20
+_MAX_ROWS, _MAX_CHARS = 20, 2000
 
 
 def markdown_of(report: Report, language: Language) -> str:
     """Return `report` with the rows of its sections, its limits, and the statement of each question."""
     parts = {part["id"]: part for part in report["parts"]}
-    paragraphs = [f"# {one_line(report['title'])}", report["summary"]["text"]]
+    paragraphs = [f"# {_line(report['title'])}", escape_markup(report["summary"]["text"])]
     for section in report["sections"]:
-        paragraphs += [f"## {one_line(section['title'])}", section["text"]["text"]]
+        paragraphs += [f"## {_line(section['title'])}", escape_markup(section["text"]["text"])]
         for part in map(parts.__getitem__, section["parts"]):
             result = part["result"]
             if result and not is_single(result):
-                paragraphs.append(markdown_table(result, language, _MAX_ROWS))
+                paragraphs.append(escape_markup(markdown_table(result, language, _MAX_ROWS)))
     if report["limits"]:
         paragraphs += [f"## {render('report_limits', language)}"]
-        paragraphs.append("\n".join(f"- {one_line(limit['text'], 2000)}" for limit in report["limits"]))
+        paragraphs.append("\n".join(f"- {_line(limit['text'])}" for limit in report["limits"]))
     paragraphs += [f"## {render('report_sources', language)}", *map(_statement, report["parts"])]
     return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
+
+
+def markdown_without_secrets(report: Report, language: Language) -> str:
+    """Return `report` for a log or a model: the rows and plain texts of answers may have values of secret columns."""
+    has_secrets = any(part["result"] and part["result"].get("secret") for part in report["parts"])
+    return markdown_of({**report, "sections": []} if has_secrets else report, language)
 
 
 def is_single(result: Result) -> bool:
@@ -47,5 +53,9 @@ def cost_of(audit: Audit, language: Language) -> str:
 
 
 def _statement(part: ReportPart) -> str:
-    head = f"{part['id']}: {one_line(part['question'], 2000)}"
-    return f"{head}\n\n```sql\n{part['sql']}\n```" if part["sql"] else head
+    head = f"{part['id']}: {_line(part['question'])}"
+    return f"{head}\n\n{sql_block(part['sql'])}" if part["sql"] else head
+
+
+def _line(text: str) -> str:
+    return escape_markup(one_line(text, _MAX_CHARS))

@@ -18,7 +18,7 @@ from datasphinx.agent.generation.prompt import today_text
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.messages import CONVENTIONS, language_in, render
 from datasphinx.agent.record.step import note
-from datasphinx.agent.report.markdown import markdown_of
+from datasphinx.agent.report.markdown import markdown_of, markdown_without_secrets
 from datasphinx.agent.report.plan import numbered, source_of
 from datasphinx.agent.report.schemas import ReportReview, WrittenReport
 from datasphinx.agent.report.texts import Findings, findings_of, plain_text, report_text, title_of
@@ -81,7 +81,7 @@ def write(state: ReportState, services: Services) -> dict[str, Any]:
     answer = Answer(
         text,
         language,
-        logged_answer=_logged(report, text, language),
+        logged_answer=markdown_without_secrets(report, language),
         output_type=None if error else "string",
         value=None if error else text,
         tables=[answer_table(part["id"], part["result"]) for part in answered if part["result"]],
@@ -120,12 +120,6 @@ def _plain_section(part: ReportPart, said: Said) -> ReportSection:
 
 def _remarks(parts: list[ReportPart]) -> list[ReportText]:
     return [plain_text(f"{part['id']}: {remark}") for part in parts for remark in part["remarks"]]
-
-
-def _logged(report: Report, text: str, language: str) -> str:
-    """Return the text for the record: the rows and plain texts of answers may have values of secret columns."""
-    has_secrets = any(part["result"] and part["result"].get("secret") for part in report["parts"])
-    return markdown_of({**report, "sections": []}, language) if has_secrets else text
 
 
 def _messages(name: str, state: ReportState, findings: Findings, instructions: str, **variables: str) -> list[Any]:

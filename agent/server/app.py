@@ -1,4 +1,4 @@
-"""The web application of both graphs. FastAPI is imported by `create_app`."""
+"""The web application of the graphs. FastAPI is imported by `create_app`."""
 
 import gc
 import signal
@@ -90,7 +90,8 @@ def create_app(services: Services | None = None) -> "FastAPI":
         embed_tokens = EmbedTokens(embed, tenants.names)
     metrics = Metrics()
     graphs = served_graphs(services, metrics)
-    mcp = McpRoute(graphs[0], services.settings, metrics)
+    agent, analyst, report = graphs
+    mcp = McpRoute(agent, report, services.settings, metrics)
     refreshes = ScheduledRefreshes(server, tenants)
     live_sources = LiveSources(server, tenants) if may_edit_sources(services.settings) else None
     app = FastAPI(
@@ -104,14 +105,14 @@ def create_app(services: Services | None = None) -> "FastAPI":
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.router.routes.append(Route(PATH, mcp, methods=METHODS, include_in_schema=False))
-    _add_runnables(app, graphs)
+    _add_runnables(app, (agent, analyst))
     for router in (
         events_routes(graphs),
         chat_routes(graphs),
         responses_routes(graphs),
         agui_routes(graphs),
         list_router,
-        threads_routes(graphs[0]),
+        threads_routes(agent),
         files.router,
         traces.router,
         answers.router,
@@ -191,11 +192,15 @@ def serve(host: str = "127.0.0.1", port: int = 8000, settings: Settings | None =
 
 
 def served_graphs(services: Services, metrics: "Metrics") -> "list[ServedGraph]":
-    """Return the SQL agent and the analyst for the current tenant of each request."""
+    """Return the SQL agent, the analyst and the report graph for the current tenant of each request."""
     from datasphinx.agent.server.runnable import ServedGraph
-    from datasphinx.agent.server.schemas import agent_question, analyst_question
+    from datasphinx.agent.server.schemas import agent_question, analyst_question, report_request
 
-    questions = {"agent": agent_question(services), "analyst": analyst_question(services)}
+    questions = {
+        "agent": agent_question(services),
+        "analyst": analyst_question(services),
+        "report": report_request(services),
+    }
     return [ServedGraph(graph, question, metrics) for graph, question in questions.items()]
 
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.concurrency import run_in_threadpool
 
 from datasphinx.agent.answers.progress import step_line
-from datasphinx.agent.answers.text import escape_markup, has_table, markdown_table
+from datasphinx.agent.answers.text import escape_markup, has_table, markdown_table, sql_block
 from datasphinx.agent.conversation.reply import Reply
 from datasphinx.agent.conversation.threads import Link
 from datasphinx.agent.core.canonical import value_hash
@@ -20,10 +20,12 @@ from datasphinx.agent.errors import NotFound
 from datasphinx.agent.messages import language_in, render
 from datasphinx.agent.server.runnable import ServedGraph
 from datasphinx.agent.server.tenants import Tenant
-from datasphinx.agent.types import ClarifyingQuestion
+from datasphinx.agent.types import ClarifyingQuestion, ReportPart
 
 DEFAULT_MODEL = "datasphinx"
 """Id of the model that chooses the source by the question."""
+REPORT_MODEL = "datasphinx-report"
+"""Id of the model that writes reports."""
 _PREFIX = "datasphinx/"
 _SHOWN_CHARS = 200
 
@@ -39,10 +41,10 @@ class ChatModel(NamedTuple):
 
 
 def all_models(tenant: Tenant) -> list[ChatModel]:
-    """Return the models of `tenant`: the default one, and one for each of its sources and datasets."""
+    """Return the models of `tenant`: the default one, that of reports, and one for each source and dataset."""
     sources = [_source_model(name) for name in tenant.services.settings.sources]
     datasets = [_dataset_model(each.dataset_id, each.name) for each in tenant.services.registry.datasets()]
-    return [_DEFAULT, *sources, *datasets]
+    return [_DEFAULT, _REPORT, *sources, *datasets]
 
 
 def model_of(tenant: Tenant, model_id: str) -> ChatModel:
@@ -51,8 +53,8 @@ def model_of(tenant: Tenant, model_id: str) -> ChatModel:
     Raises:
         NotFound: the tenant has no such model.
     """
-    if model_id == DEFAULT_MODEL:
-        return _DEFAULT
+    if model_id in (DEFAULT_MODEL, REPORT_MODEL):
+        return _DEFAULT if model_id == DEFAULT_MODEL else _REPORT
     if model_id.startswith(_PREFIX):
         name = model_id.removeprefix(_PREFIX)
         if name in tenant.services.settings.sources:
@@ -65,6 +67,7 @@ def model_of(tenant: Tenant, model_id: str) -> ChatModel:
 
 
 _DEFAULT = ChatModel(DEFAULT_MODEL, DEFAULT_MODEL, "agent", {})
+_REPORT = ChatModel(REPORT_MODEL, REPORT_MODEL, "report", {})
 
 
 def _source_model(source: str) -> ChatModel:
@@ -153,7 +156,8 @@ def markdown_of(reply: Reply, base_url: str) -> str:
     """
     answer, tables = reply["answer"], reply["tables"]
     language = language_in(reply)
-    parts = [escape_markup(answer)]
+    # A report is Markdown with code blocks, and its texts are escaped.
+    parts = [answer if reply.get("report") else escape_markup(answer)]
     if reply["output_type"] == "dataframe" and tables and tables[0]["rows"] and not has_table(answer):
         parts.append(escape_markup(markdown_table(tables[0], language)))
     label = render("chart_link", language)
@@ -217,9 +221,12 @@ class ChatRun:
                 if kind == "step":
                     for line in reasoning_lines(cast(Mapping[str, Any], content)):
                         yield Piece(reasoning=line)
+                elif kind == "part":
+                    part = cast(ReportPart, content)
+                    yield Piece(reasoning=f"- {escape_markup(part['id'])}: {escape_markup(part['question'])}\n")
                 elif kind == "output":
                     reply = cast(Reply, content)
-                    block = _sql_block(reply["sql"]) if reply["sql"] else ""
+                    block = sql_block(reply["sql"]) if reply["sql"] else ""
                     if block and not shows_sql:
                         yield Piece(reasoning=f"\n{block}\n")
                     yield await run_in_threadpool(self._answer, reply, block if shows_sql else "")
@@ -253,9 +260,3 @@ def _normal(text: str) -> str:
     while reasoning := _REASONING.match(text):
         text = text[reasoning.end() :]
     return " ".join(text.split())
-
-
-def _sql_block(sql: str) -> str:
-    """Return `sql` as a code block, whose fence is longer than those in the statement."""
-    fence = "`" * max([3, *(len(run) + 1 for run in re.findall(r"`+", sql))])
-    return f"{fence}sql\n{sql}\n{fence}"

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from datasphinx.agent.server.tokens import TokenVerifier
 
 _FILES = ("/files", "/files/events")
-_STREAMS = ("/events", "/v1/chat/completions", "/v1/responses", "/agui", "/mcp")
+_STREAMS = ("/events", "/report", "/v1/chat/completions", "/v1/responses", "/agui", "/mcp")
 """Path endings of the streams, which enforce the time limit themselves and report a timeout as an event or result."""
 
 _MULTIPART_BYTES = 10_000

@@ -54,7 +54,7 @@ class ServedGraph(Runnable[dict[str, Any], Reply]):
         """Yield `{node: update}` as each node ends, and finally the result of `ainvoke`."""
         async with aclosing(self.events(input, config)) as events:
             async for kind, chunk in events:
-                if kind not in ("started", "progress", "waiting"):
+                if kind in ("step", "output"):
                     yield chunk
 
     async def events(

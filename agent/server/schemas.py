@@ -20,6 +20,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from datasphinx.agent.clarify.feedback import LONGEST_ANSWER
 from datasphinx.agent.conversation.threads import THREAD_ID
 from datasphinx.agent.core.text import MAX_QUESTION_CHARS
+from datasphinx.agent.report.plan import MAX_PLANNED
 from datasphinx.agent.server.statements import listed_sources
 from datasphinx.agent.server.tenants import current_tenant
 from datasphinx.agent.services import Services
@@ -48,7 +49,7 @@ _Question = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1
 _SourceName = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
-class _Input(BaseModel):
+class _Request(BaseModel):
     """An input: a question, the answer to a clarifying question, or feedback on an answer."""
 
     model_config = ConfigDict(extra="forbid")
@@ -63,7 +64,6 @@ class _Input(BaseModel):
     clarification: Annotated[ClarifyingQuestion, AfterValidator(_storable)] | None = Field(
         None, description="The clarifying question, unchanged, if the answer has no thread_id."
     )
-    output_type: OutputType | None = Field(None, description="Form of the answer; default: chosen from the result.")
     clarify: Clarify | None = Field(None, description="When to ask clarifying questions.")
 
     @model_validator(mode="after")
@@ -84,6 +84,12 @@ class _Input(BaseModel):
         if "question" not in kinds and "thread_id" in present and present & {"source", "datasets"}:
             raise ValueError("source and datasets come with a question only; otherwise the thread determines them")
         return self
+
+
+class _Input(_Request):
+    """An input whose answer is one result."""
+
+    output_type: OutputType | None = Field(None, description="Form of the answer; default: chosen from the result.")
 
 
 def agent_question(services: Services) -> type[BaseModel]:
@@ -110,6 +116,20 @@ def analyst_question(services: Services) -> type[BaseModel]:
     fields: dict[str, Any] = {"datasets": (ids | None, Field(None, description=_DATASETS))}
     fields["source"] = _named_source(services, "Name of a source, instead of datasets.")
     return create_model("AnalystQuestion", __base__=_Input, **fields)
+
+
+def report_request(services: Services) -> type[BaseModel]:
+    """Return the input schema of the report graph: a request about a source or datasets."""
+    ids: Any = Annotated[list[_DatasetId], Field(min_length=1, max_length=_MAX_DATASETS)]
+    planned: Any = Annotated[list[str], Field(min_length=1, max_length=MAX_PLANNED)]
+    fields: dict[str, Any] = {
+        "datasets": (ids | None, Field(None, description="Ids of the datasets, instead of a source.")),
+        "effort": (Effort | None, Field(None, description="How many model calls each question may cost.")),
+        "approve_plan": (bool | None, Field(None, description="Whether to ask before the planned questions run.")),
+        "questions": (planned | None, Field(None, description="The questions to answer, instead of a plan.")),
+        "source": _named_source(services, "Name of the source; default: chosen by the request."),
+    }
+    return create_model("ReportRequest", __base__=_Request, **fields)
 
 
 class _Listed:

@@ -27,6 +27,7 @@ from datasphinx.agent.messages import Message
 from datasphinx.agent.record.credentials import secrets_of
 from datasphinx.agent.record.recorder import RECORD_DELAY_S, Recorder
 from datasphinx.agent.record.store import Store, sqlite_url
+from datasphinx.agent.report.graph import build_report
 from datasphinx.agent.retrieval.semantic import Embedder
 from datasphinx.agent.server.keys import hash_of
 from datasphinx.agent.server.loads import Loads
@@ -131,6 +132,7 @@ def open_tenant(name: str, services: Services, server: "Tenant | None" = None, q
     graphs = {
         "agent": Conversations(build_graph(services), threads),
         "analyst": Conversations(build_analyst(services), threads),
+        "report": Conversations(build_report(services), threads),
     }
     # One database for all tenants, in which the schedule finds the boards that are due.
     database = (

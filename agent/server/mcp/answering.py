@@ -1,6 +1,6 @@
 """The tool `ask`: a question to the SQL agent, with progress and clarifying questions."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import aclosing
 from typing import Any, Self, cast
 
@@ -23,10 +23,11 @@ from datasphinx.agent.server.mcp.clarification import (
     repeated_answer,
     repeats_calls,
 )
+from datasphinx.agent.server.runnable import ServedGraph
 from datasphinx.agent.server.schemas import ThreadId
 from datasphinx.agent.server.statements import resolve_source
 from datasphinx.agent.server.tenants import current_tenant
-from datasphinx.agent.types import AppliedDefinition, Clarify, Confidence, ErrorInfo, Status
+from datasphinx.agent.types import AppliedDefinition, Clarify, Confidence, ErrorInfo, ReportPart, Status
 
 PROGRESS_S = 5.0
 """Time between two notifications of progress while a step runs, in seconds; clients give up after silence."""
@@ -172,34 +173,59 @@ class _Output:
 
 
 async def _run(call: Call, inputs: Mapping[str, Any]) -> _Output:
-    """Return the output for `inputs` of a run, which are validated and counted as over HTTP."""
+    """Return the output of the SQL agent for `inputs`."""
+    masked_text = ""
+
+    def remember(kind: str, content: Any) -> None:
+        nonlocal masked_text
+        for update in content.values() if kind == "step" else ():
+            # Turns contain the text for prompts of later questions, which has no secret values.
+            masked_text = update["turns"][-1]["answer"] if update.get("turns") else masked_text
+
+    reply = await run_graph(call, call.agent, inputs, remember)
+    return _Output(reply, masked_text)
+
+
+async def run_graph(
+    call: Call, served: ServedGraph, inputs: Mapping[str, Any], seen: Callable[[str, Any], None] = lambda *_: None
+) -> Reply:
+    """Return the output for `inputs` of a run, which are validated and counted as over HTTP.
+
+    Its progress is reported to the client, and its events are also given to `seen`.
+
+    Raises:
+        InputInvalid: an argument is invalid.
+        LimitReached, RequestTimeout: a limit is reached.
+    """
     try:
-        question = call.agent.get_input_schema().model_validate(inputs)
+        question = served.get_input_schema().model_validate(inputs)
     except ValidationError as error:
         raise invalid_input(error) from None
     await current_tenant().admit(1)
-    masked_text, sent, last_message = "", 0, None
+    sent, last_message = 0, None
 
     async def report(message: str | None = None) -> None:
         nonlocal sent, last_message
         sent, last_message = sent + 1, message or last_message
         await call.context.session.report_progress(sent, message=last_message)
 
-    stream = call.agent.events(question.model_dump(exclude_none=True))
+    stream = served.events(question.model_dump(exclude_none=True))
     seconds = call.services.settings.request_timeout_s
     still_running = repeated(report, PROGRESS_S, "[MCP] progress was not reported")
     async with time_limit(seconds), still_running, aclosing(stream) as events:
         async for kind, content in events:
             if kind == "output":
-                return _Output(cast(Reply, content), masked_text)
+                return cast(Reply, content)
+            seen(kind, content)
+            if kind == "part":
+                part = cast(ReportPart, content)
+                await report(f"{part['id']}: {part['question']}")
             if kind == "waiting":
                 wait = cast(WaitEvent, content)
                 await report(f"{wait['for']} {wait['done']}/{wait['total']}" if "done" in wait else wait["for"])
             for node, update in cast(dict[str, Any], content).items() if kind == "step" else ():
                 line = step_line(node, update)
                 await report(line.plain if line else node)
-                # Turns contain the text for prompts of later questions, which has no secret values.
-                masked_text = update["turns"][-1]["answer"] if update.get("turns") else masked_text
     raise AssertionError("a run ends in an output")
 
 

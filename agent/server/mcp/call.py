@@ -28,6 +28,8 @@ class Call:
     context: ServerRequestContext[Any, Any]
     params: CallToolRequestParams
     agent: ServedGraph
+    report: ServedGraph
+    """The graph that writes reports."""
 
     @cached_property
     def language(self) -> Language:

@@ -36,6 +36,7 @@ from datasphinx.agent.server.background import time_limit
 from datasphinx.agent.server.mcp.answering import Answer, Ask, ask, invalid_input
 from datasphinx.agent.server.mcp.call import Call, request_language
 from datasphinx.agent.server.mcp.explanation import Explanation, Trace, explain_answer
+from datasphinx.agent.server.mcp.reporting import ReportAnswer, ReportRequest, write_report
 from datasphinx.agent.server.mcp.schema import NoArguments, Schema, SchemaQuery, SourceList, list_sources, show_schema
 from datasphinx.agent.server.mcp.statements import Check, Rows, Statement, check_sql, run_sql
 from datasphinx.agent.server.metrics import Metrics
@@ -92,6 +93,15 @@ _TOOLS = (
         Answer,
         ask,
     ),
+    _Tool(
+        "report",
+        "Write a report",
+        "Answer a request that needs several answers, such as an overview, a comparison or a why, with a report whose "
+        "figures come from the rows of its questions. It takes minutes; for one figure or table, use `ask`.",
+        ReportRequest,
+        ReportAnswer,
+        write_report,
+    ),
     _Tool("sources", "List sources", "List the databases that can be asked.", NoArguments, SourceList, list_sources),
     _Tool(
         "schema",
@@ -131,9 +141,9 @@ _TOOLS = (
 class _Handlers:
     """Handlers of the requests of MCP clients."""
 
-    def __init__(self, agent: ServedGraph, settings: Settings, metrics: Metrics) -> None:
+    def __init__(self, agent: ServedGraph, report: ServedGraph, settings: Settings, metrics: Metrics) -> None:
         """Answer questions with `agent`, and count errors in `metrics`."""
-        self._agent, self._metrics, self._seconds = agent, metrics, settings.request_timeout_s
+        self._agent, self._report, self._metrics, self._seconds = agent, report, metrics, settings.request_timeout_s
         self._tools = {tool.name: tool for tool in _TOOLS if tool.name != RUN_SQL or settings.run_sql}
 
     async def list_tools(self, context: _Context, _: PaginatedRequestParams | None) -> ListToolsResult:
@@ -153,8 +163,8 @@ class _Handlers:
         try:
             arguments = tool.arguments.model_validate(valid_json(params.arguments or {}))
             # A question has a time limit for each of its runs, and one for each answer of the user.
-            async with time_limit(None if tool.run is ask else self._seconds):
-                output = await tool.run(arguments, Call(context, params, self._agent))
+            async with time_limit(None if tool.run in (ask, write_report) else self._seconds):
+                output = await tool.run(arguments, Call(context, params, self._agent, self._report))
         except MCPError:
             raise
         except Exception as error:
@@ -164,7 +174,7 @@ class _Handlers:
         if isinstance(output, InputRequiredResult):
             return output
         plain = PlainJSON().dumpd(output.model_dump())
-        is_error = isinstance(output, Answer) and output.error is not None
+        is_error = isinstance(output, Answer | ReportAnswer) and output.error is not None
         text = TextContent(text=json.dumps(plain, ensure_ascii=False))
         return CallToolResult(content=[text], structured_content=plain, is_error=is_error)
 
@@ -181,12 +191,12 @@ class _Handlers:
         return {**error_info(failure, request_language(context))}
 
 
-def build_server(agent: ServedGraph, settings: Settings, metrics: Metrics) -> Server[Any]:
-    """Return an MCP server whose tool `ask` runs `agent`; errors are counted in `metrics`.
+def build_server(agent: ServedGraph, report: ServedGraph, settings: Settings, metrics: Metrics) -> Server[Any]:
+    """Return an MCP server whose tools `ask` and `report` run these graphs; errors are counted in `metrics`.
 
     A request is for the tenant in the scope of its HTTP request, or for the current tenant on stdio.
     """
-    handlers = _Handlers(agent, settings, metrics)
+    handlers = _Handlers(agent, report, settings, metrics)
     server: Server[Any] = Server(
         _NAME,
         version=package_version(),

@@ -37,8 +37,8 @@ def serve_stdio(settings: Settings | None = None) -> None:
         pass
     set_tenant(open_tenant("", services), frozenset())
     metrics = Metrics()
-    agent, _ = served_graphs(services, metrics)
-    server = build_server(agent, services.settings, metrics)
+    agent, _, report = served_graphs(services, metrics)
+    server = build_server(agent, report, services.settings, metrics)
 
     async def serve() -> None:
         async with stdio_server() as (reading, writing):

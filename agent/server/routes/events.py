@@ -67,16 +67,18 @@ DATA_STREAM: dict[str, Any] = {
 def events_routes(graphs: Sequence[ServedGraph]) -> APIRouter:
     """Return the event routes of `graphs`: the body is an input, the response a stream that ends with an `output`.
 
-    Before it come the nodes that are `started`, their `step`s, what the run is `waiting` for, and the `progress` of
-    loading a file as in `/files/events`.
+    Before it come the nodes that are `started`, their `step`s, what the run is `waiting` for, the `progress` of
+    loading a file as in `/files/events`, and each `part` of a report as it is answered.
     """
     router = APIRouter(tags=["questions"])
     for served in graphs:
+        is_report = served.graph == "report"
+        parts = ("part",) if is_report else ()
         router.post(
-            f"/{served.graph}/events",
+            "/report" if is_report else f"/{served.graph}/events",
             name=f"{served.graph}_events",
             response_class=EventStream,
-            responses={200: stream_of("started", "step", "waiting", "progress", "output", "problem")},
+            responses={200: stream_of("started", "step", "waiting", "progress", *parts, "output", "problem")},
         )(_endpoint(served))
     return router
 
@@ -87,7 +89,10 @@ def _endpoint(served: ServedGraph) -> Any:
         await current_tenant().admit(1)
         seconds = current_tenant().services.settings.request_timeout_s
         body = question.model_dump(exclude_none=True)
-        runs = _listed(served.events(body), served.graph, body.get("question"))
+        runs = served.events(body)
+        if served.graph != "report":
+            # The page does not show reports.
+            runs = _listed(runs, served.graph, body.get("question"))
         return event_response(_shown(runs), request.scope, seconds)
 
     schema: type[BaseModel] = served.get_input_schema()

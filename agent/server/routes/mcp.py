@@ -28,8 +28,9 @@ class McpRoute:
     ends it.
     """
 
-    def __init__(self, agent: ServedGraph, settings: Settings, metrics: Metrics) -> None:
-        """Answer questions with `agent`."""
+    def __init__(self, agent: ServedGraph, report: ServedGraph, settings: Settings, metrics: Metrics) -> None:
+        """Answer questions with `agent`, and write reports with `report`."""
+        self._report = report
         self._agent, self._settings, self._metrics = agent, settings, metrics
         self._sessions: asyncio.Task[None] | None = None
         self._manager: asyncio.Future[StreamableHTTPSessionManager]
@@ -41,7 +42,7 @@ class McpRoute:
 
         if self._sessions is None or self._sessions.done():
             manager = StreamableHTTPSessionManager(
-                build_server(self._agent, self._settings, self._metrics),
+                build_server(self._agent, self._report, self._settings, self._metrics),
                 max_request_body_size=self._settings.max_request_bytes,
             )
             self._manager = asyncio.get_running_loop().create_future()

@@ -1,6 +1,8 @@
 """A report is planned, answered in parallel, reviewed and written; its figures all come from rows."""
 
+import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from datasphinx.agent.record.store import open_store
 from datasphinx.agent.record.verify import verify
 from datasphinx.agent.replay import replay
 from datasphinx.agent.report.graph import build_report
+from datasphinx.agent.sample.shop import shop_url
 from tests.agent.report.conftest import (
     PLAN,
     REGIONS,
@@ -111,6 +114,29 @@ def test_an_endpoint_that_dies_after_the_answers_leaves_a_plain_report(report: M
     assert [section["title"] for section in written["sections"]] == [TOTAL, REGIONS, YEARS]
     assert str(written["parts"][0]["result"]["rows"][0][0]) in written["sections"][0]["text"]["text"].replace(",", "")
     assert output["status"] == "ok"
+
+
+def test_a_source_that_is_removed_meanwhile_leaves_the_answers_so_far(report: Make, cache_dir: Path) -> None:
+    answered = threading.Event()
+
+    def remove() -> str:
+        assert answered.wait(30)
+        made.services.replace_sources({})
+        return STATEMENTS[YEARS]
+
+    made = report(statements={**STATEMENTS, YEARS: remove}, sources={"shop": {"url": shop_url(cache_dir)}})
+    output: dict[str, Any] = {}
+    inputs = {"question": REQUEST, "source": "shop"}
+    count = 0
+    for mode, chunk in made.graph.stream(inputs, stream_mode=["custom", "values"]):
+        count += mode == "custom" and chunk["event"] == "part"
+        if count == 2:
+            answered.set()
+        output = chunk if mode == "values" else output
+    codes = [part["error"] and part["error"]["code"] for part in output["report"]["parts"]]
+    assert codes == [None, None, "source_not_found"]
+    assert [section["title"] for section in output["report"]["sections"]] == [TOTAL, REGIONS, YEARS]
+    assert output["status"] == "ok" and output["report"]["parts"][0]["result"]
 
 
 def test_a_plan_that_fails_ends_the_report(report: Make) -> None:

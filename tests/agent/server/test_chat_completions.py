@@ -85,12 +85,13 @@ def test_each_source_and_each_dataset_of_a_tenant_is_a_model(served: Served, kee
         models = {model.id: model.model_dump()["name"] for model in acme.models.list()}
         assert models == {
             "datasphinx": "datasphinx",
+            "datasphinx-report": "datasphinx-report",
             "datasphinx/shop": "shop",
             "datasphinx/shoes": "shoes",
             f"datasphinx/{dataset}": "returns.csv",
         }
         assert acme.models.retrieve("datasphinx/shop").id == "datasphinx/shop"
-        assert [model.id for model in beta.models.list()] == ["datasphinx", "datasphinx/shoes"]
+        assert [model.id for model in beta.models.list()] == ["datasphinx", "datasphinx-report", "datasphinx/shoes"]
         for unknown in ("datasphinx/shop", f"datasphinx/{dataset}", "datasphinx/../acme", "gpt-4o", "x" * 9000):
             with pytest.raises(openai.NotFoundError):
                 beta.models.retrieve(unknown)

@@ -300,6 +300,7 @@ ROUTES = {
         )
     },
     "/v1/models": ASK, "/v1/models/{model_id}": ASK, "/v1/chat/completions": ASK, "/agui": ASK,
+    "/report": ASK,
     "/threads": ASK,
     "/threads/{thread_id}": ASK, "/threads/{thread_id}/history": ASK, "/threads/{thread_id}/runs/{run_id}": ASK,
     "/threads/{thread_id}/runs/{run_id}/chart": ASK, "/threads/{thread_id}/runs/{run_id}/questions": ASK,

@@ -20,7 +20,7 @@ from tests.databases import make_database, make_table, url
 from tests.generated_docs import ROOT
 from tests.support.best_customer import ASKS, BEST, BY_AMOUNT, BY_ORDERS, asks_about_best
 
-TOOLS = ["ask", "sources", "schema", "check_sql", "explain_answer"]
+TOOLS = ["ask", "report", "sources", "schema", "check_sql", "explain_answer"]
 
 
 def test_tools_are_read_only_and_have_schemas(served: Served) -> None:
@@ -128,7 +128,7 @@ def test_a_statement_is_checked_without_running_it(served: Served) -> None:
 def test_statements_run_only_if_the_settings_allow_it(
     served: Served, cache_dir: Path, tmp_path: Path, run: Run
 ) -> None:
-    with pytest.raises(MCPError, match="ask, sources"):
+    with pytest.raises(MCPError, match="ask, report, sources"):
         call(served, "run_sql", sql="SELECT 1")
     with serving(cache_dir, run_sql=True, data_dir=tmp_path / "data") as server:
         result = content(call(server, "run_sql", sql="SELECT order_id FROM orders ORDER BY order_id"))
