@@ -8,11 +8,11 @@ from datasphinx.agent.messages import Message
 
 _PASSWORD = re.compile(r"(?<=:)[^:/@][^@]*(?=@)")
 _URL_PASSWORD = re.compile(r"(\b[a-z][\w+.-]*://[^\s:/@\"'<>]*:)[^\s\"'<>]+(?=@)", re.I)
-_KEY_VALUE = re.compile(
-    r"([?&;](?:password|passwd|pwd|sslpassword|token|access_token|api_?key|secret|client_secret|passcode|private_key(?:_\w+)?"
-    r"|credentials_base64|odbc_connect)=)[^&;\s\"'<>]+",
-    re.I,
+_SECRET_NAME = (
+    r"[\w.-]*(?:passw(?:or)?d|pwd|passphrase|passcode|secret|token|credentials?|signature|(?:api|private|access|account)[_-]?key)"
+    r"[\w-]*|sig|odbc_connect"
 )
+_KEY_VALUE = re.compile(rf"([?&;](?:{_SECRET_NAME})=)[^&;\s\"'<>]+", re.I)
 _BEARER = re.compile(r"(\bBearer\s+)[\w.~+/=-]{6,}", re.I)
 
 _PATTERNS = {"://": _URL_PASSWORD, "=": _KEY_VALUE, "bearer": _BEARER}
@@ -39,6 +39,15 @@ def remember_secrets(secrets: Iterable[str]) -> None:
     """Let `without_secrets` replace `secrets` in all texts of this process from now on."""
     global _remembered
     _remembered = tuple(sorted({*_remembered, *secrets}, key=len, reverse=True))
+
+
+def is_secret_parameter(name: str) -> bool:
+    """Return whether the value of the parameter `name` of a URL is a secret.
+
+    >>> is_secret_parameter("access_token"), is_secret_parameter("warehouse")
+    (True, False)
+    """
+    return re.fullmatch(_SECRET_NAME, name, re.I) is not None
 
 
 def without_password(url: str) -> str:

@@ -96,6 +96,10 @@ AND NOT EXISTS (
   AND own.oprleft = o.oprleft AND own.oprright = o.oprright)
 AND coalesce(l.typnamespace, 'pg_catalog'::regnamespace) = 'pg_catalog'::regnamespace
 AND coalesce(r.typnamespace, 'pg_catalog'::regnamespace) = 'pg_catalog'::regnamespace
+UNION
+SELECT relname || '::' FROM pg_catalog.pg_cast k
+JOIN pg_catalog.pg_type t ON t.oid = castsource JOIN pg_catalog.pg_class c ON c.oid = typrelid
+WHERE castmethod = 'f'
 """
 """User-defined functions outside of extensions, and such operators on built-in types: other operators require a column
 of a user-defined type.

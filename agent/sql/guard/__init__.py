@@ -21,7 +21,13 @@ from datasphinx.agent.schema.catalog import ReadableNames
 from datasphinx.agent.sql.dialects import exact_dialect, lost_words, print_statement, with_negations
 from datasphinx.agent.sql.guard.cost import bounded_joins, bounded_recursion, bounded_rows, bounded_widths
 from datasphinx.agent.sql.guard.finding import Finding, GuardTimeout, Rule, Statement
-from datasphinx.agent.sql.guard.functions import calls_in_text, harmless_functions, harmless_types, no_attribute_calls
+from datasphinx.agent.sql.guard.functions import (
+    calls_in_text,
+    harmless_functions,
+    harmless_types,
+    no_attribute_calls,
+    no_row_casts,
+)
 from datasphinx.agent.sql.guard.lexical import check_length, check_printed, check_tokens
 from datasphinx.agent.sql.guard.syntax import known_clauses, known_syntax, query_only, single_statement
 from datasphinx.agent.sql.guard.tables import catalog_tables, listed_sources, no_bare_table_lists, no_system_columns
@@ -40,6 +46,7 @@ RULES: tuple[Rule, ...] = (
     known_clauses,
     harmless_functions,
     no_attribute_calls,
+    no_row_casts,
     harmless_types,
     listed_sources,
     catalog_tables,

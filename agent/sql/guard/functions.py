@@ -7,7 +7,7 @@ sampling methods.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from functools import cache
 from importlib.resources import files
 
@@ -127,6 +127,35 @@ def no_attribute_calls(statement: Statement) -> Iterator[Finding]:
                 f"{sql_excerpt(node, statement.dialect)} may call the function {name}: it is no known column or field"
             )
             yield Finding("harmless_functions", text, name.upper(), name, position_of(node))
+
+
+def no_row_casts(statement: Statement) -> Iterator[Finding]:
+    """Reject whole rows and composite values if a user-defined cast may read them, as in `c::text` and `upper(c)`.
+
+    Columns and fields of them are accepted, and `c.*` as an output.
+    """
+    casts = {name.removesuffix("::") for name in statement.names.routines if name.endswith("::")}
+    if not casts:
+        return
+    rows = {column for column, _ in statement.names.composite_fields}
+    rows |= {node.alias_or_name.lower() for node in statement.nodes if _is_named(node, casts)}
+    for node in statement.nodes:
+        if not isinstance(node, exp.Column):
+            continue
+        parent = node.parent
+        while isinstance(parent, exp.Paren | exp.Bracket):
+            parent = parent.parent
+        if isinstance(node.this, exp.Star):
+            is_row = node.table.lower() in rows and parent is not node.parent_select
+        else:
+            is_row = node.name.lower() in rows and not isinstance(parent, exp.Dot)
+        if is_row:
+            text = f"a cast of {sql_excerpt(node, statement.dialect)} is defined by a user of the database"
+            yield Finding("harmless_functions", text, None, node.name, position_of(node))
+
+
+def _is_named(node: exp.Expr, names: Set[str]) -> bool:
+    return isinstance(node, exp.Table) and node.name.lower() in names
 
 
 def harmless_types(statement: Statement) -> Iterator[Finding]:

@@ -19,6 +19,7 @@ SETTINGS = {
             "connect_args": {"private_key_file_pwd": "pw-of-key", "port": 5},
         },
         "there": "mysql://ann:p%40ss-word@host/shop",
+        "beyond": "trino://ann@host/shop?access_token=to%2Bken-1&http_scheme=https",
     },
 }
 
@@ -27,13 +28,20 @@ SETTINGS = {
     "secret",
     [
         "key-of-the-model", "key-of-a-role", "secret-of-the-tokens-of-an-embedded-chat", "pw-of-record", "s3c",
-        "pw-of-key", "p@ss-word", "p%40ss-word",
+        "pw-of-key", "p@ss-word", "p%40ss-word", "to+ken-1", "to%2Bken-1",
     ],
 )  # fmt: skip
 def test_no_secret_of_the_settings_is_in_a_redacted_text(secret: str) -> None:
     secrets = secrets_of(load_settings(**SETTINGS))
     assert without_secrets(f"it failed with ({secret}), at port 5 of host", secrets) == (
         "it failed with (***), at port 5 of host"
+    )
+
+
+def test_secrets_in_the_query_of_a_url_are_replaced() -> None:
+    url = "https://host/a?sig=s1&X-Amz-Signature=s2&AccountKey=s3&passphrase=s4&warehouse=w"
+    assert without_secrets(url) == (
+        "https://host/a?sig=***&X-Amz-Signature=***&AccountKey=***&passphrase=***&warehouse=w"
     )
 
 

@@ -27,6 +27,12 @@ POSTGRES = (
     "CREATE TYPE address AS (city text, zip text)",
     "CREATE TABLE people (id int, home address, homes address[])",
     "INSERT INTO people VALUES (1, ROW('Bonn', '53111'), ARRAY[ROW('Ulm', '89073')::address])",
+    "CREATE TABLE mails (id int, body text)",
+    "INSERT INTO mails VALUES (1, 'a')",
+    "CREATE FUNCTION leak(mails) RETURNS text LANGUAGE sql AS 'SELECT ''user code ran'''",
+    "CREATE FUNCTION leak(address) RETURNS text LANGUAGE sql AS 'SELECT ''user code ran'''",
+    "CREATE CAST (mails AS text) WITH FUNCTION leak(mails) AS IMPLICIT",
+    "CREATE CAST (address AS text) WITH FUNCTION leak(address) AS IMPLICIT",
 )
 MYSQL = (
     "CREATE TABLE notes (id int, body text)",
@@ -87,6 +93,35 @@ def postgres() -> Iterator[Source]:
 def test_postgres_runs_no_routine_of_a_user(postgres: Source, sql: str) -> None:
     with pytest.raises(StatementError):
         postgres.execute(sql)
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT m::text FROM mails m",
+        "SELECT mails::text FROM mails",
+        "SELECT CAST(m AS text) FROM mails AS m",
+        "SELECT upper(m) FROM mails m",
+        "SELECT string_agg(m, ',') FROM mails m",
+        "SELECT (m.*)::text FROM mails m",
+        "SELECT (m)::text FROM mails m",
+        "SELECT x::text FROM (SELECT m AS x FROM mails m) t",
+        "SELECT coalesce(m, m)::text FROM mails m",
+        "SELECT public.mails::text FROM mails",
+        "SELECT home::text FROM people",
+        "SELECT upper(p.home) FROM people p",
+    ],
+)
+def test_postgres_runs_no_cast_of_a_user(postgres: Source, sql: str) -> None:
+    with pytest.raises(StatementError):
+        postgres.execute(sql)
+
+
+@pytest.mark.postgres
+def test_rows_with_a_cast_of_a_user_are_read_by_column(postgres: Source) -> None:
+    sql = "SELECT m.*, upper(m.body), count(*) OVER () FROM mails m ORDER BY m.id"
+    assert postgres.execute(sql)["rows"] == [[1, "a", "A", 1]]
 
 
 @pytest.mark.postgres
