@@ -169,7 +169,8 @@ def typed_parts(sentence: str) -> list[str]:
 
 def is_shown(sentence: str, answer: str) -> bool:
     """Return whether `answer` has the typed parts of `sentence` in order."""
-    return bool(sentence) and bool(re.search(".*".join(map(re.escape, typed_parts(sentence))), answer, re.DOTALL))
+    parts = (re.escape(part.strip()) for part in typed_parts(sentence))
+    return bool(sentence) and bool(re.search(".*".join(parts), answer, re.DOTALL))
 
 
 def outcome_of(question: Line, output: Line, model: Model) -> Line:

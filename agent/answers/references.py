@@ -392,7 +392,12 @@ class _Resolver:
         self._require_listable(facts)
         texts = []
         for at, row in enumerate(facts.rows):
-            resolver = _Resolver(facts.with_rows({**facts.result, "rows": [row]}), is_of_row=True)
+            columns = [
+                replace(column, cells=[cell], format=column.spoken)
+                for column, cell in zip(facts.columns, row, strict=True)
+            ]
+            own = replace(facts, result={**facts.result, "rows": [row]}, columns=columns)
+            resolver = _Resolver(own, is_of_row=True)
             texts.append(resolver.text_of(words[0]).strip())
             self.problems += resolver.problems
             shown = {one.shown for one in resolver.used}

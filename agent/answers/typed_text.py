@@ -18,6 +18,8 @@ _SEPARATOR = re.compile(r"\D")
 _SPACES = " \u00a0\u202f"
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
 _WORD = re.compile(r"[^\W\d_]+")
+_POWERS = ("\u00b2", "\u00b3")
+"""Signs that make an area or volume of the unit before them."""
 _PER = "%\u2030\u066a"
 _SENTENCE_START = re.compile(r"(?:^|[.!?:\u2026\u3002\uff01\uff1f\n])[\s\"'(\u00ab\u201c\u201e]*$")
 _SHORT = 3
@@ -83,6 +85,8 @@ def figures_in(text: str) -> Iterator[Figure]:
         written = "".join(map(_plain_digit, text[start : match.end()]))
         digits = _grouped(written) if match[0][0] == "0" else written
         at = start + len(digits)
+        if digits in _POWERS and unicodedata.category(text[start - 1 : start] or " ") in {"Ll", "Lu"}:
+            continue
         unit = _unit(text[:start], text[at:])
         yield Figure(text[start:at] + unit, _meanings(digits), unit)
 

@@ -32,7 +32,7 @@ _SURE_DIGITS = 15
 _EXACT_DECIMALS = 4
 """Most decimals of a column that are all shown; values with more were computed."""
 _MOST_DECIMALS = 9
-_SHARE_DECIMALS = 2
+_FEW_DECIMALS = 2
 _NO_CENTS_FROM, _CENTS_BELOW = 10_000, 100
 _AMOUNTS = {"number", "currency", "duration"}
 _DIGITS = Context(prec=400, rounding=ROUND_HALF_UP)
@@ -213,11 +213,11 @@ def _number_format(spec: str, numbers: Sequence[Decimal]) -> ColumnFormat:
         case ["currency", code]:
             return ColumnFormat("currency", _cents(code, numbers), code)
         case ["fraction"]:
-            return ColumnFormat("fraction", _share_precision([100 * number for number in numbers]))
+            return ColumnFormat("fraction", _few_decimals([100 * number for number in numbers]))
         case ["percent"]:
-            return ColumnFormat("percent", _share_precision(numbers))
+            return ColumnFormat("percent", _few_decimals(numbers))
         case ["duration", unit]:
-            return ColumnFormat("duration", _precision(numbers), unit)
+            return ColumnFormat("duration", _few_decimals(numbers), unit)
     if 0 < largest < Decimal(10) ** -_MOST_DECIMALS:
         return ColumnFormat("scientific", 3)
     return ColumnFormat("number", _precision(numbers))
@@ -262,15 +262,15 @@ def _precision(numbers: Sequence[Decimal]) -> int:
     return min(3 - max(sizes).adjusted(), needed, _MOST_DECIMALS + 3)
 
 
-def _share_precision(numbers: Sequence[Decimal]) -> int:
-    """Return the decimals of percentages: of computed ones one, if that tells as many apart as two."""
+def _few_decimals(numbers: Sequence[Decimal]) -> int:
+    """Return the decimals of percentages and durations: of computed ones one, if that tells as many apart as two."""
     decimals = _precision(numbers)
-    if decimals <= _SHARE_DECIMALS and max(map(_decimals, numbers)) <= _SHARE_DECIMALS:
+    if decimals <= _FEW_DECIMALS and max(map(_decimals, numbers)) <= _FEW_DECIMALS:
         return decimals
     if min((abs(number) for number in numbers if number), default=1) < Decimal("0.1"):
         return decimals
-    one, two = (len({round(number, digits) for number in numbers}) for digits in (1, _SHARE_DECIMALS))
-    return 1 if one == two else _SHARE_DECIMALS
+    one, two = (len({round(number, digits) for number in numbers}) for digits in (1, _FEW_DECIMALS))
+    return 1 if one == two else _FEW_DECIMALS
 
 
 def format_value(value: Any, fmt: ColumnFormat, language: Language, *, in_sentence: bool = False) -> str:
