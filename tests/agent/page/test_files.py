@@ -64,7 +64,7 @@ def test_echarts_is_what_its_package_has() -> None:
 
 @pytest.mark.parametrize("name", ["light", "dark"])
 def test_a_picture_in_the_docs_is_small(name: str) -> None:
-    assert (ROOT / f"docs/page-{name}.png").stat().st_size < 150_000
+    assert (ROOT / f"docs/pictures/page-{name}.png").stat().st_size < 150_000
 
 
 @pytest.mark.heavy
