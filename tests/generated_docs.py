@@ -1,6 +1,5 @@
 """Generation of the documentation parts that repeat the code. `make docs` writes them; a test compares them."""
 
-import ast
 import json
 import re
 from collections.abc import Iterator
@@ -8,9 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from typer.main import get_command
-from typer.testing import CliRunner
 
-from datasphinx.agent.analyst import graph as analyst
 from datasphinx.agent.charts.plot_spec import plot_spec_schema
 from datasphinx.agent.cli import app
 from datasphinx.agent.graph import graph
@@ -48,21 +45,19 @@ def commands(command: Any, path: str = "datasphinx") -> Iterator[tuple[str, Any]
 
 
 def cli_table() -> str:
-    """Return all commands with their help and the names of their options as a Markdown table."""
+    """Return all commands with the first sentence of their help and the names of their options as a Markdown table."""
     lines = ["| command | what it does | options |", "|---|---|---|"]
     for path, command in commands(get_command(app)):
         arguments = [each for each in command.params if each.param_type_name == "argument"]
         names = [each.name.upper() if each.required else f"[{each.name.upper()}]" for each in arguments]
         options = [f"`{max(each.opts, key=len)}`" for each in command.params if each.param_type_name == "option"]
-        lines.append(f"| `{' '.join([path, *names])}` | {' '.join(command.help.split())} | {' '.join(options)} |")
+        lines.append(f"| `{' '.join([path, *names])}` | {_first_sentence(command.help)} | {' '.join(options)} |")
     return "\n".join(lines)
 
 
-def ask_help() -> str:
-    """Return the help text of `datasphinx ask`."""
-    runner = CliRunner(env={"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1", "_TYPER_FORCE_DISABLE_TERMINAL": "1"})
-    text = runner.invoke(app, ["ask", "--help"], prog_name="datasphinx").output
-    return "```text\n" + "\n".join(line.rstrip() for line in text.strip().splitlines()) + "\n```"
+def _first_sentence(text: str) -> str:
+    """Return the first sentence of the help of a command."""
+    return re.split(r"(?<=\.)\s", " ".join(text.split()), maxsplit=1)[0]
 
 
 def mermaid(compiled: Any) -> str:
@@ -77,11 +72,6 @@ def graph_picture() -> str:
     return f"```mermaid\n{mermaid(graph).strip()}\n```"
 
 
-def analyst_picture() -> str:
-    """Return the analyst as a Mermaid diagram."""
-    return f"```mermaid\n{mermaid(analyst).strip()}\n```"
-
-
 def tools_table() -> str:
     """Return the analyst's tools with their arguments as a Markdown table."""
     lines = ["| tool | arguments | what it does |", "|---|---|---|"]
@@ -92,23 +82,18 @@ def tools_table() -> str:
 
 
 def layer_table() -> str:
-    """Return the layers of `tests.test_architecture` with the first line of each docstring as a Markdown table."""
-    lines = ["| layer | package or module | contents |", "|---|---|---|"]
+    """Return the layers of `tests.test_architecture` with the paths of their packages as a Markdown table."""
+    lines = ["| layer | packages and modules |", "|---|---|"]
     for number, layer in enumerate(LAYERS.strip().split("\n"), 1):
-        for unit in layer.split():
-            name = unit.replace(".", "/")
-            paths = [
-                f"agent/{name}/__init__.py",
-                f"agent/{name}.py",
-                f"{name}/__init__.py",
-                f"{name}.py",
-                f"datasphinx/{name}.py",
-            ]
-            path = next(path for path in paths if (ROOT / path).is_file())
-            docstring = ast.get_docstring(ast.parse((ROOT / path).read_text(encoding="utf-8")))
-            summary = docstring.splitlines()[0] if docstring else "–"
-            lines.append(f"| {number} | `{path.removesuffix('__init__.py')}` | {summary} |")
+        lines.append(f"| {number} | {', '.join(f'`{_path_of(unit)}`' for unit in layer.split())} |")
     return "\n".join(lines)
+
+
+def _path_of(unit: str) -> str:
+    """Return the path of a package, with a slash at its end, or of a module."""
+    name = unit.replace(".", "/")
+    paths = (f"{folder}{name}{end}" for folder in ("agent/", "", "datasphinx/") for end in ("/__init__.py", ".py"))
+    return next(path for path in paths if (ROOT / path).is_file()).removesuffix("__init__.py")
 
 
 def behaviours_table() -> str:
@@ -154,8 +139,6 @@ PARTS = {
     "layers": (ROOT / "docs/architecture.md", layer_table),
     "settings": (ROOT / "docs/settings.md", settings_table),
     "cli": (ROOT / "docs/cli.md", cli_table),
-    "ask": (ROOT / "docs/cli.md", ask_help),
-    "analyst": (ROOT / "docs/analyst.md", analyst_picture),
     "tools": (ROOT / "docs/query-specs.md", tools_table),
     "behaviours": (ROOT / "docs/research/endpoints.md", behaviours_table),
     "probe": (ROOT / "docs/research/endpoints.md", probe_table),

@@ -1,4 +1,4 @@
-"""The examples of options in docs/option-examples.md."""
+"""The examples of options in tests/fixtures/load_options.md."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from tests.agent.datasets.files import Cells, book, text
 
-PAGE = Path(__file__).parents[3] / "docs/option-examples.md"
+PAGE = Path(__file__).parents[3] / "tests/fixtures/load_options.md"
 HEADER = "| options | file | dataset |\n|---|---|---|\n"
 
 

@@ -1,4 +1,4 @@
-"""The examples in docs/option-examples.md give the datasets that the page shows, and there is one of everything."""
+"""The examples in tests/fixtures/load_options.md give what they show, and there is one of everything."""
 
 import pytest
 

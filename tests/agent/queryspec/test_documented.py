@@ -1,4 +1,4 @@
-"""The examples of query specs in docs/query-specs.md return the results that the page shows."""
+"""The examples in tests/fixtures/query_specs.md, which docs/query-specs.md refers to, return what they show."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from datasphinx.agent.types import Limits
 from tests.agent.queryspec.tables import engine
 from tests.databases import open_url
 
-PAGE = Path(__file__).parents[3] / "docs/query-specs.md"
+PAGE = Path(__file__).parents[2] / "fixtures/query_specs.md"
 EXAMPLE = re.compile(r"```json\n(.+?)```\s+Rows: `(.+?)`\n", re.DOTALL)
 TYPES = ("INTEGER", "VARCHAR", "VARCHAR", "DECIMAL(10,2)", "INTEGER", "DATE", "TIMESTAMP", "BOOLEAN")
 
