@@ -5,16 +5,13 @@ It answers "why did it rise?" by arithmetic. It names no cause, since rows do no
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from math import floor
 from typing import Any, NamedTuple
 
-from sqlglot import exp
-
 from datasphinx.agent.knowledge.entries import MetricEntry
-from datasphinx.agent.knowledge.metric_query import MetricRows
+from datasphinx.agent.knowledge.metric_rows import MetricRows, Period
 from datasphinx.agent.knowledge.references import Unresolved, definition_of
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.dialects import print_statement
@@ -81,13 +78,6 @@ class Breakdown:
         return self.after - self.before
 
 
-class Period(NamedTuple):
-    """The days from `since` up to but excluding `before`."""
-
-    since: date
-    before: date
-
-
 def explain_change(
     source: Source,
     metric: str | MetricEntry,
@@ -112,15 +102,13 @@ def explain_change(
             denominator in one of the periods; the periods overlap.
         DatasphinxError: errors of `Source.execute`.
     """
-    if first.since < second.before and second.since < first.before:
-        raise Unresolved("the periods overlap")
     catalog = source.shown_catalog
     definition = definition_of(metric, catalog) if isinstance(metric, MetricEntry) else source.knowledge.metric(metric)
     assert definition is not None, "a metric has SQL"
     found = []
     for dimension in dimensions or MetricRows.of(definition, catalog).candidates():
         try:
-            query = _change_query(MetricRows.of(definition, catalog), dimension, (first, second), filters)
+            query = MetricRows.of(definition, catalog).of_periods({"member": dimension}, (first, second), filters)
         except Unresolved:
             if dimensions:
                 raise
@@ -140,18 +128,8 @@ def explain_change(
     return ranked(found)
 
 
-def _change_query(rows: MetricRows, dimension: str, periods: Sequence[Period], filters: Sequence[str]) -> exp.Select:
-    """Return the query of the values of both periods, 0 and 1, for each member of a dimension."""
-    (group,) = rows.groups([dimension])
-    conditions = [exp.and_(*rows.within(*period)) for period in periods]
-    number = exp.case().when(conditions[1], exp.Literal.number(1)).else_(exp.Literal.number(0))
-    query = rows.grouped({"member": group, "period": number}, [*map(rows.condition, filters), exp.or_(*conditions)])
-    names = zip(("value", "denominator"), rows.parts(), strict=True)
-    return query.select(*(exp.alias_(part.copy(), name, quoted=True) for name, part in names if part is not None))
-
-
 def _values(result: Result) -> list[Values]:
-    """Return the rows of `_change_query` with both periods of a member in one row."""
+    """Return the rows of `MetricRows.of_periods` with both periods of a member in one row."""
     members: dict[Any, list[list[Any]]] = {}
     for member, period, *parts in result["rows"]:
         members.setdefault(member, [[None, None], [None, None]])[period][: len(parts)] = parts
@@ -226,11 +204,11 @@ class _Member:
 
     def effects(self, totals: Sequence[Fraction], mean: Fraction) -> tuple[Fraction, Fraction]:
         """Return the effects of mix and rate on a ratio with the denominators `totals` and the mean of both periods."""
-        (w0, w1), (r0, r1) = [_or_zero(self.denominators[at]) / totals[at] for at in (0, 1)], self.ratios
-        if r0 is None or r1 is None:
-            n0, n1 = (_or_zero(self.numerators[at]) / totals[at] for at in (0, 1))
-            return n1 - n0 - (w1 - w0) * mean, Fraction()
-        return (w1 - w0) * ((r1 + r0) / 2 - mean), (w1 + w0) / 2 * (r1 - r0)
+        w0, w1 = (_or_zero(self.denominators[at]) / totals[at] for at in (0, 1))
+        s0, s1 = (_or_zero(self.numerators[at]) / totals[at] for at in (0, 1))
+        r0, r1 = self.ratios
+        rate = Fraction() if r0 is None or r1 is None else (w1 + w0) / 2 * (r1 - r0)
+        return s1 - s0 - (w1 - w0) * mean - rate, rate
 
     @property
     def ratios(self) -> tuple[Fraction | None, ...]:

@@ -234,6 +234,8 @@ class MetricQuery(Lenient):
     filters: list[str] = Field(default_factory=list, description="further SQL conditions on `table.column`")
     since: _Day = Field(None, description="first day, as 2024-12-31")
     before: _Day = Field(None, description="day after the last")
+    compared_since: _Day = Field(None, description="first day of an earlier period, for the change since then")
+    compared_before: _Day = Field(None, description="day after its last")
     order: list[str] = Field(default_factory=list, description="outputs, or `output DESC`")
     limit: int | None = None
 

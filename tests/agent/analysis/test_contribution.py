@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from datasphinx.agent.analysis.contribution import Breakdown, Part, Period, Values, break_down, explain_change, ranked
+from datasphinx.agent.analysis.contribution import Breakdown, Part, Values, break_down, explain_change, ranked
 from datasphinx.agent.knowledge.entries import MetricEntry
 from datasphinx.agent.knowledge.folder import read_folder
+from datasphinx.agent.knowledge.metric_rows import Period
 from datasphinx.agent.knowledge.references import Unresolved
 from datasphinx.agent.sample.shop import shop_url
 from datasphinx.agent.settings import SourceSettings

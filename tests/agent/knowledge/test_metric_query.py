@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import date
+from itertools import pairwise
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -9,10 +11,12 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
+from datasphinx.agent.analysis.contribution import explain_change
 from datasphinx.agent.engines import engines
 from datasphinx.agent.knowledge.entries import MetricEntry
 from datasphinx.agent.knowledge.folder import read_folder, read_text
-from datasphinx.agent.knowledge.metric_query import MetricRows, metric_statement
+from datasphinx.agent.knowledge.metric_query import metric_statement
+from datasphinx.agent.knowledge.metric_rows import MetricRows, Period
 from datasphinx.agent.knowledge.references import Unresolved, definition_of
 from datasphinx.agent.knowledge.source_knowledge import SourceKnowledge
 from datasphinx.agent.llm.schemas import PERIODS, MetricQuery
@@ -122,6 +126,38 @@ def test_conditions_may_be_on_what_rows_refer_to(shop: Source) -> None:
     )
 
 
+CHANGE = {
+    "since": "2024-01-01",
+    "before": "2025-01-01",
+    "compared_since": "2023-01-01",
+    "compared_before": "2024-01-01",
+}
+"""The change from 2023 to 2024."""
+
+
+@pytest.mark.parametrize("metric", ["net sales", "average order value", "cancellation rate", "order count"])
+def test_a_change_is_broken_down_as_by_contribution_analysis(shop: Source, metric: str) -> None:
+    query = MetricQuery(metrics=[metric], dimensions=["customers.segment AS part"], **CHANGE)
+    result = shop.execute(metric_statement(query, shop.knowledge))
+
+    years = Period(date(2023, 1, 1), date(2024, 1, 1)), Period(date(2024, 1, 1), date(2025, 1, 1))
+    (analysed,) = explain_change(shop, metric, *years, dimensions=["customers.segment"])
+    is_ratio = analysed.parts[0].mix is not None
+    assert result["columns"] == ["part", "2023", "2024", "Δ", *(["Δ mix", "Δ rate"] if is_ratio else [])]
+    assert [row[0] for row in result["rows"]] == [part.member for part in analysed.parts]
+    for row, part in zip(result["rows"], analysed.parts, strict=True):
+        values = [part.before, part.after, part.contribution, *([part.mix, part.rate] if is_ratio else [])]
+        assert row[1:] == pytest.approx([float(value or 0) for value in values], abs=1e-8)
+
+
+def test_periods_of_a_change_are_named_after_the_calendar() -> None:
+    days = [date(2023, 1, 1), date(2023, 4, 1), date(2023, 5, 1), date(2023, 8, 1), date(2024, 8, 1)]
+
+    assert [str(Period(*pair)) for pair in pairwise(days)] == [
+        "2023-Q1", "2023-04", "2023-05-01/2023-07-31", "2023-08-01/2024-07-31",
+    ]  # fmt: skip
+
+
 def test_conditions_may_have_subqueries(shop: Source) -> None:
     spent = "SELECT customer_id FROM orders GROUP BY customer_id HAVING SUM(total_amount) > 20000"
     top = f"customers.customer_id IN ({spent})"
@@ -145,6 +181,9 @@ def test_conditions_may_have_subqueries(shop: Source) -> None:
         ({"metrics": ["order count"], "filters": ["COUNT(*) > 1"]}, "row"),
         ({"metrics": ["order count"], "filters": ["1 = 1; DROP TABLE orders"]}, "condition"),
         ({"metrics": ["order count"], "order": ["total"]}, "no output"),
+        ({"metrics": ["order count"], "compared_since": "2024-01-01"}, "both periods"),
+        ({"metrics": ["order count", "net sales"], "compared_since": "2024-01-01"}, "several statements"),
+        ({"metrics": ["order count"], **CHANGE, "compared_before": "2024-01-02"}, "overlap"),
         (
             {"metrics": ["order count"], "dimensions": ["regions.name", "employees.regions.name AS other"]},
             "in two ways",
@@ -248,6 +287,7 @@ def test_statements_pass_the_checks_of_every_engine(dialect: str) -> None:
         metrics:
           paid: {expression: SUM(payments.amount), date_column: payments.paid_at}
           credit: {expression: SUM(accounts.credit), date_column: accounts.opened_on}
+          mean: {expression: AVG(payments.amount), date_column: payments.paid_at}
     """
     catalog = replace(bank(), dialect=dialect)
     knowledge = SourceKnowledge.of(read_text(dedent(text), "bank.yml"), catalog)
@@ -257,6 +297,7 @@ def test_statements_pass_the_checks_of_every_engine(dialect: str) -> None:
             metrics=["paid", "credit"], dimensions=[period, "branches.city"], since="2024-01-01", limit=3
         )
         assert find_problem(metric_statement(query, knowledge), catalog) is None
+    assert find_problem(metric_statement(MetricQuery(metrics=["mean"], **CHANGE), knowledge), catalog) is None
 
 
 @pytest.mark.parametrize(

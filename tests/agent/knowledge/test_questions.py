@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
 
 from datasphinx.agent.analyst import build_analyst
 from datasphinx.agent.graph import build_graph
@@ -350,6 +352,23 @@ def test_metrics_that_cannot_be_computed_are_left_to_sql(asked: Scripted) -> Non
     assert "no foreign keys lead from `orders` to `products`" in second
     assert ("exactly metrics above" in first, "exactly metrics above" in second) == (True, False)
     assert (output["metric"], output["sql"], output["error"]) == (False, REVENUE, None)
+
+
+def test_why_a_metric_changed_is_answered_by_the_parts_of_the_change(asked: Scripted) -> None:
+    by_year = f"SELECT strftime('%Y', ordered_on) AS year, {REVENUE.removeprefix('SELECT ')} GROUP BY 1 ORDER BY 1"
+    why = {
+        "metrics": ["revenue"], "dimensions": ["orders.channel"], "since": "2024-01-01", "before": "2025-01-01",
+        "compared_since": "2023-01-01", "compared_before": "2024-01-01",
+    }  # fmt: skip
+    agent = asked({"GeneratedSQL": [{"sql": by_year}, {"sql": "", "metric": why}]})
+    graph, thread = build_graph(agent.services, InMemorySaver()), RunnableConfig(configurable={"thread_id": "one"})
+    first = graph.invoke({"question": "What was the revenue by year?"}, thread)
+
+    output = graph.invoke({"question": "Why did it rise in 2024, by channel?"}, thread)
+
+    (table,), totals = output["tables"], dict(first["tables"][0]["rows"])
+    assert (output["metric"], table["columns"]) == (True, ["channel", "2023", "2024", "Δ"])
+    assert sum(row[3] for row in table["rows"]) == pytest.approx(totals["2024"] - totals["2023"])
 
 
 def test_a_statement_beside_metrics_that_cannot_be_computed_is_used(asked: Scripted) -> None:

@@ -116,10 +116,30 @@ METRIC = {
             "title": "Before",
             "description": "day after the last",
         },
+        "compared_since": {
+            "anyOf": [{"type": "string"}, {"type": "null"}],
+            "title": "Compared Since",
+            "description": "first day of an earlier period, for the change since then",
+        },
+        "compared_before": {
+            "anyOf": [{"type": "string"}, {"type": "null"}],
+            "title": "Compared Before",
+            "description": "day after its last",
+        },
         "order": {**TEXTS, "title": "Order", "description": "outputs, or `output DESC`"},
         "limit": {"anyOf": [{"type": "integer"}, {"type": "null"}], "title": "Limit"},
     },
-    "required": ["metrics", "dimensions", "filters", "since", "before", "order", "limit"],
+    "required": [
+        "metrics",
+        "dimensions",
+        "filters",
+        "since",
+        "before",
+        "compared_since",
+        "compared_before",
+        "order",
+        "limit",
+    ],
     "additionalProperties": False,
 }
 
