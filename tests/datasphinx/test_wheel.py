@@ -43,6 +43,7 @@ def test_wheel_has_the_packages_and_their_types_only(wheel: Path) -> None:
     )
 
 
+@pytest.mark.heavy
 def test_wheel_answers_a_question_in_a_new_environment(wheel: Path, tmp_path: Path) -> None:
     environment = tmp_path / "environment"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True, timeout=120)

@@ -15,7 +15,7 @@ TEMPLATES = sorted(
     for path in FOLDER.rglob("*.md")
     if path.stem not in PARTS
 )
-ABOUT_A_QUESTION = {"generate_sql", "validate_sql", "review_ambiguity"}
+ABOUT_A_QUESTION = {"generate_sql", "validate_sql", "review_ambiguity", "plan_report"}
 """The templates whose system part is that of `database.md`."""
 VARIABLES = {
     "generate_sql": {"dialect", "today", "schema", "examples", "question", "context", "form"},
@@ -27,6 +27,9 @@ VARIABLES = {
     "answer_clarification": {"clarification", "question", "sql"},
     "narrate": {"language", "question", "filters", "rows"},
     "check_text": {"question", "text", "rows"},
+    "plan_report": {"dialect", "today", "schema", "question", "context", "form"},
+    "write_report": {"language", "question", "answers"},
+    "review_report": {"today", "language", "question", "answers"},
 }
 """What the nodes give. The embedded model's own templates may leave some of it out."""
 

@@ -93,8 +93,7 @@ def test_numbers_and_dates_in_german() -> None:
 
 
 FRENCH = """
-from datasphinx.agent.formatting.formats import format_single
-from datasphinx.agent.answers.text import joined
+from datasphinx.agent.formatting.formats import format_single, joined
 from datasphinx.agent.messages import LANGUAGES, language_of, render
 from datasphinx.agent.server.errors import accepted_language
 

@@ -23,7 +23,7 @@ TEXT_FACTS = ("reason", "problems", "findings", "unknown", "rights", "limit", "w
 """Facts of errors that are texts, not names or numbers."""
 
 PROPER_NAMES = {
-    "Delta", "Iceberg",
+    "Delta", "Iceberg", "Chrome", "Chromium",
     "Authorization", "Bearer", "DataFrame", "Excel", "LibreOffice", "Parquet", "PostgreSQL", "SHA", "SQLAlchemy",
     "Unicode", "csv", "datasphinx", "datasphinx.toml", "env", "false", "install", "jsonl", "llama.cpp", "localhost",
     "parquet", "pip", "true", "uninstall", "wheel", "xllamacpp", "xlsx",
