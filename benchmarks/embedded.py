@@ -1,6 +1,6 @@
 """What the embedded model gets right, how well its confidence tells right from wrong, how fast, and in how much memory.
 
-Run with: `python -m benchmarks.embedded [--candidates 1 3 5] [--model base] [--without training grammar ...]`,
+Run with: `python -m benchmarks.embedded [--candidates 1 3 5] [--model base] [--without training]`,
 on the sample shop. Other questions, by authors who knew neither the training data nor the rules: `--domain clinic`,
 `--domain freight_library` (a freight carrier and a library), and `--domain dates` (questions about the shop that name
 dates, as of 23 November 2025). `--domain off_topic` asks the shop about something else, in four languages.

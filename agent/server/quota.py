@@ -2,19 +2,15 @@
 
 import json
 import math
-import os
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from filelock import FileLock
-from sqlalchemy import column, func, table, update
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import text
 
 from datasphinx.agent.errors import LimitReached, ThreadsUnavailable
 from datasphinx.agent.messages import Message
@@ -24,7 +20,6 @@ from datasphinx.agent.storage.database import SharedDatabase
 
 _MINUTE_S = 60
 _DAY_S = 86_400
-_POLL_S = 0.005
 
 
 @dataclass
@@ -41,10 +36,10 @@ class UsageCounter:
     """The times of the questions."""
 
     @classmethod
-    def read(cls, text: str, now: float) -> "UsageCounter":
+    def read(cls, written: str, now: float) -> "UsageCounter":
         """Parse the text of `write` without entries outdated at `now`; return a new counter if it is unreadable."""
         try:
-            values: dict[str, Any] = json.loads(text)
+            values: dict[str, Any] = json.loads(written)
         except ValueError:
             values = {}
         day = int(now // _DAY_S)
@@ -88,69 +83,37 @@ def _limit_reached(limit: str, seconds: float) -> LimitReached:
     return LimitReached(limit, max(1, math.ceil(seconds)))
 
 
-class FileUsageStore:
-    """Stores a counter in a file, locked between processes. Thread-safe."""
-
-    def __init__(self, folder: Path) -> None:
-        """Store the counter in `folder`, which is created at first use."""
-        self._folder = folder
-        # Threads of one process wait for this lock, because waiting for the file lock means polling.
-        self._thread_lock = threading.Lock()
-
-    @contextmanager
-    def counting(self) -> Iterator[tuple[UsageCounter, float]]:
-        """See `UsageStore.counting`."""
-        try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            path = self._folder / "quota.json"
-            with self._thread_lock, FileLock(self._folder / "quota.lock", mode=0o600, poll_interval=_POLL_S):
-                # The time is taken after the lock: counts by others while this one waited are earlier.
-                now = time.time()
-                counter = UsageCounter.read(path.read_text(encoding="utf-8") if path.exists() else "", now)
-                yield counter, now
-                unfinished = path.with_suffix(".new")
-                unfinished.write_text(counter.write(), encoding="utf-8")
-                os.replace(unfinished, path)
-        except OSError as error:
-            raise ThreadsUnavailable(str(self._folder), error.strerror or type(error).__name__) from error
-
-
-_counts = table("datasphinx_counts", column("owner"), column("counted"))
-_NEW = insert(_counts)
-# Inserts the row or locks the existing one until the end of the transaction, so that transactions run one after the
-# other. The time is that of the database, the same for all machines, and is taken after the lock.
-_LOCK = _NEW.on_conflict_do_update(index_elements=[_counts.c.owner], set_={"owner": _NEW.excluded.owner}).returning(
-    _counts.c.counted, func.extract("epoch", func.clock_timestamp())
+# Inserts the row or locks the existing one until the end of the transaction: transactions run one after the other.
+_LOCK = text(
+    "INSERT INTO datasphinx_counts (owner, counted) VALUES (:owner, '') "
+    "ON CONFLICT (owner) DO UPDATE SET owner = excluded.owner RETURNING counted"
 )
+_WRITE = text("UPDATE datasphinx_counts SET counted = :counted WHERE owner = :owner")
 
 
-class PostgresUsageStore:
-    """Stores a counter in a table row, locked by one transaction at a time. Thread-safe."""
+class UsageStore:
+    """Stores the counter of a tenant in a table row, locked by one transaction at a time. Thread-safe."""
 
     def __init__(self, database: SharedDatabase, owner: str) -> None:
         """Store the counter of `owner`."""
         self._database, self._owner = database, owner
+        # Threads of one process wait for this lock, because waiting for that of a SQLite file means polling.
+        self._lock = threading.Lock()
 
     @contextmanager
     def counting(self) -> Iterator[tuple[UsageCounter, float]]:
-        """See `UsageStore.counting`."""
-        with self._database.transaction() as connection:
-            stored, now = connection.execute(_LOCK, {"owner": self._owner, "counted": ""}).one()
-            counter = UsageCounter.read(stored, float(now))
-            yield counter, float(now)
-            own = update(_counts).where(_counts.c.owner == self._owner)
-            connection.execute(own.values(counted=counter.write()))
-
-
-class UsageStore(Protocol):
-    """Storage of a tenant's usage counter."""
-
-    def counting(self) -> AbstractContextManager[tuple[UsageCounter, float]]:
         """Lock the counter and return it with the time, in seconds since 1970; saved unless the block raises.
 
         Raises:
             ThreadsUnavailable: the counter cannot be read or written.
         """
+        with self._lock, self._database.transaction() as connection:
+            stored = connection.execute(_LOCK, {"owner": self._owner}).scalar_one()
+            # The time is taken after the lock: counts by others while this one waited are earlier.
+            now = time.time()
+            counter = UsageCounter.read(stored, now)
+            yield counter, now
+            connection.execute(_WRITE, {"owner": self._owner, "counted": counter.write()})
 
 
 class Quota:

@@ -31,7 +31,7 @@ from datasphinx.agent.report.graph import build_report
 from datasphinx.agent.retrieval.semantic import Embedder
 from datasphinx.agent.server.keys import hash_of
 from datasphinx.agent.server.loads import Loads
-from datasphinx.agent.server.quota import FileUsageStore, PostgresUsageStore, Quota
+from datasphinx.agent.server.quota import Quota, UsageStore
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import ModelRole, Role, Settings, SourceSettings, TenantSettings
 from datasphinx.agent.storage.boards import BoardStore
@@ -203,8 +203,8 @@ class TenantServices(Services):
         super().__init__(settings_for(server.settings, name, allowed), any_source=False)
         self._server, self.tenant, self.owner = server, name, name
         self.today = server.today
-        counts = PostgresUsageStore(self.shared, name) if self.shared else FileUsageStore(self.settings.data_dir)
-        self.quota = Quota(counts, allowed)
+        database = self.shared or SharedDatabase(sqlite_url(self.settings.data_dir, "quota"))
+        self.quota = Quota(UsageStore(database, name), allowed)
 
     @locked_property
     def models(self) -> Models:

@@ -1,6 +1,6 @@
 """Connections to the database shared by several processes, and the migrations of its tables.
 
-It is PostgreSQL; for boards, a SQLite file if no PostgreSQL database is configured.
+It is PostgreSQL; for boards and usage, a SQLite file if no PostgreSQL database is configured.
 """
 
 import threading

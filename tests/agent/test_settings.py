@@ -1,6 +1,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -265,9 +266,17 @@ def test_a_removed_setting_names_its_replacement(monkeypatch: pytest.MonkeyPatch
         load_settings(**({"tool_timeout_s": 5} if place == "argument" else {}))
 
 
-def test_a_removed_setting_inside_of_another_names_its_value() -> None:
-    with pytest.raises(ConfigurationError, match="DATASPHINX_EMBED.*always 600"):
-        load_settings(embed={"origins": ["https://a.example"], "secret": "s" * 32, "token_s": 60})
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"embed": {"origins": ["https://a.example"], "secret": "s" * 32, "token_s": 60}}, "EMBED.*always 600"),
+        ({"tenants": {"acme": {"max_llm_calls": 1}}}, "TENANTS.*acme.max_llm_calls.*use DATASPHINX_MAX_LLM_CALLS"),
+        ({"sources": {"a": {"url": "sqlite:///a.db", "shots": 1}}}, "SOURCES.*use DATASPHINX_SHOTS"),
+    ],
+)
+def test_a_removed_setting_inside_of_another_names_its_replacement(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        load_settings(**given)
 
 
 def test_settings_stay_as_they_are() -> None:

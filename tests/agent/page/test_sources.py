@@ -34,7 +34,7 @@ def test_a_source_is_tested_added_asked_and_removed(visit: Visit, tmp_path: Path
     expect(dialog.get_by_label("Password")).to_have_count(0)
     dialog.get_by_label("Path of the file").fill("../else.sqlite")
     dialog.get_by_role("button", name="Test", exact=True).click()
-    expect(dialog.get_by_role("alert")).to_contain_text("DATASPHINX_SOURCE_FOLDERS")
+    expect(dialog.get_by_role("alert")).to_contain_text("working directory")
     dialog.get_by_label("Path of the file").fill("books.sqlite")
     dialog.get_by_role("button", name="Test", exact=True).click()
     expect(dialog.locator(".source-result")).to_contain_text("The test succeeded. Tables: 1.")

@@ -12,7 +12,7 @@ import pytest
 
 from datasphinx.agent.record.store import Store, sqlite_url
 from datasphinx.agent.server.keys import hash_of, new_key
-from datasphinx.agent.server.quota import FileUsageStore, PostgresUsageStore, UsageStore
+from datasphinx.agent.server.quota import UsageStore
 from datasphinx.agent.storage.database import SharedDatabase
 from tests.agent.record.stores import fresh_url
 from tests.agent.server.serving import ASKED, COUNT
@@ -57,17 +57,16 @@ def together(request: pytest.FixtureRequest, cache_dir: Path, tmp_path: Path) ->
                 "DATASPHINX_LLM_MODEL": "fake",
                 "DATASPHINX_ENABLE_SQL_VALIDATION": "false",
             }
-            counts: UsageStore
             if request.param == "one postgres":
                 url = stack.enter_context(fresh_url("postgres", tmp_path))
                 given |= {"DATASPHINX_THREADS_URL": url, "DATASPHINX_RECORD_URL": url}
-                counts, record = PostgresUsageStore(SharedDatabase(url), "acme"), Store(url)
+                database, record = SharedDatabase(url), Store(url)
             else:
                 own = tmp_path / "data/tenants/acme"
                 given["DATASPHINX_DATA_DIR"] = str(tmp_path / "data")
-                counts, record = FileUsageStore(own), Store(sqlite_url(own))
+                database, record = SharedDatabase(sqlite_url(own, "quota")), Store(sqlite_url(own))
             servers = [stack.enter_context(server_process(folder, given)) for folder in folders]
-            return Together(servers, counts, record)
+            return Together(servers, UsageStore(database, "acme"), record)
 
         yield start
 

@@ -1,4 +1,4 @@
-"""What a tenant may ask: counted in a file or in PostgreSQL, exactly, by any number at once."""
+"""What a tenant may ask: counted in SQLite or in PostgreSQL, exactly, by any number at once."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -9,7 +9,8 @@ import pytest
 from sqlalchemy import make_url
 
 from datasphinx.agent.errors import LimitReached, ThreadsUnavailable
-from datasphinx.agent.server.quota import FileUsageStore, PostgresUsageStore, Quota, UsageCounter
+from datasphinx.agent.record.store import sqlite_url
+from datasphinx.agent.server.quota import Quota, UsageCounter, UsageStore
 from datasphinx.agent.settings import TenantSettings
 from datasphinx.agent.storage.database import SharedDatabase
 from tests.agent.record.stores import fresh_url
@@ -18,7 +19,7 @@ from tests.round_robin import RoundRobin
 
 MIDNIGHT = 86_400.0 * 20_000
 KEEPERS = pytest.mark.parametrize(
-    "opened", ["file", pytest.param("postgres", marks=pytest.mark.postgres)], indirect=True
+    "opened", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)], indirect=True
 )
 Opened = Callable[[TenantSettings], Quota]
 
@@ -26,11 +27,12 @@ Opened = Callable[[TenantSettings], Quota]
 @pytest.fixture
 def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opened]:
     """Opens the quota of one tenant, each time as another process has it."""
-    if request.param == "file":
-        yield lambda allowed: Quota(FileUsageStore(tmp_path), allowed)
+    if request.param == "sqlite":
+        url = sqlite_url(tmp_path, "quota")
+        yield lambda allowed: Quota(UsageStore(SharedDatabase(url), "acme"), allowed)
         return
     with fresh_url("postgres", tmp_path) as url:
-        yield lambda allowed: Quota(PostgresUsageStore(SharedDatabase(url), "acme"), allowed)
+        yield lambda allowed: Quota(UsageStore(SharedDatabase(url), "acme"), allowed)
 
 
 def call(tokens: int = 0, usd: float | None = None) -> Any:
@@ -123,10 +125,10 @@ def test_another_tenant_has_a_row_of_its_own(tmp_path: Path) -> None:
     allowed = TenantSettings(questions_per_minute=1)
     with fresh_url("postgres", tmp_path) as url:
         database = SharedDatabase(url)
-        Quota(PostgresUsageStore(database, "acme"), allowed).admit(1)
-        Quota(PostgresUsageStore(database, "beta"), allowed).admit(1)
+        Quota(UsageStore(database, "acme"), allowed).admit(1)
+        Quota(UsageStore(database, "beta"), allowed).admit(1)
         with pytest.raises(LimitReached):
-            Quota(PostgresUsageStore(database, "acme"), allowed).admit(1)
+            Quota(UsageStore(database, "acme"), allowed).admit(1)
 
 
 @pytest.mark.postgres
@@ -134,7 +136,7 @@ def test_a_database_that_is_away_and_comes_back(tmp_path: Path) -> None:
     with fresh_url("postgres", tmp_path) as url, RoundRobin([make_url(POSTGRES_URL).port or 5432]) as proxy:
         through = make_url(url).set(host="127.0.0.1", port=proxy.port).render_as_string(hide_password=False)
         allowed = TenantSettings(questions_per_minute=2, tokens_per_day=100)
-        quota = Quota(PostgresUsageStore(SharedDatabase(through), "acme"), allowed)
+        quota = Quota(UsageStore(SharedDatabase(through), "acme"), allowed)
         quota.admit(1)
         proxy.cut()
         with pytest.raises(ThreadsUnavailable):
@@ -153,14 +155,14 @@ def test_a_database_that_is_away_and_comes_back(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("no folder")
     with pytest.raises(ThreadsUnavailable):
-        Quota(FileUsageStore(tmp_path / "data"), TenantSettings(questions_per_minute=2)).admit(1)
+        database = SharedDatabase(sqlite_url(tmp_path / "data", "quota"))
+        Quota(UsageStore(database, "acme"), TenantSettings(questions_per_minute=2)).admit(1)
 
 
 @pytest.mark.postgres
 def test_processes_that_begin_together_make_the_tables_once(tmp_path: Path) -> None:
     with fresh_url("postgres", tmp_path) as url:
         quotas = [
-            Quota(PostgresUsageStore(SharedDatabase(url), "acme"), TenantSettings(questions_per_minute=5))
-            for _ in range(4)
+            Quota(UsageStore(SharedDatabase(url), "acme"), TenantSettings(questions_per_minute=5)) for _ in range(4)
         ]
         assert at_once([lambda each=each: each.admit(1) for each in quotas]) == [None] * 4

@@ -16,10 +16,13 @@ from sqlalchemy import create_engine, text
 
 from datasphinx.agent.errors import ConfigurationError
 from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.record.store import sqlite_url
 from datasphinx.agent.server.app import create_app, serve
 from datasphinx.agent.server.keys import hash_of, new_key
+from datasphinx.agent.server.quota import UsageStore
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
+from datasphinx.agent.storage.database import SharedDatabase
 from tests.agent.record.stores import fresh_url
 from tests.agent.server.keys import ACME, BETA, KEYS, as_
 from tests.agent.server.serving import ASKED, COUNT, Served, serving
@@ -295,9 +298,11 @@ def test_tokens_of_a_day_are_counted_exactly(cache_dir: Path) -> None:
     with serving(cache_dir, api_keys=KEYS, tenants=tenants) as server, as_(server, ACME) as acme:
         with ThreadPoolExecutor(8) as pool:
             outputs = list(pool.map(lambda _: ask(acme, **ASKED), range(8)))
-        count = json.loads((server.services.settings.data_dir / "tenants/acme/quota.json").read_text())
+        folder = server.services.settings.data_dir / "tenants/acme"
+        with UsageStore(SharedDatabase(sqlite_url(folder, "quota")), "acme").counting() as (count, _):
+            counted = count.tokens
     spent = sum(output["audit"]["prompt_tokens"] + output["audit"]["completion_tokens"] for output in outputs)
-    assert count["tokens"] == spent > 0
+    assert counted == spent > 0
 
 
 def test_dollars_of_a_day_end_it(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -307,17 +312,6 @@ def test_dollars_of_a_day_end_it(cache_dir: Path, monkeypatch: pytest.MonkeyPatc
         answers = [acme.post("/agent/invoke", json={"input": ASKED}) for _ in range(3)]
     assert [each.status_code for each in answers] == [200, 200, 429]
     assert 1 <= int(answers[2].headers["retry-after"]) <= 86_400 and "US dollars" in answers[2].json()["detail"]
-
-
-def test_a_tenant_has_budgets_of_its_own(cache_dir: Path) -> None:
-    tenants = {"acme": {"max_llm_calls": 1}, "beta": {}}
-    with (
-        serving(cache_dir, api_keys=KEYS, tenants=tenants, enable_sql_validation=True) as server,
-        as_(server, ACME) as acme,
-        as_(server, BETA) as beta,
-    ):
-        told = ask(acme, **ASKED)
-        assert told["audit"]["llm_calls"] == 1 and ask(beta, **ASKED)["audit"]["llm_calls"] == 2
 
 
 # Secrets

@@ -27,15 +27,18 @@ from openai import OpenAI
 
 from datasphinx.agent.errors import ConfigurationError, DriverMissing
 from datasphinx.agent.llm.scripted import ScriptedModel
+from datasphinx.agent.record.store import sqlite_url
 from datasphinx.agent.server import tenants as tenants_module
 from datasphinx.agent.server.app import create_app, serve
 from datasphinx.agent.server.boards import ScheduledRefreshes
 from datasphinx.agent.server.issuer import SigningKeys
 from datasphinx.agent.server.keys import hash_of, new_key
+from datasphinx.agent.server.quota import UsageStore
 from datasphinx.agent.server.tenants import Tenants, open_tenant
 from datasphinx.agent.server.tokens import TokenVerifier
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import OidcSettings, load_settings
+from datasphinx.agent.storage.database import SharedDatabase
 from tests.agent.record.stores import fresh_url
 from tests.agent.server.issuers import AUDIENCE, DISCOVERY, JWKS, Issuer, issuing, private_key, public_jwk
 from tests.agent.server.mcp.clients import call, code_of, content
@@ -299,7 +302,7 @@ ROUTES = {
             "input_schema", "output_schema", "config_schema",
         )
     },
-    "/v1/models": ASK, "/v1/models/{model_id}": ASK, "/v1/chat/completions": ASK, "/agui": ASK,
+    "/v1/models": ASK, "/v1/models/{model_id}": ASK, "/v1/chat/completions": ASK, "/v1/responses": ASK, "/agui": ASK,
     "/report": ASK,
     "/threads": ASK,
     "/threads/{thread_id}": ASK, "/threads/{thread_id}/history": ASK, "/threads/{thread_id}/runs/{run_id}": ASK,
@@ -598,8 +601,9 @@ def test_users_of_a_tenant_share_its_quota(issuer: Issuer, cache_dir: Path) -> N
             with as_(server, issuer.token(sub=user)) as client:
                 statuses.append(client.post("/agent/invoke", json={"input": ASKED}).status_code)
         folder = server.services.settings.data_dir / "tenants/acme"
-        assert json.loads((folder / "quota.json").read_text())["tokens"] > 0
-        assert not [*folder.glob("users/*/quota.json")]
+        with UsageStore(SharedDatabase(sqlite_url(folder, "quota")), "acme").counting() as (count, _):
+            assert count.tokens > 0
+        assert not [*folder.glob("users/*/quota*")]
     assert statuses == [200, 200, 429]
 
 
