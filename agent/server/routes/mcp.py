@@ -72,6 +72,12 @@ class McpRoute:
 async def _run(
     manager: "StreamableHTTPSessionManager", started: "asyncio.Future[StreamableHTTPSessionManager]"
 ) -> None:
-    async with manager.run():
-        started.set_result(manager)
-        await asyncio.Event().wait()
+    try:
+        async with manager.run():
+            started.set_result(manager)
+            await asyncio.Event().wait()
+    except Exception as error:
+        if started.done():
+            raise
+        # The requests that wait for the start fail with it, and the next one starts again.
+        started.set_exception(error)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from mcp import Client, MCPError
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_types import ElicitResult
 
 from datasphinx.agent.settings import Settings
@@ -327,3 +328,22 @@ def test_the_configurations_of_the_documentation_name_settings_and_the_command(s
     assert {tool.name: set(tool.input_schema.get("properties", {})) for tool in tools} == {
         name: arguments for name, arguments in shown.items() if name != "run_sql"
     }
+
+
+def test_a_failed_start_of_sessions_fails_its_requests_and_is_tried_again(
+    cache_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    starts: list[None] = []
+    start = StreamableHTTPSessionManager.run
+
+    def failing_at_first(manager: StreamableHTTPSessionManager) -> Any:
+        starts.append(None)
+        if len(starts) == 1:
+            raise OSError("no more files")
+        return start(manager)
+
+    monkeypatch.setattr(StreamableHTTPSessionManager, "run", failing_at_first)
+    with serving(cache_dir, {"GeneratedSQL": [COUNT]}) as server:
+        assert server.http.post("/mcp", json={}).status_code == 500
+        tools = talk(server, lambda client: client.list_tools()).tools
+    assert [tool.name for tool in tools] == TOOLS
