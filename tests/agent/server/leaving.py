@@ -17,7 +17,7 @@ def client(server: Served, path: str, body: Any) -> AbstractContextManager[socke
 
 
 class Held:
-    """An answer of the model that comes when its client has left."""
+    """An answer of the model that comes when `left` is set, such as after its client has left."""
 
     def __init__(self, answer: Callable[[Any], dict[str, Any]]) -> None:
         self.answer, self.begun, self.left = answer, threading.Event(), threading.Event()

@@ -226,13 +226,8 @@ def test_a_thread_has_one_run_at_a_time_and_a_client_that_leaves_ends_it(
 
 
 def test_a_run_that_takes_too_long_ends_in_an_error(cache_dir: Path) -> None:
-    stopped = threading.Event()
-
-    def wait(_: Any) -> dict[str, Any]:
-        assert stopped.wait(20)
-        return COUNT
-
-    with serving(cache_dir, {"GeneratedSQL": [wait]}, request_timeout_s=0.3) as server:
+    held = Held(lambda _: COUNT)
+    with serving(cache_dir, {"GeneratedSQL": [held]}, request_timeout_s=0.3) as server:
         events = run(server, HOW_MANY)
-        stopped.set()
+        held.left.set()
     assert (events[-1].type, events[-1].code) == ("RUN_ERROR", "request_timeout")

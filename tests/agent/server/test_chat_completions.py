@@ -187,19 +187,14 @@ def test_a_stream_ends_with_done(served: Served) -> None:
 
 
 def test_a_request_that_takes_too_long_ends_in_an_error(cache_dir: Path) -> None:
-    stopped = threading.Event()
-
-    def wait(_: Any) -> dict[str, Any]:
-        assert stopped.wait(20)
-        return COUNT
-
-    with serving(cache_dir, {"GeneratedSQL": [wait]}, request_timeout_s=0.3) as server:
+    held = Held(lambda _: COUNT)
+    with serving(cache_dir, {"GeneratedSQL": [held]}, request_timeout_s=0.3) as server:
         with pytest.raises(openai.APIStatusError) as refused:
             ask(server, HOW_MANY, model="datasphinx")
         with connect(server) as chat, pytest.raises(openai.APIError) as broken:
             messages = messages_of(HOW_MANY)
             list(chat.chat.completions.create(model="datasphinx", messages=messages, stream=True))
-        stopped.set()
+        held.left.set()
     assert (refused.value.status_code, refused.value.type, refused.value.code) == (
         504,
         "server_error",

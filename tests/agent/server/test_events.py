@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.agent.server.asking import events_of
+from tests.agent.server.leaving import Held
 from tests.agent.server.serving import ASKED, COUNT, Served, serving
 from tests.agent.walk import NODES
 from tests.databases import many_tables, url
@@ -81,15 +82,10 @@ def test_a_wrong_input_is_refused(served: Served, given: dict[str, Any]) -> None
 
 
 def test_a_run_that_takes_too_long_ends_in_a_problem(cache_dir: Path) -> None:
-    stopped = threading.Event()
-
-    def wait(_: Any) -> dict[str, Any]:
-        assert stopped.wait(20)
-        return COUNT
-
-    with serving(cache_dir, {"GeneratedSQL": [wait]}, request_timeout_s=0.5) as server:
+    held = Held(lambda _: COUNT)
+    with serving(cache_dir, {"GeneratedSQL": [held]}, request_timeout_s=0.5) as server:
         *_, (kind, problem) = stream(server, **ASKED)
-        stopped.set()
+        held.left.set()
     assert (kind, problem["code"], problem["status"]) == ("problem", "request_timeout", 504)
 
 
@@ -102,19 +98,14 @@ def test_a_defect_ends_in_a_problem(cache_dir: Path, monkeypatch: pytest.MonkeyP
 
 def test_a_silent_run_is_kept_alive(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("datasphinx.agent.server.routes.events._KEEP_ALIVE_S", 0.01)
-    heard = threading.Event()
-
-    def wait(_: Any) -> dict[str, Any]:
-        assert heard.wait(20)
-        return COUNT
-
+    held = Held(lambda _: COUNT)
     with (
-        serving(cache_dir, {"GeneratedSQL": [wait]}) as server,
+        serving(cache_dir, {"GeneratedSQL": [held]}) as server,
         server.http.stream("POST", "/agent/events", json=ASKED) as response,
     ):
         lines = response.iter_lines()
         assert next(line for line in lines if line == ": keep-alive")
-        heard.set()
+        held.left.set()
         assert [kind for kind, _ in events_of(lines)][-1] == "output"
 
 

@@ -1,15 +1,14 @@
 """/metrics: what Prometheus reads."""
 
-import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from datasphinx.agent.server.keys import hash_of
 from tests.agent.server.keys import ACME, KEYS, as_
+from tests.agent.server.leaving import Held
 from tests.agent.server.serving import ASKED, COUNT, Served, serving
 
 
@@ -42,18 +41,13 @@ def test_questions_are_counted_by_graph_and_status(served: Served) -> None:
 
 
 def test_a_question_runs_until_it_ends(cache_dir: Path) -> None:
-    seen = threading.Event()
-
-    def wait(_: Any) -> dict[str, Any]:
-        assert seen.wait(20)
-        return COUNT
-
-    with serving(cache_dir, {"GeneratedSQL": [wait]}) as server:
+    held = Held(lambda _: COUNT)
+    with serving(cache_dir, {"GeneratedSQL": [held]}) as server:
         with server.http.stream("POST", "/agent/events", json=ASKED) as response:
             lines = response.iter_lines()
             assert next(lines)
             assert figures(server)["datasphinx_running agent"] == 1
-            seen.set()
+            held.left.set()
             assert list(lines)
         assert figures(server)["datasphinx_running agent"] == 0
 
@@ -76,16 +70,11 @@ def test_problems_are_counted_by_code(served: Served) -> None:
 
 @pytest.mark.parametrize("route", ["invoke", "events"])
 def test_a_question_that_took_too_long_is_a_problem(cache_dir: Path, route: str) -> None:
-    seen = threading.Event()
-
-    def wait(_: Any) -> dict[str, Any]:
-        assert seen.wait(20)
-        return COUNT
-
-    with serving(cache_dir, {"GeneratedSQL": [wait]}, request_timeout_s=0.5) as server:
+    held = Held(lambda _: COUNT)
+    with serving(cache_dir, {"GeneratedSQL": [held]}, request_timeout_s=0.5) as server:
         server.http.post(f"/agent/{route}", json=ASKED if route == "events" else {"input": ASKED}).read()
         found = figures(server)
-        seen.set()
+        held.left.set()
     assert found["datasphinx_problems_total request_timeout"] == 1
     assert found["datasphinx_questions_total agent broken_off"] == 1
 

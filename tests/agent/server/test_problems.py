@@ -1,10 +1,8 @@
 """Every error is a problem (RFC 9457) with a stable code, and every answer has the headers that close a browser."""
 
 import socket
-import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -13,6 +11,7 @@ from datasphinx.agent.llm.scripted import ScriptedModel
 from datasphinx.agent.server.app import create_app
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
+from tests.agent.server.leaving import Held
 from tests.agent.server.serving import ASKED, COUNT, Served, running, serving
 
 
@@ -104,15 +103,10 @@ def test_a_large_request_of_unknown_length_is_refused(base: str, path: str) -> N
 
 
 def test_a_request_that_takes_too_long_is_stopped(cache_dir: Path) -> None:
-    stopped = threading.Event()
-
-    def wait(_: Any) -> dict[str, Any]:
-        assert stopped.wait(20)
-        return COUNT
-
-    with serving(cache_dir, {"GeneratedSQL": [wait]}, request_timeout_s=0.2) as server:
+    held = Held(lambda _: COUNT)
+    with serving(cache_dir, {"GeneratedSQL": [held]}, request_timeout_s=0.2) as server:
         response = server.post("/agent/invoke", input=ASKED)
-        stopped.set()
+        held.left.set()
     assert (response.status_code, response.json()["code"]) == (504, "request_timeout")
 
 
