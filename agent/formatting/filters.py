@@ -1,6 +1,5 @@
 """The filters of a query in words."""
 
-import re
 from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Any
@@ -8,7 +7,6 @@ from typing import Any
 from datasphinx.agent.formatting.formats import format_constant, joined
 from datasphinx.agent.messages import CONVENTIONS, Language, render
 from datasphinx.agent.schema.describe import one_line
-from datasphinx.agent.schema.words import words
 from datasphinx.agent.types import QueryCondition
 
 _VALUE_CHARS = 40
@@ -18,30 +16,6 @@ _MAX_VALUES = 4
 def condition_words(conditions: Sequence[QueryCondition], language: Language) -> list[str]:
     """Return `conditions` in words, such as `city = New York` and `ordered on = 2024`."""
     return [_words(condition, language) for condition in conditions]
-
-
-def unstated_filters(conditions: Sequence[QueryCondition], stated: Sequence[str], language: Language) -> list[str]:
-    """Return `conditions` in words, without those that one of the texts `stated` contains.
-
-    A text contains a condition if it is its value, or has all its values and, unless these are texts or a period, a
-    word of its column.
-    """
-    return [
-        text
-        for condition, text in zip(conditions, condition_words(conditions, language), strict=True)
-        if not any(_is_stated(condition, other, language) for other in stated)
-    ]
-
-
-def _is_stated(condition: QueryCondition, text: str, language: Language) -> bool:
-    values = _values(condition, language)
-    names_rows = condition["operator"] == "during" or all(isinstance(value, str) for value in condition["values"])
-    if text in values:
-        return True
-    is_named = bool(values and names_rows) or not words(text).isdisjoint(words(condition["column"]))
-    # Words of other scripts are followed by endings, and in Chinese by other words.
-    patterns = (rf"(?<![0-9A-Za-z]){re.escape(value)}(?![0-9A-Za-z])" for value in values)
-    return is_named and all(re.search(pattern, text, re.IGNORECASE) for pattern in patterns)
 
 
 def _values(condition: QueryCondition, language: Language) -> list[str]:
