@@ -4,6 +4,7 @@ from collections.abc import Callable
 from os.path import commonprefix
 from pathlib import Path
 
+import pytest
 from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
@@ -133,6 +134,17 @@ def test_a_value_that_several_columns_have_is_shown_with_all_of_them(scripted: S
     agent.ask("How many ids are from the United States?", source=url(make_database(tmp_path, *tables, *rows)))
 
     assert all(f"t{at}.{name} = 'United States'" in stored_values(agent) for at, name in enumerate(names))
+
+
+@pytest.mark.parametrize(("word", "shown"), [("new", ""), ("walk-ins", ""), ("NEW", "t.kind = 'NEW'")])
+def test_a_common_word_is_no_code(scripted: Scripted, tmp_path: Path, word: str, shown: str) -> None:
+    agent = scripted({"GeneratedSQL": [{"sql": "SELECT COUNT(*) FROM t"}]})
+    made = make_database(
+        tmp_path, "CREATE TABLE t (id INTEGER, kind TEXT)", "INSERT INTO t VALUES (1, 'NEW'), (2, 'INS')"
+    )
+    agent.ask(f"How many {word} ids are there?", source=url(made))
+
+    assert stored_values(agent) == (shown and f"Stored values that the question mentions: {shown}")
 
 
 def test_a_question_without_stored_values_has_no_line_for_them(scripted: Scripted) -> None:
