@@ -45,13 +45,12 @@ def commands(command: Any, path: str = "datasphinx") -> Iterator[tuple[str, Any]
 
 
 def cli_table() -> str:
-    """Return all commands with the first sentence of their help and the names of their options as a Markdown table."""
-    lines = ["| command | what it does | options |", "|---|---|---|"]
+    """Return all commands with the first sentence of their help as a Markdown table."""
+    lines = ["| command | what it does |", "|---|---|"]
     for path, command in commands(get_command(app)):
         arguments = [each for each in command.params if each.param_type_name == "argument"]
         names = [each.name.upper() if each.required else f"[{each.name.upper()}]" for each in arguments]
-        options = [f"`{max(each.opts, key=len)}`" for each in command.params if each.param_type_name == "option"]
-        lines.append(f"| `{' '.join([path, *names])}` | {_first_sentence(command.help)} | {' '.join(options)} |")
+        lines.append(f"| `{' '.join([path, *names])}` | {_first_sentence(command.help)} |")
     return "\n".join(lines)
 
 
