@@ -82,10 +82,9 @@ def _candidates(question: str, sql: str, source: Source, stop: Cancellation | No
     ]
     # A filter says which of several dates is meant.
     days = [(alias, name) for alias, name in days if (alias, name.lower()) in filtered] or days
-    spelling = source.catalog.engine.spelling
-    if len(days) == 1 and spelling:
+    if len(days) == 1:
         day = exp.column(days[0][1], table=days[0][0], quoted=True)
-        yield candidate("follow_up_months", spelling.period_key(day, "month"))
+        yield candidate("follow_up_months", source.catalog.engine.period(day, "month"))
 
 
 def _extended(question: str, code: str, language: Language, **names: str) -> str:

@@ -3,14 +3,12 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from typing_extensions import TypedDict
 
 from datasphinx.agent.errors import DatasphinxError, SourceUnreachable, StatementCancelled
 from datasphinx.agent.generation.execution import is_blank
-from datasphinx.agent.knowledge.entries import MetricEntry
-from datasphinx.agent.knowledge.references import Unresolved, definition_of
 from datasphinx.agent.messages import Language, render
 from datasphinx.agent.queryspec.columns import Datasets
 from datasphinx.agent.queryspec.compile import run
@@ -128,12 +126,7 @@ def _verified(source: Source) -> Iterator[Candidate[StartingQuestion]]:
 
 def _metrics(source: Source, language: Language) -> Iterator[Candidate[StartingQuestion]]:
     for item in source.knowledge.knowledge.of_kind("metric")[:_MAX_OF_KNOWLEDGE]:
-        if not source.knowledge.is_valid(item):
-            continue
-        try:
-            definition = definition_of(cast(MetricEntry, item.entry), source.catalog)
-        except Unresolved:
-            continue
+        definition = source.knowledge.named_definition(item).definition if source.knowledge.is_valid(item) else None
         if definition:
             question = render("starting_metric", language, metric=one_line(item.name, _MAX_NAME_CHARS))
             sql = definition.statement(source.catalog, rows=1)
