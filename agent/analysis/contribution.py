@@ -105,13 +105,14 @@ def explain_change(
     catalog = source.shown_catalog
     definition = definition_of(metric, catalog) if isinstance(metric, MetricEntry) else source.knowledge.metric(metric)
     assert definition is not None, "a metric has SQL"
-    found = []
+    found, problem = [], Unresolved("there is no dimension by which the change can be broken down")
     for dimension in dimensions or MetricRows.of(definition, catalog).candidates():
         try:
             query = MetricRows.of(definition, catalog).of_periods({"member": dimension}, (first, second), filters)
-        except Unresolved:
+        except Unresolved as error:
             if dimensions:
                 raise
+            problem = error
             continue
         sql = print_statement(query, catalog.dialect)
         result = source.execute(sql)
@@ -124,7 +125,7 @@ def explain_change(
             raise Unresolved(str(error)) from None
         found.append(replace(breakdown, sql=sql))
     if not found:
-        raise Unresolved("there is no dimension by which the change can be broken down")
+        raise problem
     return ranked(found)
 
 

@@ -111,8 +111,9 @@ def _change(rows: MetricRows, query: MetricQuery, dimensions: Sequence[_Named]) 
     if not (query.compared_since and query.compared_before and query.since and query.before):
         raise Unresolved("both periods need their first day and the day after their last")
     periods = Period(query.compared_since, query.compared_before), Period(query.since, query.before)
-    values = rows.of_periods({each.name: each.text for each in dimensions}, periods, query.filters)
-    groups = [each.name for each in dimensions]
+    # Names within the statement, which those of the outputs may repeat.
+    groups = {f"group{number}": each for number, each in enumerate(dimensions, 1)}
+    values = rows.of_periods({name: each.text for name, each in groups.items()}, periods, query.filters)
     is_ratio = "denominator" in values.named_selects
     # A division of whole numbers is one of floating-point numbers.
     parts = {"n": "CAST(value AS DOUBLE)", "d": "CAST(denominator AS DOUBLE)"} if is_ratio else {"n": "value"}
@@ -121,23 +122,26 @@ def _change(rows: MetricRows, query: MetricQuery, dimensions: Sequence[_Named]) 
         for letter, part in parts.items()
         for number in (0, 1)
     }
-    statement = _of(values, groups, sums).group_by(*map(_output, groups))
+    own = {name: name for name in groups}
+    statement = _of(values, {**own, **sums}).group_by(*map(_output, groups))
     before, after, changes = "n0", "n1", _CHANGE
     if is_ratio:
-        statement = _of(statement, groups, _SHARES)
+        statement = _of(statement, {**own, **_SHARES})
         before, after, changes = "r0", "r1", _CHANGE_OF_RATIO
     first, second = map(str, periods)
-    statement = _of(statement, groups, {first: before, second: after, **changes})
+    statement = _of(
+        statement, {**{each.name: name for name, each in groups.items()}, first: before, second: after, **changes}
+    )
     largest = exp.Ordered(this=_formula(f"ABS({changes['Δ']})"), desc=True)
     for term in (largest, *map(_output, groups)):
         statement = statement.order_by(term)
     return statement
 
 
-def _of(query: exp.Select, groups: Sequence[str], outputs: Mapping[str, str]) -> exp.Select:
-    """Return the query of `outputs`, formulas of the columns of `query`, beside its groups."""
+def _of(query: exp.Select, outputs: Mapping[str, str]) -> exp.Select:
+    """Return the query of `outputs`, formulas of the columns of `query` by name."""
     computed = (exp.alias_(_formula(sql), name, quoted=True) for name, sql in outputs.items())
-    return exp.select(*map(_output, groups), *computed).from_(query.subquery("parts"))
+    return exp.select(*computed).from_(query.subquery("parts"))
 
 
 def _formula(sql: str) -> exp.Expr:

@@ -164,23 +164,22 @@ class MetricRows:
                 self.steps.append(step)
 
     def _way(self, start: str, goal: str) -> list[_Step]:
-        ways: list[list[_Step]] = [[]]
+        ways: list[tuple[str, list[_Step]]] = [(start, [])]
         visited = {start}
         while ways:
-            found = [way for way in ways if (way[-1][1].target if way else start) == goal]
+            found = [steps for end, steps in ways if end == goal]
             if found:
-                whole = [way for way in found if not any(self._is_optional(*step) for step in way)]
+                whole = [steps for steps in found if not any(self._is_optional(*step) for step in steps)]
                 if len(found) > 1 and len(whole) != 1:
                     raise Unresolved(f"the table `{goal}` is reached in several ways")
                 return (whole or found)[0]
-            ends = [(way, way[-1][1].target if way else start) for way in ways]
             ways = [
-                [*way, (end, foreign)]
-                for way, end in ends
+                (foreign.target, [*steps, (end, foreign)])
+                for end, steps in ways
                 for foreign in self.catalog.tables[end].foreign_keys
                 if foreign.likely and foreign.target in self.catalog.tables and foreign.target not in visited
             ]
-            visited |= {way[-1][1].target for way in ways}
+            visited |= {end for end, _ in ways}
         raise Unresolved(f"no foreign keys lead from `{start}` to `{goal}`")
 
     def _is_optional(self, key: str, foreign: ForeignKey) -> bool:
@@ -231,7 +230,7 @@ class MetricRows:
         return query.select(*(exp.alias_(part.copy(), name, quoted=True) for name, part in names if part is not None))
 
     def parts(self) -> tuple[exp.Expr, exp.Expr | None]:
-        """What the value is computed of: a sum over the rows and no other one, or the two sums of a ratio.
+        """Return what the value is computed of: a sum over the rows and no other one, or the two sums of a ratio.
 
         Raises:
             Unresolved: it is neither, such as a number of distinct values or an extreme.

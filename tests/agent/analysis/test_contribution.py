@@ -217,10 +217,11 @@ def test_dimensions_with_more_members_than_rows_may_be_returned_are_left_out(sho
         ("net sales", (2023, 2023), []),
         ("net sales", (2023, 2024), ["products.name"]),
         ("cancellation rate", (1999, 2024), ["channels.name"]),
+        (MetricEntry(expression="MAX(orders.total_amount)", date_column="orders.ordered_on"), (2023, 2024), []),
     ],
 )
 def test_what_cannot_be_broken_down_is_an_error(
-    shop: Source, metric: str, periods: tuple[int, int], dimensions: list[str]
+    shop: Source, metric: str | MetricEntry, periods: tuple[int, int], dimensions: list[str]
 ) -> None:
     with pytest.raises(Unresolved):
         explain_change(shop, metric, *map(year, periods), dimensions=dimensions)

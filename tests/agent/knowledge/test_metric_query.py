@@ -137,13 +137,13 @@ CHANGE = {
 
 @pytest.mark.parametrize("metric", ["net sales", "average order value", "cancellation rate", "order count"])
 def test_a_change_is_broken_down_as_by_contribution_analysis(shop: Source, metric: str) -> None:
-    query = MetricQuery(metrics=[metric], dimensions=["customers.segment AS part"], **CHANGE)
+    query = MetricQuery(metrics=[metric], dimensions=["customers.segment AS period"], **CHANGE)
     result = shop.execute(metric_statement(query, shop.knowledge))
 
     years = Period(date(2023, 1, 1), date(2024, 1, 1)), Period(date(2024, 1, 1), date(2025, 1, 1))
     (analysed,) = explain_change(shop, metric, *years, dimensions=["customers.segment"])
     is_ratio = analysed.parts[0].mix is not None
-    assert result["columns"] == ["part", "2023", "2024", "Δ", *(["Δ mix", "Δ rate"] if is_ratio else [])]
+    assert result["columns"] == ["period", "2023", "2024", "Δ", *(["Δ mix", "Δ rate"] if is_ratio else [])]
     assert [row[0] for row in result["rows"]] == [part.member for part in analysed.parts]
     for row, part in zip(result["rows"], analysed.parts, strict=True):
         values = [part.before, part.after, part.contribution, *([part.mix, part.rate] if is_ratio else [])]
