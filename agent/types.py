@@ -377,6 +377,20 @@ class Turn(TypedDict):
     """What was said about the answer, oldest first."""
 
 
+class PlannedChange(TypedDict):
+    """A change of a metric from one period to another, to be broken down by the members of dimensions."""
+
+    metric: str
+    """The name of a declared metric, or empty, with `expression`: an aggregate of columns as `table.column`."""
+    expression: str
+    date_column: str
+    first: tuple[str, str]
+    """The first day of the period and the day after its last one."""
+    second: tuple[str, str]
+    dimensions: list[str]
+    filters: list[str]
+
+
 class PlannedQuestion(TypedDict):
     """A question of a report; ids are "q1", "q2" and so on."""
 
@@ -384,6 +398,8 @@ class PlannedQuestion(TypedDict):
     question: str
     purpose: str
     """What the report needs the answer for."""
+    change: NotRequired[PlannedChange]
+    """The change that it asks about, if code breaks it down instead of a statement of the model."""
 
 
 class ReportPart(PlannedQuestion):

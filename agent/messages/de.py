@@ -659,6 +659,12 @@ TEXTS = {
     "follow_up_groups": "{question}, nach „{group}“{end}",
     "follow_up_months": "{question}, nach Monaten{end}",
     # Reports
+    "change_before": "vorher",
+    "change_after": "nachher",
+    "change_contribution": "Beitrag",
+    "change_mix": "Mix",
+    "change_rate": "Rate",
+    "change_broken_down": "Von {before} auf {after}: die Beiträge nach {dimension} ergeben {change}.",
     "report_filtered": "{measure} für {filters}",
     "report_fixed": "Die Fragen folgen einem festen Plan, da das Modell nur Abfragen schreibt. Bedingungen der Anfrage, die keine Frage nennt, wurden nicht angewandt.",
     "report_highest": "Welcher Wert von {group} hat den höchsten Wert: {measure}?",

@@ -651,6 +651,12 @@ TEXTS = {
     "follow_up_groups": "{question}, by {group}{end}",
     "follow_up_months": "{question}, by month{end}",
     # Reports
+    "change_before": "before",
+    "change_after": "after",
+    "change_contribution": "contribution",
+    "change_mix": "mix",
+    "change_rate": "rate",
+    "change_broken_down": "From {before} to {after}: the contributions by {dimension} sum to {change}.",
     "report_filtered": "{measure} for {filters}",
     "report_fixed": "The questions follow a fixed plan, since the model only writes statements. Conditions of the request that no question names were not applied.",
     "report_highest": "Which {group} has the highest {measure}?",

@@ -646,6 +646,12 @@ TEXTS = {
     "follow_up_groups": "{question}, по полю «{group}»{end}",
     "follow_up_months": "{question}, по месяцам{end}",
     # Reports
+    "change_before": "до",
+    "change_after": "после",
+    "change_contribution": "вклад",
+    "change_mix": "структура",
+    "change_rate": "уровень",
+    "change_broken_down": "С {before} до {after}: сумма вкладов по «{dimension}» равна {change}.",
     "report_filtered": "{measure} для {filters}",
     "report_fixed": "Вопросы следуют постоянному плану, так как модель пишет только запросы. Условия, которых нет в вопросах, не учтены.",
     "report_highest": "У какого значения «{group}» наибольшее значение: {measure}?",

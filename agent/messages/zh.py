@@ -653,6 +653,12 @@ TEXTS = {
     "follow_up_groups": "{question}，按“{group}”分组{end}",
     "follow_up_months": "{question}，按月份{end}",
     # Reports
+    "change_before": "之前",
+    "change_after": "之后",
+    "change_contribution": "贡献",
+    "change_mix": "结构",
+    "change_rate": "比率",
+    "change_broken_down": "从{before}到{after}：按{dimension}的贡献合计为{change}。",
     "report_filtered": "{filters}的{measure}",
     "report_fixed": "由于该模型只编写查询，问题按固定计划提出。问题中没有提到的条件未被应用。",
     "report_highest": "哪个{group}的{measure}最高？",

@@ -1,6 +1,6 @@
 """The plan of a report for a model that cannot plan: total, course, breakdowns, extremes and change of one measure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from datasphinx.agent.answers.starting_questions import group_column, offered_columns, shown_name
@@ -15,14 +15,16 @@ _MAX_DIMENSIONS = 3
 _MAX_NAME_CHARS = 60
 
 
-def fixed_plan(request: str, source: Source, language: Language) -> list[tuple[str, str]]:
+def fixed_plan(request: str, source: Source, language: Language, names: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return the questions, each with its purpose, about the table of `source` that `request` fits best.
 
     The measure is a metric or a column that the request names, or else the number of rows. Periods and stored values
-    that the request names are part of each question.
+    that the request names are part of each question. `names` has the words for tables by key, if they are not their
+    names.
     """
     table = _table(request, source)
-    measure, periods = _measure(request, table, source, language), [*periods_of(request), *years_alone(request)]
+    measure = _measure(request, table, source, language, shown_name(names.get(table.key) or table.name))
+    periods = [*periods_of(request), *years_alone(request)]
     filters = [request[each.start : each.end] for each in periods] + _values(request, table, source)
     if filters:
         listed = CONVENTIONS[language].comma.join(filters)
@@ -59,12 +61,12 @@ def _table(request: str, source: Source) -> Table:
     return next(dated, None) or next(iter(ranked), None) or max(shown.values(), key=lambda each: each.rows or 0)
 
 
-def _measure(request: str, table: Table, source: Source, language: Language) -> str:
+def _measure(request: str, table: Table, source: Source, language: Language, name: str) -> str:
+    """Return the words for the measure; `name` are those for the table."""
     asked = words(request)
     for item in source.knowledge.knowledge.of_kind("metric"):
         if source.knowledge.is_valid(item) and words(item.name) <= asked:
             return one_line(item.name, _MAX_NAME_CHARS)
-    name = shown_name(table.name)
     for column in offered_columns(source, table):
         is_amount = column.type_class == "number" and column.name not in table.key_columns
         if is_amount and words(column.name) & asked:

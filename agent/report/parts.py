@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextvars import Context, copy_context
+from itertools import chain
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -19,6 +20,8 @@ from datasphinx.agent.formatting.checks import with_formats
 from datasphinx.agent.graph import build_graph
 from datasphinx.agent.messages import CONVENTIONS, language_in, render
 from datasphinx.agent.record.step import Step, current_step, record_event
+from datasphinx.agent.report.changes import change_part
+from datasphinx.agent.report.plan import source_of
 from datasphinx.agent.services import Services
 from datasphinx.agent.state import Output, ReportState
 from datasphinx.agent.types import AnswerTable, ClarifyingQuestion, PlannedQuestion, ReportPart, Result, masked_rows
@@ -38,9 +41,12 @@ def answer_parts(state: ReportState, services: Services) -> dict[str, Any]:
     write, step = get_stream_writer(), current_step.get()
     assert step
     with ThreadPoolExecutor(MAX_AT_ONCE, "datasphinx-report") as pool:
-        answering = [pool.submit(_detached().run, _part, each, state, services, step) for each in waiting]
-        for future in as_completed(answering):
-            part = future.result()
+        answering = [
+            pool.submit(_detached().run, _part, each, state, services, step) for each in waiting if "change" not in each
+        ]
+        # Their statements are recorded with this step, so that they run in order.
+        changes = (_change(each, state, services) for each in waiting if "change" in each)
+        for part in chain(changes, (future.result() for future in as_completed(answering))):
             parts[part["id"]] = part
             write({"event": "part", "data": part})
     parts = {each["id"]: parts[each["id"]] for each in state["plan"]}
@@ -48,6 +54,10 @@ def answer_parts(state: ReportState, services: Services) -> dict[str, Any]:
         record_event("part", _logged(part))
     asking = [part for part in parts.values() if part["clarification"]]
     return {"parts": parts, **({"clarification": _collected(asking, state)} if asking and may_ask else {})}
+
+
+def _change(planned: PlannedQuestion, state: ReportState, services: Services) -> ReportPart:
+    return change_part(planned, planned["change"], lambda: source_of(state, services), language_in(state))
 
 
 def _is_waiting(part: ReportPart | None) -> bool:

@@ -15,7 +15,7 @@ from datasphinx.agent.linking import link_source, off_topic
 from datasphinx.agent.messages import Message, language_in, render
 from datasphinx.agent.record.step import current_step
 from datasphinx.agent.report.fixed_plan import fixed_plan
-from datasphinx.agent.report.schemas import ReportPlan
+from datasphinx.agent.report.schemas import ReportPlan, SubQuestion
 from datasphinx.agent.services import Services
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.state import ReportInput, ReportState, State
@@ -80,6 +80,15 @@ def numbered(questions: Sequence[tuple[str, str]], after: int = 0) -> list[Plann
     return [
         PlannedQuestion(id=f"q{number}", question=question, purpose=purpose)
         for number, (question, purpose) in enumerate(questions, after + 1)
+    ]
+
+
+def planned_questions(questions: Sequence[SubQuestion], after: int = 0) -> list[PlannedQuestion]:
+    """Return questions of the model with ids that follow that of number `after`."""
+    planned = numbered([(each.question.strip(), each.purpose.strip()) for each in questions], after)
+    return [
+        {**each, "change": asked.change.planned()} if asked.change else each
+        for each, asked in zip(planned, questions, strict=True)
     ]
 
 
@@ -149,7 +158,8 @@ def _written(state: ReportState, services: Services) -> dict[str, Any]:
     """
     source = source_of(state, services)
     if not services.roles.planner.can_answer(ReportPlan):
-        return {"plan": numbered(fixed_plan(state["question"] or "", source, language_in(state)))}
+        files = {name: services.registry.dataset(name).name.partition(".")[0] for name in state["dataset_ids"]}
+        return {"plan": numbered(fixed_plan(state["question"] or "", source, language_in(state), files))}
     linked = services.roles.linker.link_tables(state["question"] or "", source, 1)
     if not linked.keys:
         raise off_topic(linked.reason, source)
@@ -157,8 +167,8 @@ def _written(state: ReportState, services: Services) -> dict[str, Any]:
     seen = {**state, "relevant_tables_with_rel_columns": tables, "table_list_tokens": linked.list_tokens}
     messages = question_messages("plan_report", cast(State, seen), source, services.today_of(source))
     planned = services.roles.planner.ask(ReportPlan, messages)
-    questions = [(each.question.strip(), each.purpose.strip()) for each in planned.questions if each.question.strip()]
+    questions = [each for each in planned.questions if each.question.strip()]
     if not questions:
         raise off_topic(supported_reason(planned.reason, said_of(cast(State, state))), source)
     language = {"language": planned.language} if planned.language else {}
-    return {"plan": numbered(questions[:MAX_PLANNED]), **language}
+    return {"plan": planned_questions(questions[:MAX_PLANNED]), **language}

@@ -1,8 +1,37 @@
 """Schemas of the answers of a model that plans, reviews and writes a report."""
 
+from datetime import date
+
 from pydantic import Field
 
 from datasphinx.agent.llm.schemas import Lenient, QuestionLanguage
+from datasphinx.agent.types import PlannedChange
+
+
+class Change(Lenient):
+    """A change of a sum, a count or a ratio of them, whose parts are computed by each dimension."""
+
+    metric: str = Field("", description="name of a defined metric")
+    expression: str = Field("", description="without one: an aggregate such as SUM(orders.total_amount)")
+    date_column: str = Field("", description="with an expression: the date of a row, as table.column")
+    first_from: date = Field(description="first day of the earlier period")
+    first_until: date = Field(description="day after its last one")
+    second_from: date = Field(description="first day of the later period")
+    second_until: date = Field(description="day after its last one")
+    dimensions: list[str] = Field(default_factory=list, description="table.column; empty for all that fit")
+    filters: list[str] = Field(default_factory=list, description="SQL conditions on such columns")
+
+    def planned(self) -> PlannedChange:
+        """Return the change as a plain value."""
+        return PlannedChange(
+            metric=self.metric,
+            expression=self.expression,
+            date_column=self.date_column,
+            first=(self.first_from.isoformat(), self.first_until.isoformat()),
+            second=(self.second_from.isoformat(), self.second_until.isoformat()),
+            dimensions=self.dimensions,
+            filters=self.filters,
+        )
 
 
 class SubQuestion(Lenient):
@@ -10,6 +39,7 @@ class SubQuestion(Lenient):
 
     question: str = Field(description="complete in itself: measure, period, filters and grouping named")
     purpose: str = Field("", description="what the report needs it for, a few words")
+    change: Change | None = Field(None, description="to a why: the change to be broken down, instead of a query")
 
 
 class ReportPlan(Lenient):

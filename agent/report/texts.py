@@ -1,12 +1,12 @@
 """Texts of a report: filled from the rows of its parts and checked, or plain ones where a text may not be shown."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from datasphinx.agent.answers.narration import PROMPT_ROWS, rows_text, seen
 from datasphinx.agent.answers.references import Filled, ResultFacts, Said, facts_of, fill, unsupported
 from datasphinx.agent.core.prompt_data import escaped
-from datasphinx.agent.messages import language_in
+from datasphinx.agent.messages import Language, language_in
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.state import ReportState
 from datasphinx.agent.types import ReportFigure, ReportPart, ReportText, Result, masked
@@ -50,15 +50,25 @@ class Findings:
 def findings_of(state: ReportState, source: Source) -> Findings:
     """Return the answers of `state`; a model sees the first rows of each, without values of secret columns."""
     language, parts = language_in(state), state["parts"]
-    facts = {
-        name: seen(facts_of(masked(part["result"]), part["sql"], source.catalog, language), PROMPT_ROWS)
-        for name, part in parts.items()
-        if part["result"] and part["sql"]
-    }
+    facts = {name: found for name, part in parts.items() if (found := _facts(part, source, language))}
     base = ResultFacts(_NO_ROWS, [], language, others=facts)
     texts = [*(each["answer"] for each in state["clarifications"]), source.instructions]
     literals = [literal for one in facts.values() for literal in one.literals]
     return Findings(parts, base, Said(state["question"] or "", texts, literals))
+
+
+def _facts(part: ReportPart, source: Source, language: Language) -> ResultFacts | None:
+    """Return the facts about the rows of a part, if it has some."""
+    result = part["result"]
+    if not result or not part["sql"]:
+        return None
+    facts = facts_of(masked(result), part["sql"], source.catalog, language)
+    if "change" in part:
+        # Code computed these columns, so the statement does not say which of them add up.
+        added = result.get("additive", ())
+        columns = [replace(each, is_additive=at in added) for at, each in enumerate(facts.columns)]
+        facts = replace(facts, columns=columns)
+    return seen(facts, PROMPT_ROWS)
 
 
 def report_text(filled: Filled) -> ReportText:

@@ -19,7 +19,7 @@ from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.messages import CONVENTIONS, language_in, render
 from datasphinx.agent.record.step import note
 from datasphinx.agent.report.markdown import markdown_of, markdown_without_secrets
-from datasphinx.agent.report.plan import numbered, source_of
+from datasphinx.agent.report.plan import planned_questions, source_of
 from datasphinx.agent.report.schemas import ReportReview, WrittenReport
 from datasphinx.agent.report.texts import Findings, findings_of, plain_text, report_text, title_of
 from datasphinx.agent.services import Services
@@ -56,8 +56,8 @@ def review(state: ReportState, services: Services) -> dict[str, Any]:
         if filled.problems:
             note(f"question refused: {'; '.join(filled.problems)}")
         elif filled.text and filled.text not in asked:
-            added.append((filled.text, each.purpose))
-    return {**update, "plan": [*state["plan"], *numbered(added, len(state["plan"]))]}
+            added.append(each.model_copy(update={"question": filled.text}))
+    return {**update, "plan": [*state["plan"], *planned_questions(added, len(state["plan"]))]}
 
 
 def write(state: ReportState, services: Services) -> dict[str, Any]:

@@ -256,3 +256,39 @@ def test_questions_may_be_given(report: Make) -> None:
     parts = made.ask(questions=[YEARS])["report"]["parts"]
     assert [part["question"] for part in parts] == [YEARS]
     assert report().ask(questions=[])["error"]["code"] == "input_invalid"
+
+
+def test_a_why_is_answered_by_contributions_that_sum_to_the_change(report: Make) -> None:
+    why = {
+        "question": "Which channels changed revenue from 2023 to 2024?",
+        "change": {
+            "expression": "SUM(orders.total_amount)",
+            "date_column": "orders.ordered_on",
+            "first_from": "2023-01-01",
+            "first_until": "2024-01-01",
+            "second_from": "2024-01-01",
+            "second_until": "2025-01-01",
+            "dimensions": ["orders.channel"],
+        },
+    }
+    text = "{q2:max.contribution:channel} contributed {q2:max.contribution} of {q2:sum.contribution}."
+    written = {"title": "Revenue", "summary": text, "sections": []}
+    made = report({"ReportPlan": [{"questions": [{"question": TOTAL}, why]}], "WrittenReport": [written]}, record=True)
+    output = made.ask("Why did revenue rise in 2024?")
+    part = output["report"]["parts"][1]
+    rows = part["result"]["rows"]
+    assert part["result"]["columns"] == ["channel", "before", "after", "contribution"]
+    assert all(after - before == pytest.approx(contribution) for _, before, after, contribution in rows)
+    assert output["report"]["summary"]["text"].startswith(f"{rows[0][0]} contributed ")
+    assert [call.schema_name for call in made.model.calls].count("GeneratedSQL") == 1
+    done = replay(open_store(made.services.settings), output["audit"]["trace_id"], made.services.settings)
+    assert done.differences == []
+
+
+def test_a_change_that_cannot_be_broken_down_is_reported_in_its_place(report: Make) -> None:
+    dates = {"first_from": "2023-01-01", "first_until": "2024-01-01", "second_from": "2023-06-01"}
+    why = {"question": "Why?", "change": {"metric": "fame", **dates, "second_until": "2024-06-01"}}
+    output = report({"ReportPlan": [{"questions": [{"question": TOTAL}, why]}]}).ask()
+    assert output["report"]["parts"][1]["error"]["code"] == "question_failed"
+    assert "fame" in output["report"]["parts"][1]["answer"]
+    assert output["status"] == "ok"
