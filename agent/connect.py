@@ -293,7 +293,7 @@ def _chat(
         api_key=settings.llm_api_key or _PLACEHOLDER_KEY,
         http_client=client,
         use_responses_api=False,
-        capabilities=Capabilities.of(settings.llm_structured_output),
+        capabilities=Capabilities(settings.llm_structured_output),
         **{"timeout": settings.llm_timeout_s, "max_retries": _MAX_RETRIES, **options},
     )
 

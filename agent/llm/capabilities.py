@@ -17,15 +17,12 @@ MODES = ("json_schema", "json_object", "text")
 class Capabilities:
     """What an endpoint and a model accept. Shared by the chat model and all copies of a client. Thread-safe."""
 
-    def __init__(self, modes: Sequence[str] = MODES, *, calls_tools: bool = True) -> None:
-        """Assume that the endpoint accepts all parts of a request.
-
-        Args:
-            modes: the response formats to try, strictest first.
-            calls_tools: whether to request tool calls in the endpoint's own format.
-        """
-        self.modes = tuple(modes)
-        self.calls_tools = calls_tools
+    def __init__(self, setting: str) -> None:
+        """Assume that the endpoint accepts all parts of a request; `setting` is `llm_structured_output`."""
+        self.modes: tuple[str, ...] = MODES if setting == "auto" else (setting,)
+        """The response formats to try, strictest first."""
+        self.calls_tools = setting == "auto"
+        """Whether to request tool calls in the endpoint's own format."""
         self.schema_in_prompt = False
         """Whether the model follows a schema only if the prompt contains it."""
         self.returns_reasoning = False
@@ -36,11 +33,6 @@ class Capabilities:
         """By part of a request (see `PARTS`) that the endpoint rejected, the text of the error."""
         self._unexplained_errors = 0
         self._lock = threading.Lock()
-
-    @classmethod
-    def of(cls, setting: str) -> "Capabilities":
-        """Return the initial capabilities for the setting `llm_structured_output`."""
-        return cls() if setting == "auto" else cls((setting,), calls_tools=False)
 
     def apply(self, result: ProbeResult) -> None:
         """Leave out what the probe found to be rejected; a response format that a setting fixed is kept."""

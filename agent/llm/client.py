@@ -211,7 +211,7 @@ class ModelClient:
         setting = "text" if is_provider else settings.llm_structured_output
         # A check for `EndpointChat` would import the packages of OpenAI, which other models do not need.
         capabilities = getattr(chat, "capabilities", None)
-        self.capabilities = capabilities if isinstance(capabilities, Capabilities) else Capabilities.of(setting)
+        self.capabilities = capabilities if isinstance(capabilities, Capabilities) else Capabilities(setting)
         """What the endpoint accepts, shared by copies of the client."""
 
     def within(self, settings: Settings, on_call: Callable[[ModelCall], None]) -> "ModelClient":

@@ -132,7 +132,7 @@ class SchemaIndex:
         order = np.lexsort((self._by_key[matched], -scores))
         return [self._joins.keys[number] for number in matched[order][:limit].tolist()]
 
-    def scores(self, question: str, *, fuzzy: int = 0, frequencies: Frequencies | None = None) -> dict[str, float]:
+    def scores(self, question: str, *, frequencies: Frequencies | None = None) -> dict[str, float]:
         """Return a score for each table that matches `question`: log-odds up to a constant of the question.
 
         Scores of several indexes are comparable if all are computed with the `frequencies` over all catalogs.
@@ -140,13 +140,13 @@ class SchemaIndex:
         Raises:
             ModelUnreachable, ModelRejected: an embedding endpoint failed.
         """
-        matched, scores = self._score(self.match(question, fuzzy=fuzzy), frequencies)
+        matched, scores = self._score(self.match(question), frequencies)
         keys = self._joins.keys
         return {keys[number]: score for number, score in zip(matched.tolist(), scores.tolist(), strict=True)}
 
-    def frequencies(self, question: str, *, fuzzy: int = 0) -> Frequencies:
+    def frequencies(self, question: str) -> Frequencies:
         """Return the number of tables that match each term of `question`."""
-        return self.match(question, fuzzy=fuzzy).frequencies(self.postings)
+        return self.match(question).frequencies(self.postings)
 
     def match(self, question: str, *, fuzzy: int = 0) -> QuestionMatches:
         """Return the matches of the terms of `question`."""

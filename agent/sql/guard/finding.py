@@ -92,7 +92,7 @@ def position_of(node: exp.Expr) -> Position | None:
     return Position(first["line"], max(first["col"] - (first["end"] - first["start"]), 1))
 
 
-def sql_excerpt(node: exp.Expr, dialect: str, limit: int = 60) -> str:
-    """Return `node` as SQL on one line, cut to `limit` characters."""
+def sql_excerpt(node: exp.Expr, dialect: str) -> str:
+    """Return `node` as SQL on one line, cut to 60 characters."""
     text = " ".join(node.sql(dialect=exact_dialect(dialect), comments=False).split())
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    return text if len(text) <= 60 else text[:59] + "…"

@@ -71,8 +71,8 @@ def assert_equal(one: SchemaIndex, other: SchemaIndex, questions: Sequence[str])
         assert one.mentions(question) is other.mentions(question)
         for fuzzy in (0, 1, 2):
             assert one.rank(question, fuzzy=fuzzy) == other.rank(question, fuzzy=fuzzy)
-            assert one.scores(question, fuzzy=fuzzy) == other.scores(question, fuzzy=fuzzy)
-            assert one.frequencies(question, fuzzy=fuzzy) == other.frequencies(question, fuzzy=fuzzy)
+            assert one.scores(question) == other.scores(question)
+            assert one.frequencies(question) == other.frequencies(question)
 
 
 def stored(path: Path, catalog: Catalog, embedder: Embedder | None) -> tuple[SchemaIndex, SchemaIndex]:
