@@ -15,7 +15,7 @@ from datasphinx.agent.answers.outputs import (
 )
 from datasphinx.agent.answers.references import Said, facts_of, unsupported
 from datasphinx.agent.answers.result_facts import ResultFacts
-from datasphinx.agent.answers.text import column_label
+from datasphinx.agent.charts.cells import axis_title
 from datasphinx.agent.core.failure import failure_of
 from datasphinx.agent.core.redact import without_password
 from datasphinx.agent.errors import Unanswered
@@ -199,7 +199,7 @@ def _reservations(state: State, source: Source, sql: str, language: Language) ->
 def _ends_of_data(result: Result, sql: str, source: Source, language: Language) -> str:
     """Return where the data end, if `sql` found nothing and compares with a date after that; "" otherwise."""
     ends = ends_of_dates(sql, source).items() if is_blank(result) else ()
-    labels = ((column_label(name.rpartition(".")[2], language), format_single(last, language)) for name, last in ends)
+    labels = ((axis_title(name.rpartition(".")[2], language), format_single(last, language)) for name, last in ends)
     return CONVENTIONS[language].space.join(
         render("last_date", language, column=column, last=last) for column, last in labels
     )

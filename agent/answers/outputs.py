@@ -7,7 +7,8 @@ from typing import Any
 
 from datasphinx.agent.answers.answer import Answer
 from datasphinx.agent.answers.description import description_of
-from datasphinx.agent.answers.text import SHORT_TABLE_ROWS, column_label, markdown_table, without_tables
+from datasphinx.agent.answers.text import SHORT_TABLE_ROWS, markdown_table, without_tables
+from datasphinx.agent.charts.cells import axis_title
 from datasphinx.agent.charts.echarts import asked_chart, chart_of
 from datasphinx.agent.core.failure import error_info, full_text
 from datasphinx.agent.errors import InvalidOutputType
@@ -113,7 +114,7 @@ class _Form:
         if _is_single_value(result):
             return self._value(result)
         if self.output_type == "string":
-            names = (column_label(name, self.language) for name in result["columns"])
+            names = (axis_title(name, self.language) for name in result["columns"])
             return "\n".join([CONVENTIONS[self.language].comma.join(names), *self._lines(result)])
         table = markdown_table(result, self.language)
         return f"{sentence}\n\n{table}" if sentence else table
@@ -127,7 +128,7 @@ class _Form:
 
     def _value(self, result: Result) -> str:
         (name,), (value,) = result["columns"], result["rows"][0]
-        label = column_label(name, self.language)
+        label = axis_title(name, self.language)
         if value is None:
             return render("answer_field", self.language, label=label, value=render("answer_no_value", self.language))
         shown = format_value(value, formats_of(result)[0], self.language)

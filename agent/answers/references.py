@@ -12,13 +12,12 @@ from decimal import Decimal
 from functools import partial
 from operator import itemgetter
 from typing import Any, NamedTuple
-from unicodedata import category
 
 from babel import Locale
 
 from datasphinx.agent.answers.reference_syntax import Problem, Reference, Template, parse, path_of, typed_parts
 from datasphinx.agent.answers.result_facts import ColumnFacts, ResultFacts, average_format, facts_of
-from datasphinx.agent.answers.typed_text import Said, typed_problems, unsupported
+from datasphinx.agent.answers.typed_text import Said, is_one_word, typed_problems, unsupported
 from datasphinx.agent.formatting.formats import ColumnFormat, format_computed, format_value, joined, number_of, spoken
 from datasphinx.agent.messages import CONVENTIONS, render
 
@@ -153,7 +152,7 @@ class _Resolver:
                 continue
             used = len(self.used)
             value = self._filled(part)
-            text += " " if _merges(before[-1:], value[:1]) else ""
+            text += " " if is_one_word(before[-1:], value[:1]) else ""
             if values is not None:
                 values.append(self._place(part, len(text), len(text) + len(value), self.used[used:]))
             text += value
@@ -421,11 +420,6 @@ class _Resolver:
             return _Value(text, Decimal(1 if cell else -1))
         number = number_of(cell) if column.is_numeric else None
         return _Value(text, number, names=int(column.is_text and isinstance(cell, str)))
-
-
-def _merges(left: str, right: str) -> bool:
-    """Return whether a value would continue the word or figure before it, where the script separates them."""
-    return left.isalnum() and right.isalnum() and "Lo" not in (category(left), category(right))
 
 
 def _without_start(text: str, start: str) -> str:

@@ -40,19 +40,10 @@ def escape_markup(text: str) -> str:
     return _MARKUP.sub(lambda match: match[0] if len(match[1]) % 2 else f"{match[1]}\\{match[2]}", text)
 
 
-def column_label(name: str, language: Language) -> str:
-    """Return the name of a column in words.
-
-    >>> column_label("average_order_value", "en")
-    'Average order value'
-    """
-    return axis_title(one_line(name), language)
-
-
 def markdown_table(result: Result | AnswerTable, language: Language, max_rows: int = SHORT_TABLE_ROWS) -> str:
     """Return the first `max_rows` rows as a Markdown table, followed by the number of rows if there are more."""
     rows = result["rows"]
-    head = f"| {' | '.join(_escape(column_label(name, language)) for name in result['columns'])} |"
+    head = f"| {' | '.join(_escape(axis_title(one_line(name), language)) for name in result['columns'])} |"
     line = f"|{'---|' * len(result['columns'])}"
     body = [f"| {' | '.join(map(_escape, row))} |" for row in format_rows(result, language, max_rows)]
     table = "\n".join([head, line, *body])

@@ -176,11 +176,12 @@ def _mentions(text: str, name: str) -> bool:
     at = text.find(name)
     while at >= 0:
         end = at + len(name)
-        if not _is_one_word(text[at - 1 : at], name[0]) and not _is_one_word(name[-1], text[end : end + 1]):
+        if not is_one_word(text[at - 1 : at], name[0]) and not is_one_word(name[-1], text[end : end + 1]):
             return True
         at = text.find(name, at + 1)
     return False
 
 
-def _is_one_word(left: str, right: str) -> bool:
+def is_one_word(left: str, right: str) -> bool:
+    """Return whether two characters beside each other belong to one word or figure."""
     return left.isalnum() and right.isalnum() and "Lo" not in (unicodedata.category(left), unicodedata.category(right))
