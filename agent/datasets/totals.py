@@ -109,6 +109,8 @@ class _Block:
 def find_totals(work: Workspace, plans: Sequence[ColumnPlan], rows: int) -> FoundTotals:
     """Return the rows with totals, and those beside them, in their order."""
     summed = [plan for plan in plans if plan.plan.type.startswith(("BIGINT", "DOUBLE", "DECIMAL"))][:_MAX_NUMBERS]
+    if not summed:
+        return FoundTotals([], [], [])
     if rows * len(plans) > _MAX_CELLS:
         return _find_last(work, plans, summed)
     table = _read(work, plans, summed)
@@ -118,14 +120,13 @@ def find_totals(work: Workspace, plans: Sequence[ColumnPlan], rows: int) -> Foun
 
 
 def _find_last(work: Workspace, plans: Sequence[ColumnPlan], summed: Sequence[ColumnPlan]) -> FoundTotals:
-    """Return the last row if it leaves cells blank and its numbers are the sums of the table."""
-    last = f"rowid = (SELECT max(rowid) FROM {STAGING})"
-    (row,) = _read(work, plans, summed, last)
-    if row.filled == len(plans) or row.has_moment:
+    """Return the last row if it leaves more cells blank than the one above, and has the sums of the table."""
+    above, row = _read(work, plans, summed, f"rowid IN (SELECT rowid FROM {STAGING} ORDER BY rowid DESC LIMIT 2)")
+    if row.filled >= above.filled or row.has_moment:
         return FoundTotals([], [], [])
     sums = ", ".join(f"coalesce(sum(CAST({plan.plan.sql} AS DOUBLE)), 0)" for plan in summed)
     source = select_layers([plan.plan.layers for plan in summed])
-    found = work.run(f"SELECT {sums} FROM {source} WHERE NOT {last}")[0]
+    found = work.run(f"SELECT {sums} FROM {source} WHERE rowid <> ?", [row.rowid])[0]
     pairs = [(value, total) for value, total in zip(row.numbers, found, strict=True) if value]
     is_total = bool(pairs) and all(_is_close(total, value) for value, total in pairs)
     return FoundTotals([row.found] if is_total else [], [], [])
@@ -167,39 +168,36 @@ class _Search:
     def totals(self) -> list[TotalRow]:
         """Return the totals: of groups above them, of groups below them, and of the table."""
         for rows, least in ((self._table, _FEW_DIGITS), (self._table[::-1], _SOME_DIGITS)):
-            groups = self._groups(rows, lambda digits, row, block: True)
-            if not self._divide(rows, groups):
-                groups = self._groups(rows, self._is_certain)
+            groups = self._groups(rows) or [row for row, _ in self._sums(rows, self._is_certain)]
             found = [*groups, *self._of_table(rows, groups, least)]
             if found:
                 return sorted(row.found for row in {row.rowid: row for row in found}.values())
         return []
 
-    def _groups(self, rows: Sequence[_Row], accepts: Callable[[float, _Row, _Block], bool]) -> list[_Row]:
-        """Return the rows with the sum of the rows since the total before, and those with the sum of all."""
-        found: list[_Row] = []
+    def _groups(self, rows: Sequence[_Row]) -> list[_Row]:
+        """Return the totals of groups that make up the table, and its own; none if there are fewer than two."""
+        hits = self._sums(rows, lambda digits, row, block: True)
+        is_divided = len(hits) > 1 and hits[-1][0] is rows[-1]
+        is_clear = sum(digits for _, digits in hits) >= _SOME_DIGITS or all(
+            has_total_word(row.label) for row, _ in hits
+        )
+        return [row for row, _ in hits] if is_divided and is_clear else []
+
+    def _sums(self, rows: Sequence[_Row], accepts: Callable[[float, _Row, _Block], bool]) -> list[tuple[_Row, float]]:
+        """Return the rows with the sum of the rows since the total before or of all, and the digits that agree."""
+        found: list[tuple[_Row, float]] = []
         block, everything = _Block(), _Block()
         for row in rows:
-            totals = [each for each in (block, everything if found else None) if each and each.rows]
-            hit = next(
-                (
-                    each
-                    for each in totals
-                    if (digits := self._digits(row, each, each.sums)) is not None and accepts(digits, row, each)
-                ),
-                None,
-            )
-            if hit:
-                found.append(row)
-                block = _Block()
+            for each in (block, everything) if found else (block,):
+                digits = self._digits(row, each, each.sums) if each.rows else None
+                if digits is not None and accepts(digits, row, each):
+                    found.append((row, digits))
+                    block = _Block()
+                    break
             else:
                 block.add(row)
                 everything.add(row)
         return found
-
-    def _divide(self, rows: Sequence[_Row], groups: Sequence[_Row]) -> bool:
-        """Return whether at least two groups, each with a total of its own, are the whole table."""
-        return len(groups) > 1 and groups[-1] is rows[-1] and groups[0] is not rows[-1]
 
     def _is_certain(self, digits: float, row: _Row, block: _Block) -> bool:
         is_named, is_sparse = has_total_word(row.label), _is_sparse(row, block)
@@ -236,11 +234,11 @@ class _Search:
         agreeing, digits, others = 0, 0.0, 0
         for place in self._places:
             value = row.numbers[place]
-            if not value:
+            if value is None:
                 continue
             if not _is_close(expected[place], value):
                 others += 1
-            elif is_named or (block.counts[place] > 1 and not self._is_in_series(row, place)):
+            elif value and (is_named or (block.counts[place] > 1 and not self._is_in_series(row, place))):
                 agreeing += 1
                 digits += math.log10(max(1.0, abs(value) / self._units[place]))
         if not agreeing or others > agreeing or row.has_moment or (not is_named and _is_data(row, block)):
