@@ -83,6 +83,18 @@ def test_the_rule_sees_imports_upwards(source: str, upwards: bool) -> None:
     assert bool(list(upward_imports("agent/sql/execute.py", ast.parse(source)))) is upwards
 
 
+def test_no_test_file_is_imported() -> None:
+    """What several use is in modules beside them, or in `tests/support/`."""
+    files = trees("tests", "benchmarks")
+
+    assert [
+        f"{name} imports {module}"
+        for name, tree in files.items()
+        for module in imports(tree)
+        if any(part.startswith("test_") for part in module.split("."))
+    ] == []
+
+
 # The choke point
 
 RUNS_STATEMENTS = {"executemany", "executescript", "exec_driver_sql", "cursor", "scalar", "scalars", "read_sql"}

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import httpx
+from openai import OpenAI
 
 from tests.agent.analysis.conftest import BY_ACCOUNT
+from tests.agent.server.keys import ACME
 from tests.agent.server.serving import COUNT, Served
 from tests.support.best_customer import ASKS, BEST, BY_AMOUNT
 
@@ -66,3 +68,10 @@ def kept(server: Served) -> list[str]:
     return [
         path.name for path in folder.rglob("*") if path.is_file() and path.parent.name in {"files", "datasets", "work"}
     ]
+
+
+def connect(server: Served, key: str = ACME) -> OpenAI:
+    return OpenAI(base_url=f"{server.http.base_url}/v1".replace("//v1", "/v1"), api_key=key, max_retries=0)
+
+
+TOOL: Any = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}

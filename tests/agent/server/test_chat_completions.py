@@ -10,14 +10,14 @@ from typing import Any
 
 import openai
 import pytest
-from openai import AsyncOpenAI, OpenAI
+from openai import AsyncOpenAI
 from openai.types.chat import ChatCompletion
 
 from datasphinx.agent.errors import StatementCancelled
 from datasphinx.agent.sample.shop import shop_url
 from tests.agent.conftest import Keep
 from tests.agent.record.stores import fresh_url
-from tests.agent.server.asking import HOW_MANY, SHOES, TOP_TWO, query_or_finish, statement_for
+from tests.agent.server.asking import HOW_MANY, SHOES, TOOL, TOP_TWO, connect, query_or_finish, statement_for
 from tests.agent.server.keys import ACME, BETA, KEYS, as_
 from tests.agent.server.leaving import UNBOUNDED, Held, client
 from tests.agent.server.serving import COUNT, Served, serving
@@ -44,10 +44,6 @@ def shared_server(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     answers = {"GeneratedSQL": [statement_for], "AnalystStep": [query_or_finish]}
     with serving(cache_dir, answers, **settings) as server:
         yield server
-
-
-def connect(server: Served, key: str = ACME) -> OpenAI:
-    return OpenAI(base_url=f"{server.http.base_url}/v1".replace("//v1", "/v1"), api_key=key, max_retries=0)
 
 
 def ask(server: Served, *texts: str, key: str = ACME, model: str = "datasphinx/shop", **given: Any) -> ChatCompletion:
@@ -315,7 +311,6 @@ def test_errors_have_the_form_and_the_status_of_openai(served: Served) -> None:
     assert wrong_method.status_code == 405 and wrong_method.json()["error"]["type"] == "invalid_request_error"
 
 
-TOOL: Any = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
 IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
 USER = {"role": "user", "content": HOW_MANY}
 CALL = {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "type": "function", "function": {}}]}

@@ -13,10 +13,10 @@ from openai import AsyncOpenAI, OpenAI
 from openai.types.responses import Response, ResponseReasoningItem
 
 from datasphinx.agent.sample.shop import shop_url
-from tests.agent.clarify.test_asking_back import ASKS, BEST, BY_AMOUNT, BY_ORDERS
+from tests.agent.server.asking import HOW_MANY, TOOL, TOP_TWO, connect, statement_for
+from tests.agent.server.keys import ACME, BETA, KEYS
 from tests.agent.server.serving import COUNT, Served, serving
-from tests.agent.server.test_chat_completions import HOW_MANY, TOOL, TOP_TWO, connect, statement_for
-from tests.agent.server.test_tenants import ACME, BETA, KEYS
+from tests.support.best_customer import ASKS, BEST, BY_AMOUNT, BY_ORDERS
 
 FAILING = "Which of them failed?"
 
