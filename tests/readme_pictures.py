@@ -32,7 +32,7 @@ ASKS_BACK = "Which region had the highest sales in 2025?"
 FORBIDDEN = "DELETE FROM orders"
 _WIDTH, _HEIGHT = 1280, 800
 _COLOURS = 128
-_ANSWERS_WITHIN_MS, _DRAWN_AFTER_MS = 120_000, 1_000
+_ANSWERS_WITHIN_MS, _DRAWN_AFTER_MS = 600_000, 1_000
 
 
 def main() -> None:

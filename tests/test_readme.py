@@ -90,7 +90,7 @@ def _without_times(shown: str) -> list[str]:
 
 @pytest.mark.parametrize("line", COMMANDS)
 def test_a_command_line_is_one_that_the_program_takes(line: str) -> None:
-    command, arguments = get_command(app), shlex.split(line)[1:]
+    command, arguments = get_command(app), shlex.split(line, comments=True)[1:]
     for each in arguments:
         if each.endswith((".xlsx", ".csv")):
             Path(each).parent.mkdir(parents=True, exist_ok=True)
