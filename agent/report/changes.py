@@ -1,64 +1,45 @@
 """A question of a report for why a metric changed: what each member of a dimension contributed, computed by code."""
 
-from collections.abc import Callable
 from dataclasses import asdict
 from datetime import date
-from typing import Any
-
-from pydantic import ValidationError
+from typing import Any, NamedTuple
 
 from datasphinx.agent.analysis.contribution import Breakdown, explain_change
-from datasphinx.agent.core.failure import error_info, failure_of
-from datasphinx.agent.errors import DatasphinxError, Unanswered
+from datasphinx.agent.errors import Unanswered
 from datasphinx.agent.formatting.formats import column_formats, format_single
 from datasphinx.agent.knowledge.entries import MetricEntry
 from datasphinx.agent.knowledge.metric_rows import Period
-from datasphinx.agent.knowledge.references import Unresolved
 from datasphinx.agent.messages import Language, render
 from datasphinx.agent.sources.source import Source
-from datasphinx.agent.types import PlannedChange, PlannedQuestion, ReportPart, Result
+from datasphinx.agent.types import PlannedChange, Result
 
 _COLUMNS = ("before", "after", "contribution", "mix", "rate")
 
 
-def change_part(
-    planned: PlannedQuestion, change: PlannedChange, open_source: Callable[[], Source], language: Language
-) -> ReportPart:
-    """Return the contributions of the members of the dimension that explains `change` best, as a part.
+class Explained(NamedTuple):
+    """The contributions to a change: a text, the rows, and the statement that they are computed from."""
 
-    They sum to the change. An error is part of the outcome.
+    text: str
+    result: Result
+    sql: str
+
+
+def explained(change: PlannedChange, source: Source, language: Language) -> Explained:
+    """Return what the members of the dimension that explains `change` best contributed; they sum to the change.
+
+    Raises:
+        Unanswered: the metric, a period or a dimension does not fit the source.
+        DatasphinxError: errors of `Source.execute`.
     """
-    result, sql, text, error = None, None, "", None
     try:
-        source = open_source()
         best = _best(change, source)
-        result, sql, text = _result(best, language), best.sql, _text(best, language)
-    except (Unresolved, ValidationError, ValueError) as problem:
-        error = error_info(failure_of(Unanswered("question_failed", reason=str(problem))), language)
-    except DatasphinxError as problem:
-        error = error_info(failure_of(problem), language)
-    return ReportPart(
-        **planned,
-        trace_id="",
-        status="error" if error else "ok",
-        answer=error["message"] if error else text,
-        sql=sql,
-        result=result,
-        chart=None,
-        filters=[],
-        remarks=[],
-        clarification=None,
-        error=error,
-    )
+    except ValueError as error:
+        raise Unanswered("question_failed", reason=str(error)) from None
+    return Explained(_text(best, language), _result(best, language), best.sql)
 
 
 def _best(change: PlannedChange, source: Source) -> Breakdown:
-    """Return the breakdown in which fewest members stand out.
-
-    Raises:
-        Unresolved, ValueError: the metric, a period or a dimension does not fit the source.
-        DatasphinxError: errors of `Source.execute`.
-    """
+    """Return the breakdown in which fewest members stand out; ValueError if something does not fit the source."""
     metric = change["metric"] or MetricEntry(expression=change["expression"], date_column=change["date_column"] or None)
     first, second = (Period(*map(date.fromisoformat, change[name])) for name in ("first", "second"))
     return explain_change(source, metric, first, second, dimensions=change["dimensions"], filters=change["filters"])[0]

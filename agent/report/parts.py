@@ -18,16 +18,16 @@ from datasphinx.agent.core.failure import client_failure, error_info, failure_of
 from datasphinx.agent.errors import DatasphinxError
 from datasphinx.agent.formatting.checks import with_formats
 from datasphinx.agent.graph import build_graph
-from datasphinx.agent.messages import CONVENTIONS, language_in, render
+from datasphinx.agent.messages import CONVENTIONS, Language, language_in, render
 from datasphinx.agent.record.step import Step, current_step, record_event
-from datasphinx.agent.report.changes import change_part
+from datasphinx.agent.report.changes import explained
 from datasphinx.agent.report.plan import source_of
 from datasphinx.agent.services import Services
 from datasphinx.agent.state import Output, ReportState
 from datasphinx.agent.types import AnswerTable, ClarifyingQuestion, PlannedQuestion, ReportPart, Result, masked_rows
 
-MAX_AT_ONCE = 4
-_READ = (*Output.__annotations__, "question", "result", "results", "attempts", "sql_request", "given")
+_MAX_AT_ONCE = 4
+_READ = (*Output.__annotations__, "question", "result", "results", "attempts", "sql_request")
 """The keys of the final state of a run that a part is made of."""
 
 
@@ -40,7 +40,7 @@ def answer_parts(state: ReportState, services: Services) -> dict[str, Any]:
     waiting = [each for each in state["plan"] if _is_waiting(parts.get(each["id"]))]
     write, step = get_stream_writer(), current_step.get()
     assert step
-    with ThreadPoolExecutor(MAX_AT_ONCE, "datasphinx-report") as pool:
+    with ThreadPoolExecutor(_MAX_AT_ONCE, "datasphinx-report") as pool:
         answering = [
             pool.submit(_detached().run, _part, each, state, services, step) for each in waiting if "change" not in each
         ]
@@ -57,7 +57,13 @@ def answer_parts(state: ReportState, services: Services) -> dict[str, Any]:
 
 
 def _change(planned: PlannedQuestion, state: ReportState, services: Services) -> ReportPart:
-    return change_part(planned, planned["change"], lambda: source_of(state, services), language_in(state))
+    """Return the outcome of a question about a change; an error is part of it."""
+    language = language_in(state)
+    try:
+        text, result, sql = explained(planned["change"], source_of(state, services), language)
+    except DatasphinxError as error:
+        return _failed(planned, error, services, language)
+    return ReportPart(**{**_unanswered(planned), "status": "ok", "answer": text, "result": result, "sql": sql})
 
 
 def _is_waiting(part: ReportPart | None) -> bool:
@@ -74,7 +80,6 @@ def _detached() -> Context:
 
 def _part(planned: PlannedQuestion, state: ReportState, services: Services, step: Step) -> ReportPart:
     """Return the outcome of a question; an error is part of it."""
-    language = language_in(state)
     try:
         step.check_budget(services.settings)
         own = services.of_part(planned["id"])
@@ -84,20 +89,28 @@ def _part(planned: PlannedQuestion, state: ReportState, services: Services, step
         final = graph.invoke(_inputs(planned, state), config, output_keys=keys)
         return _outcome(planned, final, state, own)
     except DatasphinxError as error:
-        failure = failure_of(error) if services.any_source else client_failure(error, services.settings)
-        info = error_info(failure, language)
+        return _failed(planned, error, services, language_in(state))
+
+
+def _failed(planned: PlannedQuestion, error: DatasphinxError, services: Services, language: Language) -> ReportPart:
+    failure = failure_of(error) if services.any_source else client_failure(error, services.settings)
+    info = error_info(failure, language)
+    return ReportPart(**{**_unanswered(planned), "answer": info["message"], "error": info})
+
+
+def _unanswered(planned: PlannedQuestion) -> ReportPart:
     return ReportPart(
         **planned,
         trace_id="",
         status="error",
-        answer=info["message"],
+        answer="",
         sql=None,
         result=None,
         chart=None,
         filters=[],
         remarks=[],
         clarification=None,
-        error=info,
+        error=None,
     )
 
 
@@ -135,7 +148,7 @@ def _outcome(planned: PlannedQuestion, final: dict[str, Any], state: ReportState
     told = {render("assumed", language, assumptions=each) for each in final["audit"]["assumptions"]}
     paragraphs = [each for each in without_tables(final["answer"]).split("\n\n") if each not in told]
     result = _result_of(final, tables[0], state, services) if tables and not final["error"] else None
-    charts = final["charts"] or [drawn_by_default(final, services.source)] if result else []
+    charts = final["charts"] or [drawn_by_default(final, lambda _: source_of(state, services))] if result else []
     return ReportPart(
         **planned,
         trace_id=final["audit"]["trace_id"],

@@ -88,8 +88,3 @@ def _figures(filled: Filled) -> Iterator[ReportFigure]:
 
 def _filters(part: ReportPart) -> str:
     return f" (filters: {escaped('; '.join(part['filters']))})" if part["filters"] else ""
-
-
-def title_of(part: ReportPart, said: Said) -> str:
-    """Return the question of a part as a title, or its id if it has figures that nobody said and no condition has."""
-    return part["id"] if unsupported(part["question"], said) else part["question"]

@@ -10,7 +10,7 @@ from datasphinx import prompts
 from datasphinx.agent.answers.answer import Answer
 from datasphinx.agent.answers.narration import correction, unverified
 from datasphinx.agent.answers.outputs import question_text
-from datasphinx.agent.answers.references import Filled, Said
+from datasphinx.agent.answers.references import Filled
 from datasphinx.agent.core.failure import error_info, full_text
 from datasphinx.agent.errors import DatasphinxError
 from datasphinx.agent.formatting.formats import answer_table
@@ -21,7 +21,7 @@ from datasphinx.agent.record.step import note
 from datasphinx.agent.report.markdown import markdown_of, markdown_without_secrets
 from datasphinx.agent.report.plan import planned_questions, source_of
 from datasphinx.agent.report.schemas import ReportReview, WrittenReport
-from datasphinx.agent.report.texts import Findings, findings_of, plain_text, report_text, title_of
+from datasphinx.agent.report.texts import Findings, findings_of, plain_text, report_text
 from datasphinx.agent.services import Services
 from datasphinx.agent.state import ReportState
 from datasphinx.agent.types import Report, ReportPart, ReportSection, ReportText
@@ -56,7 +56,9 @@ def review(state: ReportState, services: Services) -> dict[str, Any]:
         if filled.problems:
             note(f"question refused: {'; '.join(filled.problems)}")
         elif filled.text and filled.text not in asked:
-            added.append(each.model_copy(update={"question": filled.text}))
+            # The model has seen rows, whose values a purpose cannot refer to.
+            purpose = "" if findings.title_problems(each.purpose) else each.purpose
+            added.append(each.model_copy(update={"question": filled.text, "purpose": purpose}))
     return {**update, "plan": [*state["plan"], *planned_questions(added, len(state["plan"]))]}
 
 
@@ -104,18 +106,17 @@ def failed_report(failure: dict[str, Any], state: ReportState) -> dict[str, Any]
 def plain_report(state: ReportState) -> Report:
     """Return the report whose sections are the questions with the texts of their answers."""
     parts = list(state["parts"].values())
-    said = Said(state["question"] or "")
     return Report(
         title=state["question"] or "",
         summary=plain_text(""),
-        sections=[_plain_section(part, said) for part in parts],
+        sections=list(map(_plain_section, parts)),
         parts=parts,
         limits=_remarks(parts),
     )
 
 
-def _plain_section(part: ReportPart, said: Said) -> ReportSection:
-    return ReportSection(title=title_of(part, said), text=plain_text(part["answer"]), parts=[part["id"]])
+def _plain_section(part: ReportPart) -> ReportSection:
+    return ReportSection(title=part["question"], text=plain_text(part["answer"]), parts=[part["id"]])
 
 
 def _remarks(parts: list[ReportPart]) -> list[ReportText]:
@@ -204,7 +205,7 @@ def _title(text: str, findings: Findings) -> Filled:
 def _report(draft: _Draft, findings: Findings, state: ReportState) -> Report:
     """Return the report of `draft`; sections for questions without an answer are at its end."""
     parts, texts = list(state["parts"].values()), draft.texts
-    failed = [_plain_section(part, findings.said) for part in parts if not part["result"]]
+    failed = [_plain_section(part) for part in parts if not part["result"]]
     limits = [texts[f"limit {at + 1}"] for at in range(len(draft.written.limits))]
     return Report(
         title=_shown(texts["title"]).text or state["question"] or "",
@@ -227,7 +228,7 @@ def _sections(draft: _Draft, findings: Findings) -> Iterator[ReportSection]:
         plain = plain_text("\n\n".join(part["answer"] for part in parts))
         if text.text or parts:
             yield ReportSection(
-                title=title or title_of(parts[0], findings.said) if parts else title,
+                title=title or (parts[0]["question"] if parts else ""),
                 text=report_text(text) if text.text else plain,
                 parts=ids,
             )
