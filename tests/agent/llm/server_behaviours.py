@@ -38,14 +38,9 @@ Body = str | dict[str, Any]
 Rule = tuple[Part, int, Body]
 
 
-def quotes(*pieces: str) -> str:
-    """Return a regex for a text with all `pieces` (regexes) in any order."""
-    return "(?s:" + "".join(f"(?=.*{piece})" for piece in pieces) + ".*)"
-
-
-def setting(*pieces: str) -> str:
-    """Return a regex for a text with all `pieces` that also names a setting."""
-    return quotes(*pieces, "DATASPHINX_LLM")
+def setting(piece: str) -> str:
+    """Return a regex for a text with `piece`, a regex, that also names a setting, before it or after it."""
+    return f"(?s:(?=.*{piece})(?=.*DATASPHINX_LLM))"
 
 
 def openai_error(message: str, code: Any = None, param: Any = None, kind: str = "invalid_request_error") -> Body:
@@ -327,7 +322,8 @@ REJECTED: list[Behaviour] = [
             "error": {"type": "invalid_request_error", "message": "response_format: Extra inputs are not permitted"}})),
         first=3),
     Behaviour("format", "json_schema is ignored and answered with prose, json_object works",
-        lambda request: completion({"content": TEXT if not has_schema(request) else "Sure! The statement is: `SELECT 8`"})),
+        lambda request: completion(
+            {"content": TEXT if not has_schema(request) else "Sure! The statement is: `SELECT 8`"})),
 ]  # fmt: skip
 
 # ---------------------------------------------------------------- rejected parts of a step request
@@ -535,13 +531,16 @@ SHAPES: list[Behaviour] = [
     Behaviour("shape", "finish_reason eos_token", choice({"content": TEXT}, "eos_token")),
     Behaviour("shape", "finish_reason STOP", choice({"content": TEXT}, "STOP")),
     Behaviour("shape", "finish_reason missing, stop_reason instead",
-        lambda request: completion({}, choices=[{"message": {"role": "assistant", "content": TEXT}, "stop_reason": 128009}])),
+        lambda request: completion(
+            {}, choices=[{"message": {"role": "assistant", "content": TEXT}, "stop_reason": 128009}])),
     Behaviour("shape", "no role",
         lambda request: completion({}, choices=[{"index": 0, "message": {"content": TEXT}, "finish_reason": "stop"}])),
     Behaviour("shape", "text of a completion instead of a message",
-        lambda request: completion({}, object="text_completion", choices=[{"index": 0, "text": TEXT, "finish_reason": "stop"}])),
+        lambda request: completion(
+            {}, object="text_completion", choices=[{"index": 0, "text": TEXT, "finish_reason": "stop"}])),
     Behaviour("shape", "delta instead of message",
-        lambda request: completion({}, object="chat.completion.chunk", choices=[{"index": 0, "delta": {"role": "assistant", "content": TEXT}, "finish_reason": "stop"}])),
+        lambda request: completion({}, object="chat.completion.chunk", choices=[
+            {"index": 0, "delta": {"role": "assistant", "content": TEXT}, "finish_reason": "stop"}])),
     Behaviour("shape", "no usage, no id, no model", sends(json.dumps({"choices": BODY["choices"]}))),
     Behaviour("shape", "usage is null and created a float",
         sends(json.dumps({**BODY, "usage": None, "created": 1500000000.0, "system_fingerprint": None}))),
@@ -579,7 +578,9 @@ SHAPES: list[Behaviour] = [
             prefix="data:"), **{"Content-Type": "text/event-stream;charset=UTF-8"})),
     Behaviour("stream", "comments, ids and events",
         sends(
-            ": OPENROUTER PROCESSING\n\n: ping\n\nevent: message\nid: 1\nretry: 3000\n" + sse(chunk({"content": TEXT}), chunk({"content": ""}, "stop"), {**chunk({}), "choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}}),
+            ": OPENROUTER PROCESSING\n\n: ping\n\nevent: message\nid: 1\nretry: 3000\n" + sse(
+                chunk({"content": TEXT}), chunk({"content": ""}, "stop"), {**chunk({}), "choices": [],
+                    "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}}),
             **{"Content-Type": "text/event-stream"})),
     Behaviour("stream", "Azure: the first chunk has no choices",
         sends(sse({"choices": [], "created": 0, "id": "", "model": "", "object": "",
@@ -591,7 +592,8 @@ SHAPES: list[Behaviour] = [
             **{"Content-Type": "text/event-stream"})),
     Behaviour("stream", "lines of JSON",
         sends("".join(
-            json.dumps(one) + "\n" for one in (chunk({"content": TEXT[:8]}), chunk({"content": TEXT[8:]}), chunk({}, "stop"))),
+            json.dumps(one) + "\n"
+            for one in (chunk({"content": TEXT[:8]}), chunk({"content": TEXT[8:]}), chunk({}, "stop"))),
             **{"Content-Type": "application/x-ndjson"})),
 ]  # fmt: skip
 
@@ -698,7 +700,9 @@ STEP_TEXTS: list[tuple[str, str]] = [
     ("Command R",
         "Action: ```json\n" + json.dumps([{"tool_name": "get_schema", "parameters": ARGUMENTS}], indent=4) + "\n```"),
     ("Command A",
-        "<|START_THINKING|>I look at it.<|END_THINKING|><|START_ACTION|>[\n    " + json.dumps({"tool_call_id": "0", "tool_name": "get_schema", "parameters": ARGUMENTS}) + "\n]<|END_ACTION|>"),
+        "<|START_THINKING|>I look at it.<|END_THINKING|><|START_ACTION|>[\n    "
+        + json.dumps({"tool_call_id": "0", "tool_name": "get_schema", "parameters": ARGUMENTS})
+        + "\n]<|END_ACTION|>"),
     ("Functionary", f">>>get_schema\n{ARGS}"),
     ("Claude",
         '<function_calls>\n<invoke name="get_schema">\n<parameter name="dataset_id">ds_1</parameter>\n</invoke>\n'
