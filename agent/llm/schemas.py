@@ -234,7 +234,7 @@ class MetricQuery(Lenient):
     filters: list[str] = Field(default_factory=list, description="further SQL conditions on `table.column`")
     since: _Day = Field(None, description="first day, as 2024-12-31")
     before: _Day = Field(None, description="day after the last")
-    compared_since: _Day = Field(None, description="first day of an earlier period, for the change since then")
+    compared_since: _Day = Field(None, description="first day of an earlier period, for the parts of the change")
     compared_before: _Day = Field(None, description="day after its last")
     order: list[str] = Field(default_factory=list, description="outputs, or `output DESC`")
     limit: int | None = None
@@ -261,7 +261,9 @@ class GeneratedSQL(WithForm):
 
     plan: str = Field("", description="tables, joins, filters, groups and output columns needed; one or two sentences")
     metric: Annotated[MetricQuery | None, BeforeValidator(_metric_query_or_none)] = Field(
-        None, description="instead of a statement, where the task allows it"
+        None,
+        description="instead of a statement: metrics of the task, or the parts of which a change of one consists; no "
+        "shares, ranks within groups or conditions on their values",
     )
     sql: str = Field(description="one SELECT statement; empty when off_topic, or with alternatives or reply")
     language: QuestionLanguage = None

@@ -338,7 +338,7 @@ def test_a_question_without_a_metric_is_not_told_how_to_name_one(asked: Scripted
     agent.ask("What was the revenue?")
     agent.ask("How many orders are there?")
 
-    told = ["exactly metrics above" in prompt for prompt in prompts(agent, "GeneratedSQL")]
+    told = ["For exactly metrics above" in prompt for prompt in prompts(agent, "GeneratedSQL")]
     assert told == [True, False]
 
 
@@ -350,7 +350,7 @@ def test_metrics_that_cannot_be_computed_are_left_to_sql(asked: Scripted) -> Non
 
     first, second = prompts(agent, "GeneratedSQL")
     assert "no foreign keys lead from `orders` to `products`" in second
-    assert ("exactly metrics above" in first, "exactly metrics above" in second) == (True, False)
+    assert ("For exactly metrics above" in first, "For exactly metrics above" in second) == (True, False)
     assert (output["metric"], output["sql"], output["error"]) == (False, REVENUE, None)
 
 

@@ -119,7 +119,7 @@ METRIC = {
         "compared_since": {
             "anyOf": [{"type": "string"}, {"type": "null"}],
             "title": "Compared Since",
-            "description": "first day of an earlier period, for the change since then",
+            "description": "first day of an earlier period, for the parts of the change",
         },
         "compared_before": {
             "anyOf": [{"type": "string"}, {"type": "null"}],
@@ -162,7 +162,8 @@ def test_the_request_is_the_contract(server: FakeOpenAI, connect: Connect) -> No
                     },
                     "metric": {
                         "anyOf": [METRIC, {"type": "null"}],
-                        "description": "instead of a statement, where the task allows it",
+                        "description": "instead of a statement: metrics of the task, or the parts of which a change "
+                        "of one consists; no shares, ranks within groups or conditions on their values",
                     },
                     "sql": {
                         "type": "string",
