@@ -209,8 +209,8 @@ def new_assistant(studio: Any) -> Iterator[Callable[..., str]]:
         studio.assistants.delete(assistant)
 
 
-def test_both_graphs_are_there(studio: Any) -> None:
-    assert {assistant["graph_id"] for assistant in studio.assistants.search()} == {"agent", "analyst"}
+def test_the_graphs_are_there(studio: Any) -> None:
+    assert {assistant["graph_id"] for assistant in studio.assistants.search()} == {"agent", "analyst", "report"}
 
 
 def test_the_input_is_described_and_the_nodes_are_drawn(studio: Any) -> None:
@@ -221,7 +221,7 @@ def test_the_input_is_described_and_the_nodes_are_drawn(studio: Any) -> None:
 
 
 def test_the_picture_has_descriptions_and_labels(studio: Any) -> None:
-    for graph in ("agent", "analyst"):
+    for graph in ("agent", "analyst", "report"):
         assistant = studio.assistants.search(graph_id=graph)[0]["assistant_id"]
         drawn = studio.assistants.get_graph(assistant)
         nodes = [node for node in drawn["nodes"] if node["id"] not in ("__start__", "__end__")]
