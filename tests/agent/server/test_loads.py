@@ -103,7 +103,7 @@ def test_a_question_reports_the_progress_of_its_load(rereading: Served) -> None:
         events = list(events_of(response.iter_lines()))
     places = [(STAGES.index(data["stage"]), data["share"]) for kind, data in events if kind == "progress"]
     assert places == sorted(set(places)) and {place for place, _ in places} == {0, 1, 2}
-    assert {kind for kind, _ in events} == {"step", "progress", "output"}
+    assert {kind for kind, _ in events} == {"started", "step", "progress", "output"}
     streamed = list(rereading.analyst.stream(body))
     assert all("stage" not in chunk for chunk in streamed)
 
