@@ -264,11 +264,9 @@ def _precision(numbers: Sequence[Decimal]) -> int:
 
 def _few_decimals(numbers: Sequence[Decimal]) -> int:
     """Return the decimals of percentages and durations: of computed ones one, if that tells as many apart as two."""
-    decimals = _precision(numbers)
-    if decimals <= _FEW_DECIMALS and max(map(_decimals, numbers)) <= _FEW_DECIMALS:
-        return decimals
-    if min((abs(number) for number in numbers if number), default=1) < Decimal("0.1"):
-        return decimals
+    is_near = any(0 < abs(number) < Decimal("0.1") or Decimal("99.9") < number < 100 for number in numbers)
+    if is_near or max(map(_decimals, numbers)) <= _FEW_DECIMALS:
+        return _precision(numbers)
     one, two = (len({round(number, digits) for number in numbers}) for digits in (1, _FEW_DECIMALS))
     return 1 if one == two else _FEW_DECIMALS
 
