@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
 
 from datasphinx.agent.conversation.conversations import CANCELLATION
 from datasphinx.agent.core.cancellation import Cancellation
@@ -181,9 +183,6 @@ def test_the_cost_of_a_report_is_that_of_all_its_calls(report: Make) -> None:
 
 
 def test_a_plan_is_put_to_the_user_who_approves_it(report: Make) -> None:
-    from langgraph.checkpoint.memory import InMemorySaver
-    from langgraph.types import Command
-
     made = report()
     graph = build_report(made.services, InMemorySaver())
     thread: Any = {"configurable": {"thread_id": "1"}}
@@ -195,9 +194,6 @@ def test_a_plan_is_put_to_the_user_who_approves_it(report: Make) -> None:
 
 
 def test_a_remark_on_a_plan_gives_another_one_and_an_edited_plan_is_used(report: Make) -> None:
-    from langgraph.checkpoint.memory import InMemorySaver
-    from langgraph.types import Command
-
     made = report({"ReportPlan": [PLAN, {"questions": [{"question": TOTAL}]}]})
     graph = build_report(made.services, InMemorySaver())
     thread: Any = {"configurable": {"thread_id": "1"}}
@@ -210,9 +206,6 @@ def test_a_remark_on_a_plan_gives_another_one_and_an_edited_plan_is_used(report:
 
 
 def test_questions_to_the_user_become_one_that_is_asked_once(report: Make) -> None:
-    from langgraph.checkpoint.memory import InMemorySaver
-    from langgraph.types import Command
-
     def ambiguous(question: str) -> dict[str, Any]:
         options = [
             {"label": name, "reading": name, "sql": f"SELECT COUNT(*) AS {name} FROM {name}"}
@@ -239,6 +232,8 @@ def test_questions_to_the_user_become_one_that_is_asked_once(report: Make) -> No
     assert [part["error"] for part in output["report"]["parts"]] == [None] * 3
     assert {"returns by region" in prompt for prompt in answered} == {True, False}
     assert [call.schema_name for call in made.model.calls].count("ReportPlan") == 1
+    done = replay(open_store(made.services.settings), output["audit"]["trace_id"], made.services.settings)
+    assert done.differences == []
 
 
 def test_a_report_is_replayed_with_its_questions(report: Make) -> None:
@@ -292,3 +287,15 @@ def test_a_change_that_cannot_be_broken_down_is_reported_in_its_place(report: Ma
     assert output["report"]["parts"][1]["error"]["code"] == "question_failed"
     assert "fame" in output["report"]["parts"][1]["answer"]
     assert output["status"] == "ok"
+
+
+def test_a_report_that_was_approved_is_replayed(report: Make) -> None:
+    made = report(record=True)
+    graph = build_report(made.services, InMemorySaver())
+    thread: Any = {"configurable": {"thread_id": "1"}}
+    asked = graph.invoke({"question": REQUEST, "approve_plan": True}, thread)
+    output = graph.invoke(Command(resume="1"), thread)
+    for run in (asked, output):
+        done = replay(open_store(made.services.settings), run["audit"]["trace_id"], made.services.settings)
+        assert done.differences == []
+        assert done.output["answer"] == run["answer"]
