@@ -254,7 +254,8 @@ def _leave_out_rows(
     plans = infer()
     left_out, warnings = _leave_out_totals(work, plans, rows, options)
     plans = infer() if left_out else plans
-    if options.sections is False or not (footer := _find_footer(work, plans)):
+    footer = {} if options.sections is False else _find_footer(work, plans)
+    if not 0 < len(footer) < rows - left_out:
         return plans, left_out, warnings
     _hide(work, list(footer))
     others = infer()

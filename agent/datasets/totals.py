@@ -109,8 +109,6 @@ class _Block:
 def find_totals(work: Workspace, plans: Sequence[ColumnPlan], rows: int) -> FoundTotals:
     """Return the rows with totals, and those beside them, in their order."""
     summed = [plan for plan in plans if plan.plan.type.startswith(("BIGINT", "DOUBLE", "DECIMAL"))][:_MAX_NUMBERS]
-    if not summed:
-        return FoundTotals([], [], [])
     if rows * len(plans) > _MAX_CELLS:
         return _find_last(work, plans, summed)
     table = _read(work, plans, summed)
@@ -122,7 +120,7 @@ def find_totals(work: Workspace, plans: Sequence[ColumnPlan], rows: int) -> Foun
 def _find_last(work: Workspace, plans: Sequence[ColumnPlan], summed: Sequence[ColumnPlan]) -> FoundTotals:
     """Return the last row if it leaves more cells blank than the one above, and has the sums of the table."""
     above, row = _read(work, plans, summed, f"rowid IN (SELECT rowid FROM {STAGING} ORDER BY rowid DESC LIMIT 2)")
-    if row.filled >= above.filled or row.has_moment:
+    if not summed or row.filled >= above.filled or row.has_moment:
         return FoundTotals([], [], [])
     sums = ", ".join(f"coalesce(sum(CAST({plan.plan.sql} AS DOUBLE)), 0)" for plan in summed)
     source = select_layers([plan.plan.layers for plan in summed])
