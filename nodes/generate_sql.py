@@ -10,7 +10,6 @@ from datasphinx.agent.clarify.feedback import describe_option
 from datasphinx.agent.clarify.review import compare_readings, put_question
 from datasphinx.agent.core.failure import failure_of
 from datasphinx.agent.core.text import clean_question
-from datasphinx.agent.embedded.readings import is_expressible, options_of
 from datasphinx.agent.errors import (
     BudgetExceeded,
     InvalidQuestion,
@@ -215,6 +214,8 @@ def _question_if_unsure(state: State, attempt: WrittenSql, source: Source, servi
     is_unsure = value is not None and value < services.threshold(services.roles.confidence)
     if not is_unsure or state.get("clarifications") or not _may_ask(state, services):
         return {}
+    from datasphinx.agent.embedded.readings import is_expressible, options_of
+
     statements = [sql for sql in _following(state, attempt.readings, source) if is_expressible(sql, source.catalog)]
     if len(statements) < 2:
         return {}

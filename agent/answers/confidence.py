@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from datasphinx.agent.answers.answer import Answer
-from datasphinx.agent.embedded.readings import difference
 from datasphinx.agent.generation.estimator import ConfidenceEstimator
 from datasphinx.agent.messages import CONVENTIONS, Language, Message, render
 from datasphinx.agent.record.step import note
@@ -100,6 +99,8 @@ def _shown(
     if not evidence.get("gives_rows", True):
         yield "query_gives_nothing", {}
     if evidence.get("agreement", 1.0) < agreement:
+        from datasphinx.agent.embedded.readings import difference
+
         rival = evidence.get("rival")
         found = difference(sql, rival, catalog, language) if catalog and rival else ""
         yield ("rival_query", {"difference": found}) if found else ("queries_disagree", {})
