@@ -233,7 +233,7 @@ class Knowledge:
     def _index(self) -> Mapping[_Key, Sequence[tuple[EntryName, tuple[str, ...]]]]:
         index: dict[_Key, list[tuple[EntryName, tuple[str, ...]]]] = defaultdict(list)
         for item in self.used:
-            for text, code in _names_of(item):
+            for text, code in names_of(item):
                 words = content_words(text)
                 if words:
                     index[_key(words)].append((EntryName(item, code), words))
@@ -247,7 +247,7 @@ class Knowledge:
 NO_KNOWLEDGE = Knowledge()
 
 
-def _names_of(item: Item) -> Iterator[tuple[str, str | None]]:
+def names_of(item: Item) -> Iterator[tuple[str, str | None]]:
     """Yield the names by which a text can refer to the entry and, for names of a code, the code."""
     entry = item.entry
     if isinstance(entry, TermEntry | MetricEntry):

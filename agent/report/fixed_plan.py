@@ -5,6 +5,8 @@ from itertools import islice
 
 from datasphinx.agent.answers.starting_questions import group_column, offered_columns, shown_name
 from datasphinx.agent.embedded.periods import periods_of, years_alone
+from datasphinx.agent.knowledge.entries import MetricEntry
+from datasphinx.agent.knowledge.knowledge import Item, names_of
 from datasphinx.agent.messages import CONVENTIONS, Language, render
 from datasphinx.agent.schema.catalog import TIMES, Table
 from datasphinx.agent.schema.describe import one_line
@@ -22,8 +24,9 @@ def fixed_plan(request: str, source: Source, language: Language, names: Mapping[
     that the request names are part of each question. `names` has the words for tables by key, if they are not their
     names.
     """
-    table = _table(request, source)
-    measure = _measure(request, table, source, language, shown_name(names.get(table.key) or table.name))
+    table, metric = _table(request, source), _metric(request, source)
+    name = shown_name(names.get(table.key) or table.name)
+    measure = one_line(metric.name, _MAX_NAME_CHARS) if metric else _measure(request, table, language, name, source)
     periods = [*periods_of(request), *years_alone(request)]
     filters = [request[each.start : each.end] for each in periods] + _values(request, table, source)
     if filters:
@@ -34,7 +37,8 @@ def fixed_plan(request: str, source: Source, language: Language, names: Mapping[
     has_dates = any(column.type_class in TIMES for column in offered_columns(source, table))
     if has_dates:
         questions.append(("course", render("follow_up_months", language, question=total, end="")))
-    dimensions = list(islice(_dimensions(source, table), _MAX_DIMENSIONS))
+    groups = metric.entry.dimensions if metric and isinstance(metric.entry, MetricEntry) else ()
+    dimensions = list(islice(map(_words, groups) if groups else _dimensions(source, table), _MAX_DIMENSIONS))
     for name in dimensions:
         questions.append(("breakdown", render("follow_up_groups", language, question=total, group=name, end="")))
     if dimensions:
@@ -61,17 +65,33 @@ def _table(request: str, source: Source) -> Table:
     return next(dated, None) or next(iter(ranked), None) or max(shown.values(), key=lambda each: each.rows or 0)
 
 
-def _measure(request: str, table: Table, source: Source, language: Language, name: str) -> str:
-    """Return the words for the measure; `name` are those for the table."""
+def _metric(request: str, source: Source) -> Item | None:
+    """Return the metric of whose name the request has the largest share, at least half: "sales" names net sales."""
     asked = words(request)
-    for item in source.knowledge.knowledge.of_kind("metric"):
-        if source.knowledge.is_valid(item) and words(item.name) <= asked:
-            return one_line(item.name, _MAX_NAME_CHARS)
+    metrics = filter(source.knowledge.is_valid, source.knowledge.knowledge.of_kind("metric"))
+    shares = {item: max(_share(name, asked) for name, _ in names_of(item)) for item in metrics}
+    best = max(shares, key=shares.__getitem__, default=None)
+    return best if best and shares[best] >= 0.5 else None
+
+
+def _share(name: str, asked: frozenset[str]) -> float:
+    named = words(name)
+    return len(named & asked) / max(len(named), 1)
+
+
+def _measure(request: str, table: Table, language: Language, name: str, source: Source) -> str:
+    """Return the words for the sum of a column that the request names, or for the number of rows of `table`."""
+    asked = words(request)
     for column in offered_columns(source, table):
         is_amount = column.type_class == "number" and column.name not in table.key_columns
         if is_amount and words(column.name) & asked:
             return render("figure_sum", language, measure=shown_name(column.name), table=name)
     return render("figure_count", language, table=name, measure="")
+
+
+def _words(column: str) -> str:
+    """Return the words for a column, as `table.column`."""
+    return shown_name(column.replace(".", " "))
 
 
 def _dimensions(source: Source, table: Table) -> Iterator[str]:
@@ -81,5 +101,5 @@ def _dimensions(source: Source, table: Table) -> Iterator[str]:
     for each in [table, *referred]:
         columns = offered_columns(source, each)
         while column := group_column(columns, each):
-            yield shown_name(column.name if each is table else f"{each.name} {column.name}")
+            yield shown_name(column.name) if each is table else _words(f"{each.name}.{column.name}")
             columns = [one for one in columns if one is not column]

@@ -26,6 +26,8 @@ _BASE_ADDRESS_SPACE_MB = 1024
 _CHDB_ADDRESS_SPACE_MB = 4096
 """Additional address space of chDB's library and threads, in megabytes."""
 
+_INTERRUPTED = {"SQLITE_INTERRUPT", "InterruptException"}
+"""The codes of statements that were interrupted, which only their time limit does."""
 _UNREADABLE = {
     sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_IOERR,
@@ -195,9 +197,9 @@ def serve(pipe: Connection, request: dict[str, Any], views: OpenViews, memory_mb
     except MemoryError:
         _send(pipe, {"error": "memory"})
     except Exception as error:
-        timed_out = time.monotonic() >= deadline
         text = str(error).strip() or type(error).__name__
         code = getattr(error, "sqlite_errorname", "") or type(error).__name__
+        timed_out = code in _INTERRUPTED or time.monotonic() >= deadline
         _send(pipe, {"error": "timeout" if timed_out else _kind_of(error), "reason": text, "code": code})
 
 

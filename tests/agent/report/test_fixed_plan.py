@@ -46,4 +46,7 @@ def test_periods_and_stored_values_of_the_request_are_part_of_each_question(ques
 
 
 def test_a_metric_or_column_that_the_request_names_is_the_measure(questions: Callable[..., Any]) -> None:
+    asked = questions("Give me an overview of sales in 2025")
+    assert asked["Show net sales for 2025"] == "total"
+    assert asked["Show net sales for 2025, by orders channel"] == "breakdown", "by the dimensions of the metric"
     assert "Show sum of refund amount in returns" in questions("Overview of the refund amount of returns")

@@ -120,7 +120,5 @@ def test_a_boolean_that_names_a_row_is_a_word(tmp_path: Path) -> None:
     sql = "SELECT ok, COUNT(*) AS n FROM things GROUP BY ok"
     summary = summarize_query(sql, open_url(url(path)).catalog)
     result = Result(columns=["ok", "n"], types=["boolean", "integer"], rows=[[False, 1], [True, 2]], truncated=False)
-    told = compose_answer(
-        "Things by ok", {"result": result}, max_rows=10, requested=None, language="en", sql=sql, summary=summary
-    )
+    told = compose_answer("Things by ok", {"result": result}, requested=None, language="en", sql=sql, summary=summary)
     assert "True" not in told.answer and "| yes | 2 |" in told.answer
