@@ -422,7 +422,7 @@ class ServiceSettings(BaseSettings):
     run_sql: bool = Field(
         default=False,
         description="Let clients run their own SELECT statements: the editor of the page, `POST /sql`, and the tool "
-        "`run_sql` of MCP.",
+        "`datasphinx_run_sql` of MCP.",
     )
     follow_up_questions: bool = Field(
         default=True,

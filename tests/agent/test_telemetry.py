@@ -428,7 +428,10 @@ def test_traceparent_of_each_mcp_request_is_the_parent(
     monkeypatch.setattr("mcp.shared.jsonrpc_dispatcher.inject_trace_context", lambda meta: None)
 
     async def script(client: Any) -> list[dict[str, Any]]:
-        answers = [await client.call_tool("ask", dict(ASKED)), await client.call_tool("run_sql", {"sql": COUNT["sql"]})]
+        answers = [
+            await client.call_tool("datasphinx_ask", dict(ASKED)),
+            await client.call_tool("datasphinx_run_sql", {"sql": COUNT["sql"]}),
+        ]
         return [content(answer) for answer in answers]
 
     for mode in MODES:
@@ -446,7 +449,7 @@ def test_traceparent_of_each_mcp_request_is_the_parent(
 def test_the_span_of_an_mcp_client_is_the_parent_of_its_call_alone(server: Served, telemetry: Telemetry) -> None:
     async def script(client: Any) -> None:
         for _ in range(2):
-            content(await client.call_tool("ask", dict(ASKED)))
+            content(await client.call_tool("datasphinx_ask", dict(ASKED)))
 
     for mode in MODES:
         telemetry.clear()

@@ -1,4 +1,4 @@
-"""The tool `ask`: a question to the SQL agent, with progress and clarifying questions."""
+"""The tool `datasphinx_ask`: a question to the SQL agent, with progress and clarifying questions."""
 
 from collections.abc import Callable, Mapping
 from contextlib import aclosing
@@ -40,7 +40,7 @@ class Ask(BaseModel):
 
     question: str | None = Field(None, description="The question, in English, German, Russian or Chinese.")
     source: str | None = Field(
-        None, description="A source that the tool `sources` lists; default: chosen by the question."
+        None, description="A source that the tool `datasphinx_sources` lists; default: chosen by the question."
     )
     thread: ThreadId | None = Field(None, description="The `thread` of an earlier answer, for a follow-up question.")
     clarification_answer: str | None = Field(
@@ -86,7 +86,7 @@ class Answer(BaseModel):
     )
     assumptions: list[str] = Field(description="Assumptions about the question.")
     definitions: list[AppliedDefinition] = Field(description="The business definitions that the statement uses.")
-    trace_id: str = Field(description="The id of the run on the record, for the tool `explain_answer`.")
+    trace_id: str = Field(description="The id of the run on the record, for the tool `datasphinx_explain_answer`.")
     thread: str | None = Field(description="The conversation, for follow-up questions.")
     clarification: Clarification | None
     error: ErrorInfo | None

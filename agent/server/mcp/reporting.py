@@ -1,4 +1,4 @@
-"""The tool `report`: a report on a request, whose figures come from the rows of its questions."""
+"""The tool `datasphinx_report`: a report on a request, whose figures come from the rows of its questions."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ class ReportRequest(BaseModel):
 
     request: str = Field(description="The request, in English, German, Russian or Chinese.")
     source: str | None = Field(
-        None, description="A source that the tool `sources` lists; default: chosen by the request."
+        None, description="A source that the tool `datasphinx_sources` lists; default: chosen by the request."
     )
     questions: list[str] | None = Field(None, description="The questions to answer, at most 8, instead of a plan.")
 
@@ -29,7 +29,7 @@ class ReportAnswer(BaseModel):
 
     status: Status
     report: str = Field(description="The report as Markdown, with the rows and the SQL behind it, or the error.")
-    trace_id: str = Field(description="The id of the run on the record, for the tool `explain_answer`.")
+    trace_id: str = Field(description="The id of the run on the record, for the tool `datasphinx_explain_answer`.")
     error: ErrorInfo | None
 
 

@@ -1,4 +1,4 @@
-"""The tools `sources` and `schema`."""
+"""The tools `datasphinx_sources` and `datasphinx_schema`."""
 
 from collections.abc import Iterable
 from typing import Annotated
@@ -41,7 +41,7 @@ class SchemaQuery(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     source: str | None = Field(
-        None, description="A source that the tool `sources` lists; it may be left out if there is one."
+        None, description="A source that the tool `datasphinx_sources` lists; it may be left out if there is one."
     )
     search: _Text | None = Field(None, description="Words or a question; the tables that they refer to are listed.")
     tables: Annotated[list[_Text], Field(min_length=1, max_length=_MAX_MATCHES)] | None = Field(

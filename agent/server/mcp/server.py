@@ -31,7 +31,6 @@ from datasphinx.agent.core.version import package_version
 from datasphinx.agent.errors import DatasphinxError, InputInvalid, InternalError
 from datasphinx.agent.messages import Message
 from datasphinx.agent.record.telemetry import remote_parent
-from datasphinx.agent.run_events import RUN_SQL
 from datasphinx.agent.server.background import time_limit
 from datasphinx.agent.server.mcp.answering import Answer, Ask, ask, invalid_input
 from datasphinx.agent.server.mcp.call import Call, request_language
@@ -51,11 +50,13 @@ _Context = ServerRequestContext[Any, Any]
 TENANT = "datasphinx.tenant"
 """The key of the tenant in the scope of an HTTP request."""
 _NAME = "datasphinx"
+_RUN_SQL = "datasphinx_run_sql"
 _ANSWER_WITHIN_S = 86_400.0
 """Time in which a user can answer a clarifying question that a client puts by repeating its call, in seconds."""
 _INSTRUCTIONS = (
-    "Answers questions about databases. Prefer `ask` for questions about data: it writes, checks and runs the SQL, and "
-    "returns the rows that support the answer. Continue a conversation with `thread`. State only figures of its output."
+    "Answers questions about databases. Prefer `datasphinx_ask` for questions about data: it writes, checks and runs "
+    "the SQL, and returns the rows that support the answer. Continue a conversation with `thread`. State only figures "
+    "of its output."
 )
 
 
@@ -84,7 +85,7 @@ class _Tool:
 
 _TOOLS = (
     _Tool(
-        "ask",
+        "datasphinx_ask",
         "Ask a question",
         "Answer a question about a database in plain language. Returns the answer, the rows, the SQL and the "
         "confidence. If the status is `clarification`, put the question to the user and call again with `thread` and "
@@ -94,17 +95,24 @@ _TOOLS = (
         ask,
     ),
     _Tool(
-        "report",
+        "datasphinx_report",
         "Write a report",
         "Answer a request that needs several answers, such as an overview, a comparison or a why, with a report whose "
-        "figures come from the rows of its questions. It takes minutes; for one figure or table, use `ask`.",
+        "figures come from the rows of its questions. It takes minutes; for one figure or table, use `datasphinx_ask`.",
         ReportRequest,
         ReportAnswer,
         write_report,
     ),
-    _Tool("sources", "List sources", "List the databases that can be asked.", NoArguments, SourceList, list_sources),
     _Tool(
-        "schema",
+        "datasphinx_sources",
+        "List sources",
+        "List the databases that can be asked.",
+        NoArguments,
+        SourceList,
+        list_sources,
+    ),
+    _Tool(
+        "datasphinx_schema",
         "Look up tables",
         "List the tables of a source with their columns, search them with `search`, or describe some with `tables`.",
         SchemaQuery,
@@ -112,7 +120,7 @@ _TOOLS = (
         show_schema,
     ),
     _Tool(
-        "check_sql",
+        "datasphinx_check_sql",
         "Check a statement",
         "Check whether a SELECT statement is permitted and its names and types are right, without running it.",
         Statement,
@@ -120,7 +128,7 @@ _TOOLS = (
         check_sql,
     ),
     _Tool(
-        "explain_answer",
+        "datasphinx_explain_answer",
         "Explain an answer",
         "Return the recorded steps and statements of an answer by its trace id.",
         Trace,
@@ -128,9 +136,10 @@ _TOOLS = (
         explain_answer,
     ),
     _Tool(
-        RUN_SQL,
+        _RUN_SQL,
         "Run a statement",
-        "Run a SELECT statement and return its rows. Prefer `ask`, whose statement is checked against the question.",
+        "Run a SELECT statement and return its rows. Prefer `datasphinx_ask`, whose statement is checked against the "
+        "question.",
         Statement,
         Rows,
         run_sql,
@@ -144,7 +153,7 @@ class _Handlers:
     def __init__(self, agent: ServedGraph, report: ServedGraph, settings: Settings, metrics: Metrics) -> None:
         """Answer questions with `agent`, and count errors in `metrics`."""
         self._agent, self._report, self._metrics, self._seconds = agent, report, metrics, settings.request_timeout_s
-        self._tools = {tool.name: tool for tool in _TOOLS if tool.name != RUN_SQL or settings.run_sql}
+        self._tools = {tool.name: tool for tool in _TOOLS if tool.name != _RUN_SQL or settings.run_sql}
 
     async def list_tools(self, context: _Context, _: PaginatedRequestParams | None) -> ListToolsResult:
         """Return the tools with their schemas."""
@@ -192,7 +201,7 @@ class _Handlers:
 
 
 def build_server(agent: ServedGraph, report: ServedGraph, settings: Settings, metrics: Metrics) -> Server[Any]:
-    """Return an MCP server whose tools `ask` and `report` run these graphs; errors are counted in `metrics`.
+    """Return an MCP server whose tools for questions and reports run these graphs; errors are counted in `metrics`.
 
     A request is for the tenant in the scope of its HTTP request, or for the current tenant on stdio.
     """

@@ -27,7 +27,7 @@ class Statement(BaseModel):
 
     sql: str = Field(min_length=1, max_length=MAX_SQL_CHARS, description="One SELECT statement.")
     source: str | None = Field(
-        None, description="A source that the tool `sources` lists; it may be left out if there is one."
+        None, description="A source that the tool `datasphinx_sources` lists; it may be left out if there is one."
     )
 
 

@@ -170,9 +170,11 @@ def test_a_cancelled_report_has_the_answers_so_far(report: Make) -> None:
 
 
 def test_the_budget_of_a_report_is_one_for_all_its_questions(report: Make) -> None:
-    output = report(max_llm_calls=1, report_budget=2).ask()
+    plan = {"questions": [{"question": f"{TOTAL} {number}", "purpose": "size"} for number in range(8)]}
+    output = report({"ReportPlan": [plan]}, max_llm_calls=1, report_budget=2).ask()
     codes = [part["error"] and part["error"]["code"] for part in output["report"]["parts"]]
-    assert codes.count("budget_exceeded") >= 1
+    # Up to four questions are answered at once, which may all have begun before the first one is counted.
+    assert 4 <= codes.count("budget_exceeded") < 8
     assert "DATASPHINX_REPORT_BUDGET" in str(output["report"])
     assert output["audit"]["llm_calls"] == sum(len(step["calls"]) for step in output["audit"]["steps"])
 

@@ -29,7 +29,7 @@ def test_a_mounted_application_serves_mcp_clients_and_links_its_charts(cache_dir
         async with httpx2.AsyncClient(timeout=30, verify=False) as http:
             transport = streamable_http_client(f"{base}/data/mcp", http_client=http)
             async with Client(transport, mode=mode) as client:  # type: ignore[arg-type]
-                rows: list[list[object]] = content(await client.call_tool("ask", dict(ASKED)))["rows"]
+                rows: list[list[object]] = content(await client.call_tool("datasphinx_ask", dict(ASKED)))["rows"]
                 return rows
 
     with running(site) as base, httpx.Client(timeout=30, verify=False) as http:

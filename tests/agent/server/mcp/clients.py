@@ -45,8 +45,14 @@ def talk(
 def call(
     server: Served, tool: str, *, key: str | None = None, mode: str = "auto", user: "User | None" = None, **given: Any
 ) -> CallToolResult:
-    """Return the result of one tool call; `user` answers forms."""
-    return talk(server, lambda client: client.call_tool(tool, given), key=key, mode=mode, elicitation_callback=user)
+    """Return the result of one call of `datasphinx_<tool>`; `user` answers forms."""
+    return talk(
+        server,
+        lambda client: client.call_tool(f"datasphinx_{tool}", given),
+        key=key,
+        mode=mode,
+        elicitation_callback=user,
+    )
 
 
 def content(result: CallToolResult) -> dict[str, Any]:

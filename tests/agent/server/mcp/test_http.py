@@ -21,7 +21,7 @@ from tests.databases import make_database, make_table, url
 from tests.generated_docs import ROOT
 from tests.support.best_customer import ASKS, BEST, BY_AMOUNT, BY_ORDERS, asks_about_best
 
-TOOLS = ["ask", "report", "sources", "schema", "check_sql", "explain_answer"]
+TOOLS = [f"datasphinx_{name}" for name in ("ask", "report", "sources", "schema", "check_sql", "explain_answer")]
 
 
 def test_tools_are_read_only_and_have_schemas(served: Served) -> None:
@@ -41,7 +41,9 @@ def test_a_question_has_an_answer_with_its_proof(served: Served) -> None:
 
     for mode in MODES:
         progress.clear()
-        result = talk(served, lambda client: client.call_tool("ask", dict(ASKED), progress_callback=note), mode=mode)
+        result = talk(
+            served, lambda client: client.call_tool("datasphinx_ask", dict(ASKED), progress_callback=note), mode=mode
+        )
         answer = content(result)
         over_http = served.invoke(**ASKED)
         table = over_http["tables"][0]
@@ -71,15 +73,18 @@ def test_progress_goes_on_while_the_model_is_called(cache_dir: Path, monkeypatch
         for mode in MODES:
             progress.clear()
             several.clear()
-            ask = lambda client: client.call_tool("ask", dict(ASKED), progress_callback=note)  # noqa: E731
+            ask = lambda client: client.call_tool("datasphinx_ask", dict(ASKED), progress_callback=note)  # noqa: E731
             assert content(talk(server, ask, mode=mode))["status"] == "ok"
             assert len(progress) > 30 and progress == sorted(set(progress))
 
 
 def test_a_follow_up_continues_the_thread_of_any_interface(served: Served) -> None:
     async def script(client: Client) -> list[dict[str, Any]]:
-        first = content(await client.call_tool("ask", dict(ASKED)))
-        return [first, content(await client.call_tool("ask", {"question": "as a table", "thread": first["thread"]}))]
+        first = content(await client.call_tool("datasphinx_ask", dict(ASKED)))
+        return [
+            first,
+            content(await client.call_tool("datasphinx_ask", {"question": "as a table", "thread": first["thread"]})),
+        ]
 
     first, second = talk(served, script)
     assert second["thread"] == first["thread"]
@@ -129,7 +134,7 @@ def test_a_statement_is_checked_without_running_it(served: Served) -> None:
 def test_statements_run_only_if_the_settings_allow_it(
     served: Served, cache_dir: Path, tmp_path: Path, run: Run
 ) -> None:
-    with pytest.raises(MCPError, match="ask, report, sources"):
+    with pytest.raises(MCPError, match="datasphinx_ask, datasphinx_report"):
         call(served, "run_sql", sql="SELECT 1")
     with serving(cache_dir, run_sql=True, data_dir=tmp_path / "data") as server:
         result = content(call(server, "run_sql", sql="SELECT order_id FROM orders ORDER BY order_id"))
@@ -205,7 +210,7 @@ def test_errors_have_no_content_that_the_output_schema_forbids(served: Served) -
         ):
             result = call(served, tool, mode=mode, **given)
             assert code_of(result) == code and result.content
-            schema = schemas[tool] or {}
+            schema = schemas[f"datasphinx_{tool}"] or {}
             assert result.structured_content is None or set(result.structured_content) == set(schema["required"]), tool
 
 
@@ -239,7 +244,7 @@ def test_errors_are_those_of_the_project(served: Served) -> None:
     assert unknown.content[0].type == "text" and "0" * 32 in unknown.content[0].text
     trace = talk(
         served,
-        lambda client: client.call_tool("explain_answer", {"trace_id": "0" * 32}),
+        lambda client: client.call_tool("datasphinx_explain_answer", {"trace_id": "0" * 32}),
         headers={"Accept-Language": "ru"},
     )
     assert code_of(trace) == "trace_unknown" and "запуска" in trace.content[0].text  # type: ignore[union-attr]
@@ -326,7 +331,7 @@ def test_the_configurations_of_the_documentation_name_settings_and_the_command(s
         for row in re.findall(r"^\| `(\w+)` \| (.*?) \|", page, re.MULTILINE)
     }
     assert {tool.name: set(tool.input_schema.get("properties", {})) for tool in tools} == {
-        name: arguments for name, arguments in shown.items() if name != "run_sql"
+        name: arguments for name, arguments in shown.items() if name != "datasphinx_run_sql"
     }
 
 

@@ -43,11 +43,11 @@ def test_a_client_starts_the_command_and_asks(tmp_path: Path, cache_dir: Path) -
     async def script(client: Client) -> tuple[list[str], list[CallToolResult]]:
         names = [tool.name for tool in (await client.list_tools()).tools]
         results = [
-            await client.call_tool("ask", dict(ASKED)),
-            await client.call_tool("ask", {"question": BEST}),
-            await client.call_tool("schema", {"tables": ["orders"]}),
-            await client.call_tool("run_sql", {"sql": "SELECT COUNT(*) AS n FROM orders"}),
-            await client.call_tool("run_sql", {"sql": "DROP TABLE orders"}),
+            await client.call_tool("datasphinx_ask", dict(ASKED)),
+            await client.call_tool("datasphinx_ask", {"question": BEST}),
+            await client.call_tool("datasphinx_schema", {"tables": ["orders"]}),
+            await client.call_tool("datasphinx_run_sql", {"sql": "SELECT COUNT(*) AS n FROM orders"}),
+            await client.call_tool("datasphinx_run_sql", {"sql": "DROP TABLE orders"}),
         ]
         return names, results
 
@@ -62,7 +62,7 @@ def test_a_client_starts_the_command_and_asks(tmp_path: Path, cache_dir: Path) -
             }
             names, results = talk(script, user, tmp_path / "log", mode, **settings)
         answer, clarified, described, ran, refused = results
-        assert "run_sql" in names and len(user.forms) == 1
+        assert "datasphinx_run_sql" in names and len(user.forms) == 1
         assert content(answer)["rows"] == content(ran)["rows"] == [[10127]]
         assert content(clarified)["sql"] == BY_AMOUNT
         assert content(described)["tables"] == ["orders"]

@@ -143,7 +143,7 @@ def test_the_state_of_a_repeated_call_is_that_of_the_tenant_and_the_call(cache_d
     asked, form = {"question": BEST}, {"clarification": ElicitResult(action="accept", content={"option": "by amount"})}
 
     async def begin(client: Client) -> str:
-        result = await client.session.call_tool("ask", asked, allow_input_required=True)
+        result = await client.session.call_tool("datasphinx_ask", asked, allow_input_required=True)
         assert isinstance(result, InputRequiredResult) and result.request_state
         return result.request_state
 
@@ -152,7 +152,7 @@ def test_the_state_of_a_repeated_call_is_that_of_the_tenant_and_the_call(cache_d
 
         def repeat(key: str, given: dict[str, str]) -> CallToolResult:
             async def script(client: Client) -> CallToolResult:
-                return await client.call_tool("ask", given, input_responses=form, request_state=state)
+                return await client.call_tool("datasphinx_ask", given, input_responses=form, request_state=state)
 
             return talk(server, script, key=key)
 
