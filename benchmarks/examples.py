@@ -30,8 +30,8 @@ def main(how_many: str = "5000") -> None:
         figures = {"examples": len(kept), "keep_s": timed(lambda: store.add(kept))[0]}
         for name in ("first_s", "first_of_another_process_s"):
             examples = StoredExamples(store, packaged_embedder(), 3)
-            figures[name] = timed(lambda chosen=examples: chosen.of(next(asked), source, 3))[0]
-        later = [timed(lambda: examples.select(next(asked), source, 3), 4)[0] for _ in range(_ASKED)]
+            figures[name] = timed(lambda chosen=examples: chosen.select(next(asked), source))[0]
+        later = [timed(lambda: examples.select(next(asked), source), 4)[0] for _ in range(_ASKED)]
         figures["later_median_ms"] = round(statistics.median(later) * 1000, 1)
     print(json.dumps(figures, indent=2))
 

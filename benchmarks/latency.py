@@ -30,7 +30,7 @@ from datasphinx.agent.graph import build_graph
 from datasphinx.agent.sample.shop import shop_path
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
-from datasphinx.agent.sql.worker import DuckDBFile, sqlite_cursor
+from datasphinx.agent.sql.worker import duckdb_cursor, sqlite_cursor
 from datasphinx.agent.sql.workers import DatabaseFile, shared_workers
 from datasphinx.agent.types import Limits
 from tests.conftest import VALID
@@ -155,10 +155,10 @@ def worker(cache: Path) -> dict[str, dict[str, float]]:
     figures = {}
     for engine, path, cursor in (
         ("sqlite", sqlite_path, sqlite_cursor),
-        ("duckdb", duckdb_path, DuckDBFile(512).cursor),
+        ("duckdb", duckdb_path, duckdb_cursor),
     ):
         file = DatabaseFile(engine, str(path), engine)
-        with cursor({"path": str(path), "timeout_s": 30, "view_files": None}) as opened:
+        with cursor({"path": str(path), "timeout_s": 30}, 512) as opened:
             inside = [_timed(partial(_rows, opened, sql))[1][0] for _ in range(_STATEMENTS)]
         run = partial(shared_workers(512).run, file, sql, (), limits)
         run()

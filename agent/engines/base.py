@@ -136,8 +136,10 @@ class Engine:
     extra: ClassVar[str] = ""
     """The extra that installs these packages."""
     status: ClassVar[EngineStatus] = "untested"
-    in_worker: ClassVar[bool] = False
-    """Whether statements run in a worker process; True for embedded engines, which run in the calling process."""
+    worker_cursor: ClassVar[str] = ""
+    """The function of `datasphinx.agent.sql.worker` that opens its databases in a process of their own; empty for
+    servers.
+    """
     file_signature: ClassVar[tuple[int, bytes] | None] = None
     """The offset of the bytes that identify its files, and these bytes; None if a database is no file."""
     is_folder: ClassVar[bool] = False
@@ -463,6 +465,11 @@ class Engine:
     def product(self, dialect: "SQLAlchemyDialect") -> str:
         """Return name and version for prompts, from what SQLAlchemy's `dialect` has read of the server."""
         return self.dialect
+
+    @property
+    def in_worker(self) -> bool:
+        """Whether statements run in a worker process."""
+        return bool(self.worker_cursor)
 
     def default_schema(self, url: "URL") -> str | None:
         """Return the schema of unqualified names; None if SQLAlchemy's inspector reports it."""

@@ -193,7 +193,7 @@ class ChDB(ClickHouse):
     driver = "chdb"
     packages = ("chdb", "chdb_sqlalchemy")
     status = "tested"
-    in_worker = True
+    worker_cursor = "chdb_cursor"
     readonly = 1
     url_options = None
     has_form = False

@@ -103,7 +103,7 @@ class DuckDB(Engine):
     packages = ("duckdb",)
     extra = "duckdb"
     status = "tested"
-    in_worker = True
+    worker_cursor = "duckdb_cursor"
     file_signature = (8, b"DUCK")
     ignores_case = True
     reuses_aliases = True

@@ -136,7 +136,7 @@ class SQLite(Engine):
     dialect = "sqlite"
     driver = "sqlite"
     status = "tested"
-    in_worker = True
+    worker_cursor = "sqlite_cursor"
     file_signature = (0, b"SQLite format 3\0")
     ignores_case = True
     recurses_in_later_arms = True

@@ -129,7 +129,7 @@ def _interrupted(cursor: Any, timeout_s: float) -> Iterator[None]:
 
 
 @contextmanager
-def sqlite_cursor(request: dict[str, Any]) -> Iterator[Cursor]:
+def sqlite_cursor(request: dict[str, Any], memory_mb: int) -> Iterator[Cursor]:
     """Yield a read-only cursor of a SQLite file, interrupted at the time limit of `request`."""
     with (
         closing(open_sqlite_read_only(request["path"], request["timeout_s"])) as connection,
@@ -183,11 +183,8 @@ def serve(pipe: Connection, request: dict[str, Any], views: OpenViews, memory_mb
         with _cursor(request, views, memory_mb) as cursor:
             deadline = time.monotonic() + request["timeout_s"]
             _send(pipe, {"rows": [], "opened": True})
-            if request["engine"] == "chdb" and not request["parameters"]:
-                # Its driver would read %% as % in a statement with parameters.
-                cursor.execute(request["sql"])
-            else:
-                cursor.execute(request["sql"], request["parameters"])
+            # With parameters, also with none, the driver of chDB reads %% as %.
+            cursor.execute(request["sql"], *([request["parameters"]] if request["parameters"] else []))
             columns = [valid_text(str(column[0])) for column in cursor.description or ()]
             conversions = conversions_of(request["kinds"], cursor.description or ())
             reader = RowReader(len(columns), request["row_limit"], request["byte_limit"], conversions=conversions)
@@ -206,9 +203,11 @@ def serve(pipe: Connection, request: dict[str, Any], views: OpenViews, memory_mb
 def _cursor(request: dict[str, Any], views: OpenViews, memory_mb: int) -> AbstractContextManager[Cursor]:
     if request["has_views"]:
         return views.cursor(request)
-    if request["engine"] == "sqlite":
-        return sqlite_cursor(request)
-    return {"chdb": chdb_cursor, "duckdb": duckdb_cursor}[request["engine"]](request, memory_mb)
+    return _CURSORS[request["cursor"]](request, memory_mb)
+
+
+_CURSORS = {function.__name__: function for function in (sqlite_cursor, duckdb_cursor, chdb_cursor)}
+"""The functions that engines name as `worker_cursor`."""
 
 
 def _send(pipe: Connection, message: dict[str, Any]) -> None:

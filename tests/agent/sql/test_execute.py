@@ -135,7 +135,7 @@ def test_past_the_guard_the_connection_itself_can_only_read(path: Path, tmp_path
     statement = write.format(other=other)
     with closing(open_sqlite_read_only(str(path), timeout_s=1)) as connection, pytest.raises(sqlite3.DatabaseError):
         connection.execute(statement).fetchall()
-    with sqlite_cursor({"path": str(path), "timeout_s": 1}) as cursor, pytest.raises(sqlite3.DatabaseError):
+    with sqlite_cursor({"path": str(path), "timeout_s": 1}, 64) as cursor, pytest.raises(sqlite3.DatabaseError):
         cursor.execute(statement)
         cursor.fetchmany(1)
     assert path.read_bytes() == before
