@@ -32,7 +32,7 @@ def fixed_plan(request: str, source: Source, language: Language, names: Mapping[
     if filters:
         listed = CONVENTIONS[language].comma.join(filters)
         measure = render("report_filtered", language, measure=measure, filters=listed)
-    total = render("starting_metric", language, metric=measure)
+    total = measure[:1].upper() + measure[1:]
     questions = [("total", total)]
     has_dates = any(column.type_class in TIMES for column in offered_columns(source, table))
     if has_dates:
