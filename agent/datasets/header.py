@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 from datasphinx.agent.datasets.cells import MISSING_MARKERS
@@ -109,6 +110,18 @@ class HeaderFinder:
         self._max_filled = max(map(len, map(_filled_cells, self._rows)), default=0)
         self._found: dict[int, float | None] = {}
         self._rows_below: dict[int, list[int]] = {}
+
+    @cached_property
+    def _folded(self) -> list[list[str]]:
+        return [[_plain(cell).casefold() for cell in row] for row in self._rows]
+
+    @cached_property
+    def _shapes(self) -> list[list[str]]:
+        return [[_shape(cell) for cell in row] for row in self._rows]
+
+    @cached_property
+    def _numbers(self) -> list[list[float | None]]:
+        return [[_number(cell) for cell in row] for row in self._rows]
 
     def search(self) -> int | None:
         """Return the index of the first header row; None if the rows have values only, or the first ones do."""
@@ -257,16 +270,16 @@ class HeaderFinder:
     def _below(self, index: int) -> list[int]:
         """Return the indices of the rows below a row that do not repeat it."""
         if index not in self._rows_below:
-            texts = _folded(self._rows[index]) if index >= 0 else []
             below = range(index + 1, len(self._rows))
-            self._rows_below[index] = [row for row in below if index < 0 or _folded(self._rows[row]) != texts]
+            texts = self._folded[index] if index >= 0 else None
+            self._rows_below[index] = [row for row in below if self._folded[row] != texts]
         return self._rows_below[index]
 
     def _shape_share(self, place: int, index: int) -> float:
         """Return 0.5 if all words below have one form, such as a letter and digits, and the word of the row another."""
-        shapes = {_shape(row[place]) for row in self._rows[index + 1 :] if row[place].text.strip()}
+        shapes = {shape for row in self._shapes[index + 1 :] if (shape := row[place])}
         has_form = len(shapes) == 1 and any("9" in shape for shape in shapes) and index + 2 < len(self._rows)
-        return 0.5 if has_form and _shape(self._rows[index][place]) not in shapes else 0.0
+        return 0.5 if has_form and self._shapes[index][place] not in shapes else 0.0
 
     def _recurs(self, place: int, index: int) -> bool:
         """Return whether the word of a row is a value of its column below."""
@@ -275,10 +288,10 @@ class HeaderFinder:
 
     def _are_names(self, index: int, places: Sequence[int], named: float) -> bool:
         """Return whether numbers above numbers are names: years, or numbers that rise as in no row below."""
-        numbers = [_number(self._rows[index][place]) for place in places]
+        numbers = [self._numbers[index][place] for place in places]
         if any(number is None for number in numbers):
             return False
-        rows = [[_number(row[place]) for place in places] for row in self._rows[index + 1 :]]
+        rows = [[row[place] for place in places] for row in self._numbers[index + 1 :]]
         columns = [[number for number in column if number is not None] for column in zip(*rows, strict=True)]
         is_outside = all(
             column and not min(column) <= number <= max(column)
@@ -419,10 +432,6 @@ def column_names(header: Header, kept: Sequence[int]) -> tuple[list[str], list[W
 def _name(text: str) -> str:
     printable = "".join(char if char.isprintable() else " " for char in text)
     return " ".join(printable.split())[:_MAX_NAME]
-
-
-def _folded(row: Row) -> list[str]:
-    return [_plain(cell).casefold() for cell in row]
 
 
 def _filled_cells(row: Row) -> list[Cell]:
