@@ -120,7 +120,6 @@ def review(
         note(f"no clarifying question: {error}")
         return None
     if answer.no_ambiguity:
-        note("no clarifying question: no ambiguity")
         return None
     state = cast(State, {**state, "language": answer.language or state.get("language", "")})
     question, readings = compare_readings(state, answer.question, answer.ambiguity_type, answer.options, source)

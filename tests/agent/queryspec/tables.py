@@ -7,6 +7,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
+
 from datasphinx.agent.queryspec.columns import Datasets
 from datasphinx.agent.queryspec.spec import read_spec
 from datasphinx.agent.schema.catalog import Column, Table
@@ -154,6 +156,16 @@ def literal(value: Any, dialect: str) -> str:
     return f"'{text}'" if dialect in {"duckdb", "postgres", "sqlite"} else "'{}'".format(text.replace("\\", "\\\\"))
 
 
+ENGINES = [
+    "duckdb",
+    pytest.param("sqlite", marks=pytest.mark.heavy),
+    pytest.param("postgres", marks=[pytest.mark.heavy, pytest.mark.postgres]),
+    pytest.param("mysql", marks=[pytest.mark.heavy, pytest.mark.mysql]),
+    pytest.param("clickhouse", marks=[pytest.mark.heavy, pytest.mark.clickhouse]),
+]
+"""The engines of query specs, as parameters of tests."""
+
+
 @contextmanager
 def engine(dialect: str, folder: Path) -> Iterator[tuple[str, Callable[[str], Any]]]:
     """Yield a URL and what runs a statement there with all rights."""
@@ -171,6 +183,7 @@ def engine(dialect: str, folder: Path) -> Iterator[tuple[str, Callable[[str], An
         from sqlalchemy import create_engine
         from sqlalchemy.pool import NullPool
 
+        pytest.importorskip("chdb_sqlalchemy", reason="the extra clickhouse is not installed")
         url = f"chdb:///{folder / 'clickhouse'}"
         made = create_engine(url, poolclass=NullPool)
         yield url, lambda sql: _run(made, sql)

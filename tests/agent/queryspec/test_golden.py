@@ -11,7 +11,7 @@ from datasphinx.agent.queryspec.compile import compile_spec, run
 from datasphinx.agent.queryspec.spec import read_spec
 from datasphinx.agent.sources.source import Source
 from tests.agent.queryspec.naive import rows_of
-from tests.agent.queryspec.tables import datasets, loaded
+from tests.agent.queryspec.tables import ENGINES, datasets, loaded
 from tests.cases import all_cases
 from tests.fixtures import read_pairs
 from tests.query_spec_fixtures import FOLDER, compiled_for_all, given
@@ -51,19 +51,8 @@ def test_rows_are_those_of_plain_python(name: str) -> None:
     assert golden["columns"] == columns or not rows
 
 
-@pytest.fixture(
-    scope="module",
-    params=[
-        "duckdb",
-        pytest.param("sqlite", marks=pytest.mark.heavy),
-        pytest.param("postgres", marks=[pytest.mark.heavy, pytest.mark.postgres]),
-        pytest.param("mysql", marks=[pytest.mark.heavy, pytest.mark.mysql]),
-        pytest.param("clickhouse", marks=[pytest.mark.heavy, pytest.mark.clickhouse]),
-    ],
-)
+@pytest.fixture(scope="module", params=ENGINES)
 def source(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Source]:
-    if request.param == "clickhouse":
-        pytest.importorskip("chdb_sqlalchemy", reason="the extra clickhouse is not installed")
     with loaded(request.param, tmp_path_factory.mktemp("specs")) as made:
         yield made
 

@@ -13,7 +13,7 @@ from datasphinx.agent.queryspec.compile import compile_spec, run
 from datasphinx.agent.queryspec.spec import read_spec
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.types import Limits
-from tests.agent.queryspec.tables import datasets, engine, loaded
+from tests.agent.queryspec.tables import ENGINES, datasets, engine, loaded
 from tests.databases import make_table, open_url, url
 
 
@@ -121,8 +121,6 @@ def rows(source: Source, table: str, spec: dict[str, Any]) -> list[list[Any]]:
     "dialect", ["duckdb", pytest.param("clickhouse", marks=[pytest.mark.clickhouse, pytest.mark.heavy])]
 )
 def test_regular_expressions_match_on_engines_with_linear_time(dialect: str, tmp_path: Path) -> None:
-    if dialect == "clickhouse":
-        pytest.importorskip("chdb_sqlalchemy", reason="the extra clickhouse is not installed")
     patterns = {"^(open|late)$": [1, 4, 6, 8], "(?i)^PA": [2, 3, 7, 9], "a.?d": [2, 3, 7, 9], r"\bop\w{2,3}": [1, 6]}
     with loaded(dialect, tmp_path) as source:
         known = datasets(tables=source.catalog.tables)
@@ -243,7 +241,7 @@ def test_rests_and_parts_of_text_are_the_same_on_every_engine(spec_source: Sourc
     assert row[-10:] == [2.0, 2.0, 1.0, 2.0, None, "la", 4, 30, 12.5, 0]
 
 
-@pytest.fixture(params=["duckdb", "postgres", "mysql", "sqlite", "clickhouse"])
+@pytest.fixture(params=ENGINES)
 def spec_source(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Source]:
     with loaded(request.param, tmp_path) as source:
         yield source

@@ -40,7 +40,7 @@ def test_a_cancelled_mcp_call_stops_its_statement(
         call.cancel()
         await asyncio.wait([call])
 
-    calls = [("ask", ASKED), ("run_sql", {"sql": ENDLESS})]
+    calls = [("datasphinx_ask", ASKED), ("datasphinx_run_sql", {"sql": ENDLESS})]
     with serving(cache_dir, {"GeneratedSQL": [{**COUNT, "sql": ENDLESS}]}, run_sql=True, **UNBOUNDED) as server:
         for number, (mode, (tool, given)) in enumerate(product(MODES, calls), 1):
             talk(server, partial(leave, tool=tool, given=given), mode=mode)
