@@ -7,11 +7,9 @@ from contextlib import aclosing
 from typing import Any, Literal, Self
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field, model_validator
 from starlette.concurrency import run_in_threadpool
 
-from datasphinx.agent.server.background import time_limit
 from datasphinx.agent.server.chat_clients import (
     ChatModel,
     ChatRun,
@@ -22,8 +20,8 @@ from datasphinx.agent.server.chat_clients import (
     user_text,
 )
 from datasphinx.agent.server.errors import DOCUMENTED_OPENAI
-from datasphinx.agent.server.routes.events import DATA_STREAM, event_response
-from datasphinx.agent.server.runnable import PlainJSON, ServedGraph
+from datasphinx.agent.server.routes.events import DATA_STREAM, completion_response
+from datasphinx.agent.server.runnable import ServedGraph
 from datasphinx.agent.server.tenants import current_tenant
 
 _CREATED = int(time.time())
@@ -98,13 +96,7 @@ def chat_routes(graphs: Sequence[ServedGraph]) -> APIRouter:
         model = await run_in_threadpool(model_of, tenant, body.model)
         run = ChatRun(tenant, served[model.graph], model, body.user, base_url(request))
         await run_in_threadpool(run.prepare, [(message.role, message.content) for message in body.messages])
-        await tenant.admit(1)
-        completion = _Completion(run, body)
-        seconds = tenant.services.settings.request_timeout_s
-        if body.stream:
-            return event_response(completion.chunks(), request.scope, seconds, _encode)
-        async with time_limit(seconds):
-            return Response(PlainJSON().dumps(await completion.whole()), media_type=JSONResponse.media_type)
+        return await completion_response(request, body.stream, _Completion(run, body), _encode)
 
     return router
 
@@ -152,7 +144,7 @@ class _Completion:
         usage = _usage(pieces[-1].tokens)
         return {**self._head, "object": "chat.completion", "choices": [choice], "usage": usage}
 
-    async def chunks(self) -> AsyncGenerator[tuple[str, Any]]:
+    async def events(self) -> AsyncGenerator[tuple[str, Any]]:
         """Yield the chunks of a stream, and `done`."""
         head = {**self._head, "object": "chat.completion.chunk"}
         yield "chunk", {**head, "choices": [_choice({"role": "assistant", "content": ""})]}

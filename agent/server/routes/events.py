@@ -5,10 +5,10 @@ import logging
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from fastapi import APIRouter, Request
-from fastapi.responses import StreamingResponse
+from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 from starlette.types import Scope
@@ -120,6 +120,16 @@ async def _shown(events: AsyncGenerator[Event]) -> AsyncGenerator[tuple[str, Any
                 yield kind, data
 
 
+class CompletionForm(Protocol):
+    """The answer to one request, whole or as events."""
+
+    async def whole(self) -> dict[str, Any]:
+        """Return the answer as one object."""
+
+    def events(self) -> AsyncGenerator[tuple[str, Any]]:
+        """Yield the events of a stream."""
+
+
 def event_response(
     events: AsyncGenerator[tuple[str, Any]], scope: Scope, seconds: float, encode: Encode = named_event
 ) -> EventStream:
@@ -129,6 +139,17 @@ def event_response(
     one is a `problem`, with the body of the error response.
     """
     return EventStream(_keep_alive(_lines(events, scope, seconds, encode)), headers={"X-Accel-Buffering": "no"})
+
+
+async def completion_response(request: Request, stream: bool | None, form: CompletionForm, encode: Encode) -> Response:
+    """Count a question of the tenant and return its answer in a form of OpenAI's API, as a stream if one is wanted."""
+    tenant = current_tenant()
+    await tenant.admit(1)
+    seconds = tenant.services.settings.request_timeout_s
+    if stream:
+        return event_response(form.events(), request.scope, seconds, encode)
+    async with time_limit(seconds):
+        return Response(PlainJSON().dumps(await form.whole()), media_type=JSONResponse.media_type)
 
 
 async def _lines(

@@ -7,15 +7,13 @@ from contextlib import aclosing
 from typing import Any, Literal, Self
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field, model_validator
 from starlette.concurrency import run_in_threadpool
 
-from datasphinx.agent.server.background import time_limit
 from datasphinx.agent.server.chat_clients import ChatRun, Content, base_url, model_of, user_text
 from datasphinx.agent.server.errors import DOCUMENTED_OPENAI
-from datasphinx.agent.server.routes.events import event_response, named_event, stream_of
-from datasphinx.agent.server.runnable import PlainJSON, ServedGraph
+from datasphinx.agent.server.routes.events import completion_response, named_event, stream_of
+from datasphinx.agent.server.runnable import ServedGraph
 from datasphinx.agent.server.tenants import current_tenant
 
 
@@ -83,12 +81,7 @@ def responses_routes(graphs: Sequence[ServedGraph]) -> APIRouter:
         model = await run_in_threadpool(model_of, tenant, body.model)
         response = _Response(ChatRun(tenant, served[model.graph], model, body.user, base_url(request)), body)
         await run_in_threadpool(response.prepare)
-        await tenant.admit(1)
-        seconds = tenant.services.settings.request_timeout_s
-        if body.stream:
-            return event_response(response.events(), request.scope, seconds, _encode)
-        async with time_limit(seconds):
-            return Response(PlainJSON().dumps(await response.whole()), media_type=JSONResponse.media_type)
+        return await completion_response(request, body.stream, response, _encode)
 
     return router
 
