@@ -203,13 +203,13 @@ class Worker:
         return self._process.poll() is None
 
     def place(self, file: DatabaseFile) -> dict[str, Any]:
-        """Return the part of a request that names the database; it has the views if the worker does not know them."""
+        """Return how the next request names the database, with the views if the worker does not know them."""
         known, self._path = self._path, file.path
         views = file.view_files.as_json() if file.view_files and known != file.path else None
         engine = engines()[file.engine]
+        self.chdb_openings += engine.is_folder
         return {
             "cursor": engine.worker_cursor,
-            "is_folder": engine.is_folder,
             "path": file.path,
             "has_views": file.view_files is not None,
             "view_files": views,
@@ -221,7 +221,6 @@ class Worker:
         if not self._has_started:
             self._has_started = bool(self.receive())
         self.is_ready = False
-        self.chdb_openings += request["is_folder"]
         self._limit_s = request["timeout_s"] + _GRACE_S
         self._deadline = time.monotonic() + self._limit_s + _OPEN_S
         self._pipe.send_bytes(json.dumps(request).encode())
