@@ -446,6 +446,10 @@ class ReportSection(TypedDict):
     parts: list[str]
 
 
+REPORT_SUFFIXES = (".html", ".md", ".json", ".pdf")
+"""The endings of the names of files with reports."""
+
+
 class Report(TypedDict):
     """A report: every figure in its texts comes from the rows of a part."""
 

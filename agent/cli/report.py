@@ -15,14 +15,12 @@ from datasphinx.agent.cli.options import AsJson, BaseUrl, ModelName, services_of
 from datasphinx.agent.cli.text import json_text, printable
 from datasphinx.agent.core.text import valid_json
 from datasphinx.agent.errors import SourcesNotTogether, exit_code
-from datasphinx.agent.types import Effort
+from datasphinx.agent.types import REPORT_SUFFIXES, Effort
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from datasphinx.agent.core.cancellation import Cancellation
-
-_SUFFIXES = (".html", ".md", ".json", ".pdf")
 
 
 def report(
@@ -38,7 +36,7 @@ def report(
         Path | None,
         typer.Option(
             dir_okay=False,
-            callback=path_with(_SUFFIXES),
+            callback=path_with(REPORT_SUFFIXES),
             help="Write the report to this file: .html, .md, .json, or .pdf, which Chromium or Chrome prints.",
         ),
     ] = None,

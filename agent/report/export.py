@@ -14,9 +14,8 @@ from datasphinx.agent.messages import Language
 from datasphinx.agent.record.step import Audit
 from datasphinx.agent.report.html import html_of
 from datasphinx.agent.report.markdown import cost_of, markdown_of
-from datasphinx.agent.types import ClarifyingQuestion, Report
+from datasphinx.agent.types import REPORT_SUFFIXES, ClarifyingQuestion, Report
 
-REPORT_SUFFIXES = (".html", ".md", ".json", ".pdf")
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
 _PRINT_S = 60
 
