@@ -18,6 +18,7 @@ from babel import Locale
 from datasphinx.agent.answers.reference_syntax import Problem, Reference, Template, parse, path_of, typed_parts
 from datasphinx.agent.answers.result_facts import ColumnFacts, ResultFacts, average_format, facts_of
 from datasphinx.agent.answers.typed_text import Said, is_one_word, typed_problems, unsupported
+from datasphinx.agent.core.text import capitalised
 from datasphinx.agent.formatting.formats import ColumnFormat, format_computed, format_value, joined, number_of, spoken
 from datasphinx.agent.messages import CONVENTIONS, render
 
@@ -91,7 +92,7 @@ def _typeset(text: str) -> str:
     A first word with a spelling of its own keeps it.
     """
     first = text.partition(" ")[0]
-    text = text[:1].upper() + text[1:] if first.isalpha() and first.islower() else text
+    text = capitalised(text) if first.isalpha() and first.islower() else text
     return _SPACE_IN_CHINESE.sub("", text)
 
 

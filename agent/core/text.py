@@ -39,6 +39,11 @@ def valid_json(value: Any) -> Any:
     return value
 
 
+def capitalised(text: str) -> str:
+    """Return `text` with a capital letter at its beginning."""
+    return text[:1].upper() + text[1:]
+
+
 def question_key(question: str) -> str:
     """Return a text that is equal for questions that differ only in case, spaces, width, and the mark at their end.
 

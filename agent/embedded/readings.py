@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
+from datasphinx.agent.core.text import capitalised
 from datasphinx.agent.formatting.filters import condition_words
 from datasphinx.agent.formatting.formats import format_constant
 from datasphinx.agent.llm.schemas import ReadingOption
@@ -62,7 +63,7 @@ def options_of(
     if len({*labels}) < len(labels):
         labels = _labels([[*own, read] for own, read in zip(parts, tables, strict=True)], language)
     separator = CONVENTIONS[language].semicolon
-    readings = [_capitalised(separator.join([*own, read])) for own, read in zip(parts, tables, strict=True)]
+    readings = [capitalised(separator.join([*own, read])) for own, read in zip(parts, tables, strict=True)]
     return [
         ReadingOption(label=label, reading=reading, sql=sql)
         for sql, label, reading in zip(shown, _numbered(labels, language), readings, strict=True)
@@ -81,7 +82,7 @@ def _labels(parts: Sequence[Sequence[str]], language: Language) -> list[str]:
     common = set(parts[0]).intersection(*parts[1:])
     own = ([part for part in each if part not in common] or each[:1] for each in parts)
     texts = (CONVENTIONS[language].semicolon.join(each) for each in own)
-    return [_capitalised(one_line(text, _MAX_LABEL_CHARS)) for text in texts]
+    return [capitalised(one_line(text, _MAX_LABEL_CHARS)) for text in texts]
 
 
 def _numbered(labels: Sequence[str], language: Language) -> list[str]:
@@ -91,10 +92,6 @@ def _numbered(labels: Sequence[str], language: Language) -> list[str]:
         label if count == 1 else render("reading_variant", language, label=label, number=count)
         for label, count in zip(labels, counts, strict=True)
     ]
-
-
-def _capitalised(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _parts_of(

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from datasphinx.agent.answers.starting_questions import group_column, offered_columns, shown_name
+from datasphinx.agent.core.text import capitalised
 from datasphinx.agent.embedded.periods import periods_of, years_alone
 from datasphinx.agent.knowledge.entries import MetricEntry
 from datasphinx.agent.knowledge.knowledge import Item, names_of
@@ -32,7 +33,7 @@ def fixed_plan(request: str, source: Source, language: Language, names: Mapping[
     if filters:
         listed = CONVENTIONS[language].comma.join(filters)
         measure = render("report_filtered", language, measure=measure, filters=listed)
-    total = measure[:1].upper() + measure[1:]
+    total = capitalised(measure)
     questions = [("total", total)]
     has_dates = any(column.type_class in TIMES for column in offered_columns(source, table))
     if has_dates:
