@@ -144,7 +144,8 @@ def test_a_client_that_leaves_stops_its_statement(
 
         with server_process(tmp_path / "server", given) as server:
             with sending(server.port, f"/agent/{route}", body):
-                eventually(runs)
+                # Reading the schema streams statements too, so the model must have written its own first.
+                eventually(lambda: bool(model.schemas) and runs())
             eventually(lambda: not runs())
             broken_off = 'datasphinx_questions_total{graph="agent",status="broken_off"} 1.0'
             eventually(lambda: broken_off in httpx.get(f"{server.url}/metrics", verify=False).text)
