@@ -30,7 +30,7 @@ from datasphinx.agent.graph import build_graph
 from datasphinx.agent.sample.shop import shop_path
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
-from datasphinx.agent.sql.worker import duckdb_cursor, sqlite_cursor
+from datasphinx.agent.sql.worker import OpenDuckDB, sqlite_cursor
 from datasphinx.agent.sql.workers import DatabaseFile, shared_workers
 from datasphinx.agent.types import Limits
 from tests.conftest import VALID
@@ -154,11 +154,11 @@ def worker(cache: Path) -> dict[str, dict[str, float]]:
     sql, limits = "SELECT order_id FROM orders LIMIT 20", Limits(30, 100)
     figures = {}
     for engine, path, cursor in (
-        ("sqlite", sqlite_path, sqlite_cursor),
-        ("duckdb", duckdb_path, duckdb_cursor),
+        ("sqlite", sqlite_path, partial(sqlite_cursor, memory_mb=512)),
+        ("duckdb", duckdb_path, OpenDuckDB(512).cursor),
     ):
         file = DatabaseFile(engine, str(path), engine)
-        with cursor({"path": str(path), "timeout_s": 30}, 512) as opened:
+        with cursor({"path": str(path), "has_views": False, "view_files": None, "timeout_s": 30}) as opened:
             inside = [_timed(partial(_rows, opened, sql))[1][0] for _ in range(_STATEMENTS)]
         run = partial(shared_workers(512).run, file, sql, (), limits)
         run()

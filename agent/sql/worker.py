@@ -7,6 +7,7 @@ the parent process.
 
 import json
 import math
+import os
 import sqlite3
 import sys
 import threading
@@ -17,7 +18,7 @@ from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
 from datasphinx.agent.core.text import valid_text
-from datasphinx.agent.engines.read_only import open_sqlite_read_only
+from datasphinx.agent.engines.read_only import open_duckdb_read_only, open_sqlite_read_only
 from datasphinx.agent.sql.rows import RowReader, conversions_of
 
 _BASE_ADDRESS_SPACE_MB = 1024
@@ -25,6 +26,9 @@ _BASE_ADDRESS_SPACE_MB = 1024
 
 _CHDB_ADDRESS_SPACE_MB = 4096
 """Additional address space of chDB's library and threads, in megabytes."""
+
+_KEPT_OPEN_S = 0.2
+"""Time after a statement for which a DuckDB file stays open for the next one."""
 
 _INTERRUPTED = {"SQLITE_INTERRUPT", "InterruptException"}
 """The codes of statements that were interrupted, which only their time limit does."""
@@ -55,16 +59,20 @@ class Cursor(Protocol):
         """Release the resources of the statement."""
 
 
-class OpenViews:
-    """The most recent views over files, kept open between statements. Each read opens their files again."""
+class OpenDuckDB:
+    """The most recent DuckDB file, or views over files, kept open between statements.
+
+    Others can write to a DuckDB file only while it is closed; each read of views opens their files again.
+    """
 
     def __init__(self, memory_mb: int) -> None:
-        """Create the object without opening views."""
+        """Create the object without opening anything."""
         self._memory_mb = memory_mb
-        self._path = ""
+        self._place: tuple[str, object] = ("", None)
         self._view_files: dict[str, Any] = {}
         self._connection: Any = None
         self._files: Any = None
+        """The file system of views."""
 
     @contextmanager
     def cursor(self, request: dict[str, Any]) -> Iterator[Cursor]:
@@ -72,22 +80,32 @@ class OpenViews:
 
         Raises:
             OSError: a file of a view cannot be read.
+            duckdb.IOException: the file cannot be read, or another process keeps it open.
         """
-        if request["path"] != self._path:
+        # Another file may have taken the place of the open one.
+        place = request["path"], None if request["has_views"] else os.stat(request["path"]).st_ino
+        if place != self._place:
             self._close()
-            self._path, self._view_files = request["path"], request["view_files"]
+            self._place, self._view_files = place, request["view_files"]
         if self._connection is None:
-            self._open()
-        self._files.failure = None
+            self._open(request)
         with closing(self._connection.cursor()) as cursor, _interrupted(cursor, request["timeout_s"]):
             try:
                 yield cursor
             except Exception:
-                if self._files.failure:
+                if self._files and self._files.failure:
                     raise self._files.failure from None
                 raise
 
-    def _open(self) -> None:
+    def release(self) -> None:
+        """Close a file, so that others can write to it."""
+        if self._files is None:
+            self._close()
+
+    def _open(self, request: dict[str, Any]) -> None:
+        if not request["has_views"]:
+            self._connection = open_duckdb_read_only(request["path"], self._memory_mb)
+            return
         from datasphinx.agent.sql.read_only_files import ViewUnreadable, open_views
         from datasphinx.agent.sql.view_files import view_files_of
 
@@ -97,24 +115,13 @@ class OpenViews:
             raise OSError(": ".join(error.args)) from error
 
     def _close(self) -> None:
-        from datasphinx.agent.sql.read_only_files import close_views
+        if self._files is not None:
+            from datasphinx.agent.sql.read_only_files import close_views
 
-        if self._connection is not None:
             close_views(self._connection)
+        elif self._connection is not None:
+            self._connection.close()
         self._connection = self._files = None
-
-
-@contextmanager
-def duckdb_cursor(request: dict[str, Any], memory_mb: int) -> Iterator[Cursor]:
-    """Yield a cursor of a DuckDB file, which others can write to afterwards, interrupted as `request` says."""
-    from datasphinx.agent.engines.read_only import open_duckdb_read_only
-
-    with (
-        closing(open_duckdb_read_only(request["path"], memory_mb)) as connection,
-        closing(connection.cursor()) as cursor,
-        _interrupted(cursor, request["timeout_s"]),
-    ):
-        yield cursor
 
 
 @contextmanager
@@ -160,11 +167,13 @@ def main() -> None:
     pipe = Connection(int(sys.argv[1]))
     memory_mb = int(sys.argv[2])
     limit_memory(memory_mb + _BASE_ADDRESS_SPACE_MB)
-    views = OpenViews(memory_mb)
+    duckdb = OpenDuckDB(memory_mb)
     with suppress(EOFError, OSError, KeyboardInterrupt):
         _send(pipe, {"ready": True})
         while True:
-            serve(pipe, json.loads(pipe.recv_bytes()), views, memory_mb)
+            if not pipe.poll(_KEPT_OPEN_S):
+                duckdb.release()
+            serve(pipe, json.loads(pipe.recv_bytes()), duckdb, memory_mb)
 
 
 def limit_memory(megabytes: int) -> None:
@@ -176,11 +185,11 @@ def limit_memory(megabytes: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, hard))
 
 
-def serve(pipe: Connection, request: dict[str, Any], views: OpenViews, memory_mb: int) -> None:
+def serve(pipe: Connection, request: dict[str, Any], duckdb: OpenDuckDB, memory_mb: int) -> None:
     """Run one statement; send its rows in chunks, then a final message or an error."""
     deadline = math.inf
     try:
-        with _cursor(request, views, memory_mb) as cursor:
+        with _cursor(request, duckdb, memory_mb) as cursor:
             deadline = time.monotonic() + request["timeout_s"]
             _send(pipe, {"rows": [], "opened": True})
             # With parameters, also with none, the driver of chDB reads %% as %.
@@ -200,14 +209,14 @@ def serve(pipe: Connection, request: dict[str, Any], views: OpenViews, memory_mb
         _send(pipe, {"error": "timeout" if timed_out else _kind_of(error), "reason": text, "code": code})
 
 
-def _cursor(request: dict[str, Any], views: OpenViews, memory_mb: int) -> AbstractContextManager[Cursor]:
-    if request["has_views"]:
-        return views.cursor(request)
+def _cursor(request: dict[str, Any], duckdb: OpenDuckDB, memory_mb: int) -> AbstractContextManager[Cursor]:
+    if request["cursor"] == "duckdb_cursor":
+        return duckdb.cursor(request)
     return _CURSORS[request["cursor"]](request, memory_mb)
 
 
-_CURSORS = {function.__name__: function for function in (sqlite_cursor, duckdb_cursor, chdb_cursor)}
-"""The functions that engines name as `worker_cursor`."""
+_CURSORS = {function.__name__: function for function in (sqlite_cursor, chdb_cursor)}
+"""The functions that engines name as `worker_cursor`, but for that of DuckDB."""
 
 
 def _send(pipe: Connection, message: dict[str, Any]) -> None:

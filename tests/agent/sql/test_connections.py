@@ -10,19 +10,23 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from unittest.mock import Mock
 
 import duckdb
 import pytest
 from sqlalchemy import URL, make_url, text
 
 from datasphinx.agent.conversation.postgres_threads import PostgresThreads
+from datasphinx.agent.engines.read_only import open_duckdb_read_only
 from datasphinx.agent.errors import SourceUnreachable, StatementFailed
 from datasphinx.agent.messages import Message
 from datasphinx.agent.record.store import Store
 from datasphinx.agent.sql.database import Database
+from datasphinx.agent.sql.worker import OpenDuckDB
 from datasphinx.agent.sql.workers import Workers
 from datasphinx.agent.types import Limits
 from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL
+from tests.eventually import eventually
 
 
 def reason(database: Database) -> str:
@@ -78,13 +82,43 @@ def test_a_writer_of_a_duckdb_file_is_waited_for_and_then_named(
 
 
 @pytest.mark.process
-def test_after_a_statement_others_can_write_to_a_duckdb_file(duckdb_file: Path) -> None:
+def test_a_moment_after_a_statement_others_can_write_to_a_duckdb_file(duckdb_file: Path) -> None:
     workers, database = Workers(500), Database(f"duckdb:///{duckdb_file}")
+
+    def can_be_written() -> bool:
+        with suppress(duckdb.IOException), closing(duckdb.connect(str(duckdb_file))) as connection:
+            connection.execute("INSERT INTO t VALUES (2)")
+            return True
+        return False
+
     for sql in ("SELECT a FROM t", "SELECT b FROM t"):
         with suppress(StatementFailed):
             workers.run(database.file, sql, (), Limits(30, 10))
-        with closing(duckdb.connect(str(duckdb_file))) as connection:
-            connection.execute("INSERT INTO t VALUES (2)")
+        eventually(can_be_written)
+    assert workers.run(database.file, "SELECT COUNT(*) FROM t", (), Limits(30, 10))["rows"] == [[3]]
+
+
+def test_statements_that_follow_each_other_open_a_duckdb_file_once(
+    duckdb_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = Mock(side_effect=open_duckdb_read_only)
+    monkeypatch.setattr("datasphinx.agent.sql.worker.open_duckdb_read_only", opened)
+    request = {"path": str(duckdb_file), "has_views": False, "view_files": None, "timeout_s": 30}
+    database = OpenDuckDB(500)
+
+    def values() -> list[tuple[int]]:
+        with database.cursor(request) as cursor:
+            cursor.execute("SELECT a FROM t")
+            return cursor.fetchmany(10)
+
+    assert values() == values() == [(1,)]
+    assert opened.call_count == 1
+    other = duckdb_file.with_name("other.duckdb")
+    with closing(duckdb.connect(str(other))) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 5 AS a")
+    other.replace(duckdb_file)
+    assert values() == [(5,)]
+    database.release()
 
 
 @pytest.mark.process
