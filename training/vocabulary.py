@@ -1,6 +1,25 @@
 """Words for synthetic rows, by patterns of column names."""
 
-from datasphinx.agent.sample.names import FIRST_NAMES, LAST_NAMES
+FIRST_NAMES = tuple(
+    """
+    Aaron Adele Ahmed Aiko Alice Amara Amir Ana Andrés Anna Anton Beatriz Ben Camille Carlos Carmen Chloé Clara Daniel
+    David Diego Elena Elias Emily Emma Erik Eva Fatima Felix Gabriel Grace Hannah Haruto Hugo Ines Isabel Ivan Jack
+    James Jan José Julia Kaito Karin Katarina Kenji Laura Lars Leila Leo Lina Lucas Lucía Maria Marco Marta Mateo Maya
+    Mei Michael Mila Nadia Nina Noah Nora Oliver Olivia Omar Oscar Paula Pedro Priya Rafael Rosa Ruth Samuel Sara Sofia
+    Stefan Tara Thomas Tomás Victor Yuki Yusuf Zoe
+    """.split()
+)
+
+LAST_NAMES = tuple(
+    """
+    Adams Alvarez Andersen Baker Becker Bennett Berg Bianchi Brown Campbell Carter Castro Chen Clark Costa Dahl Davies
+    Diaz Dubois Evans Fernandes Fischer Fontaine García Gomez Gupta Hall Hansen Harris Hayashi Hoffmann Hughes Ito
+    Jansen Johansson Kaya Kelly Khan Kim Klein Kowalski Lambert Larsen Lee Lindgren López Martin Mendes Meyer Miller
+    Mitchell Moore Moreau Morgan Nakamura Nguyen Nielsen Novak Okafor Olsen Patel Pereira Perez Ramos Reyes Ricci Rivera
+    Rossi Sato Schmidt Silva Singh Smith Suzuki Tan Taylor Torres Turner Virtanen Wagner Walker Wang Weber White Wright
+    Young
+    """.split()
+)
 
 CITIES = tuple(
     """Berlin|Paris|London|Madrid|Rome|Vienna|Oslo|Lisbon|Dublin|Prague|Toronto|Boston|Chicago|Denver|Austin|Seattle|

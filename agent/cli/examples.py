@@ -89,12 +89,6 @@ def import_examples(
         Path, typer.Argument(help="JSON lines with question and sql, and optionally source and clarifications.")
     ],
     source: OfSource = None,
-    kaggledbqa: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder of KaggleDBQA: the file is that of Sphinteract's user study, kaggle_userstudy.jsonl."
-        ),
-    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Add the examples of a file, all or none; examples with the same questions are replaced.
@@ -105,13 +99,7 @@ def import_examples(
     from datasphinx.agent.examples.importing import read_examples
 
     services = services_of()
-    if kaggledbqa:
-        from datasphinx.agent.evals.published_datasets import read_kaggledbqa
-        from datasphinx.agent.evals.user_study import user_study_examples
-
-        examples = user_study_examples(file, read_kaggledbqa(kaggledbqa), services.source)
-    else:
-        examples = read_examples(file, lambda question, name: _source(services, question, name or source))
+    examples = read_examples(file, lambda question, name: _source(services, question, name or source))
     _keep(examples, services)
     ids = [example.id for example in examples]
     _print({"kept": ids} if as_json else f"{len(set(ids))} kept")

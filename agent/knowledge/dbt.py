@@ -1,23 +1,20 @@
 """Import from dbt: the artifacts `manifest.json` and `semantic_manifest.json`, schema versions 10 to 12.
 
-Descriptions, generic tests, semantic models, metrics and saved queries become entries. A metric becomes one expression
+Descriptions, generic tests, semantic models and metrics become entries. A metric becomes one expression
 over one table with its filters. Metrics over several tables, or with offsets in time, windows or conversions, are left
 out.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlglot import exp
 
 from datasphinx.agent.engines import engines
-from datasphinx.agent.knowledge.entries import JoinEntry
 from datasphinx.agent.knowledge.imports import Imported, ImportedEntry, LeftOut, unique_names
-from datasphinx.agent.knowledge.knowledge import Item, Knowledge, Place
-from datasphinx.agent.knowledge.overlay import with_knowledge
-from datasphinx.agent.knowledge.references import Unresolved, find_column, has_aggregate, join_tables
+from datasphinx.agent.knowledge.references import Unresolved, find_column, has_aggregate
 from datasphinx.agent.knowledge.translation import (
     aggregate,
     filtered,
@@ -94,8 +91,8 @@ class _Model:
 def read_dbt(manifest: Json, semantic: Json | None, catalog: Catalog) -> Imported:
     """Return the entries of a dbt project for a source with `catalog`.
 
-    `semantic` is the content of `semantic_manifest.json`; without it, the semantic models, metrics and saved queries of
-    the manifest are read.
+    `semantic` is the content of `semantic_manifest.json`; without it, those of the manifest
+    are read.
 
     Raises:
         Unresolved: `manifest` is not a manifest of dbt, or its version is not supported.
@@ -114,7 +111,6 @@ def read_dbt(manifest: Json, semantic: Json | None, catalog: Catalog) -> Importe
     project.read_semantic_models()
     project.add_columns_and_joins()
     project.read_metrics()
-    project.read_saved_queries()
     return imported
 
 
@@ -617,92 +613,6 @@ class _Project:
             if found.type_class == "date":
                 return tree
         return exp.TimestampTrunc(this=tree.copy(), unit=exp.var(grain.upper()))
-
-    # Saved queries
-
-    def read_saved_queries(self) -> None:
-        for content in self._semantic("saved_queries"):
-            subject = f"saved_query.{content.get('name')}"
-            # Before version 12, the parameters were fields of the query itself.
-            parameters = content.get("query_params") or content
-            try:
-                sql = self._saved_query(parameters)
-            except Unresolved as error:
-                self.leave_out(subject, str(error))
-                continue
-            question = content.get("label") or content.get("description") or str(content["name"]).replace("_", " ")
-            body = {
-                "question": self._text(subject, question),
-                "sql": sql,
-                "note": f"Saved query of dbt with the metrics {', '.join(map(str, parameters.get('metrics') or ()))}",
-            }
-            self.add("verified", str(body["question"]), body, subject)
-
-    def _saved_query(self, parameters: Json) -> str:
-        names = [str(name) for name in parameters.get("metrics") or ()]
-        formulas = []
-        for name in names:
-            if name not in self.formulas:
-                raise Unresolved(f"the metric `{name}` is not imported")
-            formulas.append(self.formulas[name])
-        tables = {formula.table for formula in formulas}
-        if len(tables) != 1:
-            raise Unresolved("it combines metrics of several tables" if tables else "it names no metric")
-        (table,) = tables
-        groups = dict(self._groups(parameters.get("group_by") or parameters.get("group_bys") or (), table))
-        where = self._conditions(parameters.get("where"), table)
-        filters = {tuple(each.sql() for each in formula.conditions) for formula in formulas}
-        shared = formulas[0].conditions if len(filters) == 1 else ()
-        outputs: dict[str, exp.Expr] = {
-            **groups,
-            **{
-                name: filtered(formula.expression, formula.conditions)
-                if formula.conditions and not shared
-                else formula.expression
-                for name, formula in zip(names, formulas, strict=True)
-            },
-        }
-        query = exp.select(*(exp.alias_(tree.copy(), name, quoted=True) for name, tree in outputs.items()))
-        conditions = [*shared, *where]
-        trees = [*outputs.values(), *conditions]
-        used = [find_column(".".join(p.name for p in node.parts), self.catalog)[0]
-                for tree in trees for node in tree.find_all(exp.Column)]  # fmt: skip
-        joins = (each for each in self.imported.entries if each.kind == "join")
-        items = (Item("join", each.name, JoinEntry.model_validate(each.body), Place("", 1)) for each in joins)
-        joined = with_knowledge(self.catalog, Knowledge(tuple(items)))
-        query = join_tables(query, list(dict.fromkeys([table, *used])), joined)
-        if conditions:
-            query = query.where(*(each.copy() for each in conditions))
-        if groups:
-            query = query.group_by(*(tree.copy() for tree in groups.values()))
-        for given in parameters.get("order_by") or ():
-            query = query.order_by(self._order(str(given), outputs))
-        if parameters.get("limit"):
-            query = query.limit(int(parameters["limit"]))
-        return sql_of(query, self.catalog)
-
-    def _order(self, text: str, outputs: Mapping[str, exp.Expr]) -> exp.Ordered:
-        strings = _strings(text)
-        name = (strings[0] if strings else text).lstrip("-").strip()
-        if name not in outputs:
-            raise Unresolved(f"it is ordered by `{text}`")
-        is_descending = text.startswith("-") or "descending(True)" in text
-        return exp.Ordered(this=exp.column(name, quoted=True), desc=is_descending, nulls_first=not is_descending)
-
-    def _groups(self, given: Iterable[Any], table: str) -> Iterator[tuple[str, exp.Expr]]:
-        for each in given:
-            text = str(each)
-            call = re.match(r"\s*(\w+)\s*\(([^()]*)\)(.*)$", text)
-            if call:
-                arguments = _strings(call[2])
-                yield arguments[0], self._reference(call[1], arguments, call[3], table)
-                continue
-            *entities, name = text.split("__")
-            if name in ("day", "week", "month", "quarter", "year") and entities:
-                *path, base = entities
-                yield text, self._truncated(self._member("dimensions", path, base, table), name)
-            else:
-                yield text, self._member("dimensions", entities, name, table)
 
 
 def _strings(text: str) -> list[str]:

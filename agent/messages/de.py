@@ -601,8 +601,6 @@ TEXTS = {
     "questions_missing": "für {ids} gibt es keine Frage",
     "statements_missing": "für {ids} gibt es keine Anweisung",
     "field_missing": "das Feld {name!r} fehlt",
-    "field_not_texts": "das Feld {name!r} ist keine Liste von Texten",
-    "answers_differ": "{first} und {second} sind verschieden lang",
     "field_not_text": "das Feld {name!r} ist kein Text",
     "field_empty": "das Feld {name!r} ist leer",
     "label_invalid": "type muss eines von {types} sein und differs true oder false",

@@ -606,8 +606,6 @@ TEXTS = {
     "questions_missing": "there is no question for {ids}",
     "statements_missing": "there is no statement for {ids}",
     "field_missing": "the field {name!r} is missing",
-    "field_not_texts": "the field {name!r} is not a list of texts",
-    "answers_differ": "{first} and {second} have different lengths",
     "field_not_text": "the field {name!r} is not text",
     "field_empty": "the field {name!r} is empty",
     "label_invalid": "type must be one of {types}, and differs true or false",

@@ -601,8 +601,6 @@ TEXTS = {
     "questions_missing": "нет вопроса для {ids}",
     "statements_missing": "нет запроса для {ids}",
     "field_missing": "нет поля {name!r}",
-    "field_not_texts": "поле {name!r} не список текстов",
-    "answers_differ": "у {first} и {second} разная длина",
     "field_not_text": "поле {name!r} не текст",
     "field_empty": "поле {name!r} пусто",
     "label_invalid": "`type` должно быть одним из {types}, а `differs` равно `true` или `false`",

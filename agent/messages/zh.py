@@ -608,8 +608,6 @@ TEXTS = {
     "questions_missing": "{ids} 没有对应的问题",
     "statements_missing": "{ids} 没有对应的语句",
     "field_missing": "缺少字段 {name!r}",
-    "field_not_texts": "字段 {name!r} 不是文本列表",
-    "answers_differ": "{first} 与 {second} 的长度不同",
     "field_not_text": "字段 {name!r} 不是文本",
     "field_empty": "字段 {name!r} 为空",
     "label_invalid": "`type` 必须是 {types} 之一，`differs` 必须是 `true` 或 `false`",

@@ -2,23 +2,20 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import URL
 
 from datasphinx.agent.errors import DatasetInvalid
 from datasphinx.agent.evals.datasets import Dataset, find_databases
 from datasphinx.agent.evals.published_datasets import DatasetName, open_dataset, read_kaggledbqa
 from datasphinx.agent.evals.run import evaluate
-from datasphinx.agent.evals.user_study import read_user_study, user_study_examples
 from datasphinx.agent.llm.scripted import ScriptedModel
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
-from tests.databases import open_url
 
 SCHOOLS = """
 CREATE TABLE frpm (
@@ -167,46 +164,3 @@ def test_kaggledbqa_without_the_metadata_of_macos(tmp_path: Path) -> None:
         ("GeoNuclearData-0", COUNT),
         ("GeoNuclearData-1", "SELECT Name FROM nuclear_power_plants"),
     ]
-
-
-STUDY: list[Mapping[str, Any]] = [
-    {
-        "nl": "How many plants are in Sweden?",
-        "Question2Ask": ["Which status?", "Which unit?"], "Answer2Question": ["any", "plants"],
-    },
-    {"nl": "Name all plants."},
-]  # fmt: skip
-
-
-def test_questions_of_the_user_study_become_examples(tmp_path: Path) -> None:
-    kaggledbqa(tmp_path)
-    path = tmp_path / "kaggle_userstudy.jsonl"
-    path.write_text("\n".join(map(json.dumps, STUDY)), encoding="utf-8")
-    (example,) = user_study_examples(path, read_kaggledbqa(tmp_path), open_url)
-
-    assert (example.question, example.sql) == ("How many plants are in Sweden?", COUNT)
-    assert example.clarifications == [
-        {"question": "Which status?", "answer": "any"},
-        {"question": "Which unit?", "answer": "plants"},
-    ]
-    file = tmp_path / "databases/GeoNuclearData/GeoNuclearData.sqlite"
-    source = open_url(URL.create("sqlite", database=str(file)).render_as_string())
-    assert example.source == source.database.identity
-
-
-@pytest.mark.parametrize(
-    ("line", "reason"),
-    [
-        ({**STUDY[0], "Answer2Question": ["any"]}, "different lengths"),
-        ({**STUDY[0], "Question2Ask": [1, 2]}, "not a list of texts"),
-        ({"Question2Ask": []}, "'nl' is missing"),
-        ({"nl": "Who?"}, "there is no question for Who?"),
-    ],
-)
-def test_a_wrong_line_of_the_user_study_is_named(tmp_path: Path, line: Any, reason: str) -> None:
-    kaggledbqa(tmp_path)
-    path = tmp_path / "kaggle_userstudy.jsonl"
-    path.write_text(json.dumps(line), encoding="utf-8")
-
-    with pytest.raises(DatasetInvalid, check=lambda error: reason in error.reason):
-        read_user_study(path, read_kaggledbqa(tmp_path).questions)

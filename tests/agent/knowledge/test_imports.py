@@ -60,7 +60,7 @@ def test_every_version_of_the_manifest_gives_the_same_facts(shop: Open, tmp_path
     )
 
     assert not knowledge.problems
-    assert {item.entry.origin for item in knowledge.items if item.kind != "verified"} == {"imported"}
+    assert {item.entry.origin for item in knowledge.items} == {"imported"}
     assert facts(knowledge, "table:orders") == {"description": "Order facts, one row for each order."}
     assert facts(knowledge, "table:products")["description"] == "Products on sale or discontinued."
     status = facts(knowledge, "column:orders.status")
@@ -125,33 +125,10 @@ def test_metrics_of_semantic_models(shop: Open, tmp_path: Path) -> None:
         "metric.order_p90": "near",
         "metric.orders_by_month_filter": "timestamp_trunc",
         "semantic_model.sessions": "no table `web_sessions`",
-        "saved_query.revenue_by_region": "is not a dimension that can be reached from `orders`",
-        "saved_query.margins": "`margin` is not imported",
     }.items():
         assert reason in left_out[subject], subject
     assert facts(knowledge, "column:orders.status")["synonyms"] == ["state", "Order state"]
     assert facts(knowledge, "term:is large")["expression"] == "orders.total_amount > 500"
-
-
-def test_saved_queries_become_proposals_that_run(shop: Open, tmp_path: Path) -> None:
-    source = shop("")
-    _, knowledge = bring_in(read_dbt(load("v12/manifest.json"), None, source.base_catalog), source, tmp_path)
-    saved = {item.name: item for item in knowledge.items if item.kind == "verified"}
-
-    assert set(saved) == {"Revenue and orders by day and size", "Net revenue by country"}
-    assert {item.entry.origin for item in saved.values()} == {"proposal"}
-    sql = facts(knowledge, "verified:Net revenue by country")["sql"]
-    reference = (
-        "SELECT country, SUM(total_amount) FROM orders JOIN customers USING (customer_id) "
-        "WHERE status <> 'cancelled' GROUP BY country ORDER BY 2 DESC LIMIT 3"
-    )
-    assert source.execute(sql)["rows"] == source.execute(reference)["rows"]
-    sql = facts(knowledge, "verified:Revenue and orders by day and size")["sql"]
-    reference = (
-        "SELECT segment, ordered_on, SUM(total_amount) FILTER (WHERE status <> 'cancelled'), COUNT(*) FROM orders "
-        "JOIN customers USING (customer_id) WHERE channel = 'W' GROUP BY segment, ordered_on"
-    )
-    assert sorted(source.execute(sql)["rows"]) == sorted(source.execute(reference)["rows"])
 
 
 @pytest.mark.parametrize(

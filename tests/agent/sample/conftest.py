@@ -1,6 +1,3 @@
-import sqlite3
-from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,9 +10,3 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("shop") / "shop.sqlite"
     build_shop(path)
     return path
-
-
-@pytest.fixture(scope="package")
-def connection(database: Path) -> Iterator[sqlite3.Connection]:
-    with closing(sqlite3.connect(database)) as opened:
-        yield opened
