@@ -371,7 +371,7 @@ class ConfigurationError(Terminal):
 
 @dataclass(eq=False)
 class DatasetInvalid(Terminal):
-    """A file or folder of an evaluation is missing, invalid, or inconsistent with the others."""
+    """A file of a command without a question is missing or invalid; `reason` is in English, as all that it says."""
 
     code = "dataset_invalid"
     exit_code = USAGE

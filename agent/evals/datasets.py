@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from datasphinx.agent.errors import DatasetInvalid
-from datasphinx.agent.messages import Message, message_of
 
 _TYPES = ("AmbQuestion", "AmbTableColumn", "AmbOutput", "AmbValue")
 
@@ -60,7 +59,7 @@ def find_databases(dataset: Dataset) -> dict[str, Path]:
     """
     folder = dataset.databases
     if not folder.is_dir():
-        raise DatasetInvalid(str(folder), Message("no_folder"))
+        raise DatasetInvalid(str(folder), "there is no such folder")
     return {
         db_id: _database(folder, db_id) for db_id in dict.fromkeys(question.db_id for question in dataset.questions)
     }
@@ -70,11 +69,11 @@ def _database(folder: Path, db_id: str) -> Path:
     name = f"{db_id}.sqlite"
     # The id comes from a file, so it must not name a path outside the folder.
     if Path(name).name != name or "\\" in name:
-        raise DatasetInvalid(str(folder), Message("database_name_invalid", name=db_id))
+        raise DatasetInvalid(str(folder), f"{db_id!r} is not a valid database name")
     for path in (folder / name, folder / db_id / name):
         if path.is_file():
             return path
-    raise DatasetInvalid(str(folder), Message("database_file_missing", first=name, second=f"{db_id}/{name}"))
+    raise DatasetInvalid(str(folder), f"there is neither {name} nor {db_id}/{name}")
 
 
 Made = TypeVar("Made")
@@ -93,7 +92,7 @@ def read_lines(path: Path, make: Callable[[Record], Made]) -> Iterator[Made]:
             try:
                 yield make(_object(_json(line)))
             except ValueError as error:
-                raise DatasetInvalid(str(path), Message("at_line", line=number, reason=message_of(error))) from error
+                raise DatasetInvalid(str(path), f"line {number}: {error}") from error
 
 
 def read_list(path: Path, make: Callable[[int, Record], Made]) -> list[Made]:
@@ -105,15 +104,15 @@ def read_list(path: Path, make: Callable[[int, Record], Made]) -> list[Made]:
     try:
         entries = _json(_content(path))
     except ValueError as error:
-        raise DatasetInvalid(str(path), message_of(error)) from error
+        raise DatasetInvalid(str(path), str(error)) from error
     if not isinstance(entries, list):
-        raise DatasetInvalid(str(path), Message("not_json_list"))
+        raise DatasetInvalid(str(path), "it is not a JSON list")
     items = []
     for number, entry in enumerate(entries):
         try:
             items.append(make(number, _object(entry)))
         except ValueError as error:
-            raise DatasetInvalid(str(path), Message("at_entry", entry=number, reason=message_of(error))) from error
+            raise DatasetInvalid(str(path), f"entry {number}, counted from 0: {error}") from error
     return items
 
 
@@ -125,11 +124,11 @@ def text_field(record: Record, name: str, *, may_be_empty: bool = False) -> str:
     """
     value = record.get(name)
     if value is None:
-        raise ValueError(Message("field_missing", name=name))
+        raise ValueError(f"the field {name!r} is missing")
     if not isinstance(value, str):
-        raise ValueError(Message("field_not_text", name=name))
+        raise ValueError(f"the field {name!r} is not text")
     if not value.strip() and not may_be_empty:
-        raise ValueError(Message("field_empty", name=name))
+        raise ValueError(f"the field {name!r} is empty")
     return value
 
 
@@ -151,34 +150,34 @@ def require_unique_ids(ids: list[str], path: Path) -> None:
     """
     repeated = [name for name, count in Counter(ids).items() if count > 1]
     if repeated:
-        raise DatasetInvalid(str(path), Message("ids_repeated", ids=shorten(repeated)))
+        raise DatasetInvalid(str(path), f"it contains the same id several times: {shorten(repeated)}")
 
 
 def shorten(ids: list[str]) -> str:
     """Return the first five ids, and the number of the remaining ones."""
     names = ", ".join(ids[:5])
-    return Message("names_and_more", names=names, count=len(ids) - 5) if len(ids) > 5 else names
+    return f"{names} and {len(ids) - 5} more" if len(ids) > 5 else names
 
 
 def _content(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError as error:
-        raise DatasetInvalid(str(path), Message("no_file")) from error
+        raise DatasetInvalid(str(path), "there is no such file") from error
     except OSError as error:
-        raise DatasetInvalid(str(path), Message("not_readable", error=error.strerror)) from error
+        raise DatasetInvalid(str(path), f"it cannot be read ({error.strerror})") from error
 
 
 def _json(content: bytes) -> Any:
     try:
         return json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise ValueError(Message("not_json", error=str(error))) from error
+        raise ValueError(f"it is not JSON ({error})") from error
 
 
 def _object(record: Any) -> Record:
     if not isinstance(record, dict):
-        raise ValueError(Message("not_json_object"))
+        raise ValueError("it is not a JSON object")
     return record
 
 
@@ -204,7 +203,7 @@ def read_questions(path: Path) -> list[Question]:
     questions = list(read_lines(path, read))
     require_unique_ids([question.id for question in questions], path)
     if not questions:
-        raise DatasetInvalid(str(path), Message("no_questions"))
+        raise DatasetInvalid(str(path), "it contains no questions")
     return questions
 
 
@@ -223,7 +222,7 @@ def read_predictions(path: Path, questions: list[Question]) -> dict[str, str]:
     ids = {question.id for question in questions}
     unknown = [name for name, _ in predictions if name not in ids]
     if unknown:
-        raise DatasetInvalid(str(path), Message("questions_missing", ids=shorten(unknown)))
+        raise DatasetInvalid(str(path), f"there is no question for {shorten(unknown)}")
     return dict(predictions)
 
 
@@ -235,7 +234,7 @@ def require_predictions(questions: list[Question], predictions: dict[str, str], 
     """
     missing = [question.id for question in questions if question.id not in predictions]
     if missing:
-        raise DatasetInvalid(str(path), Message("statements_missing", ids=shorten(missing)))
+        raise DatasetInvalid(str(path), f"there is no statement for {shorten(missing)}")
 
 
 @dataclass(frozen=True)
@@ -259,7 +258,7 @@ def read_labeled_questions(path: Path) -> list[LabeledQuestion]:
     questions = list(read_lines(path, _question))
     require_unique_ids([question.id for question in questions], path)
     if not questions:
-        raise DatasetInvalid(str(path), Message("no_questions"))
+        raise DatasetInvalid(str(path), "it contains no questions")
     return questions
 
 
@@ -269,8 +268,8 @@ def _question(record: Record) -> LabeledQuestion:
         return LabeledQuestion(*fields, text_field(record, "sql"))
     kind, matters = text_field(record, "type"), record.get("differs")
     if kind not in _TYPES or not isinstance(matters, bool):
-        raise ValueError(Message("label_invalid", types=", ".join(_TYPES)))
+        raise ValueError(f"type must be one of {', '.join(_TYPES)}, and differs true or false")
     readings, intended = record.get("readings"), record.get("meant", 0)
     if not isinstance(readings, list) or type(intended) is not int or not 0 <= intended < len(readings):
-        raise ValueError(Message("meant_invalid"))
+        raise ValueError("meant must be the index of one of its readings")
     return LabeledQuestion(*fields, text_field(readings[intended], "sql"), type=kind, matters=matters)

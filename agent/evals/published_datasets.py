@@ -17,7 +17,6 @@ from datasphinx.agent.evals.datasets import (
     shorten,
     text_field,
 )
-from datasphinx.agent.messages import Message
 
 _QUESTIONS = ("dev.json", "mini_dev_sqlite.json")
 _PARTS = ("_test", "_fewshot")
@@ -39,17 +38,17 @@ class Layout:
                 incomplete, or the folder of databases is missing.
         """
         if not questions:
-            raise DatasetInvalid(str(folder), Message("no_questions"))
+            raise DatasetInvalid(str(folder), "it contains no questions")
         require_unique_ids([question.id for question in questions], folder)
         schema_ids = set(read_list(folder / self.schemas, lambda _, record: text_field(record, "db_id")))
         unknown = [
             db_id for db_id in dict.fromkeys(question.db_id for question in questions) if db_id not in schema_ids
         ]
         if unknown:
-            raise DatasetInvalid(str(folder / self.schemas), Message("schemas_missing", ids=shorten(unknown)))
+            raise DatasetInvalid(str(folder / self.schemas), f"there is no schema of {shorten(unknown)}")
         databases = folder / self.databases
         if not databases.is_dir():
-            raise DatasetInvalid(str(databases), Message("databases_not_unpacked"))
+            raise DatasetInvalid(str(databases), "there is no such folder; unpack the databases there")
         return Dataset(questions, databases)
 
 
@@ -62,7 +61,7 @@ def find_one_file(folder: Path, names: tuple[str, ...]) -> Path:
     paths = [folder / name for name in names if (folder / name).exists()]
     if len(paths) == 1:
         return paths[0]
-    raise DatasetInvalid(str(folder), Message("several_files" if paths else "no_file_of", names=", ".join(names)))
+    raise DatasetInvalid(str(folder), f"it contains {'more than one' if paths else 'none'} of {', '.join(names)}")
 
 
 def unpacked(folder: Path, names: tuple[str, ...]) -> Path:
@@ -120,12 +119,12 @@ def read_kaggledbqa(folder: Path) -> Dataset:
     folder = unpacked(folder, (_KAGGLEDBQA.schemas,))
     examples = folder / "examples"
     if not examples.is_dir():
-        raise DatasetInvalid(str(examples), Message("no_folder"))
+        raise DatasetInvalid(str(examples), "there is no such folder")
     # Files named ._* are metadata of macOS.
     names = sorted(path for path in examples.glob("*.json") if not path.name.startswith("."))
     files = [path for path in names if not path.stem.endswith(_PARTS)]
     if not files:
-        raise DatasetInvalid(str(examples), Message("no_question_files"))
+        raise DatasetInvalid(str(examples), "there is no file of questions, such as Pesticide.json")
 
     def question(number: int, record: Record) -> Question:
         db_id = text_field(record, "db_id")

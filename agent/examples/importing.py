@@ -9,7 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from datasphinx.agent.errors import ExampleInvalid, Refused, StatementError
 from datasphinx.agent.examples.example import Example, checked_example
-from datasphinx.agent.messages import Message
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.types import Clarification
 
@@ -43,9 +42,9 @@ def read_examples(path: Path, source_of: Callable[[str, str | None], Source]) ->
             source = source_of(line.question, line.source)
             examples.append(checked_example(line.question, line.sql, source, line.clarifications))
         except (StatementError, ExampleInvalid) as error:
-            problems.append(Message("at_line", line=number, reason=error.as_message()))
+            problems.append(f"line {number}: {error}")
     if problems:
-        further = [Message("and_more", count=len(problems) - _MAX_PROBLEMS)] if len(problems) > _MAX_PROBLEMS else []
+        further = [f"and {len(problems) - _MAX_PROBLEMS} more"] if len(problems) > _MAX_PROBLEMS else []
         raise Refused("examples_refused", file=str(path), problems=(*problems[:_MAX_PROBLEMS], *further))
     return examples
 
@@ -54,26 +53,22 @@ def _lines(path: Path) -> list[tuple[int, Line]]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise ExampleInvalid(str(path), Message("not_readable", error=error.strerror)) from error
+        raise ExampleInvalid(str(path), f"it cannot be read ({error.strerror})") from error
     except UnicodeError as error:
-        raise ExampleInvalid(str(path), Message("not_utf8")) from error
+        raise ExampleInvalid(str(path), "it is not UTF-8 text") from error
     numbered_lines = enumerate(text.split("\n"), 1)
-    return [
-        (number, _line(line, Message("place_of_line", file=str(path), line=number)))
-        for number, line in numbered_lines
-        if line.strip()
-    ]
+    return [(number, _line(line, f"{path}, line {number}")) for number, line in numbered_lines if line.strip()]
 
 
 def _line(line: str, place: str) -> Line:
     try:
         value: Any = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise ExampleInvalid(place, Message("not_json", error=str(error))) from error
+        raise ExampleInvalid(place, f"it is not JSON ({error})") from error
     try:
         return Line.model_validate(value)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
-        reason = Message("field_problem", field=where, reason=first["msg"]) if where else first["msg"]
+        reason = f"{where}: {first['msg']}" if where else first["msg"]
         raise ExampleInvalid(place, reason) from None

@@ -14,7 +14,6 @@ from datasphinx.agent.errors import DatasetInvalid
 from datasphinx.agent.evals.datasets import Question, read_lines
 from datasphinx.agent.evals.experiments.log import QuestionLog, log_from_json
 from datasphinx.agent.evals.options import MatchRule
-from datasphinx.agent.messages import Message
 from datasphinx.agent.services import Services
 
 _RECORDED_SETTINGS = (
@@ -78,12 +77,12 @@ class ExperimentFolder:
             if (path / SETTINGS).exists():
                 _check_settings(path, read_settings(path), json.loads(json.dumps(settings)))
             elif (path / QUESTIONS).exists():
-                raise DatasetInvalid(str(path), Message("settings_file_missing", present=QUESTIONS, missing=SETTINGS))
+                raise DatasetInvalid(str(path), f"it has {QUESTIONS} but no {SETTINGS}")
             else:
                 self._replace(SETTINGS, json.dumps(settings, indent=2, ensure_ascii=False).encode())
             self._drop_partial_line()
         except OSError as error:
-            raise DatasetInvalid(str(path), Message("not_writable", error=error.strerror)) from error
+            raise DatasetInvalid(str(path), f"it cannot be written ({error.strerror})") from error
 
     def append(self, log: QuestionLog) -> None:
         """Append the log of a finished question; it is on disk when this returns."""
@@ -121,11 +120,11 @@ def read_settings(path: Path) -> dict[str, Any]:
     try:
         settings = json.loads((path / SETTINGS).read_bytes())
     except FileNotFoundError as error:
-        raise DatasetInvalid(str(path), Message("no_experiment", file=SETTINGS)) from error
+        raise DatasetInvalid(str(path), f"it contains no experiment: {SETTINGS} is missing") from error
     except (OSError, ValueError) as error:
-        raise DatasetInvalid(str(path / SETTINGS), Message("not_readable", error=str(error))) from error
+        raise DatasetInvalid(str(path / SETTINGS), f"it cannot be read ({error})") from error
     if not isinstance(settings, dict):
-        raise DatasetInvalid(str(path / SETTINGS), Message("not_json_object"))
+        raise DatasetInvalid(str(path / SETTINGS), "it is not a JSON object")
     return settings
 
 
@@ -143,7 +142,7 @@ def _read(record: dict[str, Any]) -> QuestionLog:
     try:
         return log_from_json(record)
     except (KeyError, TypeError) as error:
-        raise ValueError(Message("log_invalid", error=str(error))) from error
+        raise ValueError(f"it is not the log of a question ({error})") from error
 
 
 def _check_settings(path: Path, stored: Mapping[str, Any], new: Mapping[str, Any]) -> None:
@@ -153,4 +152,4 @@ def _check_settings(path: Path, stored: Mapping[str, Any], new: Mapping[str, Any
             ", ".join(f"{name} {json.dumps(settings.get(name), ensure_ascii=False)}" for name in names)
             for settings in (stored, new)
         )
-        raise DatasetInvalid(str(path), Message("experiment_differs", was=was, now=now))
+        raise DatasetInvalid(str(path), f"its experiment was started with {was}, but this run has {now}")

@@ -13,7 +13,6 @@ from datasphinx.agent.evals.experiments.folder import PLOT, ExperimentFolder, re
 from datasphinx.agent.evals.experiments.log import QuestionLog
 from datasphinx.agent.evals.options import FAILED, MatchRule
 from datasphinx.agent.evals.report import Report, bootstrap_interval
-from datasphinx.agent.messages import Message
 from datasphinx.agent.record.step import add_costs
 
 _SHOTS = "shots"
@@ -216,9 +215,9 @@ def read_runs(folders: Sequence[Path]) -> list[Run]:
     runs: list[Run] = []
     for path, own_settings in zip(folders, settings, strict=True):
         if own_settings["questions"] != settings[0]["questions"]:
-            raise DatasetInvalid(str(path), Message("questions_differ", other=str(folders[0])))
+            raise DatasetInvalid(str(path), f"its questions differ from those of {folders[0]}")
         logs = list(read_logs(path).values())
         if not logs:
-            raise DatasetInvalid(str(path), Message("no_finished_question"))
+            raise DatasetInvalid(str(path), "its experiment has no finished question")
         runs.append((name_of(own_settings), figures_of(logs, own_settings["rounds"], MatchRule(own_settings["match"]))))
     return runs

@@ -9,7 +9,6 @@ from typing import Any
 from datasphinx.agent.engines import engines
 from datasphinx.agent.engines.base import Engine
 from datasphinx.agent.errors import DatasetInvalid
-from datasphinx.agent.messages import Message
 from datasphinx.agent.sql.guard import check
 
 DIALECTS = tuple(dict.fromkeys(engine.dialect for engine in engines().values() if engine.allowed_functions))
@@ -25,10 +24,10 @@ def read_tables(path: Path) -> frozenset[str]:
     try:
         schema = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise DatasetInvalid(str(path), Message("not_readable_as_json", error=str(error))) from error
+        raise DatasetInvalid(str(path), f"it cannot be read as JSON ({error})") from error
     names = schema.get("allowed_tables") if isinstance(schema, dict) else None
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise DatasetInvalid(str(path), Message("no_allowed_tables"))
+        raise DatasetInvalid(str(path), "it has no list of names under allowed_tables")
     return frozenset(names) | frozenset(name.lower() for name in names)
 
 
@@ -40,13 +39,13 @@ def lint_file(path: Path, schema: Path | None) -> Iterator[dict[str, Any]]:
     """
     tables = read_tables(schema) if schema else None
     if str(path) == "-":
-        yield from lint(sys.stdin.buffer, Message("standard_input"), tables)
+        yield from lint(sys.stdin.buffer, "standard input", tables)
         return
     try:
         with path.open("rb") as lines:
             yield from lint(lines, str(path), tables)
     except OSError as error:
-        raise DatasetInvalid(str(path), Message("not_readable", error=error.strerror)) from error
+        raise DatasetInvalid(str(path), f"it cannot be read ({error.strerror})") from error
 
 
 def lint(lines: Iterable[bytes], name: str, tables: frozenset[str] | None) -> Iterator[dict[str, Any]]:
@@ -61,7 +60,7 @@ def lint(lines: Iterable[bytes], name: str, tables: frozenset[str] | None) -> It
     """
     for number, line in enumerate(lines, 1):
         if line.strip():
-            place = Message("place_of_line", file=name, line=number)
+            place = f"{name}, line {number}"
             case = _case(line, place)
             yield {**case, **_verdict(case, _engine_of(case, place), tables)}
 
@@ -70,12 +69,12 @@ def _case(line: bytes, place: str) -> dict[str, Any]:
     try:
         case = json.loads(line.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        raise DatasetInvalid(place, Message("not_json", error=str(error))) from error
+        raise DatasetInvalid(place, f"it is not JSON ({error})") from error
     if not isinstance(case, dict):
-        raise DatasetInvalid(place, Message("not_json_object_like", example='{"dialect": "sqlite", "sql": "SELECT 1"}'))
+        raise DatasetInvalid(place, 'it is not a JSON object such as {"dialect": "sqlite", "sql": "SELECT 1"}')
     for key in ("dialect", "sql"):
         if not isinstance(case.get(key), str):
-            raise DatasetInvalid(place, Message("no_text_under", key=key))
+            raise DatasetInvalid(place, f"it has no text under {key!r}")
     return case
 
 
@@ -84,7 +83,7 @@ def _engine_of(case: Mapping[str, Any], place: str) -> Engine:
     for engine in engines().values():
         if engine.dialect in DIALECTS and name in (engine.name, engine.dialect, *engine.other_dialects):
             return engine
-    reason = Message("dialect_not_supported", dialect=case["dialect"], dialects=", ".join(DIALECTS))
+    reason = f"the dialect {case['dialect']!r} is not one of {', '.join(DIALECTS)}"
     raise DatasetInvalid(place, reason)
 
 

@@ -169,7 +169,7 @@ def test_a_folder_that_is_missing_is_named(tmp_path: Path, name: DatasetName, mi
 def test_without_either_file_of_birds_questions_both_are_named(tmp_path: Path) -> None:
     bird(tmp_path)
     (tmp_path / "dev.json").unlink()
-    with refusal(tmp_path, "there is none of dev.json, mini_dev_sqlite.json"):
+    with refusal(tmp_path, "it contains none of dev.json, mini_dev_sqlite.json"):
         open_dataset(DatasetName.BIRD, tmp_path)
 
 

@@ -22,6 +22,9 @@ from tests.support.errors import placeholders
 TEXT_FACTS = ("reason", "problems", "findings", "unknown", "rights", "limit", "what")
 """Facts of errors that are texts, not names or numbers."""
 
+COMMANDS = ("agent/evals/", "agent/examples/importing", "agent/sql/guard/lint")
+"""Modules of commands, whose texts are in English."""
+
 PROPER_NAMES = {
     "Delta", "Iceberg", "Chrome", "Chromium",
     "Authorization", "Bearer", "DataFrame", "Excel", "LibreOffice", "Parquet", "PostgreSQL", "SHA", "SQLAlchemy",
@@ -117,8 +120,7 @@ def test_reasons_of_the_source_are_messages() -> None:
         if isinstance(fact, ast.Constant | ast.JoinedStr)
     ]
 
-    # The text of an unexpected exception is a quotation.
-    assert [place for place in literal if "node_runner" not in place] == []
+    assert [place for place in literal if not place.startswith((*COMMANDS, "agent/node_runner"))] == []
 
 
 def test_source_uses_messages_that_exist() -> None:
@@ -131,15 +133,15 @@ def test_source_uses_messages_that_exist() -> None:
 
 
 def test_message_is_its_english_text_and_can_be_copied() -> None:
-    message = Message("at_line", line=3, reason=Message("empty"))
+    message = Message("field_problem", field="page", reason=Message("empty"))
 
-    assert message == "line 3: it is empty"
+    assert message == "page: it is empty"
     for same in (copy.deepcopy(message), pickle.loads(pickle.dumps(message))):
         assert [same.in_language(language) for language in LANGUAGES] == [
-            "line 3: it is empty",
-            "Zeile 3: der Inhalt ist leer",
-            "строка 3: нет содержимого",
-            "第 3 行：内容为空",
+            "page: it is empty",
+            "page: der Inhalt ist leer",
+            "page: нет содержимого",
+            "page：内容为空",
         ]
 
 
@@ -165,8 +167,9 @@ def test_failure_without_messages_has_only_code_and_facts() -> None:
 
 def test_client_sees_reasons_without_paths_in_every_language(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path)
-    place = Message("place_of_line", file=f"{tmp_path}/secret place/pairs.jsonl", line=2)
-    failure = client_failure(ExampleInvalid(place, Message("not_json", error=f"{tmp_path}/x.json is bad")), settings)
+    place = Message("field_problem", field=f"{tmp_path}/secret place/pairs.jsonl", reason=Message("empty"))
+    reason = Message("not_printable", error=f"{tmp_path}/x.json is bad")
+    failure = client_failure(ExampleInvalid(place, reason), settings)
 
     for language in LANGUAGES:
         text = error_info(failure, language)["message"]
