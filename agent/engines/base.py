@@ -321,7 +321,7 @@ class Engine:
     # System catalogs
 
     routines: ClassVar[str] = ""
-    """Query for the names of user-defined functions, macros and operators; empty if there is none."""
+    """Query for the names of user-defined functions, macros, operators and casts; empty if there is none."""
     schema_is_database: ClassVar[bool] = False
     """Whether schemas are databases, of which only that of the URL is read."""
     system_schemas: ClassVar[frozenset[str]] = frozenset(
@@ -476,9 +476,10 @@ class Engine:
         return None
 
     def user_routines(self, connection: "Connection") -> frozenset[str]:
-        """Return the names of user-defined functions, macros and operators in lower case."""
+        """Return the names of user-defined functions, macros, operators and casts; see `ReadableNames.routines`."""
         rows = connection.exec_driver_sql(self.routines).fetchall() if self.routines else []
-        return frozenset(str(name).rpartition(".")[2].lower() for (name, *_) in rows)
+        names = (str(name).lower() for (name, *_) in rows)
+        return frozenset(name if "::" in name else name.rpartition(".")[2] for name in names)
 
     def composite_fields(self, connection: "Connection") -> frozenset[tuple[str, str]]:
         """Return (column, field) pairs of columns with a composite type or an array of one, in lower case.

@@ -97,12 +97,31 @@ AND NOT EXISTS (
 AND coalesce(l.typnamespace, 'pg_catalog'::regnamespace) = 'pg_catalog'::regnamespace
 AND coalesce(r.typnamespace, 'pg_catalog'::regnamespace) = 'pg_catalog'::regnamespace
 UNION
-SELECT relname || '::' FROM pg_catalog.pg_cast k
-JOIN pg_catalog.pg_type t ON t.oid = castsource JOIN pg_catalog.pg_class c ON c.oid = typrelid
-WHERE castmethod = 'f'
+SELECT place FROM (
+  WITH RECURSIVE own_casts AS (
+    SELECT castsource AS source, casttarget AS target FROM pg_catalog.pg_cast k
+    WHERE castmethod = 'f' AND k.oid >= 16384 AND NOT EXISTS (
+      SELECT FROM pg_catalog.pg_depend d
+      WHERE d.classid = 'pg_catalog.pg_cast'::regclass AND d.objid = k.oid AND d.deptype = 'e')
+  ), kinds AS (
+    SELECT t.oid AS kind, typrelid FROM pg_catalog.pg_type t
+    WHERE oid IN (SELECT source FROM own_casts UNION SELECT target FROM own_casts)
+    AND typnamespace <> 'pg_catalog'::regnamespace
+    UNION
+    SELECT t.oid, t.typrelid FROM pg_catalog.pg_type t JOIN kinds ON kind IN (t.typelem, t.typbasetype)
+  ), columns AS (
+    SELECT relname, attname FROM kinds JOIN pg_catalog.pg_attribute a ON atttypid = kind AND attnum > 0
+    JOIN pg_catalog.pg_class c ON c.oid = attrelid WHERE NOT attisdropped AND typrelid = 0
+  )
+  SELECT relname || '::' AS place FROM kinds JOIN pg_catalog.pg_class c ON c.oid = typrelid
+  UNION SELECT relname || '::' FROM columns
+  UNION SELECT '::' || attname FROM columns
+  UNION SELECT pg_catalog.format_type(source, NULL) || '::' || pg_catalog.format_type(target, NULL)
+  FROM own_casts JOIN pg_catalog.pg_type t ON t.oid = source WHERE typnamespace = 'pg_catalog'::regnamespace
+) AS casts
 """
-"""User-defined functions outside of extensions, and such operators on built-in types: other operators require a column
-of a user-defined type.
+"""User-defined functions outside of extensions, such operators on built-in types, and what casts with such functions
+read, as `ReadableNames.routines` has it. Other operators require a column of a user-defined type.
 
 A function with the same name and arguments as one in pg_catalog is never called, since sessions search pg_catalog
 first.

@@ -180,7 +180,9 @@ class ReadableNames:
     ignores case. If None, all tables except system catalogs are readable.
     """
     routines: frozenset[str] = frozenset()
-    """User-defined functions, macros, operators, and casts of rows as `table::`, in lower case; none may be called."""
+    """User-defined functions, macros and operators, and casts: of rows as `table::`, of columns as `::column`, between
+    built-in types as `source::target`; all in lower case. None may be called.
+    """
     composite_fields: frozenset[tuple[str, str]] = frozenset()
     """Fields of columns of composite types, as (column, field) in lower case."""
 

@@ -69,7 +69,7 @@ class Sampler:
         self._exact = exact_dialect(catalog.dialect)
         self.dialect, self.engine = catalog.dialect, catalog.engine
         self.warnings: list[str] = []
-        self._database, self._default = database, catalog.default_schema
+        self._database, self._catalog = database, catalog
         self._budget_s, self._timeout_s = budget_s, timeout_s
         self._deadline = math.inf if budget_s > 0 else -math.inf
         self._stop, self._disconnected = stop, False
@@ -86,7 +86,9 @@ class Sampler:
         """
         if self.is_finished:
             return None
-        catalog = Catalog(self.dialect, {each.key: each for each in (table, *others)}, self._default)
+        known = self._catalog
+        tables = {each.key: each for each in (table, *others)}
+        catalog = Catalog(self.dialect, tables, known.default_schema, routines=known.routines)
         timeout_s = max(0.05, min(self._timeout_s, self._deadline - time.monotonic()))
         try:
             with not_recorded():

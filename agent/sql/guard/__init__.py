@@ -26,7 +26,7 @@ from datasphinx.agent.sql.guard.functions import (
     harmless_functions,
     harmless_types,
     no_attribute_calls,
-    no_row_casts,
+    no_user_casts,
 )
 from datasphinx.agent.sql.guard.lexical import check_length, check_printed, check_tokens
 from datasphinx.agent.sql.guard.syntax import known_clauses, known_syntax, query_only, single_statement
@@ -46,7 +46,7 @@ RULES: tuple[Rule, ...] = (
     known_clauses,
     harmless_functions,
     no_attribute_calls,
-    no_row_casts,
+    no_user_casts,
     harmless_types,
     listed_sources,
     catalog_tables,

@@ -7,7 +7,7 @@ sampling methods.
 """
 
 import re
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 
@@ -129,33 +129,55 @@ def no_attribute_calls(statement: Statement) -> Iterator[Finding]:
             yield Finding("harmless_functions", text, name.upper(), name, position_of(node))
 
 
-def no_row_casts(statement: Statement) -> Iterator[Finding]:
-    """Reject whole rows and composite values if a user-defined cast may read them, as in `c::text` and `upper(c)`.
+def no_user_casts(statement: Statement) -> Iterator[Finding]:
+    """Reject what a user-defined cast may read: rows and values of its type, and casts between its built-in types.
 
-    Columns and fields of them are accepted, and `c.*` as an output.
+    Of rows and composite values, columns and fields are accepted, and `c.*` as an output. A column of another type is
+    accepted as an output of the whole statement, and where nothing converts it. Nothing gives it another name.
     """
-    casts = {name.removesuffix("::") for name in statement.names.routines if name.endswith("::")}
+    casts = [name.partition("::") for name in statement.names.routines if "::" in name]
     if not casts:
         return
-    rows = {column for column, _ in statement.names.composite_fields}
-    rows |= {node.alias_or_name.lower() for node in statement.nodes if _is_named(node, casts)}
+    tables = {table for table, _, other in casts if not other}
+    columns = {column for other, _, column in casts if not other}
+    targets = {
+        exp.DataType.build(kind, statement.dialect, udt=True).this for source, _, kind in casts if source and kind
+    }
+    sources = (node for node in statement.nodes if isinstance(node, exp.Table))
+    read = {node.alias_or_name.lower() for node in sources if node.name.lower() in tables}
+    rows = {column for column, _ in statement.names.composite_fields} | read
     for node in statement.nodes:
-        if not isinstance(node, exp.Column):
-            continue
         parent = node.parent
-        while isinstance(parent, exp.Paren | exp.Bracket):
+        while isinstance(parent, exp.Paren | exp.Bracket | exp.Alias):
             parent = parent.parent
-        if isinstance(node.this, exp.Star):
-            is_row = node.table.lower() in rows and parent is not node.parent_select
+        name = node.expression.name.lower() if isinstance(node, exp.Dot) else node.name.lower()
+        if isinstance(node, exp.Star) and isinstance(parent, exp.Select):
+            is_read = bool(read) and parent.parent is not None
+        elif isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
+            is_output = isinstance(parent, exp.Select) and parent.parent is None
+            is_read = node.table.lower() in rows and not is_output
+        elif isinstance(node, exp.Column | exp.Dot):
+            is_row = isinstance(node, exp.Column) and name in rows and not isinstance(parent, exp.Dot)
+            is_read = is_row or (name in columns and bool(read) and not _is_unconverted(node, parent))
+        elif isinstance(node, exp.Join):
+            joined = {column.name.lower() for column in node.args.get("using") or ()}
+            is_read = bool(read) and (node.method == "NATURAL" or not columns.isdisjoint(joined))
         else:
-            is_row = node.name.lower() in rows and not isinstance(parent, exp.Dot)
-        if is_row:
+            is_read = isinstance(node, exp.Cast) and any(kind.this in targets for kind in node.find_all(exp.DataType))
+        if is_read:
             text = f"a cast of {sql_excerpt(node, statement.dialect)} is defined by a user of the database"
             yield Finding("harmless_functions", text, None, node.name, position_of(node))
 
 
-def _is_named(node: exp.Expr, names: Set[str]) -> bool:
-    return isinstance(node, exp.Table) and node.name.lower() in names
+def _is_unconverted(node: exp.Expr, parent: exp.Expr | None) -> bool:
+    """Return whether nothing converts the value of the column `node`, of which `parent` is the expression around it."""
+    if isinstance(parent, exp.Select):
+        return parent.parent is None
+    if isinstance(parent, exp.EQ | exp.NEQ | exp.In):
+        others = [part for part in parent.iter_expressions() if part.unnest() is not node]
+        return all(isinstance(part, exp.Literal) and part.is_string for part in others)
+    is_null = isinstance(parent, exp.Is) and isinstance(parent.expression, exp.Null)
+    return is_null or isinstance(parent, exp.Group | exp.Ordered | exp.Count | exp.Distinct | exp.Dot)
 
 
 def harmless_types(statement: Statement) -> Iterator[Finding]:

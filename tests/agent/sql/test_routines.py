@@ -33,6 +33,16 @@ POSTGRES = (
     "CREATE FUNCTION leak(address) RETURNS text LANGUAGE sql AS 'SELECT ''user code ran'''",
     "CREATE CAST (mails AS text) WITH FUNCTION leak(mails) AS IMPLICIT",
     "CREATE CAST (address AS text) WITH FUNCTION leak(address) AS IMPLICIT",
+    "CREATE TYPE mood AS ENUM ('low', 'high')",
+    "CREATE DOMAIN feel AS mood",
+    "CREATE TABLE visits (id int, note text, feeling mood, feelings mood[], felt feel)",
+    "INSERT INTO visits VALUES (1, '5', 'low', ARRAY['low']::mood[], 'low')",
+    "CREATE FUNCTION leak(mood) RETURNS text LANGUAGE sql AS 'SELECT ''user code ran'''",
+    "CREATE CAST (mood AS text) WITH FUNCTION leak(mood) AS ASSIGNMENT",
+    "CREATE FUNCTION ranked(mood) RETURNS int LANGUAGE sql AS 'SELECT 77'",
+    "CREATE CAST (mood AS int) WITH FUNCTION ranked(mood) AS IMPLICIT",
+    "CREATE FUNCTION worth(text) RETURNS bigint LANGUAGE sql AS 'SELECT 88::bigint'",
+    "CREATE CAST (text AS bigint) WITH FUNCTION worth(text)",
 )
 MYSQL = (
     "CREATE TABLE notes (id int, body text)",
@@ -111,6 +121,22 @@ def test_postgres_runs_no_routine_of_a_user(postgres: Source, sql: str) -> None:
         "SELECT public.mails::text FROM mails",
         "SELECT home::text FROM people",
         "SELECT upper(p.home) FROM people p",
+        "SELECT feeling::text FROM visits",
+        "SELECT feeling + 1 FROM visits",
+        "SELECT feeling || 'x' FROM visits",
+        "SELECT COUNT(*) FROM visits WHERE feeling = id",
+        "SELECT COUNT(*) FROM visits JOIN (SELECT 77 AS feeling) AS t USING (feeling)",
+        "SELECT COUNT(*) FROM visits NATURAL JOIN (SELECT 77 AS feeling) AS t",
+        "SELECT feeling FROM visits UNION SELECT 3",
+        "SELECT feelings[1]::text FROM visits",
+        "SELECT felt::text FROM visits",
+        "SELECT x::text FROM (SELECT feeling AS x FROM visits) AS t",
+        "SELECT t.c::text FROM (SELECT * FROM visits) AS t(a, b, c, d, e)",
+        "SELECT t.c::text FROM (SELECT v.* FROM visits v) AS t(a, b, c, d, e)",
+        "SELECT x::text FROM unnest((SELECT feelings FROM visits)) AS x",
+        "SELECT to_json(v) FROM visits v",
+        "SELECT note::bigint FROM visits",
+        "SELECT string_to_array(note, ',')::bigint[] FROM visits",
     ],
 )
 def test_postgres_runs_no_cast_of_a_user(postgres: Source, sql: str) -> None:
@@ -122,6 +148,15 @@ def test_postgres_runs_no_cast_of_a_user(postgres: Source, sql: str) -> None:
 def test_rows_with_a_cast_of_a_user_are_read_by_column(postgres: Source) -> None:
     sql = "SELECT m.*, upper(m.body), count(*) OVER () FROM mails m ORDER BY m.id"
     assert postgres.execute(sql)["rows"] == [[1, "a", "A", 1]]
+
+
+@pytest.mark.postgres
+def test_values_with_a_cast_of_a_user_are_shown_grouped_and_sorted(postgres: Source) -> None:
+    sql = "SELECT feeling, COUNT(felt) FROM visits WHERE feelings IS NOT NULL GROUP BY feeling ORDER BY feeling DESC"
+    assert postgres.execute(sql)["rows"] == [["low", 1]]
+    assert postgres.execute("SELECT * FROM visits")["rows"] == [[1, "5", "low", "{low}", "low"]]
+    assert postgres.execute("SELECT note::int FROM visits")["rows"] == [[5]]
+    assert postgres.catalog.values["visits", "feeling"] == ("low",)
 
 
 @pytest.mark.postgres

@@ -227,7 +227,7 @@ def test_each_rule_of_the_guard_stops_a_statement_of_the_pairs() -> None:
         "listed_sources",
         "no_bare_table_lists",
         "no_attribute_calls",
-        "no_row_casts",
+        "no_user_casts",
         "known_clauses",
     }
     rules = {rule.__name__ for rule in RULES} - reported_otherwise - {"known_clauses"}
