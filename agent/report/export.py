@@ -53,24 +53,30 @@ class ReportResponse:
             raise ValueError("there is no report: answer `clarification` first")
         return self.report
 
-    def save(self, path: str | Path) -> Path:
-        """Write the report to `path` and return the path: `.html`, `.md`, `.json`, or `.pdf`, printed by a browser.
+    def content(self, suffix: str) -> bytes:
+        """Return the report as a file: `.html`, `.md`, `.json`, or `.pdf`, printed by a browser.
 
         Raises:
             ValueError: the suffix is not supported, or there is no report yet.
             Unavailable: there is no browser to print a PDF, or it failed.
+        """
+        if suffix == ".pdf":
+            return pdf_of(self.html)
+        if suffix not in REPORT_SUFFIXES:
+            raise ValueError(f"a report is saved as {', '.join(REPORT_SUFFIXES)}, not as {suffix}")
+        content = {"report": self._written, "audit": self.audit}
+        texts = {".html": lambda: self.html, ".md": lambda: self.markdown, ".json": lambda: json_of(content)}
+        return texts[suffix]().encode()
+
+    def save(self, path: str | Path) -> Path:
+        """Write `content` to `path` by its suffix, and return the path.
+
+        Raises:
+            ValueError, Unavailable: see `content`.
             OSError: the file cannot be written.
         """
         target = Path(path)
-        suffix = target.suffix.lower()
-        if suffix not in REPORT_SUFFIXES:
-            raise ValueError(f"{target.name}: a report is saved as {', '.join(REPORT_SUFFIXES)}")
-        if suffix == ".pdf":
-            target.write_bytes(pdf_of(self.html))
-            return target
-        content = {"report": self._written, "audit": self.audit}
-        texts = {".html": lambda: self.html, ".md": lambda: self.markdown, ".json": lambda: json_of(content)}
-        target.write_text(texts[suffix](), encoding="utf-8")
+        target.write_bytes(self.content(target.suffix.lower()))
         return target
 
 

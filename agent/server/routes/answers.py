@@ -1,9 +1,9 @@
-"""Routes: the chart of a stored answer, with its settings, follow-up questions, and the rows as files."""
+"""Routes: the chart of a stored answer, with its settings, follow-up questions, and rows and reports as files."""
 
 import json
 from collections.abc import Collection, Mapping
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Response
@@ -23,6 +23,7 @@ from datasphinx.agent.charts.select import Selection
 from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.errors import NotFound, PlotSpecInvalid
 from datasphinx.agent.messages import language_in
+from datasphinx.agent.report.export import ReportResponse
 from datasphinx.agent.server.background import cancellable
 from datasphinx.agent.server.routes.threads import RunId, ThreadId
 from datasphinx.agent.server.runnable import PlainJSON
@@ -34,11 +35,22 @@ from datasphinx.agent.types import Result
 router = APIRouter(prefix="/threads/{thread_id}/runs/{run_id}", tags=["threads"])
 
 Suffix = Literal["csv", "xlsx", "parquet"]
-_MEDIA_TYPES: dict[Suffix, str] = {
+ReportSuffix = Literal["html", "md", "json", "pdf"]
+_MEDIA_TYPES: dict[str, str] = {
     "csv": "text/csv; charset=utf-8",
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     "parquet": "application/vnd.apache.parquet",
+    "html": "text/html; charset=utf-8",
+    "md": "text/markdown; charset=utf-8",
+    "json": "application/json",
+    "pdf": "application/pdf",
 }
+
+
+def _files(*suffixes: str) -> dict[int | str, dict[str, Any]]:
+    """Return the OpenAPI description of responses that are files."""
+    content = {"schema": {"type": "string", "format": "binary"}}
+    return {200: {"content": {_MEDIA_TYPES[suffix].split(";")[0]: content for suffix in suffixes}}}
 
 
 class NewChart(BaseModel):
@@ -73,19 +85,18 @@ async def questions(thread_id: ThreadId, run_id: RunId) -> FollowUpQuestions:
     return {"questions": await cancellable(partial(_questions, current_tenant(), thread_id, run_id))}
 
 
-@router.get(
-    "/tables/{number}.{suffix}",
-    response_class=Response,
-    responses={
-        200: {"content": {kind.split(";")[0]: {"schema": {"type": "string", "format": "binary"}}
-                          for kind in _MEDIA_TYPES.values()}}
-    },
-)  # fmt: skip
+@router.get("/tables/{number}.{suffix}", response_class=Response, responses=_files(*get_args(Suffix)))
 async def table(
     thread_id: ThreadId, run_id: RunId, number: Annotated[int, Path(ge=1, le=1000)], suffix: Suffix
 ) -> Response:
     """All rows of a table of an answer, by its number from 1, as a file named after the question."""
-    return await run_in_threadpool(partial(_file, current_tenant(), thread_id, run_id, number, suffix))
+    return await run_in_threadpool(partial(_table, current_tenant(), thread_id, run_id, number, suffix))
+
+
+@router.get("/report.{suffix}", response_class=Response, responses=_files(*get_args(ReportSuffix)))
+async def report(thread_id: ThreadId, run_id: RunId, suffix: ReportSuffix) -> Response:
+    """A report as a file named after the request; a PDF is printed by Chromium or Chrome on the server."""
+    return await run_in_threadpool(partial(_report, current_tenant(), thread_id, run_id, suffix))
 
 
 def _questions(tenant: Tenant, thread_id: str, run_id: str, stop: Cancellation) -> list[str]:
@@ -179,13 +190,24 @@ def _selection(
     return selected_by_default(state, result, keys)
 
 
-def _file(tenant: Tenant, thread_id: str, run_id: str, number: int, suffix: Suffix) -> Response:
+def _table(tenant: Tenant, thread_id: str, run_id: str, number: int, suffix: Suffix) -> Response:
     state = tenant.stored_run(thread_id, run_id).state
     tables = state.get("tables") or []
     if number > len(tables):
         raise NotFound("table_unknown", number=number)
-    content = table_bytes(tables[number - 1], f".{suffix}")
     title = f"{_question(state)[:200]}{f' {number}' if len(tables) > 1 else ''}"
+    return _attachment(table_bytes(tables[number - 1], f".{suffix}"), title, suffix)
+
+
+def _report(tenant: Tenant, thread_id: str, run_id: str, suffix: ReportSuffix) -> Response:
+    state = tenant.stored_run(thread_id, run_id).state
+    if not state.get("report"):
+        raise NotFound("run_unknown", run_id=run_id)
+    written = ReportResponse(state["report"], None, state["audit"], language_in(state))
+    return _attachment(written.content(f".{suffix}"), _question(state)[:200], suffix)
+
+
+def _attachment(content: bytes, title: str, suffix: str) -> Response:
     name, plain = (file_name(text, f".{suffix}") for text in (title, title.encode("ascii", "ignore").decode()))
     disposition = f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name)}"
     return Response(content, media_type=_MEDIA_TYPES[suffix], headers={"Content-Disposition": disposition})

@@ -89,10 +89,7 @@ def _endpoint(served: ServedGraph) -> Any:
         await current_tenant().admit(1)
         seconds = current_tenant().services.settings.request_timeout_s
         body = question.model_dump(exclude_none=True)
-        runs = served.events(body)
-        if served.graph != "report":
-            # The page does not show reports.
-            runs = _listed(runs, served.graph, body.get("question"))
+        runs = _listed(served.events(body), served.graph, body.get("question"))
         return event_response(_shown(runs), request.scope, seconds)
 
     schema: type[BaseModel] = served.get_input_schema()

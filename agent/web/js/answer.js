@@ -25,7 +25,7 @@ export function answerView(output, steps, said, about, change) {
 }
 
 /** Return the title line: the name of what was asked, the models that were called, and the time. */
-function heading({ audit }, name) {
+export function heading({ audit }, name) {
   const models = new Set(audit.steps.flatMap(({ calls }) => calls.map(({ model }) => model)));
   const facts = say(make("span"), () => [name, ...models, secondsText(audit.latency_ms)].filter(Boolean).join(" · "));
   return make("h3", { class: "focus eyebrow", tabindex: "-1" }, say(make("span", { class: "visually-hidden" }), "answer_is"), " ", facts);
@@ -33,6 +33,7 @@ function heading({ audit }, name) {
 
 /** Return what an output says, without Markdown tables and their numbers of rows where the rows are shown beside it. */
 export function wordsOf(output) {
+  if (output.report) return `${output.report.title}. ${output.report.summary.text}`;
   const [table] = shownTables(output);
   if (!table) return output.answer;
   const parts = output.answer.split("\n\n");

@@ -9,7 +9,6 @@ import { byId } from "./dom.js";
 import { isEmbedded } from "./embedded.js";
 import { addFiles, takeFiles } from "./files.js";
 import { closeMenus } from "./menu.js";
-import { addRecall } from "./recall.js";
 import { addSidebar, refresh } from "./sidebar.js";
 import { addStart } from "./start.js";
 
@@ -17,14 +16,21 @@ import { addStart } from "./start.js";
 export function start(fit) {
   const conversation = new Conversation(byId("turns"), where, isEmbedded ? () => {} : refresh);
   const question = byId("question");
-  const recall = addRecall(question, fit);
+  const report = byId("report");
+
+  /** Say whether what is sent next is a request for a report. */
+  function setReport(isReport) {
+    report.setAttribute("aria-pressed", String(isReport));
+    question.focus();
+  }
+
 
   async function send() {
     await restored;
     const words = question.value.trim();
     if (words) {
-      conversation.hear(words);
-      recall(words);
+      conversation.hear(words, report.getAttribute("aria-pressed") === "true");
+      setReport(false);
       question.value = "";
       byId("preview").hidden = true;
       byId("file-state").replaceChildren();
@@ -53,6 +59,8 @@ export function start(fit) {
   }
 
   document.addEventListener("keydown", keys);
+  report.addEventListener("click", () => setReport(report.getAttribute("aria-pressed") !== "true"));
+  report.hidden = isEmbedded;
   document.addEventListener("click", ({ target }) => closeMenus(target));
   for (const button of document.querySelectorAll(".anew")) {
     button.addEventListener("click", () => {

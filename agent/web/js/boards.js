@@ -8,7 +8,7 @@ import { byId, make } from "./dom.js";
 import { current, say, text } from "./language.js";
 import { saveMenu } from "./menu.js";
 import { numberText, valueText } from "./numbers.js";
-import { copyButton, saveFile } from "./save.js";
+import { copyButton, saveAs, saveFrom } from "./save.js";
 import { sqlView } from "./sql.js";
 import { tableView } from "./table.js";
 
@@ -95,7 +95,8 @@ class BoardsView {
     if (this.boards.length > 1) shown.unshift(this.choice());
     if (this.mayChange) shown.push(this.schedule());
     if (!this.isReadOnly) shown.push(this.link());
-    shown.push(button("csv", () => this.save("csv")), button("board_json", () => this.save("json")));
+    shown.push(...["csv", "json"].map((suffix) =>
+      button(saveAs(suffix.toUpperCase()), () => saveFrom(`${this.path}/export.${suffix}`, `${this.board.id}.${suffix}`))));
     if (this.mayChange) shown.push(this.renaming(), confirmed("board_delete", "board_delete_sure", () => this.remove()));
     return shown;
   }
@@ -155,14 +156,6 @@ class BoardsView {
       await this.reload();
       announce(text("board_refreshed"));
     }, "board_refreshing");
-  }
-
-  save(suffix) {
-    return this.attempt(async () => {
-      const response = await request(`${this.path}/export.${suffix}`);
-      saveFile(await response.blob(), `${this.board.id}.${suffix}`);
-      this.state.replaceChildren();
-    });
   }
 
   remove() {

@@ -4,7 +4,7 @@ import { make } from "./dom.js";
 import { onLanguage, say } from "./language.js";
 import { withNames } from "./names.js";
 import { tickText, valueText } from "./numbers.js";
-import { fileName, saveFile } from "./save.js";
+import { fileName, saveAs, saveFile } from "./save.js";
 import { onTheme } from "./theme.js";
 
 const SAVED = { width: 1200, height: 700 };
@@ -26,7 +26,7 @@ export function chartView(chart, said = "") {
 /** Return what a menu has for the charts in `view`: texts with what they do. */
 export function chartItems(view) {
   const found = [...view.querySelectorAll(":scope > figure .chart, :scope > .plot .chart")].map((each) => charts.get(each));
-  return found.length ? [["png", () => found.forEach(savePicture)], ["svg", () => found.forEach(saveDrawing)]] : [];
+  return found.length ? [[saveAs("PNG"), () => found.forEach(savePicture)], [saveAs("SVG"), () => found.forEach(saveDrawing)]] : [];
 }
 
 function drawWhenShown(box, chart) {

@@ -16,6 +16,7 @@ import { say } from "./language.js";
 import { saveMenu } from "./menu.js";
 import { pinView } from "./pin.js";
 import { Queue } from "./queue.js";
+import { reportView } from "./report.js";
 import { keptRuns, rejected } from "./restored.js";
 import { seenOf } from "./problem.js";
 import { notify } from "./sidebar.js";
@@ -45,10 +46,12 @@ export class Conversation {
     this.queue = new Queue(() => this.advance());
   }
 
-  /** Take what the user has typed: the answer to an open question back, or else a question. */
-  hear(words) {
+  /** Take what the user has typed: the answer to an open question back, or else a question, or a request for a report. */
+  hear(words, isReport) {
     const at = this.where();
-    if (this.isAsked && !this.running && placeOf(at) === this.place) this.reply(words, words);
+    const isOpen = this.isAsked && !this.running && JSON.stringify(at.named) === JSON.stringify(JSON.parse(this.place)[1]);
+    if (isReport) this.ask(words, { ...at, graph: "report" });
+    else if (isOpen) this.reply(words, words);
     else this.ask(words, at);
   }
 
@@ -57,8 +60,8 @@ export class Conversation {
     if (this.running) return this.queue.add(question, at);
     const { graph, named } = at;
     const place = placeOf(at);
-    // What was said about other data would be read into the question.
-    if (place !== this.place) Object.assign(this, { place, graph, thread: null });
+    // What was said about other data would be read into the question; a report has none before it.
+    if (place !== this.place || graph === "report") Object.assign(this, { place, graph, thread: null });
     this.begin(question, { question, ...named, ...(this.thread && { thread_id: this.thread }) });
   }
 
@@ -214,6 +217,7 @@ export class Conversation {
       return clarificationView(output.clarification, why, (given, words) => this.reply(given, words));
     }
     if (output.error) return failedOutputView(output, again, (question) => this.ask(question));
+    if (output.report) return reportView(output, nameOfPlace(JSON.parse(this.place)[1]), output.run_id && answerLink(output));
     return this.answered(output, steps, said);
   }
 

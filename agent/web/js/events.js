@@ -6,12 +6,15 @@ import { lost, problemFrom } from "./problem.js";
 /** The server says something at least every 15 s. */
 const SILENCE_MS = 45_000;
 
+/** Where a graph is asked. */
+const streamOf = (graph) => (graph === "report" ? graph : `${graph}/events`);
+
 /** The share of a load that is done before each stage. */
 const STAGES = { read: 0, examine: 1 / 3, write: 2 / 3 };
 
 /**
- * Yield `{event, data}` for each ended step, for what the run waits for, for the progress of a file that it reads, for the
- * pieces of the text that the model writes, and at last the output of a run.
+ * Yield `{event, data}` for each ended step, for what the run waits for, for the progress of a file that it reads, for each
+ * answered question of a report, and at last the output of a run.
  * A server without events is asked for the output alone. Throws a Problem, or what the signal's abort throws.
  */
 export async function* run(graph, input, signal) {
@@ -49,7 +52,7 @@ async function* events(response) {
 
 async function begun(graph, input, signal) {
   try {
-    return await postJson(`${graph}/events`, input, signal);
+    return await postJson(streamOf(graph), input, signal);
   } catch (error) {
     if (error.status === 404 || error.status === 405) return null;
     throw error;

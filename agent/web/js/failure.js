@@ -3,6 +3,7 @@
 import { make } from "./dom.js";
 import { say } from "./language.js";
 import { saveMenu } from "./menu.js";
+import { partView } from "./report.js";
 import { tableView } from "./table.js";
 
 /** The kinds of errors by code: each has a heading, an explanation and a next step in the texts. */
@@ -51,8 +52,9 @@ export function failureReason({ error: { code }, answer, audit }) {
 }
 
 /** Return the view of an output that has an error, with the rows that it has all the same. */
-export function failedOutputView({ error, audit, tables, sql }, again, ask) {
+export function failedOutputView({ error, audit, tables, sql, report }, again, ask) {
   const view = failureView({ ...error, trace: audit.trace_id }, again, ask);
+  if (report) view.append(make("div", { class: "report" }, ...report.parts.map(partView)));
   const rows = tables.filter((table) => table.rows.length).map((table) => tableView(table, sql));
   if (rows.length) view.append(say(make("h4"), "fail_rows"), ...rows);
   if (rows.length) view.append(saveMenu(view));

@@ -20,7 +20,7 @@ async function openReview() {
   const author = make("input", { type: "text", maxlength: "200", autocomplete: "name", dir: "auto" });
   const field = make("label", { class: "field" }, say(make("span"), "review_author"), author);
   const close = say(make("button", { type: "button", class: "quiet", on: { click: () => dialog.close() } }), "review_close");
-  dialog.replaceChildren(say(make("h2", { id: "review-title" }), "review"), field, state, list,
+  dialog.replaceChildren(say(make("h2", { id: "review-title" }), "proposals"), field, state, list,
     make("div", { class: "buttons" }, close));
   dialog.showModal();
   try {

@@ -1,8 +1,10 @@
 /** What leaves the page: files and the clipboard. */
 
 import { announce } from "./announce.js";
+import { request } from "./api.js";
 import { make } from "./dom.js";
 import { say, text } from "./language.js";
+import { notify } from "./sidebar.js";
 
 const SHOWN_MS = 2000;
 const LONGEST_NAME = 60;
@@ -12,6 +14,20 @@ export function saveFile(blob, name) {
   const address = URL.createObjectURL(blob);
   make("a", { href: address, download: name }).click();
   URL.revokeObjectURL(address);
+}
+
+/** Have the browser save what the server has at `path` under `name`. */
+export async function saveFrom(path, name) {
+  try {
+    saveFile(await (await request(path)).blob(), name);
+  } catch (error) {
+    notify(error.message);
+  }
+}
+
+/** Return the text of a button that saves a file of the type `name`. */
+export function saveAs(name) {
+  return () => text("save_as", { name });
 }
 
 /** Return the name of a file about what was `said`: its words, at most 60 characters, and `suffix`. */

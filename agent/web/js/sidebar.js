@@ -77,7 +77,9 @@ async function load() {
 
 function show(threads) {
   const focused = document.activeElement?.closest("#conversations li")?.dataset.thread;
-  byId("conversations").replaceChildren(...threads.map(item));
+  const days = Map.groupBy(threads, ({ updated }) => new Date(updated).setHours(0, 0, 0, 0));
+  byId("conversations").replaceChildren(...[...days].map(([day, those]) => make("section", {}, say(make("p", { class: "day" }), () => dayText(day)),
+    say(make("ul", {}, ...those.map(item)), () => dayText(day), {}, "aria-label"))));
   const key = byId("search").value.trim() ? "conversations_not_found" : "conversations_none";
   byId("conversations-none").hidden = threads.length > 0;
   say(byId("conversations-none"), key);
@@ -85,24 +87,23 @@ function show(threads) {
 }
 
 function item(thread) {
-  const { thread_id: id, title, updated } = thread;
+  const { thread_id: id, title } = thread;
   const link = make("a", { href: `#/${id}`, dir: "auto", title, "aria-current": id === current && "page" }, title);
   const rename = make("button", { type: "button", class: "small", on: { click: () => edit(element, thread) } }, "✎");
   const remove = make("button", { type: "button", class: "small", on: { click: () => drop(thread) } }, "×");
   for (const [button, key] of [[rename, "rename"], [remove, "delete"]]) {
     say(say(button, key, { name: title }, "aria-label"), key, { name: title }, "title");
   }
-  const day = say(make("time", { datetime: updated }), () => dayText(new Date(updated)));
-  const element = make("li", { "data-thread": id }, link, rename, remove, day);
+  const element = make("li", { "data-thread": id }, link, rename, remove);
   return element;
 }
 
-/** Return the day of the last question: "today", "yesterday", "3 days ago", later its date. */
-function dayText(time) {
-  const midnight = (date) => new Date(date).setHours(0, 0, 0, 0);
-  const days = Math.round((midnight(Date.now()) - midnight(time)) / 86_400_000);
-  if (days < 7) return new Intl.RelativeTimeFormat(language(), { numeric: "auto" }).format(-days, "day");
-  return time.toLocaleDateString(language(), { dateStyle: "medium" });
+/** Return a day, given as its beginning: "Today", "Yesterday", or its date. */
+function dayText(day) {
+  const days = Math.round((new Date().setHours(0, 0, 0, 0) - day) / 86_400_000);
+  if (days > 1) return new Date(day).toLocaleDateString(language(), { dateStyle: "medium" });
+  const name = new Intl.RelativeTimeFormat(language(), { numeric: "auto" }).format(-days, "day");
+  return name[0].toLocaleUpperCase(language()) + name.slice(1);
 }
 
 function edit(element, { thread_id: id, title }) {

@@ -1,14 +1,11 @@
 /** A table of an answer: sorted by its headers, filtered, added up, copied, saved as CSV and Excel. */
 
-import { request } from "./api.js";
 import { sorted } from "./cells.js";
 import { asCsv, asTabs } from "./csv.js";
 import { make } from "./dom.js";
 import { say } from "./language.js";
 import { isCut, isQuantity, sumOf, valueText } from "./numbers.js";
-import { copyButton, fileName, saveFile } from "./save.js";
-import { notify } from "./sidebar.js";
-import { widthSeparator } from "./widths.js";
+import { copyButton, fileName, saveAs, saveFile, saveFrom } from "./save.js";
 
 const FIRST_ROWS = 50;
 const FILTERED_FROM = 10;
@@ -19,10 +16,12 @@ const tables = new WeakMap();
  * Return the view of `table`, an AnswerTable; its files are named after `title`. Where the server has the rows under
  * `path`, they are saved as Excel too.
  * Its rows are copied and saved in the order in which they stand, without those that are filtered out, and with all digits.
+ * Rows at the places `marked` are shown as such.
  */
-export function tableView(table, { title = "", path = null } = {}) {
+export function tableView(table, { title = "", path = null, marked = [] } = {}) {
   const formats = table.columns.map((_, column) => table.formats?.[column] ?? { kind: "text" });
-  const shown = { table, formats, rows: table.rows, filter: "", column: null, descending: false, all: table.rows.length <= FIRST_ROWS };
+  const shown = { table, formats, rows: table.rows, filter: "", column: null, descending: false, all: table.rows.length <= FIRST_ROWS || marked.some((at) => at >= FIRST_ROWS),
+    marked: new Set(marked.map((at) => table.rows[at])) };
   const count = make("span", { class: "count", role: "status" });
   const body = make("tbody");
   const more = moreButton(shown, () => redraw());
@@ -44,22 +43,13 @@ export function tableItems(view) {
   if (!found.length) return [];
   const current = ({ shown }) => ({ columns: shown.table.columns, rows: shown.rows });
   const csv = (each) => saveFile(new Blob([asCsv(current(each))], { type: "text/csv" }), fileName(each.title, ".csv"));
-  return [copyButton(() => found.map((each) => asTabs(current(each))).join("\n\n")), ["csv", () => found.forEach(csv)],
-    found.every(({ path }) => path) && ["xlsx", () => found.forEach(saveExcel)]];
-}
-
-async function saveExcel({ path, title }) {
-  try {
-    saveFile(await (await request(`${path}.xlsx`)).blob(), fileName(title, ".xlsx"));
-  } catch (error) {
-    notify(error.message);
-  }
+  return [copyButton(() => found.map((each) => asTabs(current(each))).join("\n\n")), [saveAs("CSV"), () => found.forEach(csv)],
+    found.every(({ path }) => path) && [saveAs("Excel"), () => found.forEach(({ path, title }) => saveFrom(`${path}.xlsx`, fileName(title, ".xlsx")))]];
 }
 
 function head(name, column, shown, redraw) {
   const button = make("button", { type: "button", class: "sort" }, make("bdi", {}, name));
   const cell = make("th", { scope: "col", "aria-label": name, class: isQuantity(shown.formats[column]) ? "number" : null }, button);
-  cell.append(widthSeparator(cell, name));
   say(button, "sort_by", { name }, "title");
   button.addEventListener("click", () => {
     shown.descending = shown.column === column && !shown.descending;
@@ -92,7 +82,7 @@ function select(shown) {
 function draw(shown, { body, heads, sums, count, more }) {
   select(shown);
   const rows = shown.all ? shown.rows : shown.rows.slice(0, FIRST_ROWS);
-  body.replaceChildren(...rows.map((row) => make("tr", {}, ...row.map((value, column) => cell(value, shown.formats[column])))));
+  body.replaceChildren(...rows.map((row) => make("tr", { class: shown.marked.has(row) && "marked" }, ...row.map((value, column) => cell(value, shown.formats[column])))));
   heads.forEach((each, column) => {
     if (column === shown.column) each.setAttribute("aria-sort", shown.descending ? "descending" : "ascending");
     else each.removeAttribute("aria-sort");

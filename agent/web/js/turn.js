@@ -8,6 +8,7 @@ import { failureView } from "./failure.js";
 import { say } from "./language.js";
 import { seenOf } from "./problem.js";
 import { plotKnown } from "./plot.js";
+import { partView } from "./report.js";
 import { progressView } from "./progress.js";
 import { stepList } from "./steps.js";
 
@@ -25,7 +26,8 @@ export class Turn {
     const steps = stepList();
     this.controller = new AbortController();
     const progress = progressView(steps.element, () => this.stop());
-    this.body.replaceChildren(progress.element);
+    this.parts = make("div", { class: "report" });
+    this.body.replaceChildren(progress.element, this.parts);
     this.element.scrollIntoView({ block: "start" });
     try {
       const output = await this.output(steps, progress);
@@ -36,6 +38,7 @@ export class Turn {
       return output;
     } catch (error) {
       this.show(failureView(seenOf(error), () => this.again()), "");
+      if (this.parts.childElementCount) this.body.append(this.parts);
       return null;
     } finally {
       progress.end();
@@ -54,6 +57,7 @@ export class Turn {
       if (event === "step") steps.add(data);
       if (event === "waiting") progress.wait(data.for, data);
       if (event === "progress") progress.load(shareDone(data));
+      if (event === "part") this.parts.append(partView(data));
       if (event === "output") output = data;
     }
     return output;

@@ -97,7 +97,7 @@ HOLD = """() => {
   new MutationObserver(() => window.announcements.push(document.getElementById("announced").textContent))
     .observe(document.getElementById("announced"), { childList: true });
   window.fetch = (path, options) => {
-    if (!String(path).endsWith("/events")) return sent(path, options);
+    if (path !== "report" && !String(path).endsWith("/events")) return sent(path, options);
     const body = new ReadableStream({ start: (controller) => { window.stream = controller; } });
     return Promise.resolve(new Response(body, { headers: { "Content-Type": "text/event-stream" } }));
   };

@@ -28,6 +28,13 @@ ASKS_AGAIN = {
     "question": "How many customers do you want to see?",
     "alternatives": [{"label": "three", "reading": "the first three"}, {"label": "ten", "reading": "the first ten"}],
 }
+REPORTED = ("Who spent the most?", "How many ships are there?")
+"""The questions of a report; the second one has no answer."""
+WRITTEN = {
+    "title": "Customers",
+    "summary": "{q1:1.name} spent most, {q1:1.spent}.",
+    "sections": [{"title": "The best", "text": "{q1:2.name} follows.", "questions": ["q1"]}],
+}
 RETURNS = "Which accounts have the most returns? As a bar chart."
 _SPEC = {
     "group_by": ["账号"],
@@ -61,7 +68,10 @@ class Model:
         answers: dict[str | None, Callable[[], dict[str, Any]]] = {
             "AmbiguityReview": lambda: review_of(self.reviews.pop(0)) if self.reviews else NO_AMBIGUITY,
             "SQLValidation": lambda: self.verdict,
-            "GeneratedSQL": lambda: self.reviews.pop(0) if self.reviews and may_ask else self._statement(),
+            "GeneratedSQL": lambda: self.reviews.pop(0) if self.reviews and may_ask else self._statement(request),
+            "ReportPlan": lambda: {"questions": [{"question": question} for question in REPORTED]},
+            "ReportReview": lambda: {"questions": []},
+            "WrittenReport": lambda: WRITTEN,
             "NarratedAnswer": lambda: {"answer": "These are the rows.", "output_type": "dataframe"},
         }
         return answers[schema]() if schema in answers else self._call(request)
@@ -76,8 +86,10 @@ class Model:
             arguments = {"result_id": "r1", "plot": _BARS}
         return {"tool": ["run_query", "plot", "finish"][self.calls - 1], "arguments": json.dumps(arguments)}
 
-    def _statement(self) -> dict[str, Any]:
+    def _statement(self, request: dict[str, Any]) -> dict[str, Any]:
         self.asked.set()
+        if f"Question: {REPORTED[1]}" in str(request["messages"]):
+            return {"sql": "SELECT ship FROM no_such_table"}
         if self.wait:
             self.wait.wait(10)
         return {"sql": self.sql, "assumptions": ["cancelled orders count too"], "off_topic": False, **self.fields}

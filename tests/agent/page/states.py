@@ -199,6 +199,20 @@ def answer_chinese(stage: Stage) -> None:
 
 
 @state()
+def report(stage: Stage) -> None:
+    stage.press("Report")
+    stage.ask("Give me an overview of customers", BY_AMOUNT)
+    expect(stage.page.locator(".report .chart canvas")).to_be_visible()
+
+
+@state()
+def report_figure(stage: Stage) -> None:
+    report(stage)
+    stage.page.locator(".told .link").first.click()
+    expect(stage.page.locator("#part-dialog .marked")).to_be_visible()
+
+
+@state()
 def table_of_1000_rows(stage: Stage) -> None:
     stage.answered("Count to 1000", THOUSAND)
     stage.press("Show all 1,000 rows")

@@ -41,7 +41,13 @@ def test_each_part_is_an_event_before_the_report(served: Served) -> None:
     assert [data["node"] for kind, data in events if kind == "step"] == ["plan", "answer_parts", "review", "write"]
     assert "3 questions" in next(data["line"] for kind, data in events if kind == "step")
     assert (last, output["status"], output["report"]["title"]) == ("output", "ok", "Orders")
-    assert output["thread_id"]
+    (listed,) = [each for each in served.http.get("/threads").json()["threads"] if each["title"] == REQUEST]
+    assert (listed["thread_id"], listed["graph"]) == (output["thread_id"], "report")
+    run = f"/threads/{output['thread_id']}/runs/{output['run_id']}"
+    page = served.http.get(f"{run}/report.html")
+    assert page.text.startswith("<!doctype html>") and "attachment" in page.headers["Content-Disposition"]
+    assert served.http.get(f"{run}/report.json").json()["report"]["title"] == "Orders"
+    assert served.http.get(f"{run}/report.txt").status_code == 422
 
 
 def test_a_plan_is_approved_on_its_thread(served: Served) -> None:
