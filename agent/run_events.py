@@ -33,7 +33,6 @@ REPLAYED_SETTINGS = (
     "worker_memory_mb",
     "allow_writable_account",
     "max_steps",
-    "max_file_bytes",
 )
 """Settings that affect the behaviour of a run and are applied to its replay."""
 

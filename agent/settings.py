@@ -51,6 +51,8 @@ _REMOVED = {
     "sources.shots": Message("setting_replaced", setting="DATASPHINX_SHOTS"),
     "sources.hive_partitioning": Message("setting_fixed", value="null"),
     "source_folders": Message("setting_replaced", setting="DATASPHINX_SOURCES"),
+    "report_budget": Message("setting_fixed", value=10),
+    "max_file_bytes": Message("setting_fixed", value=2_000_000_000),
     "max_workbook_s": Message("setting_fixed", value=60),
     "max_unpacked_bytes": Message("setting_fixed", value=2_000_000_000),
     "max_dataset_rows": Message("setting_fixed", value=50_000_000),
@@ -592,12 +594,6 @@ class Settings(ServiceSettings):
     max_question_s: float = Field(
         default=600, gt=0, description="Seconds after which a question makes no further model calls."
     )
-    report_budget: int = Field(
-        default=10,
-        ge=1,
-        le=100,
-        description="How many times the limits of one question (calls, tokens, cost, seconds) a report may use in all.",
-    )
     schema_token_budget: int = Field(
         default=2000,
         ge=100,
@@ -651,9 +647,6 @@ class Settings(ServiceSettings):
     log_json: bool = Field(
         default=False,
         description="Write log messages to standard error as JSON lines with the trace id of the question.",
-    )
-    max_file_bytes: int = Field(
-        default=2_000_000_000, ge=1, description="Maximum size of a file for a dataset in bytes."
     )
     chat_sql: bool = Field(
         default=True,

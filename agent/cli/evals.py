@@ -38,8 +38,6 @@ Oracle = Annotated[
     OracleName | None,
     typer.Option(help="Answers clarifying questions: the model, or a rule (the default for the embedded model)."),
 ]
-OracleModel = Annotated[str | None, typer.Option(help="Model name of the oracle; default: the model.")]
-OracleBaseUrl = Annotated[str | None, typer.Option(help="Base URL of the oracle's endpoint; with --oracle-model.")]
 Rounds = Annotated[
     int | None, typer.Option(min=1, max=MAX_ROUNDS, help=f"Rounds after the first answer; default: {MAX_ROUNDS}.")
 ]
@@ -84,30 +82,6 @@ def embedded_options_of(
     if shots:
         raise typer.BadParameter("the embedded model uses no examples", param_hint="--shots")
     return EmbeddedOptions(candidates=candidates or EmbeddedOptions.candidates)
-
-
-def with_oracle(settings: "Settings", model: str | None, base_url: str | None) -> "Settings":
-    """Return `settings` with another model for the oracle; its configured key is used if its endpoint is the same.
-
-    Raises:
-        BadParameter: `base_url` is given without `model`.
-        ConfigurationError: `base_url` is no URL.
-    """
-    if model is None:
-        if base_url:
-            raise typer.BadParameter("needs --oracle-model", param_hint="--oracle-base-url")
-        return settings
-    from datasphinx.agent.settings import load_settings
-
-    configured = settings.llm_models.get("oracle")
-    is_same = configured is not None and base_url in (None, configured.base_url)
-    oracle = {
-        "model": model,
-        "base_url": configured.base_url if configured and is_same else base_url,
-        "api_key": configured.api_key if configured and is_same else None,
-    }
-    checked = load_settings(llm_models={"oracle": oracle}).llm_models
-    return settings.model_copy(update={"llm_models": {**settings.llm_models, **checked}})
 
 
 def plan_of(
@@ -223,8 +197,6 @@ def run_eval(
     ] = None,
     rounds: Rounds = None,
     oracle: Oracle = None,
-    oracle_model: OracleModel = None,
-    oracle_base_url: OracleBaseUrl = None,
     parallel: Parallel = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for logs, report and plot; an interrupted run continues there.")
@@ -243,7 +215,6 @@ def run_eval(
     # An experiment is zero-shot by default, regardless of the setting for questions.
     shots = 0 if out and shots is None else shots
     settings = load_settings(llm_model=model, llm_base_url=base_url, shots=shots)
-    settings = with_oracle(settings, oracle_model, oracle_base_url)
     embedded = embedded_options_of(settings, candidates, shots)
     plan = plan_of(out, method, oracle, rounds, parallel, match, embedded, settings)
     selected = dataset_of(dataset, data, questions, databases, evidence).part(limit, seed)
@@ -267,8 +238,6 @@ def clarification(
     match: Match = MatchRule.PROJECT,
     rounds: Rounds = None,
     oracle: Oracle = None,
-    oracle_model: OracleModel = None,
-    oracle_base_url: OracleBaseUrl = None,
     parallel: Parallel = None,
     as_json: AsJson = False,
     model: ModelName = None,
@@ -282,7 +251,6 @@ def clarification(
     from datasphinx.agent.settings import load_settings
 
     settings = load_settings(llm_model=model, llm_base_url=base_url)
-    settings = with_oracle(settings, oracle_model, oracle_base_url)
     embedded = embedded_options_of(settings, candidates)
     plan = plan_of(out, Method.CLARIFY, oracle, rounds, parallel, match, embedded, settings)
     assert plan is not None, "--out is required"

@@ -41,8 +41,8 @@ def import_files(
     and metrics. `osi` reads a semantic model of Open Semantic
     Interchange 1.0, as YAML or JSON. `csv` reads a glossary with one entry in each row.
 
-    Every entry passes the checks of `knowledge check`; hand-written entries take precedence. The report lists added,
-    changed and removed entries, those that were kept because they are hand-written, and what was not imported.
+    Every entry passes the checks of `knowledge check`; hand-written entries take precedence. The report lists the
+    imported entries, those that were kept because they are hand-written, and what was not imported.
 
     Exit codes: 0 imported, 2 the files do not have the format, or there is no such source or folder, 3 nothing can be
     imported, 5 the source is unreachable.
@@ -72,19 +72,17 @@ def import_files(
     if as_json:
         echo(json_text(report.as_json()))
     else:
-        for title, ids in (("added", report.added), ("changed", report.changed), ("removed", report.removed)):
-            for id in ids:
-                echo(f"{title}: {id}")
+        for id in report.imported:
+            echo(f"imported: {id}")
         for id in report.hand_written:
             echo(f"kept because hand-written: {id}")
         _echo_reasons("not imported", report.left_out)
         _echo_reasons("warning", report.warnings)
         counts = {
-            "added": report.added, "changed": report.changed, "removed": report.removed,
-            "unchanged": report.unchanged, "hand-written": report.hand_written, "not imported": report.left_out,
+            "imported": report.imported, "hand-written": report.hand_written, "not imported": report.left_out,
         }  # fmt: skip
         echo(f"{report.file}: {', '.join(f'{len(ids)} {title}' for title, ids in counts.items())}")
-    raise typer.Exit(ANSWERED if report.added or report.changed or report.unchanged else DOMAIN)
+    raise typer.Exit(ANSWERED if report.imported else DOMAIN)
 
 
 def _echo_reasons(title: str, left_out: "tuple[LeftOut, ...]") -> None:
@@ -152,7 +150,7 @@ def draft(
     source: OfSource = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write proposals from comments, codes, values and inferred joins of a source; existing files are left unchanged.
+    """Write proposals from comments, codes and inferred joins of a source; existing files are left unchanged.
 
     Exit codes: 0 written, 2 there is no such source or no folder, 3 all files exist or nothing can be proposed, 5 the
     source is unreachable or a file cannot be written.

@@ -1,8 +1,7 @@
-"""`datasphinx model`: choose the size of the embedded model, and check the configured models."""
+"""`datasphinx model`: list and download the sizes of the embedded model, and check the configured models."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,12 +14,11 @@ if TYPE_CHECKING:
     from datasphinx.agent.llm.probe_result import ProbeResult
     from datasphinx.agent.settings import ModelPrice, Settings
 
-_HELP = "Choose the size of the embedded model, and check the configured models."
+_HELP = "List and download the sizes of the embedded model, and check the configured models."
 
 model_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=_HELP)
 
 _Name = Annotated[EmbeddedModel, typer.Argument(metavar="NAME", help="base or large.")]
-_SETTING = "embedded_model"
 
 _ROWS = {
     "temperature": "temperature",
@@ -165,52 +163,6 @@ def pull(name: _Name) -> None:
     from datasphinx.agent.embedded.weights import embedded_weights
 
     echo(str(embedded_weights(settings_of().cache_dir, TIERS[name].weights)))
-
-
-@model_app.command()
-def use(name: _Name) -> None:
-    """Set the size of the embedded model in `datasphinx.toml` of the working directory; the rest of the file is kept.
-
-    Exit codes: 0 the setting is written and in effect, 2 a setting is wrong, or another place overrides the file.
-    """
-    from datasphinx.agent.embedded.tiers import TIERS
-    from datasphinx.agent.embedded.weights import weights_path
-    from datasphinx.agent.errors import USAGE
-    from datasphinx.agent.settings import CONFIG_FILE
-
-    settings_of()
-    path = Path(CONFIG_FILE)
-    _write_setting(path, name)
-    settings = settings_of()
-    if settings.embedded_model != name:
-        echo(
-            f'{CONFIG_FILE} now has {_SETTING} = "{name}", but DATASPHINX_{_SETTING.upper()} in the environment or '
-            f'.env sets "{settings.embedded_model}": remove it.',
-            error=True,
-            color="red",
-        )
-        raise typer.Exit(USAGE)
-    echo(f'{_SETTING} = "{name}" is in {path.resolve()}.')
-    if not settings.uses_embedded_model:
-        echo("An endpoint is configured, so the embedded model is not used.")
-    elif not weights_path(settings.cache_dir, TIERS[name].weights).is_file():
-        size = _megabytes(TIERS[name].weights.size)
-        echo(f"The next question downloads its weights ({size}); `datasphinx model pull {name}` does it now.")
-
-
-def _write_setting(path: Path, name: EmbeddedModel) -> None:
-    """Set the embedded model in the TOML file at `path`, and keep its other lines and comments."""
-    import tomlkit
-
-    text = path.read_bytes().decode() if path.exists() else ""
-    document = tomlkit.parse(text)
-    if _SETTING in document:
-        document[_SETTING] = name
-        text = tomlkit.dumps(document)
-    else:
-        # At the beginning it belongs to no table, and separates no comment from the line that it is about.
-        text = f'{_SETTING} = "{name}"\n{text}'
-    path.write_bytes(text.encode())
 
 
 @model_app.command()

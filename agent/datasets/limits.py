@@ -22,7 +22,7 @@ READER_SHARE = 0.2
 LimitName = Literal["bytes", "rows", "columns", "megabytes in memory", "seconds"]
 
 _LIMITS: dict[LimitName, tuple[str, str, str | None]] = {
-    "bytes": ("max_bytes", "unit_bytes", "DATASPHINX_MAX_FILE_BYTES"),
+    "bytes": ("max_bytes", "unit_bytes", None),
     "rows": ("max_rows", "unit_rows", None),
     "columns": ("max_columns", "unit_columns", None),
     "megabytes in memory": ("memory_mb", "unit_memory", "DATASPHINX_WORKER_MEMORY_MB"),
@@ -62,7 +62,7 @@ class LoadLimits:
     @classmethod
     def of(cls, settings: Settings) -> "LoadLimits":
         """Return the configured limits."""
-        return cls(max_bytes=settings.max_file_bytes, memory_mb=settings.worker_memory_mb)
+        return cls(memory_mb=settings.worker_memory_mb)
 
 
 def ignore_progress(stage: str, share: float) -> None:

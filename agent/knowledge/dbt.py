@@ -28,9 +28,7 @@ from datasphinx.agent.schema.catalog import Catalog, ColumnKey
 VERSIONS = range(10, 13)
 """Supported schema versions of the manifest."""
 _VERSION = re.compile(r"/manifest/v(\d+)\.json")
-_REF = re.compile(r"\b(ref|source)\(([^()]*)\)")
 _STRING = re.compile(r"'([^']*)'|\"([^\"]*)\"")
-_REF_VERSION = re.compile(r"\bv(?:ersion)?\s*=\s*['\"]?([\w.]+)")
 _CALL = re.compile(r"\{\{\s*(\w+)\s*\(([^()]*)\)\s*(\.[^}]*)?\}\}")
 _KINDS = ("model", "seed", "snapshot", "source")
 _OTHER_DIALECTS = {"athena", "oracle"}
@@ -215,7 +213,7 @@ class _Project:
                 relationships.append((id, key, arguments))
         for id, key, arguments in relationships:
             try:
-                table = self._table(self._referenced(str(arguments.get("to", ""))), str(arguments.get("to")))
+                table = self._table(self._referred_to(id), str(arguments.get("to")))
                 other = find_column(f"{table}.{arguments.get('field')}", self.catalog)
             except Unresolved as error:
                 self.leave_out(id, str(error))
@@ -231,10 +229,12 @@ class _Project:
     def _tested_column(self, node: Json, arguments: Json) -> ColumnKey:
         """Return the column to which a test is attached."""
         column = arguments.get("column_name") or node.get("column_name")
-        ids = (node.get("depends_on") or {}).get("nodes") or []
-        model = str(arguments.get("model", ""))
-        id = node.get("attached_node") or self._referenced(model) or (ids[0] if len(ids) == 1 else None)
-        return find_column(f"{self._table(id, model)}.{column}", self.catalog)
+        return find_column(f"{self._table(_tested(node), str(arguments.get('model', '')))}.{column}", self.catalog)
+
+    def _referred_to(self, id: str) -> str | None:
+        """Return the id of the node that a test `relationships` compares the tested one with; it may be the same."""
+        node = self.manifest["nodes"][id]
+        return next((other for other in _dependencies(node) if other != _tested(node)), _tested(node))
 
     def _read_values(self, subject: str, key: ColumnKey, values: object) -> None:
         if not isinstance(values, list) or not values:
@@ -243,28 +243,6 @@ class _Project:
             self.leave_out(subject, f"it lists more than {_MAX_VALUES} values")
         else:
             self._describe(key[0], key[1], {"labels": {str(value): str(value) for value in values}}, subject)
-
-    def _referenced(self, text: str) -> str | None:
-        """Return the id of the node of `ref('model')`, `ref('package', 'model', v=2)` or `source('name', 'table')`."""
-        found = _REF.search(text)
-        if not found:
-            return None
-        names = _strings(_REF_VERSION.sub("", found[2]))
-        version = _REF_VERSION.search(found[2])
-        for id, node in self.nodes.items():
-            if found[1] == "source":
-                if node.get("resource_type") == "source" and [node.get("source_name"), node.get("name")] == names:
-                    return id
-            elif (
-                node.get("resource_type") != "source"
-                and names
-                and node.get("name") == names[-1]
-                and (len(names) < 2 or node.get("package_name") == names[0])
-                and str(node.get("version") or "")
-                == (version[1] if version else str(node.get("latest_version") or node.get("version") or ""))
-            ):
-                return id
-        return None
 
     # Semantic models
 
@@ -613,6 +591,16 @@ class _Project:
             if found.type_class == "date":
                 return tree
         return exp.TimestampTrunc(this=tree.copy(), unit=exp.var(grain.upper()))
+
+
+def _dependencies(node: Json) -> list[str]:
+    return (node.get("depends_on") or {}).get("nodes") or []
+
+
+def _tested(node: Json) -> str | None:
+    """Return the id of the node that a test is attached to; tests of sources name it as their only dependency."""
+    ids = _dependencies(node)
+    return node.get("attached_node") or (ids[0] if len(ids) == 1 else None)
 
 
 def _strings(text: str) -> list[str]:

@@ -1,6 +1,5 @@
-"""Proposals of knowledge: comments, codes and their names, units, personal columns and inferred joins."""
+"""Proposals of knowledge: comments, codes with their names, personal columns and inferred joins."""
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -18,17 +17,7 @@ _HEAD = f"""# yaml-language-server: $schema={SCHEMA_URL}
 # Proposals of `datasphinx knowledge draft`. They are not used: correct an entry, and move it to a file without
 # `origin: proposal`, or write `origin: hand-written` in it.
 """
-_CODE = re.compile(r"(?<!\w)(\w{1,10})\s*(?:=|:|->|–)\s*([^,;|()]+?)\s*(?=[,;|()]|\.?$)")
-"""A code with its name in a comment: `W = web`."""
 _MAX_CODES = 30
-_MAX_CODE_CHARS = 3
-_WHOLE = re.compile(r"\d{1,4}")
-_CODED_NAME = re.compile(r"(?:^|_)(?:code|type|status|state|kind|class|flag|category)$", re.IGNORECASE)
-_UNIT = re.compile(
-    r"US dollars?|dollars?|euros?|pounds?|roubles?|rubles?|yuan|рубл\w+|元|USD|EUR|GBP|RUB|CNY|percent|%|kilograms?|kg|"
-    r"metres|meters|kilomet(?:re|er)s|km|seconds|minutes|hours|days",
-    re.IGNORECASE,
-)
 
 
 def draft(catalog: Catalog, knowledge: Knowledge, run: Run) -> dict[str, str]:
@@ -71,26 +60,14 @@ def _table(catalog: Catalog, table: Table, defined: set[str], run: Run) -> dict[
 
 
 def _column(catalog: Catalog, table: Table, column: Column, run: Run) -> dict[str, Any]:
-    samples = catalog.values.get((table.key, column.name), ())
     facts: dict[str, Any] = {}
     if column.comment:
         facts["description"] = column.comment
-        unit = _UNIT.search(column.comment)
-        if unit and column.type_class == "number":
-            facts["unit"] = unit[0]
-    labels = _labels(table, column, samples) or _listed_codes(catalog, table, column, run)
-    labels = labels or _codes(table, column, samples)
-    if labels:
+    if labels := _listed_codes(catalog, table, column, run):
         facts["labels"] = labels
     if personal_content(catalog, table, column):
         facts["personal"] = True
     return facts
-
-
-def _labels(table: Table, column: Column, samples: tuple[str, ...]) -> dict[str, str]:
-    """Return the stored codes that the comment of the column names, with these names."""
-    stored = {*(samples or column.examples)}
-    return {code: name for code, name in _CODE.findall(column.comment or "") if code in stored}
 
 
 def _listed_codes(catalog: Catalog, table: Table, column: Column, run: Run) -> dict[str, str]:
@@ -111,22 +88,6 @@ def _listed_codes(catalog: Catalog, table: Table, column: Column, run: Run) -> d
         if len(rows) <= _MAX_CODES:
             return {str(code): str(label) for code, label in rows if code is not None and label}
     return {}
-
-
-def _codes(table: Table, column: Column, samples: tuple[str, ...]) -> dict[str, str]:
-    """Return stored codes as their own names: short texts, 0 and 1, and numbers in a column named as one of codes."""
-    stored = tuple(dict.fromkeys(samples or column.examples))
-    is_key = table.primary_key == (column.name,) or any(column.name in each.columns for each in table.foreign_keys)
-    if not 1 < len(stored) <= _MAX_CODES or (column.distinct or 0) > _MAX_CODES or is_key:
-        return {}
-    if column.type_class == "text":
-        is_coded = all(len(code) <= _MAX_CODE_CHARS for code in stored)
-    else:
-        is_whole = column.type_class == "number" and all(_WHOLE.fullmatch(code) for code in stored)
-        is_coded = is_whole and (set(stored) == {"0", "1"} or bool(_CODED_NAME.search(column.name)))
-    if set(stored) == {"0", "1"}:
-        return {"0": "no", "1": "yes"} if is_coded else {}
-    return {code: code for code in sorted(stored)} if is_coded else {}
 
 
 def _joins(table: Table) -> Iterator[dict[str, str]]:

@@ -1,4 +1,4 @@
-"""Imports from other systems: one generated file each, with checked entries and a report of the changes.
+"""Imports from other systems: one generated file each, with checked entries and a report.
 
 An imported entry with the kind and name of a hand-written one is left out of the file.
 """
@@ -14,7 +14,7 @@ from datasphinx.agent.knowledge.entries import SCHEMA_URL, JoinEntry
 from datasphinx.agent.knowledge.folder import read_text
 from datasphinx.agent.knowledge.knowledge import Item, Kind, Knowledge
 from datasphinx.agent.knowledge.source_knowledge import SourceKnowledge
-from datasphinx.agent.knowledge.yaml_text import YamlError, dump_yaml
+from datasphinx.agent.knowledge.yaml_text import dump_yaml
 from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.sql.validation import ValueLookup
@@ -77,13 +77,10 @@ class Imported:
 
 @dataclass(frozen=True)
 class ImportReport:
-    """The changes of an import, by the ids of the entries, such as `metric:revenue`."""
+    """The result of an import, with the ids of entries, such as `metric:revenue`."""
 
     file: str
-    added: tuple[str, ...]
-    changed: tuple[str, ...]
-    removed: tuple[str, ...]
-    unchanged: tuple[str, ...]
+    imported: tuple[str, ...]
     hand_written: tuple[str, ...]
     """Entries that were not imported because the folder has a hand-written one."""
     left_out: tuple[LeftOut, ...]
@@ -92,10 +89,10 @@ class ImportReport:
 
     def as_json(self) -> dict[str, Any]:
         """Return the report as a JSON object."""
-        named = ("added", "changed", "removed", "unchanged", "hand_written")
         return {
             "file": self.file,
-            **{name: list(getattr(self, name)) for name in named},
+            "imported": list(self.imported),
+            "hand_written": list(self.hand_written),
             "left_out": [each._asdict() for each in self.left_out],
             "warnings": [each._asdict() for each in self.warnings],
         }
@@ -109,13 +106,13 @@ def import_entries(
     run: Run,
     values: Callable[[], ValueLookup],
 ) -> ImportReport:
-    """Write the entries that pass all checks into their file in `folder`, and return what has changed.
+    """Write the entries that pass all checks into their file in `folder`, and return a report.
 
     `knowledge` are the present entries of the folder, and `catalog` is that of the source without knowledge. `run`
     executes a statement, and `values` returns the index of stored values, as for `datasphinx knowledge check`.
 
     Raises:
-        OSError: the file cannot be read or written.
+        OSError: the file cannot be written.
         SourceUnreachable: the database does not answer.
         DriverMissing: the package `pyyaml` is not installed.
     """
@@ -138,15 +135,11 @@ def import_entries(
                 (warnings if problem.is_warning else left_out).append(LeftOut(entry.subject, text))
             if all(problem.is_warning for problem in problems):
                 accepted.append((entry, item))
-    before, after = _previous(path), {item.id: _content(item) for _, item in accepted}
     folder.mkdir(parents=True, exist_ok=True)
     path.write_text(_document([entry for entry, _ in accepted], _heading(imported)), encoding="utf-8")
     return ImportReport(
         str(path),
-        added=tuple(id for id in after if id not in before),
-        changed=tuple(id for id in after if id in before and before[id] != after[id]),
-        removed=tuple(id for id in before if id not in after),
-        unchanged=tuple(id for id in after if before.get(id) == after[id]),
+        imported=tuple(item.id for _, item in accepted),
         hand_written=tuple(kept),
         left_out=tuple(left_out),
         warnings=tuple(warnings),
@@ -170,20 +163,6 @@ def _candidates(
             else:
                 keys.add(item.key)
                 yield entry, item
-
-
-def _previous(path: Path) -> dict[str, object]:
-    """Return the entries that the last import wrote, by id."""
-    if not path.exists():
-        return {}
-    try:
-        return {item.id: _content(item) for item in read_text(path.read_text("utf-8"), path.name).items}
-    except (YamlError, UnicodeError):
-        return {}
-
-
-def _content(item: Item) -> object:
-    return item.entry.model_dump(mode="json", exclude={"imported_from"})
 
 
 def _heading(imported: Imported) -> str:

@@ -19,6 +19,9 @@ from datasphinx.agent.record.events import Kind
 from datasphinx.agent.record.recorder import Recorder
 from datasphinx.agent.settings import Settings
 
+_REPORT_QUESTIONS = 10
+"""How many times the limits of one question a report may use in all."""
+
 
 class ModelCall(TypedDict):
     """A model call. `cost_usd` is None if the price is unknown."""
@@ -139,10 +142,9 @@ class Step:
             (self.seconds(), "max_question_s", "limit_seconds"),
         ]
         for usage, setting, unit in limits:
-            limit = getattr(settings, setting) * (settings.report_budget if self.is_report else 1)
+            limit = getattr(settings, setting) * (_REPORT_QUESTIONS if self.is_report else 1)
             if usage >= limit:
-                name = "report_budget" if self.is_report else setting
-                raise BudgetExceeded(Message(unit, count=f"{limit:g}"), f"DATASPHINX_{name.upper()}")
+                raise BudgetExceeded(Message(unit, count=f"{limit:g}"), f"DATASPHINX_{setting.upper()}")
 
     def record(self) -> Audit:
         """Return this step as an audit of its own, to be merged into that of the question."""

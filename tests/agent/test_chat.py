@@ -21,6 +21,7 @@ import datasphinx.pandas  # noqa: F401
 from datasphinx.agent.charts.default import default_chart
 from datasphinx.agent.charts.echarts import draw
 from datasphinx.agent.chat import Agent, ChartResponse, DataFrameResponse, NumberResponse, StringResponse, chat
+from datasphinx.agent.datasets.limits import LoadLimits
 from datasphinx.agent.datasets.options import LoadOptions
 from datasphinx.agent.errors import (
     FileTooLarge,
@@ -450,7 +451,7 @@ def test_tables_that_cannot_be_kept_are_a_typed_error_each_time(
     analyst: Analyst, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Path("sales.csv").write_text("city,sales\nOslo,3\n")
-    monkeypatch.setenv("DATASPHINX_MAX_FILE_BYTES", "5")
+    monkeypatch.setattr(LoadLimits, "of", lambda settings: LoadLimits(max_bytes=5))
     talk = Agent("sales.csv")
 
     for _ in range(2):

@@ -4,14 +4,12 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-import pandas
 import pytest
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from ipywidgets import HTML, Button, HBox, Text, VBox
 from traitlets.config import Config
 
-import datasphinx.pandas
 from datasphinx.agent.errors import InvalidQuestion, Refused
 from datasphinx.agent.responses import Response, response_of
 from datasphinx.agent.types import ClarifyingQuestion, Option
@@ -124,16 +122,3 @@ def test_without_ipywidgets_the_options_are_a_list(monkeypatch: pytest.MonkeyPat
     page = made.display_formatter.format(response)[0]["text/html"]
     InteractiveShell.clear_instance()
     assert page.count("by orders") == 1 and page.count("What is meant?") == 1 and HOSTILE not in page
-
-
-def test_a_frame_has_a_method_if_it_is_enabled(analyst: Analyst, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pandas.DataFrame, "_accessors", set(pandas.DataFrame._accessors))
-    assert not hasattr(FRAME, "chat")
-    datasphinx.pandas.enable_chat()
-    datasphinx.pandas.enable_chat()
-    try:
-        assert FRAME.chat("How many rows?").value == 2
-        asks = FRAME.chat("which rows?")
-        assert asks.reply and asks.reply("1").value == 2
-    finally:
-        del pandas.DataFrame.chat

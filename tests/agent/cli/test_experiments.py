@@ -232,8 +232,6 @@ def test_runs_are_compared(evaluated: Any, run: commands.Run, tmp_path: Path) ->
         (("--oracle", "rule", "--out", "x"), ("--oracle", "asks nothing")),
         (("--shots", "2", "--out", "x"), ("SHOTS",)),
         (("--seed", "1"), ("--seed", "--limit")),
-        (("--oracle-base-url", "http://127.0.0.1:9/v1"), ("--oracle-model",)),
-        (("--oracle-model", "m", "--oracle-base-url", "127.0.0.1"), ("DATASPHINX_LLM_MODELS",)),
     ],
 )
 def test_options_that_do_not_go_together_are_a_usage_error(
@@ -293,20 +291,27 @@ def test_a_question_is_cleared_up_by_the_oracle(
 
 
 def test_the_oracle_may_be_another_model_at_another_endpoint(
-    run: commands.Run, server: FakeOpenAI, environment: None, files: tuple[str, ...], tmp_path: Path
+    run: commands.Run,
+    server: FakeOpenAI,
+    environment: None,
+    files: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     server.default = reviewing
     line = {"id": "best", "db_id": "library", "question": "Which is the best book?", "sql": BEST[1]}
     (tmp_path / "q.jsonl").write_text(json.dumps(line), encoding="utf-8")
     clarified = ("eval", "run", *files, "--method", "clarify", "--rounds", "2", "--out", str(tmp_path / "out"))
     with FakeOpenAI(default=reviewing) as other:
-        options = ("--oracle-model", "wise", "--oracle-base-url", other.base_url)
-        code, out, _ = run(*clarified, *options)
+        oracle = {"oracle": {"model": "wise", "base_url": other.base_url}}
+        monkeypatch.setenv("DATASPHINX_LLM_MODELS", json.dumps(oracle))
+        code, out, _ = run(*clarified)
         assert (code, json.loads(out)["accuracy_by_round"]) == (0, [0.0, 1.0, 1.0])
         assert [(request["model"], schema) for request, schema in zip(other.requests, other.schemas, strict=True)] == [
             ("wise", "OracleAnswer")
         ]
         assert "OracleAnswer" not in server.schemas
+        monkeypatch.delenv("DATASPHINX_LLM_MODELS")
         code, _, err = run(*clarified)
         assert (code, "wise" in err) == (errors.USAGE, True), "an experiment with another oracle is another experiment"
 

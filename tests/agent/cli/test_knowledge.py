@@ -111,7 +111,7 @@ def test_show_of_an_unknown_word_fails(run: Run, configured: Path) -> None:
 DBT = Path(__file__).parents[2] / "fixtures" / "dbt"
 
 
-def test_import_reports_changes(run: Run, configured: Path) -> None:
+def test_import_reports_the_entries(run: Run, configured: Path) -> None:
     manifest = str(DBT / "v12" / "manifest.json")
     (configured / "metrics.yml").write_text("metrics: {buyers: {expression: COUNT(orders.customer_id)}}\n")
     code, out, _ = run("knowledge", "import", "dbt", manifest, str(DBT / "v12" / "semantic_manifest.json"))
@@ -120,15 +120,13 @@ def test_import_reports_changes(run: Run, configured: Path) -> None:
 
     assert (code, again[0], check[0]) == (0, 0, 0)
     lines = out.splitlines()
-    assert "added: metric:net revenue" in lines
+    assert "imported: metric:net revenue" in lines
     assert "kept because hand-written: metric:buyers" in lines
     assert "not imported: metric.margin: it combines metrics of several tables (`order_items`, `orders`)" in lines
     report = json.loads(again[1])
     assert report["file"] == "knowledge/shop/imported_dbt_shop_analytics.yml"
-    assert report["added"] == report["changed"] == report["removed"] == []
     assert lines[-1] == (
-        f"{report['file']}: {len(report['unchanged'])} added, 0 changed, 0 removed, 0 unchanged, 1 hand-written, "
-        f"{len(report['left_out'])} not imported"
+        f"{report['file']}: {len(report['imported'])} imported, 1 hand-written, {len(report['left_out'])} not imported"
     )
 
 
@@ -145,11 +143,11 @@ def test_import_of_other_formats(run: Run, configured: Path, tmp_path: Path) -> 
 
     assert imported[:2] == (
         0,
-        "added: metric:revenue\nnot imported: column owner: there is no such column in a glossary\n"
+        "imported: metric:revenue\nnot imported: column owner: there is no such column in a glossary\n"
         "knowledge/shop/imported_csv_words_csv.yml: "
-        "1 added, 0 changed, 0 removed, 0 unchanged, 0 hand-written, 1 not imported\n",
+        "1 imported, 0 hand-written, 1 not imported\n",
     )
-    assert from_model[0] == 0 and "added: metric:order count\n" in from_model[1]
+    assert from_model[0] == 0 and "imported: metric:order count\n" in from_model[1]
 
 
 @pytest.mark.parametrize(

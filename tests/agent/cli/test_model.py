@@ -12,7 +12,6 @@ import pytest
 from datasphinx.agent import errors
 from datasphinx.agent.embedded.tiers import TIERS
 from datasphinx.agent.embedded.weights import Weights, Wheel
-from datasphinx.agent.settings import load_settings
 from tests.agent.llm.endpoint_behaviours import has_temperature, has_tools
 from tests.agent.llm.probe_behaviours import model, rejects
 from tests.commands import Run
@@ -176,50 +175,7 @@ def test_pull_prints_where_the_weights_are(folder: Path, run: Run, monkeypatch: 
     assert "no package index is configured" in err
 
 
-def test_use_creates_the_file_and_says_what_is_downloaded(folder: Path, run: Run) -> None:
-    code, out, err = run("model", "use", "base")
-    assert (code, err) == (errors.ANSWERED, "")
-    assert (folder / "datasphinx.toml").read_text() == 'embedded_model = "base"\n'
-    assert "datasphinx model pull base" in out
-    assert load_settings().embedded_model == "base"
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ('# mine\n[sources.a] # shop\nurl = "sqlite://"\n', 'embedded_model = "large"\n{before}'),
-        ('row_limit = 5 # five\n# size\nembedded_model = "base" # ours\n\n[prices]\n',
-         'row_limit = 5 # five\n# size\nembedded_model = "large" # ours\n\n[prices]\n'),
-        ("row_limit = 5\r\n", 'embedded_model = "large"\n{before}'),
-    ],
-    ids=["tables", "replaced", "CRLF"],
-)  # fmt: skip
-def test_use_keeps_the_other_lines_and_comments(folder: Path, run: Run, before: str, after: str) -> None:
-    path = folder / "datasphinx.toml"
-    path.write_bytes(before.encode())
-    assert run("model", "use", "large")[0] == errors.ANSWERED
-    assert path.read_bytes().decode() == after.replace("{before}", before)
-    assert load_settings().embedded_model == "large"
-
-
-def test_use_says_what_overrides_the_file(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DATASPHINX_EMBEDDED_MODEL", "large")
-    code, _, err = run("model", "use", "base")
-    assert code == errors.USAGE
-    assert "DATASPHINX_EMBEDDED_MODEL" in err
-
-
-def test_use_leaves_a_file_that_is_not_toml(folder: Path, run: Run) -> None:
-    (folder / "datasphinx.toml").write_text("row_limit = ")
-    code, _, err = run("model", "use", "base")
-    assert code == errors.USAGE
-    assert "datasphinx.toml" in err
-    assert (folder / "datasphinx.toml").read_text() == "row_limit = "
-
-
-@pytest.mark.parametrize("command", ["pull", "use"])
-def test_an_unknown_size_is_a_usage_error(folder: Path, run: Run, command: str) -> None:
-    code, _, err = run("model", command, "huge")
+def test_an_unknown_size_is_a_usage_error(folder: Path, run: Run) -> None:
+    code, _, err = run("model", "pull", "huge")
     assert code == errors.USAGE
     assert "'base', 'large'" in err
-    assert not (folder / "datasphinx.toml").exists()

@@ -139,9 +139,9 @@ def test_parquet_and_json_lines_keep_their_types(registry, tmp_path) -> None:
 
 
 def test_limits_are_set() -> None:
-    limits = LoadLimits.of(load_settings(max_file_bytes=1, worker_memory_mb=128))
+    limits = LoadLimits.of(load_settings(worker_memory_mb=128))
 
-    assert limits == LoadLimits(max_bytes=1, memory_mb=128)
+    assert limits == LoadLimits(memory_mb=128)
     assert LoadLimits.of(load_settings()) == LoadLimits()
 
 

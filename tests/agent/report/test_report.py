@@ -169,13 +169,14 @@ def test_a_cancelled_report_has_the_answers_so_far(report: Make) -> None:
     assert not verify(open_store(made.services.settings)).findings
 
 
-def test_the_budget_of_a_report_is_one_for_all_its_questions(report: Make) -> None:
+def test_the_budget_of_a_report_is_one_for_all_its_questions(report: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("datasphinx.agent.record.step._REPORT_QUESTIONS", 2)
     plan = {"questions": [{"question": f"{TOTAL} {number}", "purpose": "size"} for number in range(8)]}
-    output = report({"ReportPlan": [plan]}, max_llm_calls=1, report_budget=2).ask()
+    output = report({"ReportPlan": [plan]}, max_llm_calls=1).ask()
     codes = [part["error"] and part["error"]["code"] for part in output["report"]["parts"]]
     # Up to four questions are answered at once, which may all have begun before the first one is counted.
     assert 4 <= codes.count("budget_exceeded") < 8
-    assert "DATASPHINX_REPORT_BUDGET" in str(output["report"])
+    assert "DATASPHINX_MAX_LLM_CALLS" in str(output["report"])
     assert output["audit"]["llm_calls"] == sum(len(step["calls"]) for step in output["audit"]["steps"])
 
 
