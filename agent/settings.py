@@ -61,6 +61,7 @@ _REMOVED = {
     "byte_limit": Message("setting_fixed", value=50_000_000),
     "max_planned_rows": Message("setting_fixed", value=10_000_000_000),
     "short_table_rows": Message("setting_fixed", value=20),
+    "follow_up_questions": Message("setting_fixed", value="true"),
     "log_level": Message("setting_fixed", value="info"),
     "tenants.max_llm_calls": Message("setting_replaced", setting="DATASPHINX_MAX_LLM_CALLS"),
     "tenants.max_llm_tokens": Message("setting_replaced", setting="DATASPHINX_MAX_LLM_TOKENS"),
@@ -425,11 +426,6 @@ class ServiceSettings(BaseSettings):
         default=False,
         description="Let clients run their own SELECT statements: the editor of the page, `POST /sql`, and the tool "
         "`datasphinx_run_sql` of MCP.",
-    )
-    follow_up_questions: bool = Field(
-        default=True,
-        description="Offer up to three follow-up questions on an answer. If the model proposes none, at most four "
-        "statements are executed to find some.",
     )
     edit_sources: bool | None = Field(
         default=None,

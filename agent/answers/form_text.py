@@ -1,13 +1,16 @@
 """The text of an answer, and further questions, as the model that wrote the statement words them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from datasphinx.agent.answers.references import Filled, ResultFacts, Said, fill, unsupported
+from datasphinx.agent.core.text import question_key
 from datasphinx.agent.messages import CONVENTIONS
 from datasphinx.agent.record.step import note
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.types import AnswerForm, Result
 
+MAX_PROPOSED = 3
+"""Number of questions that are offered."""
 _MAX_QUESTION_CHARS = 200
 
 
@@ -37,6 +40,12 @@ def proposed_questions(proposed: Sequence[str], said: Said, result: Result) -> l
         for question in proposed
         if question.strip() and not unsupported(question, said, names)
     ]
+
+
+def not_asked(proposed: Sequence[str], asked: Iterable[str]) -> list[str]:
+    """Return up to three of the questions `proposed`, without those that were `asked` before."""
+    earlier = set(map(question_key, asked))
+    return [question for question in proposed if question_key(question) not in earlier][:MAX_PROPOSED]
 
 
 def _is_refused(problems: tuple[str, ...]) -> bool:

@@ -1,19 +1,24 @@
-"""Questions with which to start on a source: of its knowledge, and counts by groups and by month, or of tables."""
+"""Questions with which to start on a source: verified ones, and metrics and numbers of rows by groups and by month."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from typing_extensions import TypedDict
 
+from datasphinx.agent.core.text import capitalised
 from datasphinx.agent.errors import DatasphinxError, SourceUnreachable, StatementCancelled
 from datasphinx.agent.generation.execution import is_blank
+from datasphinx.agent.knowledge.entries import MetricEntry
+from datasphinx.agent.knowledge.knowledge import Item
+from datasphinx.agent.knowledge.metric_query import metric_statement
+from datasphinx.agent.llm.schemas import MetricQuery
 from datasphinx.agent.messages import Language, render
 from datasphinx.agent.queryspec.columns import Datasets
 from datasphinx.agent.queryspec.compile import run
 from datasphinx.agent.queryspec.spec import read_spec
-from datasphinx.agent.schema.catalog import Column, Table
+from datasphinx.agent.schema.catalog import TIMES, Column, Table
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.sources.profile import is_personal
 from datasphinx.agent.sources.source import Source
@@ -29,8 +34,6 @@ _BUDGET_S = 5.0
 _MIN_GROUPS, _MAX_GROUPS = 2, 30
 _ROWS = {"agg": "count", "col": "*", "as": "row_count"}
 
-Q = TypeVar("Q")
-
 
 class StartingQuestion(TypedDict):
     """A question, and where it comes from: `verified` or `metric` of the knowledge, or `schema`."""
@@ -39,14 +42,13 @@ class StartingQuestion(TypedDict):
     origin: str
 
 
-class Candidate(NamedTuple, Generic[Q]):
+class _Candidate(NamedTuple):
     """A question that may be offered."""
 
-    question: Q
+    question: str
+    origin: str
     read: Callable[[], Result]
     """Executes a statement for the question; raises a DatasphinxError or ValueError."""
-    min_rows: int = 1
-    """The number of rows with a value that the statement has to return."""
 
 
 def starting_questions(source: Source, language: Language) -> list[StartingQuestion]:
@@ -57,23 +59,14 @@ def starting_questions(source: Source, language: Language) -> list[StartingQuest
     Raises:
         SourceUnreachable: the database does not answer.
     """
-    return source.memoized(
-        ("starting questions", language), lambda: list(with_rows(_candidates(source, language), COUNT, _MAX_TRIED))
-    )
+    return source.memoized(("starting questions", language), lambda: list(_with_rows(_candidates(source, language))))
 
 
-def with_rows(candidates: Iterable[Candidate[Q]], count: int, max_tried: int) -> Iterator[Q]:
-    """Yield the questions of the first `count` candidates whose statements return enough rows.
-
-    At most `max_tried` statements are executed, which start within five seconds.
-
-    Raises:
-        SourceUnreachable: the database does not answer.
-        StatementCancelled: a statement was cancelled.
-    """
+def _with_rows(candidates: Iterator[_Candidate]) -> Iterator[StartingQuestion]:
+    """Yield the questions of the first candidates whose statements return rows, groups at least two of them."""
     deadline, found = time.monotonic() + _BUDGET_S, 0
     for tried, candidate in enumerate(candidates):
-        if found == count or tried == max_tried or time.monotonic() > deadline:
+        if found == COUNT or tried == _MAX_TRIED or time.monotonic() > deadline:
             return
         try:
             result = candidate.read()
@@ -82,9 +75,9 @@ def with_rows(candidates: Iterable[Candidate[Q]], count: int, max_tried: int) ->
         except (DatasphinxError, ValueError):
             continue
         rows = [row for row in result["rows"] if any(value is not None for value in row)]
-        if not is_blank(result) and len(rows) >= candidate.min_rows:
+        if not is_blank(result) and (len(rows) > 1 or candidate.origin == "verified"):
             found += 1
-            yield candidate.question
+            yield StartingQuestion(question=candidate.question, origin=candidate.origin)
 
 
 def offered_columns(source: Source, table: Table) -> list[Column]:
@@ -108,33 +101,39 @@ def shown_name(name: str) -> str:
     return one_line(name.replace("_", " "), _MAX_NAME_CHARS)
 
 
-def _candidates(source: Source, language: Language) -> Iterator[Candidate[StartingQuestion]]:
-    yield from _verified(source)
-    yield from _metrics(source, language)
-    tables = _tables(source)
-    grouped = [candidate for table in tables for candidate in _by_columns(source, table, language)]
-    yield from grouped or [_of_all_rows(source, table, language) for table in tables]
-
-
-def _verified(source: Source) -> Iterator[Candidate[StartingQuestion]]:
-    statements = list(source.knowledge.verified_queries.items())[:_MAX_OF_KNOWLEDGE]
-    for question, statement in statements:
-        sql = statement()
-        if sql is not None:
-            yield Candidate({"question": question, "origin": "verified"}, _executes(source, sql))
-
-
-def _metrics(source: Source, language: Language) -> Iterator[Candidate[StartingQuestion]]:
+def _candidates(source: Source, language: Language) -> Iterator[_Candidate]:
+    for question, statement in list(source.knowledge.verified_queries.items())[:_MAX_OF_KNOWLEDGE]:
+        if sql := statement():
+            yield _Candidate(question, "verified", partial(source.execute, sql))
     for item in source.knowledge.knowledge.of_kind("metric")[:_MAX_OF_KNOWLEDGE]:
-        definition = source.knowledge.named_definition(item).definition if source.knowledge.is_valid(item) else None
-        if definition:
-            question = render("starting_metric", language, metric=one_line(item.name, _MAX_NAME_CHARS))
-            sql = definition.statement(source.catalog, rows=1)
-            yield Candidate({"question": question, "origin": "metric"}, _executes(source, sql))
+        if source.knowledge.is_valid(item) and isinstance(item.entry, MetricEntry):
+            yield from _of_metric(item, item.entry, source, language)
+    for table in _tables(source):
+        yield from _of_table(table, source, language)
 
 
-def _executes(source: Source, sql: str) -> Callable[[], Result]:
-    return lambda: source.execute(sql)
+def _of_metric(item: Item, entry: MetricEntry, source: Source, language: Language) -> Iterator[_Candidate]:
+    """Yield questions for a metric by the first of its dimensions with few values, and by month."""
+    measure, definition = capitalised(one_line(item.name, _MAX_NAME_CHARS)), source.knowledge.named_definition(item)
+    allowed = {name.lower() for name in entry.dimensions}
+    keys = {name.rpartition(".")[0] for name in allowed}
+    if not allowed and definition.definition:
+        keys = {key.lower() for key in definition.definition.tables}
+    kinds = [(render("by_months", language, measure=measure), "month")]
+    for key, table in source.shown_catalog.tables.items():
+        columns = offered_columns(source, table) if key.lower() in keys else []
+        columns = [each for each in columns if not allowed or f"{key}.{each.name}".lower() in allowed]
+        if group := group_column(columns, table):
+            question = render("by_groups", language, measure=measure, group=shown_name(group.name))
+            kinds = [(question, f"{key}.{group.name}"), *kinds]
+            break
+    for question, dimension in kinds:
+        query = MetricQuery(metrics=[item.name], dimensions=[dimension])
+        yield _Candidate(question, "metric", partial(_execute_metric, query, source))
+
+
+def _execute_metric(query: MetricQuery, source: Source) -> Result:
+    return source.execute(metric_statement(query, source.knowledge))
 
 
 def _tables(source: Source) -> list[Table]:
@@ -145,28 +144,15 @@ def _tables(source: Source) -> list[Table]:
     return sorted(tables, key=lambda table: -(table.rows or 0))[:_MAX_TABLES]
 
 
-def _by_columns(source: Source, table: Table, language: Language) -> Iterator[Candidate[StartingQuestion]]:
+def _of_table(table: Table, source: Source, language: Language) -> Iterator[_Candidate]:
     """Yield questions for the number of rows of a table by groups and by month, if it has columns for them."""
     columns = offered_columns(source, table)
-    group = group_column(columns, table)
-    day = next((each for each in columns if each.type_class in ("date", "datetime")), None)
-    kinds: list[tuple[str, Column, Any]] = []
-    if group:
-        kinds.append(("starting_groups", group, group.name))
-    if day:
-        kinds.append(("starting_months", day, {"col": day.name, "by": "month"}))
-    for code, column, key in kinds:
-        spec = {"aggregations": [_ROWS], "group_by": [key], "limit": 50}
-        question = render(code, language, table=shown_name(table.name), column=shown_name(column.name))
-        yield Candidate({"question": question, "origin": "schema"}, partial(_run, source, table, spec), min_rows=2)
-
-
-def _of_all_rows(source: Source, table: Table, language: Language) -> Candidate[StartingQuestion]:
-    """Return the question for the number of rows of a table."""
-    question = render("starting_count", language, table=shown_name(table.name))
-    read = partial(_run, source, table, {"aggregations": [_ROWS]})
-    return Candidate({"question": question, "origin": "schema"}, read)
-
-
-def _run(source: Source, table: Table, spec: dict[str, Any]) -> Result:
-    return run(read_spec(spec), Datasets(table.key, {table.key: table}), source)
+    measure = capitalised(render("figure_count", language, table=shown_name(table.name)))
+    kinds: list[tuple[str, Any]] = []
+    if group := group_column(columns, table):
+        kinds.append((render("by_groups", language, measure=measure, group=shown_name(group.name)), group.name))
+    if day := next((each for each in columns if each.type_class in TIMES), None):
+        kinds.append((render("by_months", language, measure=measure), {"col": day.name, "by": "month"}))
+    for question, key in kinds:
+        spec = read_spec({"aggregations": [_ROWS], "group_by": [key], "limit": 50})
+        yield _Candidate(question, "schema", partial(run, spec, Datasets(table.key, {table.key: table}), source))

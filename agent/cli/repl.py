@@ -32,8 +32,6 @@ _COMMANDS = {
     "/help": "list these commands",
     "/exit": "leave; Ctrl-D does it too",
 }
-_SUGGEST_S = 3.0
-"""Time for follow-up questions in seconds, which the prompt waits for."""
 _WELCOME = "Ask a question about your data. /help lists the commands, Ctrl-C cancels a question, Ctrl-D leaves."
 
 
@@ -198,40 +196,21 @@ class _Repl:
         elif self._source:
             inputs["source"] = self._source
         reply = self._talk.say(inputs)
-        is_question = not self._is_asked
         # After an error the clarifying question may still be open.
         self._last, self._is_asked = reply, bool(reply["clarification"])
         render.show({**reply, "thread_id": None}, self._console, details=False)
         self._asked.append(text)
-        self._suggest(text if is_question else "", reply)
+        self._suggest(reply)
 
-    def _suggest(self, question: str, reply: "Reply") -> None:
-        """Print the follow-up questions of the model, or those on `question` that are found within three seconds.
-
-        Each has a number, by which it is asked.
-        """
+    def _suggest(self, reply: "Reply") -> None:
+        """Print the follow-up questions of the model, each with a number, by which it is asked."""
         from rich.text import Text
 
-        from datasphinx.agent.answers.follow_up_questions import follow_up_questions, without_asked
+        from datasphinx.agent.answers.form_text import not_asked
         from datasphinx.agent.cli.text import printable
-        from datasphinx.agent.core.cancellation import Cancellation
 
-        choices, sql = self._services.choices, reply["sql"]
-        name = self._source or (choices[0] if len(choices) == 1 else None)
-        is_answer = sql and not reply["error"] and not reply["clarification"]
-        self._offered = []
-        if not is_answer or not self._services.settings.follow_up_questions:
-            return
-        found = without_asked(reply["follow_ups"], self._asked)
-        if not found and question and name is not None:
-            stop = Cancellation()
-            timer = threading.Timer(_SUGGEST_S, stop.cancel)
-            timer.start()
-            with suppress(DatasphinxError):
-                found = follow_up_questions(question, str(sql), self._services.source(name), self._asked, stop)
-            timer.cancel()
-        self._offered = found
-        for number, each in enumerate(found, 1):
+        self._offered = not_asked(reply.get("follow_ups") or (), self._asked)
+        for number, each in enumerate(self._offered, 1):
             self._console.print(Text(f"{number} {printable(each)}", style="dim"))
 
     def _sources(self, name: str) -> None:

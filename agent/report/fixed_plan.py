@@ -37,16 +37,16 @@ def fixed_plan(request: str, source: Source, language: Language, names: Mapping[
     questions = [("total", total)]
     has_dates = any(column.type_class in TIMES for column in offered_columns(source, table))
     if has_dates:
-        questions.append(("course", render("follow_up_months", language, question=total, end="")))
+        questions.append(("course", render("by_months", language, measure=total)))
     groups = metric.entry.dimensions if metric and isinstance(metric.entry, MetricEntry) else ()
     dimensions = list(islice(map(_words, groups) if groups else _dimensions(source, table), _MAX_DIMENSIONS))
     for name in dimensions:
-        questions.append(("breakdown", render("follow_up_groups", language, question=total, group=name, end="")))
+        questions.append(("breakdown", render("by_groups", language, measure=total, group=name)))
     if dimensions:
         highest = render("report_highest", language, group=dimensions[0], measure=measure)
         questions.append(("extremes", highest))
     if has_dates and not periods:
-        questions.append(("change", render("report_years", language, question=total)))
+        questions.append(("change", render("by_years", language, measure=total)))
     return [(question, render(f"report_{purpose}", language)) for purpose, question in questions]
 
 

@@ -76,7 +76,7 @@ def test_every_setting_has_its_variable(monkeypatch: pytest.MonkeyPatch, name: s
         "record": "false", "log_json": "true", "shots": "1",
         "otel": "true", "otel_text": "true", "allow_langsmith": "false",
         "clarify": "never", "effort": "low", "keep_accepted_examples": "true",
-        "run_sql": "true", "chat_sql": "false", "follow_up_questions": "false", "edit_sources": "true",
+        "run_sql": "true", "chat_sql": "false", "edit_sources": "true",
         "llm_profile": "plain", "llm_models": '{"validate": "v"}',
         "prices": '{"m": {"input": 1, "output": 2}}',
         "embedded_model": "large", "min_confidence": "0.7",

@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from typing_extensions import TypedDict
 
 from datasphinx.agent.answers.export import file_name, table_bytes
-from datasphinx.agent.answers.follow_up_questions import COUNT, follow_up_questions, without_asked
+from datasphinx.agent.answers.form_text import MAX_PROPOSED, not_asked
 from datasphinx.agent.answers.starting_questions import starting_questions
 from datasphinx.agent.answers.stored_chart import charted_result, selected_by_default
 from datasphinx.agent.charts.cells import NUMERIC, type_of_column
@@ -20,16 +20,12 @@ from datasphinx.agent.charts.default import select_charts, selection_of
 from datasphinx.agent.charts.echarts import draw
 from datasphinx.agent.charts.plot_spec import PlotSpec
 from datasphinx.agent.charts.select import Selection
-from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.errors import NotFound, PlotSpecInvalid
 from datasphinx.agent.messages import language_in
 from datasphinx.agent.report.export import ReportResponse
-from datasphinx.agent.server.background import cancellable
 from datasphinx.agent.server.routes.threads import RunId, ThreadId
 from datasphinx.agent.server.runnable import PlainJSON
-from datasphinx.agent.server.tenants import StoredRun, Tenant, current_tenant
-from datasphinx.agent.services import Services
-from datasphinx.agent.sources.source import Source
+from datasphinx.agent.server.tenants import Tenant, current_tenant
 from datasphinx.agent.types import Result
 
 router = APIRouter(prefix="/threads/{thread_id}/runs/{run_id}", tags=["threads"])
@@ -81,8 +77,8 @@ class FollowUpQuestions(TypedDict):
 
 @router.get("/questions")
 async def questions(thread_id: ThreadId, run_id: RunId) -> FollowUpQuestions:
-    """Up to three follow-up questions on an answer about a database or files, or to start with after a greeting."""
-    return {"questions": await cancellable(partial(_questions, current_tenant(), thread_id, run_id))}
+    """Up to three follow-up questions that the model proposed, or questions to start with after a greeting."""
+    return {"questions": await run_in_threadpool(partial(_questions, current_tenant(), thread_id, run_id))}
 
 
 @router.get("/tables/{number}.{suffix}", response_class=Response, responses=_files(*get_args(Suffix)))
@@ -99,35 +95,13 @@ async def report(thread_id: ThreadId, run_id: RunId, suffix: ReportSuffix) -> Re
     return await run_in_threadpool(partial(_report, current_tenant(), thread_id, run_id, suffix))
 
 
-def _questions(tenant: Tenant, thread_id: str, run_id: str, stop: Cancellation) -> list[str]:
-    run, services = tenant.stored_run(thread_id, run_id), tenant.services
+def _questions(tenant: Tenant, thread_id: str, run_id: str) -> list[str]:
+    run = tenant.stored_run(thread_id, run_id)
     state, turns = run.state, run.state.get("turns") or []
-    # A statement that was not executed is no answer.
-    is_answer = bool(state.get("sql")) and state.get("output_type") is not None
-    is_greeting = bool(state.get("reply")) and not turns and not state.get("error")
-    if not (is_answer or is_greeting) or not services.settings.follow_up_questions:
-        return []
-    asked = [turn["question"] for turn in turns]
-    if state.get("follow_ups"):
-        return without_asked(state["follow_ups"], asked)
-    source = _source_of(run, services)
-    if source is not None and is_greeting:
-        return [each["question"] for each in starting_questions(source, language_in(state))[:COUNT]]
-    # The question alone does not say what the user clarified.
-    if source is None or state.get("clarifications"):
-        return []
-    return follow_up_questions(_question(state), str(state["sql"]), source, asked, stop)
-
-
-def _source_of(run: StoredRun, services: Services) -> Source | None:
-    """Return the source that an answer is about: a database, or the files of the analyst; None if these are deleted."""
-    name, turns = run.state.get("source"), run.state.get("turns") or []
-    if run.graph == "agent":
-        return services.source(name or (turns[-1].get("source") if turns else None) or None)
-    try:
-        return services.datasets(run.state["dataset_ids"]) if run.state.get("dataset_ids") and not name else None
-    except NotFound:
-        return None
+    if run.graph == "agent" and state.get("reply") and not turns and not state.get("error"):
+        source = tenant.services.source(state.get("source") or None)
+        return [each["question"] for each in starting_questions(source, language_in(state))[:MAX_PROPOSED]]
+    return not_asked(state.get("follow_ups") or (), (turn["question"] for turn in turns))
 
 
 def _question(state: Mapping[str, Any]) -> str:

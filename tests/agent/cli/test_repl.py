@@ -67,10 +67,10 @@ def test_a_clarifying_question_is_open_again_after_an_error(terminal: Terminal, 
 
 @pytest.mark.heavy
 def test_an_answer_is_followed_by_questions_to_ask_next(terminal: Terminal, model: FakeOpenAI) -> None:
-    model.answers = [COUNT]
-    first = "How many orders are there, by status?"
+    first = "How many orders are there by status?"
+    model.answers = [{**COUNT, "follow_ups": [first]}]
     assert first in enter(terminal, "How many orders are there?")
-    model.answers = [COUNT]
+    model.answers = [{**COUNT, "follow_ups": [first]}]
     shown = enter(terminal, "1")
     assert first in shown.partition("10,127")[0]
     assert first not in shown.partition("10,127")[2]

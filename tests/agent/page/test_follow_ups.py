@@ -58,7 +58,7 @@ def test_an_answer_leads_to_the_next_question_and_its_filters_are_changed(visit:
 
 
 def test_follow_ups_are_hidden_while_the_next_question_runs_and_fit_a_phone(visit: Visit) -> None:
-    site = visit(Model(COUNT, reviews=()), **PHONE)
+    site = visit(Model(COUNT, reviews=(), follow_ups=NEXT[:1]), **PHONE)
     ask(site, HOW_MANY)
     expect(site.page.locator(".follow-ups button")).to_have_count(1)
     assert fits(site.page)

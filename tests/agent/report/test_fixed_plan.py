@@ -32,10 +32,10 @@ def questions(report: Make) -> Callable[[str], dict[str, str]]:
 def test_an_overview_has_total_course_breakdowns_extremes_and_change(questions: Callable[..., Any]) -> None:
     asked = questions("Give me an overview of orders")
     assert asked["Number of orders"] == "total"
-    assert asked["Number of orders, by month"] == "course over time"
-    assert asked["Number of orders, by status"] == "breakdown"
+    assert asked["Number of orders by month"] == "course over time"
+    assert asked["Number of orders by status"] == "breakdown"
     assert asked["Which status has the highest number of orders?"] == "extremes"
-    assert asked["Number of orders, by year"] == "change"
+    assert asked["Number of orders by year"] == "change"
     assert 2 <= list(asked.values()).count("breakdown") <= 3
 
 
@@ -48,5 +48,5 @@ def test_periods_and_stored_values_of_the_request_are_part_of_each_question(ques
 def test_a_metric_or_column_that_the_request_names_is_the_measure(questions: Callable[..., Any]) -> None:
     asked = questions("Give me an overview of sales in 2025")
     assert asked["Net sales for 2025"] == "total"
-    assert asked["Net sales for 2025, by orders channel"] == "breakdown", "by the dimensions of the metric"
+    assert asked["Net sales for 2025 by orders channel"] == "breakdown", "by the dimensions of the metric"
     assert "Sum of refund amount in returns" in questions("Overview of the refund amount of returns")

@@ -2,11 +2,9 @@
 
 import threading
 import time
-from typing import Any
 
 import pytest
 
-from datasphinx.agent.answers.follow_up_questions import follow_up_questions
 from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.errors import (
     DatasphinxError,
@@ -49,20 +47,6 @@ def test_rows_come_with_their_types(source: Source) -> None:
 def test_a_percent_sign_and_a_colon_are_text(source: Source) -> None:
     result = source.execute("SELECT '100 %s :x ?' AS a FROM sphinx_orders WHERE status LIKE '%pen%'")
     assert result["rows"] == [["100 %s :x ?"]]
-
-
-@over(ENGINES)
-def test_follow_up_questions_have_statements_that_run(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
-    results: list[Result] = []
-    run_statement = Source.execute
-
-    def recorded(self: Source, sql: str, *arguments: Any) -> Result:
-        results.append(run_statement(self, sql, *arguments))
-        return results[-1]
-
-    monkeypatch.setattr(Source, "execute", recorded)
-    asked = follow_up_questions("How many orders?", "SELECT COUNT(*) AS n FROM sphinx_orders AS o", source)
-    assert asked == ["How many orders, by month?"] and len(results) == 1
 
 
 @over(STREAMING)
