@@ -1,7 +1,7 @@
 """SQL for the cells of one column in the staging table, and for converting the column to its type."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from datasphinx.agent.datasets.numbers import ascii_of, literal
@@ -9,7 +9,7 @@ from datasphinx.agent.datasets.numbers import ascii_of, literal
 STAGING = "cells"
 """The view of raw text: `rowid`, `t0, t1, ...`, and `v0, v1, ...` for workbook cells that are not text."""
 
-_WHITE = "' ' || " + " || ".join(f"chr({code})" for code in (9, 10, 13, 160, 8195, 8201, 8203, 8239, 12288, 65279))
+_WHITE = literal(" \t\n\r\u00a0\u2003\u2009\u200b\u202f\u3000\ufeff")
 MISSING_MARKERS = (
     "", "-", "--", "—", "–", "n/a", "na", "nan", "nil", "none", "null", "#n/a", "#div/0!", "#ref!", "#value!", "#name?",
     "#num!", "#null!", "?", "n.d.", "n.a.", "нет", "н/д", "无", "暂无", "空",
@@ -22,10 +22,6 @@ _TOTAL = r"((grand |sub-?)?totals?|sum|(zwischen|gesamt)?summe|(общий )?и�
 A sum of two rows, or one at the top, may be chance: only a label tells. Other languages have sums that speak for
 themselves.
 """
-
-
-Layer = dict[str, str]
-"""SQL expressions by name, over the columns of the layers below. Each is computed once per row."""
 
 
 @dataclass(frozen=True)
@@ -69,12 +65,7 @@ class Cells:
     @property
     def words(self) -> str:
         """The cell in a column of text: with usual spaces only."""
-        return f"replace({self.trimmed}, chr(160), ' ')"
-
-    @property
-    def base(self) -> tuple[Layer, ...]:
-        """The layers that the properties of the cell need."""
-        return ()
+        return f"replace({self.trimmed}, '\u00a0', ' ')"
 
     @property
     def is_filled(self) -> str:
@@ -114,13 +105,9 @@ def clean_sql(raw: str) -> str:
     )
 
 
-def select_layers(columns: Sequence[tuple[Layer, ...]], source: str = STAGING) -> str:
-    """Return a subquery over `source` with the layers of several columns, each expression computed once."""
-    for level in range(max(map(len, columns), default=0)):
-        layers = [layers[level] for layers in columns if level < len(layers)]
-        expressions = ", ".join(f"{sql} AS {name}" for layer in layers for name, sql in layer.items())
-        source = f"(SELECT *, {expressions} FROM {source})"
-    return source
+def count_filled(columns: Iterable[Cells]) -> str:
+    """Return SQL of the number of cells of a row that are not blank; a sum of so many terms takes DuckDB long."""
+    return f"list_count([{', '.join(cells.trimmed for cells in columns)}])"
 
 
 @dataclass(frozen=True)
@@ -130,4 +117,3 @@ class Plan:
     sql: str
     type: str
     fits: int
-    layers: tuple[Layer, ...] = ()

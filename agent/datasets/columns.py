@@ -26,8 +26,8 @@ from datasphinx.agent.datasets.shapes import (
 )
 from datasphinx.agent.datasets.workspace import Workspace
 
-_SAMPLE_ROWS = 10_000
-_SAMPLE_CELLS = 500_000
+_SAMPLE_ROWS = 4_000
+_SAMPLE_CELLS = 200_000
 _SAMPLE = "scratch.sample"
 _FEW_ROWS = 1000
 _FITTING = 0.9

@@ -5,7 +5,7 @@ from collections.abc import Sequence, Set
 from itertools import pairwise
 from typing import NamedTuple
 
-from datasphinx.agent.datasets.cells import Cells, select_layers
+from datasphinx.agent.datasets.cells import STAGING, Cells
 from datasphinx.agent.datasets.dataset import Warning
 from datasphinx.agent.datasets.workspace import Workspace
 
@@ -62,22 +62,19 @@ def find_sections(work: Workspace, columns: Sequence[Cells], merged_rows: Set[in
     # CASE stops at the first filled cell.
     filled = " ".join(f"WHEN {cells.is_filled} THEN false" for cells in others)
     is_lone = f"CASE WHEN {first.text} IS NULL THEN false {filled} ELSE NOT coalesce({first.is_total}, false) END"
-    source = select_layers([first.base])
-    lone = work.run(f"SELECT rowid FROM {source} WHERE {is_lone} LIMIT {_MAX_FOUND + 1}")
+    lone = work.run(f"SELECT rowid FROM {STAGING} WHERE {is_lone} LIMIT {_MAX_FOUND + 1}")
     if not lone or len(lone) > _MAX_FOUND:
         return Sections([], [], False)
     lone_ids = [row[0] for row in lone]
-    rows, unnamed = work.run(
-        f"SELECT count(*), count(*) FILTER (NOT coalesce({first.is_filled}, false)) FROM {source}"
-    )[0]
+    rows, unnamed = work.run(f"SELECT count(*), count(*) FILTER (NOT {first.is_filled}) FROM {STAGING}")[0]
     found = work.run(
         f"SELECT number, rowid, word FROM (SELECT rowid, {first.text} AS word, row_number() OVER (ORDER BY rowid) AS "
-        f"number FROM {source}) WHERE rowid IN (SELECT unnest(?::BIGINT[])) ORDER BY rowid",
+        f"number FROM {STAGING}) WHERE rowid IN (SELECT unnest(?::BIGINT[])) ORDER BY rowid",
         [lone_ids],
     )
     trailing = _trailing(found, rows)
     longest = work.run(
-        f"SELECT max(length({first.text})) FROM {source} WHERE rowid NOT IN (SELECT unnest(?::BIGINT[]))", [lone_ids]
+        f"SELECT max(length({first.text})) FROM {STAGING} WHERE rowid NOT IN (SELECT unnest(?::BIGINT[]))", [lone_ids]
     )[0][0]
     is_apart = trailing == len(found) and len(columns) >= _MIN_NOTED_COLUMNS
     least = min(_LONG, _TIMES_LONGER * (longest or _LONG)) if is_apart else _LONG
@@ -133,7 +130,7 @@ def _repeats(work: Workspace, first: Cells, headings: Sequence[LoneRow]) -> bool
     """Return whether a label occurs below two headings."""
     return bool(
         work.run(
-            f"SELECT 1 FROM (SELECT rowid, {first.text} AS word FROM {select_layers([first.base])}) AS r "
+            f"SELECT 1 FROM (SELECT rowid, {first.text} AS word FROM {STAGING}) AS r "
             "ASOF JOIN (SELECT unnest(?::BIGINT[]) AS start) AS h ON r.rowid > h.start "
             "GROUP BY word HAVING count(DISTINCT start) > 1 LIMIT 1",
             [[heading.rowid for heading in headings]],

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
 
-from datasphinx.agent.datasets.cells import STAGING, Cells, clean_sql, select_layers
+from datasphinx.agent.datasets.cells import STAGING, Cells, clean_sql, count_filled
 from datasphinx.agent.datasets.columns import ColumnPlan, code_name, infer_columns
 from datasphinx.agent.datasets.dataset import ColumnType, Report, Warning
 from datasphinx.agent.datasets.header import Header, column_names
@@ -236,12 +236,11 @@ def _find_footer(work: Workspace, plans: Sequence[ColumnPlan]) -> dict[int, str]
     if len(plans) < _MIN_FOOTER_COLUMNS:
         return {}
     cells = [plan.cells for plan in plans]
-    filled = " + ".join(f"{each.is_filled}::INT" for each in cells)
     words = ", ".join(each.trimmed for each in cells)
     first = f"coalesce({words})"
     found = work.run(
-        f"SELECT rowid, {filled}, regexp_matches({first}, '\\p{{L}}'), concat_ws(' ', {words}) FROM {STAGING} "
-        f"WHERE rowid IN (SELECT rowid FROM {STAGING} ORDER BY rowid DESC LIMIT {_MAX_FOOTER}) ORDER BY rowid DESC"
+        f"SELECT rowid, {count_filled(cells)}, regexp_matches({first}, '\\p{{L}}'), concat_ws(' ', {words}) FROM "
+        f"(FROM {STAGING} ORDER BY rowid DESC LIMIT {_MAX_FOOTER}) ORDER BY rowid DESC"
     )
     footer = takewhile(lambda row: 2 * row[1] <= len(plans) and row[2], found)
     return {rowid: text for rowid, _, _, text in reversed(list(footer))}
@@ -398,8 +397,7 @@ def _write(work: Workspace, table: str, plans: Sequence[ColumnPlan], names: Sequ
         code = code_name(name)
         if plan.code and code.casefold() not in taken:
             values.append(f"{plan.code} AS {quote_identifier(code)}")
-    source = select_layers([plan.plan.layers for plan in plans])
-    sql = f"CREATE TABLE {quote_identifier(table)} AS SELECT {', '.join(values)} FROM {source}"
+    sql = f"CREATE TABLE {quote_identifier(table)} AS SELECT {', '.join(values)} FROM {STAGING}"
     work.run(sql, stage=("write", 0.0, 1.0))
     return schema_of(work, table)
 

@@ -1,11 +1,12 @@
 """Read the first rows of a text file with cells, and convert the rest to UTF-8 for DuckDB."""
 
+import codecs
 import csv
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +20,8 @@ from datasphinx.agent.errors import FileUnreadable
 from datasphinx.agent.messages import Message
 
 _HEAD_CHARS = 1 << 20
-_HEAD_ROWS = 200
+_HEAD_ROWS, _HEAD_CELLS, _FEWEST_HEAD_ROWS = 200, 8_000, 20
+"""Number of first rows among which a header is looked for: fewer rows of many cells."""
 _CHUNK = 1 << 22
 _MAX_SCANNED_BYTES = 10_000_000
 """Larger text files are taken as one table."""
@@ -100,9 +102,9 @@ def detect_text_file(path: Path, name: str, folder: Path, options: LoadOptions) 
     warnings = [Warning("encoding_guessed", "", {"encoding": encoding})] if is_guessed else []
     found = CellFile(path, encoding, dialect.delimiter)
     width = usual_width(lines, dialect)
+    with path.open("rb") as raw:
+        has_quotes = any(dialect.quote.encode() in data for data in iter(partial(raw.read, _CHUNK), b""))
     with path.open(encoding=encoding, errors="replace", newline="") as file:
-        has_quotes = any(dialect.quote in text for text in iter(partial(file.read, _CHUNK), ""))
-        file.seek(0)
         is_stray = has_quotes and dialect.is_standard and has_stray_quotes(file, dialect, width)
     if is_stray or not dialect.is_standard:
         target = folder / "text.csv"
@@ -168,12 +170,15 @@ def read_head(cell_file: CellFile, name: str) -> Head:
     """
     lines = _lines(cell_file.path, cell_file.encoding, name)
     reader = csv.reader(lines, delimiter=cell_file.delimiter)
-    rows, numbers, ends = [], [], []
+    rows: list[tuple[Cell, ...]] = []
+    numbers, ends = list[int](), list[int]()
     lengths = [0]
     for line in lines:
         lengths.append(lengths[-1] + len(line))
     try:
         for number, fields in zip(range(_HEAD_ROWS), reader, strict=False):
+            if len(rows) >= _FEWEST_HEAD_ROWS and len(rows) * len(fields) > _HEAD_CELLS:
+                break
             if fields:
                 rows.append(_cells(fields, cell_file.paired))
                 numbers.append(number)
@@ -233,17 +238,15 @@ def write_rest(cell_file: CellFile, start: int, target: Path, loading: Loading) 
     size, replaced = max(1, cell_file.path.stat().st_size), 0
     has_blank_lines = False
     begin = READER_SHARE if cell_file.paired else 0.0
-    with (
-        cell_file.path.open("rb") as raw,
-        io.TextIOWrapper(raw, encoding=cell_file.encoding, errors="replace", newline="") as source,
-        target.open("w", encoding="utf-8", newline="") as rest,
-    ):
-        source.read(start)
-        while text := source.read(_CHUNK):
+    decoder = codecs.getincrementaldecoder(cell_file.encoding)("replace")
+    with cell_file.path.open("rb") as source, target.open("wb") as rest:
+        for data in chain(iter(partial(source.read, _CHUNK), b""), (b"",)):
+            text = decoder.decode(data, final=not data)
+            text, start = text[start:], max(0, start - len(text))
             replaced += text.count("\ufffd")
             has_blank_lines = has_blank_lines or "\n\n" in text or "\n\r\n" in text
-            rest.write(text.replace("\0", ""))
-            loading.report_progress("read", begin + (0.3 - begin) * min(1.0, raw.tell() / size))
+            rest.write(text.replace("\0", "").encode())
+            loading.report_progress("read", begin + (0.3 - begin) * min(1.0, source.tell() / size))
     return replaced, has_blank_lines
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import NamedTuple
 
-from datasphinx.agent.datasets.cells import STAGING, has_total_word, is_total_word, select_layers
+from datasphinx.agent.datasets.cells import STAGING, count_filled, has_total_word, is_total_word
 from datasphinx.agent.datasets.columns import ColumnPlan
 from datasphinx.agent.datasets.periods import month_of
 from datasphinx.agent.datasets.workspace import Workspace
@@ -19,7 +19,8 @@ from datasphinx.agent.datasets.workspace import Workspace
 _LABEL_PLACES = 12
 """Number of columns in which the label of a total is looked for."""
 _LABEL_CHARS = 100
-_MAX_NUMBERS = 60
+_MAX_NUMBERS = 20
+"""Number of columns whose sums are compared."""
 _MAX_CELLS = 200_000
 """Number of cells up to which subtotals are looked for; above, a total is the last row and has blank cells."""
 
@@ -123,8 +124,7 @@ def _find_last(work: Workspace, plans: Sequence[ColumnPlan], summed: Sequence[Co
     if not summed or row.filled >= above.filled or row.has_moment:
         return FoundTotals([], [], [])
     sums = ", ".join(f"coalesce(sum(CAST({plan.plan.sql} AS DOUBLE)), 0)" for plan in summed)
-    source = select_layers([plan.plan.layers for plan in summed])
-    found = work.run(f"SELECT {sums} FROM {source} WHERE rowid <> ?", [row.rowid])[0]
+    found = work.run(f"SELECT {sums} FROM {STAGING} WHERE rowid <> ?", [row.rowid])[0]
     pairs = [(value, total) for value, total in zip(row.numbers, found, strict=True) if value]
     is_total = bool(pairs) and all(_is_close(total, value) for value, total in pairs)
     return FoundTotals([row.found] if is_total else [], [], [])
@@ -133,15 +133,13 @@ def _find_last(work: Workspace, plans: Sequence[ColumnPlan], summed: Sequence[Co
 def _read(
     work: Workspace, plans: Sequence[ColumnPlan], summed: Sequence[ColumnPlan], where: str = "true"
 ) -> list[_Row]:
-    filled = " + ".join(f"{plan.cells.is_filled}::INT" for plan in plans)
     moments = [plan.plan.sql for plan in plans if plan.plan.type.startswith(("DATE", "TIME"))]
     has_moment = f"coalesce({', '.join(f'({sql})::VARCHAR' for sql in moments)}) IS NOT NULL" if moments else "false"
     words = [_word(plan, is_number=plan in summed) for plan in plans[:_LABEL_PLACES]]
     numbers = [f"CAST({plan.plan.sql} AS DOUBLE)" for plan in summed]
-    layers = [plan.plan.layers or plan.cells.base for plan in plans]
-    source = select_layers(layers, f"(SELECT * FROM {STAGING} WHERE {where})")
+    filled = count_filled(plan.cells for plan in plans)
     expressions = ", ".join(["rowid", filled, has_moment, *words, *numbers])
-    found = work.run(f"SELECT {expressions} FROM {source} ORDER BY rowid")
+    found = work.run(f"SELECT {expressions} FROM {STAGING} WHERE {where} ORDER BY rowid")
     end = 3 + len(words)
     return [_Row(row[0], row[1], row[2], tuple(row[3:end]), tuple(row[end:])) for row in found]
 
