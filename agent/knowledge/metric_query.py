@@ -7,6 +7,7 @@ with other conditions are aggregated in queries of their own, which are then put
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
+from types import MappingProxyType
 from typing import NamedTuple
 
 from sqlglot import exp
@@ -79,7 +80,14 @@ class _Named(NamedTuple):
         return cls(before.strip(), name.strip(' "') or before.strip().rpartition(".")[2])
 
 
-_CHANGE = {"Δ": "COALESCE(n1, 0) - COALESCE(n0, 0)"}
+_SUM = {
+    "before": "n0",
+    "after": "n1",
+    "contribution": "COALESCE(n1, 0) - COALESCE(n0, 0)",
+    "size": "ABS(COALESCE(n0, 0)) + ABS(COALESCE(n1, 0))",
+    "total_before": "COALESCE(SUM(n0) OVER (), 0)",
+    "total_after": "COALESCE(SUM(n1) OVER (), 0)",
+}
 _SHARES = {
     "r0": "n0 / NULLIF(d0, 0)",
     "r1": "n1 / NULLIF(d1, 0)",
@@ -87,33 +95,55 @@ _SHARES = {
     "s1": "COALESCE(n1, 0) / NULLIF(SUM(d1) OVER (), 0)",
     "w0": "COALESCE(d0, 0) / NULLIF(SUM(d0) OVER (), 0)",
     "w1": "COALESCE(d1, 0) / NULLIF(SUM(d1) OVER (), 0)",
-    "mean": "(SUM(n0) OVER () / NULLIF(SUM(d0) OVER (), 0) + SUM(n1) OVER () / NULLIF(SUM(d1) OVER (), 0)) / 2",
+    "t0": "COALESCE(SUM(n0) OVER (), 0) / NULLIF(SUM(d0) OVER (), 0)",
+    "t1": "COALESCE(SUM(n1) OVER (), 0) / NULLIF(SUM(d1) OVER (), 0)",
 }
 """Of the numerators and denominators of a group in both periods: its ratios, numerators and denominators as shares of
-all denominators, and the mean of the ratio in both periods."""
+all denominators, and the ratio of all groups."""
 _RATE = "COALESCE((w1 + w0) / 2 * (r1 - r0), 0)"
-_CHANGE_OF_RATIO = {
-    "Δ": "s1 - s0 - (w1 - w0) * mean",
-    "Δ mix": f"s1 - s0 - (w1 - w0) * mean - {_RATE}",
-    "Δ rate": _RATE,
+_CONTRIBUTION = "s1 - s0 - (w1 - w0) * (t0 + t1) / 2"
+_RATIO = {
+    "before": "r0",
+    "after": "r1",
+    "contribution": _CONTRIBUTION,
+    "mix": f"{_CONTRIBUTION} - {_RATE}",
+    "rate": _RATE,
+    "size": "w0 + w1",
+    "total_before": "t0",
+    "total_after": "t1",
 }
+CONTRIBUTIONS = ("before", "after", "contribution", "mix", "rate")
+"""What is computed for each group; the last two of a ratio alone."""
 
 
-def _change(rows: MetricRows, query: MetricQuery, dimensions: Sequence[_Named]) -> exp.Select:
-    """Return the query of a metric in both periods by the dimensions, with what each group contributes to the change.
+def contributions(
+    rows: MetricRows,
+    dimensions: Mapping[str, str],
+    periods: Sequence[Period],
+    filters: Sequence[str],
+    names: Mapping[str, str] = MappingProxyType({}),
+    details: Sequence[str] = (),
+) -> exp.Select:
+    """Return the query of a metric in both periods by the named dimensions, with what each contributes to the change.
 
-    The contributions sum to the change of the metric; `datasphinx.agent.analysis.contribution.break_down` has their
-    formulas.
+    In a sum a group contributes its own difference. In a ratio R, with the share w of the group in the denominator and
+    its own ratio r, it contributes by Bennet's decomposition, the mean of weighting by the first and by the second
+    period (Bennet, "The Theory of Measurement of Changes in Cost of Living", 1920):
+
+        rate = (w1 + w0) / 2 * (r1 - r0)
+        mix  = (w1 - w0) * ((r1 + r0) / 2 - (R1 + R0) / 2)
+
+    Shares sum to 1, so that measuring mix against the ratio of both periods changes no sum; a group that gains share
+    raises R if its ratio is above it. A group without a ratio in a period, new and lost ones included, contributes by
+    mix alone. `names` are those of the outputs, by default `CONTRIBUTIONS`. `details` add the size of a group as a
+    weight (`size`) and the value of all groups (`total_before`, `total_after`). The largest contribution comes first.
 
     Raises:
-        Unresolved: a period has no first or last day, or see `MetricRows.of_periods`.
+        Unresolved: see `MetricRows.of_periods`.
     """
-    if not (query.compared_since and query.compared_before and query.since and query.before):
-        raise Unresolved("both periods need their first day and the day after their last")
-    periods = Period(query.compared_since, query.compared_before), Period(query.since, query.before)
     # Names within the statement, which those of the outputs may repeat.
-    groups = {f"group{number}": each for number, each in enumerate(dimensions, 1)}
-    values = rows.of_periods({name: each.text for name, each in groups.items()}, periods, query.filters)
+    groups = {f"group{number}": text for number, text in enumerate(dimensions.values(), 1)}
+    values = rows.of_periods(groups, periods, filters)
     is_ratio = "denominator" in values.named_selects
     # A division of whole numbers is one of floating-point numbers.
     parts = {"n": "CAST(value AS DOUBLE)", "d": "CAST(denominator AS DOUBLE)"} if is_ratio else {"n": "value"}
@@ -123,19 +153,30 @@ def _change(rows: MetricRows, query: MetricQuery, dimensions: Sequence[_Named]) 
         for number in (0, 1)
     }
     own = {name: name for name in groups}
-    statement = _of(values, {**own, **sums}).group_by(*map(_output, groups))
-    before, after, changes = "n0", "n1", _CHANGE
+    query = _of(values, {**own, **sums}).group_by(*map(_output, groups))
+    formulas = _RATIO if is_ratio else _SUM
     if is_ratio:
-        statement = _of(statement, {**own, **_SHARES})
-        before, after, changes = "r0", "r1", _CHANGE_OF_RATIO
-    first, second = map(str, periods)
-    statement = _of(
-        statement, {**{each.name: name for name, each in groups.items()}, first: before, second: after, **changes}
-    )
-    largest = exp.Ordered(this=_formula(f"ABS({changes['Δ']})"), desc=True)
+        query = _of(query, {**own, **_SHARES})
+    computed = {names.get(name, name): formulas[name] for name in (*CONTRIBUTIONS, *details) if name in formulas}
+    query = _of(query, {**dict(zip(dimensions, groups, strict=True)), **computed})
+    largest = exp.Ordered(this=_formula(f"ABS({formulas['contribution']})"), desc=True)
     for term in (largest, *map(_output, groups)):
-        statement = statement.order_by(term)
-    return statement
+        query = query.order_by(term)
+    return query
+
+
+def _change(rows: MetricRows, query: MetricQuery, dimensions: Sequence[_Named]) -> exp.Select:
+    """Return the query of a metric in both periods by the dimensions, with what each group contributes to the change.
+
+    Raises:
+        Unresolved: a period has no first or last day, or see `contributions`.
+    """
+    if not (query.compared_since and query.compared_before and query.since and query.before):
+        raise Unresolved("both periods need their first day and the day after their last")
+    periods = Period(query.compared_since, query.compared_before), Period(query.since, query.before)
+    first, second = map(str, periods)
+    names = {"before": first, "after": second, "contribution": "Δ", "mix": "Δ mix", "rate": "Δ rate"}
+    return contributions(rows, {each.name: each.text for each in dimensions}, periods, query.filters, names)
 
 
 def _of(query: exp.Select, outputs: Mapping[str, str]) -> exp.Select:

@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 from datetime import date
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from datasphinx.agent.analysis.contribution import Breakdown, explain_change
 from datasphinx.agent.errors import Unanswered
@@ -12,8 +12,6 @@ from datasphinx.agent.knowledge.metric_rows import Period
 from datasphinx.agent.messages import Language, render
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.types import PlannedChange, Result
-
-_COLUMNS = ("before", "after", "contribution", "mix", "rate")
 
 
 class Explained(NamedTuple):
@@ -47,21 +45,19 @@ def _best(change: PlannedChange, source: Source) -> Breakdown:
 
 def _result(best: Breakdown, language: Language) -> Result:
     """Return a row for each member: its values, what it contributed, and of a ratio the parts of that."""
-    is_ratio = best.parts[0].mix is not None
-    columns = _COLUMNS if is_ratio else _COLUMNS[:3]
-    rows: list[list[Any]] = []
-    for part in best.parts:
-        values = [getattr(part, name) for name in columns]
-        # A sum over no rows adds nothing; a ratio without rows has no value.
-        numbers = [(None if is_ratio else 0) if value is None else float(value) for value in values]
-        rows.append([part.member, *numbers])
+    columns = best.columns[1:]
+    # A sum over no rows adds nothing; a ratio without rows has no value.
+    empty = None if best.is_ratio else 0
+    rows = [[member, *(empty if cell is None else cell for cell in cells)] for member, *cells in best.rows]
     names = [best.dimension.rpartition(".")[2], *(render(f"change_{name}", language) for name in columns)]
     result = Result(columns=names, types=["text", *("float" for _ in columns)], rows=rows, truncated=False)
-    additive = [at for at, name in enumerate(columns, 1) if not is_ratio or name not in ("before", "after")]
+    additive = [at for at, name in enumerate(columns, 1) if not best.is_ratio or name not in ("before", "after")]
     return {**result, "formats": [asdict(each) for each in column_formats(result, {})], "additive": additive}
 
 
 def _text(best: Breakdown, language: Language) -> str:
-    before, after, change = (format_single(float(each), language) for each in (best.before, best.after, best.change))
+    before, after, change = (
+        format_single(each, language) for each in (best.before, best.after, best.after - best.before)
+    )
     dimension = best.dimension.rpartition(".")[2].replace("_", " ")
     return render("change_broken_down", language, before=before, after=after, change=change, dimension=dimension)
