@@ -1,6 +1,5 @@
 """Words of the official languages of all countries (CLDR): months, weekdays, halves of the day, currencies, scales."""
 
-import pickle
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
@@ -49,7 +48,7 @@ def plain_word(text: str) -> str:
 @cache
 def english_words() -> LocaleWords:
     """Return the words of English."""
-    return _read(["en", "root"])
+    return _read(["en"])
 
 
 @cache
@@ -57,7 +56,7 @@ def locale_words() -> LocaleWords:
     """Return the words of all official languages; English comes first. Reading them takes some tenths of a second."""
     territories = get_global("territory_languages")
     languages = {name.split("_")[0] for each in territories for name in get_official_languages(each, de_facto=True)}
-    return _read(["en", "root", *sorted(languages - {"en"})])
+    return _read(["en", *sorted(languages - {"en"})])
 
 
 def months_of(words: set[str]) -> dict[str, int]:
@@ -92,30 +91,29 @@ def _read(languages: list[str]) -> LocaleWords:
         if not localedata.exists(language):
             continue
         data = _load(language)
-        for name, number in _names(data.get("months", {})):
+        for name, number in _names(data["months"]):
             words.months.setdefault(plain_word(name), {})[language] = int(number)
-        words.weekdays.update(plain_word(name) for name, _ in _names(data.get("days", {})))
-        for name, half in _names(data.get("day_periods", {})):
+        words.weekdays.update(plain_word(name) for name, _ in _names(data["days"]))
+        for name, half in _names(data["day_periods"]):
             if half in ("am", "pm") and len(name) > 1:
                 words.halves.setdefault(re.sub(r"[.\s]", "", plain_word(name)), half == "pm")
-        for pattern in data.get("date_formats", {}).values():
+        for pattern in data["date_formats"].values():
             text = getattr(pattern, "pattern", "")
             words.fillers.update(plain_word(word) for quoted in _QUOTED.findall(text) for word in quoted.split())
-        for code, sign in data.get("currency_symbols", {}).items():
+        for code, sign in data["currency_symbols"].items():
             sign = sign.replace("\u202f", " ").replace("\u00a0", " ").strip("\u200e\u200f ")
             is_unit = sign.rstrip(".").lower() in units and (sign[-1] == "." or not sign.istitle())
             if not is_unit and (len(sign) > 1 or not sign.isalpha()):
                 words.currencies.setdefault(sign, code)
-        for formats in data.get("compact_decimal_formats", {}).get("short", {}).values():
+        for formats in data["compact_decimal_formats"]["short"].values():
             _add_scales(words.scales, formats)
     words.fillers.discard("")
     return words
 
 
 def _load(language: str) -> Mapping[str, Any]:
-    """Return what a language has of its own; babel would merge all that it inherits, which takes twice as long."""
-    with open(localedata.resolve_locale_filename(language), "rb") as file:
-        return localedata.LocaleDataDict(pickle.load(file))
+    data: Any = localedata.load(language)
+    return localedata.LocaleDataDict(data)
 
 
 def _unit_patterns() -> Iterator[Any]:
