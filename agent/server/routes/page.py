@@ -10,7 +10,7 @@ import xxhash
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
 
 WEB = Path(__file__).resolve().parents[2] / "web"
-_FIRST_MODULE, _OTHER_MODULES = "js/main.js", "js/app.js"
-_IMPORT = re.compile(r'^(?:import\b|\} from\b)[^"()]*"\./([\w-]+\.js)";$', re.MULTILINE)
+_STYLES = ("page.css", "answers.css", "sidebar.css", "start.css", "editor.css")
+_IMPORT = re.compile(r'^import (?:(\{[^}]*\}) from )?"\./([\w-]+)\.js";$', re.MULTILINE)
+_COMMENT = re.compile(r"^ *(?:/\*\*(?s:.*?)\*/|//.*)\n", re.MULTILINE)
+_EXPORT = re.compile(r"^export ((?:async )?(?:function\*?|class|const) (\w+))", re.MULTILINE)
 _POLICY = (
     "default-src 'none'",
     "script-src 'self'",
@@ -89,32 +91,58 @@ def version() -> str:
     return found.hexdigest()
 
 
-def modules(first: str) -> list[str]:
-    """Return the modules that `first` imports statically, in the order of discovery, and `first` before them."""
-    found = [first]
-    for name in found:
-        imported = _IMPORT.findall((WEB / name).read_text(encoding="utf-8"))
-        found.extend(path for path in dict.fromkeys(f"js/{each}" for each in imported) if path not in found)
-    return found
+def script(name: str = "main") -> str:
+    """Return one module made of the module `name` and all that it imports statically, each in a function of its own.
+
+    Comments on lines of their own are left out. A module may not import itself by way of others.
+    """
+    functions: dict[str, str] = {}
+
+    def add(name: str) -> None:
+        source = _COMMENT.sub("", (WEB / f"js/{name}.js").read_text(encoding="utf-8"))
+        for _, imported in _IMPORT.findall(source):
+            if imported not in functions:
+                add(imported)
+        exported = ", ".join(match[1] for match in _EXPORT.findall(source))
+        body = _EXPORT.sub(r"\1", _IMPORT.sub(_taken, source))
+        functions[name] = f"const ${name} = await (async () => {{\n{body}return {{ {exported} }};\n}})();\n"
+
+    add(name)
+    return "".join(functions.values())
+
+
+def _taken(imported: re.Match[str]) -> str:
+    names, module = imported.groups()
+    return f"const {names.replace(' as ', ': ')} = ${module};" if names else ""
+
+
+def style() -> str:
+    """Return one style sheet made of those of the page."""
+    return "".join((WEB / name).read_text(encoding="utf-8") for name in _STYLES)
 
 
 def page_route(path: str, headers: dict[str, str]) -> Route:
     """Return the route of the page at `path`.
 
-    Its files have their version in the path, so that browsers keep them. It names all modules, which browsers would
-    find one after the other; those that the question field works without have a low priority.
+    Its files have their version in the path, so that browsers keep them.
     """
-    first = modules(_FIRST_MODULE)
-    links = [f'<link rel="modulepreload" href="static/{each}">' for each in first]
-    others = [each for each in modules(_OTHER_MODULES) if each not in first]
-    links += [f'<link rel="modulepreload" href="static/{each}" fetchpriority="low">' for each in others]
-    html = page_html().replace("</head>", "\n".join([*links, "</head>"]))
-    html = html.replace('="static/', f'="static/v-{version()}/')
+    html = page_html().replace('="static/', f'="static/v-{version()}/')
 
     def page(request: Request) -> HTMLResponse:
         return HTMLResponse(html, headers=headers)
 
     return Route(path, page, methods=["GET"], include_in_schema=False, middleware=[Middleware(GZipMiddleware)])
+
+
+def _joined_route(path: str, content: str) -> Route:
+    """Return the route of a file made of several, under the current version."""
+    kind = _TYPES[Path(path).suffix]
+
+    def joined(request: Request) -> Response:
+        return Response(content, media_type=kind, headers={**PAGE_HEADERS, "Cache-Control": _CURRENT})
+
+    address = f"/static/v-{version()}/{path}"
+    return Route(address, joined, methods=["GET"], include_in_schema=False, middleware=[Middleware(GZipMiddleware)])
 
 
 class _Assets(StaticFiles):
@@ -147,6 +175,8 @@ def add_page(app: "FastAPI") -> None:
         headers = {**PAGE_HEADERS, "Content-Security-Policy": "; ".join(_DOCS_POLICY)}
         return FileResponse(WEB / "docs.html", headers=headers)
 
+    for path, content in {"js/all.js": script(), "all.css": style()}.items():
+        app.router.routes.append(_joined_route(path, content))
     app.mount("/static/swagger", GZipMiddleware(_Assets(packages=[("fastapi_offline", "static")])), name="swagger")
     files = GZipMiddleware(_Assets(directory=WEB))
     app.mount("/static/v-{version}", files, name="versioned")

@@ -8,7 +8,6 @@ import { isEmbedded } from "./embedded.js";
 import { onceKeyGiven } from "./key.js";
 import { say, text } from "./language.js";
 import { askOptions } from "./loading.js";
-import { replacePreview } from "./preview.js";
 import { addReview } from "./review.js";
 import { addSourceSettings } from "./sources.js";
 
@@ -17,6 +16,14 @@ const datasets = new Map();
 let kept = [];
 /** Returns the name of the only database; null where there are several. */
 let onlyName = null;
+
+/** Called with a dataset and the one that has taken its place. */
+let replaced = () => {};
+
+/** Call `listener` with each dataset that is read again, and the new one. */
+export function onReplaced(listener) {
+  replaced = listener;
+}
 
 /** Return the graph to ask and what the input names: datasets by id, or a source if one was chosen. */
 export function where() {
@@ -138,7 +145,7 @@ export async function readAgain(dataset) {
   datasets.clear();
   for (const each of others) datasets.set(each.dataset_id, each);
   show();
-  replacePreview(dataset, made);
+  replaced(dataset, made);
   announce(readyText(made));
 }
 

@@ -1,13 +1,34 @@
-/** The question field, which takes a question before the other modules are loaded. */
+/** The page: the question field, and what answers questions: the conversation, the sidebar, files, boards and the start. */
 
 import "./trusted.js";
-import { byId, make } from "./dom.js";
+import { addressed, onAddress, showAddress } from "./address.js";
+import { addBoards } from "./boards.js";
+import { addSources, leaveFiles, where } from "./chosen.js";
+import { chooseByKey } from "./clarification.js";
+import { Conversation, keptConversation } from "./conversation.js";
+import { byId } from "./dom.js";
 import { isEmbedded } from "./embedded.js";
-import { addLanguageSwitch, say, sayAll } from "./language.js";
+import { addFiles } from "./files.js";
+import { addLanguageSwitch, sayAll } from "./language.js";
+import { closeMenus } from "./menu.js";
+import { addSidebar, refresh } from "./sidebar.js";
+import { addStart } from "./start.js";
 import { addThemeSwitch } from "./theme.js";
 
+document.body.classList.toggle("embedded", isEmbedded);
+sayAll();
+addLanguageSwitch(byId("language"));
+addThemeSwitch(byId("theme"));
+
+const conversation = new Conversation(byId("turns"), where, isEmbedded ? () => {} : refresh);
 const question = byId("question");
-const app = import("./app.js").then(({ start }) => start(fit));
+const report = byId("report");
+
+/** Say whether what is sent next is a request for a report. */
+function setReport(isReport) {
+  report.setAttribute("aria-pressed", String(isReport));
+  question.focus();
+}
 
 /** Let the field be as high as its text; the style bounds it. */
 function fit() {
@@ -16,21 +37,36 @@ function fit() {
 }
 
 async function send() {
-  (await app).send();
+  await restored;
+  const words = question.value.trim();
+  if (words) {
+    conversation.hear(words, report.getAttribute("aria-pressed") === "true");
+    setReport(false);
+    question.value = "";
+    byId("preview").hidden = true;
+    byId("file-state").replaceChildren();
+    fit();
+  }
+  question.focus();
 }
 
-/** A button that is clicked before its module is loaded is clicked again then. */
-async function clickAgain({ target }) {
-  const button = target.closest("button[type=button]");
-  await app;
-  button?.click();
+function keys(event) {
+  if (event.target.closest("dialog")) return;
+  if (event.key === "Escape" && !closeMenus()) conversation.stop();
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.matches("input, textarea, select") || event.composedPath()[0].isContentEditable) return;
+  if (event.key === "/") {
+    event.preventDefault();
+    question.focus();
+  }
+  chooseByKey(event.key);
 }
 
-/** Files that are chosen or dropped before their module is loaded are taken then; the browser would open a dropped one. */
-async function takeFilesLater(event) {
-  if (event.type === "dragover" || event.type === "drop") event.preventDefault();
-  const files = [...((event.type === "drop" ? event.dataTransfer : event.target).files ?? [])];
-  if (files.length) (await app).takeFiles(files);
+/** Show the conversation of the address, and the answer in it. */
+function show({ thread, run }) {
+  if (thread === conversation.thread) conversation.reveal(run);
+  else if (thread) restored = conversation.restore(thread, ready, run);
+  else conversation.restart();
 }
 
 byId("composer").addEventListener("submit", (event) => {
@@ -44,18 +80,33 @@ question.addEventListener("keydown", (event) => {
   send();
 });
 question.addEventListener("input", fit);
-const early = { click: clickAgain, dragover: takeFilesLater, drop: takeFilesLater, change: takeFilesLater };
-for (const [event, take] of Object.entries(early)) document.addEventListener(event, take);
-app.then(
-  () => {
-    for (const [event, take] of Object.entries(early)) document.removeEventListener(event, take);
-    document.documentElement.dataset.started = "";
-  },
-  () => byId("file-state").replaceChildren(say(make("p", { class: "error", role: "alert" }), "page_incomplete")),
-);
-document.body.classList.toggle("embedded", isEmbedded);
-sayAll();
-addLanguageSwitch(byId("language"));
-addThemeSwitch(byId("theme"));
+document.addEventListener("keydown", keys);
+report.addEventListener("click", () => setReport(report.getAttribute("aria-pressed") !== "true"));
+report.hidden = isEmbedded;
+document.addEventListener("click", ({ target }) => closeMenus(target));
+for (const button of document.querySelectorAll(".anew")) {
+  button.addEventListener("click", () => {
+    conversation.restart();
+    leaveFiles();
+    question.focus();
+  });
+}
+onAddress(show);
+if (!isEmbedded) {
+  addFiles();
+  addBoards();
+  addSidebar((thread) => thread === conversation.thread && conversation.restart());
+}
+const { thread, run } = addressed();
+const before = keptConversation(thread);
+if (before) showAddress(before.thread, { isNew: false });
+const ready = addSources(before?.named ?? {});
+if (!isEmbedded) {
+  addStart(ready, (words) => {
+    question.value = words;
+    send();
+  });
+}
+let restored = (before || thread) && conversation.restore(thread ?? before.thread, ready, run);
 document.documentElement.dataset.ready = "";
 question.focus();

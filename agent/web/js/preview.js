@@ -2,7 +2,7 @@
 
 import { announce } from "./announce.js";
 import { postJson, request } from "./api.js";
-import { choose, nameOf, readAgain, readyText } from "./chosen.js";
+import { choose, nameOf, onReplaced, readAgain, readyText } from "./chosen.js";
 import { byId, make } from "./dom.js";
 import { say } from "./language.js";
 import { typeName } from "./loading.js";
@@ -18,13 +18,13 @@ export function showPreview(dataset) {
 }
 
 /** Show `made` in place of `dataset`, which was read with other options. */
-export function replacePreview(dataset, made) {
+onReplaced((dataset, made) => {
   const entry = [...loaded].find(([, each]) => each.dataset_id === dataset.dataset_id);
   if (byId("preview").hidden || !entry) return;
   loaded.delete(entry[0]);
   loaded.set(sheetOf(made), made);
   show(made);
-}
+});
 
 function sheetOf(dataset) {
   return dataset.report?.sheet ?? "";

@@ -107,7 +107,7 @@ def visit(chromium: Browser, cache_dir: Path) -> Iterator[Callable[..., Site]]:
             if not events:
                 page.route(BESIDE_LANGSERVE, lambda route: route.fulfill(status=404, body="{}"))
             page.goto(base)
-            page.wait_for_selector("html[data-started]", state="attached")
+            page.wait_for_selector("html[data-ready]", state="attached")
             return Site(page, model, base, wrong)
 
         yield open_page

@@ -97,8 +97,8 @@ def test_what_the_page_loads_is_there_as_what_it_is(http: httpx.Client) -> None:
     kinds = {path: http.get(f"/{path}").headers["Content-Type"].split(";")[0] for path in found}
 
     named = {path.split("/", 2)[2]: kind for path, kind in kinds.items()}
-    assert named["js/main.js"] == named["js/app.js"] == "text/javascript"
-    assert named["page.css"] == "text/css"
+    assert named["js/all.js"] == "text/javascript"
+    assert named["all.css"] == "text/css"
     assert named["icon.svg"] == "image/svg+xml"
     assert named["vendor/inter/inter-latin.woff2"] == "font/woff2"
     assert http.get("/static/vendor/echarts/echarts.esm.min.mjs").headers["Content-Type"].startswith("text/javascript")
@@ -121,6 +121,8 @@ def test_files_of_the_current_version_are_kept_and_others_are_looked_at_again(ht
         for other in (f"/static/v-0/{path}", f"/static/{path}"):
             assert http.get(other).headers["Cache-Control"] == "no-cache"
             assert http.get(other).content == kept.content
+    for path in ("all.css", "js/all.js"):
+        assert "immutable" in http.get(f"/static/{current}/{path}").headers["Cache-Control"]
     assert http.get(f"/static/{current}/nothing.js").headers["Cache-Control"] == "no-store"
 
 
@@ -131,19 +133,6 @@ def test_texts_are_compressed(http: httpx.Client, path: str) -> None:
 
     assert {answer.headers.get("Content-Encoding") for answer in answers} == {"gzip"}
     assert plain.content == answers[0].content == answers[1].content and "Content-Encoding" not in plain.headers
-
-
-def test_a_page_names_every_module_that_it_imports(http: httpx.Client) -> None:
-    named = re.findall(r"modulepreload\" href=\"static/v-\w+/(js/[^\"]+)\"", http.get("/").text)
-    imported = {
-        match
-        for path in named
-        for match in re.findall(
-            r"^[^(\n]*\bfrom \"\./([^\"]+)\"", (WEB / path).read_text(encoding="utf-8"), re.MULTILINE
-        )
-    }
-
-    assert len(named) == len(set(named)) and {f"js/{name}" for name in imported} <= set(named)
 
 
 def test_the_style_sheet_names_the_letters_of_each_file_of_the_font() -> None:
