@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from langchain_core.language_models.chat_models import BaseChatModel
@@ -342,7 +342,7 @@ def provider_chat(settings: Settings, max_retries: int) -> BaseChatModel:
     if settings.llm_api_key:
         options["api_key"] = settings.llm_api_key
     try:
-        chat: BaseChatModel = init_chat_model(settings.llm_model, **options)
+        chat = cast(BaseChatModel, init_chat_model(settings.llm_model, **options))
     except Exception as error:
         # The packages of providers raise errors of many types for a missing key, region or project.
         reason = Message("provider_unavailable", provider=settings.provider, error=" ".join(str(error).split())[:300])

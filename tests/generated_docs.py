@@ -2,6 +2,7 @@
 
 import json
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -132,7 +133,33 @@ def plugin_example() -> str:
     return f"```python\n{(ROOT / 'tests/plugin/datasphinx_example.py').read_text(encoding='utf-8').strip()}\n```"
 
 
+CLIENTS = {
+    "langgraph-sdk": "the [Agent Server protocol](agent-server.md) from Python",
+    "langgraph": "`RemoteGraph`, and a [graph of yours](inside-your-agent.md) with ours as a node",
+    "langgraph-api": "[`langgraph dev`](studio.md)",
+    "langchain": "a [tool of `create_agent`](inside-your-agent.md)",
+    "langserve": "[`RemoteRunnable`](http-api.md#routes-of-langserve)",
+    "openai": "[chat completions and responses](chat-clients.md#openai-compatible-api)",
+    "openai-agents": "[agents](chat-clients.md#responses) with datasphinx as a model",
+    "ag-ui-protocol": "[AG-UI](chat-clients.md#ag-ui)",
+    "mcp": "[MCP](mcp.md)",
+}
+"""Client packages that tests use, and what for."""
+
+
+def clients_table() -> str:
+    """Return the clients that tests use with their versions, from the lock file, as a Markdown table."""
+    packages = tomllib.loads((ROOT / "uv.lock").read_text(encoding="utf-8"))["package"]
+    versions = {package["name"]: package.get("version") for package in packages}
+    npm = json.loads((ROOT / "tests/fixtures/agent_server/package.json").read_text(encoding="utf-8"))["dependencies"]
+    rows = [(f"`{name}`", versions[name], use) for name, use in CLIENTS.items()]
+    rows += [("`@langchain/langgraph-sdk` (npm)", npm["@langchain/langgraph-sdk"], "the same protocol from JavaScript")]
+    lines = ["| client | version | for |", "|---|---|---|"]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
+
+
 PARTS = {
+    "clients": (ROOT / "docs/compatibility.md", clients_table),
     "plugin": (ROOT / "docs/plugins.md", plugin_example),
     "graph": (ROOT / "docs/graph.md", graph_picture),
     "layers": (ROOT / "docs/architecture.md", layer_table),

@@ -9,7 +9,9 @@ from typing import Any, Literal, cast
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START
 
+from datasphinx.agent.conversation.inputs import run_input
 from datasphinx.agent.conversation.reply import REPLY_KEYS, Reply, reply_of
 from datasphinx.agent.conversation.threads import Threads, config_of
 from datasphinx.agent.core.cancellation import Cancellation
@@ -73,20 +75,34 @@ class Conversations:
         *,
         with_steps: bool = True,
         run_id: str | None = None,
+        keeps_thread: bool = False,
     ) -> AsyncGenerator[Event]:
         """Yield the events of `stream`; the run is cancelled if the generator is closed.
 
         Without `with_steps`, the output is the only event; each event wakes the event loop, which then waits for the
         threads of other questions. With `run_id`, the run continues from that run of the thread: on the
         thread itself if that run is its last one and no other is in progress, else on a new thread.
+        With `keeps_thread`, it is always on this thread, which is created if there is none. Empty `inputs` run what
+        `update` has stored.
         The whole run uses one worker thread: changing threads for each node would cost more than most nodes.
         """
-        run = ThreadRun(self._threads, self._graph.name, thread_id, run_id)
+        run = ThreadRun(self._threads, self._graph.name, thread_id, run_id, keeps_thread=keeps_thread)
         modes = _STREAM_MODES if with_steps else ("values",)
         events = iterate_in_thread(lambda: self._events(run, inputs, config, modes), run.close)
         async with aclosing(events) as stream:
             async for event in stream:
                 yield event
+
+    def update(self, inputs: Mapping[str, Any], thread_id: str, run_id: str | None = None) -> str:
+        """Store the input of the next run after the last one, or after `run_id`; return the id of the checkpoint."""
+        run = ThreadRun(self._threads, self._graph.name, thread_id, run_id, keeps_thread=True)
+        with closing(run):
+            run.open()
+            graph = self._graph.copy({"checkpointer": run.memory})
+            graph.update_state(run.config(None), run_input(dict(inputs)), as_node=START)
+            run.keep()
+        assert run.checkpoint_id
+        return run.checkpoint_id
 
     def _events(
         self,
@@ -99,7 +115,7 @@ class Conversations:
         with closing(run):
             run.open()
             graph = self._graph.copy({"checkpointer": run.memory})
-            for mode, chunk in graph.stream(dict(inputs), run.config(config), stream_mode=[*modes]):
+            for mode, chunk in graph.stream(dict(inputs) or None, run.config(config), stream_mode=[*modes]):
                 run.check()
                 if mode == "custom":
                     yield chunk["event"], chunk["data"]
@@ -122,19 +138,29 @@ class ThreadRun:
     the process. `close` may be called at any time from any thread; it cancels the run and waits for `open` and `keep`.
     """
 
-    def __init__(self, threads: Threads, graph: str, thread_id: str | None, run_id: str | None = None) -> None:
+    def __init__(
+        self,
+        threads: Threads,
+        graph: str,
+        thread_id: str | None,
+        run_id: str | None = None,
+        *,
+        keeps_thread: bool = False,
+    ) -> None:
         """Prepare a run of the graph named `graph`; None as `thread_id` creates a thread.
 
-        With `run_id` it continues from that run of the thread, if necessary on a new thread.
+        With `run_id` it continues from that run of the thread, if necessary on a new thread unless `keeps_thread`,
+        which also permits that there is no thread with the id.
         """
         self.thread_id = thread_id or uuid.uuid4().hex
         self.memory = _RunMemory()
         self.checkpoint_id: str | None = None
         """The id of the stored checkpoint; None until `keep` has returned."""
         self._threads, self._is_new = threads, thread_id is None
-        self._graph, self._run_id = graph, run_id
+        self._graph, self._run_id, self._keeps_thread = graph, run_id, keeps_thread
         self._key = threads.key(graph, self.thread_id)
         self._id_before: str | None = None
+        self._last_id: str | None = None
         self._versions_before: ChannelVersions = {}
         self._cancellation = Cancellation()
         self._claim, self._mutex = ExitStack(), threading.Lock()
@@ -150,7 +176,7 @@ class ThreadRun:
         Raises:
             StatementCancelled: the run is closed.
             NotFound: there is no such thread, or it has no run with the id `run_id`.
-            ThreadBusy: another run on the thread is in progress, and there is no `run_id`.
+            ThreadBusy: another run on the thread is in progress, and the run cannot be on a new one.
             ThreadsUnavailable: the store cannot be used.
         """
         with self._mutex:
@@ -158,14 +184,18 @@ class ThreadRun:
             if self._is_new:
                 return
             is_locked = self._claim.enter_context(self._threads.lock(self._key))
-            if not is_locked and self._run_id is None:
+            if not is_locked and (self._run_id is None or self._keeps_thread):
                 raise ThreadBusy(self.thread_id)
             stored = self._threads.last(self._key)
-            if stored and self._run_id and not (is_locked and stored.checkpoint["id"] == self._run_id):
+            self._last_id = stored.checkpoint["id"] if stored else None
+            if stored and self._run_id and not (is_locked and self._last_id == self._run_id):
                 stored = self._threads.run(self._key, self._run_id)
-                self._claim.close()
-                self._is_new = True
+                if not self._keeps_thread:
+                    self._claim.close()
+                    self._is_new, self._last_id = True, None
             if stored is None:
+                if self._keeps_thread and not self._run_id:
+                    return
                 raise NotFound("thread_unknown", thread_id=self.thread_id)
             if self._is_new:
                 self.thread_id = uuid.uuid4().hex
@@ -199,7 +229,7 @@ class ThreadRun:
             metadata: Any = {name: value for name, value in after.metadata.items() if name in _METADATA}
             with self._threads.saver() as saver:
                 stored = saver.get_tuple(config_of(self._key))
-                if (stored.checkpoint["id"] if stored else None) != self._id_before:
+                if (stored.checkpoint["id"] if stored else None) != self._last_id:
                     raise ThreadBusy(self.thread_id)
                 saver.put(config, after.checkpoint, metadata, changed)
             self.checkpoint_id = after.checkpoint["id"]

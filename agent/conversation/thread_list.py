@@ -17,7 +17,10 @@ _OWN = "owner = ? AND user_id = ? AND thread_id = ?"
 
 
 class ListedThread(TypedDict):
-    """A conversation: its thread, the graph that answers, its title, and the time of the last run (ISO 8601, UTC)."""
+    """A conversation: its thread, the graph that answers, its title, and the time of the last run (ISO 8601, UTC).
+
+    A thread that a client has created has no graph before its first run.
+    """
 
     thread_id: str
     graph: str
@@ -36,11 +39,12 @@ class ThreadList:
         """Add the thread, or move it to the front; the first question is its title, all questions are searched."""
         text = _storable(question or "").strip()
         rows = self._threads.rows(
-            f"SELECT questions FROM conversations WHERE {_OWN}", (self._threads.owner, self._user, thread_id)
+            f"SELECT questions, title FROM conversations WHERE {_OWN}", (self._threads.owner, self._user, thread_id)
         )
         if rows:
-            questions = f"{rows[0][0]}\n{text}"[:_MAX_TEXT_CHARS] if text else rows[0][0]
-            self._change(thread_id, "questions = ?, updated = ?", questions, time.time())
+            questions = f"{rows[0][0]}\n{text}".strip()[:_MAX_TEXT_CHARS]
+            changed = (graph, rows[0][1] or _title(text), questions, time.time())
+            self._change(thread_id, "graph = ?, title = ?, questions = ?, updated = ?", *changed)
             return
         values = (self._threads.owner, self._user, thread_id, graph, _title(text), text[:_MAX_TEXT_CHARS], time.time())
         self._threads.rows(
@@ -59,6 +63,14 @@ class ThreadList:
         needle = text.strip().casefold()
         return [_listed(row) for row in found if needle in f"{row[2]}\n{row[4]}".casefold()][:limit]
 
+    def get(self, thread_id: str) -> ListedThread:
+        """Return a conversation.
+
+        Raises:
+            NotFound: the user has no such conversation.
+        """
+        return _listed(self._row(thread_id))
+
     def rename(self, thread_id: str, title: str) -> ListedThread:
         """Set the title, and return the conversation.
 
@@ -66,7 +78,7 @@ class ThreadList:
             NotFound: the user has no such conversation.
         """
         self._change(thread_id, "title = ?", _title(title))
-        return _listed(self._row(thread_id))
+        return self.get(thread_id)
 
     def delete(self, thread_id: str) -> None:
         """Delete the conversation, and its thread unless it is in the list of another user.

@@ -29,7 +29,7 @@ PRUNE_S = 3600
 
 
 def create_app(services: Services | None = None) -> "FastAPI":
-    """Return the web application: LangServe's routes under /agent and /analyst, and those of the package `routes`.
+    """Return the web application with the routes of the package `routes`.
 
     A client can choose among the configured sources and the uploaded datasets only. Inputs that are not in the schema
     are refused with status 422; if they were ignored, the answer could be about other data than the question. The run
@@ -66,6 +66,8 @@ def create_app(services: Services | None = None) -> "FastAPI":
         sql,
         traces,
     )
+    from datasphinx.agent.server.routes.agent_runs import agent_runs_routes
+    from datasphinx.agent.server.routes.agent_threads import assistants_routes, threads_router
     from datasphinx.agent.server.routes.agui import agui_routes
     from datasphinx.agent.server.routes.chat_completions import chat_routes
     from datasphinx.agent.server.routes.events import events_routes
@@ -111,6 +113,9 @@ def create_app(services: Services | None = None) -> "FastAPI":
         chat_routes(graphs),
         responses_routes(graphs),
         agui_routes(graphs),
+        assistants_routes(graphs),
+        threads_router,
+        agent_runs_routes(graphs),
         list_router,
         threads_routes(agent),
         files.router,

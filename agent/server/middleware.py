@@ -32,7 +32,17 @@ if TYPE_CHECKING:
     from datasphinx.agent.server.tokens import TokenVerifier
 
 _FILES = ("/files", "/files/events")
-_STREAMS = ("/events", "/report", "/v1/chat/completions", "/v1/responses", "/agui", "/mcp")
+_RUNS = ("/runs/stream", "/runs/wait")
+_STREAMS = (
+    "/events",
+    "/report",
+    "/v1/chat/completions",
+    "/v1/responses",
+    "/agui",
+    "/mcp",
+    "/runs/stream",
+    "/runs/wait",
+)
 """Path endings of the streams, which enforce the time limit themselves and report a timeout as an event or result."""
 
 _MULTIPART_BYTES = 10_000

@@ -64,13 +64,16 @@ class ServedGraph(Runnable[dict[str, Any], Reply]):
         *,
         with_steps: bool = True,
         run_id: str | None = None,
+        keeps_thread: bool = False,
     ) -> AsyncGenerator[Event]:
         """Yield the events of `Conversations.astream`; a domain error becomes an output."""
         question, thread_id = _split(input)
         with self._metrics.question(self.graph) as running:
             try:
                 conversations = current_tenant().graphs[self.graph]
-                stream = conversations.astream(question, thread_id, config, with_steps=with_steps, run_id=run_id)
+                stream = conversations.astream(
+                    question, thread_id, config, with_steps=with_steps, run_id=run_id, keeps_thread=keeps_thread
+                )
                 async with aclosing(stream) as events:
                     async for kind, content in events:
                         if kind == "output":

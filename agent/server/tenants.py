@@ -32,6 +32,7 @@ from datasphinx.agent.retrieval.semantic import Embedder
 from datasphinx.agent.server.keys import hash_of
 from datasphinx.agent.server.loads import Loads
 from datasphinx.agent.server.quota import Quota, UsageStore
+from datasphinx.agent.server.runs import Runs
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import ModelRole, Role, Settings, SourceSettings, TenantSettings
 from datasphinx.agent.storage.boards import BoardStore
@@ -76,6 +77,7 @@ class Tenant:
     quota: Quota | None = None
     """None: unlimited."""
     loads: Loads = field(default_factory=Loads)
+    runs: Runs = field(default_factory=Runs)
 
     async def admit(self, questions: int) -> None:
         """Count `questions` questions at the current time.

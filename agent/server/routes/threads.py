@@ -18,7 +18,8 @@ from datasphinx.agent.server.tenants import Tenant, current_list, current_tenant
 from datasphinx.agent.types import Feedback
 
 ThreadId = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$")]
-RunId = Annotated[str, Path(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
+RUN_ID = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
+RunId = Annotated[str, Path(pattern=RUN_ID)]
 _MAX_RUNS = 100
 _INPUTS = ("feedback", "clarification_answer", "question")
 """Inputs that start a run. The first that is present was the input; the others come from the thread."""
@@ -81,7 +82,7 @@ def conversations(
 ) -> Conversations:
     """The conversations on the page and `/events`, last used first; `search` occurs in the title or a question."""
     listed = current_list()
-    return {"threads": listed.find(search, limit) if listed else []}
+    return {"threads": [each for each in listed.find(search, limit) if each["graph"]] if listed else []}
 
 
 class Title(BaseModel):
@@ -149,7 +150,9 @@ def _named_source(tenant: Tenant, state: Mapping[str, Any]) -> str | None:
 
 def _history(tenant: Tenant, graph: str, thread_id: str) -> dict[str, Any]:
     runs = tenant.threads.runs(tenant.threads.key(graph, thread_id), _MAX_RUNS)
-    return {"thread_id": thread_id, "graph": graph, "runs": [_describe_run(run) for run in runs]}
+    # A state that a client has updated is no run.
+    shown = [_describe_run(run) for run in runs if run.metadata.get("source") != "update"]
+    return {"thread_id": thread_id, "graph": graph, "runs": shown}
 
 
 def _describe_run(run: CheckpointTuple) -> dict[str, Any]:

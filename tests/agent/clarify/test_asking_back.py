@@ -35,7 +35,9 @@ def test_a_vague_question_is_put_back_with_previews(talking: Talking) -> None:
     assert (output["output_type"], output["value"], output["error"], output["tables"]) == (None, None, None, [])
     assert output["answer"].startswith("What makes a customer the best?\n1. by orders (rows: 3)")
     assert output["answer"].endswith("(or answer in your own words)")
-    assert output["__interrupt__"][0].value == asked
+    value = output["__interrupt__"][0].value
+    assert asked.items() <= value.items() and value["config"]["allow_respond"]
+    assert value["description"] == "What makes a customer the best?\n1. by orders\n2. by amount"
 
 
 @pytest.mark.parametrize("clarify", ["auto", "always"])

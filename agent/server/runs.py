@@ -1,0 +1,150 @@
+"""Runs that clients of the Agent Server protocol follow, join and cancel. They belong to the process."""
+
+import asyncio
+import logging
+import uuid
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Callable, Collection
+from contextlib import aclosing
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from datasphinx.agent.errors import DatasphinxError, InternalError, NotFound, ThreadBusy
+from datasphinx.agent.server.background import time_limit
+
+logger = logging.getLogger("datasphinx")
+
+_MAX_ENDED = 20
+"""Runs of a tenant that are kept after their end."""
+
+Status = Literal["running", "success", "error", "interrupted"]
+Event = tuple[str, Any]
+
+
+class Run:
+    """A run in a task of its own, and its events."""
+
+    def __init__(self, thread_id: str, assistant: str, message_of: Callable[[DatasphinxError], str]) -> None:
+        """Prepare a run on a thread; `message_of` returns the text of an error for the client."""
+        self.id, self.thread_id, self.assistant = str(uuid.uuid4()), thread_id, assistant
+        self.created_at = datetime.now(UTC).isoformat()
+        self.status: Status = "running"
+        self.result: Any = None
+        """The values at the end, or the error under `__error__`."""
+        self._message_of, self._events = message_of, list[Event]()
+        self._changed = asyncio.Condition()
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the run has not ended."""
+        return self.status == "running"
+
+    def start(self, events: AsyncGenerator[Event], seconds: float, shown: Collection[str]) -> None:
+        """Take the events of the run from `events`, for at most `seconds`; the last `values` are its result.
+
+        Clients get those of the kinds `shown`.
+        """
+        self._task = asyncio.create_task(self._run(events, seconds, shown))
+
+    async def cancel(self) -> None:
+        """Cancel the run, and return when it has ended."""
+        if self._task:
+            self._task.cancel()
+            await asyncio.wait({self._task})
+
+    async def events(self, *, cancels: bool = False) -> AsyncGenerator[Event]:
+        """Yield the events from the beginning to the end of the run.
+
+        With `cancels`, the run is cancelled if the generator is closed.
+        """
+        position = 0
+        try:
+            while True:
+                for event in self._events[position:]:
+                    position += 1
+                    yield event
+                if not self.is_running:
+                    return
+                async with self._changed:
+                    while position == len(self._events) and self.is_running:
+                        await self._changed.wait()
+        finally:
+            if cancels:
+                await self.cancel()
+
+    async def wait(self, *, cancels: bool = False) -> Any:
+        """Return the result when the run has ended."""
+        async with aclosing(self.events(cancels=cancels)) as events:
+            async for _ in events:
+                pass
+        return self.result
+
+    async def _run(self, events: AsyncGenerator[Event], seconds: float, shown: Collection[str]) -> None:
+        status: Status = "interrupted"
+        try:
+            async with time_limit(seconds), aclosing(events):
+                async for kind, data in events:
+                    self.result = data if kind == "values" else {"__error__": data} if kind == "error" else self.result
+                    if kind in shown:
+                        await self._add(kind, data)
+            failed = self.result is None or "__error__" in self.result
+            status = "error" if failed else "interrupted" if self.result.get("__interrupt__") else "success"
+        except Exception as error:
+            status = "error"
+            failure = error if isinstance(error, DatasphinxError) else InternalError(type(error).__name__, self.id)
+            if failure is not error:
+                logger.exception("[SERVER] a run failed trace_id=%s", self.id)
+            problem = {"error": failure.code, "message": self._message_of(failure)}
+            self.result = {"__error__": problem}
+            await self._add("error", problem)
+        finally:
+            async with self._changed:
+                self.status = status
+                self._changed.notify_all()
+
+    async def _add(self, kind: str, data: Any) -> None:
+        async with self._changed:
+            self._events.append((kind, data))
+            self._changed.notify_all()
+
+
+class Runs:
+    """The runs of a tenant by id. Use it in the event loop only."""
+
+    def __init__(self) -> None:
+        """Start without runs."""
+        self._runs: OrderedDict[str, Run] = OrderedDict()
+
+    def add(self, run: Run) -> None:
+        """Add a run.
+
+        Raises:
+            ThreadBusy: another run on the thread is in progress.
+        """
+        if self.on(run.thread_id, only_running=True):
+            raise ThreadBusy(run.thread_id)
+        self._runs[run.id] = run
+        ended = [each.id for each in self._runs.values() if not each.is_running]
+        for run_id in ended[:-_MAX_ENDED]:
+            del self._runs[run_id]
+
+    def remove(self, run: Run) -> None:
+        """Remove a run that was not started."""
+        del self._runs[run.id]
+
+    def get(self, thread_id: str, run_id: str) -> Run:
+        """Return a run of the thread.
+
+        Raises:
+            NotFound: there is no such run in this process.
+        """
+        run = self._runs.get(run_id)
+        if run is None or run.thread_id != thread_id:
+            raise NotFound("run_unknown", run_id=run_id)
+        return run
+
+    def on(self, thread_id: str, *, only_running: bool = False) -> list[Run]:
+        """Return the runs on the thread, newest first."""
+        runs = [run for run in self._runs.values() if run.thread_id == thread_id]
+        return [run for run in reversed(runs) if run.is_running or not only_running]
