@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from sqlalchemy import URL
 from sqlalchemy import Engine as SQLAlchemyEngine
 
-from datasphinx.agent.answers.stored_chart import drawn_by_default
+from datasphinx.agent.answers.stored_chart import drawn_by_default, first_result
 from datasphinx.agent.core.failure import error_of
 from datasphinx.agent.core.redact import without_password
 from datasphinx.agent.datasets.options import LoadOptions, problem_of
@@ -413,10 +413,10 @@ class Agent:
         `reply` answers a clarifying question.
         """
         if not output.get("error"):
-            if output["output_type"] != "dataframe" or output.get("charts"):
-                return response_of(output, reply)
             state = self._graph.get_state(config).values
-            return response_of(output, reply, lambda: drawn_by_default(state, self._services.source))
+            is_drawn = output["output_type"] == "dataframe" and not output.get("charts")
+            draw = (lambda: drawn_by_default(state, self._services.source)) if is_drawn else None
+            return response_of(output, reply, draw, first_result(state))
         failure = self._graph.get_state(config).values.get("failure")
         error = error_of(failure) if failure else Unanswered("question_failed", reason=output["error"]["message"])
         error.add_note(output["answer"])

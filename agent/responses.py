@@ -2,8 +2,9 @@
 
 import base64
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date, datetime, time
 from decimal import Decimal
 from functools import cached_property
 from html import escape
@@ -13,7 +14,7 @@ from typing import Any
 from datasphinx.agent.answers.text import without_tables
 from datasphinx.agent.charts.png import png_of_option
 from datasphinx.agent.errors import DriverMissing
-from datasphinx.agent.formatting.formats import format_rows, format_single, formats_of
+from datasphinx.agent.formatting.formats import CALENDAR, format_rows, format_single, formats_of
 from datasphinx.agent.messages import Language, language_in
 from datasphinx.agent.record.step import Audit
 from datasphinx.agent.schema.describe import one_line
@@ -23,6 +24,7 @@ from datasphinx.agent.types import (
     AppliedDefinition,
     ClarifyingQuestion,
     Confidence,
+    Result,
     VerifiedAnswer,
 )
 
@@ -124,6 +126,8 @@ class Response:
     """The probability that the answer is right; None if none was fitted."""
     language: Language = "en"
     """The code of the language of the answer."""
+    types: Sequence[str] = ()
+    """The types of the columns of the first table, as in `Result`."""
     reply: "Callable[[str], Response] | None" = field(default=None, repr=False, compare=False)
     """Answers `clarification`, as `Agent.clarify` does; None without one."""
     draw: "Callable[[], AnswerChart | None] | None" = field(default=None, repr=False, compare=False)
@@ -154,16 +158,25 @@ class NumberResponse(Response):
 
     @property
     def value(self) -> int | float | Decimal | None:
-        """The number; as int or Decimal if a float cannot represent it. None for a value of no rows, such as a sum."""
-        if not isinstance(self.plain, str):
-            number: int | float | None = self.plain
+        """The number, a Decimal where the database has a decimal. None for a value of no rows, such as a sum."""
+        if self.types:
+            number: int | float | Decimal | None = _typed([self.plain], self.types[0], "")[0]
             return number
+        if not isinstance(self.plain, str):
+            return self.plain  # type: ignore[no-any-return]
         exact = Decimal(self.plain)
         return int(exact) if exact == exact.to_integral_value() and "." not in self.plain else exact
 
 
 class StringResponse(Response):
     """A text: a single cell or the answer in words. The value is None if the cell is empty."""
+
+    @property
+    def value(self) -> Any:
+        """The text; a date or time of a single cell is one of `datetime`."""
+        if len(self.types) == 1 and self.tables and self.tables[0]["rows"] == [[self.plain]]:
+            return _typed([self.plain], self.types[0], formats_of(self.tables[0])[0].kind)[0]
+        return self.plain
 
     def _repr_html_(self) -> str:
         if self.clarification is None:
@@ -178,7 +191,9 @@ class DataFrameResponse(Response):
 
     @property
     def value(self) -> Any:
-        """The rows as a pandas DataFrame; `plain` contains `{"name", "columns", "rows"}`.
+        """The rows as a pandas DataFrame, with dates, decimals and large integers as such.
+
+        `plain` contains `{"name", "columns", "rows"}` with JSON values.
 
         Raises:
             DriverMissing: pandas is not installed.
@@ -187,7 +202,23 @@ class DataFrameResponse(Response):
             import pandas
         except ModuleNotFoundError as error:
             raise DriverMissing("pandas", "pandas") from error
-        return pandas.DataFrame(self.plain["rows"], columns=self.plain["columns"])
+        table = self.plain
+        columns = zip(*table["rows"], strict=True) if table["rows"] else ((),) * len(table["columns"])
+        types = self.types or [""] * len(table["columns"])
+        typed = [
+            _typed(cells, kind, fmt.kind) for cells, kind, fmt in zip(columns, types, formats_of(table), strict=True)
+        ]
+        # pandas has no integers beside missing values but as floats, which hold them up to 2 to the 53rd.
+        series = [
+            pandas.Series(
+                cells, dtype=object if any(type(cell) is int and abs(cell) > 2**53 for cell in cells) else None
+            )
+            for cells in typed
+        ]
+        # Names of columns may repeat.
+        frame = pandas.DataFrame(dict(enumerate(series)))
+        frame.columns = pandas.Index(table["columns"])
+        return frame
 
     def _body(self) -> str:
         table = table_of(self.plain, self.language)
@@ -226,6 +257,31 @@ class ChartResponse(Response):
         return drawing_of(self.value) or "".join(table_of(table, self.language) for table in self.tables)
 
 
+_READERS: Mapping[str, Callable[[Any], Any]] = {
+    "integer": int,
+    "float": float,
+    "decimal": lambda value: Decimal(str(value)),
+    "date": date.fromisoformat,
+    "datetime": datetime.fromisoformat,
+    "time": time.fromisoformat,
+}
+
+
+def _typed(cells: Sequence[Any], kind: str, shown_as: str) -> list[Any]:
+    """Return the JSON values of a column as values of its type; if one of them is none, all stay as they are.
+
+    Texts that are shown as dates or times are such, in databases without types for them.
+    """
+    if kind == "string" and shown_as in CALENDAR:
+        kind = "date" if all(cell is None or len(cell) == len("2024-01-31") for cell in cells) else "datetime"
+    read = _READERS.get(kind)
+    try:
+        return [cell if cell is None or read is None else read(cell) for cell in cells]
+    except (ValueError, TypeError, ArithmeticError):
+        # Such as a year before Christ, or a text in a column of SQLite.
+        return list(cells)
+
+
 _CLASSES: dict[str | None, type[Response]] = {
     "number": NumberResponse,
     "string": StringResponse,
@@ -240,23 +296,27 @@ def response_of(
     output: Mapping[str, Any],
     reply: Callable[[str], Response] | None = None,
     draw: Callable[[], AnswerChart | None] | None = None,
+    result: Result | None = None,
 ) -> Response:
     """Return the response for the output of a graph that ended without an error.
 
-    `reply` answers its clarification, and `draw` returns the chart of rows that no chart was requested for.
+    `reply` answers its clarification, and `draw` returns the chart of rows that no chart was requested for. `result`
+    has the types of the first table.
     """
-    output_type, clarification = output["output_type"], output.get("clarification")
+    output_type, clarification, tables = output["output_type"], output.get("clarification"), output.get("tables") or []
+    is_shown = result is not None and (not tables or result["columns"] == tables[0]["columns"])
     return _CLASSES[output_type](
         answer=output["answer"],
         sql=output.get("sql"),
         audit=output["audit"],
-        tables=output.get("tables") or [],
+        tables=tables,
         clarification=clarification,
         definitions=output.get("definitions") or [],
         verified=output.get("verified"),
         plain=output["value"] if output_type else output["answer"],
         confidence=output.get("confidence"),
         language=language_in(output),
+        types=result["types"] if result and is_shown else (),
         reply=reply if clarification else None,
         draw=draw,
     )

@@ -17,6 +17,7 @@ from typing import Any
 import httpx
 
 from tests.conftest import NO_AMBIGUITY, VALID
+from tests.eventually import eventually
 from tests.fake_openai import FakeOpenAI, Reply
 from tests.server_process import ROOT, server_process
 
@@ -121,8 +122,7 @@ def ask(binaries: Path, folder: Path) -> None:
         command = str(binaries / "datasphinx")
         run(command, "ask", QUESTION, cwd=folder, **settings)
         with server_process(folder, settings, (command, "serve", "--port", "0")) as server:
-            ready = httpx.get(f"{server.url}/readyz", timeout=60)
-            assert ready.status_code == 200, ready.text
+            eventually(lambda: httpx.get(f"{server.url}/readyz", timeout=60).status_code == 200, within_s=120)
             response = httpx.post(f"{server.url}/agent/invoke", json={"input": {"question": QUESTION}}, timeout=60)
             assert response.status_code == 200 and response.json()["output"]["value"], response.text
 

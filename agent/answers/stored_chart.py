@@ -17,6 +17,14 @@ SourceOf = Callable[[str | None], Source]
 MAX_CHARTED_ROWS = 20_000
 
 
+def first_result(state: Mapping[str, Any]) -> Result | None:
+    """Return the result of the first table of an answer."""
+    tables = state.get("tables") or []
+    kept = (state.get("results") or {}).get(tables[0]["name"]) if tables else None
+    result: Result | None = kept["result"] if kept else state.get("result")
+    return result
+
+
 def charted_result(state: Mapping[str, Any], source_of: SourceOf) -> tuple[Result, Collection[int]] | None:
     """Return the result of the first table of an answer, and the positions of its columns that name groups.
 
@@ -28,7 +36,7 @@ def charted_result(state: Mapping[str, Any], source_of: SourceOf) -> tuple[Resul
     kept = (state.get("results") or {}).get(tables[0]["name"])
     if kept:
         return kept["result"], kept["summary"]["keys"]
-    result: Result | None = state.get("result")
+    result = first_result(state)
     if not result:
         return None
     try:

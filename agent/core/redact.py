@@ -6,7 +6,7 @@ from typing import Any
 
 from datasphinx.agent.messages import Message
 
-_PASSWORD = re.compile(r"(?<=:)[^:/@][^@]*(?=@)")
+_PASSWORD = re.compile(r"^((?:[\w.+-]*://)?[^:@]*:).+(?=@)", re.S)
 _URL_PASSWORD = re.compile(r"(\b[a-z][\w+.-]*://[^\s:/@\"'<>]*:)[^\s\"'<>]+(?=@)", re.I)
 _SECRET_NAME = (
     r"[\w.-]*(?:passw(?:or)?d|pwd|passphrase|passcode|secret|token|credentials?|signature|(?:api|private|access|account)[_-]?key)"
@@ -31,6 +31,7 @@ _PATH_FACTS = ("file", "first", "place", "second", "source", "store", "url")
 _SHORTEST_PART = 6
 """The minimum length in characters of a secret that is replaced within words; a shorter one is replaced as a word."""
 _SHORTEST_WORD = 3
+"""A shorter secret is replaced in URLs alone: elsewhere it cannot be told from a word such as `a` or `no`."""
 
 _remembered: tuple[str, ...] = ()
 
@@ -56,7 +57,7 @@ def without_password(url: str) -> str:
     >>> without_password("postgresql://ann:secret@host/shop")
     'postgresql://ann:***@host/shop'
     """
-    return _PASSWORD.sub("***", url)
+    return _PASSWORD.sub(r"\1***", url)
 
 
 def without_secrets(text: str, secrets: Iterable[str] = ()) -> str:

@@ -192,6 +192,7 @@ class ChDB(ClickHouse):
     other_schemes = ()
     driver = "chdb"
     packages = ("chdb", "chdb_sqlalchemy")
+    extra = "chdb"
     status = "tested"
     worker_cursor = "chdb_cursor"
     readonly = 1

@@ -63,7 +63,7 @@ def test_ask_imports_no_unused_module_before_its_first_call(cache_dir: Path) -> 
     assert (modules & _UNUSED) == set()
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["source", "list"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["source", "list"]])
 def test_commands_that_ask_nothing_import_neither_graph_nor_client(arguments: list[str]) -> None:
     modules = imported(arguments, {"DATASPHINX_SOURCES": '{"wide": "trino://reader@db.example/books"}'})
 

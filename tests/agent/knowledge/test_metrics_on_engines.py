@@ -51,7 +51,7 @@ metrics:
 def bank(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Source]:
     """A bank with metrics; its tables are dropped after on a server."""
     if request.param == "clickhouse":
-        pytest.importorskip("chdb_sqlalchemy", reason="the extra clickhouse is not installed")
+        pytest.importorskip("chdb_sqlalchemy", reason="the extra chdb is not installed")
     folder = tmp_path_factory.mktemp("bank")
     with engine(request.param, folder) as (url, admin):
         for name, (columns, rows) in TABLES.items():

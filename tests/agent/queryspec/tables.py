@@ -183,7 +183,7 @@ def engine(dialect: str, folder: Path) -> Iterator[tuple[str, Callable[[str], An
         from sqlalchemy import create_engine
         from sqlalchemy.pool import NullPool
 
-        pytest.importorskip("chdb_sqlalchemy", reason="the extra clickhouse is not installed")
+        pytest.importorskip("chdb_sqlalchemy", reason="the extra chdb is not installed")
         url = f"chdb:///{folder / 'clickhouse'}"
         made = create_engine(url, poolclass=NullPool)
         yield url, lambda sql: _run(made, sql)

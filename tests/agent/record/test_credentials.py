@@ -2,7 +2,7 @@
 
 import pytest
 
-from datasphinx.agent.core.redact import without_secrets
+from datasphinx.agent.core.redact import without_password, without_secrets
 from datasphinx.agent.errors import SourceUnreachable
 from datasphinx.agent.record.credentials import secrets_of
 from datasphinx.agent.settings import load_settings
@@ -43,6 +43,13 @@ def test_secrets_in_the_query_of_a_url_are_replaced() -> None:
     assert without_secrets(url) == (
         "https://host/a?sig=***&X-Amz-Signature=***&AccountKey=***&passphrase=***&warehouse=w"
     )
+
+
+@pytest.mark.parametrize("password", ["x", "ab", "/", ":", "@", "/slash", "p@ss", ":@/"])
+def test_the_password_of_a_url_may_be_short_and_need_no_escapes(password: str) -> None:
+    url = f"postgresql://ann:{password}@host/shop"
+    assert without_password(url) == "postgresql://ann:***@host/shop"
+    assert without_secrets(f"cannot open {url}: refused") == "cannot open postgresql://ann:***@host/shop: refused"
 
 
 def test_a_short_secret_is_no_part_of_a_word() -> None:

@@ -134,7 +134,7 @@ def _run(engine: Engine, sql: str) -> list[Any]:
 @contextmanager
 def clickhouse(folder: Path) -> Iterator[EngineUnderTest]:
     """ClickHouse's engine in this process; a cluster differs only by its URL."""
-    pytest.importorskip("chdb_sqlalchemy", reason="the extra clickhouse is not installed")
+    pytest.importorskip("chdb_sqlalchemy", reason="the extra chdb is not installed")
     url = f"chdb:///{folder / 'clickhouse'}"
     engine = create_engine(url, poolclass=NullPool)
     create = (

@@ -70,7 +70,7 @@ def test_memory_is_bounded(workers: Workers, duckdb: DatabaseFile) -> None:
 
 @pytest.mark.clickhouse
 def test_chdb_has_limits_and_only_reads(tmp_path: Path) -> None:
-    pytest.importorskip("chdb_sqlalchemy", reason="the extra clickhouse is not installed")
+    pytest.importorskip("chdb_sqlalchemy", reason="the extra chdb is not installed")
     folder = tmp_path / "chdb"
     engine = create_engine(f"chdb:///{folder}", poolclass=NullPool)
     with engine.connect() as connection:
@@ -94,7 +94,7 @@ def test_chdb_has_limits_and_only_reads(tmp_path: Path) -> None:
 
 @pytest.mark.clickhouse
 def test_statements_on_one_chdb_folder_wait_for_each_other(tmp_path: Path) -> None:
-    pytest.importorskip("chdb_sqlalchemy", reason="the extra clickhouse is not installed")
+    pytest.importorskip("chdb_sqlalchemy", reason="the extra chdb is not installed")
     (tmp_path / "chdb").mkdir()
     source = open_url(f"chdb:///{tmp_path / 'chdb'}", Limits(30, 10))
     with ThreadPoolExecutor(4) as threads:
