@@ -41,7 +41,7 @@ from datasphinx.agent.schema.describe import estimate_tokens
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
 from datasphinx.agent.sources.names import SAMPLE
-from tests.agent.sql.engines import POSTGRES_URL
+from tests.support.servers import POSTGRES_URL
 
 FOLDER = Path(__file__).resolve().parents[1] / "tests/fixtures/answers"
 TODAY = date(2026, 1, 5)

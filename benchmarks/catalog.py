@@ -58,7 +58,7 @@ trade transfer trip type unit user value vehicle vendor version visit volume war
 
 def main(what: str, *rest: str) -> None:
     """Run one part and print its figures as JSON."""
-    parts = {"sqlite": on_sqlite, "postgres": on_postgres, "measure": measure}
+    parts: dict[str, Callable[..., object]] = {"sqlite": on_sqlite, "postgres": on_postgres, "measure": measure}
     print(json.dumps(parts[what](*rest), indent=2))
 
 

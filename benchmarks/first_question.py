@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import MetaData, create_engine, make_url
 
@@ -68,17 +69,18 @@ def _timed(times: dict[str, list[tuple[float, float]]], name: str, work: Callabl
 @contextmanager
 def _counted_statements() -> Iterator[list[int]]:
     """Count the statements that sample tables and read values, in the only item of the list."""
-    count, execute = [0], profile.execute
+    count: list[int] = [0]
+    execute: Callable[..., object] = profile.execute  # type: ignore[attr-defined]
 
     def counted(*arguments: object, **options: object) -> object:
         count[0] += 1
-        return execute(*arguments, **options)  # type: ignore[arg-type]
+        return execute(*arguments, **options)
 
-    profile.execute = counted  # type: ignore[assignment]
+    profile.execute = counted  # type: ignore[attr-defined, assignment]
     try:
         yield count
     finally:
-        profile.execute = execute
+        profile.execute = execute  # type: ignore[attr-defined, assignment]
 
 
 def _open(url: str, cache: Path, times: dict[str, list[tuple[float, float]]]) -> None:
@@ -104,7 +106,7 @@ def _open(url: str, cache: Path, times: dict[str, list[tuple[float, float]]]) ->
 
 
 def _ask(url: str, cache: Path, times: dict[str, list[tuple[float, float]]]) -> None:
-    answers = {
+    answers: dict[str, Any] = {
         "TableSelection": [{"tables": ["record_17"]}],
         "ColumnSelection": [{"tables": [{"table": "record_17", "columns": ["id", "field_17_1"]}]}],
         "GeneratedSQL": [{"sql": SQL}],

@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from os.path import commonprefix
 from pathlib import Path
+from typing import Any
 
 from datasphinx.agent.evals.demo import SHOP
 from datasphinx.agent.evals.run import evaluation_settings
@@ -56,7 +57,11 @@ def calls_of(url: str, asked: Iterable[tuple[str, str]]) -> list[list[ScriptedCa
         settings = evaluation_settings(load_settings(source=url, cache_dir=folder, **given))
         calls = []
         for question, sql in asked:
-            answers = {"AmbiguityReview": [_NO_AMBIGUITY], "GeneratedSQL": [{"sql": sql}], "SQLValidation": [_VALID]}
+            answers: dict[str, Any] = {
+                "AmbiguityReview": [_NO_AMBIGUITY],
+                "GeneratedSQL": [{"sql": sql}],
+                "SQLValidation": [_VALID],
+            }
             model = ScriptedModel(answers, repeat_last=True)
             services = Services(settings, model=model)
             build_graph(services).invoke({"question": question})

@@ -136,7 +136,7 @@ def with_joined_names(tables: Mapping[str, Table], *, prefixed: bool) -> dict[st
     def renamed(key: str, table: Table) -> Table:
         names = joined(key, table.column_names)
         return Table(
-            *joined(key, [table.name]),
+            joined(key, [table.name])[0],
             tuple(column._replace(name=name) for column, name in zip(table.columns, names, strict=True)),
             primary_key=joined(key, table.primary_key),
             foreign_keys=tuple(

@@ -64,7 +64,7 @@ def main() -> None:
         median = statistics.median(times)
         print(f"{name}: median {median:.1f} ms, ratio {median / base:.2f}, n = {ROUNDS * QUESTIONS}")
     for provider in (trace.get_tracer_provider(), metrics.get_meter_provider()):
-        provider.shutdown()  # type: ignore[attr-defined]
+        provider.shutdown()  # type: ignore[union-attr]
     here.send(None)
     process.join()
 
