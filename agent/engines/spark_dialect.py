@@ -7,20 +7,8 @@ from typing import Any
 
 from pyhive.sqlalchemy_hive import HiveDialect
 from sqlalchemy import Connection
-from sqlalchemy.types import UserDefinedType
 
-
-class SparkType(UserDefinedType[Any]):
-    """A type by its Spark name, such as `decimal(12,2)` or `array<string>`."""
-
-    cache_ok = True
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def get_col_spec(self, **_: Any) -> str:
-        """Return the name in upper case."""
-        return self.name.upper()
+from datasphinx.agent.engines.catalog_queries import NamedType
 
 
 class SparkDialect(HiveDialect):  # type: ignore[misc]
@@ -57,7 +45,7 @@ class SparkDialect(HiveDialect):  # type: ignore[misc]
                 break
             columns[name] = {
                 "name": name,
-                "type": SparkType(kind),
+                "type": NamedType(kind.upper()),
                 "nullable": True,
                 "default": None,
                 "comment": comment,
