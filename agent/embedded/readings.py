@@ -16,6 +16,7 @@ from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.schema.words import readable
 from datasphinx.agent.sql.guard import shared_trees
 from datasphinx.agent.sql.names import key_of
+from datasphinx.agent.sql.selects import output_of
 from datasphinx.agent.sql.summary import (
     AGGREGATES,
     OPERATORS,
@@ -170,7 +171,7 @@ class _Words(QueryReader):
 
     def words(self, node: exp.Expr, select: exp.Select) -> str:
         """Return the words for a value of `select`; without others, those for the columns that it is computed from."""
-        node = unwrapped(_shown(node, select))
+        node = unwrapped(output_of(node, select))
         named = self._operand(node, select)
         if named:
             return named
@@ -203,7 +204,7 @@ class _Words(QueryReader):
     def _groups(self, select: exp.Select) -> list[str]:
         """Return the groups of `select` and of the queries that it reads."""
         group = select.args.get("group")
-        items = [_shown(item, select) for item in group.expressions] if group else []
+        items = [output_of(item, select) for item in group.expressions] if group else []
         named = [item for item in items if not self._is_key(item, select)]
         names = self._list([self.words(item, select) for item in named or items])
         inner = [source for source in self.sources(select).values() if isinstance(source, exp.Select)]
@@ -216,7 +217,7 @@ class _Words(QueryReader):
             first = order.expressions[0]
             outputs = [unwrapped(item) for item in select.expressions if item.find(exp.AggFunc)]
             descends = bool(first.args.get("desc"))
-            if unwrapped(_shown(first.this, select)) in outputs:
+            if unwrapped(output_of(first.this, select)) in outputs:
                 parts.append(self._say("reading_highest" if descends else "reading_lowest"))
             else:
                 name = self.words(first.this, select)
@@ -317,14 +318,3 @@ class _Words(QueryReader):
         main = main_table(select, tables) if len(tables) == len(sources) else None
         names = [source for source in sources.values() if isinstance(source, str)]
         return readable(tables[main].name) if main else self._list(list(map(readable, names)))
-
-
-def _shown(node: exp.Expr, select: exp.Select) -> exp.Expr:
-    """Return the output of `select` whose number or name `node` is; otherwise `node`."""
-    outputs: list[exp.Expr] = select.expressions
-    if isinstance(node, exp.Literal) and node.is_int and 0 < int(node.name) <= len(outputs):
-        return outputs[int(node.name) - 1]
-    if isinstance(node, exp.Column) and not node.table:
-        aliased = (item for item in outputs if isinstance(item, exp.Alias))
-        return next((item for item in aliased if item.alias.lower() == node.name.lower()), node)
-    return node

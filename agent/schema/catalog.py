@@ -266,22 +266,23 @@ class Catalog:
         return {key.lower(): key for key in reversed(list(self.tables))}
 
     def are_equivalent(self, first: ColumnKey, second: ColumnKey) -> bool:
-        """Return whether both columns are the same column or lead to a common one along foreign keys.
+        """Return whether both columns are the same column or lead to a common one along foreign keys, ignoring case.
 
         Reads only the tables on these paths, because each table of a cached catalog is unpacked on access.
         """
         return not self._reachable(first).isdisjoint(self._reachable(second))
 
     def _reachable(self, start: ColumnKey) -> set[ColumnKey]:
-        visited, pending = {start}, [start]
+        pending = [(start[0], start[1].lower())]
+        visited = set(pending)
         while pending:
             key, name = pending.pop()
             table = self.tables.get(key)
             targets = {
-                (foreign_key.target, target)
+                (self.key_of(foreign_key.target) or foreign_key.target, target.lower())
                 for foreign_key in (table.foreign_keys if table else ())
                 for column, target in zip(foreign_key.columns, foreign_key.target_columns, strict=False)
-                if column == name
+                if column.lower() == name
             }
             pending += targets - visited
             visited |= targets

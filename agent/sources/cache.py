@@ -1,17 +1,17 @@
-"""Catalogs on disk: compressed JSON, validated when read, so that damaged or foreign files are harmless."""
+"""Catalogs on disk: compressed JSON with a checksum, so that damaged files and those of other users are harmless."""
 
 import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from datasphinx.agent.retrieval.arrays import READ_ERRORS, pack_json, read_arrays, unpack_json, write_arrays
 from datasphinx.agent.schema.catalog import CELL_TYPES, NO_TYPE, Catalog
-from datasphinx.agent.sources.packed_tables import as_text, decode, encode
+from datasphinx.agent.sources.packed_tables import decode, encode
 from datasphinx.agent.sql.database import Database
 
 _FORMAT = 6
@@ -40,14 +40,13 @@ class CatalogCache:
         self.values_path = folder / "catalogs" / f"{name}-{self._options[:16]}.values"
         self.index_path = folder / "catalogs" / f"{name}.index"
 
-    def load(self, reflect: Callable[[], Catalog]) -> CacheEntry | None:
+    def load(self) -> CacheEntry | None:
         """Return the cached catalog; if there is no usable one, delete the files and return None.
 
-        Tables and values are decoded when they are accessed. Damage to the file is detected here; if a table cannot be
-        decoded later for another reason, the files are deleted and `reflect` reads the database.
+        Tables and values are decoded when they are accessed; damage to the file is detected here.
         """
         try:
-            return self._read(reflect)
+            return self._read()
         except READ_ERRORS:
             self.clear()
         return None
@@ -84,28 +83,14 @@ class CatalogCache:
         for path in self.path.parent.glob(f"{self.path.stem}*.values"):
             _remove(path)
 
-    def _read(self, reflect: Callable[[], Catalog]) -> CacheEntry:
+    def _read(self) -> CacheEntry:
         arrays = read_arrays(self.path)
         options, stored_at, stamp, digest, dialect, default, warnings, routines, fields = unpack_json(arrays["head"])
         if options != self._options:
             raise ValueError("the file belongs to other options")
-
-        def rebuild() -> Catalog:
-            self.clear()
-            return reflect()
-
-        tables, values = decode(arrays, rebuild)
-        default = None if default is None else as_text(default)
-        catalog = Catalog(
-            as_text(dialect),
-            tables,
-            default,
-            values,
-            tuple(map(as_text, warnings)),
-            frozenset(map(as_text, routines)),
-            frozenset((as_text(column), as_text(field)) for column, field in fields),
-        )
-        return CacheEntry(catalog, float(stored_at), as_text(stamp), as_text(digest))
+        known = tuple(warnings), frozenset(routines), frozenset(map(tuple, fields))
+        tables, values = decode(arrays)
+        return CacheEntry(Catalog(dialect, tables, default, values, *known), stored_at, stamp, digest)
 
 
 def file_stamp(database: Database) -> str:

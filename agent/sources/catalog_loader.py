@@ -77,7 +77,7 @@ class CatalogLoader:
 
     def load(self) -> CacheEntry | None:
         """Return the cached catalog; None if there is none."""
-        return self._cache.load(self.reflect) if self._cache else None
+        return self._cache.load() if self._cache else None
 
     def reflect(self, progress: Progress | None = None) -> Catalog:
         """Return the current schema, without samples; views over files read the files that exist now.

@@ -9,6 +9,7 @@ from sqlglot.optimizer.scope import Scope
 
 from datasphinx.agent.schema.catalog import COUNTED_ROWS, Column, Table
 from datasphinx.agent.sql.names import ColumnReference, ResolvedQuery
+from datasphinx.agent.sql.selects import conjuncts, grouped_expressions, is_aggregated
 
 Path = tuple[str, ...]
 """A source: its alias, after those of the subqueries that it is in."""
@@ -20,31 +21,11 @@ _MAX_SOURCES = 40
 _WRAPPERS = (exp.Paren, exp.Alias)
 
 
-def conjuncts(node: exp.Expr | None) -> Iterator[exp.Expr]:
-    """Yield the conditions that AND connects in `node`."""
-    if isinstance(node, exp.Paren | exp.And):
-        parts = node.flatten() if isinstance(node, exp.And) else [node.this]
-        for part in parts:
-            yield from conjuncts(part)
-    elif node is not None:
-        yield node
-
-
 def conditions_of(scope: Scope) -> Iterator[exp.Expr]:
     """Yield the conditions of a SELECT that hold for its joined rows, apart from those of outer joins."""
-    where = scope.expression.args.get("where")
-    yield from conjuncts(where.this if where else None)
+    yield from conjuncts(scope.expression.args.get("where"))
     for join in scope.find_all(exp.Join):
         yield from conjuncts(join.args.get("on"))
-
-
-def is_aggregated(select: exp.Select) -> bool:
-    """Return whether the rows of `select` are groups: it has GROUP BY, or an aggregate that is no window function."""
-    calls = (call for item in select.expressions for call in item.find_all(exp.AggFunc))
-    own = (
-        call for call in calls if call.parent_select is select and call.find_ancestor(exp.Window, exp.Select) is select
-    )
-    return bool(select.args.get("group")) or any(own)
 
 
 def is_unique(table: Table, column: Column) -> bool:
@@ -273,8 +254,7 @@ def keys_of(scope: Scope, query: ResolvedQuery) -> list[frozenset[str]]:
         return [frozenset()]
     names = {item.unalias(): item.alias_or_name.lower() for item in select.expressions if not item.is_star}
     if is_aggregated(select):
-        group = select.args.get("group")
-        items = [grouped_expression(item, select) for item in group.expressions] if group else []
+        items = grouped_expressions(select)
         return [frozenset(names[item] for item in items)] if all(item in names for item in items) else []
     keys = [frozenset(names.values())] if select.args.get("distinct") and len(names) == len(select.expressions) else []
     for node, name in names.items():
@@ -293,14 +273,3 @@ def _keys_of_rows(rows: JoinedRows, names: dict[exp.Expr, str]) -> Iterator[froz
             for key in rows._keys[path]:
                 if all((path, name) in outputs for name in key):
                     yield frozenset(outputs[path, name] for name in key)
-
-
-def grouped_expression(item: exp.Expr, select: exp.Select) -> exp.Expr:
-    """Return the expression of a term of GROUP BY, which may be a position or the name of an output."""
-    outputs: list[exp.Expr] = select.expressions
-    if isinstance(item, exp.Literal) and item.is_int and 0 < int(item.name) <= len(outputs):
-        return outputs[int(item.name) - 1].unalias()
-    if isinstance(item, exp.Column) and not item.table:
-        name = item.name.lower()
-        return next((output.unalias() for output in outputs if output.alias_or_name.lower() == name), item)
-    return item

@@ -14,17 +14,10 @@ from sqlglot.optimizer.scope import Scope
 from datasphinx.agent.messages import Message
 from datasphinx.agent.schema.catalog import Catalog, Column, Table
 from datasphinx.agent.schema.deletion import deletion_marks
-from datasphinx.agent.sql.joined_rows import (
-    JoinedRows,
-    Path,
-    conditions_of,
-    conjuncts,
-    grouped_expression,
-    is_aggregated,
-    is_unique,
-)
+from datasphinx.agent.sql.joined_rows import JoinedRows, Path, conditions_of, is_unique
 from datasphinx.agent.sql.names import ColumnReference, ResolvedQuery
 from datasphinx.agent.sql.remark import Remark
+from datasphinx.agent.sql.selects import aggregates_of, conjuncts, grouped_expressions, is_aggregated, output_of
 
 _AGGREGATES = (exp.Sum, exp.Avg, exp.Count, exp.Median, exp.Stddev, exp.StddevPop, exp.StddevSamp)
 """Functions whose value changes if rows are repeated."""
@@ -78,14 +71,12 @@ def repeated_values(query: _Query) -> Iterator[Remark]:
     column of the first source, which has another unit.
     """
     for scope, select in query.selects():
-        calls = [call for call in _own_aggregates(select) if isinstance(call, _AGGREGATES)]
+        calls = [call for call in aggregates_of(select) if isinstance(call, _AGGREGATES)]
         rows = query.rows(scope) if calls else None
         if rows is None or not rows.is_known or len(rows.sources) < 2 or rows.first is None:
             continue
         everything = rows.sources.keys()
-        group = select.args.get("group")
-        terms = [grouped_expression(term, select) for term in group.expressions] if group else []
-        groups = [place for term in terms if (place := rows.place(term))]
+        groups = [place for term in grouped_expressions(select) if (place := rows.place(term))]
         of_group, main = rows.determined([], groups), rows.determined([rows.first])
         details = [call for call in calls if rows.paths(call) and rows.determined(rows.paths(call)) == everything]
         mixes = any(not isinstance(call, exp.Count) for call in details)
@@ -127,7 +118,7 @@ def counts_of_missing_rows(query: _Query) -> Iterator[Remark]:
     for scope, select in query.selects():
         stars = [
             call
-            for call in _own_aggregates(select)
+            for call in aggregates_of(select)
             if isinstance(call, exp.Count) and isinstance(call.this, exp.Star | exp.Literal)
         ]
         optional = _optional_sources(scope) if stars else set()
@@ -135,16 +126,8 @@ def counts_of_missing_rows(query: _Query) -> Iterator[Remark]:
         if rows is None or not rows.is_known:
             continue
         where = select.args.get("where")
-        group = select.args.get("group")
-        mentioned = {
-            column.table
-            for clause in (
-                where,
-                group and exp.Tuple(expressions=[grouped_expression(g, select).copy() for g in group.expressions]),
-            )
-            if clause
-            for column in clause.find_all(exp.Column)
-        }
+        parts = [*grouped_expressions(select), *([where] if where else [])]
+        mentioned = {column.table for part in parts for column in part.find_all(exp.Column)}
         for name in sorted(optional - mentioned):
             inside = {path for path in rows.sources if path[0] == name}
             if (
@@ -159,8 +142,7 @@ def lost_optional_rows(query: _Query) -> Iterator[Remark]:
     """Note conditions of WHERE that no row without a match of the outer join fulfils."""
     for scope, select in query.selects():
         optional = _optional_sources(scope)
-        where = select.args.get("where")
-        for condition in conjuncts(where.this if where else None):
+        for condition in conjuncts(select.args.get("where")):
             tables = {column.table for column in condition.find_all(exp.Column)}
             if len(tables) == 1 and tables <= optional and _rejects_null(condition):
                 text = condition.sql(dialect=query.dialect)
@@ -452,14 +434,10 @@ def _ordered(query: _Query) -> Iterator[tuple[exp.Expr, ColumnReference]]:
     for scope, select in query.selects():
         nodes = [node for node in scope.find_all(exp.Min, exp.Max) if node.parent_select is select]
         order = select.args.get("order")
-        outputs = {item.alias_or_name.lower(): item.unalias() for item in select.expressions}
         nodes += order.expressions if order else []
         rows = query.rows(scope) if nodes else None
         for node in nodes:
-            operand = node.this
-            if isinstance(operand, exp.Column) and not operand.table:
-                operand = outputs.get(operand.name.lower(), operand)
-            ordered = rows.column(rows.place(operand)) if rows else None
+            ordered = rows.column(rows.place(output_of(node.this, select))) if rows else None
             if ordered:
                 yield node, ordered
 
@@ -524,7 +502,7 @@ def _is_integer_column(found: ColumnReference | None, query: _Query) -> bool:
 def averages_of_averages(query: _Query) -> Iterator[Remark]:
     """Note averages of averages, in which groups of different sizes weigh the same."""
     for scope, select in query.selects():
-        for call in _own_aggregates(select):
+        for call in aggregates_of(select):
             if not isinstance(call, exp.Avg):
                 continue
             inner = _inner_output(call.this, scope)
@@ -574,17 +552,6 @@ def _sql(query: exp.Select | None, own: _Query) -> str:
 
 def _finding(code: str, **facts: str) -> Remark:
     return Remark(Message(code, **facts), "finding")
-
-
-def _own_aggregates(select: exp.Select) -> list[exp.Expr]:
-    """Return the aggregates of `select` in outputs, HAVING and ORDER BY, except those of windows and subqueries."""
-    clauses = [*select.expressions, *(select.args[name] for name in ("having", "order") if select.args.get(name))]
-    return [
-        call
-        for clause in clauses
-        for call in clause.find_all(exp.AggFunc)
-        if call.find_ancestor(exp.Window, exp.Select) is select
-    ]
 
 
 def _is_distinct(call: exp.Expr) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
-from itertools import islice
+from itertools import chain, islice
 from typing import NamedTuple
 
 from rapidfuzz import fuzz, process
@@ -19,6 +19,7 @@ from datasphinx.agent.messages import Message
 from datasphinx.agent.schema.catalog import Catalog, Column, Table
 from datasphinx.agent.sql.dialects import exact_dialect
 from datasphinx.agent.sql.guard import sanitize, shared_trees
+from datasphinx.agent.sql.selects import conjuncts
 from datasphinx.agent.sql.statement_cache import StatementCache
 
 _OUTER = {"LEFT", "RIGHT", "FULL"}
@@ -198,16 +199,10 @@ def inner_join_equalities(select: exp.Expr) -> Iterator[exp.EQ]:
     joins = select.args.get("joins") or ()
     if any(join.side in _OUTER for join in joins):
         return
-    where = select.args.get("where")
-    for condition in [*(join.args.get("on") for join in joins), where.this if where else None]:
-        parts = condition.flatten() if isinstance(condition, exp.And) else [condition]
-        for part in parts:
-            if (
-                isinstance(part, exp.EQ)
-                and isinstance(part.this, exp.Column)
-                and isinstance(part.expression, exp.Column)
-            ):
-                yield part
+    clauses = [*(join.args.get("on") for join in joins), select.args.get("where")]
+    for part in chain.from_iterable(map(conjuncts, clauses)):
+        if isinstance(part, exp.EQ) and isinstance(part.this, exp.Column) and isinstance(part.expression, exp.Column):
+            yield part
 
 
 @dataclass(frozen=True)

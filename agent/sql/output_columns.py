@@ -7,8 +7,8 @@ from sqlglot.optimizer.scope import Scope
 
 from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.sql.guard import shared_trees
-from datasphinx.agent.sql.joined_rows import is_aggregated
 from datasphinx.agent.sql.names import ColumnReference, ResolvedQuery, resolved_query
+from datasphinx.agent.sql.selects import is_aggregated
 from datasphinx.agent.sql.summary import QueryReader, main_table, unwrapped
 
 _MAX_DEPTH = 20

@@ -17,6 +17,7 @@ from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.sql.dialects import exact_dialect, print_statement
 from datasphinx.agent.sql.guard import parse, shared_trees
 from datasphinx.agent.sql.names import ResolvedQuery, qualify_names
+from datasphinx.agent.sql.selects import conjuncts, output_of
 from datasphinx.agent.sql.statement_cache import StatementCache
 
 _LAST = "nulls_are_last"
@@ -134,16 +135,11 @@ def _ranks(window: exp.Window) -> bool:
 
 def _value(node: exp.Expr, order: exp.Order) -> exp.Expr | None:
     """Return the output that `node` names by its position or alias, else `node`; None if there is no such output."""
-    query = order.parent
-    if not isinstance(query, exp.Query):
+    if not isinstance(order.parent, exp.Query):
         return node
-    outputs = query.selects if isinstance(query, exp.Select) else []
-    if isinstance(node, exp.Literal) and node.is_int:
-        at = int(node.name)
-        return outputs[at - 1].unalias() if 0 < at <= len(outputs) and not outputs[at - 1].is_star else None
-    if isinstance(node, exp.Column) and not node.table:
-        return next((output.unalias() for output in outputs if output.alias.lower() == node.name.lower()), node)
-    return node
+    value = output_of(node, order.parent) if isinstance(order.parent, exp.Select) else node
+    is_unknown = value.is_star or (value is node and isinstance(node, exp.Literal) and node.is_int)
+    return None if is_unknown else value
 
 
 def _may_be_null(value: exp.Expr | None, scope: Scope, query: ResolvedQuery) -> bool:
@@ -176,9 +172,7 @@ def _is_filled(node: exp.Expr, scope: Scope, query: ResolvedQuery) -> bool:
 
 def _is_filled_column(column: exp.Column, scope: Scope, query: ResolvedQuery) -> bool:
     select = scope.expression
-    where = select.args.get("where") if isinstance(select, exp.Select) else None
-    conditions = where.this.flatten() if where and isinstance(where.this, exp.And) else [where.this] if where else []
-    if any(column in _filled_by(condition) for condition in conditions):
+    if any(column in _filled_by(condition) for condition in conjuncts(select.args.get("where"))):
         return True
     if any(join.side for join in select.args.get("joins") or ()) or select.find(exp.Rollup, exp.Cube, exp.GroupingSets):
         return False

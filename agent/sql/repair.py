@@ -29,6 +29,7 @@ from datasphinx.agent.sql.names import (
     unresolved_columns,
 )
 from datasphinx.agent.sql.rankings import with_null_order
+from datasphinx.agent.sql.selects import output_of
 from datasphinx.agent.sql.validation import find_problem
 
 _COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like, exp.ILike, exp.In, exp.Between)
@@ -164,7 +165,7 @@ def _with_ranks(tree: exp.Expr) -> exp.Expr | None:
             is_plain and order and count and select.is_star is False and len(set(names)) == len(names) and all(names)
         ):
             return None
-        keys = [_unaliased(term, select) for term in order.expressions]
+        keys = [_with_output(term, select) for term in order.expressions]
         inner = select.copy()
         for part in ("order", "limit", "with_"):
             inner.set(part, None)
@@ -179,15 +180,10 @@ def _with_ranks(tree: exp.Expr) -> exp.Expr | None:
     return tree
 
 
-def _unaliased(term: exp.Expr, select: exp.Select) -> exp.Expr:
-    """Return a term of ORDER BY with the expression of the output that it names by alias or position."""
-    key, copy = term.this, term.copy()
-    outputs = select.expressions
-    if isinstance(key, exp.Literal) and key.is_int and 0 < int(key.name) <= len(outputs):
-        copy.set("this", outputs[int(key.name) - 1].unalias().copy())
-    elif isinstance(key, exp.Column) and not key.table:
-        named = [output for output in outputs if isinstance(output, exp.Alias) and output.alias == key.name]
-        copy.set("this", named[0].this.copy() if named else key.copy())
+def _with_output(term: exp.Expr, select: exp.Select) -> exp.Expr:
+    """Return a term of ORDER BY with the expression of the output that it names."""
+    copy = term.copy()
+    copy.set("this", output_of(term.this, select).copy())
     return copy
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import date, timedelta
 from itertools import chain
 from typing import Any, NamedTuple
@@ -12,8 +12,8 @@ from sqlglot import exp
 from datasphinx.agent.schema.catalog import Catalog, Table
 from datasphinx.agent.schema.words import readable
 from datasphinx.agent.sql.guard import shared_trees
-from datasphinx.agent.sql.joined_rows import is_aggregated
 from datasphinx.agent.sql.meaning import has_times as holds_times
+from datasphinx.agent.sql.selects import conjuncts, is_aggregated
 from datasphinx.agent.types import QueryCondition, QuerySummary
 
 EMPTY_SUMMARY = QuerySummary(subject="", keys=[], conditions=[], more_conditions=False)
@@ -113,12 +113,11 @@ class QueryReader:
                 self.has_more = self.has_more or self._has_conditions(source, depth)
         for join in select.args.get("joins") or ():
             is_outer = bool(join.side or join.kind in {"SEMI", "ANTI"})
-            for part in _conjuncts(join.args.get("on")):
+            for part in conjuncts(join.args.get("on")):
                 if not _joins_columns(part):
                     self._add(part, select, is_wordless=is_outer)
         for clause in ("where", "having", "qualify"):
-            node = select.args.get(clause)
-            for part in _conjuncts(node.this if node else None):
+            for part in conjuncts(select.args.get(clause)):
                 self._add(part, select)
 
     def _has_conditions(self, query: exp.Expr, depth: int) -> bool:
@@ -317,17 +316,6 @@ def _keys(select: exp.Select) -> list[int]:
     """Return the indexes of the outputs of a grouped query that are not computed from all rows of a group."""
     outputs = list(enumerate(select.expressions))
     return [at for at, item in outputs if not item.find(exp.AggFunc)] if select.args.get("group") else []
-
-
-def _conjuncts(node: exp.Expr | None) -> Iterator[exp.Expr]:
-    if node is None:
-        return
-    node = node.unnest()
-    if isinstance(node, exp.And):
-        for part in node.flatten():
-            yield from _conjuncts(part)
-    else:
-        yield node
 
 
 def _joins_columns(node: exp.Expr) -> bool:

@@ -19,12 +19,13 @@ from datasphinx.agent.messages import Message
 from datasphinx.agent.schema.catalog import Catalog, Column
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.sql.guard import sanitize
-from datasphinx.agent.sql.joined_rows import JoinedRows
+from datasphinx.agent.sql.joined_rows import JoinedRows, conditions_of
 from datasphinx.agent.sql.meaning import meaning
 from datasphinx.agent.sql.names import ColumnReference, ResolvedQuery, connected_groups, resolve, resolved_query
 from datasphinx.agent.sql.parameters import Value
 from datasphinx.agent.sql.rankings import ending_with_nulls, null_terms
 from datasphinx.agent.sql.remark import Check, Effect, Remark
+from datasphinx.agent.sql.selects import aggregates_of, grouped_expressions
 from datasphinx.agent.sql.statement_cache import StatementCache
 
 _log = logging.getLogger(__name__)
@@ -143,12 +144,12 @@ def ungrouped_columns(query: ResolvedQuery) -> Iterator[Remark]:
     """Report columns that are neither grouped nor aggregated, and so have no single value per group."""
     for scope, select in query.selects():
         group = select.args.get("group")
-        aggregates = _aggregates(select)
+        aggregates = aggregates_of(select)
         if _is_special(group) or not (group or aggregates):
             continue
         if query.engine.has_row_of_extreme and len(aggregates) == 1 and isinstance(aggregates[0], exp.Min | exp.Max):
             continue
-        grouped = _grouped_expressions(select)
+        grouped = grouped_expressions(select)
         ungrouped = [column for item in _items(select) for column in _unaggregated_columns(item, grouped)]
         effect: Effect
         undetermined = [column for column in ungrouped if not _is_determined(column, grouped, scope, query)]
@@ -181,34 +182,6 @@ def _items(select: exp.Select) -> list[exp.Expr]:
     return [*select.expressions, *ordered, *([having.this] if having else [])]
 
 
-def _aggregates(select: exp.Select) -> list[exp.Expr]:
-    """Return the aggregates of `select` itself, without window functions and aggregates in subqueries."""
-    clauses = [*select.expressions, *(select.args[name] for name in ("having", "order") if select.args.get(name))]
-    aggregates = []
-    for node in (node for clause in clauses for node in clause.find_all(exp.AggFunc)):
-        parent = node.parent
-        while isinstance(parent, exp.Filter | exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls):
-            parent = parent.parent
-        if not isinstance(parent, exp.Window) and node.find_ancestor(exp.Query) is select:
-            aggregates.append(node)
-    return aggregates
-
-
-def _grouped_expressions(select: exp.Select) -> list[exp.Expr]:
-    """Return the grouped expressions, with positions (`GROUP BY 1`) and output names replaced by their expressions."""
-    group = select.args.get("group")
-    outputs = {item.alias_or_name.lower(): item.unalias() for item in select.expressions if item.alias_or_name}
-
-    expressions = []
-    for item in group.expressions if group else []:
-        if isinstance(item, exp.Literal) and item.is_int and 0 < int(item.name) <= len(select.expressions):
-            item = select.expressions[int(item.name) - 1].unalias()
-        elif isinstance(item, exp.Column) and not item.table:
-            item = outputs.get(item.name.lower(), item)
-        expressions += list(item.flatten()) if isinstance(item, exp.Tuple) else [item]
-    return expressions
-
-
 def _unaggregated_columns(node: exp.Expr, grouped: list[exp.Expr]) -> Iterator[exp.Column]:
     """Yield the columns in `node` that are certainly not aggregated and not part of a grouped expression."""
     if node in grouped:
@@ -233,10 +206,6 @@ def _is_determined(column: exp.Column, grouped: list[exp.Expr], scope: Scope, qu
     return query.engine.grouping_follows_key and bool(key) and key <= same
 
 
-_ColumnKey = tuple[str, str]
-"""Table key and column name in lower case."""
-
-
 def keyless_joins(query: ResolvedQuery) -> Iterator[Remark]:
     """Report equi-joins of two tables that differ from all foreign keys between them."""
     for scope, _ in query.selects():
@@ -248,7 +217,8 @@ def keyless_joins(query: ResolvedQuery) -> Iterator[Remark]:
         for pairs in joined.values():
             left, right = pairs[0]
             keys = _keys_between(left, right)
-            if keys and not any(_is_supported(*pair, query) for pair in pairs):
+            places = [[(side.table.key, side.column.name) for side in pair] for pair in pairs]
+            if keys and not any(query.catalog.are_equivalent(*pair) for pair in places):
                 yield Remark(Message("join_without_key", left=str(left), right=str(right), keys=", ".join(keys)))
 
 
@@ -260,28 +230,6 @@ def cartesian_products(query: ResolvedQuery) -> Iterator[Remark]:
         if len(groups) > 1:
             names_by_group = " / ".join(", ".join(sorted(group)) for group in sorted(groups, key=sorted))
             yield Remark(Message("tables_not_connected", names=names_by_group))
-
-
-def _is_supported(left: ColumnReference, right: ColumnReference, query: ResolvedQuery) -> bool:
-    if left.table.key == right.table.key and left.column.name == right.column.name:
-        return True
-    return bool(_targets(left, query.catalog) & _targets(right, query.catalog))
-
-
-def _targets(reference: ColumnReference, catalog: Catalog) -> set[_ColumnKey]:
-    """Return the column and all columns that it references, directly or indirectly, by foreign keys."""
-    columns: set[_ColumnKey] = set()
-    pending = [(reference.table.key, reference.column.name)]
-    while pending:
-        key, name = pending.pop()
-        if (key.lower(), name.lower()) in columns:
-            continue
-        columns.add((key.lower(), name.lower()))
-        table = catalog.tables.get(key)
-        for foreign in table.foreign_keys if table else ():
-            pairs = zip(foreign.columns, foreign.target_columns, strict=False)
-            pending += [(foreign.target, target) for column, target in pairs if column.lower() == name.lower()]
-    return columns
 
 
 def _keys_between(left: ColumnReference, right: ColumnReference) -> list[str]:
@@ -321,12 +269,8 @@ def _conditions(select: exp.Select, scope: Scope) -> list[set[str]]:
         if join.args.get("using") or join.args.get("method") == "NATURAL" or isinstance(join.this, exp.Lateral):
             conditions += [{name, earlier} for earlier in before]
         before.append(name)
-    where = select.args.get("where")
-    joined = [join.args.get("on") for join in scope.find_all(exp.Join)]
-    for condition in [*joined, where.this if where else None]:
-        parts = condition.flatten() if isinstance(condition, exp.And) else [condition]
-        conditions += [{column.table for column in part.find_all(exp.Column)} for part in parts if part is not None]
-    return conditions
+    named = [{column.table for column in part.find_all(exp.Column)} for part in conditions_of(scope)]
+    return conditions + named
 
 
 class ValueLookup(Protocol):
@@ -403,11 +347,9 @@ def _compared_texts(query: ResolvedQuery, *, excluded: bool) -> list[tuple[str, 
     texts = []
     for scope, _ in query.selects():
         for node in scope.find_all(exp.EQ, exp.In, *([exp.NEQ] if excluded else [])):
-            parts = node.expressions if isinstance(node, exp.In) else [node.this, node.expression]
-            reference = next((column for part in (node.this, *parts) if (column := query.column_of(part, scope))), None)
-            if reference and reference.column.type_class == "text" and not reference.column.secret:
-                strings = [part.name for part in parts if isinstance(part, exp.Literal) and part.is_string]
-                texts += [(reference.table.key, reference.column.name, text) for text in strings if text]
+            for (table, column), literal in _compared_literals(node, query, scope):
+                if column.type_class == "text" and not column.secret and literal.is_string and literal.name:
+                    texts.append((table.key, column.name, literal.name))
     return list(dict.fromkeys(texts))
 
 

@@ -212,7 +212,7 @@ def test_routines_and_composite_fields_are_kept_in_the_cache(tmp_path: Path) -> 
     )
     cache = CatalogCache(tmp_path, Database(f"sqlite:///{path}"), ())
     cache.store(catalog, "")
-    entry = cache.load(lambda: catalog)
+    entry = cache.load()
 
     assert entry is not None
     assert entry.catalog.readable == catalog.readable

@@ -1,0 +1,55 @@
+"""Parts of a SELECT that several checks read: its conditions, its aggregates, and what its terms name."""
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+_AROUND_AGGREGATE = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
+
+
+def conjuncts(node: exp.Expr | None) -> Iterator[exp.Expr]:
+    """Yield the conditions that AND connects in `node`, without parentheses around them."""
+    if isinstance(node, exp.Where | exp.Having | exp.Qualify | exp.Paren):
+        yield from conjuncts(node.this)
+    elif isinstance(node, exp.And):
+        for part in node.flatten():
+            yield from conjuncts(part)
+    elif node is not None:
+        yield node
+
+
+def aggregates_of(select: exp.Select) -> list[exp.Expr]:
+    """Return the aggregates of `select` in outputs, HAVING and ORDER BY, without window functions and subqueries."""
+    clauses = [*select.expressions, *(select.args[name] for name in ("having", "order") if select.args.get(name))]
+    calls = (call for clause in clauses for call in clause.find_all(exp.AggFunc))
+    return [call for call in calls if not _is_window(call) and call.find_ancestor(exp.Query) is select]
+
+
+def _is_window(call: exp.Expr) -> bool:
+    parent = call.parent
+    while isinstance(parent, _AROUND_AGGREGATE):
+        parent = parent.parent
+    return isinstance(parent, exp.Window)
+
+
+def is_aggregated(select: exp.Select) -> bool:
+    """Return whether the rows of `select` are groups: it has GROUP BY or an aggregate."""
+    return bool(select.args.get("group")) or bool(aggregates_of(select))
+
+
+def output_of(term: exp.Expr, select: exp.Select) -> exp.Expr:
+    """Return the output that a term of GROUP BY or ORDER BY names by its position or name, else `term`."""
+    outputs: list[exp.Expr] = select.expressions
+    if isinstance(term, exp.Literal) and term.is_int and 0 < int(term.name) <= len(outputs):
+        return outputs[int(term.name) - 1].unalias()
+    if isinstance(term, exp.Column) and not term.table:
+        name = term.name.lower()
+        return next((output.unalias() for output in outputs if output.alias_or_name.lower() == name), term)
+    return term
+
+
+def grouped_expressions(select: exp.Select) -> list[exp.Expr]:
+    """Return the expressions of GROUP BY, none without one."""
+    group = select.args.get("group")
+    terms = (output_of(term, select) for term in (group.expressions if group else ()))
+    return [part for term in terms for part in (term.flatten() if isinstance(term, exp.Tuple) else [term])]
