@@ -58,7 +58,7 @@ def expand(text: str, catalog: Catalog, question: str = "", days: Days | None = 
             adjust_outputs(tree, catalog, question)
         _name_outputs(tree)
         tree = tree.transform(eliminate_qualify)
-        if not catalog.engine.calculates_with_text:
+        if catalog.engine.enforces_types:
             tree = tree.transform(_without_text_arithmetic)
         return tree.sql(dialect=catalog.dialect, comments=False, unsupported_level=ErrorLevel.RAISE)
     except (SqlglotError, RecursionError) as error:

@@ -8,10 +8,11 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from string import ascii_lowercase, ascii_uppercase
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from sqlglot import exp
 from sqlglot.generator import Generator
+from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
 from sqlglot.parser import Parser
 
 from datasphinx.agent.engines.privileges import Grants
@@ -76,6 +77,8 @@ def with_version(name: str, dialect: "SQLAlchemyDialect") -> str:
     version = [str(part) for part in getattr(dialect, "server_version_info", None) or () if isinstance(part, int)]
     return f"{name} {'.'.join(version[:2])}".strip()
 
+
+Named = TypeVar("Named", bound=exp.Expr)
 
 TableName = tuple[str, str]
 """Schema and name of a table."""
@@ -217,10 +220,6 @@ class Engine:
     """Whether FROM DUAL is the same as no FROM."""
     has_limit_percent: ClassVar[bool] = False
     """Whether there is LIMIT 10%."""
-    has_string_aliases: ClassVar[bool] = False
-    """Whether a string after a string is an alias; elsewhere both are one string."""
-    has_interval_function: ClassVar[bool] = False
-    """Whether INTERVAL(n, 1, 10) is a call."""
     has_window_function: ClassVar[bool] = False
     """Whether window(...) is a call after GROUP BY."""
     keeps_cast_types: ClassVar[bool] = False
@@ -238,12 +237,8 @@ class Engine:
 
     has_exact_columns: ClassVar[bool] = False
     """Whether columns of a table may differ in case alone."""
-    has_exact_tables: ClassVar[bool] = False
-    """Whether the names of tables, but not those of columns, are as they are written for sqlglot."""
     stores_lower_case: ClassVar[bool] = False
     """Whether ASCII letters of unquoted names are stored in lower case."""
-    folds_columns: ClassVar[bool] = False
-    """Whether sqlglot folds names that refer to columns to lower case."""
     preserves_case: ClassVar[bool] = False
     """Whether unquoted names keep their case."""
     has_unit_words: ClassVar[bool] = False
@@ -255,11 +250,9 @@ class Engine:
     aliases_hide_columns: ClassVar[bool] = False
     """Whether an alias hides a column of its name in the whole query."""
     enforces_types: ClassVar[bool] = True
-    """Whether a column has only values of its type."""
-    compares_numbers_as_text: ClassVar[bool] = False
-    """Whether a number is compared with a column of text as a text."""
-    calculates_with_text: ClassVar[bool] = False
-    """Whether text is converted to numbers in calculations."""
+    """Whether a column has only values of its type; elsewhere a number is compared with a column of text as a text,
+    text is converted to numbers in calculations, and functions of dates read a number as a Julian day.
+    """
     ignores_case_of_text: ClassVar[bool] = False
     """Whether text is compared without regard to case."""
     compares_strictly: ClassVar[bool] = False
@@ -274,8 +267,6 @@ class Engine:
     """Whether the sum of BIGINT is a NUMERIC."""
     has_time_zones: ClassVar[bool] = True
     """Whether the functions of the current time are in another zone than UTC."""
-    reads_numbers_as_days: ClassVar[bool] = False
-    """Whether functions of dates read a number as a Julian day."""
 
     # Queries
 
@@ -313,8 +304,6 @@ class Engine:
     """Whether closing a cursor reads all rows that are left."""
     needs_parameters_for_options: ClassVar[bool] = False
     """Whether execution options are passed on with parameters only, and %% is then read as %."""
-    tells_version: ClassVar[bool] = False
-    """Whether a server tells the version that `product` has."""
     explain: ClassVar[str] = ""
     """Statement before another one for its plan, which `planned_rows` reads; empty if there is none."""
 
@@ -335,8 +324,6 @@ class Engine:
         }
     )  # fmt: skip
     """Schemas that no statement may read, in lower case."""
-    reports_grants: ClassVar[bool] = False
-    """Whether `grants` can tell the privileges of an account."""
     read_only_account: ClassVar[str] = ""
     """Statements that create a read-only account, with `{database}` for the name of the database."""
     statistics: ClassVar[SystemQuery | None] = None
@@ -345,10 +332,6 @@ class Engine:
     """Query for the time zone of a session: its name, or the minutes east of UTC."""
     moment_type: ClassVar[str] = ""
     """Beginning of the names of types of moments that do not say so; empty if there are none."""
-    character_length: ClassVar[str] = "LENGTH"
-    """Function for the number of characters of a stored text."""
-    text_type: ClassVar[str] = "VARCHAR"
-    """Type to cast a stored value to for its text."""
 
     # Row rules
 
@@ -409,9 +392,9 @@ class Engine:
         """Return an unquoted name as the engine stores it: with ASCII letters in its case."""
         return fold_case(name) if self.stores_lower_case else name
 
-    def folded_for_sqlglot(self, name: str) -> str:
-        """Return the name of a column in the case to which sqlglot folds a name that refers to it."""
-        return name.lower() if self.folds_columns else name
+    def folded_for_sqlglot(self, name: Named) -> Named:
+        """Return a quoted column or table with names in the case to which sqlglot folds those that refer to it."""
+        return normalize_identifiers(name, dialect=self.dialect)
 
     def accepts_unknown_column(self, column: exp.Column, scope: "Scope") -> bool:
         """Return whether the engine may accept `column`, which no source of `scope` has."""

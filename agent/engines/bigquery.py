@@ -24,7 +24,6 @@ class BigQuery(Engine):
     quotes_make_columns = True
     row_functions = frozenset({"unnest"})
     transforms = {exp.AtTimeZone: print_at_time_zone}
-    has_exact_tables = True
     double_quotes_are_text = True
     compares_strictly = True
     rejects_number_for_text = True
@@ -37,7 +36,6 @@ class BigQuery(Engine):
     routines = "SELECT routine_name FROM INFORMATION_SCHEMA.ROUTINES"
     read_only_account = """Give a service account the roles roles/bigquery.jobUser on the project
 and roles/bigquery.dataViewer on the dataset {database}, and no other role."""
-    folds_columns = True
     units_of_periods = {"week": "isoweek"}
 
     def period(self, day: exp.Expr, by: str) -> exp.Expr:

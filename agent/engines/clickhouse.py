@@ -132,7 +132,6 @@ class ClickHouse(Engine):
     readonly: ClassVar[int] = 2
     """The setting `readonly`; 1 forbids all changes of settings, including those that the HTTP client sends."""
     routines = "SELECT name FROM system.functions WHERE origin <> 'System'"
-    reports_grants = True
     read_only_account = """CREATE USER datasphinx IDENTIFIED BY '...' SETTINGS readonly = 1;
 GRANT SELECT ON {database}.* TO datasphinx;"""
     zone = SystemQuery("SELECT timezone() AS zone")

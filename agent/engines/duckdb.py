@@ -8,7 +8,7 @@ from sqlglot import exp
 from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import TokenType
 
-from datasphinx.agent.engines.base import Engine, Storage, SystemQuery, fold_case
+from datasphinx.agent.engines.base import Engine, Storage, SystemQuery
 from datasphinx.agent.engines.read_only import connect_duckdb_read_only
 from datasphinx.agent.engines.spelling import Spelling, function_call
 
@@ -132,10 +132,6 @@ class DuckDB(Engine):
     barrier_limit = 2**63 - 1
     url_options = frozenset()
     has_form = True
-
-    def folded_for_sqlglot(self, name: str) -> str:
-        """Return `name` in lower case."""
-        return fold_case(name)
 
     def accepts_unknown_column(self, column: exp.Column, scope: "Scope") -> bool:
         """Accept the row identifier."""

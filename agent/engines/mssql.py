@@ -47,7 +47,6 @@ CREATE USER datasphinx FOR LOGIN datasphinx;
 ALTER ROLE db_datareader ADD MEMBER datasphinx;"""
     url_options = frozenset({"Encrypt", "TrustServerCertificate"})
     has_form = True
-    folds_columns = True
 
     def connection_url(self, url: "URL") -> "URL":
         """Ask for a read-only replica, with a driver."""

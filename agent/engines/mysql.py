@@ -6,6 +6,8 @@ from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sqlglot import exp
+from sqlglot.parser import Parser
+from sqlglot.tokenizer_core import TokenType
 
 from datasphinx.agent.engines.base import (
     CONNECT_TIMEOUT_S,
@@ -67,6 +69,19 @@ class _Spelling(Spelling):
         return made
 
 
+class _IntervalFunction(Parser):
+    """Parser of INTERVAL(n, 1, 10) as a call."""
+
+    def _parse_interval(self, require_interval: bool = True, parse_function_unit: bool = True) -> Any:
+        index = self._index
+        if self._match_pair(TokenType.INTERVAL, TokenType.L_PAREN):
+            arguments = self._parse_csv(self._parse_disjunction)
+            if len(arguments) > 1 and self._match(TokenType.R_PAREN):
+                return exp.Anonymous(this="INTERVAL", expressions=arguments)
+            self._retreat(index)
+        return super()._parse_interval(require_interval, parse_function_unit)
+
+
 _MODES = (
     "ANSI_QUOTES", "PIPES_AS_CONCAT", "NO_BACKSLASH_ESCAPES", "IGNORE_SPACE", "HIGH_NOT_PRECEDENCE",
     "EMPTY_STRING_IS_NULL", "ANSI", "ORACLE", "MSSQL", "DB2", "POSTGRESQL", "MAXDB", "MYSQL323", "MYSQL40",
@@ -102,8 +117,8 @@ class MySQL(Engine):
     comment_needs_blank = True
     has_trim_from = True
     has_dual = True
-    has_interval_function = True
     keeps_cast_types = True
+    parser_mixins = (_IntervalFunction,)
     transforms = {exp.RegexpLike: lambda self, node: self.binary(node, "REGEXP")}
     preserves_case = True
     double_quotes_are_text = True
@@ -117,10 +132,8 @@ class MySQL(Engine):
     explain = "EXPLAIN "
     # In character sets such as gbk, a backslash may be the second byte of a character.
     driver_arguments = {"connect_timeout": CONNECT_TIMEOUT_S, "charset": "utf8mb4"}
-    tells_version = True
     routines = "SELECT routine_name FROM information_schema.routines WHERE routine_schema = DATABASE()"
     schema_is_database = True
-    reports_grants = True
     read_only_account = """CREATE USER 'datasphinx'@'%' IDENTIFIED BY '...';
 GRANT SELECT, SHOW VIEW ON `{database}`.* TO 'datasphinx'@'%';"""
     statistics = SystemQuery(
@@ -131,8 +144,6 @@ GRANT SELECT, SHOW VIEW ON `{database}`.* TO 'datasphinx'@'%';"""
     )
     zone = SystemQuery("SELECT TIMESTAMPDIFF(MINUTE, UTC_TIMESTAMP(), NOW()) AS zone")
     moment_type = "timestamp"
-    character_length = "CHAR_LENGTH"
-    text_type = "CHAR"
     has_safe_comparisons = True
     text_bytes = "CAST(CONVERT(x USING utf8mb4) AS BINARY)"
     names_outputs_by_text = True

@@ -209,9 +209,7 @@ class PostgreSQL(Engine):
     # DISCARD ALL at check-in would drop prepared statements.
     driver_arguments = {"connect_timeout": CONNECT_TIMEOUT_S, "prepare_threshold": None}
     pool_options = {"pool_reset_on_return": None}
-    tells_version = True
     routines = _ROUTINES
-    reports_grants = True
     read_only_account = """CREATE ROLE datasphinx LOGIN PASSWORD '...' NOSUPERUSER NOCREATEDB NOCREATEROLE;
 GRANT CONNECT ON DATABASE {database} TO datasphinx;
 GRANT USAGE ON SCHEMA public TO datasphinx;

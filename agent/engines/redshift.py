@@ -47,7 +47,6 @@ ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT ON TABLES TO datasphinx;"
     url_options = frozenset({"sslmode"})
     has_form = True
     stores_lower_case = True
-    folds_columns = True
 
     def setup_statements(self, connection: "Connection", limits: Limits) -> tuple[str, ...]:
         """Set the time limit."""

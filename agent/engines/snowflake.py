@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 from sqlglot.generator import Generator
 
-from datasphinx.agent.engines.base import CONNECT_TIMEOUT_S, Engine, timeout_of
+from datasphinx.agent.engines.base import CONNECT_TIMEOUT_S, Engine, Named, timeout_of
 from datasphinx.agent.types import Limits
 
 if TYPE_CHECKING:
@@ -74,9 +74,11 @@ GRANT ROLE datasphinx TO USER datasphinx;"""
         """Return `name` in upper case."""
         return name.upper()
 
-    def folded_for_sqlglot(self, name: str) -> str:
-        """Return `name` in upper case, in which Snowflake stores names that SQLAlchemy returns in lower case."""
-        return name.upper() if name == name.lower() else name
+    def folded_for_sqlglot(self, name: Named) -> Named:
+        """Change names to upper case, in which Snowflake stores those that SQLAlchemy returns in lower case."""
+        for part in name.find_all(exp.Identifier):
+            part.set("this", part.name.upper() if part.name == part.name.lower() else part.name)
+        return name
 
     def setup_statements(self, connection: "Connection", limits: Limits) -> tuple[str, ...]:
         """Set the time limit."""

@@ -95,7 +95,6 @@ class Databricks(Spark):
 GRANT USE SCHEMA, SELECT ON SCHEMA ... TO `datasphinx`;"""
     has_barrier = False
     url_options = frozenset({"http_path", "catalog", "schema"})
-    folds_columns = True
 
     def setup_statements(self, connection: "Connection", limits: Limits) -> tuple[str, ...]:
         """Set the time limit."""

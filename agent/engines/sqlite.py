@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
+from sqlglot.parser import Parser
+from sqlglot.tokenizer_core import TokenType
 
-from datasphinx.agent.engines.base import Engine, Storage, SystemQuery, fold_case, materialized
+from datasphinx.agent.engines.base import Engine, Storage, SystemQuery, materialized
 from datasphinx.agent.engines.read_only import connect_read_only
 from datasphinx.agent.engines.spelling import TEXT_OF_SECONDS, Spelling, function_call
 
@@ -42,6 +44,18 @@ _PERIODS = {
     "quarter": f"STRFTIME('%Y', x) || '-Q' || ({_QUARTER})",
     "year": "STRFTIME('%Y', x)",
 }
+
+
+class _StringAliases(Parser):
+    """Parser of a string after a string as its alias; sqlglot joins both."""
+
+    def _parse_primary(self) -> exp.Expr | None:
+        if self._curr and self._curr.token_type == TokenType.STRING == self._next.token_type:
+            self._advance()
+            return exp.Literal.string(self._prev.text)
+        return super()._parse_primary()
+
+
 _ROW_IDS = {"rowid", "oid", "_rowid_"}
 
 
@@ -145,19 +159,16 @@ class SQLite(Engine):
     row_functions = frozenset({"json_each", "json_tree", "generate_series"})
     usual_schema = "main"
     has_isnull = True
-    has_string_aliases = True
+    parser_mixins = (_StringAliases,)
     # The name of the type in a CAST decides its affinity, so NUMERIC and REAL differ.
     transforms = {exp.Cast: lambda self, node: f"CAST({self.sql(node, 'this')} AS {self.sql(node, 'to')})"}
     type_names = {exp.DType.DECIMAL: "DECIMAL", exp.DType.BOOLEAN: "BOOLEAN"}
     preserves_case = True
     reads_unknown_names_as_text = True
     enforces_types = False
-    compares_numbers_as_text = True
-    calculates_with_text = True
     has_numeric_booleans = True
     divides_integers = True
     has_time_zones = False
-    reads_numbers_as_days = True
     grouping_follows_key = True
     has_row_of_extreme = True
     confusion_rank = 3
@@ -172,10 +183,6 @@ class SQLite(Engine):
     has_form = True
     is_record_file = True
     covers_grammar = True
-
-    def folded_for_sqlglot(self, name: str) -> str:
-        """Return `name` in lower case."""
-        return fold_case(name)
 
     def accepts_unknown_column(self, column: exp.Column, scope: "Scope") -> bool:
         """Accept row identifiers, texts in double quotes, and a full-text table that is named like a column of it."""

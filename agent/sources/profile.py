@@ -67,7 +67,7 @@ class Sampler:
         """
         self._access = access
         self._exact = exact_dialect(catalog.dialect)
-        self.dialect, self.engine = catalog.dialect, catalog.engine
+        self.dialect = catalog.dialect
         self.warnings: list[str] = []
         self._database, self._catalog = database, catalog
         self._budget_s, self._timeout_s = budget_s, timeout_s
@@ -114,6 +114,10 @@ class Sampler:
         """Return the quoted name of `column`."""
         return self.quote(column.name)
 
+    def as_text(self, column: Column) -> str:
+        """Return an expression for the value of `column` as text."""
+        return self._exact.generate(exp.cast(exp.column(column.name, quoted=True), "varchar"))
+
     def value_or_presence(self, column: Column) -> str:
         """Return an expression for the value of `column`: long text truncated, 1 for binary data."""
         name = self.column(column)
@@ -124,10 +128,8 @@ class Sampler:
     def is_short(self, column: Column) -> str:
         """Return a condition that is true for values that are not NULL and not too long."""
         name = self.column(column)
-        length_check = (
-            f" AND {self.engine.character_length}({name}) <= {MAX_VALUE_LENGTH}" if is_plain_text(column) else ""
-        )
-        return f"{name} IS NOT NULL{length_check}"
+        length = self._exact.generate(exp.Length(this=exp.column(column.name, quoted=True)))
+        return f"{name} IS NOT NULL{f' AND {length} <= {MAX_VALUE_LENGTH}' if is_plain_text(column) else ''}"
 
 
 def is_plain_text(column: Column) -> bool:
@@ -474,7 +476,7 @@ def _distinct_sql(sampler: Sampler, table: Table, column: Column, limit: int, na
     """Return a query for up to `limit` distinct values of `column`, as text in a column `name` if that is not empty."""
     value = sampler.column(column)
     if name:
-        value = f"{value if is_plain_text(column) else f'CAST({value} AS {sampler.engine.text_type})'} AS {name}"
+        value = f"{value if is_plain_text(column) else sampler.as_text(column)} AS {name}"
     return f"SELECT DISTINCT {value} FROM {sampler.name(table)} WHERE {sampler.is_short(column)} LIMIT {limit}"
 
 

@@ -138,8 +138,8 @@ class Database:
 
     @cached_property
     def product(self) -> str:
-        """Name and version of the engine for prompts. Connects to the server once, if that tells the version."""
-        if self.kind.tells_version:
+        """Name and version of the engine for prompts. Connects to the server once, which tells the version."""
+        if not self.kind.in_worker:
             with suppress(SourceUnreachable, SourceBusy), self.connect():
                 pass
         return self.kind.product(self.engine.dialect)

@@ -202,25 +202,11 @@ class _ExactParser(Parser):
         return super()._parse_term(parse_mod or not self.engine.has_limit_percent)
 
     def _parse_primary(self) -> exp.Expr | None:
-        is_text = self._curr and self._curr.token_type == TokenType.STRING == self._next.token_type
-        if is_text and self.engine.has_string_aliases:
-            # The second string is an alias; sqlglot joins both.
-            self._advance()
-            return exp.Literal.string(self._prev.text)
         begins_with_dot = self._curr and self._curr.token_type == TokenType.DOT
         node = super()._parse_primary()
         if begins_with_dot and isinstance(node, exp.Literal):
             node.meta[_WRITTEN] = _Written(name_of(self.dialect), f".{self._prev.text}", node.this)
         return node
-
-    def _parse_interval(self, require_interval: bool = True, parse_function_unit: bool = True) -> Any:
-        index = self._index
-        if self.engine.has_interval_function and self._match_pair(TokenType.INTERVAL, TokenType.L_PAREN):
-            arguments = self._parse_csv(self._parse_disjunction)
-            if len(arguments) > 1 and self._match(TokenType.R_PAREN):
-                return exp.Anonymous(this="INTERVAL", expressions=arguments)
-            self._retreat(index)
-        return super()._parse_interval(require_interval, parse_function_unit)
 
     def _parse_hint(self) -> None:
         # Hints affect the plan only; those of other engines are refused in the text.

@@ -16,8 +16,6 @@ def grants_of(database: Database) -> Grants:
     """
     if database.kind.in_worker:
         return Grants()
-    if not database.kind.reports_grants:
-        return Grants(known=False)
     with database.connect() as connection:
         try:
             return database.kind.grants(connection)

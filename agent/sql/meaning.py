@@ -335,7 +335,7 @@ def _differs_for_numbers(node: exp.Expr, values: Sequence[str], query: _Query) -
     numbers = [value for value in values if _NUMBER.fullmatch(value)]
     literals = [each for each in node.iter_expressions() if isinstance(each, exp.Literal)]
     if isinstance(node, (*_RANGES, exp.Between)) and literals:
-        if not query.engine.compares_numbers_as_text and not all(each.is_string for each in literals):
+        if query.engine.enforces_types and not all(each.is_string for each in literals):
             # The engine converts the texts to numbers.
             return False
         bounds = [each.name for each in literals if _NUMBER.fullmatch(each.name)]
@@ -373,7 +373,7 @@ def other_forms_of_dates(query: _Query) -> Iterator[Remark]:
 
 def dates_of_numbers(query: _Query) -> Iterator[Remark]:
     """Report date functions of SQLite over seconds since 1970 without the modifier that says so."""
-    if not query.engine.reads_numbers_as_days:
+    if query.engine.enforces_types:
         return
     for scope, _ in query.selects():
         for call in scope.find_all(exp.Func):

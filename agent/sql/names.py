@@ -169,13 +169,9 @@ def _mapping(names: Iterable[str], catalog: Catalog) -> MappingSchema:
     # All names need the same depth: if some tables have a schema, the others get the default one.
     default = catalog.default_schema if catalog.has_schemas else None
     for table in map(catalog.tables.__getitem__, keys):
-        columns = {catalog.engine.folded_for_sqlglot(column): "text" for column in table.column_names}
-        is_exact = catalog.engine.has_exact_tables
-        name, schema_name = (
-            part if is_exact or part is None else catalog.engine.folded_for_sqlglot(part)
-            for part in (table.name, table.schema or default)
-        )
-        mapped = exp.table_(name, db=schema_name, quoted=True)
+        fold = catalog.engine.folded_for_sqlglot
+        columns = {fold(exp.column(name, quoted=True)).name: "text" for name in table.column_names}
+        mapped = fold(exp.table_(table.name, db=table.schema or default, quoted=True))
         schema.add_table(mapped, columns, match_depth=False)
     return schema
 
