@@ -6,12 +6,12 @@ import os
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from datasphinx.agent.retrieval.arrays import READ_ERRORS, pack_json, read_arrays, unpack_json, write_arrays
-from datasphinx.agent.schema.catalog import CELL_TYPES, NO_TYPE, Catalog
-from datasphinx.agent.sources.packed_tables import decode, encode
+from datasphinx.agent.schema.catalog import CELL_TYPES, NO_TYPE, Catalog, Column
+from datasphinx.agent.sources.packed_tables import decode, encode, encode_table
 from datasphinx.agent.sql.database import Database
 
 _FORMAT = 6
@@ -114,23 +114,11 @@ def fingerprint(catalog: Catalog) -> str:
     names = (catalog.dialect, catalog.default_schema, sorted(catalog.routines), sorted(catalog.composite_fields))
     digest = hashlib.sha256(repr(names).encode("utf-8", "surrogatepass"))
     for table in catalog.tables.values():
-        types = (NO_TYPE if c.type in CELL_TYPES.values() else c.type for c in table.columns)
-        columns = [
-            (c.name, kind, c.nullable, c.comment, c.secret) for c, kind in zip(table.columns, types, strict=True)
-        ]
-        keys = [(f.columns, f.target, f.target_columns, f.inferred, f.likely) for f in table.foreign_keys]
-        facts = (
-            table.schema,
-            table.name,
-            table.comment,
-            table.is_view,
-            table.parents,
-            table.shares_rows,
-            table.computes_columns,
-            table.primary_key,
-            keys,
-            columns,
+        columns = tuple(
+            Column(c.name, NO_TYPE if c.type in CELL_TYPES.values() else c.type, c.nullable, c.comment, secret=c.secret)
+            for c in table.columns
         )
+        facts = encode_table(replace(table, columns=columns, rows=None))
         digest.update(repr(facts).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 

@@ -255,15 +255,9 @@ class _Reader:
         return self._inspector.get_multi_foreign_keys(**options)
 
     def _foreign_key(self, reference: Any) -> ForeignKey:
-        """Return a foreign key. SQLite omits the target columns if they are the target's primary key."""
-        name, target_schema = reference["referred_table"], reference["referred_schema"]
-        target_schema = None if target_schema == self._default else target_schema
-        columns = reference["referred_columns"]
-        if not columns:
-            with suppress(SQLAlchemyError):
-                columns = self._inspector.get_pk_constraint(name, schema=target_schema)["constrained_columns"]
-        target = f"{target_schema}.{name}" if target_schema else name
-        return ForeignKey(tuple(reference["constrained_columns"]), target, tuple(columns))
+        name, schema = reference["referred_table"], reference["referred_schema"]
+        target = FullName(None if schema == self._default else schema, name).key
+        return ForeignKey(tuple(reference["constrained_columns"]), target, tuple(reference["referred_columns"]))
 
     def _comments(self, options: Any) -> dict[Any, str | None]:
         try:

@@ -1,6 +1,5 @@
 """Execution of statements: the only function that sends a generated statement to a database."""
 
-import logging
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -52,8 +51,6 @@ from datasphinx.agent.sql.validation import validated_sql
 from datasphinx.agent.sql.workers import shared_workers
 from datasphinx.agent.types import Limits, Result, masked
 
-_logger = logging.getLogger("datasphinx")
-
 _Parameters = Sequence[Any] | Mapping[str, Any]
 """Parameter values, by position or by name."""
 
@@ -103,7 +100,7 @@ def execute(
         StatementUnsound: the static checks reject it. It did not run.
         NotPermitted, RowRuleParameterMissing, RowRuleNotApplied: a row rule rejects it. It did not run.
         StatementFailed: the database rejected it. With `access`, or if `sql` reads a table with a secret column, this
-            and every other error contains only an error class and a position instead of the database's message.
+            and every other error contains only the cause instead of the database's message.
         PermissionDenied: the account lacks a privilege.
         StatementTimeout: it exceeded its time limit.
         StatementTooCostly: the estimated row count exceeds the limit. It did not run.
@@ -133,7 +130,7 @@ def execute(
         if access is None and not reads_secrets(checked_sql, catalog):
             _record(sql, checked_sql, database, catalog, parameters, started, error)
             raise
-        failure = without_database_text(error, sql, sent_sql).with_traceback(None)
+        failure = without_database_text(error).with_traceback(None)
     else:
         _record(sql, checked_sql, database, catalog, parameters, started, result, is_reused=is_reused)
         return result

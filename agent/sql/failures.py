@@ -5,8 +5,6 @@ references of MySQL and MariaDB. Errors without codes are classified by keywords
 """
 
 import re
-from difflib import SequenceMatcher
-from os.path import commonprefix
 from pathlib import Path
 from typing import Literal
 
@@ -174,8 +172,6 @@ _KIND_CAUSES: dict[Kind, str] = {
     "resource": "resources_exceeded",
     "other": "not_evaluated",
 }
-_TOKEN = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|\w+|\S")
-_CARET = re.compile(r"(LINE \d+: )(.*)\n( *)\^")
 
 
 def connection_reason(text: str, code: object = "", path: str = "") -> Message:
@@ -226,12 +222,11 @@ def kind_of_text(text: str, name: str = "") -> Kind:
     return next((kind for kind, pattern in _WORDS if pattern.search(message)), "other")
 
 
-def without_database_text(error: DatasphinxError, sql: str, sent: str) -> DatasphinxError:
-    """Return `error` with the database's message replaced by an error class and, if known, a position.
+def without_database_text(error: DatasphinxError) -> DatasphinxError:
+    """Return `error` with the database's message replaced by the cause of the error.
 
-    The position is the 1-based character offset in `sql`, the original statement; `sent` is the text that the database
-    received. The returned error has no cause and no context, and none of its attributes quotes the database. An error
-    without such text is returned unchanged, without cause and context.
+    The returned error has no cause and no context, and none of its attributes quotes the database. An error without
+    such text is returned unchanged, without cause and context.
     """
     if isinstance(error, StatementTooCostly):
         # The estimate of the plan is based on statistics that include hidden rows.
@@ -241,10 +236,7 @@ def without_database_text(error: DatasphinxError, sql: str, sent: str) -> Datasp
     if not isinstance(cause, Exception):
         return error
     if isinstance(error, StatementFailed):
-        position = _position(cause, sql, sent)
-        reason = _cause(cause, error.kind)
-        reason = Message("at_position", reason=reason, position=position) if position else reason
-        return StatementFailed(reason, error.kind)
+        return StatementFailed(_cause(cause, error.kind), error.kind)
     if isinstance(error, PermissionDenied):
         return PermissionDenied(error.source, Message(_KIND_CAUSES["permission"]))
     if isinstance(error, SourceUnreachable):
@@ -266,40 +258,3 @@ def _cause(driver_error: Exception, kind: str) -> Message:
         cause = next((code for code, pattern in _WORD_CAUSES if pattern.search(message)), None)
     by_kind = next((code for name, code in _KIND_CAUSES.items() if name == kind), _KIND_CAUSES["other"])
     return Message(cause or by_kind)
-
-
-def _position(driver_error: Exception, sql: str, sent: str) -> int | None:
-    """Return the 1-based offset in `sql` of the token that caused the error in `sent`; None if unknown.
-
-    PostgreSQL and DuckDB quote part of the line with a caret below it. Since they may add text before `sent`, such as
-    DECLARE, the quoted part is searched for in `sent`.
-    """
-    caret = _CARET.search(str(getattr(driver_error, "orig", None) or driver_error))
-    if caret is None:
-        return None
-    column = len(caret[3]) - len(caret[1])
-    before, after = caret[2][:column].rpartition("...")[2], caret[2][column:].partition("...")[0]
-    sent = _psycopg_text(sent)
-    places = [match.start() for match in re.finditer(re.escape(after), sent)] if after else []
-    at = max(places, key=lambda place: len(commonprefix((sent[:place][::-1], before[::-1]))), default=None)
-    sent_tokens, tokens = list(_TOKEN.finditer(sent)), list(_TOKEN.finditer(sql))
-    index = next((number for number, token in enumerate(sent_tokens) if token.start() == at), None)
-    if index is None:
-        return None
-    matcher = SequenceMatcher(
-        None, [token[0].lower() for token in tokens], [token[0].lower() for token in sent_tokens], False
-    )
-    for block in matcher.get_matching_blocks():
-        if block.b <= index < block.b + block.size:
-            return tokens[block.a + index - block.b].start() + 1
-    return None
-
-
-def _psycopg_text(sent: str) -> str:
-    """Return `sent` as psycopg transmits it: renumber parameters, single per cent signs."""
-    numbers: dict[str, int] = {}
-
-    def renumber(match: re.Match[str]) -> str:
-        return "%" if match[1] is None else f"${numbers.setdefault(match[1], len(numbers) + 1)}"
-
-    return re.sub(r"%%|%\((\w+)\)s", renumber, sent) if "%(" in sent else sent

@@ -21,7 +21,6 @@ from datasphinx.agent.sql.selects import aggregates_of, conjuncts, grouped_expre
 
 _AGGREGATES = (exp.Sum, exp.Avg, exp.Count, exp.Median, exp.Stddev, exp.StddevPop, exp.StddevSamp)
 """Functions whose value changes if rows are repeated."""
-_WRAPPERS = (exp.Paren, exp.Alias, exp.Cast, exp.TryCast, exp.Round, exp.Coalesce)
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _TIME = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}.*")
 _MIDNIGHT = re.compile(r"[T ]00:00(:00(\.0+)?)?(Z|[+-]\d{2}(:?\d{2})?)?$")
@@ -499,31 +498,6 @@ def _is_integer_column(found: ColumnReference | None, query: _Query) -> bool:
     return query.engine.enforces_types or all(value.lstrip("-").isdigit() for value in found.column.examples)
 
 
-def averages_of_averages(query: _Query) -> Iterator[Remark]:
-    """Note averages of averages, in which groups of different sizes weigh the same."""
-    for scope, select in query.selects():
-        for call in aggregates_of(select):
-            if not isinstance(call, exp.Avg):
-                continue
-            inner = _inner_output(call.this, scope)
-            if inner is not None and inner.find(exp.Avg):
-                yield Remark(Message("average_of_averages", value=call.sql(dialect=query.dialect)), "note")
-
-
-def _inner_output(node: exp.Expr, scope: Scope) -> exp.Expr | None:
-    """Return the output of the subquery that the column `node` is, through subqueries that pass it on."""
-    while isinstance(node, _WRAPPERS):
-        node = node.this
-    source = scope.sources.get(node.table) if isinstance(node, exp.Column) else None
-    if not isinstance(source, Scope) or not isinstance(source.expression, exp.Select):
-        return None
-    item = next(
-        (each for each in source.expression.expressions if each.alias_or_name.lower() == node.name.lower()), None
-    )
-    inner = item.unalias() if item is not None else None
-    return (_inner_output(inner, source) or inner) if inner is not None else None
-
-
 # Deleted rows
 
 
@@ -566,5 +540,5 @@ def _names(paths: set[Path] | frozenset[Path], rows: JoinedRows) -> str:
 _CHECKS: tuple[Callable[[_Query], Iterator[Remark]], ...] = (
     repeated_values, counts_of_missing_rows, lost_optional_rows, lost_listed_rows, limits_without_order,
     exclusions_with_null, cut_last_days, orders_of_text, other_forms_of_dates, dates_of_numbers, cut_fractions,
-    averages_of_averages, deleted_rows,
+    deleted_rows,
 )  # fmt: skip

@@ -295,7 +295,6 @@ Search = Callable[[str, str, str], Sequence[str] | None]
 """Function of the key of a table, a column and a text: the stored values that differ from it in spelling at most; None
 if that cannot be told.
 """
-_NEAREST = "; nearest: "
 
 
 def missing_literals(
@@ -395,7 +394,7 @@ def warnings_of(sql: str, catalog: Catalog, values: Callable[[], ValueLookup] | 
 
 def names_similar_value(warning: str) -> bool:
     """Return whether a warning of `warnings_of` is about a text that no row has, while similar values are stored."""
-    return _NEAREST in warning
+    return isinstance(warning, Message) and warning.code == "value_not_stored_nearest"
 
 
 def names_missing_value(warning: str) -> bool:

@@ -98,7 +98,7 @@ def test_without_rules_it_is_as_the_database_says(name: str, tmp_path: Path) -> 
 
 CLASSES = {
     "duckdb": [
-        ("SELECT id FROM re_notes\nWHERE CAST(note AS INT) > 0", "a value could not be converted (position 31)"),
+        ("SELECT id FROM re_notes\nWHERE CAST(note AS INT) > 0", "a value could not be converted"),
         ("SELECT id FROM re_notes WHERE id = (SELECT 1 UNION ALL SELECT 2)", "a subquery returned more than one row"),
         ("SELECT REGEXP_MATCHES(note, '(' || note) FROM re_notes", "a function received an invalid argument"),
     ],
@@ -112,7 +112,7 @@ CLASSES = {
         ("SELECT id FROM re_notes WHERE id = (SELECT 1 UNION ALL SELECT 2)", "a subquery returned more than one row"),
         (
             "SELECT id,\n  REVERSE(id) FROM re_notes WHERE note = '%(x)s' AND id = id",
-            "a function or operator does not accept the types of its arguments (position 14)",
+            "a function or operator does not accept the types of its arguments",
         ),
         ("SELECT LN(id - 1) FROM re_notes", "a function received an invalid argument"),
     ],
@@ -124,7 +124,7 @@ CLASSES = {
 
 
 @pytest.mark.parametrize("name", FOUR_ENGINES[1:])
-def test_class_and_position_are_told(name: str, tmp_path: Path) -> None:
+def test_the_cause_is_told(name: str, tmp_path: Path) -> None:
     with opened(name, tmp_path, row_rules={"re_notes": "id = 1 OR note IS NULL"}) as source:
         told = [(sql, getattr(failure_of(source, sql), "reason", None)) for sql, _ in CLASSES[name]]
 
@@ -136,11 +136,11 @@ def test_other_errors_of_a_database_lose_its_text_too() -> None:
     errors = (PermissionDenied("shop", str(raised)), SourceUnreachable("shop", str(raised)), StatementTimeout(1.0))
     for error in errors:
         error.__cause__ = error.__context__ = raised
-        hidden = without_database_text(error, "SELECT 1", "SELECT 1")
+        hidden = without_database_text(error)
         assert type(hidden) is type(error)
         assert NOTE not in "".join(traceback.format_exception(hidden))
         assert hidden.__cause__ is None and hidden.__context__ is None
-    too_costly = without_database_text(StatementTooCostly(123456.0, 1000.0), "SELECT 1", "SELECT 1")
+    too_costly = without_database_text(StatementTooCostly(123456.0, 1000.0))
     assert too_costly.details() == {"rows": 1000.0, "limit": 1000.0}
 
 
