@@ -61,7 +61,11 @@ def encode(catalog: Catalog) -> Arrays:
 
 
 def decode(arrays: Arrays) -> tuple["PackedTables", "PackedValues"]:
-    """Return mappings that decode the arrays written by `encode` on access."""
+    """Return mappings that decode the arrays written by `encode` on access.
+
+    Raises:
+        READ_ERRORS: an array is missing.
+    """
     blocks = _Blocks(arrays)
     return PackedTables(blocks), PackedValues(blocks)
 
@@ -73,7 +77,8 @@ class _Blocks:
         names = [FullName(schema, name) for schema, name in unpack_json(arrays["names"])]
         self.names = {name.key: name for name in names}
         self.numbers = {key: at // _TABLES_PER_BLOCK for at, key in enumerate(self.names)}
-        self._arrays = arrays
+        self._columns = arrays["columns"]
+        self._blocks = {kind: (arrays[f"{kind}_blocks"], arrays[f"{kind}_starts"]) for kind in ("table", "value")}
         self._tables: dict[int, dict[str, Table]] = {}
         self._values: dict[int, Values] = {}
 
@@ -93,11 +98,11 @@ class _Blocks:
 
     def columns(self) -> dict[str, Sequence[str]]:
         """Return the column names of every table, without decoding tables."""
-        return dict(zip(self.names, map(tuple, unpack_json(self._arrays["columns"])), strict=True))
+        return dict(zip(self.names, map(tuple, unpack_json(self._columns)), strict=True))
 
     def _block(self, kind: str, block: int) -> Any:
-        start, end = self._arrays[f"{kind}_starts"][block : block + 2]
-        return unpack_json(self._arrays[f"{kind}_blocks"][start:end])
+        blocks, starts = self._blocks[kind]
+        return unpack_json(blocks[starts[block] : starts[block + 1]])
 
 
 class PackedTables(Mapping[str, Table]):
