@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator
 
 from benchmarks.spider import DEV
-from datasphinx.agent.embedded.compact import compact
 from datasphinx.agent.embedded.expand import expand
 from datasphinx.agent.embedded.grammar.statement import statement_grammar
 from datasphinx.agent.evals.match import matches
@@ -19,6 +18,7 @@ from datasphinx.agent.sources.source import Source
 from datasphinx.agent.types import Limits
 from tests.agent.embedded.grammar.gbnf_reader import Gbnf
 from tests.databases import open_url
+from training.compact import compact
 
 _TEXT = re.compile(r"'((?:[^']|'')*)'")
 

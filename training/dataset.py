@@ -8,13 +8,13 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from datasphinx.agent.embedded.compact import compact
 from datasphinx.agent.embedded.prompts import describe_briefly, statement_messages
 from datasphinx.agent.retrieval.linked_values import coded_values, linked_values
 from datasphinx.agent.retrieval.selection import is_selected_whole
 from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.names import key_of
+from training.compact import compact
 from training.groups import Example, Group, grouped
 
 Selection = dict[str, list[str]]

@@ -15,7 +15,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from datasphinx.agent.embedded.candidates import read_candidate
-from datasphinx.agent.embedded.compact import compact, conditions_between, quoted, table_name
+from datasphinx.agent.embedded.compact import conditions_between, quoted, table_name
 from datasphinx.agent.embedded.prompts import describe_briefly, statement_messages
 from datasphinx.agent.errors import StatementError
 from datasphinx.agent.llm.client import WrittenText
@@ -23,6 +23,7 @@ from datasphinx.agent.retrieval.linked_values import linked_values
 from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.names import key_of
+from training.compact import compact
 from training.dataset import GoldQuestion, Selection, selection_with, tables_of
 from training.groups import Group, grouped
 

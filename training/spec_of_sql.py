@@ -8,10 +8,10 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
-from datasphinx.agent.embedded.compact import compact
 from datasphinx.agent.embedded.narrowed_schema import aggregation_name
 from datasphinx.agent.schema.catalog import Catalog, Table
 from datasphinx.agent.sql.names import key_of
+from training.compact import compact
 
 _PERIOD_FORMS = {"%Y": re.compile(r"[12]\d{3}"), "%Y-%m": re.compile(r"[12]\d{3}-(0[1-9]|1[0-2])")}
 

@@ -8,11 +8,11 @@ import pytest
 from rapidfuzz import fuzz, process
 
 from benchmarks import spider
-from datasphinx.agent.embedded.compact import compact
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.types import Limits
 from tests.databases import open_url
 from training.business import business_schemas, written_questions
+from training.compact import compact
 from training.rows import fill
 from training.spider import normalised, read_held_out
 from training.synthesis import executable

@@ -2,9 +2,9 @@ from random import Random
 
 import pytest
 
-from datasphinx.agent.embedded.compact import compact
 from datasphinx.agent.embedded.expand import expand
 from datasphinx.agent.sources.source import Source
+from training.compact import compact
 from training.dataset import GoldQuestion
 from training.groups import Group
 from training.repairs import corruptions, error_of, repairs

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from datasphinx.agent.embedded.compact import compact
 from datasphinx.agent.embedded.expand import expand
 from datasphinx.agent.embedded.prompts import describe_briefly
 from tests.agent.embedded.schemas import CATALOG
 from tests.cases import all_cases
+from training.compact import compact
 
 PAIRS = [
     (
