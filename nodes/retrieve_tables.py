@@ -97,8 +97,8 @@ def _read(question: str, source: Source, state: State, services: Services) -> di
         Unanswered: the question asks for no data, and the model could not say so.
     """
     follow_ups, turns = services.roles.follow_ups, state.get("turns")
-    if not follow_ups.asks_for_data(question):
-        raise off_topic(Message("not_about_data"), source)
+    if objection := follow_ups.objection(question):
+        raise off_topic(objection, source)
     if not turns or state.get("feedback") is not None or state.get("clarification_answer") is not None:
         return {}
     last = turns[-1]

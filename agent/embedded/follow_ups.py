@@ -6,10 +6,10 @@ from typing import Any
 
 from datasphinx.agent.embedded.chart_words import asked_form
 from datasphinx.agent.embedded.description_words import described_names
-from datasphinx.agent.embedded.format_changes import asks_for_format, format_change
-from datasphinx.agent.embedded.greetings import asks_for_help, is_greeting
-from datasphinx.agent.errors import StatementError
-from datasphinx.agent.generation.follow_ups import SEPARATOR, AskedForm, ReadQuestion, joined, shown_again
+from datasphinx.agent.embedded.format_changes import requested_type
+from datasphinx.agent.embedded.greetings import asks_for_change, asks_for_help, is_greeting
+from datasphinx.agent.generation.follow_ups import AskedForm, ReadQuestion, joined, shown_again
+from datasphinx.agent.messages import Message
 from datasphinx.agent.record.step import note
 from datasphinx.agent.schema.words import UNIT
 from datasphinx.agent.sources.source import Source
@@ -67,12 +67,14 @@ _PRONOUN = re.compile(
 class FollowUpsByWords:
     """The reading for models whose prompts have no conversation; see `FollowUps`."""
 
-    def asks_for_data(self, question: str) -> bool:
-        """Return False for greetings, thanks and questions for help."""
-        return not (is_greeting(question) or asks_for_help(question))
+    def objection(self, question: str) -> Message | None:
+        """Return why greetings, thanks, questions for help and requests to change data get no rows."""
+        if asks_for_change(question):
+            return Message("only_reads")
+        return Message("not_about_data") if is_greeting(question) or asks_for_help(question) else None
 
     def described_names(self, question: str, names: Iterable[str]) -> list[str] | None:
-        """Return the tables of a request that has only words for a description, for data, and names."""
+        """Return the tables of a request for a description."""
         return described_names(question, names)
 
     def asked_form(self, question: str) -> AskedForm:
@@ -91,30 +93,13 @@ class FollowUpsByWords:
     def reformatted(
         self, question: str, last: Turn, rows: Result | None, requested: OutputType | None, source: Source
     ) -> dict[str, Any] | None:
-        """Return the last result as another output type, in another order or with fewer rows.
-
-        Another order or number of rows is a change of the statement, which is executed.
-        """
-        if not asks_for_format(question):
+        """Return the last result as another output type."""
+        output_type = requested_type(question)
+        if output_type is None:
             return None
-        shown = result = rows or source.execute(last["sql"])
-        change = format_change(question, last["sql"], shown, source.catalog.dialect)
-        if change is None:
-            return None
-        if change.sql != last["sql"]:
-            try:
-                result = source.execute(change.sql)
-            except StatementError as error:
-                note(f"the statement could not be changed without the model: {error}")
-                return None
-            if result["columns"] != shown["columns"]:
-                return None
-            both = f"{last['question']}{SEPARATOR}{question}"
-            chart = last.get("form", {}).get("chart")
-            last = {**last, "question": both, "sql": change.sql, "form": {"chart": chart} if chart else {}}
         note("the last result was reformatted without the model")
-        given = {"output_type": requested or change.output_type}
-        return {**shown_again(last, question, result), "given": given}
+        result = rows or source.execute(last["sql"])
+        return {**shown_again(last, question, result), "given": {"output_type": requested or output_type}}
 
 
 def is_follow_up(question: str) -> bool:
@@ -132,7 +117,7 @@ def is_follow_up(question: str) -> bool:
         return False
     units = UNIT.findall(text)
     count = sum(1 / _HAN_CHARS_PER_WORD if "\u3400" <= unit <= "\u9fff" else 1 for unit in units)
-    if asks_for_format(text) or text.rstrip("?？").endswith("呢"):
+    if requested_type(text) or text.rstrip("?？").endswith("呢"):
         return True
     if count <= _MAX_FRAGMENT_WORDS and not _QUESTION_START.match(text):
         return True

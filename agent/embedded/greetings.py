@@ -1,4 +1,4 @@
-"""Greetings, thanks and questions for help, which ask for no data."""
+"""Greetings, thanks, questions for help and requests to change data, which ask for no data."""
 
 import re
 
@@ -26,6 +26,15 @@ _HELP = (
     r"帮助|我(?:可以|能)问(?:你|您)?(?:什么|些什么|哪些问题)|(?:可以|能)问(?:什么|些什么|哪些问题)|(?:你|您)(?:会|能)(?:做)?什么"
 )
 """Complete questions for what can be asked."""
+_CHANGE = re.compile(
+    r"(?:please |can you |could you |i want (?:you )?to |just )*"
+    r"(?:(?:delete|erase|truncate|insert|rename) \w|"
+    r"(?:drop|update|cancel|remove|set|change) (?:the|all|every|table|my) )|"
+    r"(?:bitte )?(?:lösche|entferne|ändere|füge|setze) |.*\b(?:löschen|entfernen|stornieren)\s*[.!]?$|"
+    r"(?:пожалуйста,? )?(?:удали|сотри|очисти|добавь|обнови|вставь|отмени)(?:те)? |"
+    r"(?:请|帮我)*(?:把.{1,12})?(?:删除|删掉|清空|插入|更新|修改)",
+    re.IGNORECASE,
+)
 _GREETING = re.compile(rf"(?!{_ADDITIONS})(?:(?:{_GREETINGS}|{_ADDITIONS})[\s,.!?;:)，。！？~]*)+", re.IGNORECASE)
 _REQUEST = re.compile(rf"[\s¿]*(?:{_HELP})[\s,.!?;:，。！？~]*", re.IGNORECASE)
 
@@ -46,3 +55,12 @@ def asks_for_help(text: str) -> bool:
     (True, True, False)
     """
     return _REQUEST.fullmatch(text.strip()) is not None
+
+
+def asks_for_change(text: str) -> bool:
+    """Return whether `text` begins, or in German ends, as a request to change data, in any language.
+
+    >>> asks_for_change("Delete all customers"), asks_for_change("Lösche alle Kunden"), asks_for_change("Drop rate?")
+    (True, True, False)
+    """
+    return _CHANGE.match(text.strip()) is not None

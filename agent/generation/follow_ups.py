@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 from datasphinx.agent.core.redact import without_password
 from datasphinx.agent.core.text import MAX_QUESTION_CHARS
 from datasphinx.agent.generation.attempts import attempts_with
+from datasphinx.agent.messages import Message
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.names import ReferencedNames, referenced_names
@@ -39,8 +40,8 @@ class AskedForm(NamedTuple):
 class FollowUps(Protocol):
     """Reads questions apart from the call that writes a statement, where its model only writes statements."""
 
-    def asks_for_data(self, question: str) -> bool:
-        """Return whether `question` may ask for data, in contrast to a greeting, thanks or a request for help."""
+    def objection(self, question: str) -> Message | None:
+        """Return why `question` gets no rows, such as a greeting or a request to change data; None if it may."""
 
     def described_names(self, question: str, names: Iterable[str]) -> list[str] | None:
         """Return the tables of `names` that `question` asks to describe, [] for all; None for another question."""
@@ -67,9 +68,9 @@ class FollowUps(Protocol):
 class FollowUpsInPrompt:
     """The reading for a chat model, whose prompt has the conversation: the call that writes the statement reads it."""
 
-    def asks_for_data(self, question: str) -> bool:
-        """Return True."""
-        return True
+    def objection(self, question: str) -> Message | None:
+        """Return None: the model says it."""
+        return None
 
     def described_names(self, question: str, names: Iterable[str]) -> list[str] | None:
         """Return None: the model writes a statement, and describes its rows."""

@@ -471,6 +471,7 @@ TEXTS = {
     "off_topic_because": "{reason}. Zu diesen Tabellen können Sie fragen: {tables}",
     "no_table_fits": "keine Tabelle passt zur Frage",
     "not_about_data": "das ist keine Frage zu Daten",
+    "only_reads": "Daten werden hier nur gelesen, nie geändert",
     "no_other_query": "das Modell fand keine andere Abfrage als die abgelehnte",
     "column_unknown": "es gibt keine Spalte {column}",
     "column_unknown_nearest": "es gibt keine Spalte {column} (am ähnlichsten: {nearest})",

@@ -476,6 +476,7 @@ TEXTS = {
     "off_topic_because": "{reason}. These tables can be asked about: {tables}",
     "no_table_fits": "no table fits the question",
     "not_about_data": "this is not a question about data",
+    "only_reads": "data are only read here, never changed",
     "no_other_query": "the model found no other query than the rejected one",
     "column_unknown": "there is no column {column}",
     "column_unknown_nearest": "there is no column {column} (nearest: {nearest})",

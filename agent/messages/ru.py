@@ -471,6 +471,7 @@ TEXTS = {
     "off_topic_because": "{reason}. Можно спросить об этих таблицах: {tables}",
     "no_table_fits": "ни одна таблица не подходит к вопросу",
     "not_about_data": "это не вопрос о данных",
+    "only_reads": "данные здесь только читаются и не изменяются",
     "no_other_query": "модель не нашла запроса, кроме отклонённого",
     "column_unknown": "нет столбца {column}",
     "column_unknown_nearest": "нет столбца {column} (похожие: {nearest})",

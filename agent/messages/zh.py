@@ -478,6 +478,7 @@ TEXTS = {
     "off_topic_because": "{reason}。可以询问以下表：{tables}",
     "no_table_fits": "没有与问题相符的表",
     "not_about_data": "这不是关于数据的问题",
+    "only_reads": "这里只读取数据，不做任何修改",
     "no_other_query": "除被否定的查询外，模型没有找到其他查询",
     "column_unknown": "没有列 {column}",
     "column_unknown_nearest": "没有列 {column}（相近的有：{nearest}）",

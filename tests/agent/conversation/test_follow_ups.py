@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from datasphinx.agent.examples.store import ExampleStore
 from datasphinx.agent.record.store import open_store
 from datasphinx.agent.replay import replay
 from tests.agent.walk import COUNT, HOW_MANY, calls
@@ -85,69 +84,17 @@ def test_an_answer_goes_to_the_source_of_its_question(scripted: Scripted, other:
     assert output["error"] is None or output["error"]["code"] != "internal_error"
 
 
-def test_more_rows_than_are_left_are_asked_for_anew(writing: Talking) -> None:
-    talk = writing(SQL, SQL)
-    talk.ask(STATUSES)
-    assert len(rows(talk.ask("only the top two"))) == 2
-
-    assert len(rows(talk.ask("the top four"))) > 2
-
-
-def test_the_top_three_of_one_figure_are_no_form_of_it(writing: Talking) -> None:
-    talk = writing(COUNT["sql"], SQL)
-    talk.ask(HOW_MANY)
-
-    assert talk.ask("only the top three")["sql"] == SQL
-
-
 def test_forms_follow_each_other_and_are_replayed(writing: Talking) -> None:
     talk = writing(SQL)
     talk.ask(STATUSES)
-    outputs = [talk.ask(text) for text in ("only the top two", "sort by orders descending", "as a chart", "as a table")]
+    outputs = [talk.ask(text) for text in ("as a chart", "as a table")]
     settings = talk.agent.services.settings
 
     assert calls(talk.agent) == {"text": 1}
-    assert [len(rows(output)) for output in outputs] == [2, 2, 2, 2]
-    source = talk.agent.services.source("sample")
-    assert [source.execute(output["sql"])["rows"] for output in outputs] == [rows(output) for output in outputs]
+    assert [output["output_type"] for output in outputs] == ["plot", "dataframe"]
     for output in outputs:
         done = replay(open_store(settings), output["audit"]["trace_id"], settings)
         assert done.differences == []
-
-
-def test_the_form_is_that_of_the_last_rows_also_after_they_were_accepted(writing: Talking) -> None:
-    talk = writing(SQL)
-    talk.ask(STATUSES), talk.ask("only the top two"), talk.ask(feedback={"accepted": True})
-
-    assert len(rows(talk.ask("as a table"))) == 2
-
-
-@pytest.mark.parametrize("text", ["only the top two", "sort by orders descending"])
-def test_the_statement_shown_returns_the_rows_shown_also_after_a_failure(writing: Talking, text: str) -> None:
-    talk = writing(f"{SQL} LIMIT 4")
-    talk.ask(STATUSES), talk.ask("Hello there!")
-    output = talk.ask(text)
-    settings = talk.agent.services.settings
-
-    assert talk.agent.services.source("sample").execute(output["sql"])["rows"] == rows(output)
-    assert len(rows(output)) == (2 if "two" in text else 4)
-    assert replay(open_store(settings), output["audit"]["trace_id"], settings).differences == []
-
-
-def test_columns_that_a_subquery_would_rename_are_left_to_the_model(writing: Talking) -> None:
-    twice = "SELECT a.name, b.name FROM regions a JOIN regions b ON a.region_id = b.region_id LIMIT 3"
-    talk = writing(twice, COUNT["sql"])
-    talk.ask("List the regions twice")
-
-    assert talk.ask("only the top two")["sql"] == COUNT["sql"]
-
-
-def test_an_accepted_answer_with_fewer_rows_is_an_example_of_the_whole_question(writing: Talking) -> None:
-    talk = writing(SQL, keep_accepted_examples=True)
-    talk.ask(STATUSES), talk.ask("only the top two"), talk.ask("as a chart"), talk.ask(feedback={"accepted": True})
-    (example,) = ExampleStore(talk.agent.services.settings.data_dir).examples()
-
-    assert (example.question, example.sql) == (f"{STATUSES} → only the top two", f"{SQL} LIMIT 2")
 
 
 def test_a_form_after_a_failure_is_that_of_the_last_answer(writing: Talking) -> None:

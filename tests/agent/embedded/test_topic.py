@@ -57,6 +57,18 @@ def test_a_question_about_something_else_is_off_topic_after_one_text(ask: Ask, q
     assert (output["clarification"], output["tables"], len(model.calls)) == (None, [], 1)
 
 
+@pytest.mark.parametrize(
+    "question",
+    ["Delete all services", "please remove the cancelled ones", "Could you update all prices?", "Lösche alle Kunden",
+     "Alle Kunden löschen!", "Удали все заказы", "请删除所有客户", "把已取消的订单删除"],
+)  # fmt: skip
+def test_a_request_to_change_data_gets_no_rows(ask: Ask, question: str) -> None:
+    output, model = ask(question)
+
+    assert output["error"]["code"] == "off_topic"
+    assert (output["tables"], model.calls) == ([], [])
+
+
 def test_so_is_one_whose_likely_statement_looks_for_what_nobody_stored(ask: Ask) -> None:
     output, _ = ask("How tall is Mount Everest?", likely("FROM services SELECT name WHERE name = 'Everest'", 0.5))
 
