@@ -217,7 +217,13 @@ def run_eval(
     settings = load_settings(llm_model=model, llm_base_url=base_url, shots=shots)
     embedded = embedded_options_of(settings, candidates, shots)
     plan = plan_of(out, method, oracle, rounds, parallel, match, embedded, settings)
-    selected = dataset_of(dataset, data, questions, databases, evidence).part(limit, seed)
+    whole = dataset_of(dataset, data, questions, databases, evidence)
+    uses_examples = bool(settings.shots) and embedded is None
+    if uses_examples:
+        whole = _without_examples(whole, settings)
+    selected = whole.part(limit, seed)
+    if shots and uses_examples:
+        _warn_of_few_examples(selected, settings)
     if plan is None:
         with evals.progress_bar() as advance:
             report = evals.run(selected, settings, advance, embedded, match)
@@ -228,6 +234,25 @@ def run_eval(
     with evals.progress_bar() as advance:
         figures = run_method(selected, settings, plan, advance, embedded)
     _print_figures(*figures, as_json)
+
+
+def _without_examples(dataset: Dataset, settings: "Settings") -> Dataset:
+    """Return `dataset` without the questions that are examples, and state how many these are."""
+    from datasphinx.agent.evals.shots import without_examples
+    from datasphinx.agent.examples.store import ExampleStore
+
+    kept = without_examples(dataset, ExampleStore(settings.data_dir).examples())
+    if count := len(dataset.questions) - len(kept.questions):
+        echo(f"questions left out, because they are examples: {count}", error=True)
+    return kept
+
+
+def _warn_of_few_examples(dataset: Dataset, settings: "Settings") -> None:
+    from datasphinx.agent.evals.shots import databases_with_few
+    from datasphinx.agent.services import Services
+
+    if few := databases_with_few(dataset, Services(settings)):
+        echo(f"warning: fewer than {settings.shots} examples for {', '.join(few)}", error=True)
 
 
 @eval_app.command()

@@ -18,6 +18,8 @@ from typing import Any
 import pytest
 
 from datasphinx.agent import errors
+from datasphinx.agent.examples.example import Example
+from datasphinx.agent.examples.store import ExampleStore
 from tests import commands
 from tests.fake_openai import FakeOpenAI, Reply
 from tests.support.best_customer import review_of
@@ -205,6 +207,19 @@ def test_questions_are_drawn_by_a_seed(evaluated: Any, server: FakeOpenAI) -> No
     evaluated("--limit", "3", "--seed", "7", out="b")
 
     assert asked(server) == drawn == sorted(drawn) != ["q0", "q1", "q2"]
+
+
+def test_a_question_is_never_shown_with_its_own_reference(
+    evaluated: Any, server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("DATASPHINX_DATA_DIR", str(tmp_path / "data"))
+    question = "How many  books are there, NUMBER 0?"
+    ExampleStore(tmp_path / "data").add([Example(question, "SELECT 1", "x"), Example("All?", "select title", "x")])
+    code, report, err = evaluated("--shots", "3")
+
+    assert (code, report["n"], "q0" in asked(server)) == (0, 5, False)
+    assert "questions left out, because they are examples: 1" in err
+    assert "warning: fewer than 3 examples for library" in err
 
 
 def test_runs_are_compared(evaluated: Any, run: commands.Run, tmp_path: Path) -> None:
