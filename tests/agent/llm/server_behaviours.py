@@ -147,34 +147,11 @@ REJECTED: list[Behaviour] = [
         refuses((has_temperature, 400, openai_error(
             "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is "
             "supported.", "unsupported_value", "temperature")))),
-    Behaviour("temperature", "Azure o-series: temperature is an unsupported parameter",
-        refuses((has_temperature, 400, openai_error(
-            "Unsupported parameter: 'temperature' is not supported with this model.", "unsupported_parameter",
-            "temperature")))),
     Behaviour("temperature", "TGI: temperature must be strictly positive",
         refuses((is_zero, 422,
             {"error": "Input validation error: `temperature` must be strictly positive", "error_type": "validation"}))),
-    Behaviour("temperature", "Moonshot: only temperature 1",
-        refuses((is_zero, 400, {"error": {"message": "invalid temperature: only 1 is allowed for this model",
-            "type": "invalid_request_error"}}))),
     Behaviour("temperature", "Zhipu GLM: Chinese text, a code as text",
         refuses((is_zero, 400, {"error": {"code": "1210", "message": "API 调用参数有误，请检查文档。temperature参数非法。"}}))),
-    Behaviour("temperature", "Anthropic layer: thinking needs temperature 1",
-        refuses((is_zero, 400, {"error": {"code": "invalid_request_error",
-            "message": "`temperature` may only be set to 1 when thinking is enabled. Please consult our documentation "
-                "at https://docs.claude.com/en/docs/build-with-claude/extended-thinking",
-            "type": "invalid_request_error", "param": None}}))),
-    Behaviour("temperature", "LiteLLM: O-series do not support temperature",
-        refuses((has_temperature, 400, openai_error(
-            "litellm.UnsupportedParamsError: O-series models don't support temperature=0.0. Only temperature=1 is "
-            "supported. To drop unsupported openai params from the call, set `litellm.drop_params = True`. Received "
-            "Model Group=o3-mini\nAvailable Model Group Fallbacks=None", "400", None, "None")))),
-    Behaviour("system", "OpenAI o1-mini: no system role",
-        refuses((has_system, 400, openai_error(
-            "Unsupported value: 'messages[0].role' does not support 'system' with this model.", "unsupported_value",
-            "messages[0].role")))),
-    Behaviour("system", "vLLM with Gemma: system role not supported",
-        refuses((has_system, 400, vllm_error("System role not supported")))),
     Behaviour("system", "llama.cpp with a Jinja exception (500)",
         refuses((has_system, 500, {"error": {"code": 500,
             "message": "\n------------\nWhile executing CallExpression at line 1, column 63 in source:\n... if "
@@ -190,8 +167,6 @@ REJECTED: list[Behaviour] = [
             "detail": "An error occurred (ValidationException) when calling the Converse operation: This model "
                 "doesn't support system messages. Try again without a system message or use a model that "
                 "supports system messages."}))),
-    Behaviour("system", "Gemma on Google: developer instruction is not enabled",
-        refuses((has_system, 400, google_error("Developer instruction is not enabled for models/gemma-3-27b-it")))),
     Behaviour("system", "o1-preview: no system role and then no temperature",
         refuses((has_system, 400, openai_error(
             "Unsupported value: 'messages[0].role' does not support 'system' with this model.", "unsupported_value",
@@ -199,10 +174,6 @@ REJECTED: list[Behaviour] = [
             (has_temperature, 400, openai_error(
                 "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is "
                 "supported.", "unsupported_value", "temperature"))), first=3),
-    Behaviour("roles", "vLLM with Mistral: roles must alternate",
-        refuses((has_twins, 400, vllm_error(
-            "After the optional system message, conversation roles must alternate "
-            "user/assistant/user/assistant/...")))),
     Behaviour("roles", "Perplexity: messages should alternate",
         refuses((has_twins, 400, {"error": {
             "message": "After the (optional) system message(s), user or tool message(s) should alternate with "
@@ -213,23 +184,6 @@ REJECTED: list[Behaviour] = [
             "invalid_request_message_order")))),
     Behaviour("roles", "Qwen3.5 template: the system message must be at the beginning",
         refuses((starts_late, 400, vllm_error("System message must be at the beginning.")))),
-    Behaviour("format", "DeepSeek: json_schema is unavailable",
-        refuses((has_schema, 400,
-            openai_error("This response_format type is unavailable now", "invalid_request_error")))),
-    Behaviour("format", "OpenAI gpt-3.5: json_schema is not supported",
-        refuses((has_schema, 400, openai_error(
-            "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model. Learn more "
-            "about supported models at the Structured Outputs guide: "
-            "https://platform.openai.com/docs/guides/structured-outputs", None, "response_format")))),
-    Behaviour("format", "Azure: json_schema needs a later API version",
-        refuses((has_schema, 400, {"error": {"code": "BadRequest",
-            "message": "response_format value as json_schema is enabled only for api versions 2024-08-01-preview "
-                "and later"}}))),
-    Behaviour("format", "Groq: model without json_schema",
-        refuses((has_schema, 400, {"error": {
-            "message": "This model does not support response format `json_schema`. See supported models at "
-                "https://console.groq.com/docs/structured-outputs#supported-models", "type": "invalid_request_error",
-            "param": "response_format"}}))),
     Behaviour("format", "Groq: json_validate_failed while a format is demanded",
         refuses((has_format, 400, {"error": {
             "message": "Failed to generate JSON. Please adjust your prompt. See 'failed_generation' for more details.",
@@ -253,14 +207,6 @@ REJECTED: list[Behaviour] = [
             (is_object, 422,
                 "Failed to deserialize the JSON body into the target type: response_format: missing field `value` at "
                 "line 1 column 1804"), **PLAIN), first=3),
-    Behaviour("format", "Mistral: 422 with an object as the message",
-        refuses((has_schema, 422, {"object": "error", "message": {"detail": [{"type": "enum",
-            "loc": ["body", "response_format", "type"], "msg": "Input should be 'text' or 'json_object'",
-            "input": "json_schema", "ctx": {"expected": "'text' or 'json_object'"}}]}, "type": "invalid_request_error",
-            "param": None, "code": None}))),
-    Behaviour("format", "FastAPI: extra inputs are not permitted",
-        refuses((has_format, 422, {"detail": [{"type": "extra_forbidden", "loc": ["body", "response_format"],
-            "msg": "Extra inputs are not permitted", "input": {"type": "json_schema"}}]})), first=3),
     Behaviour("format", "Pydantic 1: temperature not permitted, then the format",
         refuses((has_temperature, 422, {"detail": [{"loc": ["body", "temperature"],
             "msg": "ensure this value is greater than 0", "type": "value_error.number.not_gt",
@@ -268,10 +214,6 @@ REJECTED: list[Behaviour] = [
             (has_schema, 422, {"detail": [{"loc": ["body", "response_format", "type"],
                 "msg": "unexpected value; permitted: 'text', 'json_object'", "type": "value_error.const",
                 "ctx": {"given": "json_schema", "permitted": ["text", "json_object"]}}]})), first=3),
-    Behaviour("format", "Fireworks: JSON Schema not supported",
-        refuses((has_schema, 400, {"error": {"object": "error", "type": "invalid_request_error",
-            "code": "invalid_request_error",
-            "message": "JSON Schema not supported: could not understand the instance `{'default': []}`."}}))),
     Behaviour("format", "Gemini: unknown name additionalProperties, the error in a list",
         refuses((has_schema, 400, google_error(
             'Invalid JSON payload received. Unknown name "additionalProperties" at '
@@ -282,20 +224,6 @@ REJECTED: list[Behaviour] = [
             "raw": '{"error":{"message":"response_format json_schema is not supported by this '
                 'model","type":"invalid_request_error","param":"response_format","code":null}}',
             "provider_name": "Novita"}}, "user_id": "user_1"}))),
-    Behaviour("format", "OpenRouter: 404, no endpoints for the parameters",
-        refuses((has_format, 404, {"error": {
-            "message": "No endpoints found that can handle the requested parameters. To learn more about provider "
-                "routing, visit: https://openrouter.ai/docs/provider-routing", "code": 404}})), first=3),
-    Behaviour("format", "LiteLLM: UnsupportedParamsError for response_format",
-        refuses((has_format, 400, openai_error(
-            "litellm.UnsupportedParamsError: replicate does not support parameters: ['response_format'], for "
-            "model=meta/llama-2-70b-chat. To drop these, set `litellm.drop_params=True` or for proxy:\n\n"
-            "`litellm_settings:\n drop_params: true`\n. \n If you want to use these params dynamically send "
-            "allowed_openai_params=['response_format'] in your request.", "400", None, "None"))), first=3),
-    Behaviour("format", "SGLang without a grammar backend",
-        refuses((has_format, 400, vllm_error(
-            "Grammar-based generation (json_schema, regex, ebnf, structural_tag) is not supported when the server "
-            "is launched with --grammar-backend none"))), first=3),
     Behaviour("format", "vLLM: the grammar does not compile (xgrammar)",
         refuses((has_schema, 400,
             vllm_error("The provided JSON schema contains features not supported by xgrammar.")))),
@@ -313,14 +241,6 @@ REJECTED: list[Behaviour] = [
             (is_object, 500, {"error": {"code": 500,
                 "message": "failed reading parameters from request: json: cannot unmarshal object into Go struct "
                     "field OpenAIRequest.response_format of type string", "type": ""}})), first=3),
-    Behaviour("format", "Cohere: only a top-level message",
-        refuses((has_schema, 400, {"id": "6b5f",
-            "message": "json_schema response_format is not supported with the requested model. Please consult the "
-                "documentation at https://docs.cohere.com/docs/structured-outputs"}))),
-    Behaviour("format", "Anthropic layer: unsupported response_format",
-        refuses((has_format, 400, {"type": "error",
-            "error": {"type": "invalid_request_error", "message": "response_format: Extra inputs are not permitted"}})),
-        first=3),
     Behaviour("format", "json_schema is ignored and answered with prose, json_object works",
         lambda request: completion(
             {"content": TEXT if not has_schema(request) else "Sure! The statement is: `SELECT 8`"})),
@@ -331,42 +251,16 @@ _STEPS_REJECTED: list[tuple[str, int, list[Rule]]] = [
     ("Ollama: the model does not support tools", 2,
         [(has_tools, 400,
             openai_error("registry.ollama.ai/library/gemma3:latest does not support tools", None, None, "api_error"))]),
-    ("OpenRouter: 404, no endpoints with tool use", 2,
-        [(has_tools, 404, {"error": {
-            "message": "No endpoints found that support tool use. To learn more about provider routing, visit: "
-                "https://openrouter.ai/docs/provider-routing", "code": 404}})]),
-    ("OpenRouter: 404, no endpoints for the tool_choice", 2,
-        [(forces_tool, 404, {"error": {
-            "message": "No endpoints found that support the provided 'tool_choice' value. To learn more about "
-                "provider routing, visit: https://openrouter.ai/docs/provider-routing", "code": 404}})]),
     ("llama.cpp without --jinja (500)", 2,
         [(has_tools, 500,
             {"error": {"code": 500, "message": "tools param requires --jinja flag", "type": "server_error"}})]),
-    ("old vLLM: no required tool_choice", 2,
-        [(forces_tool, 400, vllm_error(
-            "[{'type': 'value_error', 'loc': ('body',), 'msg': 'Value error, `tool_choice` must either be a named "
-            "tool, \"auto\", or \"none\".', 'input': {'model': 'm'}, 'ctx': {'error': ValueError()}}]"))]),
     ("old vLLM: neither required nor auto", 3,
         [(forces_tool, 400, vllm_error('Value error, `tool_choice` must either be a named tool, "auto", or "none".')),
             (has_tools, 400,
                 vllm_error('"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'))]),
-    ("DeepSeek: the reasoner does not support this tool_choice", 2,
-        [(forces_tool, 400,
-            openai_error("deepseek-reasoner does not support this tool_choice", "invalid_request_error"))]),
-    ("DashScope: no required tool_choice in thinking mode", 2,
-        [(forces_tool, 400, openai_error(
-            "<400> InternalError.Algo.InvalidParameter: The tool_choice parameter does not support being set to "
-            "required or object in thinking mode", "invalid_parameter_error"))]),
-    ("Moonshot: required is incompatible with thinking", 2,
-        [(forces_tool, 400, openai_error("tool_choice 'required' is incompatible with thinking enabled"))]),
     ("Anthropic layer: thinking and forced tool use", 2,
         [(forces_tool, 400,
             openai_error("Thinking may not be enabled when tool_choice forces tool use.", "invalid_request_error"))]),
-    ("Bedrock gateway: no toolChoice.any", 2,
-        [(forces_tool, 400, {
-            "detail": "An error occurred (ValidationException) when calling the Converse operation: This model "
-                "doesn't support the toolConfig.toolChoice.any field. Remove toolConfig.toolChoice.any and "
-                "try again."})]),
     ("Bedrock gateway: no tool use", 2,
         [(has_tools, 400, {
             "detail": "An error occurred (ValidationException) when calling the Converse operation: This model "
@@ -378,30 +272,11 @@ _STEPS_REJECTED: list[tuple[str, int, list[Rule]]] = [
     ("strict is not permitted in a function", 2,
         [(has_strict, 422, {"detail": [{"type": "extra_forbidden", "loc": ["body", "tools", 0, "function", "strict"],
             "msg": "Extra inputs are not permitted", "input": True}]})]),
-    ("Gemma on Google: function calling is not enabled", 2,
-        [(has_tools, 400, google_error("Function calling is not enabled for models/gemma-3-27b-it"))]),
-    ("xinference: only some models support tool calls", 2,
-        [(has_tools, 400, {
-            "detail": "Only ['chatglm3', 'glm4-chat', 'llama-3.1-instruct', 'qwen2.5-instruct'] support tool calls"})]),
     ("Groq: tool_use_failed with the failed generation", 2,
         [(has_tools, 400, {"error": {
             "message": "Failed to call a function. Please adjust your prompt. See 'failed_generation' for more "
                 "details.", "type": "invalid_request_error", "code": "tool_use_failed",
             "failed_generation": f"<function=get_schema{ARGS}</function>"}})]),
-    ("Groq: tool choice is required, but model did not call a tool", 2,
-        [(forces_tool, 400, {"error": {"message": "Tool choice is required, but model did not call a tool",
-            "type": "invalid_request_error", "code": "tool_use_failed",
-            "failed_generation": "I would look at the schema first."}})]),
-    ("o1-mini: no tools, and the role system before that", 3,
-        [(has_system, 400, openai_error(
-            "Unsupported value: 'messages[0].role' does not support 'system' with this model.", "unsupported_value",
-            "messages[0].role")),
-            (has_tools, 400, openai_error("Unsupported parameter: 'tools' is not supported with this model.",
-                "unsupported_parameter", "tools"))]),
-    ("LiteLLM: UnsupportedParamsError for tools and tool_choice", 2,
-        [(has_tools, 400, openai_error(
-            "litellm.UnsupportedParamsError: petals does not support parameters: ['tools', 'tool_choice'], for "
-            "model=petals-team/StableBeluga2. To drop these, set `litellm.drop_params=True`", "400"))]),
 ]  # fmt: skip
 STEPS_REJECTED = [
     Behaviour("tools", name, refuses(*rules, then=good_step), steps=True, first=first)
@@ -410,26 +285,11 @@ STEPS_REJECTED = [
 
 # ---------------------------------------------------------------- what models write instead of the JSON
 SAID: list[tuple[str, str]] = [
-    ("a fence and a note below", f"```json\n{TEXT}\n```\n\nThis query returns the value 8."),
-    ("Here is the JSON, then a note", f"Here is the JSON object:\n\n{TEXT}\n\nNote: I assumed nothing."),
     ("a fence of tildes", f"~~~json\n{TEXT}\n~~~"),
     ("a fence in capitals with CRLF", f"```JSON\r\n{TEXT}\r\n```"),
     ("a fence that is never closed", f"```json\n{TEXT}"),
     ("a fence only at the end", f"{TEXT}\n```"),
-    ("a SQL fence", "```sql\nSELECT 8\n```"),
-    ("a SQL fence in prose", "You can use this query:\n\n```sql\nSELECT 8\n```\n\nIt returns a single row."),
-    ("a SQL fence with a semicolon", "```sql\nSELECT 8;\n```"),
-    ("bare SQL", "SELECT 8"),
-    ("DeepSeek R1: think", f"<think>\n{WRONG}\n```sql\nSELECT 7\n```\n</think>\n\n{TEXT}"),
-    ("R1 whose template opened think", f"Okay. {WRONG}\n{WRONG_JSON}\n</think>\n\n{TEXT}"),
-    ("Qwen3: empty think and a fence", f"<think>\n\n</think>\n\n```json\n{TEXT}\n```"),
-    ("think with a draft JSON", f"<think>Draft: {WRONG_JSON} Hmm, no.</think>{TEXT}"),
-    ("think with SQL below it", f"<think>\n{WRONG}\n</think>\n\n```sql\nSELECT 8\n```"),
-    ("Magistral: [THINK]", f"[THINK]{WRONG} {WRONG_JSON}[/THINK]{TEXT}"),
-    ("Gemini and EXAONE: thought", f"<thought>\n{WRONG}\n</thought>\n{TEXT}"),
-    ("thinking tag", f"<thinking>\n{WRONG}\n{WRONG_JSON}\n</thinking>\n\n{TEXT}"),
     ("Seed-OSS: seed:think", f"<seed:think>{WRONG} {WRONG_JSON}</seed:think>{TEXT}"),
-    ("Kimi: ◁think▷", f"◁think▷{WRONG} {WRONG_JSON}◁/think▷{TEXT}"),
     ("Gemma 4: channel thought", f"<|channel>thought\n{WRONG} {WRONG_JSON}<channel|>{TEXT}"),
     ("Hermes: scratch_pad", f"<scratch_pad>\n{WRONG}\n{WRONG_JSON}\n</scratch_pad>\n{TEXT}"),
     ("Reflection: thinking, reflection, output",
@@ -440,33 +300,16 @@ SAID: list[tuple[str, str]] = [
     ("GLM-4.5V: box", f"<think>{WRONG}</think>\n<answer><|begin_of_box|>{TEXT}<|end_of_box|></answer>"),
     ("Phi-4-reasoning: Thought and Solution",
         f"<|begin_of_thought|>\n{WRONG}\n{WRONG_JSON}\n<|end_of_thought|>\n<|begin_of_solution|>\n{TEXT}\n<|end_of_solution|>"),
-    ("gpt-oss: raw harmony",
-        f"<|channel|>analysis<|message|>{WRONG} {WRONG_JSON}<|end|><|start|>assistant<|channel|>final<|message|>{TEXT}<|return|>"),
-    ("gpt-oss: constrained final channel", f"<|channel|>final <|constrain|>json<|message|>{TEXT}"),
-    ("gpt-oss: the special tokens are stripped",
-        f"analysisWe need one number. {WRONG_JSON} is wrong.assistantfinal{TEXT}"),
     ("Llama: a header leaks", f"<|start_header_id|>assistant<|end_header_id|>\n\n{TEXT}<|eot_id|>"),
     ("ChatML: im_end leaks", f"{TEXT}<|im_end|>\n"),
     ("Gemma: end_of_turn leaks", f"```json\n{TEXT}\n```<end_of_turn>"),
     ("Mistral: </s> leaks", f" {TEXT}</s>"),
     ("ChatML: the model goes on as the user", f"{TEXT}<|im_end|>\n<|im_start|>user\nThanks, and SELECT 7?<|im_end|>"),
-    ("Phi: the turn's name first", f"assistant\n\n{TEXT}"),
-    ("many blank lines and tabs before", "\n \n\t\n" * 40 + TEXT),
-    ("a byte order mark", "\ufeff" + TEXT),
-    ("the JSON as a JSON string", json.dumps(TEXT)),
-    ("a Python dictionary", "{'sql': 'SELECT 8', 'assumptions': [], 'off_topic': False}"),
-    ("a trailing comma", '{\n  "sql": "SELECT 8",\n  "assumptions": [],\n  "off_topic": false,\n}'),
-    ("comments",
-        '{\n  // the statement\n  "sql": "SELECT 8",\n  "assumptions": [], /* none */\n  "off_topic": false\n}'),
-    ("a raw line break in a string",
-        '{"sql": "SELECT 8", "assumptions": ["first line\nsecond line"], "off_topic": false}'),
     ("an invalid escape in a string",
         "{\"sql\": \"SELECT 8\", \"assumptions\": [\"it\\'s the sales\\_table\"], \"off_topic\": false}"),
     ("the last brace is missing", '{"sql": "SELECT 8", "assumptions": [], "off_topic": false'),
     ("one brace too many", TEXT + "}"),
     ("doubled braces, as in a template", '{{"sql": "SELECT 8", "assumptions": [], "off_topic": false}}'),
-    ("the object twice", f"{TEXT}\n{TEXT}"),
-    ("an XML wrapper", f"<json>\n{TEXT}\n</json>"),
     ("the SQL in an XML tag", f"<think>{WRONG}</think>\n<sql>SELECT 8</sql>"),
     ("SQL: prefix", "SQL: SELECT 8"),
     ("bold field names", "**SQL:**\n```sql\nSELECT 8\n```\n**Assumptions:** none\n**Off topic:** false"),
@@ -475,27 +318,15 @@ SAID: list[tuple[str, str]] = [
         'Schema: {"type": "object", "properties": {"sql": {"type": "string"}}}\n\nAnswer:\n' + TEXT),
 ]  # fmt: skip
 FIELDS: list[tuple[str, Any]] = [
-    ("capitals", {"SQL": "SELECT 8", "Assumptions": [], "Off_Topic": False}),
     ("camel case", {"sql": "SELECT 8", "assumptions": [], "offTopic": False}),
-    ("query", {"query": "SELECT 8", "assumptions": [], "off_topic": False}),
     ("sql_query", {"sql_query": "SELECT 8", "assumptions": [], "off_topic": False}),
-    ("only sql", {"sql": "SELECT 8"}),
     ("reasoning first", {"reasoning": "Not SELECT 7.", **SQL}),
-    ("the schema's name around", {"GeneratedSQL": SQL}),
     ("properties around", {"properties": SQL}),
     ("the schema with values", {"type": "object", "title": "GeneratedSQL", "properties": SQL}),
-    ("a list of one", [SQL]),
     ("a function call of the schema's name", {"name": "GeneratedSQL", "arguments": SQL}),
     ("Llama: parameters", {"name": "GeneratedSQL", "parameters": SQL}),
-    ("an answer around", {"answer": SQL}),
-    ("a response as a JSON string", {"response": TEXT}),
-    ("assumptions is null", {"sql": "SELECT 8", "assumptions": None, "off_topic": False}),
-    ("assumptions is a text", {"sql": "SELECT 8", "assumptions": "none", "off_topic": False}),
     ("assumptions are objects", {"sql": "SELECT 8", "assumptions": [{"assumption": "a"}], "off_topic": False}),
-    ("off_topic is a text", {"sql": "SELECT 8", "assumptions": [], "off_topic": "false"}),
     ("off_topic is a number", {"sql": "SELECT 8", "assumptions": [], "off_topic": 0}),
-    ("off_topic is null", {"sql": "SELECT 8", "assumptions": [], "off_topic": None}),
-    ("sql is fenced inside", {"sql": "```sql\nSELECT 8\n```", "assumptions": [], "off_topic": False}),
     ("sql is a list of one", {"sql": ["SELECT 8"], "assumptions": [], "off_topic": False}),
 ]  # fmt: skip
 WRITTEN: list[Behaviour] = [
@@ -505,45 +336,21 @@ WRITTEN: list[Behaviour] = [
 
 # ---------------------------------------------------------------- shapes of a completion with a statement
 SHAPES: list[Behaviour] = [
-    Behaviour("shape", "reasoning_content beside", says(TEXT, reasoning_content=WRONG_JSON)),
-    Behaviour("shape", "reasoning and reasoning_details beside",
-        says(TEXT, reasoning=WRONG, reasoning_details=[{"type": "reasoning.text", "text": WRONG_JSON}], refusal=None)),
-    Behaviour("shape", "vLLM: all in reasoning_content, no content", says(None, reasoning_content=TEXT)),
     Behaviour("shape", "Ollama: thinking beside", says(TEXT, thinking=WRONG_JSON)),
-    Behaviour("shape", "Mistral: thinking and text parts",
-        says([{"type": "thinking", "thinking": [{"type": "text", "text": WRONG_JSON}], "closed": True},
-            {"type": "text", "text": TEXT}])),
     Behaviour("shape", "Databricks: reasoning and text parts",
         says([{"type": "reasoning", "summary": [{"type": "summary_text", "text": WRONG_JSON}]},
             {"type": "text", "text": TEXT}])),
     Behaviour("shape", "text parts that cut the JSON",
         says([{"type": "text", "text": TEXT[:15]}, {"type": "text", "text": TEXT[15:]}])),
     Behaviour("shape", "output_text part", says([{"type": "output_text", "text": TEXT, "annotations": []}])),
-    Behaviour("shape", "content is a list of strings", says([TEXT])),
     Behaviour("shape", "content is an object", says(SQL)),
     Behaviour("shape", "LiteLLM for Claude: a json_tool_call", calls({"name": "json_tool_call", "arguments": TEXT})),
-    Behaviour("shape", "a call of the schema's name", calls({"name": "GeneratedSQL", "arguments": TEXT}, content="")),
-    Behaviour("shape", "a call with the arguments as an object", calls({"name": "GeneratedSQL", "arguments": SQL})),
-    Behaviour("shape", "function_call of old", says(None, function_call={"name": "GeneratedSQL", "arguments": TEXT})),
     Behaviour("shape", "tool_calls is an empty list",
         says(TEXT, tool_calls=[], function_call=None, audio=None, annotations=[])),
     Behaviour("shape", "finish_reason is null", choice({"content": TEXT}, None)),
-    Behaviour("shape", "finish_reason eos_token", choice({"content": TEXT}, "eos_token")),
-    Behaviour("shape", "finish_reason STOP", choice({"content": TEXT}, "STOP")),
     Behaviour("shape", "finish_reason missing, stop_reason instead",
         lambda request: completion(
             {}, choices=[{"message": {"role": "assistant", "content": TEXT}, "stop_reason": 128009}])),
-    Behaviour("shape", "no role",
-        lambda request: completion({}, choices=[{"index": 0, "message": {"content": TEXT}, "finish_reason": "stop"}])),
-    Behaviour("shape", "text of a completion instead of a message",
-        lambda request: completion(
-            {}, object="text_completion", choices=[{"index": 0, "text": TEXT, "finish_reason": "stop"}])),
-    Behaviour("shape", "delta instead of message",
-        lambda request: completion({}, object="chat.completion.chunk", choices=[
-            {"index": 0, "delta": {"role": "assistant", "content": TEXT}, "finish_reason": "stop"}])),
-    Behaviour("shape", "no usage, no id, no model", sends(json.dumps({"choices": BODY["choices"]}))),
-    Behaviour("shape", "usage is null and created a float",
-        sends(json.dumps({**BODY, "usage": None, "created": 1500000000.0, "system_fingerprint": None}))),
     Behaviour("shape", "usage is odd",
         sends(json.dumps({**BODY, "usage": {"prompt_tokens": "12", "completion_tokens": None, "queue_time": 0.1}}))),
     Behaviour("shape", "error is null beside the choices",
@@ -556,23 +363,14 @@ SHAPES: list[Behaviour] = [
     Behaviour("body", "OpenRouter: comments before the JSON",
         sends(": OPENROUTER PROCESSING\n\n" * 3 + json.dumps(BODY))),
     Behaviour("body", "a byte order mark before the JSON", sends("\ufeff" + json.dumps(BODY))),
-    Behaviour("body", "JSON as text/plain", sends(json.dumps(BODY), **PLAIN)),
     Behaviour("body", "JSON as text/html", sends(json.dumps(BODY), **HTML)),
-    Behaviour("body", "JSON as octets", sends(json.dumps(BODY), **{"Content-Type": "application/octet-stream"})),
     Behaviour("body", "JSON called an event stream", sends(json.dumps(BODY), **{"Content-Type": "text/event-stream"})),
     Behaviour("body", "one event with a whole completion", sends(sse(BODY), **{"Content-Type": "text/event-stream"})),
     Behaviour("body", "NaN in logprobs",
         sends(json.dumps({**BODY, "choices": [{**BODY["choices"][0], "logprobs": float("nan")}]}))),
     Behaviour("body", "201", sends(json.dumps(BODY), 201)),
-    Behaviour("stream", "deltas nobody asked for",
-        streams({"role": "assistant", "content": ""}, {"content": TEXT[:9]}, {"content": TEXT[9:]})),
-    Behaviour("stream", "reasoning deltas first",
-        streams({"role": "assistant", "content": None, "reasoning_content": "SELECT 7? "},
-            {"reasoning_content": WRONG_JSON}, {"content": TEXT[:20]}, {"content": TEXT[20:]})),
     Behaviour("stream", "think in the content's deltas",
         streams({"content": "<thi"}, {"content": f"nk>{WRONG_JSON}</th"}, {"content": "ink>"}, {"content": TEXT})),
-    Behaviour("stream", "as application/json",
-        streams({"content": TEXT[:30]}, {"content": TEXT[30:]}, content_type="application/json")),
     Behaviour("stream", "without a space after data, CRLF",
         sends(sse(chunk({"content": TEXT[:12]}), chunk({"content": TEXT[12:]}), chunk({}, "stop"), newline="\r\n",
             prefix="data:"), **{"Content-Type": "text/event-stream;charset=UTF-8"})),
@@ -601,26 +399,16 @@ SHAPES: list[Behaviour] = [
 TOOL = {"name": "get_schema", "arguments": ARGUMENTS}
 PARAMETERS = {"name": "get_schema", "parameters": ARGUMENTS}
 CALLED: list[tuple[str, Any]] = [
-    ("a plain call", calls(CALL)),
-    ("arguments as an object", calls(TOOL)),
-    ("arguments encoded twice", calls({"name": "get_schema", "arguments": json.dumps(ARGS)})),
     ("arguments in a fence", calls({"name": "get_schema", "arguments": f"```json\n{ARGS}\n```"})),
     ("arguments with single quotes", calls({"name": "get_schema", "arguments": "{'dataset_id': 'ds_1'}"})),
     ("arguments with a token after", calls({"name": "get_schema", "arguments": ARGS + "<|call|>"})),
     ("arguments twice in a row", calls({"name": "get_schema", "arguments": "{}" + ARGS})),
     ("parameters instead of arguments", calls({"name": "get_schema", "parameters": ARGUMENTS})),
-    ("Kimi: functions. before the name", calls({"name": "functions.get_schema", "arguments": ARGS})),
     ("Kimi: the id as the name", calls({"name": "functions.get_schema:0", "arguments": ARGS})),
     ("Gemini: default_api before the name", calls({"name": "default_api.get_schema", "arguments": ARGS})),
     ("gpt-oss: the channel leaks into the name", calls({"name": "get_schema<|channel|>commentary", "arguments": ARGS})),
-    ("gpt-oss: json leaks into the name", calls({"name": "get_schema<|constrain|>json", "arguments": ARGS})),
-    ("blanks around the name", calls({"name": " get_schema\n", "arguments": ARGS})),
     ("the name in capitals and a hyphen", calls({"name": "Get-Schema", "arguments": ARGS})),
     ("the same call twice", calls(CALL, CALL)),
-    ("a word beside", calls(CALL, content="Let me look at the schema first.")),
-    ("think beside", calls(CALL, content=f"<think>\n{WRONG}\n</think>\n\n")),
-    ("reasoning beside", calls(CALL, reasoning_content=WRONG, content="")),
-    ("no id and no type", says(None, tool_calls=[{"function": CALL}])),
     ("null and empty ids", says("", tool_calls=[{"id": None, "index": 0, "type": None, "function": CALL}])),
     ("flat: the name beside the type",
         says(None, tool_calls=[{"id": "1", "type": "function", "name": "get_schema", "arguments": ARGS}])),
@@ -628,55 +416,33 @@ CALLED: list[tuple[str, Any]] = [
     ("an empty call before",
         says(None, tool_calls=[{"id": "0", "type": "function", "function": {"name": "", "arguments": ""}},
             {"id": "1", "type": "function", "function": CALL}])),
-    ("function_call of old", says(None, function_call=CALL, tool_calls=None)),
     ("Anthropic: a tool_use part",
         says([{"type": "text", "text": "I look."},
             {"type": "tool_use", "id": "toolu_1", "name": "get_schema", "input": ARGUMENTS}])),
-    ("streamed in pieces",
-        streams({"role": "assistant", "content": None, "tool_calls": [{"index": 0, "id": "c1", "type": "function",
-            "function": {"name": "get_schema", "arguments": ""}}]},
-            {"tool_calls": [{"index": 0, "function": {"arguments": ARGS[:6]}}]},
-            {"tool_calls": [{"index": 0, "function": {"arguments": ARGS[6:]}}]})),
     ("streamed, the name repeated as null",
         streams({"tool_calls": [{"index": 0, "id": "c1", "type": "function",
             "function": {"name": "get_schema", "arguments": ARGS[:3]}}]},
             {"tool_calls": [{"index": 0, "id": None, "function": {"name": None, "arguments": ARGS[3:]}}]})),
 ]  # fmt: skip
 STEP_TEXTS: list[tuple[str, str]] = [
-    ("the demanded JSON", STEP_TEXT),
-    ("the arguments as an object", json.dumps({"tool": "get_schema", "arguments": ARGUMENTS})),
-    ("the demanded JSON in a fence after think",
-        f"<think>\nI could call run_query.\n</think>\n\n```json\n{STEP_TEXT}\n```"),
-    ("Hermes", f"<tool_call>\n{json.dumps(TOOL)}\n</tool_call>"),
-    ("Hermes after think, with a word",
-        f"<think>\nHm.\n</think>\nI look at the schema.\n<tool_call>\n{json.dumps(TOOL)}\n</tool_call>"),
     ("Hermes, never closed", f"<tool_call>\n{json.dumps(TOOL)}"),
     ("Hermes, the opening lost", f"{json.dumps(TOOL)}\n</tool_call>"),
     ("Hermes with single quotes",
         "<tool_call>\n{'name': 'get_schema', 'arguments': {'dataset_id': 'ds_1'}}\n</tool_call>"),
     ("Qwen3-Coder",
         "<tool_call>\n<function=get_schema>\n<parameter=dataset_id>\nds_1\n</parameter>\n</function>\n</tool_call>"),
-    ("Qwen3-Coder, the opening lost",
-        "<function=get_schema>\n<parameter=dataset_id>\nds_1\n</parameter>\n</function>\n</tool_call>"),
     ("GLM-4.5",
         "<think></think>\n<tool_call>get_schema\n<arg_key>dataset_id</arg_key>\n<arg_value>ds_1</arg_value>\n"
         "</tool_call>"),
     ("GLM-4", f"get_schema\n{ARGS}"),
     ("Mistral 7B v0.3", f"[TOOL_CALLS] [{json.dumps(TOOL)}]</s>"),
     ("Mistral Small 3.2", f"[TOOL_CALLS]get_schema[ARGS]{ARGS}"),
-    ("Mistral Small 3.2 with a call id", f"[TOOL_CALLS]get_schema[CALL_ID]Xy12abCd9[ARGS]{ARGS}"),
     ("Devstral: the name and JSON", f"[TOOL_CALLS]get_schema{ARGS}"),
     ("Llama 3.1", f"<|python_tag|>{json.dumps(PARAMETERS)}<|eom_id|>"),
-    ("Llama 3.1, JSON only", json.dumps(PARAMETERS)),
-    ("Llama 3.1 with type function", json.dumps({"type": "function", **PARAMETERS})),
     ("Llama 3: function tag", f"<function=get_schema>{ARGS}</function>"),
-    ("Llama 3 on Groq: function tag without >", f"<function=get_schema{ARGS}</function>"),
     ("Llama 3.2 and 4: pythonic", '[get_schema(dataset_id="ds_1")]'),
-    ("Llama 4: pythonic with tokens", "<|python_start|>[get_schema(dataset_id='ds_1')]<|python_end|><|eot|>"),
     ("Gemma: tool_code", '```tool_code\nget_schema(dataset_id="ds_1")\n```'),
     ("Gemma: tool_code with print", '```tool_code\nprint(default_api.get_schema(dataset_id="ds_1"))\n```'),
-    ("DeepSeek V3",
-        f"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>get_schema\n```json\n{ARGS}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>"),
     ("DeepSeek V3.1",
         f"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>get_schema<｜tool▁sep｜>{ARGS}<｜tool▁call▁end｜><｜tool▁calls▁end｜>"),
     ("DeepSeek V3.2: DSML",
@@ -686,42 +452,25 @@ STEP_TEXTS: list[tuple[str, str]] = [
         f"<|tool_calls_section_begin|><|tool_call_begin|>functions.get_schema:0<|tool_call_argument_begin|>{ARGS}<|tool_call_end|><|tool_calls_section_end|>"),
     ("gpt-oss: commentary",
         f"<|channel|>analysis<|message|>Need the schema.<|end|><|start|>assistant<|channel|>commentary to=functions.get_schema <|constrain|>json<|message|>{ARGS}<|call|>"),
-    ("gpt-oss: the recipient before the channel",
-        f"<|start|>assistant to=functions.get_schema<|channel|>commentary json<|message|>{ARGS}<|call|>"),
     ("gpt-oss: the special tokens are stripped",
         f"analysisNeed the schema.assistantcommentary to=functions.get_schema json{ARGS}"),
-    ("Granite 3", f"<|tool_call|>[{json.dumps(TOOL)}]"),
-    ("Granite 3.1", f"<tool_call>[{json.dumps(TOOL)}]"),
-    ("Phi-4-mini", f"<|tool_call|>[{json.dumps(TOOL)}]<|/tool_call|>"),
-    ("Phi-4-mini: functools", f"functools[{json.dumps(TOOL)}]"),
-    ("Nemotron", f"<think></think>\n\n<TOOLCALL>[{json.dumps(TOOL)}]</TOOLCALL>"),
-    ("Jamba", f"<tool_calls>[\n  {json.dumps(TOOL)}\n]</tool_calls>"),
-    ("InternLM", f"<|action_start|><|plugin|>\n{json.dumps(PARAMETERS)}<|action_end|>"),
     ("Command R",
         "Action: ```json\n" + json.dumps([{"tool_name": "get_schema", "parameters": ARGUMENTS}], indent=4) + "\n```"),
     ("Command A",
         "<|START_THINKING|>I look at it.<|END_THINKING|><|START_ACTION|>[\n    "
         + json.dumps({"tool_call_id": "0", "tool_name": "get_schema", "parameters": ARGUMENTS})
         + "\n]<|END_ACTION|>"),
-    ("Functionary", f">>>get_schema\n{ARGS}"),
     ("Claude",
         '<function_calls>\n<invoke name="get_schema">\n<parameter name="dataset_id">ds_1</parameter>\n</invoke>\n'
         "</function_calls>"),
-    ("MiniMax M2",
-        '<minimax:tool_call>\n<invoke name="get_schema">\n<parameter name="dataset_id">ds_1</parameter>\n</invoke>\n'
-        "</minimax:tool_call>"),
-    ("Hunyuan", f"<tool_calls>\n<tool_call>get_schema\n```json\n{ARGS}\n```\n</tool_call>\n</tool_calls>"),
     ("ReAct", f"Thought: I need the columns.\nAction: get_schema\nAction Input: {ARGS}\nObservation:"),
     ("xLAM: a list", json.dumps([TOOL])),
     ("OpenAI's own shape", json.dumps({"id": "call_1", "type": "function", "function": CALL})),
     ("OpenAI's tool_calls",
         json.dumps({"content": None, "tool_calls": [{"id": "c", "type": "function", "function": CALL}]})),
     ("action and action_input", json.dumps({"action": "get_schema", "action_input": ARGUMENTS})),
-    ("function and arguments", json.dumps({"function": "get_schema", "arguments": ARGUMENTS})),
-    ("tool and parameters", json.dumps({"tool": "get_schema", "parameters": ARGUMENTS})),
     ("tool and flat arguments", json.dumps({"tool": "get_schema", "dataset_id": "ds_1"})),
     ("the name as the key", json.dumps({"get_schema": ARGUMENTS})),
-    ("tool_name and tool_input", json.dumps({"tool_name": "get_schema", "tool_input": ARGUMENTS})),
     ("a call in prose", 'I will call `get_schema(dataset_id="ds_1")` now.'),
 ]  # fmt: skip
 STEPS: list[Behaviour] = [
@@ -731,8 +480,6 @@ STEPS: list[Behaviour] = [
         says("",
             reasoning_content=f"I look.<|tool_calls_section_begin|><|tool_call_begin|>functions.get_schema:0<|tool_call_argument_begin|>{ARGS}<|tool_call_end|><|tool_calls_section_end|>"),
         steps=True),
-    Behaviour("calls in text", "Hermes in reasoning_content, the content null",
-        says(None, reasoning_content=f"Let me see.\n<tool_call>\n{json.dumps(TOOL)}\n</tool_call>"), steps=True),
     Behaviour("calls in text", "tools are ignored, tools in the text work",
         lambda request: completion({"content": "I would look at the schema." if has_tools(request) else STEP_TEXT}),
         steps=True),
@@ -749,199 +496,72 @@ ERRORS: list[tuple[str, Any, str]] = [
         fails(401, openai_error(
             "Incorrect API key provided: sk-abc*****xyz. You can find your API key at "
             "https://platform.openai.com/account/api-keys.", "invalid_api_key")), setting("Incorrect API key")),
-    ("Azure: wrong key or endpoint",
-        fails(401, openai_error(
-            "Access denied due to invalid subscription key or wrong API endpoint. Make sure to provide a valid key "
-            "for an active subscription and use a correct regional API endpoint for your resource.", "401")),
-        setting("invalid subscription key")),
     ("Gemini: wrong key with 400",
         fails(400, google_error("API key not valid. Please pass a valid API key.",
             details=[{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}])),
         setting("API key not valid")),
     ("vLLM: Unauthorized as the whole error", fails(401, '{"error":"Unauthorized"}'), setting("Unauthorized")),
-    ("llama.cpp: Invalid API Key",
-        fails(401, '{"error":{"code":401,"message":"Invalid API Key","type":"authentication_error"}}'),
-        setting("Invalid API Key")),
-    ("OpenRouter: no credentials",
-        fails(401, '{"error":{"message":"No auth credentials found","code":401}}'),
-        setting("No auth credentials found")),
-    ("DeepSeek: authentication fails",
-        fails(401, openai_error("Authentication Fails, Your api key: ****1234 is invalid", "invalid_request_error",
-            None, "authentication_error")), setting("Authentication Fails")),
-    ("LiteLLM: wrong key",
-        fails(401, openai_error(
-            "Authentication Error, Invalid proxy server token passed. Received API Key = sk-...1234, Key Hash (Token) "
-            "=88dc28d0. Unable to find token in cache or `LiteLLM_VerificationTokenTable`", "401", "None",
-            "auth_error")), setting("Invalid proxy server token")),
     ("MiniMax: login fail with 200",
         fails(200,
             '{"id":"","choices":null,"created":0,"model":"","object":"","usage":null,"base_resp":{"status_code":1004,"status_msg":"login '
             "fail: Please carry the API secret key in the 'Authorization' field of the request header\"}}"),
         "login fail"),
-    ("FastAPI: Not authenticated", fails(403, '{"detail":"Not authenticated"}'), setting("Not authenticated")),
     ("OpenAI: country not supported",
         fails(403, openai_error("Country, region, or territory not supported", "unsupported_country_region_territory",
             None, "request_forbidden")), "Country, region, or territory not supported"),
     # the model
-    ("OpenAI: no such model",
-        fails(404,
-            openai_error("The model `gpt-9` does not exist or you do not have access to it.", "model_not_found")),
-        setting("gpt-9. does not exist")),
     ("OpenAI: not a chat model",
         fails(404, openai_error(
             "This is not a chat model and thus not supported in the v1/chat/completions endpoint. Did you mean to use "
             "v1/completions?", None, "model")), setting("not a chat model")),
-    ("OpenAI: only in v1/responses",
-        fails(404, openai_error("This model is only supported in v1/responses and not in v1/chat/completions.", None,
-            "model")), setting("only supported in v1/responses")),
     ("Azure: no such deployment",
         fails(404,
             '{"error":{"code":"DeploymentNotFound","message":"The API deployment for this resource does not exist. '
             'If you created the deployment within the last 5 minutes, please wait a moment and try again."}}'),
         setting("API deployment for this resource does not exist")),
-    ("Ollama: model not pulled",
-        fails(404, openai_error('model "llama9" not found, try pulling it first', None, None, "api_error")),
-        setting("try pulling it first")),
-    ("vLLM: no such model",
-        fails(404, vllm_error("The model `llama9` does not exist.", 404, "NotFoundError")),
-        setting("llama9. does not exist")),
-    ("DeepSeek: Model Not Exist with 400",
-        fails(400, openai_error("Model Not Exist", "invalid_request_error")), setting("Model Not Exist")),
-    ("OpenRouter: not a valid model ID",
-        fails(400, '{"error":{"message":"gpt4 is not a valid model ID","code":400},"user_id":"user_1"}'),
-        setting("not a valid model ID")),
-    ("OpenRouter: data policy",
-        fails(404,
-            '{"error":{"message":"No endpoints found matching your data policy (Free model publication). Configure: '
-            'https://openrouter.ai/settings/privacy","code":404}}'), "matching your data policy"),
-    ("LiteLLM: invalid model name",
-        fails(400, openai_error(
-            "/chat/completions: Invalid model name passed in model=gpt-4x. Call `/v1/models` to view available models "
-            "for your key.", "400", "None", "None")), setting("Invalid model name")),
-    ("Hugging Face: no provider for the model",
-        fails(400, openai_error("The requested model 'acme/x' is not supported by any provider you have enabled.",
-            "model_not_supported", "model")), setting("not supported by any provider")),
-    ("Groq: decommissioned",
-        fails(400, openai_error(
-            "The model `mixtral-8x7b-32768` has been decommissioned and is no longer supported. Please refer to "
-            "https://console.groq.com/docs/deprecations for a recommendation on which model to use instead.",
-            "model_decommissioned")), setting("has been decommissioned")),
-    ("Bedrock: needs an inference profile",
-        fails(400,
-            '{"detail":"An error occurred (ValidationException) when calling the Converse operation: Invocation of '
-            "model ID anthropic.claude-3-7-sonnet-20250219-v1:0 with on-demand throughput isn\\u2019t supported. "
-            'Retry your request with the ID or ARN of an inference profile that contains this model."}'),
-        "on-demand throughput"),
-    ("LM Studio: no models loaded",
-        fails(404, openai_error(
-            "No models loaded. Please load a model in the developer page or use the `lms load` command.",
-            "model_not_found", "model")), "No models loaded"),
-    ("Gemini: no such model, in a list",
-        fails(404, google_error(
-            "models/gemini-9 is not found for API version v1main, or is not supported for generateContent. Call "
-            "ListModels to see the list of available models and their supported methods.", 404, "NOT_FOUND")),
-        setting("gemini-9 is not found")),
-    ("Anthropic: no such model",
-        fails(404,
-            '{"error":{"code":"not_found_error","message":"model: '
-            'claude-9","type":"invalid_request_error","param":null}}'), setting("model: claude-9")),
     # the address
-    ("FastAPI: Not Found", fails(404, '{"detail":"Not Found"}'), setting("Not Found")),
     ("Ollama: 404 page not found", fails(404, "404 page not found", **PLAIN), setting("404 page not found")),
-    ("OpenAI: invalid URL", fails(404, openai_error("Invalid URL (POST /chat/completions)")), setting("Invalid URL")),
     ("LM Studio: unexpected endpoint with 200",
         fails(200, '{"error":"Unexpected endpoint or method. (POST /chat/completions)"}'),
         setting("Unexpected endpoint or method")),
-    ("llama.cpp: File Not Found",
-        fails(404, '{"error":{"code":404,"message":"File Not Found","type":"not_found_error"}}'),
-        setting("File Not Found")),
-    ("Azure: Resource not found",
-        fails(404, '{"error":{"code":"404","message":"Resource not found"}}'), setting("Resource not found")),
     ("Express: Cannot POST",
         fails(404,
             '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>Error</title>\n</head>\n'
             "<body>\n<pre>Cannot POST /chat/completions</pre>\n</body>\n</html>\n", **HTML), setting("Cannot POST")),
-    ("nginx: 405 Not Allowed", fails(405, NGINX.format("405 Not Allowed"), **HTML), setting("Not Allowed")),
-    ("Open WebUI: Method Not Allowed", fails(405, '{"detail":"Method Not Allowed"}'), setting("Method Not Allowed")),
     ("Open WebUI: its page with 200", fails(200, WEBUI, **HTML), setting("Open WebUI")),
-    ("Ollama is running", fails(200, "Ollama is running", **PLAIN), setting("Ollama is running")),
     ("nginx: plain HTTP to an HTTPS port",
         fails(400, NGINX.format("400 The plain HTTP request was sent to HTTPS port"), **HTML),
         setting("plain HTTP request was sent to HTTPS port")),
-    ("Go: HTTP to an HTTPS server",
-        fails(400, "Client sent an HTTP request to an HTTPS server.\n", **PLAIN),
-        setting("HTTP request to an HTTPS server")),
-    ("AWS API Gateway: Missing Authentication Token",
-        fails(403, '{"message":"Missing Authentication Token"}'), "Missing Authentication Token"),
-    ("Tomcat: HTTP Status 404",
-        fails(404,
-            '<!doctype html><html lang="en"><head><title>HTTP Status 404 – Not Found</title></head><body><h1>HTTP '
-            "Status 404 – Not Found</h1></body></html>", **{"Content-Type": "text/html;charset=utf-8"}),
-        setting("HTTP Status 404")),
     ("the list of models", fails(200, '{"object":"list","data":[{"id":"my-model","object":"model"}]}'), "my-model"),
-    ("an Anthropic message",
-        fails(200,
-            '{"id":"msg_1","type":"message","role":"assistant","content":[],"model":"claude-x","stop_reason":"end_turn"}'),
-        "msg_1|claude-x"),
     # proxies
-    ("a login page", fails(200, LOGIN, **HTML), setting("Sign in to your account")),
-    ("a login page as JSON's type", fails(200, LOGIN), setting("Sign in to your account")),
     ("a login page with 401", fails(401, LOGIN, **HTML), setting("Sign in to your account")),
     ("Cloudflare: Just a moment",
         fails(403, CLOUDFLARE,
             **{"Content-Type": "text/html; charset=UTF-8", "Server": "cloudflare", "cf-mitigated": "challenge"}),
         "Just a moment"),
-    ("Cloudflare: error code 1010", fails(403, "error code: 1010", **PLAIN), "error code: 1010"),
     ("Cloudflare: 524",
         fails(524,
             "<!DOCTYPE html><html><head><title>llm.example.com | 524: A timeout "
             "occurred</title></head><body></body></html>", **HTML), "A timeout occurred"),
-    ("Squid: access denied",
-        fails(403,
-            "<html><head><title>ERROR: The requested URL could not be retrieved</title></head><body><h2>Access "
-            "Denied.</h2></body></html>", **{"Content-Type": "text/html", "X-Squid-Error": "ERR_ACCESS_DENIED 0"}),
-        "The requested URL could not be retrieved"),
-    ("Zscaler: blocked",
-        fails(403,
-            "<!DOCTYPE html><html><head><title>Internet Security by Zscaler</title></head><body>Not allowed to browse "
-            "AI and ML Applications category</body></html>", **HTML), "Zscaler"),
-    ("407",
-        fails(407, "<html><head><title>407 Proxy Authentication Required</title></head></html>", **HTML),
-        "Proxy Authentication Required"),
-    ("nginx: 413", fails(413, NGINX.format("413 Request Entity Too Large"), **HTML), "Request Entity Too Large"),
     ("nginx: 502", fails(502, NGINX.format("502 Bad Gateway"), **HTML), "Bad Gateway"),
     ("Envoy: no healthy upstream", fails(503, "no healthy upstream", **PLAIN), "no healthy upstream"),
-    ("AWS API Gateway: timed out",
-        fails(504, '{"message": "Endpoint request timed out"}'), "Endpoint request timed out"),
-    ("Uvicorn: Internal Server Error", fails(500, "Internal Server Error", **PLAIN), "Internal Server Error"),
     # limits and loading
     ("OpenAI: quota",
         fails(429, openai_error(
             "You exceeded your current quota, please check your plan and billing details. For more information on "
             "this error, read the docs: https://platform.openai.com/docs/guides/error-codes/api-errors.",
             "insufficient_quota", None, "insufficient_quota")), "exceeded your current quota"),
-    ("DeepSeek: Insufficient Balance",
-        fails(402, openai_error("Insufficient Balance", "invalid_request_error", None, "unknown_error")),
-        "Insufficient Balance"),
     ("OpenRouter: more credits",
         fails(402,
             '{"error":{"message":"This request requires more credits, or fewer max_tokens. You requested up to 65536 '
             "tokens, but can only afford 1234. To increase, visit https://openrouter.ai/settings/credits and upgrade "
             'to a paid account","code":402}}'), "requires more credits"),
-    ("LiteLLM: budget",
-        fails(400, openai_error("Budget has been exceeded! Current cost: 10.31, Max budget: 10.0", "400", None,
-            "budget_exceeded")), "Budget has been exceeded"),
     ("Groq: rate limit for minutes",
         fails(429, openai_error(
             "Rate limit reached for model `llama-3.3-70b-versatile` in organization `org_1` service tier `on_demand` "
             "on tokens per day (TPD): Limit 100000, Used 99421, Requested 1211. Please try again in 9m6.048s.",
             "rate_limit_exceeded", None, "tokens"), **{"Content-Type": "application/json", "retry-after": "547"}),
         "Rate limit reached"),
-    ("Groq: request too large",
-        fails(413, openai_error(
-            "Request too large for model `llama-3.1-8b-instant` in organization `org_1` service tier `on_demand` on "
-            "tokens per minute (TPM): Limit 6000, Requested 7212, please reduce your message size and try again.",
-            "rate_limit_exceeded", None, "tokens")), "Request too large"),
     ("Gemini: resource exhausted in a list",
         fails(429, google_error(
             "You exceeded your current quota, please check your plan and billing details.\n* Quota exceeded for "
@@ -953,37 +573,15 @@ ERRORS: list[tuple[str, Any, str]] = [
             "This model's maximum context length is 4096 tokens. However, your messages resulted in 5120 tokens. "
             "Please reduce the length of the messages.", "context_length_exceeded", "messages")),
         "maximum context length"),
-    ("llama.cpp: context size",
-        fails(400,
-            '{"error":{"code":400,"message":"the request exceeds the available context size. try increasing the '
-            "context size or enable context "
-            'shift","type":"exceed_context_size_error","n_prompt_tokens":5120,"n_ctx":4096}}'),
-        "exceeds the available context size"),
     ("TGI: inputs too long",
         fails(422,
             '{"error":"Input validation error: `inputs` must have less than 4096 tokens. Given: '
             '5120","error_type":"validation"}'), "must have less than 4096 tokens"),
-    ("LM Studio: context",
-        fails(400,
-            '{"error":"Trying to keep the first 5120 tokens when context the overflows. However, the model is loaded '
-            "with context length of only 4096 tokens, which is not enough. Try to load the model with a larger "
-            'context length, or provide a shorter input"}'), "context length of only 4096"),
     ("llama.cpp: Loading model",
         fails(503, '{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}'), "Loading model"),
-    ("Hugging Face: currently loading",
-        fails(503, '{"error":"Model meta-llama/Meta-Llama-3-8B-Instruct is currently loading","estimated_time":142.5}'),
-        "is currently loading"),
     ("Ollama: not enough memory",
         fails(500, openai_error("model requires more system memory (48.2 GiB) than is available (15.1 GiB)", None, None,
             "api_error")), "requires more system memory"),
-    ("Ollama: runner stopped",
-        fails(500, openai_error("llama runner process has terminated: exit status 2", None, None, "api_error")),
-        "runner process has terminated"),
-    ("Anthropic: overloaded",
-        fails(529, '{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}'), "Overloaded"),
-    ("DashScope: enable_thinking",
-        fails(400, openai_error("parameter.enable_thinking must be set to false for non-streaming calls",
-            "invalid_parameter_error")), "enable_thinking must be set to false"),
     # errors inside a 200
     ("OpenRouter: provider error with 200",
         fails(200,
@@ -994,13 +592,6 @@ ERRORS: list[tuple[str, Any, str]] = [
         choice({"content": ""}, "error",
             error={"code": 502, "message": "Upstream error from Chutes: no instances available"}),
         "no instances available"),
-    ("an error in the stream",
-        sends(
-            ": OPENROUTER PROCESSING\n\n" + sse({"error": {"message": "Upstream idle timeout exceeded", "code": 504}}),
-            **{"Content-Type": "text/event-stream"}), "Upstream idle timeout exceeded"),
-    ("vLLM: an error object with 200",
-        fails(200, vllm_error("EngineCore encountered an issue. See stack trace (above) for the root cause.", 500,
-            "InternalServerError")), "EngineCore encountered an issue"),
     ("a gateway's code and msg with 200",
         fails(200, '{"code":40301,"msg":"该应用未授权访问此模型 (app not authorised)","data":null}'), "app not authorised"),
     ("API Gateway: a Lambda's answer with 200",
@@ -1014,53 +605,30 @@ ERRORS: list[tuple[str, Any, str]] = [
                 "policies please read our documentation: https://go.microsoft.com/fwlink/?linkid=2198766", "type": None,
             "param": "prompt", "code": "content_filter", "status": 400,
             "innererror": {"code": "ResponsibleAIPolicyViolation"}}}), "content management policy"),
-    ("DashScope: inappropriate content",
-        fails(400, openai_error(
-            "<400> InternalError.Algo.DataInspectionFailed: Input data may contain inappropriate content.",
-            "data_inspection_failed")), "inappropriate content"),
-    ("Azure: the answer is filtered",
-        choice({"content": None}, "content_filter",
-            content_filter_results={"violence": {"filtered": True, "severity": "medium"}}), "(?i:content.?filter)"),
     ("Gemini: prohibited content",
         choice({"content": None}, "content_filter: PROHIBITED_CONTENT"), "(?i:content.?filter)"),
-    ("OpenAI: a refusal",
-        says(None, refusal="I'm sorry, but I can't assist with that request."), "can.t assist with that request"),
-    ("a refusal in the content",
-        says("I'm sorry, but I cannot help with this particular request."), "cannot help with this particular request"),
-    ("empty content", says(""), "(?i:empty|nothing|no (text|content|answer))"),
-    ("null content", says(None), "(?i:empty|nothing|no (text|content|answer))"),
     ("only white space", says("\n\n   \n"), "(?i:empty|nothing|no (text|content|answer))"),
-    ("no choices", fails(200, {**BODY, "choices": []}), "."),
-    ("choices is null", fails(200, {**BODY, "choices": None}), "."),
-    ("an empty body", fails(200, ""), "(?i:empty|nothing|no (text|content|answer|body))"),
     ("null as the body", fails(200, "null"), "."),
     ("a body cut in the middle", fails(200, json.dumps(BODY)[:120]), "."),
     ("thinking used up the tokens",
         choice({"content": f"<think>\n{WRONG} {WRONG_JSON} And then"}, "length"),
         "(?i:length|token|cut|truncat|limit)"),
-    ("reasoning used up the tokens",
-        choice({"content": "", "reasoning_content": WRONG_JSON}, "length"), "(?i:length|token|cut|truncat|limit)"),
     ("the statement is cut",
         choice({"content": '{"sql": "SELECT a, b, c FROM some_table WHERE'}, "length"),
         "(?i:length|token|cut|truncat|limit)"),
-    ("JSON mode: only blanks until the limit",
-        choice({"content": "{" + "\n" * 400}, "length"), "(?i:length|token|cut|truncat|limit)"),
     ("small talk",
         says("Hello! I'm Qwen, created by Alibaba Cloud. How can I assist you today?"), "created by Alibaba Cloud"),
 ]  # fmt: skip
 FAILURES = [Behaviour("errors", name, answer, error=error) for name, answer, error in ERRORS]
 
 _REPEATED = (
-    "Cloudflare: 524", "nginx: 502", "Envoy: no healthy upstream", "AWS API Gateway: timed out",
-    "llama.cpp: Loading model", "Hugging Face: currently loading", "Anthropic: overloaded",
+    "Cloudflare: 524", "nginx: 502", "Envoy: no healthy upstream", "llama.cpp: Loading model",
 )  # fmt: skip
 """An overloaded server gets the request three times."""
 
 _UNREADABLE = {
     "the last brace is missing": "not complete",
-    "vLLM: all in reasoning_content, no content": "empty",
     "Kimi: the call in reasoning_content, the content empty": "empty",
-    "Hermes in reasoning_content, the content null": "empty",
     "tools are ignored, tools in the text work": "I would look at the schema",
 }
 """What is not read, and the error: a cut-off answer, reasoning, and prose after a repeated request."""
