@@ -1,6 +1,7 @@
 """States of the graphs. The keys are a public contract: users' code, HTTP clients and recorded traces use them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from types import UnionType
 from typing import Annotated, Any, NotRequired, Union, get_origin, get_type_hints
 
@@ -369,13 +370,21 @@ def new_run(state: type, inputs: Mapping[str, Any]) -> dict[str, Any]:
 
     A key of `state` that is no input begins with the empty value of its type, or with None.
     """
-    inputs_only = {*Input.__annotations__, *ReportInput.__annotations__} - {"clarification"}
     carried_on = {name: inputs[name] for name in CARRIED_ON if inputs.get(name) is not None}
-    working = {name: _empty(hint) for name, hint in get_type_hints(state).items() if name not in inputs_only}
-    return {**working, **carried_on}
+    return {**{name: empty() for name, empty in _empty_values(state).items()}, **carried_on}
 
 
-def _empty(hint: Any) -> Any:
-    """Return the empty value of a type: false, 0, "", [] or {}; None for a union and for any type."""
-    kind = get_origin(hint) or hint
-    return None if kind in (UnionType, Union, Any) else kind()
+@cache
+def _empty_values(state: type) -> dict[str, Callable[[], Any]]:
+    """Return what makes the empty value of each key of `state` that is no input.
+
+    This is false, 0, "", [] or {}; None for a union and for any type.
+    """
+    inputs_only = {*Input.__annotations__, *ReportInput.__annotations__} - {"clarification"}
+    hints = {name: hint for name, hint in get_type_hints(state).items() if name not in inputs_only}
+    kinds = {name: get_origin(hint) or hint for name, hint in hints.items()}
+    return {name: _none if kind in (UnionType, Union, Any) else kind for name, kind in kinds.items()}
+
+
+def _none() -> None:
+    return None

@@ -197,7 +197,7 @@ class Source:
         return self.memoized(
             ("remarks", sql),
             lambda: remarks_of(
-                sql, self.catalog, lambda: self.values, partial(_has_rows, self), partial(_stored_spellings, self)
+                sql, self.catalog, lambda: self.values, partial(_is_true, self, sql), partial(_stored_spellings, self)
             ),
         )
 
@@ -336,10 +336,15 @@ class _Values:
                 index.close()
 
 
-def _has_rows(source: Source, sql: str) -> bool:
-    """Return whether the probe of a remark has rows; also True if it cannot be run."""
+def _is_true(source: Source, sql: str, remark: Remark) -> bool:
+    """Return whether `remark` about `sql` is true of the data, by its probe; also True if that cannot be run."""
     try:
-        return bool(source.execute(sql)["rows"])
+        if remark.least_rows:
+            # A run executes its statement once, so this is no further query.
+            result = source.execute(sql)
+            if len(result["rows"]) < remark.least_rows and not result["truncated"]:
+                return False
+        return bool(source.execute(remark.probe)["rows"])
     except StatementError:
         return True
 

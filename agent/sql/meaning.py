@@ -191,8 +191,11 @@ def limits_without_order(query: _Query) -> Iterator[Remark]:
         is_single_row = is_aggregated(select) and not select.args.get("group")
         is_open = scope.parent is None and not (is_sample or is_single_row or select.args.get("order"))
         if is_open and isinstance(count, exp.Literal):
-            others = select.limit(1).offset(count.copy())
-            yield Remark(Message("limit_without_order", count=count.name), "finding", _sql(others, query))
+            others = select.copy()
+            others.set("offset", exp.Offset(expression=count.copy()))
+            others.set("limit", exp.Limit(expression=exp.Literal.number(1)))
+            probe, rows = _sql(others, query), int(count.name) if count.is_int else 0
+            yield Remark(Message("limit_without_order", count=count.name), "finding", probe, rows)
 
 
 def exclusions_with_null(query: _Query) -> Iterator[Remark]:

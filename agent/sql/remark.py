@@ -24,6 +24,8 @@ class Remark:
     effect: Effect = "warning"
     probe: str = ""
     """A query that has a row if the remark is true of the data; empty if that is certain or expensive to find out."""
+    least_rows: int = 0
+    """The remark is false if the statement returns fewer rows than this, so that the probe need not run."""
 
     @property
     def is_problem(self) -> bool:

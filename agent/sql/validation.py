@@ -289,8 +289,8 @@ class ValueLookup(Protocol):
         """Return the values of the column that differ from `literal` in case, blanks and accents at most."""
 
 
-HasRows = Callable[[str], bool]
-"""Function that runs a query and returns whether it has rows."""
+IsTrue = Callable[[Remark], bool]
+"""Function that finds out on the data whether a remark with a probe is true."""
 Search = Callable[[str, str, str], Sequence[str] | None]
 """Function of the key of a table, a column and a text: the stored values that differ from it in spelling at most; None
 if that cannot be told.
@@ -368,14 +368,14 @@ def remarks_of(
     sql: str,
     catalog: Catalog,
     values: Callable[[], ValueLookup] | None = None,
-    has_rows: HasRows | None = None,
+    is_true: IsTrue | None = None,
     search: Search | None = None,
 ) -> tuple[Remark, ...]:
     """Return the remarks about a query, of which rankings end with NULL; none if its names cannot be resolved.
 
     `values` returns the index of stored values; it is called only if the query compares text columns with literals.
-    `has_rows` runs the probes of remarks; without it, all are taken for true. `search` looks for a literal in columns
-    of which not all values are known.
+    `is_true` runs the probes of remarks; without it, all are taken for true. `search` looks for a literal in columns of
+    which not all values are known.
     """
     sql = ending_with_nulls(sql, catalog)
     query = resolved_query(sql, catalog)
@@ -384,7 +384,7 @@ def remarks_of(
     text, _ = sanitize(sql, catalog.dialect, catalog.readable)
     remarks = [remark for remark in _remarks(text or sql, query) if not remark.is_problem]
     found = dict.fromkeys([*remarks, *_about_literals(query, values, search)])
-    return tuple(remark for remark in found if not (remark.probe and has_rows) or has_rows(remark.probe))
+    return tuple(remark for remark in found if not (remark.probe and is_true) or is_true(remark))
 
 
 def warnings_of(sql: str, catalog: Catalog, values: Callable[[], ValueLookup] | None = None) -> tuple[str, ...]:

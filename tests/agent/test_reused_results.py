@@ -92,3 +92,13 @@ def test_another_question_executes_its_statement_again(scripted: Scripted) -> No
     agent = scripted({"GeneratedSQL": [COUNT, COUNT]})
 
     assert [executed(agent.ask(HOW_MANY)) for _ in range(2)] == [{COUNT["sql"]: 1}] * 2
+
+
+def test_a_limit_that_no_row_exceeds_costs_no_further_query(scripted: Scripted) -> None:
+    """Whether it cuts rows is told by the statement's own rows, which the answer shows."""
+    sql = "SELECT customer_id FROM customers LIMIT 100000"
+    agent = scripted({"GeneratedSQL": [{"sql": sql}], "SQLValidation": [{"is_valid": True, "reason": ""}]})
+    output = agent.ask("List the customers")
+
+    assert executed(output) == {sql: 1}
+    assert is_replayed(agent, output)
