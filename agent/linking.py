@@ -1,8 +1,7 @@
 """Schema linking: selection of the source, tables and columns for a question, with few or no model calls."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from math import inf
@@ -10,7 +9,7 @@ from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from datasphinx import prompts
-from datasphinx.agent.errors import ModelAnswerUnreadable, ModelUnreachable, Terminal, Unanswered
+from datasphinx.agent.errors import ModelAnswerUnreadable, Terminal, Unanswered
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.llm.parse import Answer
 from datasphinx.agent.llm.schemas import ColumnSelection, TableSelection
@@ -32,12 +31,12 @@ _COMPACT = 2
 _DETAILED = 10
 """Maximum number of tables that are ranked to be shown in detail beside a list of all tables."""
 _FALLBACK_TABLES = 5
-_FALLBACK_COLUMNS = 12
 _NAMED_TABLES = 10
 _MAX_REASON_CHARS = 300
 _PART = re.compile(r'"((?:[^"]|"")+)"|`([^`]+)`|\[([^\]]+)\]|\'([^\']+)\'|([^."`\[\]\']+)')
 _COLUMN_LIST = re.compile(r"\s*\([^()]*\)\s*$")
-_MIN_SIMILARITY = 60.0
+_MIN_SIMILARITY = 75.0
+"""Per cent of the letters that a name which does not exist shares with the one that is meant."""
 
 
 class SourceChoice(NamedTuple):
@@ -178,7 +177,7 @@ class StandardLinker:
         If a compact list of all tables fits into twice the token budget, prompts contain this list, and the tables that
         the index ranks best are returned, within the budget, without a model call. Otherwise the model selects among
         the best-ranked tables. Tables that store a value of the question, and those needed to join them, are added.
-        Names that match no table are returned to the model once.
+        A name that matches no table stands for the one with the nearest spelling.
         """
         catalog = source.shown_catalog
         tables, fuzzy = catalog.tables, attempt - 1
@@ -199,15 +198,9 @@ class StandardLinker:
         variables = {"tables": "\n".join(lines.values()), "question": question}
         try:
             answer = self._select(TableSelection, "select_tables", source, variables)
-            matches = {name: matching_tables(name, catalog) for name in answer.tables}
-            unknown = {name: tables for name, found in matches.items() if not found}
         except ModelAnswerUnreadable:
             return LinkedTables(list(dict.fromkeys([*named, *keys[:_FALLBACK_TABLES]])))
-        if unknown:
-            with suppress(ModelAnswerUnreadable, ModelUnreachable):
-                again = self._select(TableSelection, "select_tables", source, variables, unknown)
-                matches |= {name: matching_tables(name, catalog) for name in again.tables}
-        selected = {key for found in matches.values() for key in found}
+        selected = {key for name in answer.tables for key in _meant_tables(name, tables, catalog)}
         selected.update(named, _tables_of_values(question, source) if selected else ())
         connected = source.index.connected([key for key in tables if key in selected])
         is_final = not selected and len(keys) == len(tables)
@@ -216,8 +209,7 @@ class StandardLinker:
     def link_columns(self, question: str, source: Source, tables: dict[str, list[str]]) -> dict[str, list[str]]:
         """Return all columns within the token budget, otherwise the model's selection. See `Linker.link_columns`.
 
-        Names that match no column are returned to the model once. If its answer cannot be read, columns are selected by
-        common words.
+        If its answer cannot be read, columns are selected without it.
         """
         if fits_budget(source, tables.items(), self.schema_token_budget):
             return tables
@@ -226,19 +218,15 @@ class StandardLinker:
             "question": question,
         }
         try:
-            selection = _selected_columns(
-                self._select(ColumnSelection, "select_columns", source, variables), source, tables
-            )
+            answer = self._select(ColumnSelection, "select_columns", source, variables)
+            selected = set(_selected_columns(answer, source, tables))
         except ModelAnswerUnreadable:
-            return _columns_by_words(question, source, tables)
-        if selection.unknown:
-            with suppress(ModelAnswerUnreadable, ModelUnreachable):
-                again = self._select(ColumnSelection, "select_columns", source, variables, selection.unknown)
-                selection.columns.update(_selected_columns(again, source, tables).columns)
-        if selection.columns:
-            named = source.knowledge.relevant(question).columns
-            selection.columns.update((key, column) for key, column in named if column in tables.get(key, ()))
-        return _with_keys(selection.columns, source, tables) or _columns_by_words(question, source, tables)
+            selected = set()
+        if not selected:
+            return select_columns(source.knowledge.expanded(question), source, tables)
+        named = source.knowledge.relevant(question).columns
+        selected.update((key, column) for key, column in named if column in tables.get(key, ()))
+        return _with_keys(selected, source, tables)
 
     def _best_tables(self, question: str, source: Source, known: Collection[str]) -> list[str]:
         """Return `known`, the tables of stored values, the best-ranked ones and those that connect them.
@@ -260,19 +248,8 @@ class StandardLinker:
                 budget -= tokens
         return best
 
-    def _select(
-        self,
-        schema: type[Answer],
-        prompt: str,
-        source: Source,
-        variables: Mapping[str, str],
-        unknown: Mapping[str, Iterable[str]] | None = None,
-    ) -> Answer:
-        """Return the model's selection; `unknown` has names of its last one that do not exist, with the candidates."""
-        correction = f"Your last answer named what does not exist: {unknown_names(unknown)}." if unknown else ""
-        messages = prompts.render(
-            prompt, self.model.profile, instructions=source.instructions, correction=correction, **variables
-        )
+    def _select(self, schema: type[Answer], prompt: str, source: Source, variables: Mapping[str, str]) -> Answer:
+        messages = prompts.render(prompt, self.model.profile, instructions=source.instructions, **variables)
         return self.model.ask(schema, messages)
 
 
@@ -339,40 +316,21 @@ def _description_tokens(source: Source, key: str, columns: Sequence[str]) -> int
     )
 
 
-def _columns_by_words(question: str, source: Source, tables: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Return, for each table, the columns that share a word with the question, and the first columns up to 12."""
-    question_words = content_words(source.knowledge.expanded(question))
-    selection = {}
-    for key, columns in tables.items():
-        matches = [column for column in columns if words(column) & question_words]
-        keys = source.catalog.tables[key].key_columns
-        limit = max(_FALLBACK_COLUMNS, len(matches) + len(keys))
-        subset = set(dict.fromkeys([*matches, *keys, *columns][:limit]))
-        selection[key] = [column for column in columns if column in subset]
-    return selection
+def _meant_tables(name: str, keys: Iterable[str], catalog: Catalog) -> list[str]:
+    """Return those of the tables `keys` that `name` refers to, or the one with the nearest spelling, if any."""
+    found = matching_tables(name, catalog) or nearest(name, keys, _MIN_SIMILARITY)[:1]
+    return [key for key in found if key in keys]
 
 
-class _SelectedColumns(NamedTuple):
-    """Columns that the model selected, as keys of tables with names, and names that match nothing with candidates."""
-
-    columns: set[ColumnKey]
-    unknown: dict[str, list[str]]
-
-
-def _selected_columns(answer: ColumnSelection, source: Source, tables: dict[str, list[str]]) -> _SelectedColumns:
-    selected = _SelectedColumns(set(), {})
+def _selected_columns(answer: ColumnSelection, source: Source, tables: dict[str, list[str]]) -> Iterator[ColumnKey]:
+    """Yield the columns that the model selected; a name that does not exist stands for the nearest one."""
     for table in answer.tables:
-        keys = [key for key in matching_tables(table.table, source.shown_catalog) if key in tables]
-        if not keys:
-            selected.unknown[table.table] = list(tables)
-        for name in table.columns:
-            matches = [(key, column) for key in keys if (column := matching_column(name, tables[key]))]
-            selected.columns.update(matches)
-            if keys and not matches:
-                selected.unknown[f"{table.table}.{name}"] = [
-                    f"{key}.{column}" for key in keys for column in tables[key]
-                ]
-    return selected
+        for key in _meant_tables(table.table, tables, source.shown_catalog):
+            for name in table.columns:
+                exact = matching_column(name, tables[key])
+                yield from (
+                    (key, column) for column in ([exact] if exact else nearest(name, tables[key], _MIN_SIMILARITY)[:1])
+                )
 
 
 def _with_keys(columns: set[ColumnKey], source: Source, tables: dict[str, list[str]]) -> dict[str, list[str]]:
@@ -413,18 +371,6 @@ def matching_column(name: str, columns: Iterable[str]) -> str | None:
     by_name = {column.lower(): column for column in columns}
     parts = _parts(name)
     return by_name.get(name.strip().lower()) or (by_name.get(parts[-1]) if parts else None)
-
-
-def unknown_names(names: Mapping[str, Iterable[str]]) -> str:
-    """Return a text that lists names with the candidates of the most similar spelling.
-
-    `names` has the candidates of each name.
-
-    >>> unknown_names({"invioces": ["invoices", "orders"]})
-    'invioces (nearest: invoices)'
-    """
-    similar = {name: nearest(name, candidates, _MIN_SIMILARITY) for name, candidates in names.items()}
-    return ", ".join(f"{name} (nearest: {', '.join(found)})" if found else name for name, found in similar.items())
 
 
 def _parts(name: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from datasphinx.agent.linking import matching_column, matching_tables, unknown_names
+from datasphinx.agent.linking import matching_column, matching_tables
 from datasphinx.agent.schema.catalog import Catalog, Column, Table
 
 TABLES = [
@@ -64,9 +64,3 @@ def test_a_table_is_found(name: str, keys: list[str]) -> None:
 )
 def test_a_column_is_found(name: str, column: str | None) -> None:
     assert matching_column(name, ["total", "unit price", "a.b"]) == column
-
-
-def test_unknown_names_come_with_the_nearest() -> None:
-    assert unknown_names({"visitz": ["clinic.visits", "orders"], "zzz": ["orders"]}) == (
-        "visitz (nearest: clinic.visits), zzz"
-    )

@@ -20,8 +20,8 @@ ABOUT_A_QUESTION = {"generate_sql", "validate_sql", "review_ambiguity", "plan_re
 VARIABLES = {
     "generate_sql": {"dialect", "today", "schema", "examples", "question", "context", "form"},
     "validate_sql": {"dialect", "today", "schema", "question", "context", "sql", "form", "findings"},
-    "select_tables": {"tables", "question", "correction"},
-    "select_columns": {"schema", "question", "correction"},
+    "select_tables": {"tables", "question"},
+    "select_columns": {"schema", "question"},
     "analyse": {"today", "clarify", "form", "question", "context", "calls", "left"},
     "review_ambiguity": {"dialect", "today", "schema", "question", "context", "form"},
     "answer_clarification": {"clarification", "question", "sql"},
