@@ -9,7 +9,7 @@ from datasphinx.agent.retrieval.linked_values import codes_in
 from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.sql.guard import shared_trees
-from datasphinx.agent.sql.summary import QueryReader
+from datasphinx.agent.sql.output_columns import output_columns
 from datasphinx.agent.types import Result
 
 _MAX_CODES, _MAX_MEANING_CHARS = 12, 60
@@ -21,7 +21,7 @@ def code_meanings(sql: str, result: Result, catalog: Catalog, language: Language
     There is one sentence per column, such as "channel: S = store, W = web.", unless the column is secret.
     """
     sentences = []
-    for at, comment in _commented_outputs(sql, result, catalog):
+    for at, comment in _commented_outputs(sql, catalog):
         meanings = codes_in(comment)
         cells = {str(row[at]) for row in result["rows"] if row[at] is not None} if meanings else set()
         pairs = [
@@ -39,24 +39,11 @@ def code_meanings(sql: str, result: Result, catalog: Catalog, language: Language
     return CONVENTIONS[language].space.join(sentences)
 
 
-def _commented_outputs(sql: str, result: Result, catalog: Catalog) -> Iterator[tuple[int, str]]:
-    """Yield the index of each output that is a column with a comment, and the comment."""
-    (tree,) = shared_trees(sql, catalog.dialect)
-    while isinstance(tree, exp.Subquery):
-        tree = tree.this
-    if not isinstance(tree, exp.Select):
+def _commented_outputs(sql: str, catalog: Catalog) -> Iterator[tuple[int, str]]:
+    """Yield the index of each output that is a column with a comment, and the comment; none of a UNION."""
+    if any(tree.find(exp.SetOperation) for tree in shared_trees(sql, catalog.dialect)):
         return
-    reader, outputs = QueryReader(tree, catalog), [item.unalias() for item in tree.expressions]
-    if len(outputs) == 1 and tree.is_star and len(reader.sources(tree)) == 1:
-        outputs = [exp.column(name) for name in result["columns"]]
-    if len(outputs) != len(result["columns"]):
-        return
-    for at, output in enumerate(outputs):
-        origin = reader.origin(output, tree) if isinstance(output, exp.Column) else None
-        keys = catalog.keys_named(origin.table) if origin else ()
-        if origin is None or len(keys) != 1:
-            continue
-        columns = {column.name.lower(): column for column in catalog.tables[keys[0]].columns}
-        column = columns.get(origin.column.lower())
+    for at, output in enumerate(output_columns(sql, catalog)):
+        column = output.stored.column if output.stored and isinstance(output.expression.unnest(), exp.Column) else None
         if column and column.comment and not column.secret:
             yield at, column.comment
