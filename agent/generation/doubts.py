@@ -17,11 +17,12 @@ from datasphinx.agent.generation.definitions import asked_in, relevant_knowledge
 from datasphinx.agent.knowledge.prompt import definition_text
 from datasphinx.agent.messages import Language, Message, language_in, language_of
 from datasphinx.agent.retrieval.linked_values import LinkedValue, coded_values
-from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.schema.words import han_runs, normal_form, spelt_words, stem
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.names import ColumnReference, ResolvedQuery, resolved_query
+from datasphinx.agent.sql.output_columns import OutputColumn, output_columns
 from datasphinx.agent.state import State
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -37,7 +38,7 @@ _COMPARISONS = (exp.EQ, exp.NEQ, *_BOUNDS, exp.Between, exp.In, exp.Like, exp.IL
 _CALCULATIONS = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Interval)
 _MIN_TEXT = 4
 """Characters of a text that is no code or flag, and so is mentioned if it is meant."""
-_MAX_CHARS, _MAX_DIGITS = 100, 30
+_MAX_CHARS, _MAX_DIGITS, _MAX_COLUMNS = 100, 30, 3
 
 
 @dataclass(frozen=True)
@@ -109,11 +110,19 @@ def doubts_about(sql: str, said: Said, catalog: Catalog, today: date) -> tuple[M
     if query is None or not query.scopes:
         return ()
     parts = _Parts(query, today)
-    left_out = [*_unused_numbers(said, parts), *_unused_values(said, parts), *_unused_columns(said, parts)]
-    added = [*_unsaid_numbers(said, parts), *_unsaid_texts(said, parts)]
+    left_out = dict.fromkeys([*_unused_numbers(said, parts), *_unused_values(said, parts)])
+    added = dict.fromkeys([*_unsaid_numbers(said, parts), *_unsaid_texts(said, parts)])
     return (
-        *(Message("question_part_ignored", part=one_line(part, _MAX_CHARS)) for part in dict.fromkeys(left_out)),
-        *(Message("not_in_question", part=one_line(part, _MAX_CHARS)) for part in dict.fromkeys(added)),
+        *(Message("question_part_ignored", part=one_line(part, _MAX_CHARS)) for part in left_out),
+        *(
+            Message("question_column_ignored", part=one_line(part, _MAX_CHARS), columns=_listed(columns))
+            for part, columns in dict(_unused_columns(said, parts)).items()
+        ),
+        *(
+            Message("key_returned", key=key, table=table.name, column=f"{table.key}.{column}")
+            for table, key, column in _keys_returned(said, parts, output_columns(sql, catalog))
+        ),
+        *(Message("not_in_question", part=one_line(part, _MAX_CHARS)) for part in added),
     )
 
 
@@ -315,8 +324,8 @@ def _stems(text: str) -> tuple[str, ...]:
     return (*(stem(word) for word in spelt_words(text.replace("_", " "))), *han_runs(text))
 
 
-def _unused_columns(said: Said, parts: _Parts) -> Iterator[str]:
-    """Yield the phrases of the question that are the names of columns of which the statement reads none."""
+def _unused_columns(said: Said, parts: _Parts) -> Iterator[tuple[str, Collection[str]]]:
+    """Yield the phrases of the question that are the names of columns of which the statement reads none, with these."""
     catalog = parts.query.catalog
     named: dict[tuple[str, ...], tuple[str, set[str]]] = {}
     near = {foreign.target for key in parts.tables for foreign in catalog.tables[key].foreign_keys}
@@ -332,17 +341,47 @@ def _unused_columns(said: Said, parts: _Parts) -> Iterator[str]:
             for name in filter(None, (column.name, column.comment)):
                 phrase = _stems(name)
                 if phrase and phrase not in table_names and any(_contains(part, phrase) for part in questions):
-                    named.setdefault(phrase, (name, set()))[1].add(f"{key}.{column.name}".lower())
+                    named.setdefault(phrase, (name, set()))[1].add(f"{key}.{column.name}")
     longest = [
         phrase for phrase in named if not any(len(other) > len(phrase) and _contains(other, phrase) for other in named)
     ]
     for phrase in longest:
         name, columns = named[phrase]
-        if columns.isdisjoint(parts.columns) and not any(own.issuperset(phrase) for own in parts.names):
-            yield name
+        is_read = not parts.columns.isdisjoint(map(str.lower, columns))
+        if not is_read and not any(own.issuperset(phrase) for own in parts.names):
+            yield name, columns
     for text, meant in said.columns:
-        if parts.columns.isdisjoint(column.lower() for column in meant):
-            yield text
+        if parts.columns.isdisjoint(map(str.lower, meant)):
+            yield text, meant
+
+
+def _listed(columns: Collection[str]) -> str:
+    return ", ".join(sorted(columns)[:_MAX_COLUMNS])
+
+
+def _keys_returned(said: Said, parts: _Parts, outputs: Sequence[OutputColumn]) -> Iterator[tuple[Table, str, str]]:
+    """Yield tables that the question names of which the statement returns the key alone, with the key and the name.
+
+    The name is the only text column whose values tell the rows apart. A question that names the key wants it.
+    """
+    asked, tables = set(_stems(said.question)), parts.query.catalog.tables
+    stored = [
+        output.stored for output in outputs if output.stored and isinstance(output.expression.unnest(), exp.Column)
+    ]
+    shown = {place.table.key for place in stored if place.column.type_class == "text"}
+    for place in stored:
+        key = (place.column.name,)
+        targets = [foreign.target for foreign in place.table.foreign_keys if foreign.columns == key]
+        for table in map(tables.__getitem__, targets or [place.table.key] * (place.table.primary_key == key)):
+            names = [each.name for each in table.columns if _tells_apart(each, table)]
+            named, own = set(_stems(table.name)), set(_stems(place.column.name))
+            if len(names) == 1 and table.key not in shown and named <= asked and asked.isdisjoint(own - named):
+                yield table, place.column.name, names[0]
+
+
+def _tells_apart(column: Column, table: Table) -> bool:
+    is_text = column.type_class == "text" and not column.secret and column.name not in table.key_columns
+    return is_text and bool(table.rows) and (column.distinct or 0) >= (table.rows or 0) > 1
 
 
 def _contains(words: Sequence[str], phrase: Sequence[str]) -> bool:

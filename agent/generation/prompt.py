@@ -25,7 +25,6 @@ from datasphinx.agent.state import State
 _LIST_HEADING = "All tables with the names of their columns (-> references, ~> probably references):"
 _DETAILS_HEADING = "The tables that the question is probably about, in detail:"
 _MAX_SPELLINGS, _MAX_MENTIONED = 5, 5
-_SHORT = 3
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _OUTPUT_TYPE_HINTS = {
     "number": "The answer has to be one number: one row with one column.",
@@ -81,9 +80,16 @@ def _schema(state: State, source: Source) -> str:
     """Return the selected tables in detail, below the list of all tables if prompts contain it."""
     columns = state["relevant_tables_with_rel_columns"]
     selection = {key: columns[key] for key in sorted(columns)}
+    # The meanings of codes are read with statements.
+    reads_codes = not state.get("sql_only")
     details = source.memoized(
-        ("schema", tuple((key, tuple(names)) for key, names in selection.items())),
-        lambda: describe(source.shown_catalog, selection, source.database.quote),
+        ("schema", reads_codes, tuple((key, tuple(names)) for key, names in selection.items())),
+        lambda: describe(
+            source.shown_catalog,
+            selection,
+            source.database.quote,
+            meanings=source.code_meanings(selection) if reads_codes else {},
+        ),
     )
     listed = table_list(state, source)
     return f"{_LIST_HEADING}\n{listed}\n\n{_DETAILS_HEADING}\n\n{details}" if listed else details
@@ -121,12 +127,7 @@ def _stored_values(state: State, source: Source) -> list[str]:
     if table_list(state, source):
         selection = {**selection, **{k: v for k, v in source.shown_catalog.selection().items() if k not in selection}}
     quote, by_phrase = source.database.quote, defaultdict[str, dict[str, str]](dict)
-    # A short code has the letters of a common word ("new") or of a part of one, unless it is written as it is stored.
-    links = [
-        link
-        for link in source.linked_values(text, selection)
-        if len(link.value) > _SHORT or link.value in text or normal_form(link.phrase) != normal_form(link.value)
-    ]
+    links = source.linked_values(text, selection)
     same = source.values.lookup(link.value for link in links)
     for link in links:
         places = [(one.table, one.column, one.value) for one in same.get(link.value, ())]

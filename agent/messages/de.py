@@ -128,6 +128,8 @@ TEXTS = {
     "draft": "Nicht sicher: {why}.",
     "nothing_against": "an der Abfrage wurde kein Fehler gefunden",
     "question_part_ignored": "die Abfrage verwendet „{part}“ aus der Frage nicht",
+    "question_column_ignored": "die Abfrage verwendet „{part}“ aus der Frage nicht, also {columns}",
+    "key_returned": "die Abfrage gibt {key} von {table} zurück, und die Frage nennt {table}, die {column} unterscheidet",
     "not_in_question": "die Abfrage verwendet „{part}“, was die Frage nicht erwähnt",
     "question_not_followed": "die Abfrage lässt anscheinend einen Teil der Frage aus, etwa „nicht“, einen Zeitraum oder einen Betrag",
     "query_gives_nothing": "die Abfrage liefert nichts",

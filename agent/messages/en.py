@@ -124,6 +124,8 @@ TEXTS = {
     "draft": "Not sure: {why}.",
     "nothing_against": "no problem was found in the query",
     "question_part_ignored": "the query does not use “{part}” of the question",
+    "question_column_ignored": "the query does not use “{part}” of the question, which is {columns}",
+    "key_returned": "the query returns {key} of {table}, and the question names {table}, which {column} tells apart",
     "not_in_question": "the query uses “{part}”, which the question does not mention",
     "question_not_followed": "the query seems to leave out a part of the question, such as “not”, a period or an amount",
     "query_gives_nothing": "the query returns nothing",

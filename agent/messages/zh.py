@@ -127,6 +127,8 @@ TEXTS = {
     "draft": "没有把握：{why}。",
     "nothing_against": "没有发现查询的问题",
     "question_part_ignored": "查询没有用到问题中的“{part}”",
+    "question_column_ignored": "查询没有用到问题中的“{part}”，即 {columns}",
+    "key_returned": "查询返回 {table} 的 {key}，而问题问的是 {table}，它们以 {column} 区分",
     "not_in_question": "查询使用了问题中没有提到的“{part}”",
     "question_not_followed": "查询似乎漏掉了问题的一部分，例如否定、时间范围或金额",
     "query_gives_nothing": "查询没有返回结果",

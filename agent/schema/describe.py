@@ -5,16 +5,20 @@ Names are quoted for the dialect. Text from the database stays on its line, and 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
-from datasphinx.agent.schema.catalog import COUNTED_ROWS, Catalog, Column, ForeignKey, Table
+from datasphinx.agent.schema.catalog import COUNTED_ROWS, Catalog, Column, ColumnKey, ForeignKey, Table
 from datasphinx.agent.schema.deletion import marks_deletion
 from datasphinx.agent.schema.personal import personal_content
 
 Selection = Mapping[str, Sequence[str]]
 """Selected columns by table key."""
+Meanings = Mapping[ColumnKey, Mapping[str, str]]
+"""The meaning of each code of a column."""
 Quote = Callable[[str], str]
 """Quotes a name for the dialect."""
 
+NO_MEANINGS: Meanings = MappingProxyType({})
 _CHARS_PER_TOKEN = 3.5
 _MAX_CHARS = 60
 _MAX_COMMENT_CHARS = 500
@@ -31,10 +35,13 @@ _EPOCHS = {
 _ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
-def describe(catalog: Catalog, selection: Selection, quote: Quote, *, values: bool = True) -> str:
+def describe(
+    catalog: Catalog, selection: Selection, quote: Quote, *, values: bool = True, meanings: Meanings = NO_MEANINGS
+) -> str:
     """Return the tables and columns of `selection`, one column a line, with types, keys and comments.
 
-    With `values`, row counts, ranges and stored values are included. Tables that no longer exist are left out.
+    With `values`, row counts, ranges, stored values and the `meanings` of codes are included. Tables that no longer
+    exist are left out.
     """
     blocks = []
     for key, names in selection.items():
@@ -43,7 +50,7 @@ def describe(catalog: Catalog, selection: Selection, quote: Quote, *, values: bo
             continue
         heading = f"table {quoted_key(table, quote)}{_rows(table.rows) if values else ''}{_comment(table.comment)}"
         lines = [
-            _column_line(catalog, table, column, quote, selection if values else None)
+            _column_line(catalog, table, column, quote, selection if values else None, meanings)
             for column in table.columns
             if column.name in set(names)
         ]
@@ -139,7 +146,9 @@ def _escaped(char: str) -> str:
     return _ESCAPES.get(char) or (f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}")
 
 
-def _column_line(catalog: Catalog, table: Table, column: Column, quote: Quote, selection: Selection | None) -> str:
+def _column_line(
+    catalog: Catalog, table: Table, column: Column, quote: Quote, selection: Selection | None, meanings: Meanings
+) -> str:
     """Return the line of a column; with `selection`, it has values, unless the column refers to one of `selection`."""
     parts = [f"  {quote(column.name)} {column.type}"]
     if column.name in table.primary_key:
@@ -156,6 +165,7 @@ def _column_line(catalog: Catalog, table: Table, column: Column, quote: Quote, s
             parts.append("tells which rows are deleted")
         if not _refers_to(selection, table, column):
             parts += _content(catalog, table, column)
+        parts += _code_list(meanings.get((table.key, column.name), {}))
     return ", ".join(parts) + _comment(column.comment)
 
 
@@ -197,6 +207,14 @@ def _content(catalog: Catalog, table: Table, column: Column) -> Iterator[str]:
         yield _text_values(table, column, samples)
     elif column.type_class not in ("json", "array") and not _BOOLEANS.issuperset(column.examples):
         yield from _other_values(column)
+
+
+def _code_list(codes: Mapping[str, str]) -> Iterator[str]:
+    """Yield the first codes with their meanings, up to the length of a list of values."""
+    shown = [f"{literal(code)} = {literal(one_line(meaning))}" for code, meaning in codes.items()]
+    kept = [text for at, text in enumerate(shown) if sum(map(len, shown[: at + 1])) <= _MAX_VALUES_CHARS]
+    if kept:
+        yield f"meaning {', '.join(kept)}{', ...' if len(kept) < len(shown) else ''}"
 
 
 def _other_values(column: Column) -> Iterator[str]:

@@ -63,7 +63,7 @@ _PERSON_STEMS = frozenset(
     physician pilot player politician professional professor pupil resident reviewer sailor singer speaker staff student
     supervisor swimmer teacher trainer tutor user visitor voter winner worker wrestler writer""".split()
 )
-_FULL_NAME = re.compile(r"[^\W\d_][\w.'’-]*,?(?: [^\W\d_][\w.'’-]*){1,3}")
+_SEVERAL_WORDS = re.compile(r"\D*[^\W\d_]\D*\s\D*[^\W\d_]\D*")
 
 
 @lru_cache(maxsize=4096)
@@ -94,7 +94,7 @@ def _names_persons(table: str, words: tuple[str, ...], values: Sequence[str]) ->
     if last in ("name", "fullname"):
         subject = subject or spelt_words(table)
         return bool(subject) and stem(subject[-1]) in _PERSON_STEMS
-    return stem(last) in _PERSON_STEMS and _share(_FULL_NAME, values) >= _MIN_SHARE
+    return stem(last) in _PERSON_STEMS and _share(_SEVERAL_WORDS, values) >= _MIN_SHARE
 
 
 def _share(pattern: re.Pattern[str], values: Sequence[str]) -> float:

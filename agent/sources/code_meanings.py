@@ -8,26 +8,30 @@ from datasphinx.agent.errors import DatasphinxError
 from datasphinx.agent.record.step import not_recorded
 from datasphinx.agent.retrieval.linked_values import codes_in
 from datasphinx.agent.schema.catalog import Catalog, Column, ColumnKey, Table
-from datasphinx.agent.schema.describe import quoted_key
+from datasphinx.agent.schema.describe import Meanings, quoted_key
+from datasphinx.agent.schema.personal import personal_content
 from datasphinx.agent.schema.words import words
+from datasphinx.agent.sources.profile import is_personal
 from datasphinx.agent.types import Result
 
 _MAX_SEARCHED, _MAX_LISTED, _MAX_TABLES = 1000, 1000, 20
 _MAX_CODES, _MAX_CODE_CHARS = 60, 12
 
-Meanings = Mapping[ColumnKey, Mapping[str, str]]
-"""The meaning of each code of a column."""
-
 
 def code_meanings(
-    catalog: Catalog, keys: Iterable[str], quote: Callable[[str], str], execute: Callable[[str], Result]
+    catalog: Catalog,
+    keys: Iterable[str],
+    quote: Callable[[str], str],
+    execute: Callable[[str], Result],
+    personal: frozenset[str] = frozenset(),
 ) -> Meanings:
     """Return the meanings of the codes in the columns of the tables `keys`.
 
     A comment that lists codes comes first. Otherwise a table of a text column with distinct codes and one with their
     meanings explains the columns that refer to it, or whose stored values are all among its codes if no other table
     explains them. In a table with a third text column, that column has the name of the explained column. Tables that
-    cannot be read are left out, and so are all tables of codes in a catalog of more than a thousand tables.
+    cannot be read or have values of persons are left out, and so are all tables of codes in a catalog of more than a
+    thousand tables. `personal` are columns with such values, as `table.column` in lower case.
     """
     tables = {key: catalog.tables[key] for key in keys if key in catalog.tables}
     meanings: Meanings = {
@@ -41,7 +45,8 @@ def code_meanings(
     shown = replace(catalog, tables=tables)
     explained: dict[ColumnKey, list[Mapping[str, str]]] = {}
     listings = set()
-    for table in islice(filter(_may_list_codes, catalog.tables.values()), _MAX_TABLES):
+    candidates = (table for table in catalog.tables.values() if _may_list_codes(table, catalog, personal))
+    for table in islice(candidates, _MAX_TABLES):
         for place, listed in _explained(table, _rows(table, quote, execute), shown):
             explained.setdefault(place, []).append(listed)
             listings.add(table.key)
@@ -53,12 +58,15 @@ def _texts(table: Table) -> list[Column]:
     return [column for column in table.columns if column.type_class == "text" and not column.secret]
 
 
-def _may_list_codes(table: Table) -> bool:
+def _may_list_codes(table: Table, catalog: Catalog, personal: frozenset[str]) -> bool:
     return (
         len(_texts(table)) in (2, 3)
         and len(table.columns) <= len(_texts(table)) + 1
         and table.rows is not None
         and 1 < table.rows <= _MAX_LISTED
+        and not any(
+            is_personal(table, each, personal) or personal_content(catalog, table, each) for each in table.columns
+        )
     )
 
 

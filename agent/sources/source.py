@@ -26,13 +26,13 @@ from datasphinx.agent.retrieval.linked_values import LinkedValue, linked_values
 from datasphinx.agent.retrieval.semantic import Embedder
 from datasphinx.agent.retrieval.value_index import ValueIndex, is_spelling
 from datasphinx.agent.schema.catalog import Catalog
-from datasphinx.agent.schema.describe import Selection, compact_lines, estimate_tokens
+from datasphinx.agent.schema.describe import Meanings, Selection, compact_lines, estimate_tokens
 from datasphinx.agent.schema.secret import unmatched_patterns
 from datasphinx.agent.settings import SourceSettings
 from datasphinx.agent.sources.background import JOIN_S, Background
 from datasphinx.agent.sources.cache import file_stamp, fingerprint
 from datasphinx.agent.sources.catalog_loader import CatalogLoader
-from datasphinx.agent.sources.code_meanings import Meanings, code_meanings
+from datasphinx.agent.sources.code_meanings import code_meanings
 from datasphinx.agent.sources.files import database_of
 from datasphinx.agent.sources.profile import is_profiled
 from datasphinx.agent.sources.reflect import Progress
@@ -227,9 +227,13 @@ class Source:
 
     def code_meanings(self, keys: Iterable[str]) -> Meanings:
         """Return the meanings of the codes in the tables `keys`, by column, from comments and tables that list them."""
-        names = tuple(keys)
+        names, personal = tuple(sorted(keys)), self.knowledge.knowledge.personal
+
+        def execute(sql: str) -> Result:
+            return self.memoized(("codes", sql), lambda: self.execute(sql))
+
         return self.memoized(
-            ("codes", names), lambda: code_meanings(self.catalog, names, self.database.quote, self.execute)
+            ("codes", names), lambda: code_meanings(self.catalog, names, self.database.quote, execute, personal)
         )
 
     @property

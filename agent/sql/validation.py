@@ -18,6 +18,7 @@ from datasphinx.agent.errors import StatementError, StatementRefused, StatementU
 from datasphinx.agent.messages import Message
 from datasphinx.agent.schema.catalog import Catalog, Column
 from datasphinx.agent.schema.describe import one_line
+from datasphinx.agent.schema.personal import personal_content
 from datasphinx.agent.sql.guard import sanitize
 from datasphinx.agent.sql.joined_rows import JoinedRows, conditions_of
 from datasphinx.agent.sql.meaning import meaning
@@ -302,13 +303,16 @@ def missing_literals(
 ) -> Iterator[Remark]:
     """Report literals compared by `=` or IN that do not occur in the text column, with the nearest values.
 
-    With `excluded`, those compared by `<>` are reported too. This is never a problem, since an empty result may be
-    correct. `values` is called only if there are such literals.
+    Nearest values that look personal are not told. With `excluded`, those compared by `<>` are reported too. This is
+    never a problem, since an empty result may be correct. `values` is called only if there are such literals.
     """
     for table, column, literal in _compared_texts(query, excluded=excluded)[:_MAX_LOOKUPS]:
         index = values()
         if index.contains(table, column, literal) is False:
-            nearest = ", ".join(repr(one_line(value)) for value in index.nearest(table, column, literal))
+            stored = query.catalog.tables[table]
+            is_personal = personal_content(query.catalog, stored, stored.column(column))
+            found = [] if is_personal else index.nearest(table, column, literal)
+            nearest = ", ".join(repr(one_line(value)) for value in found)
             code = "value_not_stored_nearest" if nearest else "value_not_stored"
             yield Remark(Message(code, table=table, value=repr(one_line(literal)), column=column, nearest=nearest))
 

@@ -58,7 +58,7 @@ def test_a_column_that_is_named_exactly_is_missed_on_every_dialect(dialect: str)
     )
 
     assert doubts("Which product name has the highest sales?", by_id, dialect) == (
-        "the query does not use “product_name” of the question"
+        "the query does not use “product_name” of the question, which is products.product_name"
     )
     assert doubts("Which product name has the highest sales?", by_name, dialect) == ""
     assert "“age”" in doubts("List the name and age of all people", "SELECT name FROM people", dialect)
@@ -121,6 +121,37 @@ def test_comments_and_business_names_are_names_of_columns() -> None:
     assert "place of delivery" in doubts("How many sales by place of delivery?", sql)
     assert "turnover" in doubts("What is the turnover?", sql, columns=known)
     assert doubts("What is the turnover?", "SELECT SUM(amount) FROM sales", columns=known) == ""
+
+
+STORES = Table(
+    "stores",
+    (Column("store_id", "INTEGER"), Column("sign", "TEXT", distinct=40), Column("kind", "TEXT", distinct=3)),
+    primary_key=("store_id",),
+    rows=40,
+)
+VISITS = Table(
+    "visits",
+    (Column("store_id", "INTEGER"), Column("guests", "INTEGER")),
+    foreign_keys=(ForeignKey(("store_id",), "stores", ("store_id",)),),
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "sql", "is_doubted"),
+    [
+        ("Which store has the most guests?", "SELECT store_id FROM visits GROUP BY 1 ORDER BY SUM(guests) DESC", True),
+        ("Which stores are parks?", "SELECT store_id FROM stores WHERE kind = 'park'", True),
+        ("Which stores are parks?", "SELECT store_id, sign FROM stores WHERE kind = 'park'", False),
+        ("Which store ids are parks?", "SELECT store_id FROM stores WHERE kind = 'park'", False),
+        ("How many stores are parks?", "SELECT COUNT(store_id) FROM stores WHERE kind = 'park'", False),
+        ("Where are most guests?", "SELECT store_id FROM visits GROUP BY 1 ORDER BY SUM(guests) DESC", False),
+    ],
+)
+def test_a_key_in_place_of_the_name_of_what_the_question_names(question: str, sql: str, is_doubted: bool) -> None:
+    catalog = Catalog("sqlite", {table.key: table for table in (STORES, VISITS)})
+    found = [doubt for doubt in doubts_about(sql, Said(question), catalog, TODAY) if doubt.code == "key_returned"]
+    told = "the query returns store_id of stores, and the question names stores, which stores.sign tells apart"
+    assert found == ([told] if is_doubted else [])
 
 
 @pytest.mark.parametrize("sql", ["SELECT 1; SELECT 2", "no SQL"])

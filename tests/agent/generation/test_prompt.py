@@ -4,7 +4,6 @@ from collections.abc import Callable
 from os.path import commonprefix
 from pathlib import Path
 
-import pytest
 from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
@@ -136,17 +135,6 @@ def test_a_value_that_several_columns_have_is_shown_with_all_of_them(scripted: S
     assert all(f"t{at}.{name} = 'United States'" in stored_values(agent) for at, name in enumerate(names))
 
 
-@pytest.mark.parametrize(("word", "shown"), [("new", ""), ("walk-ins", ""), ("NEW", "t.kind = 'NEW'")])
-def test_a_common_word_is_no_code(scripted: Scripted, tmp_path: Path, word: str, shown: str) -> None:
-    agent = scripted({"GeneratedSQL": [{"sql": "SELECT COUNT(*) FROM t"}]})
-    made = make_database(
-        tmp_path, "CREATE TABLE t (id INTEGER, kind TEXT)", "INSERT INTO t VALUES (1, 'NEW'), (2, 'INS')"
-    )
-    agent.ask(f"How many {word} ids are there?", source=url(made))
-
-    assert stored_values(agent) == (shown and f"Stored values that the question mentions: {shown}")
-
-
 def test_a_question_without_stored_values_has_no_line_for_them(scripted: Scripted) -> None:
     agent = scripted({"GeneratedSQL": [COUNT]})
     agent.ask(HOW_MANY)
@@ -181,3 +169,34 @@ def test_personal_values_are_shown_only_if_the_user_wrote_them(scripted: Scripte
     assert first.count("Katherine") == 2 and "Bob" not in first and "example.org" not in first
     assert "Katherine" not in second
     assert "values like names of persons" in second and "values like e-mail addresses" in second
+
+
+def test_the_nearest_values_to_a_name_are_no_hint_if_they_are_names_of_persons(
+    scripted: Scripted, tmp_path: Path
+) -> None:
+    path = make_table(tmp_path, "doctor TEXT, city TEXT", [("Dr. Katherine Johnson", "Berlin"), ("Bob Lee", "Bonn")])
+    conditions = ["doctor = 'Katerine Johnson'", "city = 'Berlinn'", "city = 'Berlinn'"]
+    agent = scripted({"GeneratedSQL": [{"sql": f"SELECT * FROM things WHERE {each}"} for each in conditions]})
+    agent.ask("What does Katerine Johnson do?", source=url(path))
+    agent.ask("What is in Berlinn?", source=url(path))
+
+    prompts = "".join(call.prompt for call in agent.model.calls)
+    assert "Dr. Katherine" not in prompts and "nearest: 'Berlin'" in prompts
+
+
+def test_the_meanings_of_codes_stand_at_the_columns_that_hold_them(scripted: Scripted, tmp_path: Path) -> None:
+    made = make_database(
+        tmp_path,
+        "CREATE TABLE visits (id INTEGER PRIMARY KEY, kind TEXT, nurse TEXT)",
+        "INSERT INTO visits (kind, nurse) VALUES ('A', 'AB'), ('B', 'CD'), ('A', 'AB')",
+        "CREATE TABLE kinds (code TEXT, label TEXT)",
+        "INSERT INTO kinds VALUES ('A', 'acute'), ('B', 'booked')",
+        "CREATE TABLE nurses (initials TEXT, name TEXT)",
+        "INSERT INTO nurses VALUES ('AB', 'Ann Berg'), ('CD', 'Cleo Dorn')",
+    )
+    agent = scripted({"GeneratedSQL": [{"sql": "SELECT COUNT(*) FROM visits"}]})
+    agent.ask("How many visits?", source=url(made))
+
+    (line,) = (line for line in systems(agent)[0].splitlines() if line.startswith("  kind "))
+    assert line.endswith("values 'A', 'B', meaning 'A' = 'acute', 'B' = 'booked'")
+    assert "Ann" not in systems(agent)[0]

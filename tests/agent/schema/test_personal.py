@@ -31,6 +31,7 @@ def test_values_of_a_pattern(kind: str, values: tuple[str, ...]) -> None:
         ("Employees", "FullName", ("Ann Lee",), "names of persons"),
         ("t", "author_name", ("Ann Lee",), "names of persons"),
         ("t", "owner", ("Ann Lee", "J. M. DeMatteis"), "names of persons"),
+        ("t", "doctor", ("Prof. Dr. med. Ann Lee", "Lee, Ann (Dr.)", "Dr. Ann van der Lee, MBA"), "names of persons"),
     ],
 )
 def test_a_column_of_a_name(table: str, column: str, values: tuple[str, ...], kind: str) -> None:
