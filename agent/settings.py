@@ -580,6 +580,13 @@ class Settings(ServiceSettings):
         description="Days after its last run when a server, or `datasphinx threads prune`, deletes a conversation; "
         "by default, conversations are kept.",
     )
+    record_days: int | None = Field(
+        default=None,
+        ge=1,
+        le=36_500,
+        description="Days after which a server, or `datasphinx trace prune`, deletes an event of the record; "
+        "by default, the record is kept.",
+    )
     max_llm_calls: int = Field(default=20, ge=1, description="Maximum number of model calls per question.")
     max_llm_tokens: int = Field(
         default=200_000, ge=1, description="Maximum number of prompt and completion tokens per question."

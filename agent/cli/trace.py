@@ -1,13 +1,14 @@
-"""`datasphinx trace`: list, show, verify and replay recorded runs."""
+"""`datasphinx trace`: list, show, verify, prune and replay recorded runs."""
 
 import json
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from datasphinx.agent.cli.options import AsJson
+from datasphinx.agent.cli.options import AsJson, settings_of
 from datasphinx.agent.cli.text import echo
 
 if TYPE_CHECKING:
@@ -90,6 +91,30 @@ def verify(
             update = "unchanged" if result.findings else f"now event {result.position}"
             echo(f"anchor {anchor}: {compared}; {update}")
     raise typer.Exit(_DIFFERENT if result.findings else _SAME)
+
+
+@trace_app.command()
+def prune(
+    days: Annotated[
+        int | None, typer.Option(min=1, max=36_500, help="Age of the events in days; default: DATASPHINX_RECORD_DAYS.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Delete the events of all tenants that are older than a number of days; print how many.
+
+    Exit codes: 0 deleted, 2 the days are neither an option nor a setting, 5 the record cannot be used.
+    """
+    from datasphinx.agent.conversation.retention import DAY_S, prune_record
+
+    settings = settings_of()
+    days = days or settings.record_days
+    if days is None:
+        raise typer.BadParameter("pass --days, or set DATASPHINX_RECORD_DAYS.")
+    count = prune_record(settings, time.time() - days * DAY_S)
+    if as_json:
+        _print_json({"deleted": count})
+    else:
+        echo(f"events deleted: {count}")
 
 
 def _read_anchor(path: Path) -> "Anchor | None":

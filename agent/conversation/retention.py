@@ -1,7 +1,10 @@
-"""Deletion of threads that have not been used for a time."""
+"""Deletion of threads that have not been used for a time, and of old events of the record."""
+
+from datetime import UTC, datetime
 
 from datasphinx.agent.conversation.sqlite_threads import SqliteThreads
 from datasphinx.agent.conversation.threads import LINK, Threads, open_threads
+from datasphinx.agent.record.store import Store, open_store, sqlite_url
 from datasphinx.agent.settings import Settings
 
 DAY_S = 86_400
@@ -25,6 +28,18 @@ def prune_threads(settings: Settings, before: float) -> int:
     # Each tenant has a file of its own.
     files = sorted(settings.data_dir.rglob(SqliteThreads.FILE_NAME))
     return sum(_prune(SqliteThreads(file.parent), before) for file in files)
+
+
+def prune_record(settings: Settings, before: float) -> int:
+    """Delete the events of all tenants before `before`, in seconds since 1970; return how many.
+
+    Raises:
+        Unavailable: a record cannot be used.
+    """
+    time = datetime.fromtimestamp(before, UTC).isoformat(timespec="microseconds")
+    if settings.record_url:
+        return open_store(settings).prune(time)
+    return sum(Store(sqlite_url(file.parent)).prune(time) for file in sorted(settings.data_dir.rglob("record.sqlite")))
 
 
 def _prune(threads: Threads, before: float) -> int:

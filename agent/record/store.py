@@ -19,6 +19,7 @@ from sqlalchemy import (
     bindparam,
     column,
     create_engine,
+    delete,
     event,
     func,
     insert,
@@ -34,7 +35,7 @@ from datasphinx.agent.core.redact import without_password
 from datasphinx.agent.engines import engine_called
 from datasphinx.agent.errors import NotFound, Unavailable
 from datasphinx.agent.messages import Message, message_of
-from datasphinx.agent.record.events import Event, StoredEvent, chained_hash
+from datasphinx.agent.record.events import BEGINNING, Event, StoredEvent, chained_hash
 from datasphinx.agent.record.migrations import StoreTooNew, is_current, migrate
 from datasphinx.agent.settings import Settings
 
@@ -95,8 +96,11 @@ class GroupCommit(Generic[Item]):
 _events = table("datasphinx_events", *map(column, _COLUMNS))
 _head = table("datasphinx_head", column("id"), column("position"), column("hash"))
 
+_END, _START = 1, 2
+"""The rows of `_head`: the last event, and the last one that `prune` has deleted, if any."""
+
 # Statements for every event are built once.
-_SELECT_HEAD = select(_head.c.position, _head.c.hash)
+_SELECT_HEAD = select(_head.c.position, _head.c.hash).where(_head.c.id == _END)
 _LOCK_HEAD = _SELECT_HEAD.with_for_update()
 _LAST_SEQUENCES = (
     select(_events.c.trace_id, func.max(_events.c.sequence))
@@ -104,7 +108,9 @@ _LAST_SEQUENCES = (
     .group_by(_events.c.trace_id)
 )
 _INSERT = insert(_events)
-_SET_HEAD = update(_head).values(position=bindparam("last_position"), hash=bindparam("last_hash"))
+_SET_HEAD = (
+    update(_head).where(_head.c.id == _END).values(position=bindparam("last_position"), hash=bindparam("last_hash"))
+)
 
 
 class Store:
@@ -181,6 +187,26 @@ class Store:
         with self.transaction() as connection:
             position, last = connection.execute(_SELECT_HEAD).one()
         return int(position), str(last)
+
+    def start(self) -> tuple[int, str]:
+        """Return the position and hash of the event before the first that is kept; 0 if none was pruned."""
+        with self.transaction() as connection:
+            stored = connection.execute(select(_head.c.position, _head.c.hash).where(_head.c.id == _START)).first()
+        return (int(stored[0]), str(stored[1])) if stored else (0, BEGINNING)
+
+    def prune(self, before: str) -> int:
+        """Delete the events before the first one at or after the time `before`, in ISO 8601; return how many."""
+        with self.transaction(writes=True) as connection:
+            end, _ = connection.execute(_LOCK_HEAD).one()
+            kept = connection.execute(select(func.min(_events.c.position)).where(_events.c.time >= before)).scalar()
+            last = end if kept is None else kept - 1
+            digest = connection.execute(select(_events.c.hash).where(_events.c.position == last)).scalar()
+            if digest is None:
+                return 0
+            deleted = connection.execute(delete(_events).where(_events.c.position <= last)).rowcount
+            connection.execute(delete(_head).where(_head.c.id == _START))
+            connection.execute(insert(_head).values(id=_START, position=last, hash=digest))
+        return int(deleted)
 
     def _select(self, query: Select[Any]) -> list[StoredEvent]:
         with self.transaction() as connection:

@@ -97,7 +97,7 @@ class Verification:
 
 
 def verify(store: Store, anchor: Anchor | None = None) -> Verification:
-    """Return whether all events in `store` are unchanged, and the breaks in the chain.
+    """Return whether all events in `store` since the last pruned one are unchanged, and the breaks in the chain.
 
     With `anchor`, also check that the events up to its position are those that existed when it was taken.
 
@@ -109,7 +109,7 @@ def verify(store: Store, anchor: Anchor | None = None) -> Verification:
     position, head = store.head()
     # Events may have been added between reading the chain and reading its end.
     check.follow(event for event in store.scan(check.position) if event.position <= position)
-    check.result.findings += _check_end(check.last, position, head)
+    check.result.findings += check.compare_end(position, head)
     check.result.findings += check.compare_anchor()
     return check.result
 
@@ -118,7 +118,8 @@ class _ChainCheck:
     """Checks the chain event by event. `last` is the last event; `_displaced` contains positions already reported."""
 
     def __init__(self, store: Store, anchor: Anchor | None) -> None:
-        self.result = Verification()
+        self._start = store.start()
+        self.result = Verification(0, *self._start)
         self.last: StoredEvent | None = None
         self._store, self._anchor = store, anchor
         self._event_at_anchor: StoredEvent | None = None
@@ -126,7 +127,7 @@ class _ChainCheck:
 
     @property
     def position(self) -> int:
-        return self.last.position if self.last else 0
+        return self.last.position if self.last else self._start[0]
 
     def follow(self, events: Iterable[StoredEvent]) -> None:
         for event in events:
@@ -139,12 +140,26 @@ class _ChainCheck:
             self.result.events, self.result.head, self.last = self.result.events + 1, event.hash, event
             self.result.position = event.position
 
+    def compare_end(self, position: int, head: str) -> Iterator[Finding]:
+        """Yield a finding if the last event is not the stored end of the chain."""
+        last, trace_id = self.position, self.last.trace_id if self.last else None
+        if last < position:
+            yield _removal(last + 1, position, None)
+        elif last > position:
+            text = f"events {position + 1} to {last} were added after the end"
+            yield Finding("inserted", position + 1, trace_id, text)
+        elif (self.last.hash if self.last else self._start[1]) != head:
+            yield Finding("changed", last, trace_id, f"event {last}, the last, was changed or replaced")
+
     def compare_anchor(self) -> Iterator[Finding]:
         """Yield a finding if the event at the anchor's position is missing or different."""
         anchor, event = self._anchor, self._event_at_anchor
-        if anchor is None or anchor.position == 0:
+        if anchor is None or anchor.position == 0 or (anchor.position, anchor.hash) == self._start:
             return
-        if event and event.hash != anchor.hash:
+        if anchor.position <= self._start[0]:
+            text = f"the events up to {self._start[0]} were pruned, so that the anchor cannot be compared"
+            yield Finding("removed", anchor.position, None, text)
+        elif event and event.hash != anchor.hash:
             text = f"event {event.position} differs from the anchor: this event or an earlier one was replaced"
             yield Finding("changed", event.position, event.trace_id, text)
         elif self.position < anchor.position:
@@ -160,7 +175,8 @@ class _ChainCheck:
             yield _removal(self.position + 1, event.position - 1, event.trace_id)
             return
         owner = self._store.with_hash(event.previous)
-        owner_position = 0 if event.previous == BEGINNING else owner.position if owner else None
+        start, start_hash = self._start
+        owner_position = start if event.previous == start_hash else owner.position if owner else None
         if owner_position is None:
             text = (
                 f"the event that event {event.position} follows is missing: the one before it was changed or replaced"
@@ -174,20 +190,6 @@ class _ChainCheck:
             for position in sorted(set(range(owner_position + 1, event.position)) - self._displaced):
                 text = f"event {position} was inserted between event {owner_position} and its successor"
                 yield Finding("inserted", position, self.last.trace_id if self.last else None, text)
-
-
-def _check_end(last: StoredEvent | None, position: int, head: str) -> Iterator[Finding]:
-    last_position, last_hash = (last.position, last.hash) if last else (0, BEGINNING)
-    if last_position < position:
-        yield _removal(last_position + 1, position, None)
-    elif last_position > position:
-        trace_id = last.trace_id if last else None
-        yield Finding(
-            "inserted", position + 1, trace_id, f"events {position + 1} to {last_position} were added after the end"
-        )
-    elif last_hash != head:
-        trace_id = last.trace_id if last else None
-        yield Finding("changed", last_position, trace_id, f"event {last_position}, the last, was changed or replaced")
 
 
 def _removal(first: int, last: int, trace_id: str | None) -> Finding:

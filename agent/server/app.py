@@ -6,9 +6,10 @@ import sys
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
-from datasphinx.agent.conversation.retention import DAY_S, prune_threads
+from datasphinx.agent.conversation.retention import DAY_S, prune_record, prune_threads
 from datasphinx.agent.conversation.threads import open_threads
 from datasphinx.agent.errors import ConfigurationError, DriverMissing
 from datasphinx.agent.messages import Message
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from datasphinx.agent.server.runnable import ServedGraph
 
 PRUNE_S = 3600
-"""Time between two deletions of old threads, in seconds."""
+"""Time between two deletions of old threads and events, in seconds."""
 
 
 def create_app(services: Services | None = None) -> "FastAPI":
@@ -148,11 +149,11 @@ async def _running(refreshes: "ScheduledRefreshes", settings: Settings) -> Async
     from datasphinx.agent.server.background import repeated, run_in_thread
 
     async def prune() -> None:
-        days = settings.thread_days
-        if days:
-            await run_in_thread(lambda: prune_threads(settings, time.time() - days * DAY_S))
+        for days, delete in ((settings.thread_days, prune_threads), (settings.record_days, prune_record)):
+            if days:
+                await run_in_thread(partial(delete, settings, time.time() - days * DAY_S))
 
-    async with refreshes.running(), repeated(prune, PRUNE_S, "[THREADS] old threads were not deleted"):
+    async with refreshes.running(), repeated(prune, PRUNE_S, "[SERVER] old conversations or events were not deleted"):
         yield
 
 

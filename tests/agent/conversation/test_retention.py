@@ -1,8 +1,10 @@
 """Threads that are older than a limit are deleted with all that belongs to them, and no others."""
 
 import asyncio
+import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +15,11 @@ from langgraph.checkpoint.base.id import uuid6
 from datasphinx.agent.conversation.retention import prune_threads
 from datasphinx.agent.conversation.thread_list import ThreadList
 from datasphinx.agent.conversation.threads import Link, Threads, config_of, open_threads
+from datasphinx.agent.record.store import open_store
 from datasphinx.agent.server import app
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import Settings, load_settings
-from tests.agent.record.stores import fresh_url
+from tests.agent.record.stores import fresh_url, happened
 from tests.commands import Run
 from tests.support.servers import STORES
 
@@ -107,44 +110,53 @@ def test_without_a_store_nothing_is_deleted_and_none_is_made(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("days", [1, None])
-def test_a_server_deletes_old_threads_if_the_setting_says_so(
+def test_a_server_deletes_old_threads_and_events_if_the_settings_say_so(
     days: int | None, tmp_path: Path, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = load_settings(cache_dir=cache_dir, data_dir=tmp_path / "data", thread_days=days)
-    threads = open_threads(settings)
+    settings = load_settings(cache_dir=cache_dir, data_dir=tmp_path / "data", thread_days=days, record_days=days)
+    threads, record = open_threads(settings), open_store(settings)
     key = threads.key("agent", OLD)
     run_on(threads, OLD)
+    record.append([happened("a" * 32)])
     searches = list[float]()
 
-    def prune(settings: Settings, before: float) -> int:
+    def later(prune: Callable[[Settings, float], int], settings: Settings, before: float) -> int:
         searches.append(before)
-        return prune_threads(settings, before + 2 * 86_400)
+        return prune(settings, before + 2 * 86_400)
 
     monkeypatch.setattr(app, "PRUNE_S", 0.001)
-    monkeypatch.setattr(app, "prune_threads", prune)
+    for name in ("prune_threads", "prune_record"):
+        monkeypatch.setattr(app, name, partial(later, getattr(app, name)))
     served = app.create_app(Services(settings, any_source=False))
 
     async def run() -> None:
         async with served.router.lifespan_context(served), asyncio.timeout(20):
             for _ in range(20):
                 await asyncio.sleep(0.002)
-            while days and threads.last(key):
+            while days and (threads.last(key) or [*record.scan()]):
                 await asyncio.sleep(0.002)
 
     asyncio.run(run())
-    assert (threads.last(key) is None) == bool(days)
+    assert (threads.last(key) is None) == ([*record.scan()] == []) == bool(days)
     assert all(before < time.time() - 86_390 for before in searches) and bool(searches) == bool(days)
 
 
+@pytest.mark.parametrize(
+    ("command", "setting", "said"),
+    [("threads", "THREAD_DAYS", "conversations deleted: 1\n"), ("trace", "RECORD_DAYS", "events deleted: 1\n")],
+)
 def test_the_command_deletes_after_the_days_of_its_option_or_of_the_setting(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, setting: str, said: str
 ) -> None:
+    monkeypatch.setenv("DATASPHINX_DATA_DIR", str(tmp_path / "data/tenants/acme"))
+    settings = load_settings()
+    run_on(open_threads(settings), NEW)
+    open_store(settings).append([happened("a" * 32)])
     monkeypatch.setenv("DATASPHINX_DATA_DIR", str(tmp_path / "data"))
-    threads = open_threads(load_settings())
-    run_on(threads, NEW)
-    code, _, error = run("threads", "prune")
-    assert code == 2 and "DATASPHINX_THREAD_DAYS" in error
+    code, _, error = run(command, "prune")
+    assert code == 2 and f"DATASPHINX_{setting}" in error
     monkeypatch.setattr("datasphinx.agent.conversation.retention.DAY_S", -1)
-    assert run("threads", "prune", "--days", "5") == (0, "conversations deleted: 1\n", "")
-    monkeypatch.setenv("DATASPHINX_THREAD_DAYS", "3")
-    assert run("threads", "prune", "--json")[:2] == (0, '{"deleted": 0}\n')
+    assert run(command, "prune", "--days", "5") == (0, said, "")
+    monkeypatch.setenv(f"DATASPHINX_{setting}", "3")
+    code, shown, _ = run(command, "prune", "--json")
+    assert (code, json.loads(shown)) == (0, {"deleted": 0})

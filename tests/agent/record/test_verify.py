@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, text
 
-from datasphinx.agent.record.events import BEGINNING, StoredEvent, chained_hash
-from datasphinx.agent.record.store import Store
-from datasphinx.agent.record.verify import Finding, verify
+from datasphinx.agent.record.events import BEGINNING, Event, StoredEvent, chained_hash
+from datasphinx.agent.record.store import Store, sqlite_url
+from datasphinx.agent.record.verify import Anchor, Finding, verify
 from tests.agent.record.stores import fresh_url, happened, tampering
 
 COUNT = 8
@@ -258,3 +258,26 @@ def test_the_next_event_after_a_change_does_not_hide_it(store: Store) -> None:
     run(store, "UPDATE datasphinx_events SET body = '{}' WHERE position = 8")
     store.append([happened("b" * 32)])
     assert found(store) == [("changed", 8)]
+
+
+def test_a_pruned_record_is_whole_and_an_anchor_before_its_beginning_is_a_finding(tmp_path: Path) -> None:
+    store = Store(sqlite_url(tmp_path))
+    store.append([Event("a" * 32, f"2026-01-0{day}T00:00:00.000000", "step", {}) for day in range(1, 9)])
+    anchors = [Anchor(event.position, event.hash) for event in store.scan()]
+
+    assert (store.prune("2026-01-04"), store.prune("2026-01-04")) == (3, 0)
+    store.append([happened("b" * 32)])
+    done = verify(store)
+    assert (done.findings, done.events, done.position) == ([], COUNT - 2, COUNT + 1)
+    problems = [[each.problem for each in verify(store, anchor).findings] for anchor in anchors]
+    assert problems == [["removed"], ["removed"], *[[]] * 6]
+    assert [each.problem for each in verify(store, Anchor(3, "0" * 64)).findings] == ["removed"]
+    assert [each.problem for each in verify(store, Anchor(20, "0" * 64)).findings] == ["removed"]
+    run(store, "DELETE FROM datasphinx_events WHERE position = 4")
+    assert found(store) == [("removed", 4)]
+    store._engine.dispose()
+
+
+def test_everything_can_be_pruned(store: Store) -> None:
+    assert store.prune("9999") == COUNT
+    assert verify(store).findings == [] and verify(store).anchor == verify(store, verify(store).anchor).anchor
