@@ -202,8 +202,6 @@ def _settings(recorded: dict[str, Any], instructions: Mapping[str, str], setting
 
     `instructions` are those of the sources at that time.
     """
-    # Runs of earlier versions had no instructions and no confidence.
-    recorded = {"instructions": "", "min_confidence": None, **recorded}
     recorded_settings = {name: recorded[name] for name in REPLAYED_SETTINGS if name in recorded}
     unlimited = dict.fromkeys(("max_llm_calls", "max_llm_tokens", "max_cost_usd", "max_question_s"), _UNLIMITED)
     # A replay has no side effects: accepted examples were stored by the recorded run.

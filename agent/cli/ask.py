@@ -406,7 +406,7 @@ def _ask(
     with LoadingBar(errors) as bar:
         is_transient = errors.is_terminal and not view.verbose
         steps = None if view.as_json else StepView(errors, is_transient=is_transient)
-        built = _graph(graph, settings, errors, str(inputs.get("question", "")))
+        built = _graph(graph, settings, bar, str(inputs.get("question", "")))
         talk = Talk(Conversations(built, threads).stream, target.thread, steps, bar, is_stored=threads.is_persistent)
         return _converse(talk, inputs, options, view)
 
@@ -420,17 +420,18 @@ def _refusal(error: DatasphinxError, inputs: dict[str, Any], thread: str | None)
     return output
 
 
-def _graph(name: str, settings: "Settings", console: "Console", question: str) -> Any:
+def _graph(name: str, settings: "Settings", bar: "LoadProgress", question: str) -> Any:
     from datasphinx.agent.messages import language_of
 
     if name == "analyst":
         from datasphinx.agent.analyst import build_analyst
 
         return build_analyst(services_of(settings))
-    from datasphinx.agent.cli.render import ReadingBar
     from datasphinx.agent.graph import build_graph
 
-    services = services_of(settings, language=language_of(question), progress=ReadingBar(console))
+    services = services_of(
+        settings, language=language_of(question), progress=lambda done, total: bar("schema", done / total)
+    )
     return build_graph(services)
 
 

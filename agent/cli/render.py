@@ -9,7 +9,7 @@ from pygments.token import Comment, Keyword, Number, String
 from rich.console import Console, Group, RenderableType
 from rich.markup import escape
 from rich.measure import Measurement
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TaskProgressColumn, TextColumn
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.style import Style
 from rich.syntax import ANSISyntaxTheme, Syntax
 from rich.table import Table
@@ -26,40 +26,22 @@ from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.state import Output
 from datasphinx.agent.types import AnswerTable
 
-_SLOW_TABLES = 200
 _SLOW_LOAD_S = 1.0
 
 _WAITS: dict[Wait, str] = {
     "loading_model": "loading the model",
     "waiting_for_model": "waiting for the model, which answers another question",
 }
-_STAGES = {"read": "reading the file", "examine": "examining the columns", "write": "writing the dataset"}
-
-
-class ReadingBar:
-    """A progress bar for reading a schema, shown for large schemas only."""
-
-    def __init__(self, console: Console) -> None:
-        """Show the bar on `console` if that is a terminal."""
-        self._bar = Progress(
-            TextColumn("reading the schema"), BarColumn(), MofNCompleteColumn(), console=console, transient=True
-        )
-        self._task: TaskID | None = None
-
-    def __call__(self, done: int, total: int) -> None:
-        """Show that `done` tables of `total` were read."""
-        if total < _SLOW_TABLES:
-            return
-        if self._task is None:
-            self._task = self._bar.add_task("", total=total)
-            self._bar.start()
-        self._bar.update(self._task, completed=done)
-        if done >= total:
-            self._bar.stop()
+_STAGES = {
+    "schema": "reading the schema",
+    "read": "reading the file",
+    "examine": "examining the columns",
+    "write": "writing the dataset",
+}
 
 
 class LoadingBar:
-    """A progress bar for importing files, shown if it takes longer than a second. Use it in a `with` block."""
+    """A progress bar for a schema or a file, shown if reading takes longer than a second. Use it in a `with` block."""
 
     def __init__(self, console: Console) -> None:
         """Show the bar on `console` if that is a terminal."""

@@ -191,8 +191,7 @@ def _summary(started: "StoredEvent", output: "StoredEvent | None") -> dict[str, 
         "status": status,
         "sql": content.get("sql"),
         "llm_calls": content.get("llm_calls"),
-        # Older runs have the cost under `cost_usd`.
-        "llm_cost_usd": content.get("llm_cost_usd", content.get("cost_usd")),
+        "llm_cost_usd": content.get("llm_cost_usd"),
         "latency_ms": content.get("latency_ms"),
     }
 

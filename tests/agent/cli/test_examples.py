@@ -46,11 +46,6 @@ def lines(path: Path, *examples: Any) -> str:
     return str(path)
 
 
-def test_without_examples_nothing_is_listed_and_no_file_is_made(run: Run, tmp_path: Path) -> None:
-    assert run("examples", "list") == (ANSWERED, "", "")
-    assert not (tmp_path / "data").exists()
-
-
 def test_an_example_is_added_listed_and_removed(run: Run, things: Path, tmp_path: Path) -> None:
     code, out, err = run("examples", "add", *TOTAL)
     assert (code, err) == (ANSWERED, "")
@@ -181,11 +176,6 @@ def test_removing_is_of_all_or_none(run: Run) -> None:
     assert len(kept(run)) == 1
 
 
-def test_nothing_is_removed_where_nothing_is_kept(run: Run, tmp_path: Path) -> None:
-    assert run("examples", "remove", "ex_1")[0] == USAGE
-    assert not (tmp_path / "data").exists()
-
-
 def test_a_file_is_imported_for_its_sources(run: Run, animals: str, tmp_path: Path) -> None:
     cleared = [{"question": "Which things?", "answer": "All of them"}]
     file = lines(
@@ -200,12 +190,6 @@ def test_a_file_is_imported_for_its_sources(run: Run, animals: str, tmp_path: Pa
     assert pairs(run, "--source", animals) == [("How many animals?", "SELECT COUNT(*) FROM animals")]
     found = {each["question"]: each for each in kept(run)}
     assert (found[COUNT[0]]["sql"], found[TOTAL[0]]["clarifications"]) == (COUNT[1], cleared)
-
-
-def test_a_source_for_the_lines_that_name_none(run: Run, animals: str, tmp_path: Path) -> None:
-    file = lines(tmp_path / "examples.jsonl", {"question": "How many?", "sql": "SELECT COUNT(*) FROM animals"})
-    assert run("examples", "import", file, "--source", animals)[0] == ANSWERED
-    assert len(kept(run, "--source", animals)) == 1
 
 
 def test_a_file_with_a_statement_that_cannot_run_leaves_nothing(run: Run, tmp_path: Path) -> None:

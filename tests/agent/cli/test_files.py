@@ -12,7 +12,7 @@ from datasphinx.agent import errors
 from tests.agent.analysis.conftest import BY_ACCOUNT
 from tests.agent.cli.steps import DONE, step
 from tests.agent.datasets.documented import documented_examples
-from tests.agent.tools.conftest import RETURNS, SALES
+from tests.agent.tools.conftest import RETURNS
 from tests.commands import Run
 from tests.fake_openai import FakeOpenAI
 
@@ -72,15 +72,6 @@ def test_of_several_files_a_note_names_the_file(model: FakeOpenAI, run: Run, tmp
     assert "note: messy.csv: city_2: the column" in " ".join(out.split())
 
 
-def test_json_is_the_output_and_nothing_else(model: FakeOpenAI, run: Run, returns: str) -> None:
-    model.answers = [step("run_query", query=BY_ACCOUNT), step("finish", **DONE)]
-    code, out, err = run("ask", QUESTION, returns, "--json", "--output-type", "dataframe")
-    output = json.loads(out)
-    assert (code, err) == (errors.ANSWERED, "")
-    assert output["value"]["rows"] == [["alpha", 30], ["beta", 70]]
-    assert output["audit"]["llm_cost_usd"] is None
-
-
 @pytest.mark.parametrize(
     ("name", "begins"), [("chart.png", b"\x89PNG"), ("chart.html", b"<!doctype html>"), ("chart.JSON", b'{"title"')]
 )
@@ -120,15 +111,6 @@ def test_a_chart_that_was_not_asked_for_is_drawn_of_the_rows(model: FakeOpenAI, 
     assert json.loads(Path("chart.json").read_text("utf-8"))["series"][0]["type"] == "bar"
 
 
-def test_the_chart_of_a_database_is_written_too(model: FakeOpenAI, run: Run) -> None:
-    model.answers = [
-        {"sql": "SELECT status, COUNT(*) AS n FROM orders GROUP BY status", "assumptions": [], "off_topic": False},
-        {"is_valid": True, "reason": "fine", "issues": [], "corrected_sql": None},
-    ]
-    run("ask", "Chart the orders by status", "--chart", "orders.json", "--output-type", "plot")
-    assert json.loads(Path("orders.json").read_text("utf-8"))["series"]
-
-
 def test_a_question_back_has_its_own_exit_code(model: FakeOpenAI, run: Run, returns: str) -> None:
     asked = step("ask_user", question="Which month?", options=["January", "February"])
     model.answers = [asked]
@@ -156,15 +138,6 @@ def test_a_bad_file_is_a_usage_error(model: FakeOpenAI, run: Run, tmp_path: Path
     assert says in " ".join(out.split())
     assert "✗ create_dataset" in err
     assert model.requests == []
-
-
-@pytest.mark.heavy
-def test_what_a_tool_refused_is_shown(model: FakeOpenAI, run: Run, returns: str) -> None:
-    wrong = step("run_query", query={"group_by": ["city"]})
-    model.answers = [wrong, step("finish", cannot_answer="there is no city")]
-    code, _, err = run("ask", QUESTION, returns)
-    assert code == errors.DOMAIN
-    assert "✗ run_query" in err and "group_by[0]" in " ".join(err.split())
 
 
 @pytest.mark.parametrize(
@@ -201,18 +174,6 @@ def test_nothing_in_a_file_moves_the_cursor(model: FakeOpenAI, run: Run, tmp_pat
     model.answers = [step("run_query", query={"group_by": ["ci\x1b[2Jty"]}), step("finish", answer="Ka\x1b[2Jzan")]
     _, out, err = run("ask", "Which cities?", str(path))
     assert "\x1b[2J" not in out + err
-
-
-@pytest.mark.heavy
-def test_files_in_every_format(model: FakeOpenAI, run: Run, tmp_path: Path) -> None:
-    lines = [{"region": line.split(",")[0]} for line in SALES.splitlines()[1:]]
-    (tmp_path / "sales.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    (tmp_path / "sales.csv").write_text(SALES, encoding="utf-8")
-    for name in ("sales.csv", "sales.jsonl"):
-        count = {"aggregations": [{"as": "n", "agg": "count", "col": "region"}]}
-        model.answers = [step("run_query", query=count), step("finish", answer="3")]
-        _, out, _ = run("ask", "How many sales?", name, "--json")
-        assert json.loads(out)["value"] == 3
 
 
 def loading(**options: object) -> list[str]:

@@ -1,26 +1,22 @@
 """Terminal output: progress bars and answers."""
 
 import io
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from rich.console import Console
 
 from datasphinx.agent.cli import render
-from datasphinx.agent.cli.render import LoadingBar, ReadingBar
+from datasphinx.agent.cli.render import LoadingBar
 from datasphinx.agent.record.step import new_audit
-from datasphinx.agent.sources.reflect import reflect
-from datasphinx.agent.sql.database import Database
 from datasphinx.agent.state import Output
-from tests.databases import many_tables, url
 
 
 def shown(monkeypatch: pytest.MonkeyPatch, *, terminal: bool, slow: bool) -> str:
     monkeypatch.setattr(render, "_SLOW_LOAD_S", -1.0 if slow else 1e9)
     console = Console(file=io.StringIO(), force_terminal=terminal, width=100)
     with LoadingBar(console) as bar:
-        for stage in ("read", "examine", "write"):
+        for stage in ("schema", "read", "examine", "write"):
             for share in (0.0, 0.5, 1.0):
                 bar(stage, share)
         bar("read", 0.25)
@@ -29,7 +25,9 @@ def shown(monkeypatch: pytest.MonkeyPatch, *, terminal: bool, slow: bool) -> str
 
 def test_a_long_load_shows_its_stages(monkeypatch: pytest.MonkeyPatch) -> None:
     text = shown(monkeypatch, terminal=True, slow=True)
-    assert "reading the file" in text and "writing the dataset" in text and "25%" in text
+    assert (
+        "reading the schema" in text and "reading the file" in text and "writing the dataset" in text and "25%" in text
+    )
     assert text.endswith("\x1b[2K")  # the line is gone in the end
 
 
@@ -92,15 +90,3 @@ def test_a_wide_terminal_and_a_pipe_have_tables() -> None:
 
 def test_one_more_row_is_singular() -> None:
     assert "and 1 more row\n" in printed(answer(["n"], *([number] for number in range(21))))
-
-
-def test_the_reading_of_a_large_schema_has_a_bar(tmp_path: Path) -> None:
-    texts = []
-    for tables, terminal in ((200, True), (200, False), (150, True)):
-        folder = tmp_path / f"{tables} {terminal}"
-        folder.mkdir()
-        console = Console(file=io.StringIO(), force_terminal=terminal, width=100)
-        reflect(Database(url(many_tables(folder, tables))), progress=ReadingBar(console))
-        texts.append(console.file.getvalue())  # type: ignore[attr-defined]
-    assert "reading the schema" in texts[0] and "0/201" in texts[0] and "201/201" in texts[0]
-    assert texts[0].endswith("\x1b[2K") and texts[2] == "" and "\x1b" not in texts[1]

@@ -11,8 +11,6 @@ import pytest
 from sqlalchemy import create_engine, make_url, text
 
 from datasphinx.agent import errors
-from datasphinx.agent.conversation.threads import open_threads
-from datasphinx.agent.settings import load_settings
 from tests.agent.analysis.conftest import BY_ACCOUNT
 from tests.agent.cli.steps import DONE, step
 from tests.agent.record.stores import fresh_url
@@ -75,16 +73,6 @@ def test_json_has_the_thread_and_the_status(model: FakeOpenAI, run: Run) -> None
     assert output["thread_id"] == asked["thread_id"]
 
 
-def test_a_follow_up_is_read_with_the_question_before_it(model: FakeOpenAI, run: Run) -> None:
-    model.answers = [COUNT, {"sql": "", "output_type": "dataframe"}]
-    _, out, _ = run("ask", QUESTION)
-    code, shown, _ = run("ask", "as a table", "--thread", thread_in(out))
-
-    assert (code, thread_in(shown)) == (errors.ANSWERED, thread_in(out))
-    assert QUESTION in str(model.requests[-1]["messages"])
-    assert len(model.requests) == 2
-
-
 def test_an_answer_is_rejected_and_accepted(model: FakeOpenAI, run: Run) -> None:
     other = {**COUNT, "sql": "SELECT COUNT(DISTINCT order_id) AS orders FROM orders"}
     model.answers = [COUNT, other]
@@ -95,14 +83,6 @@ def test_an_answer_is_rejected_and_accepted(model: FakeOpenAI, run: Run) -> None
     assert "each of them once" in str(model.requests[-1]["messages"])
     code, accepted, _ = run("ask", *thread, "--accept")
     assert code == errors.ANSWERED and "Noted: the answer is right." in accepted
-
-
-def test_rejecting_without_a_comment(model: FakeOpenAI, run: Run) -> None:
-    model.answers = [COUNT, ASKS]
-    _, out, _ = run("ask", QUESTION)
-    code, back, _ = run("ask", "--thread", thread_in(out), "--reject")
-
-    assert code == errors.NEEDS_CLARIFICATION and ASKS["question"] in back
 
 
 def test_files_are_asked_in_conversations_too(model: FakeOpenAI, run: Run, tmp_path: Path) -> None:
@@ -124,14 +104,6 @@ def test_a_thread_of_the_command_line_goes_on_over_http(model: FakeOpenAI, run: 
     with serving(cache_dir) as server:
         output = server.invoke(thread_id=thread, clarification_answer="2")
     assert output["sql"] == BY_AMOUNT
-
-
-def test_settings_say_when_to_ask_back_where_the_command_does_not(
-    model: FakeOpenAI, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("DATASPHINX_CLARIFY", "never")
-    model.answers = [COUNT]
-    assert run("ask", BEST)[0] == errors.ANSWERED
 
 
 def test_without_what_keeps_threads_a_question_is_answered_all_the_same(
@@ -172,15 +144,6 @@ def test_what_cannot_be_is_a_usage_error(model: FakeOpenAI, run: Run, arguments:
     assert (code, out) == (errors.USAGE, "")
     assert says in " ".join(err.replace("│", "").split())
     assert model.requests == []
-
-
-@pytest.mark.parametrize(("answer", "says"), [("7", "There is no option 7"), (" ", "`clarification_answer`")])
-def test_an_answer_that_is_none_leaves_the_question_open(model: FakeOpenAI, run: Run, answer: str, says: str) -> None:
-    thread = asked_back(run, model)
-    code, out, _ = run("ask", "--thread", thread, "--answer", answer)
-
-    assert code == errors.USAGE and says in " ".join(out.split())
-    assert run("ask", "--thread", thread, "--answer", "1")[0] == errors.ANSWERED
 
 
 def test_a_second_answer_and_files_on_the_thread_of_a_database(model: FakeOpenAI, run: Run, tmp_path: Path) -> None:
@@ -233,17 +196,6 @@ def test_a_password_is_not_kept_with_the_thread(
         assert run(*reject, *source)[0] == errors.ANSWERED
     kept = [each.read_bytes() for each in (tmp_path / "data").rglob("*") if each.is_file()]
     assert kept and not any(b"swordfish" in each for each in kept)
-
-
-def test_another_run_on_the_thread(model: FakeOpenAI, run: Run) -> None:
-    thread = asked_back(run, model)
-    answer = ("ask", "--thread", thread, "--answer", "1")
-    threads = open_threads(load_settings())
-    with threads.lock(threads.key("agent", thread)) as is_locked:
-        assert is_locked
-        code, _, err = run(*answer)
-    assert code == errors.DOMAIN and "is being answered" in err
-    assert run(*answer)[0] == errors.ANSWERED
 
 
 def test_in_json_an_unknown_thread_is_an_output_too(model: FakeOpenAI, run: Run) -> None:

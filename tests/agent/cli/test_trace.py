@@ -53,19 +53,6 @@ def test_list_has_when_how_it_ended_the_id_and_the_question(trace_id: str, run: 
     ]
 
 
-def test_a_run_that_was_recorded_with_the_former_name_of_its_cost(trace_id: str, run: Run, tmp_path: Path) -> None:
-    change(
-        tmp_path / "data" / "record.sqlite",
-        """UPDATE datasphinx_events SET body = replace(body, '"llm_cost_usd":null', '"cost_usd":0.25')
-        WHERE kind = 'output'""",
-    )
-    (listed,) = json.loads(run("trace", "list", "--json")[1])["runs"]
-    assert listed["llm_cost_usd"] == 0.25
-    assert run("trace", "show", trace_id)[0] == errors.ANSWERED
-    code, out, _ = run("trace", "replay", trace_id)
-    assert (code, "nothing differs" in out) == (errors.ANSWERED, True)
-
-
 def test_a_record_without_a_run_lists_nothing(run: Run) -> None:
     assert run("trace", "list") == (errors.ANSWERED, "", "")
 
