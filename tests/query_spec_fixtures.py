@@ -1,18 +1,19 @@
-"""Writes what is expected of the specs in `tests/fixtures/query_specs`: SQL from the compiler, rows from plain Python.
+"""Writes what is expected of the specs in `tests/fixtures/query_specs`: SQL from the compiler, rows from DuckDB.
 
-`python -m tests.query_spec_fixtures`, and then read the difference. The rows owe nothing to SQL or to an engine.
+`python -m tests.query_spec_fixtures`, and then read the difference; the other engines have to give the same rows.
 """
 
 import json
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from datasphinx.agent.queryspec.compile import Compiled, compile_spec
+from datasphinx.agent.queryspec.compile import Compiled, compile_spec, run
 from datasphinx.agent.queryspec.spec import read_spec
 from datasphinx.agent.queryspec.statement import DIALECTS
-from tests.agent.queryspec.naive import rows_of
-from tests.agent.queryspec.tables import datasets
+from datasphinx.agent.sources.source import Source
+from tests.agent.queryspec.tables import datasets, loaded
 
 FOLDER = Path(__file__).parent / "fixtures/query_specs"
 
@@ -31,17 +32,17 @@ def _compiled(dataset: str, spec: str, results: str) -> dict[str, Compiled]:
     return {dialect: compile_spec(read_spec(spec), known, dialect) for dialect in DIALECTS}
 
 
-def expected(dataset: str, spec: dict[str, Any], results: Results | None = None) -> dict[str, Any]:
-    """Return what a spec is expected to give."""
+def expected(source: Source, dataset: str, spec: dict[str, Any], results: Results | None = None) -> dict[str, Any]:
+    """Return what a spec is expected to give; `source` has its tables."""
     compiled = compiled_for_all(dataset, spec, results)
-    columns, rows = rows_of(dataset, spec, results)
+    result = run(read_spec(spec), datasets(dataset, source.catalog.tables, results), source)
     return {
         "dataset": dataset,
         **({"results": results} if results else {}),
         "spec": spec,
         "values": {dialect: each.parameters for dialect, each in compiled.items()},
-        "columns": columns or [output.name for output in compiled["duckdb"].columns],
-        "rows": rows,
+        "columns": result["columns"],
+        "rows": result["rows"],
     }
 
 
@@ -67,12 +68,13 @@ def _value(name: str, value: Any) -> str:
 
 def main() -> None:
     """Write every file anew from its spec."""
-    for path in sorted(FOLDER.glob("*.json")):
-        content = json.loads(path.read_text(encoding="utf-8"))
-        path.write_text(as_text(expected(*given(content))), encoding="utf-8")
-        compiled = compiled_for_all(*given(content))
-        blocks = [f"-- expect: {dialect}\n{each.sql}\n" for dialect, each in compiled.items()]
-        path.with_suffix(".sql").write_text("\n".join(blocks), encoding="utf-8")
+    with TemporaryDirectory() as folder, loaded("duckdb", Path(folder)) as source:
+        for path in sorted(FOLDER.glob("*.json")):
+            content = json.loads(path.read_text(encoding="utf-8"))
+            path.write_text(as_text(expected(source, *given(content))), encoding="utf-8")
+            compiled = compiled_for_all(*given(content))
+            blocks = [f"-- expect: {dialect}\n{each.sql}\n" for dialect, each in compiled.items()]
+            path.with_suffix(".sql").write_text("\n".join(blocks), encoding="utf-8")
 
 
 if __name__ == "__main__":

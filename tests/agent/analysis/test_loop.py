@@ -369,20 +369,6 @@ def test_a_wrong_end_is_told_and_costs_a_step(analyst: Analyst, dataset: str, wr
     assert "Calls left before you have to finish: 6" in agent.prompts()[2]
 
 
-def test_there_is_no_end_without_a_result(analyst: Analyst, dataset: str) -> None:
-    agent = analyst([DONE, query(dataset), DONE])
-
-    assert agent.ask(datasets=[dataset])["answer"] == "70"
-    assert "there is no result yet" in agent.prompts()[1]
-
-
-def test_wrong_ends_without_end_are_limited(analyst: Analyst, dataset: str) -> None:
-    output = analyst([step("finish")] * 20).ask(datasets=[dataset])
-
-    assert output["error"]["code"] == "budget_exceeded"
-    assert output["audit"]["llm_calls"] == 9
-
-
 @pytest.mark.parametrize(
     ("question", "reason", "text"),
     [
@@ -574,15 +560,6 @@ def test_results_that_the_answer_needs_are_added(analyst: Analyst, dataset: str)
 
     assert output["error"] is None
     assert [table["name"] for table in output["tables"]] == ["r1", "r3"]
-
-
-def test_a_figure_invented_twice_leaves_the_rows(analyst: Analyst, dataset: str) -> None:
-    steps = [query(dataset), *[step("finish", answer="beta has 71 returns.")] * 2]
-    output = analyst(steps).ask(datasets=[dataset])
-
-    assert "| beta | 70 |" in output["answer"] and "71" not in output["answer"]
-    assert (output["error"], output["audit"]["llm_calls"]) == (None, 3)
-    assert any('"71" is typed' in note for note in output["audit"]["notes"])
 
 
 def test_figures_may_come_from_every_result_that_is_named(analyst: Analyst, dataset: str) -> None:

@@ -1,8 +1,6 @@
 import json
 from typing import Any
 
-import pytest
-
 from datasphinx.agent.charts.echarts import chart_of
 from datasphinx.agent.types import Result
 from tests.cases import all_cases
@@ -58,15 +56,6 @@ def test_measures_whose_name_merely_holds_a_year_are_no_periods(name: str) -> No
     assert chart["option"]["series"][0]["data"] == [1200, 1300]
 
 
-def test_categories_make_bars() -> None:
-    chart = chart_of(of_numbers("city", "string", "Rome", None, "Oslo"), "Orders by city")
-
-    assert chart is not None
-    assert chart["type"] == "bar"
-    assert chart["option"]["title"] == {"text": "Orders by city"}
-    assert chart["option"]["xAxis"]["data"] == ["Rome", "–", "Oslo"]
-
-
 def test_each_numeric_column_is_a_series() -> None:
     rows = result(
         {"n": "integer", "city": "string", "x": "float", "note": "string"}, (1, "a", 0.5, "-"), (2, "b", None, "-")
@@ -77,37 +66,6 @@ def test_each_numeric_column_is_a_series() -> None:
     assert chart["option"]["xAxis"]["name"] == "City"
     assert [series["name"] for series in chart["option"]["series"]] == chart["option"]["legend"]["data"] == ["n", "x"]
     assert [series["data"] for series in chart["option"]["series"]] == [[1, 2], [0.5, None]]
-
-
-def test_first_of_numeric_columns_is_the_axis() -> None:
-    chart = chart_of(of_numbers("month", "integer", 1, 2, 3), "Orders by month")
-
-    assert chart is not None
-    assert chart["option"]["xAxis"]["data"] == ["1", "2", "3"]
-    assert chart["option"]["series"][0]["name"] == "Orders"
-
-
-def test_period_is_the_axis_wherever_it_stands() -> None:
-    rows = result({"orders": "integer", "city": "string", "month": "string"}, (1, "a", "2023-01"), (2, "b", "2023-02"))
-    chart = chart_of(rows, "")
-
-    assert chart is not None
-    assert chart["option"]["xAxis"]["name"] == "Month"
-
-
-@pytest.mark.parametrize(
-    "rows",
-    [
-        result({"city": "string", "n": "integer"}),
-        result({"city": "string", "n": "integer"}, ("Rome", 1)),
-        result({"city": "string", "mayor": "string"}, ("a", "b"), ("c", "d")),
-        result({}),
-        result({"a": "null", "b": "null"}, (None, None), (None, None)),
-    ],
-    ids=["no row", "one row", "no measure", "no column", "nothing but NULL"],
-)
-def test_no_chart(rows: Result) -> None:
-    assert chart_of(rows, "Orders") is None
 
 
 def test_columns_of_one_name_cannot_be_drawn() -> None:
@@ -122,15 +80,6 @@ def test_every_bar_is_drawn_however_many_there_are() -> None:
     assert chart is not None
     assert len(chart["option"]["xAxis"]["data"]) == len(chart["option"]["series"][0]["data"]) == 2000
     assert "subtext" not in chart["option"]["title"]
-
-
-def test_at_most_twelve_measures_are_drawn() -> None:
-    names = {f"n{at}": "integer" for at in range(30)}
-    chart = chart_of(result({"city": "string", **names}, *((city, *range(30)) for city in "ab")), "")
-
-    assert chart is not None
-    assert chart["option"]["legend"]["data"] == [name.upper() for name in list(names)[:12]]
-    assert chart["option"]["title"]["subtext"].startswith("Measures shown: 12 of 30")
 
 
 def test_values_of_another_type_than_the_first_do_no_harm() -> None:
@@ -149,10 +98,3 @@ def test_hostile_cells_stay_data(hostile: str) -> None:
     assert json.loads(json.dumps(chart)) == chart
     assert chart["option"]["xAxis"]["data"][0] == hostile
     assert chart["option"]["title"] == {"text": hostile}
-
-
-def test_same_rows_give_the_same_chart() -> None:
-    rows = of_numbers("city", "string", "Rome", "Oslo")
-
-    assert chart_of(rows, "Orders") == chart_of(rows, "Orders")
-    assert rows == of_numbers("city", "string", "Rome", "Oslo")

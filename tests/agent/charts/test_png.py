@@ -145,14 +145,6 @@ def test_stacked_bars_stand_on_each_other_by_sign() -> None:
     assert [(bar.get_y(), bar.get_height()) for bar in second] == [(1, 2), (-1, -2), (0, -4)]
 
 
-def test_stacked_areas_stand_on_each_other() -> None:
-    rows = result({"x": "string", "n": "integer", "m": "integer"}, ("a", 1, 2), ("b", None, 3))
-    figure = figure_of(rows, plot_spec(spec("area", "x", ["n", "m"], stacked=True), rows))
-    lines = canvas_of(figure, Lettering(set())).axes[0].get_lines()
-
-    assert [list(map(plain, line.get_ydata())) for line in lines] == [[1, None], [3, 3]]
-
-
 def test_parts_of_a_pie_are_those_of_the_option() -> None:
     rows = result({"x": "string", "n": "integer"}, *((f"c{at}", at + 1) for at in range(20)))
     figure = figure_of(rows, plot_spec(spec("pie", "x", "n"), rows))
@@ -240,37 +232,9 @@ def test_bounds_of_bins_are_in_the_format_of_the_column() -> None:
         assert figure.data.categories[0].startswith(first)
 
 
-@pytest.mark.heavy
-def test_a_long_title_has_two_lines_and_labels_beside_a_heatmap_leave_room_for_those_below() -> None:
-    title = "The revenue of every product category of the online shop in the fiscal year 2024, without returns"
-    months = [f"2024-{month:02}" for month in range(1, 13)]
-    names = ("Asia Pacific", "Europe, Middle East and Africa")
-    rows = result({"m": "string", "r": "string", "n": "integer"}, *((m, r, 1) for m in months for r in names))
-    figure = figure_of(rows, plot_spec(spec("heatmap", "m", "n", series="r", title=title), rows))
-    drawn = canvas_of(figure, Lettering(set()))
-    drawn.draw_without_rendering()
-    boxes = [label.get_window_extent() for label in drawn.axes[0].get_xticklabels()]
-
-    assert drawn.get_suptitle().replace("\n", " ") == title and "\n" in drawn.get_suptitle()
-    assert len(boxes) > 3 and all(one.x1 < two.x0 for one, two in zip(boxes, boxes[1:], strict=False))
-
-
 # Letters
 
 LACKING = "𝔅"
-
-
-@pytest.mark.heavy
-def test_letters_are_drawn_each_as_its_own_and_none_as_a_box(monkeypatch: pytest.MonkeyPatch) -> None:
-    letters = "退货数量质Жщяй"
-    seen = {letter: pixels(title=letter) for letter in letters}
-    assert all((seen[one] != seen[two]).any() for one in letters for two in letters if one < two)
-
-    monkeypatch.setattr(canvas, "families_for", lambda text: (["DejaVu Sans"], set()))
-    with pytest.warns(UserWarning, match="missing from font"):
-        box = {letter: pixels(title=letter) for letter in "退货"}
-    assert (box["退"] == box["货"]).all(), "this is what a missing letter looks like"
-    assert all((seen[letter] != box["退"]).any() for letter in letters)
 
 
 @pytest.mark.heavy
@@ -335,11 +299,6 @@ def test_letter_that_no_font_has_is_marked(monkeypatch: pytest.MonkeyPatch) -> N
 )
 def test_texts_are_cut_to_their_columns(text: str, columns: int, fitted: str) -> None:
     assert Lettering(set()).fitted(text, columns) == fitted
-
-
-def test_dollars_are_no_formula() -> None:
-    assert (pixels(title="$x^2$") != pixels(title="x2")).any()
-    assert pixels(title=r"$\frac{1}{").shape == (600, 1000, 4)
 
 
 @pytest.mark.heavy

@@ -44,13 +44,6 @@ def test_encoding_is_found(text, encoding, found, load) -> None:
         assert loaded.rows == [["A001", "一月", 3], ["A002", "二月", 5]]
 
 
-def test_western_letters_are_kept(load) -> None:
-    loaded = load("a.csv", "Ville,Été\nOrléans,12\nSão Paulo,7\n".encode("latin-1"))
-
-    assert loaded.rows == [["Orléans", 12], ["São Paulo", 7]]
-    assert list(loaded.schema) == ["Ville", "Été"]
-
-
 def test_letters_that_come_late_decide_too(load) -> None:
     filler = "plain,1\n" * 20_000
     loaded = load("a.csv", f"name,n\n{filler}Москва,2\nКазань,3\n".encode("cp1251"))

@@ -17,7 +17,3 @@ def test_spreadsheet_gives_its_dataset(name, load) -> None:
     assert loaded.dataset.row_count == len(case.rows)
     assert loaded.dataset.source_type == "excel"
     assert {name: getattr(loaded.dataset.report, name) for name in case.report} == case.report
-
-
-def test_there_are_as_many_as_were_promised() -> None:
-    assert len(MESSY) >= 25
