@@ -2,7 +2,7 @@
 
     python -m benchmarks.datasets
     python -m benchmarks.datasets --megabytes 100 --millions 1
-    python -m benchmarks.datasets --rows 500000 --columns 40 --megabytes 2000 --millions 0
+    python -m benchmarks.datasets --megabytes 2000 --millions 0
 
 Files are made in a temporary folder, by DuckDB, with no two rows alike. Each is loaded in a process of its own, so that
 its peak is its own; so are the reader of workbooks and what runs the queries. Before it is loaded, a load of it is

@@ -23,12 +23,17 @@ from xml.etree.ElementTree import ParseError
 import python_calamine as calamine
 
 from datasphinx.agent.datasets.blocks import Block, BlockScanner
-from datasphinx.agent.datasets.large_workbook import CellValue, LargeWorkbook, StreamedSheet, is_large
+from datasphinx.agent.datasets.open_xml import OpenXmlWorkbook
 
+CellValue = float | bool | date | datetime | time | timedelta | str
 _INDENT = re.compile(rb"\s+(?=</?table:)|(</?table:[^<>]*>)\s+")
+_ERROR = re.compile(rb'(<c [^<>]*?) t="e"([^<>]*>)(?:<f[^<>]*/>|<f[^<>]*>[^<>]*</f>)?<v>[^<>]*</v></c>')
+_DIMENSION = re.compile(rb"<dimension [^<>]*/>")
 _OPEN_XML = (".xlsx", ".xlsm")
 _MAX_HEADS = 12
 """Number of other sheets whose first rows are compared with the header."""
+_MAX_BYTES_OF_HEADS = 5_000_000
+"""Size of a workbook up to which they are, since each sheet is read as a whole."""
 _HEAD_ROWS = 20
 _MAX_NAMES, _MAX_NAME = 500, 120
 
@@ -74,34 +79,34 @@ def read(request: dict[str, Any]) -> dict[str, Any]:
     ranges as first row, first column, last row, last column, counted from 0.
     """
     path = Path(request["path"])
-    if is_large(path):
-        with zipfile.ZipFile(path) as archive:
-            return _read_large(LargeWorkbook(archive), request)
     try:
-        return _read_usual(path, request)
+        return _read(path, request)
     except calamine.PasswordError:
         raise
     except calamine.CalamineError:
-        if path.suffix == ".ods":
-            return _read_usual(_without_indents(path, Path(request["folder"], "plain.ods")), request)
-        if path.suffix not in _OPEN_XML:
+        if path.suffix not in (".ods", *_OPEN_XML):
             raise
-        # The usual reader refuses what the standard does not know, such as new error values.
-        with zipfile.ZipFile(path) as archive:
-            return _read_large(LargeWorkbook(archive), request)
+        return _read(_simplified(path, Path(request["folder"], f"simplified{path.suffix}")), request)
 
 
-def _without_indents(path: Path, target: Path) -> Path:
-    """Write an OpenDocument spreadsheet without the white space around elements of tables; the usual reader fails."""
+def _simplified(path: Path, target: Path) -> Path:
+    """Write a workbook without what the reader refuses, and return its path.
+
+    That is white space around the elements of tables of OpenDocument, a dimension of a sheet that is none, and cells
+    with an error, which may be of a kind that the reader does not know.
+    """
     with zipfile.ZipFile(path) as source, zipfile.ZipFile(target, "w") as archive:
         for name in source.namelist():
-            archive.writestr(
-                name, _INDENT.sub(rb"\1", source.read(name)) if name == "content.xml" else source.read(name)
-            )
+            content = source.read(name)
+            if name == "content.xml":
+                content = _INDENT.sub(rb"\1", content)
+            elif "worksheets/" in name:
+                content = _DIMENSION.sub(b"", _ERROR.sub(rb"\1\2</c>", content))
+            archive.writestr(name, content)
     return target
 
 
-def _read_usual(path: Path, request: dict[str, Any]) -> dict[str, Any]:
+def _read(path: Path, request: dict[str, Any]) -> dict[str, Any]:
     with calamine.CalamineWorkbook.from_path(path) as workbook:
         names = [sheet.name for sheet in workbook.sheets_metadata if sheet.typ == calamine.SheetTypeEnum.WorkSheet]
         read = []
@@ -129,7 +134,7 @@ def _zero_padded(path: Path, sheet: str) -> dict[int, int]:
     """Return the number of digits of the columns with leading zeros, such as postal codes."""
     if path.suffix in _OPEN_XML:
         with zipfile.ZipFile(path) as archive, suppress(KeyError, ValueError, ParseError):
-            return LargeWorkbook(archive).zero_padded(sheet)
+            return OpenXmlWorkbook(archive).zero_padded(sheet)
     return {}
 
 
@@ -147,9 +152,9 @@ def _add_marks(path: Path, read: list[dict[str, Any]]) -> None:
         return
     # What the other reader accepts and this one does not goes without these facts.
     with zipfile.ZipFile(path) as archive, suppress(KeyError, ValueError, ParseError):
-        workbook = LargeWorkbook(archive)
+        workbook = OpenXmlWorkbook(archive)
         for sheet in read:
-            sheet["epoch"] = workbook.epoch.date().isoformat()
+            sheet["epoch"] = workbook.epoch.isoformat()
             marks = workbook.marks(sheet["sheet"])
             sheet["hidden_rows"], sheet["errors"] = marks.hidden, marks.errors
             sheet["formulas"] = marks.without_result + marks.zeros
@@ -162,60 +167,17 @@ def heads_of_others(path: Path, answer: dict[str, Any]) -> dict[str, list[list[s
     """
     read = {sheet["sheet"] for sheet in answer["read"]}
     others = [name for name in answer["sheets"] if name not in read][:_MAX_HEADS]
-    if not others or is_large(path):
-        return {}
     heads: dict[str, list[list[str]]] = {}
-    with suppress(MemoryError, KeyError, ValueError, ParseError, calamine.CalamineError):
-        if path.suffix in _OPEN_XML:
-            with zipfile.ZipFile(path) as archive:
-                workbook = LargeWorkbook(archive)
-                for sheet in workbook.sheets:
-                    if sheet.name in others:
-                        heads[sheet.name] = _texts_of(workbook.rows(sheet, _HEAD_ROWS))
-        else:
-            with calamine.CalamineWorkbook.from_path(path) as book:
-                for name in others:
-                    heads[name] = _texts_of(book.get_sheet_by_name(name).iter_rows())
+    if others and path.stat().st_size <= _MAX_BYTES_OF_HEADS:
+        with suppress(MemoryError, calamine.CalamineError), calamine.CalamineWorkbook.from_path(path) as book:
+            for name in others:
+                heads[name] = _texts_of(book.get_sheet_by_name(name).iter_rows())
     return heads
 
 
 def _texts_of(rows: Iterable[Sequence[CellValue]]) -> list[list[str]]:
     texts = ([cell if isinstance(cell, str) else _as_text(cell) for cell in row] for row in islice(rows, _HEAD_ROWS))
     return [[" ".join(text.split()).casefold()[:_MAX_NAME] for text in row[:_MAX_NAMES] if text] for row in texts]
-
-
-def _read_large(workbook: LargeWorkbook, request: dict[str, Any]) -> dict[str, Any]:
-    """Do as `read` with a workbook that is read row by row."""
-    names, requested = [sheet.name for sheet in workbook.sheets], request["sheets"]
-    if requested not in (None, ["*"]):
-        if unknown := [name for name in requested if name not in names]:
-            raise SheetError("sheet", names, unknown[0])
-        chosen = [workbook.sheets[names.index(name)] for name in requested]
-    else:
-        chosen = sorted(workbook.sheets, key=lambda sheet: not sheet.is_visible)
-    read: list[dict[str, Any]] = []
-    for sheet in chosen:
-        target = Path(request["folder"], f"cells_{len(read)}.csv")
-        blocks = _write(_large_rows(workbook, sheet, request), target)
-        if blocks:
-            place = {"sheet": sheet.name, "cells": str(target), "left": 0}
-            read.append({**place, "blocks": blocks, "merged": sheet.merged})
-            if requested is None:
-                break
-        elif requested not in (None, ["*"]):
-            raise SheetError("empty", sheet.name)
-    if not read:
-        raise SheetError("empty", "")
-    return {"sheets": names, "read": read}
-
-
-def _large_rows(workbook: LargeWorkbook, sheet: StreamedSheet, request: dict[str, Any]) -> Iterator[list[str]]:
-    for number, row in enumerate(workbook.rows(sheet, request["max_rows"]), 1):
-        if number > request["max_rows"]:
-            raise SheetError("rows")
-        if len(row) > request["max_columns"]:
-            raise SheetError("columns")
-        yield _pairs(row or [""])
 
 
 def _write(rows: Iterator[list[str]], path: Path) -> tuple[Block, ...]:

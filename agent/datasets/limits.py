@@ -30,8 +30,8 @@ _LIMITS: dict[LimitName, tuple[str, str, str | None]] = {
 }
 """The field, the unit, and the setting that raises the limit."""
 
-_READ_WHOLE = (".xls", ".xlsb", ".ods")
-"""Formats whose sheets are read into memory as a whole; `.xlsx` and text are read row by row."""
+_READ_WHOLE = (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods")
+"""Formats whose sheets are read into memory as a whole; text is read row by row."""
 
 
 @dataclass(frozen=True)

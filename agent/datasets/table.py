@@ -412,6 +412,8 @@ def _leave_out_totals(
 ) -> tuple[int, list[Warning]]:
     """Leave out the rows with totals and those beside them; return how many there were, and the warnings."""
     totals, beside, doubtful = find_totals(work, plans, rows)
+    if options.drop_totals:
+        totals, doubtful = sorted([*totals, *doubtful]), []
     if options.drop_totals is False or len(totals) + len(beside) >= rows:
         doubtful, totals = sorted([*totals, *doubtful]), []
     warnings = [_totals_warning(work, doubtful, is_dropped=False)] if doubtful else []

@@ -30,7 +30,7 @@ _MIN_TOLERANCE = 0.011
 """Difference that is always accepted: one unit of the second decimal."""
 
 _MIN_ROWS = 3
-"""Number of rows whose sum is hardly the number of the last row by chance."""
+"""Number of rows whose sum is noted if it may be chance."""
 _FEW_DIGITS, _SOME_DIGITS, _MANY_DIGITS = 1.0, 2.0, 3.0
 """Number of digits that agree in a total within the table whose label or blank cells speak for it, in a total at an end
 of the table, and in any other.
@@ -49,7 +49,10 @@ class TotalRow(NamedTuple):
 
 
 class FoundTotals(NamedTuple):
-    """The rows with totals and averages, the rows between totals, and rows called a total that do not add up."""
+    """The rows with totals and averages, the rows between totals, and those that may be totals.
+
+    These are called a total and do not add up, or add up in so few digits that it may be chance.
+    """
 
     totals: list[TotalRow]
     beside: list[TotalRow]
@@ -113,8 +116,13 @@ def find_totals(work: Workspace, plans: Sequence[ColumnPlan], rows: int) -> Foun
     if rows * len(plans) > _MAX_CELLS:
         return _find_last(work, plans, summed)
     table = _read(work, plans, summed)
-    totals = _Search(table, summed).totals()
-    doubtful = [row.found for row in table if is_total_word(row.label) and row.found not in totals]
+    search = _Search(table, summed)
+    totals = search.totals()
+    doubtful = [
+        row.found
+        for row in table
+        if row.found not in totals and (is_total_word(row.label) or row.rowid in search.uncertain)
+    ]
     return FoundTotals(totals, _between(table, totals), doubtful)
 
 
@@ -160,12 +168,14 @@ class _Search:
         self._places = [place for place in range(len(summed)) if place not in names]
         self._units = [_unit(row.numbers[place] for row in table) for place in range(len(summed))]
         self._at = {row.rowid: at for at, row in enumerate(table)}
+        self.uncertain: set[int] = set()
+        """Ids of rows whose sums may be chance."""
 
     def totals(self) -> list[TotalRow]:
         """Return the totals: of groups above them, of groups below them, and of the table."""
-        for rows, least in ((self._table, _FEW_DIGITS), (self._table[::-1], _SOME_DIGITS)):
+        for rows, is_upwards in ((self._table, False), (self._table[::-1], True)):
             groups = self._groups(rows) or [row for row, _ in self._sums(rows, self._is_certain)]
-            found = [*groups, *self._of_table(rows, groups, least)]
+            found = [*groups, *self._of_table(rows, groups, is_upwards=is_upwards)]
             if found:
                 return sorted(row.found for row in {row.rowid: row for row in found}.values())
         return []
@@ -200,7 +210,7 @@ class _Search:
         least = _FEW_DIGITS if is_named else _SOME_DIGITS if is_sparse else _MANY_DIGITS
         return (is_named and is_sparse) or digits >= least
 
-    def _of_table(self, rows: Sequence[_Row], groups: Sequence[_Row], least: float) -> list[_Row]:
+    def _of_table(self, rows: Sequence[_Row], groups: Sequence[_Row], *, is_upwards: bool) -> list[_Row]:
         """Return the last row, and an average beside it, if it has the sum of all rows but `groups`."""
         ids = {row.rowid for row in groups}
         data = [row for row in rows if row.rowid not in ids]
@@ -212,30 +222,38 @@ class _Search:
             if len(data) <= count or (not average and rows[-1].rowid in ids):
                 continue
             row, block = data[total], _Block.of(data[:-count])
-            digits = self._digits(row, block, block.sums)
+            averages = block.averages
+            digits = self._digits(row, block, block.sums, averages)
             mean = data[average] if average else None
-            if digits is None or (mean and self._digits(mean, block, block.averages) is None):
+            more_digits = self._digits(mean, block, averages) if mean else 0.0
+            if digits is None or more_digits is None:
                 continue
-            enough = len(block.rows) >= _MIN_ROWS and least < _SOME_DIGITS
-            if enough or digits >= _SOME_DIGITS or has_total_word(row.label) or _is_sparse(row, block):
+            stands_out = has_total_word(row.label) or _is_sparse(row, block) or _has_own_word(row, block)
+            if stands_out or digits + more_digits >= _SOME_DIGITS:
                 return [row, *([mean] if mean else [])]
+            if not is_upwards and len(block.rows) >= _MIN_ROWS:
+                self.uncertain.add(row.rowid)
         last = data[-1] if data else None
-        if last and is_total_word(last.label) and _is_sparse(last, _Block(data[:-1])) and least < _SOME_DIGITS:
+        if last and is_total_word(last.label) and _is_sparse(last, _Block(data[:-1])) and not is_upwards:
             return [last]
         return []
 
-    def _digits(self, row: _Row, block: _Block, expected: Sequence[float]) -> float | None:
-        """Return how many digits of the numbers in `row` agree with `expected`; None if it is no total of `block`."""
+    def _digits(self, row: _Row, block: _Block, *expected: Sequence[float]) -> float | None:
+        """Return how many digits of `row` agree with one of the `expected` rows.
+
+        None if `row` is no total of `block`; more of its numbers agree with the first expected row than with none.
+        """
         is_named = has_total_word(row.label)
         agreeing, digits, others = 0, 0.0, 0
         for place in self._places:
             value = row.numbers[place]
             if value is None:
                 continue
-            if not _is_close(expected[place], value):
+            matches = [_is_close(each[place], value) for each in expected]
+            if not any(matches):
                 others += 1
             elif value and (is_named or (block.counts[place] > 1 and not self._is_in_series(row, place))):
-                agreeing += 1
+                agreeing += matches[0]
                 digits += math.log10(max(1.0, abs(value) / self._units[place]))
         if not agreeing or others > agreeing or row.has_moment or (not is_named and _is_data(row, block)):
             return None
@@ -267,6 +285,11 @@ def _is_data(row: _Row, block: _Block) -> bool:
 def _is_sparse(row: _Row, block: _Block) -> bool:
     """Return whether a row leaves more cells blank than each row of `block`."""
     return all(row.filled < other.filled for other in block.rows)
+
+
+def _has_own_word(row: _Row, block: _Block) -> bool:
+    """Return whether a row has a word in a column in which the rows of `block` have none, such as one of dates."""
+    return any(word and all(not other.words[place] for other in block.rows) for place, word in enumerate(row.words))
 
 
 def _unit(values: Iterable[float | None]) -> float:

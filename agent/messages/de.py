@@ -535,7 +535,7 @@ TEXTS = {
     "unit_columns": "Spalten",
     "unit_memory": "Megabyte im Speicher",
     "unit_cpu_seconds": "Sekunden Rechenzeit beim Lesen",
-    "convert_workbook": " Arbeitsmappen dieses Formats werden im Ganzen gelesen: Als .xlsx oder .csv gespeichert lassen sich größere laden.",
+    "convert_workbook": " Arbeitsmappen werden im Ganzen gelesen: Als .csv gespeichert lassen sich größere laden.",
     # Reasons: files
     "files": "Dateien",
     "file_types_supported": "unterstützte Dateitypen sind {types}",

@@ -540,7 +540,7 @@ TEXTS = {
     "unit_columns": "columns",
     "unit_memory": "megabytes in memory",
     "unit_cpu_seconds": "seconds of CPU time to read",
-    "convert_workbook": " Workbooks of this format are read as a whole: saved as .xlsx or .csv, larger ones load.",
+    "convert_workbook": " Workbooks are read as a whole: saved as .csv, larger ones load.",
     # Reasons: files
     "files": "files",
     "file_types_supported": "supported file types are {types}",

@@ -542,7 +542,7 @@ TEXTS = {
     "unit_columns": "列",
     "unit_memory": "内存（MB）",
     "unit_cpu_seconds": "读取所需的 CPU 秒数",
-    "convert_workbook": "该格式的工作簿需整体读入；另存为 .xlsx 或 .csv 后可加载更大的文件。",
+    "convert_workbook": "工作簿需整体读入；另存为 .csv 后可加载更大的文件。",
     # Reasons: files
     "files": "文件",
     "file_types_supported": "支持的文件类型：{types}",

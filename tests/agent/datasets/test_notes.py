@@ -173,6 +173,27 @@ def test_a_row_called_a_total_that_does_not_add_up_is_noted(load: Callable[..., 
     assert load("a.csv", NO_TOTALS["rates"].encode()).warnings == {("totals", "")}
 
 
+@pytest.mark.parametrize(
+    ("numbers", "codes"),
+    [
+        ([1, 2, 3, 6], {"totals"}),
+        ([10, 20, 30, 60], {"totals"}),
+        ([12, 25, 8, 45], {"totals"}),
+        ([112, 25, 8, 145], {"totals_dropped"}),
+        ([1.25, 2.5, 3.05, 6.8], {"totals_dropped"}),
+    ],
+)
+def test_a_short_sum_under_an_unknown_word_may_be_chance_and_is_told(
+    load: Callable[..., Loaded], numbers: list[float], codes: set[str]
+) -> None:
+    content = text(["drink", "sold"], *zip(["tea", "milk", "rum", "gin"], numbers, strict=True))
+    found, without = load("a.csv", content), load("a.csv", content, drop_totals=True)
+
+    assert len(found.rows) == (4 if codes == {"totals"} else 3)
+    assert found.warnings == {(code, "") for code in codes}
+    assert (len(without.rows), without.warnings) == (3, {("totals_dropped", "")})
+
+
 @pytest.mark.parametrize("footer", ["3 rows exported", "Lähde: kassa", "Endsaldo"])
 def test_a_last_row_of_words_below_dates_is_a_note(load: Callable[..., Loaded], footer: str) -> None:
     found = load("a.csv", f"date,shop,sold\n2024-01-05,a,5\n2024-01-06,b,6\n2024-02-01,a,7\n{footer},,\n".encode())

@@ -1,0 +1,129 @@
+"""Facts of an .xlsx workbook that its reader does not tell: hidden rows, errors, results of formulas, leading zeros.
+
+They are searched for in the XML of the worksheets (ECMA-376, part 1, 18.2 and 18.3). This module runs in the process of
+`datasphinx.agent.datasets.excel_process` and needs only the standard library.
+"""
+
+import posixpath
+import re
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from datetime import date
+from typing import IO, NamedTuple
+from xml.etree.ElementTree import Element, iterparse
+
+_RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+_STRICT_RELATION = "{http://purl.oclc.org/ooxml/officeDocument/relationships}id"
+_CHUNK = 1 << 20
+_HIDDEN = re.compile(rb'<row [^<>]*\bhidden="(?:1|true)"')
+_ERROR = re.compile(rb'<c [^<>]*\bt="e"')
+_NO_RESULT = re.compile(rb"<f(?: [^<>]*)?(?:/>|>[^<]*</f>)(?:<v ?/>|<v></v>)?</c>")
+_ZERO_RESULT = re.compile(rb"</f><v>0</v></c>")
+_STYLED = re.compile(rb'<c r="([A-Z]+)\d+" s="(\d+)"(?: t="n")?><')
+
+
+class Marks(NamedTuple):
+    """The number of hidden rows of a worksheet, of cells with an error, and of formulas without a result or with 0."""
+
+    hidden: int = 0
+    errors: int = 0
+    without_result: int = 0
+    zeros: int = 0
+
+
+class OpenXmlWorkbook:
+    """The facts of one workbook."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        """Read the names of the sheets.
+
+        Raises:
+            ParseError, KeyError: A part is damaged or missing.
+        """
+        self._archive = archive
+        self.epoch = date(1899, 12, 30)
+        """The day with the number 0."""
+        self._parts: dict[str, str] = {}
+        self._is_calculated_later = False
+        targets = {
+            item.get("Id"): str(item.get("Target"))
+            for item in self._elements("xl/_rels/workbook.xml.rels", "Relationship")
+        }
+        for item in self._elements("xl/workbook.xml", "sheet", "workbookPr", "calcPr"):
+            if _local(item) == "calcPr":
+                self._is_calculated_later = item.get("fullCalcOnLoad") in ("1", "true")
+            elif _local(item) == "workbookPr":
+                self.epoch = date(1904, 1, 1) if item.get("date1904") in ("1", "true") else self.epoch
+            else:
+                target = targets[item.get(_RELATION) or item.get(_STRICT_RELATION)]
+                part = target.lstrip("/") if target.startswith("/") else posixpath.normpath(f"xl/{target}")
+                self._parts[str(item.get("name"))] = part
+
+    def marks(self, name: str) -> Marks:
+        """Return the marks of a sheet; results of 0 count only if the workbook is to be calculated on opening."""
+        marks, rest = Marks(), b""
+        with self._archive.open(self._parts[name]) as file:
+            while data := file.read(_CHUNK):
+                data = rest + data
+                # A cell may continue in the next part.
+                end = max(0, data.rfind(b"<c "), data.rfind(b"<row "))
+                data, rest = data[:end], data[end:]
+                marks = _added(marks, data)
+        marks = _added(marks, rest)
+        return marks if self._is_calculated_later else marks._replace(zeros=0)
+
+    def zero_padded(self, name: str) -> dict[int, int]:
+        """Return the number of digits of the columns of a sheet, from 0, whose numbers are shown with leading zeros.
+
+        The most frequent format near the start of the sheet tells.
+        """
+        digits = self._digits_of_formats() if "xl/styles.xml" in self._archive.namelist() else {}
+        if not digits:
+            return {}
+        counts: dict[bytes, Counter[int]] = {}
+        with self._archive.open(self._parts[name]) as file:
+            for letters, style in _STYLED.findall(file.read(_CHUNK)):
+                counts.setdefault(letters, Counter())[int(style)] += 1
+        found = {_place(letters): digits.get(count.most_common(1)[0][0], 0) for letters, count in counts.items()}
+        return {place: count for place, count in found.items() if count}
+
+    def _digits_of_formats(self) -> dict[int, int]:
+        """Return the number of digits of the cell formats that are zeros alone, such as `00000`."""
+        codes: dict[str, str] = {}
+        formats: list[str] = []
+        for item in self._elements("xl/styles.xml", "numFmt", "cellXfs"):
+            if _local(item) == "numFmt":
+                codes[item.get("numFmtId", "0")] = str(item.get("formatCode", ""))
+            else:
+                formats = [codes.get(each.get("numFmtId", "0"), "") for each in item]
+        return {style: len(code) for style, code in enumerate(formats) if len(code) > 1 and not code.strip("0")}
+
+    def _elements(self, part: str, *names: str) -> Iterator[Element]:
+        """Yield the elements with these local names when they end, and empty each afterwards."""
+        with self._archive.open(part) as file:
+            yield from _elements(file, names)
+
+
+def _elements(file: IO[bytes], names: tuple[str, ...]) -> Iterator[Element]:
+    for _, element in iterparse(file):
+        if _local(element) in names:
+            yield element
+            element.clear()
+
+
+def _local(element: Element) -> str:
+    return element.tag.rpartition("}")[2]
+
+
+def _added(marks: Marks, data: bytes) -> Marks:
+    patterns = (_HIDDEN, _ERROR, _NO_RESULT, _ZERO_RESULT)
+    return Marks(*(count + len(pattern.findall(data)) for count, pattern in zip(marks, patterns, strict=True)))
+
+
+def _place(letters: bytes) -> int:
+    """Return the place of a column, from 0, by its letters."""
+    place = 0
+    for letter in letters:
+        place = place * 26 + letter - ord("A") + 1
+    return place - 1
