@@ -18,7 +18,7 @@ from datasphinx.agent.errors import (
     SourceNotFound,
     Unavailable,
 )
-from datasphinx.agent.messages import Message
+from datasphinx.agent.messages import Language, Message
 from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import Settings, SourceSettings
@@ -48,6 +48,21 @@ def open_model(services: Services) -> None:
     services.models.open()
 
 
+def ask_model(services: Services) -> None:
+    """Open the model, and have it write a word unless it is the embedded one.
+
+    Raises:
+        DatasphinxError: see `open_model`; the endpoint refuses the key, the model or the request.
+    """
+    open_model(services)
+    settings = services.settings.for_role("generate")
+    if not settings.uses_embedded_model:
+        from datasphinx.agent.connect import connect_model
+        from datasphinx.agent.llm.probe import check_answer
+
+        check_answer(connect_model(settings.model_copy(update={"llm_profile": "standard"})))
+
+
 def readiness(
     services: Services, threads: Threads, sources: Mapping[str, Iterable[Services]], model: dict[str, Any]
 ) -> dict[str, Any]:
@@ -75,7 +90,7 @@ def readiness(
     return {"status": "ready" if all(check["ok"] for check in checks) else "unavailable", **report}
 
 
-def check(work: Callable[[], object], settings: Settings) -> dict[str, Any]:
+def check(work: Callable[[], object], settings: Settings, language: Language = "en") -> dict[str, Any]:
     """Return whether `work` ends without an error, as `{"ok": bool, "error": None or code and message}`."""
     try:
         work()
@@ -87,7 +102,7 @@ def check(work: Callable[[], object], settings: Settings) -> dict[str, Any]:
         failure = client_failure(InternalError(str(error) or type(error).__name__, _TRACE_ID), settings)
     else:
         return {"ok": True, "error": None}
-    return {"ok": False, "error": error_info(failure, "en")}
+    return {"ok": False, "error": error_info(failure, language)}
 
 
 def _check_source(name: str, services_of_source: Iterable[Services], settings: Settings) -> dict[str, Any]:

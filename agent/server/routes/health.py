@@ -1,16 +1,18 @@
-"""Routes: liveness and readiness."""
+"""Routes: liveness, readiness, and a test of the model for operators."""
 
 import asyncio
+import time
 from functools import partial
 from typing import Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
 from datasphinx.agent.errors import Unavailable
 from datasphinx.agent.messages import Message
-from datasphinx.agent.readiness import TIMEOUT_S, check, open_model, readiness
+from datasphinx.agent.readiness import TIMEOUT_S, ask_model, check, open_model, readiness
 from datasphinx.agent.server.background import run_in_thread
+from datasphinx.agent.server.errors import accepted_language
 from datasphinx.agent.server.tenants import Tenant, Tenants, current_tenant, has_role
 from datasphinx.agent.services import Services
 
@@ -64,5 +66,12 @@ def health_routes(server: Tenant, tenants: Tenants | None) -> APIRouter:
                 report = await run_in_thread(lambda: readiness(server.services, server.threads, all_sources, model))
                 report = {"status": report["status"]}
         return JSONResponse(report, 200 if report["status"] == "ready" else 503)
+
+    @router.post("/operate/model/test")
+    async def test_model(request: Request) -> dict[str, Any]:
+        """Ask the model for a word: whether it answers, the error if it does not, and the seconds."""
+        services, language, started = current_tenant().services, accepted_language(request.scope), time.perf_counter()
+        result = await run_in_thread(partial(check, partial(ask_model, services), services.settings, language))
+        return {**result, "seconds": round(time.perf_counter() - started, 1)}
 
     return router

@@ -8,8 +8,9 @@ from sqlalchemy.engine import make_url
 from typing_extensions import TypedDict
 
 from datasphinx.agent.answers.starting_questions import StartingQuestion, starting_questions
-from datasphinx.agent.schema.catalog import Table
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
 from datasphinx.agent.schema.describe import one_line
+from datasphinx.agent.schema.personal import personal_content
 from datasphinx.agent.server.errors import accepted_language
 from datasphinx.agent.server.live_sources import may_edit_sources
 from datasphinx.agent.server.statements import listed_sources, resolve_source
@@ -19,7 +20,7 @@ from datasphinx.agent.sources.names import SAMPLE
 from datasphinx.agent.sources.source import Source
 
 router = APIRouter(tags=["sources"])
-_MAX_TABLES = 300
+_MAX_TABLES, _MAX_VALUES = 300, 5
 
 
 class SourceShown(TypedDict):
@@ -33,12 +34,14 @@ class SourceShown(TypedDict):
 class Sources(TypedDict):
     """All sources, and what the key or token may do: proposals, their review, statements, and editing the sources.
 
-    `model` is the name of the model, None for the embedded one; `is_sample` whether the only source is the sample shop.
+    `model` is the name of the model, None for the embedded one; `is_sample` whether the only source is the sample shop;
+    `is_operator` whether the key or token has the role `operate`, as everybody has on a server without keys.
     """
 
     sources: list[SourceShown]
     is_sample: bool
     model: str | None
+    is_operator: bool
     may_review: bool
     may_run_sql: bool
     may_propose: bool
@@ -55,6 +58,7 @@ def sources() -> Sources:
         "sources": shown,
         "is_sample": services.choices == (SAMPLE,),
         "model": services.settings.llm_model,
+        "is_operator": has_role("operate"),
         "may_review": has_knowledge and has_role("review"),
         "may_run_sql": services.settings.run_sql,
         "may_propose": has_knowledge,
@@ -63,11 +67,17 @@ def sources() -> Sources:
 
 
 class ColumnShown(TypedDict):
-    """A column: its type, comment, and smallest and largest value in the sampled rows, if they are known."""
+    """A column: its type, comment, and smallest, largest and frequent values in the sampled rows, if they are known.
+
+    `references` is the column that a foreign key refers to. Keys, and columns that look personal, have no `values`.
+    """
 
     name: str
     type: str
     comment: str | None
+    is_key: bool
+    references: str | None
+    values: list[str]
     minimum: str | None
     maximum: str | None
 
@@ -101,7 +111,7 @@ SourceName = Annotated[str | None, Query(max_length=1000, description="Default: 
 def tables(source: SourceName = None) -> Tables:
     """The tables of a source, without secret and hidden columns and without tables that its row rules deny."""
     catalog = _open(source).shown_catalog
-    shown = [_describe_table(table) for table in islice(catalog.tables.values(), _MAX_TABLES)]
+    shown = [_describe_table(table, catalog) for table in islice(catalog.tables.values(), _MAX_TABLES)]
     return {"tables": shown, "table_count": len(catalog.tables)}
 
 
@@ -121,9 +131,27 @@ def _open(name: str | None) -> Source:
     return services.source(services.choices[0] if name is None else resolve_source(services, name))
 
 
-def _describe_table(table: Table) -> TableShown:
+def _describe_table(table: Table, catalog: Catalog) -> TableShown:
+    targets = {
+        name: f"{key.target}.{target}"
+        for key in table.foreign_keys
+        for name, target in zip(key.columns, key.target_columns, strict=True)
+    }
+
+    def is_bare(column: Column) -> bool:
+        return column.name in table.key_columns or bool(personal_content(catalog, table, column))
+
     columns = [
-        ColumnShown(name=each.name, type=each.type, comment=each.comment, minimum=each.minimum, maximum=each.maximum)
+        ColumnShown(
+            name=each.name,
+            type=each.type,
+            comment=each.comment,
+            is_key=each.name in table.primary_key,
+            references=targets.get(each.name),
+            values=[] if is_bare(each) else list(each.examples[:_MAX_VALUES]),
+            minimum=each.minimum,
+            maximum=each.maximum,
+        )
         for each in table.columns
         if not each.secret
     ]

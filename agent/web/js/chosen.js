@@ -5,6 +5,7 @@ import { request } from "./api.js";
 import { byId, make } from "./dom.js";
 import { allowEditing } from "./editor.js";
 import { isEmbedded } from "./embedded.js";
+import { showCauses } from "./failure.js";
 import { onceKeyGiven } from "./key.js";
 import { say, text } from "./language.js";
 import { askOptions } from "./loading.js";
@@ -58,6 +59,7 @@ async function load(named) {
   const sources = answered?.sources;
   const found = saved?.datasets;
   addReview(answered?.may_review ?? false);
+  showCauses(answered?.is_operator ?? false);
   allowEditing(isEmbedded ? null : answered);
   addSourceSettings(!isEmbedded && (answered?.may_edit_sources ?? false), async () => {
     await load({});
@@ -111,7 +113,7 @@ export function choose(dataset) {
 
 function show() {
   // What the start offers is about databases.
-  byId("source").hidden = byId("start").hidden = datasets.size > 0;
+  byId("source").hidden = byId("start").hidden = byId("tables").hidden = datasets.size > 0;
   byId("files").replaceChildren(...[...datasets.values()].map(chip));
 }
 

@@ -1,5 +1,7 @@
 /** What is shown in place of an answer: an error in plain words, or the start card. */
 
+import { request } from "./api.js";
+import { button } from "./controls.js";
 import { make } from "./dom.js";
 import { say } from "./language.js";
 import { saveMenu } from "./menu.js";
@@ -28,7 +30,16 @@ const KINDS = {
   ],
   gone: ["thread_unknown", "run_unknown", "nothing_asked", "nothing_answered"],
 };
+/** Those of the model, whose connection an operator can test. */
+const OF_MODEL = ["model_unreachable", "model_rejected", "embedded_model_unavailable", "configuration"];
 const KIND_OF = new Map(Object.entries(KINDS).flatMap(([kind, codes]) => codes.map((code) => [code, kind])));
+
+let isOperator = false;
+
+/** Say whether the user runs the server, and is told the cause and what to do. */
+export function showCauses(isShown) {
+  isOperator = isShown;
+}
 
 /**
  * Return the view of an error with a `code`, a `message` for operators and perhaps a `trace` and `seconds` to wait.
@@ -37,12 +48,28 @@ const KIND_OF = new Map(Object.entries(KINDS).flatMap(([kind, codes]) => codes.m
 export function failureView({ code, message, trace, seconds, tables }, again, ask) {
   if (code === "off_topic") return startCard(tables ?? [], ask);
   const kind = KIND_OF.get(code) ?? "other";
-  const next = seconds ? say(make("p"), "wait_s", { seconds }) : say(make("p"), `fail_${kind}_next`);
-  const button = again && say(make("button", { type: "button", class: "focus", on: { click: again } }), "again");
+  const isTold = isOperator && kind === "other" && message;
+  const why = isTold ? make("p", { dir: "auto" }, message) : say(make("p", { class: "error" }), `fail_${kind}_why`);
+  const next = seconds ? say(make("p"), "wait_s", { seconds }) : isTold ? null : say(make("p"), `fail_${kind}_next`);
+  const retry = again && say(make("button", { type: "button", class: "focus", on: { click: again } }), "again");
   return make("div", { class: "failure" },
     say(make("h3", { class: again ? null : "focus", tabindex: again ? null : "-1" }), `fail_${kind}`),
-    make("div", { role: "alert" }, say(make("p", { class: "error" }), `fail_${kind}_why`), next),
-    button, operatorFold({ code, message, trace }));
+    make("div", { role: "alert" }, why, next),
+    retry, isOperator && OF_MODEL.includes(code) ? connectionTest() : null, operatorFold({ code, message: isTold ? null : message, trace }));
+}
+
+/** Return a button that asks the model for a word, and says what came of it. */
+function connectionTest() {
+  const state = make("p", { role: "status", dir: "auto" });
+  return make("div", { class: "toolbar" }, button("model_test", async () => {
+    say(state, "working");
+    try {
+      const { ok, error, seconds } = await (await request("operate/model/test", { method: "POST" })).json();
+      say(state, ok ? "model_answers" : () => error.message, { seconds });
+    } catch (error) {
+      say(state, () => error.message);
+    }
+  }), state);
 }
 
 /** Return why an output with an error asks a question back again: plain words, and the details for operators. */
@@ -72,9 +99,9 @@ function operatorFold({ code, message, trace }) {
 function startCard(tables, ask) {
   const examples = [["start_describe", {}], ...tables.slice(0, 2).map((table) => ["start_count", { table }])];
   const buttons = examples.map(([key, facts]) => {
-    const button = say(make("button", { type: "button", class: "quiet", dir: "auto" }), key, facts);
-    button.addEventListener("click", () => ask(button.textContent));
-    return make("li", {}, button);
+    const example = say(make("button", { type: "button", class: "quiet", dir: "auto" }), key, facts);
+    example.addEventListener("click", () => ask(example.textContent));
+    return make("li", {}, example);
   });
   return make("div", { class: "failure start" },
     say(make("h3", { class: "focus", tabindex: "-1" }), "start"),

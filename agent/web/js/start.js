@@ -1,4 +1,4 @@
-/** The start: questions that return rows, and the tables of the source that is asked. */
+/** Questions to start with, and the tables of the source that is asked: beside the conversation, or in a sheet. */
 
 import { request } from "./api.js";
 import { byId, make } from "./dom.js";
@@ -45,7 +45,7 @@ function showQuestions({ questions }) {
 }
 
 function showTables({ tables, table_count: count }) {
-  byId("start-tables").hidden = !tables.length;
+  byId("tables").hidden = !tables.length;
   byId("start-tree").replaceChildren(...tables.map(tableItem));
   const isCut = count > tables.length;
   byId("start-more").hidden = !isCut;
@@ -56,16 +56,30 @@ function tableItem({ name, comment, rows, columns }) {
   const counted = rows === null ? null : say(make("span", { class: "shape" }), "row_count", { count: rows });
   const list = make("ul", {});
   const details = make("details", {}, make("summary", {}, make("bdi", { class: "name" }, name), counted), remark(comment), list);
+  const insertion = make("button", { type: "button", class: "small", on: { click: () => insert(name) } }, "+");
   // Hundreds of tables have thousands of columns: they are made when they are looked at.
   details.addEventListener("toggle", () => {
     if (!list.childElementCount) list.append(...columns.map(columnItem));
   });
-  return make("li", {}, details);
+  return make("li", {}, details, say(say(insertion, "insert", { name }, "aria-label"), "insert", { name }, "title"));
 }
 
-function columnItem({ name, type, comment, minimum, maximum }) {
-  const range = minimum !== null && maximum !== null && make("span", { class: "shape", dir: "auto" }, `${minimum} – ${maximum}`);
-  return make("li", {}, make("bdi", { class: "name" }, name), make("code", {}, type), range || null, remark(comment));
+function columnItem({ name, type, comment, is_key: isKey, references, values, minimum, maximum }) {
+  const stored = minimum !== null && maximum !== null ? `${minimum} – ${maximum}` : values.join(", ");
+  return make("li", {}, say(make("button", { type: "button", class: "link name", dir: "auto", on: { click: () => insert(name) } }, name), "insert", { name }, "title"),
+    make("code", {}, type), isKey ? say(make("span", { class: "shape" }), "primary_key") : null,
+    references && make("bdi", { class: "shape" }, `→ ${references}`),
+    stored ? make("span", { class: "shape", dir: "auto" }, stored) : null, remark(comment));
+}
+
+/** Put a name into the question, where the cursor was. */
+function insert(name) {
+  const question = byId("question");
+  const { selectionStart: start, selectionEnd: end, value } = question;
+  question.setRangeText(`${/\S$/.test(value.slice(0, start)) ? " " : ""}${name} `, start, end, "end");
+  if (byId("tables").matches(":popover-open")) byId("tables").hidePopover();
+  question.dispatchEvent(new Event("input"));
+  question.focus();
 }
 
 function remark(comment) {

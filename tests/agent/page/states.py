@@ -253,7 +253,20 @@ def conversation(stage: Stage) -> None:
 @state()
 def error(stage: Stage) -> None:
     stage.ask("How many ships are there?", "SELECT COUNT(*) FROM no_such_table")
-    stage.page.get_by_text("For operators").click()
+    stage.page.get_by_text("Details", exact=True).click()
+
+
+@state()
+def tables(stage: Stage) -> None:
+    stage.answered(HOW_MANY, COUNT)
+    if stage.page.get_by_role("button", name="Tables").is_visible():
+        stage.press("Tables")
+    stage.page.locator("#start-tree summary").nth(4).click()
+
+
+@state(widths=(390,))
+def tables_sheet(stage: Stage) -> None:
+    tables(stage)
 
 
 @state()

@@ -45,14 +45,24 @@ def test_a_connection_that_is_lost(visit: Visit, cut: str) -> None:
     expect(site.page.get_by_role("alert")).to_have_count(0)
 
 
-def test_a_problem_is_told_in_its_words(visit: Visit) -> None:
-    site = visit(Model(COUNT, reviews=()))
-    events(site.page, 'event: problem\ndata: {"title": "Busy", "detail": "Too many questions.", "status": 500}\n\n')
+@pytest.mark.parametrize("is_operator", [True, False])
+def test_the_cause_is_told_to_who_runs_the_server(visit: Visit, is_operator: bool) -> None:
+    page = (site := visit(Model(COUNT, reviews=()))).page
+    if not is_operator:
+        page.route("**/sources", lambda route: route.fulfill(json={"sources": [], "is_operator": False}))
+        page.reload()
+    events(page, 'event: problem\ndata: {"code": "model_rejected", "detail": "Set the key.", "status": 500}\n\n')
     site.ask(HOW_MANY)
-    expect(site.page.get_by_role("heading", name="This does not work right now")).to_be_visible()
-    expect(site.page.get_by_role("alert")).not_to_contain_text("Too many questions.")
-    site.page.get_by_text("For operators").click()
-    expect(site.page.locator(".operators")).to_contain_text("Too many questions.")
+    alert = page.get_by_role("alert")
+    if is_operator:
+        expect(alert).to_have_text("Set the key.")
+        page.get_by_role("button", name="Test the connection").click()
+        expect(page.locator(".failure [role=status]")).to_contain_text("The model answers")
+    else:
+        expect(alert).to_contain_text("whoever runs this server")
+        page.get_by_text("Details", exact=True).click()
+        expect(page.locator(".operators")).to_contain_text("Set the key.")
+        expect(page.get_by_role("button", name="Test the connection")).to_be_hidden()
 
 
 def test_a_limit_says_when_to_try_again(visit: Visit) -> None:

@@ -38,7 +38,12 @@ def test_tables_open_by_keys_and_show_columns(visit: Visit) -> None:
     expect(table).to_contain_text("ordered_on")
     expect(table).to_contain_text("DATE")
     expect(table).to_contain_text("rows:")
-    site.picture("start-tables")
+    field = page.get_by_label("Your question")
+    field.fill("How many per ?")
+    field.evaluate("field => field.setSelectionRange(13, 13)")
+    table.get_by_role("button", name="ordered_on").click()
+    expect(field).to_have_value("How many per ordered_on ?")
+    expect(field).to_be_focused()
     switch(page, "language", "Русский")
     expect(page.locator("#start-questions")).to_contain_text("Количество записей в таблице «orders»")
 
@@ -101,8 +106,13 @@ def test_a_file_is_chosen_from_the_start(visit: Visit) -> None:
 
 
 def test_the_start_fits_a_phone(visit: Visit) -> None:
-    site = visit(**PHONE)
+    site = visit(Model(COUNT, reviews=()), **PHONE)
     expect(site.page.locator("#start-questions button")).to_have_count(6)
     site.page.locator("#start-tree summary").first.tap()
     assert fits(site.page)
-    site.picture("phone-start")
+    ask(site, "How many?")
+    expect(site.page.locator("#tables")).to_be_hidden()
+    site.page.get_by_role("button", name="Tables").tap()
+    site.page.get_by_role("button", name="Insert orders").tap()
+    expect(site.page.locator("#tables")).to_be_hidden()
+    expect(site.page.get_by_label("Your question")).to_have_value("orders ")

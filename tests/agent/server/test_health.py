@@ -17,7 +17,7 @@ from datasphinx.agent.settings import load_settings
 from tests.agent.server.serving import Served, running, serving
 from tests.databases import make_table, url
 from tests.eventually import eventually
-from tests.fake_openai import FakeOpenAI
+from tests.fake_openai import FakeOpenAI, Reply
 
 WELL: dict[str, Any] = {"ok": True, "error": None}
 
@@ -66,6 +66,23 @@ def serving_a_real_client(cache_dir: Path, **settings: Any) -> Iterator[httpx.Cl
     services = Services(load_settings(cache_dir=cache_dir, **settings), any_source=False)
     with running(create_app(services)) as base, httpx.Client(base_url=base, timeout=30, verify=False) as http:
         yield http
+
+
+@pytest.mark.parametrize(
+    ("reply", "code"),
+    [(Reply(status=401), "model_rejected"), (Reply({"ready": True}), None), (None, "model_unreachable")],
+)
+def test_operators_ask_the_model_for_a_word(cache_dir: Path, reply: Reply | None, code: str | None) -> None:
+    key = "sk-secret-of-the-model"
+    with FakeOpenAI(default=reply) as endpoint:
+        address = endpoint.base_url if reply else "http://127.0.0.1:9/v1"
+        named = {"llm_base_url": address, "llm_model": "any", "llm_api_key": key}
+        with serving_a_real_client(cache_dir, **named) as http:
+            tested = http.post("/operate/model/test", headers={"Accept-Language": "de"})
+    found = tested.json()
+    assert (found["ok"], found["error"] and found["error"]["code"]) == (code is None, code)
+    assert code is None or "Modellendpunkt" in found["error"]["message"]
+    assert key not in tested.text
 
 
 def test_not_ready_without_the_embedded_model(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,11 @@ def listed(server: Served, **headers: str) -> list[str]:
 def test_the_sample_shop_can_be_named(served: Served) -> None:
     assert listed(served) == ["sample"]
     assert served.invoke(**ASKED, source="sample")["error"] is None
-    assert served.http.get("/sources/tables", params={"source": "sample"}).is_success
+    tables = served.http.get("/sources/tables", params={"source": "sample"}).json()["tables"]
+    columns = {f"{table['name']}.{column['name']}": column for table in tables for column in table["columns"]}
+    assert columns["orders.order_id"]["is_key"] and not columns["orders.order_id"]["values"]
+    assert columns["orders.customer_id"]["references"] == "customers.customer_id"
+    assert "delivered" in columns["orders.status"]["values"] and not columns["customers.name"]["values"]
     assert "sample" in served.http.get("/agent/input_schema").text
 
 
