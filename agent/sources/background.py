@@ -6,18 +6,23 @@ from collections.abc import Callable
 
 JOIN_S = 5.0
 """Time, in seconds, to wait for work that is told to stop."""
+_DELAY_S = 1.0
+"""Time, in seconds, that the question which starts the work has the processor for itself."""
 _by_name: "dict[str, Background]" = {}
 _lock = threading.Lock()
 
 
 class Background:
-    """Work that runs in a thread of its own. `error` is the exception it raised, or None."""
+    """Work that runs in a thread of its own, after a second or when somebody waits for it.
+
+    `error` is the exception it raised, or None.
+    """
 
     def __init__(self, work: Callable[[Callable[[], bool]], None]) -> None:
         """Set the work, which receives a function that returns whether to stop."""
         self.error: Exception | None = None
         self._work = work
-        self._stopped = threading.Event()
+        self._stopped, self._awaited = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run, name="datasphinx-catalog", daemon=True)
 
     @property
@@ -27,6 +32,7 @@ class Background:
 
     def wait(self, timeout_s: float | None = None) -> bool:
         """Wait for the work to end; return whether it has ended."""
+        self._awaited.set()
         self._thread.join(timeout_s)
         return not self._thread.is_alive()
 
@@ -37,7 +43,9 @@ class Background:
 
     def _run(self) -> None:
         try:
-            self._work(self._stopped.is_set)
+            self._awaited.wait(_DELAY_S)
+            if not self._stopped.is_set():
+                self._work(self._stopped.is_set)
         except Exception as error:  # a thread has no caller to raise to; `error` keeps it
             self.error = error
         finally:

@@ -22,8 +22,9 @@ _BUDGET_S = 3.0
 _BACKGROUND_BUDGET_S = 120.0
 _FIRST_VALUES_BUDGET_S = 0.5
 """Seconds for which the values of the tables sampled for the first question are read before it is answered."""
-_FIRST_TABLES = 20
-"""Number of tables sampled before the first question is answered, if the others can be sampled in the background."""
+_SMALL_SCHEMA, _FIRST_TABLES = 20, 5
+"""Before the first question is answered, all tables of a small schema are sampled; of a larger one only so many, if the
+others can be sampled in the background."""
 
 
 class CatalogLoader:
@@ -118,8 +119,12 @@ class CatalogLoader:
         )
 
     def profile_first(self, catalog: Catalog, budget_s: float) -> Catalog:
-        """Return `catalog` with samples of 20 tables, or of all without a cache; `start` takes the others."""
-        return self.profile(catalog, budget_s, max_tables=_FIRST_TABLES if self._cache else None)
+        """Return `catalog` with samples; of more than 20 tables, only five are read, and `start` takes the others.
+
+        Without a cache, all are read.
+        """
+        is_small = self._cache is None or len(catalog.tables) <= _SMALL_SCHEMA
+        return self.profile(catalog, budget_s, max_tables=None if is_small else _FIRST_TABLES)
 
     def store(self, catalog: Catalog) -> str | None:
         """Cache `catalog` and return its digest; None if it could not be cached."""
