@@ -1,12 +1,24 @@
-"""A dataset: one table loaded from a file, and a report of the detected format."""
+"""A stored file, and a dataset: one table loaded from it, with a report of the detected format."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from datasphinx.agent.messages import Language, render
 
 SourceType = Literal["excel", "csv", "parquet", "jsonl", "dataframe"]
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A stored file: its id, its path, and the user's name for it."""
+
+    file_id: str
+    path: Path
+    name: str
+    source_type: SourceType | None = None
+    """Set if the content does not show it: a DataFrame is stored as Parquet."""
 
 
 class ColumnType(NamedTuple):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from datasphinx.agent.datasets.calendar_order import order_calendar_names
-from datasphinx.agent.datasets.dataset import Dataset, Report, SourceType, Warning
+from datasphinx.agent.datasets.dataset import Dataset, Report, SourceType, Upload, Warning
 from datasphinx.agent.datasets.encoding import is_text
 from datasphinx.agent.datasets.excel import read_sheets
 from datasphinx.agent.datasets.header import Header, find_header
@@ -119,17 +119,6 @@ def _is_encrypted(path: Path) -> bool:
                 return True
             tail = chunk[-_MAX_MATCH_BYTES:]
     return False
-
-
-@dataclass(frozen=True)
-class Upload:
-    """A stored file: its id, its path, and the user's name for it."""
-
-    file_id: str
-    path: Path
-    name: str
-    source_type: SourceType | None = None
-    """Set if the content does not show it: a DataFrame is stored as Parquet."""
 
 
 @dataclass(frozen=True)

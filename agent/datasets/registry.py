@@ -16,10 +16,8 @@ from typing import Any, BinaryIO
 
 from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.core.text import valid_json, valid_text
-from datasphinx.agent.datasets.dataset import Dataset, SourceType
-from datasphinx.agent.datasets.header import Header, column_names
+from datasphinx.agent.datasets.dataset import Dataset, SourceType, Upload
 from datasphinx.agent.datasets.limits import Loading, LoadLimits, LoadProgress, ignore_progress
-from datasphinx.agent.datasets.load import Job, Upload, load
 from datasphinx.agent.datasets.options import DETECT, LoadOptions
 from datasphinx.agent.datasets.workspace import quote_identifier, workspace
 from datasphinx.agent.errors import NotFound
@@ -124,6 +122,9 @@ class Registry:
             StatementCancelled: The loading was cancelled through `cancellation`.
             DatasphinxError: Any error of `load`. Temporary files are removed.
         """
+        # A question to a database opens no file: the readers of all formats are imported for files alone.
+        from datasphinx.agent.datasets.load import Job, load
+
         upload = self.file(file_id)
         with self.folder() as folder:
             # A hard link keeps the content readable if the file is deleted meanwhile.
@@ -335,6 +336,8 @@ def _valid_frame(frame: Any) -> Any:
 
 
 def _valid_names(names: Iterable[Any]) -> list[str]:
+    from datasphinx.agent.datasets.header import Header, column_names
+
     header = Header(tuple(valid_text(str(name)) for name in names), 0, 1)
     valid, _ = column_names(header, range(len(header.names)))
     return valid

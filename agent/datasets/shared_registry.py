@@ -7,9 +7,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from datasphinx.agent.datasets.dataset import Dataset
+from datasphinx.agent.datasets.dataset import Dataset, Upload
 from datasphinx.agent.datasets.limits import LoadLimits
-from datasphinx.agent.datasets.load import Upload
 from datasphinx.agent.datasets.registry import Registry
 from datasphinx.agent.errors import NotFound
 from datasphinx.agent.settings import Settings
