@@ -138,14 +138,7 @@ class StatementForms:
         return len(aggregates) > 1 and all(form in self._expressions for form in aggregates)
 
     def _holds(self, condition: exp.Expr, scope: Scope, reader: "_Reader") -> bool:
-        form = reader.form(condition, scope)
-        if form in self._conditions or self._has_parts(condition, reader):
-            return True
-        # A condition on certain other values implies that the column differs from this one.
-        excluded = reader.excluded(condition, scope)
-        return excluded is not None and any(
-            column == excluded[0] and values and values.isdisjoint(excluded[1]) for column, values in self._equalities
-        )
+        return reader.form(condition, scope) in self._conditions or self._has_parts(condition, reader)
 
     def _names_columns(self, expression: exp.Expr, reader: "_Reader") -> bool:
         """Return whether the statement has all columns of `expression`, except those of joins in its subqueries."""
@@ -181,17 +174,6 @@ class StatementForms:
     @cached_property
     def _conditions(self) -> set[str]:
         return {reader.form(part, scope) for reader, scope, part in self._parts()}
-
-    @cached_property
-    def _equalities(self) -> list[tuple[str, set[str]]]:
-        found = []
-        for reader, scope, part in self._parts():
-            values = (
-                part.expressions if isinstance(part, exp.In) else [part.expression] if isinstance(part, exp.EQ) else []
-            )
-            if values and all(isinstance(value, exp.Literal) for value in values):
-                found.append((reader.form(part.this, scope), {reader.form(value, scope) for value in values}))
-        return found
 
     @cached_property
     def _atoms(self) -> list[set[str]]:
@@ -271,25 +253,10 @@ class _Reader:
         if isinstance(node, exp.In) and node.expressions:
             values = sorted(self.form(value, scope, depth + 1) for value in node.expressions)
             return self._call(node, [self.form(node.this, scope, depth + 1), *values])
-        averaged = _averaged(node) if isinstance(node, exp.Div) else None
-        if averaged is not None:
-            node = exp.Avg(this=averaged)
         if isinstance(node, _SYMMETRIC):
             operands = (self.form(part, scope, depth + 1) for part in (node.this, node.expression))
             return self._call(node, sorted(operands))
         return self._call(node, self._arguments(node, scope, depth))
-
-    def excluded(self, condition: exp.Expr, scope: Scope) -> tuple[str, set[str]] | None:
-        """Return the column and the values of a condition such as `status <> 'cancelled'`; None for any other one."""
-        if isinstance(condition, exp.Not) and isinstance(condition.this, exp.In):
-            column, values = condition.this.this, condition.this.expressions
-        elif isinstance(condition, exp.NEQ):
-            column, values = condition.this, [condition.expression]
-        else:
-            return None
-        if not values or not all(isinstance(value, exp.Literal) for value in values):
-            return None
-        return self.form(column, scope), {self.form(value, scope) for value in values}
 
     def sources(self, node: exp.Expr, scope: Scope, depth: int = 0) -> Iterator[tuple[exp.Expr, Scope]]:
         """Yield the aggregate expressions of subqueries that `node` reads, and those that it contains itself."""
@@ -390,20 +357,6 @@ def _simplified(node: exp.Expr) -> exp.Expr:
     if type(node) in _FLIPPED:
         return _FLIPPED[type(node)](this=node.expression, expression=node.this)
     return node
-
-
-def _averaged(ratio: exp.Div) -> exp.Expr | None:
-    """Return `x` for `SUM(x) / COUNT(*)` and `SUM(x) / COUNT(x)`, also with a factor 1 or NULLIF; None for others."""
-    total, count = _simplified(ratio.this), _simplified(ratio.expression)
-    if isinstance(total, exp.Mul):
-        sides = [_simplified(side) for side in (total.this, total.expression)]
-        factors = [side for side in sides if isinstance(side, exp.Literal) and _number(side.name) == "1.0"]
-        total = next((side for side in sides if factors and side is not factors[0]), total)
-    if isinstance(count, exp.Nullif):
-        count = _simplified(count.this)
-    if not isinstance(total, exp.Sum) or not isinstance(count, exp.Count):
-        return None
-    return total.this if isinstance(count.this, exp.Star) or count.this == total.this else None
 
 
 def _negated(node: exp.Expr) -> exp.Expr | None:
