@@ -29,30 +29,6 @@ def key(settings: Settings) -> str | None:
 # Defaults
 
 
-@pytest.mark.parametrize(
-    ("name", "default"),
-    [
-        ("llm_timeout_s", 60),
-        ("enable_sql_validation", None),
-        ("sql_validation_max_retries", 2),
-        ("max_table_retrievals", 3),
-        ("max_sql_generations", 3),
-        ("shots", 3),
-        ("schema_token_budget", 2_000),
-        ("row_limit", 10_000),
-        ("statement_timeout_s", 30),
-        ("llm_structured_output", "auto"),
-        ("llm_temperature", 0),
-        ("source", ""),
-        ("llm_base_url", None),
-        ("llm_model", None),
-        ("llm_api_key", None),
-    ],
-)
-def test_defaults(name: str, default: object) -> None:
-    assert getattr(load_settings(), name) == default
-
-
 def test_without_configuration_the_embedded_model_answers() -> None:
     assert load_settings().uses_embedded_model
     assert not load_settings(llm_base_url="http://127.0.0.1/v1").uses_embedded_model

@@ -14,16 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datasphinx.agent.core.text import valid_json, valid_text
+from datasphinx.agent.core.text import valid_text
 from datasphinx.agent.graph import build_graph
-from datasphinx.agent.llm.parse import read_answer
-from datasphinx.agent.llm.schemas import GeneratedSQL
 from datasphinx.agent.llm.scripted import ScriptedModel
 from datasphinx.agent.replay import replay
 from datasphinx.agent.server.app import create_app
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import SourceSettings, load_settings
-from datasphinx.agent.tools.arguments import parse_arguments
 from datasphinx.agent.types import Limits
 from tests.agent.server.serving import running
 from tests.conftest import VALID
@@ -62,25 +59,7 @@ def test_any_text_can_be_encoded_afterwards(text: str) -> None:
     assert [char for char in once if char in "aя\x00"] == [char for char in text if char in "aя\x00"]
 
 
-def test_two_halves_are_a_character() -> None:
-    assert valid_text("\ud83d\ude00\ude00") == "😀\ufffd"
-
-
-def test_a_value_is_cleaned_at_any_depth() -> None:
-    value = {f"k{LONE}": [LONE, {"x": (1, None, True, LONE)}], "n": 1.5}
-    assert valid_json(value) == {"k\ufffd": ["\ufffd", {"x": (1, None, True, "\ufffd")}], "n": 1.5}
-
-
 # Model output
-
-
-@pytest.mark.parametrize("text", [json.dumps(GENERATED), json.dumps(GENERATED, ensure_ascii=False), f"```\n{SQL}\n```"])
-def test_an_answer_is_read_as_valid_text(text: str) -> None:
-    assert valid(read_answer(valid_text(text), GeneratedSQL).model_dump())
-
-
-def test_arguments_of_a_tool_are_valid_text() -> None:
-    assert parse_arguments("plot", json.dumps({f"a{LONE}": [LONE]})) == {"a\ufffd": ["\ufffd"]}
 
 
 @pytest.fixture

@@ -58,13 +58,6 @@ def test_version(run: Run) -> None:
     assert run("--version") == (errors.ANSWERED, "0.1.0\n", "")
 
 
-def test_without_validation_it_is_one_call(model: FakeOpenAI, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DATASPHINX_ENABLE_SQL_VALIDATION", "false")
-    model.answers = [COUNT]
-    _, out, _ = run("ask", "How many orders are there?", "--json")
-    assert json.loads(out)["audit"]["llm_calls"] == 1
-
-
 def test_a_source_and_a_form_of_its_own(model: FakeOpenAI, run: Run, tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "books.db")
     connection.executescript("CREATE TABLE books (title TEXT, year INTEGER); INSERT INTO books VALUES ('Emma', 1815);")
@@ -138,13 +131,6 @@ def test_replay_ends_in_one_json_object(run: Run, tmp_path: Path) -> None:
     assert report["llm_calls"] == 1 and report["tokens"] > 0
 
 
-def test_a_missing_questions_file_is_a_usage_error(run: Run, tmp_path: Path) -> None:
-    files = ("--questions", f"{tmp_path}/none.jsonl", "--databases", str(tmp_path))
-    code, _, err = run("eval", "run", *files)
-    assert code == errors.USAGE
-    assert "none.jsonl" in err
-
-
 @pytest.mark.process
 def test_the_installed_command_answers(model: FakeOpenAI) -> None:
     model.answers = [COUNT]
@@ -167,13 +153,6 @@ def test_rows_are_saved_in_known_formats_only(run: Run) -> None:
     code, _, err = run("ask", "How many orders?", "-o", "orders.doc")
 
     assert code == errors.USAGE and "does not end in .csv, .xlsx, .parquet" in " ".join(err.split())
-
-
-def test_an_error_has_no_rows_to_save(model: FakeOpenAI, run: Run, tmp_path: Path) -> None:
-    model.answers = [{"sql": "DROP TABLE orders"}] * 9
-    code, _, _ = run("ask", "How many orders?", "-o", str(tmp_path / "orders.csv"))
-
-    assert code == errors.DOMAIN and not (tmp_path / "orders.csv").exists()
 
 
 def test_the_statement_alone(model: FakeOpenAI, run: Run) -> None:
@@ -209,17 +188,3 @@ def test_an_untested_engine_is_marked_as_experimental(
     _, out, err = run("ask", question, "--source", UNTESTED)
     lines = [line for line in err.splitlines() if word in line]
     assert len(lines) == 1 and "trino" in lines[0] and word not in out
-
-
-def test_the_check_of_a_source_marks_an_untested_engine(
-    model: FakeOpenAI, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("datasphinx.agent.sql.database.find_spec", lambda package: None)
-    code, out, err = run("source", "check", UNTESTED)
-    assert code != errors.ANSWERED and out == ""
-    assert err.splitlines()[0].startswith("experimental: ")
-
-
-def test_a_tested_engine_is_not_marked(model: FakeOpenAI, run: Run) -> None:
-    model.answers = [COUNT]
-    assert "experimental" not in run("ask", "How many orders are there?")[2]

@@ -77,16 +77,6 @@ def test_the_whole_model_is_measured_by_default(asks: Run, server: FakeOpenAI, a
     assert "execution match 100.00% of 1" in err and "tokens a second" in err and "3 calls" in err
 
 
-@pytest.mark.parametrize("candidates", [1, 5])
-def test_the_number_of_candidates_is_given(
-    asks: Run, server: FakeOpenAI, adapters: list[bool], candidates: int
-) -> None:
-    server.answers = [f"FROM books SELECT book_id + {number}" for number in range(candidates)]
-    _, report, _ = asks("--candidates", str(candidates))
-
-    assert report["llm_calls"] == candidates
-
-
 def test_candidates_of_another_model_are_a_usage_error(
     asks: Run, server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
 ) -> None:

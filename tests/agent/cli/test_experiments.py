@@ -119,15 +119,6 @@ def test_an_experiment_leaves_logs_report_and_plot(evaluated: Any, server: FakeO
     assert json.loads((tmp_path / "out/report.json").read_text(encoding="utf-8")) == report
 
 
-def test_the_report_of_today_needs_no_folder_and_asks_for_no_logprobs(
-    run: commands.Run, files: tuple[str, ...], environment: None, server: FakeOpenAI
-) -> None:
-    code, out, _ = run("eval", "run", *files, "--method", "baseline", "--json")
-
-    assert (code, json.loads(out)["execution_match"]) == (0, 0.5)
-    assert not any("logprobs" in request for request in server.requests)
-
-
 def test_questions_are_asked_in_parallel(evaluated: Any, server: FakeOpenAI) -> None:
     together = threading.Barrier(3, timeout=30)
 

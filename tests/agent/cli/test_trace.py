@@ -53,10 +53,6 @@ def test_list_has_when_how_it_ended_the_id_and_the_question(trace_id: str, run: 
     ]
 
 
-def test_a_record_without_a_run_lists_nothing(run: Run) -> None:
-    assert run("trace", "list") == (errors.ANSWERED, "", "")
-
-
 def test_a_question_cannot_move_the_cursor_of_the_terminal(
     things: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -185,14 +181,3 @@ def test_a_server_with_a_dead_record_does_not_start(run: Run, monkeypatch: pytes
     code, _, err = run("serve", "--port", "0")
     assert code == errors.UNREACHABLE
     assert "DATASPHINX_RECORD_URL" in err
-
-
-def test_a_question_with_a_dead_record_ends_at_once(things: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DATASPHINX_RECORD_URL", "postgresql://auditor@127.0.0.1:1/record")
-    with FakeOpenAI(default=SUM) as server:
-        monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", server.base_url)
-        monkeypatch.setenv("DATASPHINX_LLM_MODEL", "fake")
-        code, out, _ = run("ask", QUESTION)
-        assert server.requests == []
-    assert code == errors.UNREACHABLE
-    assert "DATASPHINX_RECORD=false" in " ".join(out.split())

@@ -179,13 +179,6 @@ def test_a_kept_verdict_is_on_the_record_too(scripted: Scripted) -> None:
     assert cached["validation"]["is_valid"] is True
 
 
-def test_a_question_that_fails_is_recorded_with_its_error(scripted: Scripted) -> None:
-    agent = scripted()
-    output = agent.ask("How many orders are there?")
-    (ended,) = bodies(events_of(agent, output), "output")
-    assert ended["error"]["code"] == output["error"]["code"] == "model_unreachable"
-
-
 @pytest.mark.parametrize("question", ["", None, 7, float("nan"), "x" * 20_000, "\ud800 broken \u0000"])
 def test_no_question_is_too_odd_to_be_recorded(scripted: Scripted, question: Any) -> None:
     agent = scripted()
@@ -247,12 +240,6 @@ def test_a_store_that_dies_in_mid_run_costs_no_answer_and_is_said(
     assert "not all of this run is on the record" in note and "it is down" in note
     assert "events are lost" in caplog.text
     assert len(sink.kept) == 3
-
-
-def test_a_dead_store_is_asked_once_more_and_not_for_every_event(cache_dir: Path) -> None:
-    sink = Flaky(*range(4, 1000))
-    asked_over(sink, cache_dir)
-    assert sink.tries == 5
 
 
 def test_a_store_that_comes_back_has_the_whole_run_in_order(cache_dir: Path) -> None:
