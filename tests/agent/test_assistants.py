@@ -124,12 +124,6 @@ def test_the_context_chooses_a_model_that_the_settings_name(cache_dir: Path) -> 
     assert first.requests == second.requests == []
 
 
-def test_a_model_needs_an_endpoint(cache_dir: Path) -> None:
-    services = Services(load_settings(cache_dir=cache_dir, llm_model="tiny"))
-    output = build_graph(services).invoke({"question": HOW_MANY}, context={"model": "tiny"})
-    assert code(output) == "input_invalid"
-
-
 def test_the_context_schemas_have_its_values() -> None:
     agent, analyst = (build().get_context_jsonschema()["properties"] for build in (build_graph, build_analyst))
     assert list(agent) == ["model", "source", "clarify", "effort"]
@@ -153,14 +147,6 @@ def test_an_input_without_a_question_is_an_error(scripted: Scripted, given: dict
     assert calls(agent)["GeneratedSQL"] == 1
 
 
-def test_an_input_without_a_question_does_not_repeat_an_unanswered_one(scripted: Scripted) -> None:
-    agent = scripted({"GeneratedSQL": [ASKS]})
-    graph = on_thread(agent)
-    assert graph.invoke({"question": BEST}, THREAD)["clarification"]
-    assert code(graph.invoke({"output_type": "number"}, THREAD)) == "invalid_question"
-    assert calls(agent)["GeneratedSQL"] == 1
-
-
 def test_the_analyst_repeats_no_question(cache_dir: Path, tmp_path: Path) -> None:
     other = url(make_table(tmp_path, "thing TEXT", [["one"]], table="things"))
     model = ScriptedModel({"AnalystStep": [{"tool": "finish", "arguments": {"cannot_answer": "no"}}]})
@@ -169,14 +155,6 @@ def test_the_analyst_repeats_no_question(cache_dir: Path, tmp_path: Path) -> Non
     assert code(graph.invoke({"question": "Why?", "source": "things"}, THREAD)) == "cannot_answer"
     assert code(graph.invoke({"output_type": "plot"}, THREAD)) == "invalid_question"
     assert len(model.calls) == 1
-
-
-def test_the_same_question_can_be_asked_again(scripted: Scripted) -> None:
-    agent = scripted({"GeneratedSQL": [COUNT, COUNT]})
-    graph = on_thread(agent)
-    assert [code(graph.invoke({"question": HOW_MANY}, THREAD)) for _ in range(2)] == [None, None]
-    assert calls(agent)["GeneratedSQL"] == 2
-    assert graph.get_state(THREAD).values["question"] == HOW_MANY
 
 
 # Messages
@@ -230,7 +208,3 @@ def test_messages_without_a_question_are_an_error_and_leave_the_thread_usable(
     assert code(graph.invoke({"messages": messages}, THREAD)) == "invalid_question"
     output = graph.invoke({"messages": [HumanMessage(HOW_MANY)]}, THREAD)
     assert code(output) is None and output["messages"][-1].text == output["answer"]
-
-
-def test_an_output_without_a_chat_has_no_messages(scripted: Scripted) -> None:
-    assert "messages" not in on_thread(scripted({"GeneratedSQL": [COUNT]})).invoke({"question": HOW_MANY}, THREAD)

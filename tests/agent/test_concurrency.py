@@ -12,7 +12,6 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 
-from datasphinx.agent.chat import Agent
 from datasphinx.agent.conversation.conversations import Conversations
 from datasphinx.agent.conversation.threads import open_threads
 from datasphinx.agent.errors import StatementCancelled
@@ -116,35 +115,6 @@ def test_questions_at_once_search_their_stored_values_once(cache_dir: Path, monk
     asyncio.run(ainvoke(build_graph(Services(settings, model=model))))
 
     assert sorted(searched) == sorted(given["question"] for given in QUESTIONS)
-
-
-@pytest.mark.integration
-def test_questions_to_an_agent(settings: Settings, waiting_model: ScriptedModel) -> None:
-    agent = Agent(settings=settings, model=waiting_model)
-
-    async def ask_all() -> list[Any]:
-        return await asyncio.gather(*(agent.aask(given["question"]) for given in QUESTIONS))
-
-    assert [response.value for response in asyncio.run(ask_all())] == list(NUMBERS)
-    assert agent.trace is None
-
-
-@pytest.mark.integration
-def test_questions_to_an_agent_about_a_file(settings: Settings, tmp_path: Path) -> None:
-    file = tmp_path / "cities.csv"
-    file.write_text("city,sales\nOslo,3\nRome,4\n", encoding="utf-8")
-    which = {"question": "Which city?", "options": ["Oslo", "Rome"]}
-    step = {"tool": "ask_user", "arguments": which}
-    model = ScriptedModel({"AnalystStep": [step, when_all_have_asked(lambda _: step)]}, repeat_last=True)
-    agent = Agent(file, settings=settings, model=model)
-
-    async def ask_all() -> list[Any]:
-        # The first question loads the file.
-        await agent.aask(QUESTIONS[0]["question"])
-        return await asyncio.gather(*(agent.aask(given["question"]) for given in QUESTIONS))
-
-    asked = [response.clarification for response in asyncio.run(ask_all())]
-    assert [each and each["question"] for each in asked] == [which["question"]] * len(NUMBERS)
 
 
 @pytest.mark.server

@@ -91,13 +91,6 @@ def test_off_topic_by_the_model_is_final_where_the_whole_schema_was_shown(script
     assert calls(agent) == {"GeneratedSQL": 1}
 
 
-def test_off_topic_without_a_reason_still_names_what_can_be_asked(scripted: Scripted) -> None:
-    answer = scripted({"GeneratedSQL": [OFF_TOPIC]}).ask("Какой сегодня курс?")["answer"]
-
-    assert answer.startswith("Вопрос не по теме: ни одна таблица не подходит к вопросу. Можно спросить")
-    assert "customers" in answer
-
-
 @pytest.mark.parametrize("question", ["Hello!", "hi there", "Good morning", "Спасибо большое", "你好！"])
 def test_a_greeting_costs_no_call_of_a_model_that_only_writes_statements(scripted: Scripted, question: str) -> None:
     agent = scripted(llm_profile="plain")
@@ -125,16 +118,6 @@ def test_stop_words_go_back_to_generation_with_the_words_found(scripted: Scripte
     assert final(steps)["error"] is None
 
 
-def test_stop_words_twice_then_a_query(scripted: Scripted) -> None:
-    agent = scripted({"GeneratedSQL": [DROP, UPDATE, COUNT]})
-    steps = walk(agent)
-
-    assert nodes(steps) == [*TO_GENERATION, *["check_stop_words", "generate_sql"] * 2, *TO_THE_END]
-    assert "refused for: UPDATE" in prompts(agent, "GeneratedSQL")[2]
-    assert "refused for: DROP" not in prompts(agent, "GeneratedSQL")[2]
-    assert final(steps)["error"] is None
-
-
 def test_stop_words_three_times_end_without_a_statement(scripted: Scripted) -> None:
     agent = scripted({"GeneratedSQL": [DROP, UPDATE, DELETE]})
     steps = walk(agent)
@@ -145,26 +128,10 @@ def test_stop_words_three_times_end_without_a_statement(scripted: Scripted) -> N
     assert [update["sql_generate_count"] for update in updates_of(steps, "generate_sql")] == [1, 2, 3]
 
 
-def test_several_stop_words_are_all_named(scripted: Scripted) -> None:
-    agent = scripted({"GeneratedSQL": [{"sql": "DELETE FROM orders; DROP TABLE orders"}, COUNT]})
-    steps = walk(agent)
-
-    assert updates_of(steps, "check_stop_words")[0]["used_stop_words"] == ["DELETE", "DROP"]
-    assert "refused for: DELETE, DROP" in prompts(agent, "GeneratedSQL")[1]
-
-
 def test_refused_statement_never_reaches_the_database(scripted: Scripted) -> None:
     output = scripted({"GeneratedSQL": [DROP] * 3}).ask(HOW_MANY)
 
     assert [step["statements"] for step in output["audit"]["steps"] if step["statements"]] == []
-
-
-@pytest.mark.parametrize("word", ["drop", "DELETE", "update"])
-def test_stop_words_inside_names_and_values_are_none(scripted: Scripted, word: str) -> None:
-    sql = f"SELECT COUNT(*) AS {word}_count FROM orders WHERE status <> '{word}'"
-    steps = walk(scripted({"GeneratedSQL": [{"sql": sql}]}))
-
-    assert nodes(steps) == [*TO_GENERATION, *TO_THE_END]
 
 
 # Execution
@@ -193,18 +160,6 @@ def test_error_text_goes_back_to_generation(scripted: Scripted, bad: dict[str, A
     assert final(steps)["error"] is None
 
 
-def test_two_execution_errors_then_rows(scripted: Scripted) -> None:
-    agent = scripted({"GeneratedSQL": [UNKNOWN_COLUMN, FAILS_IN_DATABASE, COUNT]})
-    steps = walk(agent)
-
-    once = ["check_stop_words", "validate_sql", "execute_sql", "generate_sql"]
-    assert nodes(steps) == [*TO_GENERATION, *once * 2, *TO_THE_END]
-    assert [update["sql_request_is_valid"] for update in updates_of(steps, "execute_sql")] == [False, False, True]
-    last = prompts(agent, "GeneratedSQL")[2]
-    assert "integer overflow" in last
-    assert "total_amunt" not in last
-
-
 def test_the_first_statement_and_three_more_may_fail(scripted: Scripted) -> None:
     statements = [unknown_column(number) for number in range(3)]
     steps = walk(scripted({"GeneratedSQL": [*statements, UNKNOWN_COLUMN]}))
@@ -222,13 +177,6 @@ def test_refusals_and_errors_have_limits_of_their_own(scripted: Scripted) -> Non
 
     assert final(walk(agent))["error"] is None
     assert calls(agent)["GeneratedSQL"] == 6
-
-
-def test_the_third_refusal_ends_the_question_whatever_came_between(scripted: Scripted) -> None:
-    agent = scripted({"GeneratedSQL": [DROP, unknown_column(1), UPDATE, DELETE]})
-
-    assert "DELETE" in final(walk(agent))["answer"]
-    assert calls(agent)["GeneratedSQL"] == 4
 
 
 @pytest.mark.parametrize("limit", [0, 1, 2, 4])
@@ -252,15 +200,6 @@ def test_statement_that_runs_too_long_is_told_to_generation(scripted: Scripted) 
 # Unreadable answers
 
 
-def test_unreadable_statement_is_repaired_once(scripted: Scripted) -> None:
-    agent = scripted({"GeneratedSQL": ["I would rather talk.", COUNT]})
-    steps = walk(agent)
-
-    assert nodes(steps) == [*TO_GENERATION, *TO_THE_END]
-    assert "could not be read as GeneratedSQL" in prompts(agent, "GeneratedSQL")[1]
-    assert "I would rather talk." in prompts(agent, "GeneratedSQL")[1]
-
-
 def test_statement_unreadable_twice_counts_as_a_try(scripted: Scripted) -> None:
     agent = scripted({"GeneratedSQL": [*UNREADABLE, COUNT]})
     steps = walk(agent)
@@ -268,13 +207,6 @@ def test_statement_unreadable_twice_counts_as_a_try(scripted: Scripted) -> None:
     assert [update["sql_generate_count"] for update in updates_of(steps, "generate_sql")] == [1, 2]
     assert final(steps)["error"] is None
     assert calls(agent) == {"GeneratedSQL": 3, "SQLValidation": 1}
-
-
-def test_statement_unreadable_to_the_limit(scripted: Scripted) -> None:
-    agent = scripted({"GeneratedSQL": UNREADABLE * 4})
-
-    assert final(walk(agent))["error"]["code"] == "sql_not_generated"
-    assert calls(agent) == {"GeneratedSQL": 8}
 
 
 def test_model_that_does_not_answer_ends_the_question(scripted: Scripted) -> None:
@@ -303,13 +235,6 @@ def counting(number: int) -> str:
     return f"SELECT COUNT(*) + {number} AS orders FROM orders"
 
 
-def test_correction_is_checked_again_and_runs(scripted: Scripted) -> None:
-    steps = walk(scripted({"GeneratedSQL": [COUNT], "SQLValidation": [objection(counting(1)), VALID]}))
-
-    assert nodes(steps) == [*TO_GENERATION, "check_stop_words", "validate_sql", *TO_THE_END]
-    assert final(steps)["sql"] == counting(1)
-
-
 @pytest.mark.parametrize("corrections", [2, 3])
 def test_corrections_until_the_limit_run_without_a_call_that_changes_nothing(
     scripted: Scripted, corrections: int
@@ -321,15 +246,6 @@ def test_corrections_until_the_limit_run_without_a_call_that_changes_nothing(
     assert final(steps)["error"] is None
     assert final(steps)["sql"] == counting(corrections)
     assert calls(agent) == {"GeneratedSQL": 1, "SQLValidation": 3}
-
-
-@pytest.mark.parametrize("retries", [0, 1])
-def test_checks_after_a_correction_are_a_setting(scripted: Scripted, retries: int) -> None:
-    verdicts = [objection(counting(number)) for number in range(1, retries + 2)]
-    agent = scripted({"GeneratedSQL": [COUNT], "SQLValidation": verdicts}, sql_validation_max_retries=retries)
-
-    assert final(walk(agent))["sql"] == counting(retries + 1)
-    assert calls(agent)["SQLValidation"] == retries + 1
 
 
 def test_objection_without_a_correction_goes_back_to_generation(scripted: Scripted) -> None:
@@ -363,13 +279,6 @@ def test_correction_that_fails_in_the_database_goes_back_to_generation(scripted:
     assert final(steps)["sql"] == counting(1)
 
 
-def test_correction_that_fails_again_and_again_does_not_fail_the_question(scripted: Scripted) -> None:
-    """The verdict comes from the cache, so the good statement is put wrong each time, until checking is used up."""
-    answers = {"GeneratedSQL": [COUNT] * 3, "SQLValidation": [objection(FAILS_IN_DATABASE["sql"]), VALID]}
-
-    assert final(walk(scripted(answers)))["sql"] == COUNT["sql"]
-
-
 def test_longest_way_through_ends_by_its_counters(scripted: Scripted) -> None:
     """Every limit but the recursion limit is what ends a question."""
     answers: dict[str, Any] = {
@@ -394,16 +303,6 @@ def test_async_gives_the_same(scripted: Scripted) -> None:
     assert output["error"] is None
     assert output["audit"]["llm_calls"] == 3
     assert output["value"] == scripted({"GeneratedSQL": [COUNT]}).ask(HOW_MANY)["value"]
-
-
-def test_async_stream_shows_each_step(scripted: Scripted) -> None:
-    graph = scripted({"GeneratedSQL": [UNKNOWN_COLUMN, COUNT]}).graph
-
-    async def seen() -> list[str]:
-        stream = graph.astream({"question": HOW_MANY}, stream_mode="updates")
-        return [node async for chunk in stream for node in chunk]
-
-    assert asyncio.run(seen()).count("execute_sql") == 2
 
 
 class TestThread:
@@ -440,10 +339,6 @@ class TestThread:
         assert (state["table_counter"], state["sql_generate_count"]) == (1, 1)
         assert state["question"] == "List the regions"
 
-    def test_form_of_the_first_answer_does_not_bind_the_second(self, ask: Callable[..., dict[str, Any]]) -> None:
-        assert ask(HOW_MANY, output_type="number")["output_type"] == "number"
-        assert ask("List the regions")["output_type"] == "dataframe"
-
     def test_source_of_the_first_question_does_not_bind_the_second(self, ask: Callable[..., dict[str, Any]]) -> None:
         assert ask(HOW_MANY, source="sqlite:///nowhere.sqlite")["error"]["code"] == "source_not_found"
         assert ask(HOW_MANY)["error"] is None
@@ -453,12 +348,6 @@ class TestThread:
         assert ask("What is the GDP of France?")["error"]["code"] == "off_topic"
         assert ask(HOW_MANY)["error"] is None
         assert "conversation" not in prompts(self.agent, "GeneratedSQL")[-1]
-
-    def test_what_a_question_came_with_holds_to_its_end(self, ask: Callable[..., dict[str, Any]]) -> None:
-        """The statement is tried twice; the form asked for is told both times and is the form of the answer."""
-        assert ask(HOW_MANY, output_type="string")["output_type"] == "string"
-        ask("List the regions", output_type="number")
-        assert "has to be one number" in prompts(self.agent, "GeneratedSQL")[2]
 
     def test_threads_know_nothing_of_each_other(self, ask: Callable[..., dict[str, Any]]) -> None:
         ask(HOW_MANY)

@@ -14,7 +14,6 @@ from datasphinx.agent.record.store import open_store
 from datasphinx.agent.replay import replay
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
-from tests.agent.walk import COUNT, HOW_MANY
 from tests.conftest import ScriptedAgent
 from tests.databases import make_table, many_tables, url
 
@@ -59,21 +58,6 @@ def test_every_prompt_on_a_source_has_the_instructions(scripted: Scripted, sourc
         "AmbiguityReview", "GeneratedSQL", "SQLValidation", "NarratedAnswer"
     }  # fmt: skip
     assert all(system.endswith(f"{GLOBAL}\n\n{OWN}") for _, system in systems(agent.model))
-
-
-def test_a_source_without_instructions_gets_those_for_all(scripted: Scripted, sources: dict[str, Any]) -> None:
-    agent = scripted({"GeneratedSQL": [LIST], "NarratedAnswer": [NARRATED]}, sources=sources, instructions=GLOBAL)
-    agent.ask("Which things are there?", source="b", output_type="string")
-
-    assert len(systems(agent.model)) == 3
-    assert all(system.endswith(GLOBAL) for _, system in systems(agent.model))
-
-
-def test_without_instructions_there_is_no_heading(scripted: Scripted) -> None:
-    agent = scripted({"GeneratedSQL": [COUNT]})
-    agent.ask(HOW_MANY)
-
-    assert not any("operator" in system for _, system in systems(agent.model))
 
 
 def test_the_selection_of_tables_and_columns_has_the_instructions(scripted: Scripted, tmp_path: Path) -> None:

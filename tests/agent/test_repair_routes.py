@@ -11,7 +11,7 @@ from sqlalchemy import make_url
 
 from tests.agent.sql.engines import MYSQL_URL, POSTGRES_URL, mysql, postgres
 from tests.agent.walk import COUNT, HOW_MANY, calls, final, nodes, prompts, updates_of, walk
-from tests.conftest import VALID, ScriptedAgent
+from tests.conftest import ScriptedAgent
 from tests.databases import make_database, url
 
 pytestmark = pytest.mark.integration
@@ -46,13 +46,6 @@ def test_a_repaired_statement_costs_no_further_call(scripted: Scripted, sql: str
     assert any(text.startswith("repaired without the model: ") for text in output["audit"]["notes"])
 
 
-def test_a_correction_of_the_validation_is_repaired_too(scripted: Scripted) -> None:
-    verdict = {"is_valid": False, "reason": "one", "issues": [], "corrected_sql": "SELECT TOP 1 status FROM orders"}
-    agent = scripted({"GeneratedSQL": [COUNT], "SQLValidation": [verdict, VALID]})
-
-    assert agent.ask(HOW_MANY)["sql"] == "SELECT status FROM orders LIMIT 1"
-
-
 def test_a_plain_statement_is_left_as_it_is(scripted: Scripted) -> None:
     agent = scripted({"GeneratedSQL": [{"sql": "select  COUNT(*) as n\nfrom ORDERS"}]})
     output = agent.ask(HOW_MANY)
@@ -73,20 +66,6 @@ def test_warnings_are_told_to_the_model_that_checks(scripted: Scripted) -> None:
 
     (seen,) = prompts(agent, "SQLValidation")
     assert "no row of orders has 'canceled' in status; nearest: 'cancelled'" in seen
-
-
-def test_without_warnings_the_prompt_speaks_of_none(scripted: Scripted) -> None:
-    agent = scripted({"GeneratedSQL": [COUNT]})
-    agent.ask(HOW_MANY)
-
-    assert "mechanical check" not in prompts(agent, "SQLValidation")[0]
-
-
-def test_without_a_blank_result_warnings_are_no_notes(scripted: Scripted) -> None:
-    agent = scripted({"GeneratedSQL": [COUNT]}, enable_sql_validation=False)
-
-    assert not [text for text in notes(agent) if "nearest:" in text]
-    assert calls(agent) == {"GeneratedSQL": 1}
 
 
 STATUS = "FROM orders WHERE status = 'canceled'"
@@ -146,13 +125,6 @@ def test_a_refused_statement_that_comes_again_ends_the_question(
     assert named in final(steps)["answer"]
     assert calls(agent)["GeneratedSQL"] == 2
     assert len([run for step in final(steps)["audit"]["steps"] for run in step["statements"]]) <= 1
-
-
-def test_another_question_may_get_the_same_statement(scripted: Scripted) -> None:
-    bad = {"sql": "SELECT SUM(total_amunt) FROM orders"}
-    agent = scripted({"GeneratedSQL": [bad, COUNT, bad, COUNT]})
-
-    assert [agent.ask(HOW_MANY)["error"] for _ in range(2)] == [None, None]
 
 
 @pytest.mark.parametrize("sql", ["SELECT name FROM sqlite_master", "SELECT * FROM pragma_table_info('orders')"])

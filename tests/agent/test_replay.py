@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from datasphinx.agent.errors import NotFound, SourceNotFound, SourceUnreachable
+from datasphinx.agent.errors import NotFound, SourceNotFound
 from datasphinx.agent.graph import build_graph
 from datasphinx.agent.llm.scripted import ScriptedModel
 from datasphinx.agent.record.store import Store, open_store
@@ -27,7 +27,6 @@ from tests.databases import make_table, url
 from tests.fake_openai import FakeOpenAI
 from tests.fake_openai import Reply as HTTPReply
 from tests.process_tree import footprint
-from tests.support.errors import of_code
 
 pytestmark = pytest.mark.integration
 
@@ -200,13 +199,6 @@ def test_a_run_that_reached_its_limit_is_replayed_the_same(settings: Settings, t
     assert again(output, settings).differences == []
 
 
-def test_a_kept_verdict_is_kept_in_the_replay(settings: Settings) -> None:
-    services = Services(settings, model=ScriptedModel({"GeneratedSQL": [SUM, SUM], "SQLValidation": [VALID]}))
-    graph = build_graph(services)
-    graph.invoke({"question": QUESTION})
-    assert again(graph.invoke({"question": QUESTION}), settings).differences == []
-
-
 def test_the_embedded_model_is_replayed_with_its_candidates(settings: Settings) -> None:
     options = EmbeddedOptions(candidates=3)
     texts = ["SELECT SUM(amount) FROM things", "SELECT amount FROM things", "SELECT SUM(amount) FROM things"]
@@ -256,16 +248,6 @@ def test_an_endpoint_that_returns_reasoning_is_replayed_the_same(settings: Setti
     assert [again(output, settings).differences for output in outputs] == [[], []]
 
 
-@pytest.mark.parametrize("clarify", ["auto", "never"])
-def test_a_schema_with_and_without_alternatives_is_replayed_the_same(settings: Settings, clarify: str) -> None:
-    with FakeOpenAI([json.dumps(SUM), json.dumps(VALID)]) as server:
-        given = {"llm_base_url": server.base_url, "llm_model": "m", "llm_structured_output": "text", "clarify": clarify}
-        output = build_graph(Services(settings.model_copy(update=given))).invoke({"question": QUESTION})
-
-    assert ("ReadingOption" in str(server.requests[0]["messages"])) is (clarify == "auto")
-    assert again(output, settings).differences == []
-
-
 def test_the_settings_of_the_run_hold_and_not_those_of_today(ask: Ask, settings: Settings) -> None:
     output = ask({"GeneratedSQL": [LIST]}, "List all things")
     today = settings.model_copy(update={"row_limit": 1, "enable_sql_validation": False})
@@ -273,11 +255,6 @@ def test_the_settings_of_the_run_hold_and_not_those_of_today(ask: Ask, settings:
 
 
 # What cannot be replayed
-
-
-def test_an_unknown_trace(settings: Settings) -> None:
-    with pytest.raises(NotFound, check=of_code("trace_unknown")):
-        replay(open_store(settings), "0123", settings)
 
 
 def test_a_trace_without_its_beginning(ask: Ask, settings: Settings) -> None:
@@ -297,12 +274,6 @@ def test_a_password_comes_from_the_settings_or_has_to_be_given(ask: Ask, setting
     assert "a-long-password" not in str(failed.value)
     assert again(output, named).differences == []
     assert again(output, settings, secret).differences == []
-
-
-def test_a_source_that_does_not_answer_now_is_an_error(ask: Ask, settings: Settings) -> None:
-    output = ask({"GeneratedSQL": [SUM]})
-    with pytest.raises(SourceUnreachable):
-        again(output, settings, "postgresql://reader@127.0.0.1:1/dwh")
 
 
 def test_a_recorded_output_that_was_forged_shows(ask: Ask, settings: Settings) -> None:

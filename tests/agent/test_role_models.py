@@ -85,21 +85,10 @@ def test_each_role_asks_its_model(server: FakeOpenAI, services: Callable[..., Se
     assert models == models_by_schema(server)
 
 
-def test_the_generator_may_be_another_model(server: FakeOpenAI, services: Callable[..., Services]) -> None:
-    ask(services(llm_models={"generate": "g"}))
-    assert models_by_schema(server)["GeneratedSQL"] == "g"
-    assert models_by_schema(server)["SQLValidation"] == "m"
-
-
 def test_each_model_has_its_price(server: FakeOpenAI, services: Callable[..., Services]) -> None:
     prices = {name: ModelPrice(input=price, output=price) for name, price in (("m", 1), ("v", 2), ("n", 4), ("r", 8))}
     audit = ask(services(llm_models=ROLES, prices=prices))["audit"]
     assert audit["llm_cost_usd"] == pytest.approx((1 + 2 + 4 + 8) * 150 / 1e6)
-
-
-def test_the_limits_of_a_question_cover_all_roles(server: FakeOpenAI, services: Callable[..., Services]) -> None:
-    ask(services(llm_models=ROLES, max_llm_calls=2))
-    assert len(server.requests) == 2
 
 
 def test_the_calls_of_all_roles_count_for_a_tenant(
@@ -149,20 +138,6 @@ def test_a_question_is_answered_if_the_endpoint_of_another_role_is_down(
     output = ask(services(llm_models={"validate": closed}, llm_profile="auto", cache_dir=tmp_path))
     assert output["answer"].startswith("There are many orders")
     assert any("the check of the statement failed" in note for note in output["audit"]["notes"])
-
-
-def test_a_question_fails_if_the_endpoint_of_the_generator_is_down(
-    services: Callable[..., Services], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("openai._base_client.time.sleep", lambda seconds: None)
-    closed = {"model": "g", "base_url": "http://127.0.0.1:9/v1"}
-    output = ask(services(llm_models={"generate": closed}, llm_profile="auto", cache_dir=tmp_path))
-    assert output["error"]["code"] == "model_unreachable"
-
-
-def test_a_scripted_model_has_all_roles(scripted: Any) -> None:
-    services = scripted(llm_models=ROLES).services
-    assert services.models.of("validate") is services.models.of() is services.roles.validator
 
 
 def test_role_models_are_read_from_the_file_and_the_environment(

@@ -65,12 +65,6 @@ def test_every_setting_has_its_variable(monkeypatch: pytest.MonkeyPatch, name: s
     assert getattr(load_settings(), name) != getattr(Settings.model_construct(), name)
 
 
-@pytest.mark.parametrize("name", ["LLM_MODEL", "llm_model", "MODEL"])
-def test_a_variable_without_the_prefix_is_somebody_elses(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    env(monkeypatch, **{name: "other"})
-    assert load_settings().llm_model is None
-
-
 def test_openai_names_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     env(monkeypatch, OPENAI_BASE_URL="http://a/v1", OPENAI_API_KEY=SECRET, OPENAI_MODEL="m")
     settings = load_settings()
@@ -82,13 +76,6 @@ def test_the_older_name_of_the_base_url(monkeypatch: pytest.MonkeyPatch) -> None
     assert load_settings().llm_base_url == "http://old/v1"
     env(monkeypatch, OPENAI_BASE_URL="http://new/v1")
     assert load_settings().llm_base_url == "http://new/v1"
-
-
-def test_own_names_win_over_openai_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    env(monkeypatch, OPENAI_BASE_URL="http://theirs/v1", OPENAI_API_KEY="theirs", OPENAI_MODEL="theirs")
-    env(monkeypatch, DATASPHINX_LLM_BASE_URL="http://own/v1", DATASPHINX_LLM_API_KEY="own", DATASPHINX_LLM_MODEL="own")
-    settings = load_settings()
-    assert (settings.llm_base_url, key(settings), settings.llm_model) == ("http://own/v1", "own", "own")
 
 
 def test_own_names_in_dotenv_win_over_openai_names_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,17 +105,6 @@ def test_an_empty_variable_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (key(settings), settings.row_limit, settings.llm_model) == ("theirs", 10_000, None)
 
 
-def test_none_switches_an_openai_name_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    env(monkeypatch, OPENAI_API_KEY="theirs", DATASPHINX_LLM_API_KEY="none", DATASPHINX_LLM_TEMPERATURE="none")
-    assert load_settings().uses_embedded_model
-    assert load_settings().llm_temperature is None
-
-
-def test_white_space_around_a_value_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    env(monkeypatch, DATASPHINX_LLM_API_KEY=f" {SECRET}\n", DATASPHINX_LLM_BASE_URL=" http://a/v1 ")
-    assert (key(load_settings()), load_settings().llm_base_url) == (SECRET, "http://a/v1")
-
-
 # .env
 
 
@@ -136,19 +112,6 @@ def test_dotenv_is_read_from_the_working_directory() -> None:
     dotenv("# mine\nexport DATASPHINX_ROW_LIMIT=5\nOPENAI_MODEL='a model'  # theirs\n")
     assert load_settings().row_limit == 5
     assert load_settings().llm_model == "a model"
-
-
-def test_what_others_keep_in_dotenv_does_not_matter() -> None:
-    dotenv("DATABASE_URL=x\nOPENAI_ORG_ID=1\nPYTHONPATH=.\nDATASPHINX_OF_A_LATER_VERSION=1\nMODEL=other\nROW_LIMIT=1\n")
-    assert load_settings() == Settings()
-    assert load_settings().row_limit == 10_000
-
-
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
-def test_dotenv_from_windows(encoding: str) -> None:
-    dotenv("DATASPHINX_LLM_MODEL=модель\r\nDATASPHINX_ROW_LIMIT=5\r\n", encoding)
-    settings = load_settings()
-    assert (settings.llm_model, settings.row_limit) == ("модель", 5)
 
 
 def test_dotenv_that_is_no_text() -> None:

@@ -5,7 +5,7 @@ import os
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from datasphinx.agent.settings import SourceSettings, load_settings
 from datasphinx.agent.types import Limits
 from tests.agent.server.serving import running
 from tests.conftest import VALID
-from tests.databases import make_table, url
+from tests.databases import url
 from tests.fake_openai import FakeOpenAI
 from tests.support.servers import POSTGRES_URL
 
@@ -221,35 +221,6 @@ def test_a_json_cell_of_postgresql() -> None:
     assert valid(result) and result["rows"] == [[{"a\ufffd": ["\ufffd"]}]]
 
 
-@pytest.fixture
-def load(cache_dir: Path, tmp_path: Path) -> Callable[[str, bytes], dict[str, Any]]:
-    """Uploads a file and returns the response."""
-
-    def upload(name: str, content: bytes) -> dict[str, Any]:
-        services = Services(load_settings(cache_dir=cache_dir, data_dir=tmp_path / "data"), any_source=False)
-        with running(create_app(services)) as base, httpx.Client(base_url=base, timeout=60) as http:
-            answer = http.post("/files", files={"file": (name, content)})
-            assert answer.status_code in (201, 415, 422) and valid(answer.json())
-            assert valid(http.get("/datasets").json())
-            return answer.json()
-
-    return upload
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("a.jsonl", b'{"city\\ud800": "\\udc00"}\n{"city\\ud800": "x"}\n'),
-        ("a.csv", b"city\xed\xa0\x80,units\nKazan\xed\xb0\x80,1\nTver,2\n"),
-        ("a.csv", "city\ud800,units\nKazan,1\nTver,2\n".encode("utf-16", "surrogatepass")),
-    ],
-)
-def test_headers_and_cells_of_an_upload(
-    load: Callable[[str, bytes], dict[str, Any]], name: str, content: bytes
-) -> None:
-    assert load(name, content)
-
-
 def test_the_name_of_a_file(cache_dir: Path, tmp_path: Path) -> None:
     registry = Services(load_settings(cache_dir=cache_dir, data_dir=tmp_path / "data")).registry
     path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/sales\xff.csv"))
@@ -307,23 +278,3 @@ def test_arguments_that_are_no_utf8(settings: dict[str, Any], tmp_path: Path) ->
             run = datasphinx(settings, "ask", QUESTION, *arguments, *more)
             assert run.returncode not in (0, 1) and b"Traceback" not in run.stderr, run.stderr
             assert not more or not run.stdout or json.loads(run.stdout.decode())["error"]
-
-
-@pytest.mark.heavy
-@pytest.mark.process
-def test_a_file_whose_name_is_no_utf8(settings: dict[str, Any], tmp_path: Path) -> None:
-    path = os.fsencode(tmp_path) + b"/sales\xff.csv"
-    Path(os.fsdecode(path)).write_text("city,units\nKazan,1\nTver,2\n")
-    for more in ([], ["--json"]):
-        run = datasphinx(settings, "ask", "How many units are there?", path, *more)
-        assert b"Traceback" not in run.stderr and run.stdout.decode(), run.stderr
-
-
-def test_rows_for_python_callers(tmp_path: Path, settings: dict[str, Any]) -> None:
-    from datasphinx.agent.chat import Agent
-
-    path = make_table(tmp_path, "thing TEXT", [["one"], ["two"]])
-    listed = {**GENERATED, "sql": f"SELECT thing, '{LONE}' AS \"m{LONE}\" FROM things"}
-    model = ScriptedModel({"GeneratedSQL": [listed], "SQLValidation": [VALID]}, repeat_last=True)
-    response = Agent(url(path), settings=load_settings(**settings), model=model).chat("Which things are there?")
-    assert str(response).encode() and response._repr_html_().encode() and valid(response.tables)

@@ -67,28 +67,12 @@ def test_statement_that_does_not_answer_is_corrected(
     assert all(question in prompt for prompt in (first, second))
 
 
-def test_model_that_checks_sees_schema_statement_and_question(scripted: Scripted) -> None:
-    agent = scripted({"GeneratedSQL": [COUNT]})
-    agent.ask(HOW_MANY)
-
-    (prompt,) = prompts(agent, "SQLValidation")
-    assert COUNT["sql"] in prompt
-    assert HOW_MANY in prompt
-    assert "table order_items" in prompt
-
-
 @pytest.mark.parametrize("fence", ["```sql\n{}\n```", "{};", "Here it is:\n{}"])
 def test_correction_is_freed_of_what_is_around_it(scripted: Scripted, fence: str) -> None:
     verdicts = [correction(fence.format(YEAR_2024)), VALID]
     agent = scripted({"GeneratedSQL": [{"sql": YEAR_2023}], "SQLValidation": verdicts})
 
     assert agent.ask("How many orders were placed in 2024?")["sql"] == YEAR_2024
-
-
-def test_correction_of_a_valid_statement_is_not_taken(scripted: Scripted) -> None:
-    agent = scripted({"GeneratedSQL": [COUNT], "SQLValidation": [correction(YEAR_2024, is_valid=True)]})
-
-    assert agent.ask(HOW_MANY)["sql"] == COUNT["sql"]
 
 
 def test_correction_that_changes_nothing_counts_as_none(scripted: Scripted) -> None:
@@ -108,14 +92,6 @@ def test_same_statement_and_question_are_checked_once(scripted: Scripted) -> Non
     outputs = [agent.ask(HOW_MANY) for _ in range(2)]
     assert [output["error"] for output in outputs] == [None, None]
     assert [output["audit"]["llm_calls"] for output in outputs] == [2, 1]
-
-
-def test_correction_comes_from_the_cache_too(scripted: Scripted) -> None:
-    verdicts = [correction(YEAR_2024), VALID, no_call]
-    agent = scripted({"GeneratedSQL": [{"sql": YEAR_2023}] * 2, "SQLValidation": verdicts})
-
-    assert [agent.ask("Orders in 2024?")["sql"] for _ in range(2)] == [YEAR_2024, YEAR_2024]
-    assert calls(agent)["SQLValidation"] == 2
 
 
 @pytest.mark.parametrize(
@@ -147,15 +123,6 @@ def test_failed_check_is_not_cached(scripted: Scripted) -> None:
 
 
 # Switched off
-
-
-def test_switched_off_for_the_process(scripted: Scripted) -> None:
-    agent = scripted({"GeneratedSQL": [COUNT], "SQLValidation": [no_call]}, enable_sql_validation=False)
-    steps = walk(agent)
-
-    assert final(steps)["error"] is None
-    assert updates_of(steps, "validate_sql")[0]["validation"] is None
-    assert calls(agent) == {"GeneratedSQL": 1}
 
 
 @pytest.mark.parametrize(
@@ -241,19 +208,6 @@ def test_issues_go_to_generation_if_the_correction_cannot_run(scripted: Scripted
     assert "It failed: it is about 2023; 2024 is asked; a correction was tried" in prompts(agent, "GeneratedSQL")[1]
 
 
-def test_unreadable_verdict_is_repaired_once(scripted: Scripted) -> None:
-    agent = scripted({"GeneratedSQL": [{"sql": YEAR_2023}], "SQLValidation": ["hm", correction(YEAR_2024), VALID]})
-
-    assert agent.ask("Orders in 2024?")["sql"] == YEAR_2024
-    assert "could not be read as SQLValidation" in prompts(agent, "SQLValidation")[1]
-
-
-def test_check_over_the_budget_leaves_the_statement(scripted: Scripted) -> None:
-    agent = scripted({"GeneratedSQL": [COUNT], "SQLValidation": [no_call]}, max_llm_calls=1)
-
-    assert agent.ask(HOW_MANY)["error"] is None
-
-
 # The log
 
 
@@ -287,16 +241,6 @@ def test_issues_are_logged_in_any_form(scripted: Scripted, issues: Any, caplog: 
     assert " reason=no issues=wrong year trace_id=" in validation_lines(caplog)[2]
 
 
-def test_log_of_a_failed_check_says_why(scripted: Scripted, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "datasphinx")
-    output = scripted({"GeneratedSQL": [COUNT], "SQLValidation": [TimeoutError("too slow")]}).ask(HOW_MANY)
-
-    *_, failed, verdict = validation_lines(caplog)
-    assert "too slow" in failed
-    assert "verdict=none" in verdict
-    assert all(output["audit"]["trace_id"] in line for line in (failed, verdict))
-
-
 def test_statement_over_several_lines_is_one_line_of_the_log(
     scripted: Scripted, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -306,13 +250,6 @@ def test_statement_over_several_lines_is_one_line_of_the_log(
 
     assert validation_lines(caplog)
     assert not any("\n" in line for line in validation_lines(caplog))
-
-
-def test_log_is_silent_where_nothing_is_checked(scripted: Scripted, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, logger="datasphinx")
-    scripted({"GeneratedSQL": [COUNT]}, enable_sql_validation=False).ask(HOW_MANY)
-
-    assert validation_lines(caplog) == []
 
 
 # Corrections that would lose a right answer

@@ -174,10 +174,6 @@ def test_a_format_holds_only_if_statement_and_schema_agree(
         assert checked_formats(formats, ["value"], sql, CATALOG, [said]).get("value") == expected
 
 
-def test_a_format_of_an_unresolved_statement_is_not_trusted() -> None:
-    assert checked_formats({"value": "percent"}, ["value"], "not sql (", CATALOG) == {}
-
-
 def test_columns_of_all_null_are_dashes() -> None:
     assert column_formats(result("null", None), {"c": "percent"}) == [ColumnFormat()]
     assert texts("null", None) == ["–"]

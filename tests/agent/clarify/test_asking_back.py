@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.agent.walk import COUNT, HOW_MANY, calls, nodes, walk
+from tests.agent.walk import COUNT, HOW_MANY, calls
 from tests.conftest import NO_AMBIGUITY
 from tests.support.best_customer import AMOUNT, ASKS, BEST, BY_AMOUNT, BY_ORDERS, ORDERS, TWICE, Talk, review_of
 
@@ -54,14 +54,6 @@ def test_the_language_that_the_model_states_holds_for_the_question_and_its_answe
     assert "Verstanden als: by amount" in answered["answer"]
 
 
-def test_a_statement_for_a_vague_question_costs_no_review_and_leaves_nothing_open(talking: Talking) -> None:
-    talk = talking([{"sql": BY_AMOUNT}])
-    output = talk.ask(BEST)
-
-    assert (output["sql"], output["audit"]["assumptions"]) == (BY_AMOUNT, [])
-    assert calls(talk.agent) == {"GeneratedSQL": 1}
-
-
 def test_a_stated_assumption_takes_the_place_of_a_question(talking: Talking) -> None:
     output = talking([{"sql": BY_AMOUNT, "assumptions": ["the best are those who spent the most"]}]).ask(BEST)
 
@@ -81,12 +73,6 @@ def test_alternatives_that_were_not_offered_are_not_asked_about(talking: Talking
     output = talking([ASKS]).ask(BEST, clarify="never")
 
     assert (output["sql"], output["clarification"]) == (BY_ORDERS, None)
-
-
-def test_mode_of_the_settings_holds_where_the_question_names_none(talking: Talking) -> None:
-    talk = talking([COUNT], clarify="never")
-
-    assert talk.ask(BEST)["clarification"] is None
 
 
 def test_readings_with_equal_results_are_one_and_nobody_is_asked(talking: Talking) -> None:
@@ -121,13 +107,6 @@ def test_a_reading_that_is_refused_is_no_option(talking: Talking, sql: str) -> N
     assert [option["label"] for option in asked["options"]] == ["by orders", "by amount"]
 
 
-def test_the_only_reading_that_runs_is_the_answer(talking: Talking) -> None:
-    broken = {**ORDERS, "sql": "SELECT nothing FROM orders"}
-    output = talking([{**ASKS, "alternatives": [broken, AMOUNT]}]).ask(BEST)
-
-    assert (output["sql"], output["clarification"], output["error"]) == (BY_AMOUNT, None, None)
-
-
 def test_readings_of_which_none_runs_are_written_anew(talking: Talking) -> None:
     broken = [{**option, "sql": "SELECT nothing FROM orders"} for option in (ORDERS, AMOUNT)]
     talk = talking([{**ASKS, "alternatives": broken}, COUNT])
@@ -157,17 +136,6 @@ def test_an_option_that_returns_nothing_says_so(talking: Talking, question: str,
     output = talking([{**ASKS, "alternatives": [nothing, AMOUNT]}]).ask(question)
 
     assert text in output["answer"].splitlines()
-
-
-def test_an_option_that_returns_null_has_no_value(talking: Talking) -> None:
-    sums = [
-        {**option, "sql": f"SELECT SUM(total_amount) AS total FROM orders WHERE total_amount {condition}"}
-        for option, condition in ((ORDERS, "< 0"), (AMOUNT, "> 0"))
-    ]
-    output = talking([{**ASKS, "alternatives": sums}]).ask(BEST)
-
-    assert "1. by orders (returns nothing)" in output["answer"].splitlines()
-    assert "2. by amount (4,227,501)" in output["answer"]
 
 
 def test_long_results_are_not_said_to_be_equal(talking: Talking) -> None:
@@ -210,15 +178,6 @@ def test_more_options_than_three_are_left_out(talking: Talking) -> None:
     assert len(talking([{**ASKS, "alternatives": many}]).ask(BEST)["clarification"]["options"]) == 3
 
 
-@pytest.mark.parametrize("mode", ["auto", "always"])
-def test_the_model_that_asks_sees_the_schema_and_the_question(talking: Talking, mode: str) -> None:
-    talk = talking([ASKS], [review_of(ASKS)])
-    talk.ask(BEST, clarify=mode)
-    ((prompt,),) = [talk.prompts(schema) for schema in ("GeneratedSQL", "AmbiguityReview") if talk.prompts(schema)]
-
-    assert "table customers" in prompt and f"Question: {BEST}" in prompt
-
-
 # Answers
 
 
@@ -250,21 +209,6 @@ def test_own_words_go_to_generation(talking: Talking) -> None:
     talk.ask(clarification_answer="those who signed up first")
 
     assert f"Clarified: {ASKS['question']} - those who signed up first" in talk.prompts("GeneratedSQL")[1]
-
-
-def test_a_reading_that_fails_in_the_database_is_no_option(talking: Talking) -> None:
-    slow = {"label": "by id", "reading": "by id", "sql": "SELECT abs(-9223372036854775808) FROM customers"}
-    talk = talking([{**ASKS, "alternatives": [ORDERS, AMOUNT, slow]}])
-
-    assert len(talk.ask(BEST)["clarification"]["options"]) == 2
-
-
-def test_what_the_question_came_with_holds_after_the_answer(talking: Talking) -> None:
-    talk = talking([ASKS])
-    talk.ask(BEST, output_type="string", source="sample")
-
-    assert talk.ask(clarification_answer="1")["output_type"] == "string"
-    assert talk.state()["given"]["source"] == "sample"
 
 
 def test_each_round_has_a_trace_of_its_own(talking: Talking) -> None:
@@ -319,14 +263,6 @@ def test_the_same_results_are_not_asked_about_by_generation_after_own_words(talk
     assert output["answer"].endswith("Assumed: money: those who spent the most")
 
 
-def test_another_result_is_asked_about(talking: Talking) -> None:
-    third = {"label": "by id", "reading": "by id", "sql": "SELECT customer_id FROM customers ORDER BY 1 LIMIT 3"}
-    talk = talking([ASKS, {**ASKS, "question": "Orders or ids?", "alternatives": [ORDERS, third]}])
-    talk.ask(BEST)
-
-    assert talk.ask(clarification_answer="the usual ones")["clarification"]["question"] == "Orders or ids?"
-
-
 # Without a thread
 
 
@@ -340,13 +276,6 @@ def test_without_a_thread_the_question_comes_back_with_the_answer(talking: Talki
     assert "Clarified: What makes a customer the best? - by amount: those who spent the most" in str(
         agent.model.calls[-1]
     )
-
-
-def test_without_a_thread_the_question_itself_need_not_be_repeated(talking: Talking) -> None:
-    agent = talking([ASKS, {"sql": BY_AMOUNT}]).agent
-    asked = agent.ask(BEST)["clarification"]
-
-    assert agent.graph.invoke({"clarification": asked, "clarification_answer": "2"})["sql"] == BY_AMOUNT
 
 
 def test_an_answer_that_comes_alone_is_a_remark(talking: Talking) -> None:
@@ -399,14 +328,6 @@ def test_a_second_answer_to_one_question_is_an_error_and_runs_nothing(talking: T
     assert talk.state()["turns"][-1]["sql"] == BY_ORDERS
 
 
-def test_a_second_resume_runs_nothing(talking: Talking) -> None:
-    talk = talking([ASKS])
-    talk.ask(BEST)
-    first = talk.resume("1")
-
-    assert talk.resume("2")["audit"]["trace_id"] == first["audit"]["trace_id"]
-
-
 def test_an_answer_on_an_unknown_thread(talking: Talking) -> None:
     assert talking().ask(clarification_answer="1")["error"]["code"] == "invalid_question"
 
@@ -419,20 +340,4 @@ def test_a_dead_model_leaves_the_question_open(talking: Talking) -> None:
     assert talk.ask(clarification_answer="the oldest")["error"] is None
 
 
-def test_a_new_question_drops_the_open_one(talking: Talking) -> None:
-    talk = talking([ASKS, COUNT])
-    talk.ask(BEST)
-    output = talk.ask(HOW_MANY)
-
-    assert (output["sql"], output["clarification"]) == (COUNT["sql"], None)
-    assert "Clarified" not in talk.prompts("GeneratedSQL")[1]
-
-
 # The way through the graph
-
-
-def test_steps_of_a_question_that_is_asked_back(talking: Talking) -> None:
-    agent = talking([ASKS]).agent
-
-    assert nodes(walk(agent, BEST)) == ["retrieve_tables", "select_columns", "ask_clarification", "generate_sql",
-                                        "answer", "await_clarification"]  # fmt: skip

@@ -49,7 +49,7 @@ def test_it_asks_which_value_is_meant(embedded: Callable[..., Embedded]) -> None
     agent = embedded(JOHN, GUSTAAF)
     asked = agent.ask(question=QUESTION)["clarification"]
 
-    assert (asked["question"], asked["ambiguity_type"]) == ("What do you mean by “Deloor”?", "AmbValue")
+    assert (asked["question"], asked["ambiguity_type"]) == ("Which one do you mean by “Deloor”?", "AmbValue")
     assert {option["label"] for option in asked["options"]} == {
         "John Deloor (teacher: name)",
         "Gustaaf Deloor (teacher: name)",

@@ -75,22 +75,6 @@ def test_the_rejected_statement_again_is_no_answer(talking: Talking) -> None:
     assert all(not step["statements"] for step in output["audit"]["steps"])
 
 
-def test_what_was_rejected_is_known_after_a_try_that_failed(talking: Talking) -> None:
-    talk = talking([COUNT, DELIVERED, DELIVERED, SHIPPED])
-    talk.ask(HOW_MANY, clarify="never"), talk.ask(feedback=REJECTED, clarify="never")
-    assert talk.ask(feedback=REJECTED, clarify="never")["error"]["code"] == "sql_not_generated"
-
-    assert talk.ask(feedback=REJECTED, clarify="never")["sql"] == SHIPPED["sql"]
-    assert talk.state()["rejected_sql"] == [COUNT["sql"], DELIVERED["sql"]]
-
-
-def test_a_rejected_answer_is_no_turn_of_the_conversation(talking: Talking) -> None:
-    talk = talking([COUNT, DELIVERED])
-    talk.ask(HOW_MANY, clarify="never"), talk.ask(feedback=REJECTED, clarify="never")
-
-    assert [turn["sql"] for turn in talk.state()["turns"]] == [DELIVERED["sql"]]
-
-
 def test_feedback_is_on_the_last_answer_although_a_question_failed_since(talking: Talking) -> None:
     talk = talking([COUNT, {"sql": "", "off_topic": True}, DELIVERED])
     talk.ask(HOW_MANY)
@@ -122,14 +106,6 @@ def test_feedback_in_another_form_is_an_error(talking: Talking, feedback: Any) -
 @pytest.mark.parametrize("accepted", [True, False])
 def test_feedback_before_any_answer_is_an_error(talking: Talking, accepted: bool) -> None:
     assert talking().ask(feedback={"accepted": accepted})["error"]["code"] == "nothing_answered"
-
-
-def test_feedback_while_a_question_is_open_is_an_error_and_leaves_it_open(talking: Talking) -> None:
-    talk = talking([COUNT, ASKS])
-    talk.ask(HOW_MANY), talk.ask(BEST)
-
-    assert talk.ask(feedback=REJECTED)["error"]["code"] == "nothing_answered"
-    assert talk.ask(clarification_answer="1")["sql"] == BY_ORDERS
 
 
 @pytest.mark.parametrize("keep", [True, False])

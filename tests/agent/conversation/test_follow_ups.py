@@ -69,13 +69,6 @@ def test_a_source_that_comes_with_a_follow_up_is_the_one_that_is_asked(talking: 
     assert talk.ask("and in the other shop?", source=other)["value"] == 2
 
 
-def test_rows_of_one_source_are_no_answer_of_another(talking: Talking, other: str) -> None:
-    talk = talking(BY_STATUS, BY_STATUS)
-    assert len(rows(talk.ask(STATUSES))) > 1
-
-    assert rows(talk.ask("as a table", source=other)) == [["new", 2]]
-
-
 def test_an_answer_goes_to_the_source_of_its_question(scripted: Scripted, other: str) -> None:
     talk = Talk(scripted({"GeneratedSQL": [ASKS, COUNT]}))
     talk.ask(BEST)
@@ -97,14 +90,6 @@ def test_forms_follow_each_other_and_are_replayed(writing: Talking) -> None:
         assert done.differences == []
 
 
-def test_a_form_after_a_failure_is_that_of_the_last_answer(writing: Talking) -> None:
-    talk = writing(SQL)
-    talk.ask(STATUSES)
-    assert talk.ask("Hello there!")["error"]["code"] == "off_topic"
-
-    assert talk.ask("as a chart")["output_type"] == "plot"
-
-
 def test_a_chart_of_one_figure_is_a_clear_error(writing: Talking) -> None:
     talk = writing(COUNT["sql"])
     talk.ask(HOW_MANY)
@@ -123,15 +108,6 @@ def test_the_kind_of_chart_that_is_named(writing: Talking, question: str, kind: 
     talk.ask(STATUSES)
 
     assert talk.ask(question)["charts"][0]["type"] == kind
-
-
-def test_a_pie_of_one_of_two_figures_names_the_one_that_it_shows(writing: Talking) -> None:
-    talk = writing("SELECT status, COUNT(*) AS orders, MIN(order_id) AS first FROM orders GROUP BY status")
-    talk.ask(STATUSES)
-
-    (chart,) = talk.ask("as a pie chart")["charts"]
-    assert chart["type"] == "pie"
-    assert chart["option"]["title"]["subtext"] == "Measures shown: 1 of 2 (Orders)."
 
 
 @pytest.mark.parametrize("standalone", ["x" * 50_000, "???", "How many orders were there in 2019?"])
@@ -155,15 +131,6 @@ def test_a_source_that_is_gone_leaves_the_question_open(scripted: Scripted, tmp_
 
     assert asked and failed["error"] and failed["clarification"] == asked
     assert talk.ask(clarification_answer="b")["sql"] == sql + " LIMIT 1"
-
-
-def test_a_form_where_the_table_is_gone(talking: Talking, other: str) -> None:
-    talk = talking(BY_STATUS, {"sql": "", "output_type": "dataframe"}, source=other)
-    talk.ask(STATUSES), talk.ask(feedback={"accepted": True})
-    Path(other.removeprefix("sqlite:///")).write_bytes(b"")
-    output = talk.ask("as a table")
-
-    assert output["error"] and output["error"]["code"] != "internal_error"
 
 
 @pytest.mark.parametrize(

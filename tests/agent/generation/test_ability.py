@@ -107,11 +107,6 @@ def test_a_wrong_answer_in_json_selects_the_plain_profile(
     assert profile(services()) == ("plain", False)
 
 
-def test_answers_without_json_select_the_plain_profile(server: FakeOpenAI, services: Callable[..., Services]) -> None:
-    server.default = model(in_json=False)
-    assert profile(services()) == ("plain", False)
-
-
 def test_an_answer_that_a_question_is_off_topic_is_wrong_and_breaks_no_question(
     server: FakeOpenAI, services: Callable[..., Services]
 ) -> None:
@@ -164,11 +159,3 @@ def test_an_endpoint_that_fails_meanwhile_is_measured_later(
     assert result and result.handles_json is None
     server.default = model("ferries")
     assert profile(services()) == ("plain", False)
-
-
-@pytest.mark.parametrize(("setting", "expected"), [("standard", "standard"), ("plain", "plain")])
-def test_a_set_profile_is_not_measured(
-    server: FakeOpenAI, services: Callable[..., Services], setting: str, expected: str
-) -> None:
-    assert profile(services(llm_profile=setting))[0] == expected
-    assert server.requests == []

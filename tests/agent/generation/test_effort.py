@@ -78,13 +78,6 @@ def test_an_objection_after_an_empty_result_goes_back_to_generation(asking: Ask)
     assert "It failed: amounts are positive" in prompts(agent, "GeneratedSQL")[1]
 
 
-def test_an_empty_result_at_low_effort_is_the_answer(asking: Ask) -> None:
-    agent = asking(UNSTORED, verdicts=[])
-
-    assert agent.ask("Which regions are nowhere?", effort="low")["error"] is None
-    assert calls(agent) == {"GeneratedSQL": 1}
-
-
 def test_a_warning_is_a_doubt(asking: Ask) -> None:
     agent = asking({"sql": "SELECT COUNT(*) FROM orders, products"})
     agent.ask(HOW_MANY)
@@ -189,13 +182,6 @@ def test_a_failed_call_or_statement_leaves_the_others(asking: Ask) -> None:
     assert any("was not written" in note for note in output["audit"]["notes"])
 
 
-def test_a_clarifying_question_costs_one_call_at_high_effort_too(asking: Ask) -> None:
-    agent = asking(ASKS)
-
-    assert agent.ask(BEST, effort="high")["clarification"]
-    assert calls(agent) == {"GeneratedSQL": 1}
-
-
 # Low effort, and wrong values
 
 
@@ -204,10 +190,6 @@ def test_a_long_result_is_not_narrated_at_low_effort(asking: Ask) -> None:
     output = agent.ask("What are the amounts of 100 orders?", effort="low")
 
     assert output["error"] is None and calls(agent) == {"GeneratedSQL": 1}
-
-
-def test_an_effort_that_does_not_exist_is_an_error(asking: Ask) -> None:
-    assert asking(COUNT).ask(HOW_MANY, effort="huge")["error"]["code"] == "input_invalid"
 
 
 def test_the_chosen_reading_is_not_validated_at_medium_effort(asking: Ask) -> None:

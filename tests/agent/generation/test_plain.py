@@ -83,10 +83,6 @@ def test_nothing_but_a_statement_is_asked_of_the_model(plain: Make) -> None:
     assert any("small model" in note for note in output["audit"]["notes"])
 
 
-def test_no_question_is_refused_for_its_words(plain: Make) -> None:
-    assert rows(plain(" 'Ada'").ask("Who buys from us?")) == [["Ada"]]
-
-
 def test_an_error_is_shown_to_the_model_and_the_next_statement_is_sampled(plain: Make) -> None:
     agent = plain(" SUM(price_of_all) FROM products", " MAX(price) FROM products")
     output = agent.ask("What does the dearest product cost?")
@@ -110,11 +106,6 @@ def test_a_model_that_does_not_continue_is_asked_without_the_start(plain: Make) 
     agent = plain("I would count the customers.", "```sql\nSELECT COUNT(*) FROM customers\n```")
     assert rows(agent.ask(COUNT)) == [[1184]]
     assert [call.messages[-1].type for call in agent.model.calls] == ["ai", "human"]
-
-
-def test_an_answer_without_a_statement_is_an_attempt(plain: Make) -> None:
-    agent = plain("It depends.", "It depends.", " COUNT(*) FROM customers")
-    assert rows(agent.ask(COUNT)) == [[1184]]
 
 
 def test_clarifications_and_rejected_statements_are_in_the_prompt(plain: Make) -> None:

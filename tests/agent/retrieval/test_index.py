@@ -133,12 +133,6 @@ def test_limit_and_order_of_equals() -> None:
     assert index.rank("prices", limit=2) == ["alpha", "mu"]
 
 
-def test_scores_are_those_of_the_ranking(index: SchemaIndex) -> None:
-    scores = index.scores("amount of each order in Paris")
-
-    assert sorted(scores, key=lambda key: (-scores[key], key)) == index.rank("amount of each order in Paris")
-
-
 def test_chinese_and_russian_names_are_met_by_their_own_script() -> None:
     tables = {
         "订单数量": table("订单数量", "日期"),

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import spider
 from datasphinx.agent.retrieval.arrays import pack_json, read_arrays, write_arrays
 from datasphinx.agent.retrieval.index import IndexCache, SchemaIndex
-from datasphinx.agent.retrieval.semantic import Embedder, packaged_embedder
+from datasphinx.agent.retrieval.semantic import Embedder
 from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table
 
 QUESTIONS = (
@@ -94,32 +93,12 @@ def test_it_ranks_as_the_one_that_was_built(path: Path, embedder: Embedder | Non
     assert built.rank("doctors") == (["physician"] if embedder else [])
 
 
-@pytest.mark.parametrize("tables", [{}, {"t": Table("t", ())}])
-@pytest.mark.parametrize("embedder", [None, Meanings("a")], ids=["words", "meaning"])
-def test_a_catalog_with_nothing_to_meet(path: Path, tables: dict[str, Table], embedder: Embedder | None) -> None:
-    assert_equal(*stored(path, Catalog("sqlite", tables), embedder), QUESTIONS)
-
-
 def test_reading_it_asks_the_embedder_nothing(path: Path) -> None:
     embedder = Meanings("a")
     IndexCache(path, embedder).store(SchemaIndex(CATALOG, embedder), "digest")
     assert embedder.calls == 1
     assert IndexCache(path, embedder).load(KEYS, "digest")
     assert embedder.calls == 1
-
-
-@pytest.mark.benchdata
-@pytest.mark.skipif(not spider.SCHEMAS.is_file(), reason="shared/benchmarks is not beside the project")
-def test_the_schemas_of_spider_rank_alike(path: Path) -> None:
-    tables = spider.read_tables()
-    catalog = spider.catalog_of(tables, {(key, table.columns[0].name): (key,) for key, table in tables.items()})
-    named = [table.name.replace("_", " ") for table in tables.values()][::25]
-    asked = [f"How many {one} has each {other}?" for one, other in zip(named, named[1:], strict=False)]
-    built, read = stored(path, catalog, packaged_embedder())
-
-    for question in asked:
-        assert built.rank(question) == read.rank(question)
-        assert built.scores(question) == read.scores(question)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Search for stored values by the words of a question."""
 
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -183,26 +182,6 @@ def test_an_error_while_values_are_read_leaves_no_file(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="lost"):
         ValueIndex.build((column for _ in range(1) for column in columns()), tmp_path / "index.values")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_values_that_text_cannot_hold(tmp_path: Path) -> None:
-    index = ValueIndex.of({("t", "c"): ["lone \udcff surrogate", "nul \x00 inside", "plain"]})
-    assert found(index, "plain") == {"plain"}
-
-
-def test_threads_may_share_it(index: ValueIndex) -> None:
-    results: list[set[str]] = []
-
-    def ask() -> None:
-        results.extend(found(index, "Texas") for _ in range(20))
-
-    threads = [threading.Thread(target=ask) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(results) == 80
-    assert set(map(frozenset, results)) == {frozenset({"Texas", "TX"})}
 
 
 @settings(deadline=None, max_examples=sample(200, 30))
