@@ -26,8 +26,8 @@ from datasphinx.agent.errors import (
     Conflict,
     InputInvalid,
     InvalidQuestion,
+    Refused,
     SourceNotFound,
-    SourcesNotTogether,
     Unanswered,
 )
 from datasphinx.agent.graph import build_graph
@@ -88,7 +88,7 @@ def read_sources(sources: DataSource | Sequence[DataSource], services: Services)
 
     Raises:
         SourceNotFound: a source is neither a URL, a configured source, an existing file nor a table.
-        SourcesNotTogether: the sources are databases of several engines, or databases and files.
+        Refused: the sources are databases of several engines, or databases and files.
         ConfigurationError, DriverMissing: the engine of a URL is unknown, or its driver is not installed.
     """
     # A URL is a tuple too.
@@ -111,7 +111,7 @@ def read_sources(sources: DataSource | Sequence[DataSource], services: Services)
             engines.append((without_password(source), parse_url(settings.url.get_secret_value())[1].dialect))
     for label, engine in engines:
         if engine != engines[0][1]:
-            raise SourcesNotTogether(engines[0][0], label)
+            raise Refused("sources_not_together", first=engines[0][0], second=label)
     return SelectedSources(databases, tuple(files), tuple(frames))
 
 
@@ -187,7 +187,7 @@ class Agent:
 
         Raises:
             SourceNotFound: a source does not exist.
-            SourcesNotTogether: one question cannot query all sources.
+            Refused: one question cannot query all sources.
             ConfigurationError, DriverMissing: a setting is invalid, or a driver is not installed.
             InputInvalid: `load` is invalid, or there are no files.
         """

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from langchain_core.language_models.chat_models import BaseChatModel
 
-from datasphinx.agent.clarify.review import AmbiguityReviewer, NoAmbiguityReviewer, StandardAmbiguityReviewer
+from datasphinx.agent.clarify.review import AmbiguityReviewer, StandardAmbiguityReviewer
 from datasphinx.agent.errors import ConfigurationError, DriverMissing, InputInvalid, ModelRejected, ModelUnreachable
 from datasphinx.agent.generation.ability import adapt_profile
 from datasphinx.agent.generation.estimator import AgreementConfidence, ConfidenceEstimator
@@ -45,7 +45,8 @@ class ModelRoles:
 
     linker: Linker
     sql_writer: SqlWriter
-    ambiguity_reviewer: AmbiguityReviewer
+    ambiguity_reviewer: AmbiguityReviewer | None
+    """Finds the readings of a question; None for a model that cannot list them, whose first reading applies."""
     planner: ModelClient
     """The model that chooses the steps of an analysis."""
     validator: ModelClient
@@ -76,7 +77,7 @@ def roles_of(model_of: Callable[[ModelRole], ModelClient], settings: Settings) -
     standard = ModelRoles(
         StandardLinker(generator, settings.schema_token_budget),
         StandardSqlWriter(generator),
-        StandardAmbiguityReviewer(reviewer) if reviewer.can_answer(AmbiguityReview) else NoAmbiguityReviewer(),
+        StandardAmbiguityReviewer(reviewer) if reviewer.can_answer(AmbiguityReview) else None,
         planner=generator,
         validator=validator,
         text_writer=narrator if narrator.can_answer(NarratedAnswer) else None,

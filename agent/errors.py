@@ -137,16 +137,6 @@ class Unavailable(Coded):
     }
 
 
-@dataclass(eq=False)
-class SourcesNotTogether(Terminal):
-    """One question cannot query both sources: different engines, or a database and a file."""
-
-    code = "sources_not_together"
-    exit_code = USAGE
-    first: str
-    second: str
-
-
 class Unanswered(Coded):
     """A question ends without an answer; `reason` or `names` say why."""
 
@@ -204,6 +194,7 @@ class Refused(Coded):
         "knowledge_file_invalid": USAGE,
         "option_unknown": USAGE,
         "proposal_invalid": DOMAIN,
+        "sources_not_together": USAGE,
     }
 
 

@@ -37,8 +37,9 @@ def ask_clarification(state: State, services: Services) -> dict[str, Any]:
         if shared:
             return {**update, **put_question(state, shared, ())}
     is_reviewed = mode == "auto" and not roles.sql_writer.finds_alternatives and not user_input.get("sql_request")
-    if not is_first or not may_ask or not (mode == "always" or is_reviewed):
+    reviewer = roles.ambiguity_reviewer if mode == "always" or is_reviewed else None
+    if not is_first or not may_ask or reviewer is None:
         return update
-    outcome = review(state, source, roles.ambiguity_reviewer, services.today_of(source))
+    outcome = review(state, source, reviewer, services.today_of(source))
     asked = supported_question(*outcome, said_of(state), source) if outcome else None
     return {**update, **put_question(state, *asked)} if asked else update

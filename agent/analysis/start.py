@@ -14,7 +14,7 @@ from datasphinx.agent.core.redact import without_password
 from datasphinx.agent.core.text import clean_question
 from datasphinx.agent.datasets.options import LoadOptions, problem_of
 from datasphinx.agent.datasets.registry import Registry
-from datasphinx.agent.errors import InputInvalid, NotFound, NotPermitted, Refused, SourcesNotTogether
+from datasphinx.agent.errors import InputInvalid, NotFound, NotPermitted, Refused
 from datasphinx.agent.messages import Message
 from datasphinx.agent.queryspec.statement import spelling_of
 from datasphinx.agent.record.step import note
@@ -43,8 +43,7 @@ def start_analysis(
     Raises:
         InvalidQuestion: errors of `clean_question`.
         Conflict, Refused, InputInvalid: errors of `apply_user_input`, or `load` is invalid.
-        Refused: there is no file, dataset or source.
-        SourcesNotTogether: a source is combined with files.
+        Refused: there is no file, dataset or source, or a source is combined with files.
         NotPermitted: row rules deny every relevant table.
         Unanswered, ConfigurationError: the source has no tables, or its dialect does not support query specs.
         SourceNotFound, SourceUnreachable: errors of `open_source`.
@@ -88,7 +87,7 @@ def _database_update(question: str, state: AnalystState, open_source: Callable[[
     Tables and views that row rules deny, and those that the business knowledge hides, are left out.
     """
     if state.get("files") or state.get("datasets"):
-        raise SourcesNotTogether(without_password(str(state["source"])), Message("files"))
+        raise Refused("sources_not_together", first=without_password(str(state["source"])), second=Message("files"))
     source = open_source(str(state["source"]))
     spelling_of(source.catalog.dialect)
     ranking = source.index.rank(source.knowledge.expanded(question)) or list(source.catalog.tables)

@@ -36,7 +36,7 @@ def tell_confidence(
     is_unsure = confidence["value"] < threshold if confidence else has_findings
     answer.confidence, answer.status = confidence, "unsure" if is_unsure else "ok"
     if confidence and confidence["value"] < max(threshold, _HIGH):
-        note(render("confidence_in_words", answer.language, word=confidence["word"], why=confidence["reason"]))
+        note(f"{confidence['word']}: {confidence['reason']}")
         answer.add(render("draft", answer.language, why=confidence["reason"]) if is_unsure else "")
 
 

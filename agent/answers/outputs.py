@@ -73,7 +73,9 @@ def compose_answer(
     sentence, written = worded(main), ""
     if is_statistics(main):
         written = description_of(results.values(), names or {}, language)
-    elif narrated and (has_text or (not sentence and output_type == "string" and _has_several_values(main))):
+    elif narrated and (
+        has_text or (not sentence and output_type == "string" and main["rows"] and not _is_single_value(main))
+    ):
         found = narrated()
         written = without_tables(found) if found and output_type == "string" else found or ""
     text = logged = written or form.text(main, sentence)
@@ -298,10 +300,6 @@ def _natural_type(result: Result) -> OutputType:
 
 def _is_single_value(result: Result) -> bool:
     return len(result["rows"]) == 1 and len(result["columns"]) == 1
-
-
-def _has_several_values(result: Result) -> bool:
-    return bool(result["rows"]) and not _is_single_value(result)
 
 
 def _shape(result: Result) -> str:

@@ -82,7 +82,7 @@ def figures_in(text: str) -> Iterator[Figure]:
     kinds, at = "".join(map(_kind, text)), 0
     while match := _FIGURE.search(kinds, at):
         start = match.start()
-        written = "".join(map(_plain_digit, text[start : match.end()]))
+        written = "".join(str(unicodedata.decimal(one, one)) for one in text[start : match.end()])
         digits = _grouped(written) if match[0][0] == "0" else written
         at = start + len(digits)
         if digits in _POWERS and unicodedata.category(text[start - 1 : start] or " ") in {"Ll", "Lu"}:
@@ -98,12 +98,6 @@ def _kind(character: str) -> str:
     if unicodedata.numeric(character, None) is None:
         return character if character in _SEPARATORS else "_"
     return "n" if unicodedata.category(character).startswith("N") else "h"
-
-
-def _plain_digit(character: str) -> str:
-    """Return a digit of any script as one of ASCII; other characters unchanged."""
-    value = unicodedata.decimal(character, None)
-    return character if value is None else str(value)
 
 
 def _grouped(digits: str) -> str:

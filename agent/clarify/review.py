@@ -94,15 +94,6 @@ class StandardAmbiguityReviewer:
         return self.model.ask(AmbiguityReview, messages)
 
 
-@dataclass(frozen=True)
-class NoAmbiguityReviewer:
-    """Finds no ambiguity: for models that cannot list the readings of a question. Their default reading applies."""
-
-    def review(self, state: State, source: Source, today: date) -> AmbiguityReview:
-        """Return a review without readings. See `AmbiguityReviewer.review`."""
-        return AmbiguityReview(summary="", no_ambiguity=True)
-
-
 def review(
     state: State, source: Source, reviewer: AmbiguityReviewer, today: date
 ) -> tuple[ClarifyingQuestion, list[Reading]] | None:

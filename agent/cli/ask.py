@@ -20,7 +20,7 @@ from datasphinx.agent.errors import (
     DatasphinxError,
     InputInvalid,
     NotFound,
-    SourcesNotTogether,
+    Refused,
     ThreadBusy,
     ThreadsUnavailable,
     exit_code,
@@ -321,7 +321,7 @@ def ask(
     if files and source:
         from datasphinx.agent.core.redact import without_password
 
-        raise SourcesNotTogether(without_password(source), str(files[0]))
+        raise Refused("sources_not_together", first=without_password(source), second=str(files[0]))
     reading = _load_options(load or ())
     if reading and not files:
         raise typer.BadParameter("the options for reading files come with files.", param_hint="FILES")

@@ -14,7 +14,7 @@ from datasphinx.agent.cli.ask import answer_to, path_with
 from datasphinx.agent.cli.options import AsJson, BaseUrl, ModelName, services_of, settings_of
 from datasphinx.agent.cli.text import json_text, printable
 from datasphinx.agent.core.text import valid_json
-from datasphinx.agent.errors import SourcesNotTogether, exit_code
+from datasphinx.agent.errors import Refused, exit_code
 from datasphinx.agent.types import REPORT_SUFFIXES, Effort
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def report(
     if files and source:
         from datasphinx.agent.core.redact import without_password
 
-        raise SourcesNotTogether(without_password(source), str(files[0]))
+        raise Refused("sources_not_together", first=without_password(source), second=str(files[0]))
     settings = settings_of(llm_model=model, llm_base_url=base_url)
     may_ask = sys.stdin.isatty() and sys.stdout.isatty() and not as_json
     inputs = {

@@ -45,7 +45,7 @@ class EmbeddedAmbiguityReviewer:
                     summary="",
                     no_ambiguity=False,
                     ambiguity_type=cast(AmbiguityType, ambiguity.type),
-                    question=render("what_is_meant", language_in(state), phrase=ambiguity.phrase),
+                    question=render("shared_word", language_in(state), phrase=ambiguity.phrase),
                     options=[reading for reading in readings if reading],
                 )
         return AmbiguityReview(summary="", no_ambiguity=True)

@@ -90,7 +90,7 @@ def _numbered(labels: Sequence[str], language: Language) -> list[str]:
     """Return `labels`, those that equal an earlier one with their number."""
     counts = [labels[: at + 1].count(label) for at, label in enumerate(labels)]
     return [
-        label if count == 1 else render("reading_variant", language, label=label, number=count)
+        label if count == 1 else f"{label}{CONVENTIONS[language].aside.format(count)}"
         for label, count in zip(labels, counts, strict=True)
     ]
 

@@ -106,7 +106,7 @@ def _fetch(weights: Weights, target: Path) -> None:
             if not problems or not part.stat().st_size:
                 part.unlink(missing_ok=True)
     except OSError as error:
-        problems = [Message("place_failed", place=str(target.parent), reason=error.strerror or str(error))]
+        problems = [Message("field_problem", field=str(target.parent), reason=error.strerror or str(error))]
     if problems:
         facts = {"problems": tuple(problems), "url": weights.url, "folder": str(target.parent)}
         raise Unavailable("embedded_model_unavailable", reason=Message("weights_not_downloaded", **facts))
@@ -156,7 +156,7 @@ def _fetch_from_any(weights: Weights, target: Path, part: Path) -> list[Message]
             failure = fetch.complete(fetch_from_place)
             if failure is None:
                 return []
-            problems.append(Message("place_failed", place=without_password(place), reason=failure))
+            problems.append(Message("field_problem", field=without_password(place), reason=failure))
     return problems or [Message("no_index")]
 
 

@@ -30,17 +30,16 @@ def explained(change: PlannedChange, source: Source, language: Language) -> Expl
         DatasphinxError: errors of `Source.execute`.
     """
     try:
-        best = _best(change, source)
+        metric = change["metric"] or MetricEntry(
+            expression=change["expression"], date_column=change["date_column"] or None
+        )
+        first, second = (Period(*map(date.fromisoformat, change[name])) for name in ("first", "second"))
+        best = explain_change(
+            source, metric, first, second, dimensions=change["dimensions"], filters=change["filters"]
+        )[0]
     except ValueError as error:
         raise Unanswered("question_failed", reason=str(error)) from None
     return Explained(_text(best, language), _result(best, language), best.sql)
-
-
-def _best(change: PlannedChange, source: Source) -> Breakdown:
-    """Return the breakdown in which fewest members stand out; ValueError if something does not fit the source."""
-    metric = change["metric"] or MetricEntry(expression=change["expression"], date_column=change["date_column"] or None)
-    first, second = (Period(*map(date.fromisoformat, change[name])) for name in ("first", "second"))
-    return explain_change(source, metric, first, second, dimensions=change["dimensions"], filters=change["filters"])[0]
 
 
 def _result(best: Breakdown, language: Language) -> Result:

@@ -37,7 +37,7 @@ def answer_parts(state: ReportState, services: Services) -> dict[str, Any]:
     Where some ask the user, their questions become one, which is asked at most once for a report.
     """
     parts, may_ask = dict(state["parts"]), not state["clarification_count"]
-    waiting = [each for each in state["plan"] if _is_waiting(parts.get(each["id"]))]
+    waiting = [each for each in state["plan"] if each["id"] not in parts or parts[each["id"]]["clarification"]]
     write, step = get_stream_writer(), current_step.get()
     assert step
     with ThreadPoolExecutor(_MAX_AT_ONCE, "datasphinx-report") as pool:
@@ -64,10 +64,6 @@ def _change(planned: PlannedQuestion, state: ReportState, services: Services) ->
     except DatasphinxError as error:
         return _failed(planned, error, services, language)
     return ReportPart(**{**_unanswered(planned), "status": "ok", "answer": text, "result": result, "sql": sql})
-
-
-def _is_waiting(part: ReportPart | None) -> bool:
-    return part is None or part["clarification"] is not None
 
 
 def _detached() -> Context:

@@ -467,5 +467,5 @@ def _require_read_only(database: Database) -> None:
         raise Refused(
             "account_can_write",
             source=database.name,
-            rights=Message("rights_and_more", rights=text, count=further) if further > 0 else text,
+            rights=Message("names_and_more", names=text, count=further) if further > 0 else text,
         )
