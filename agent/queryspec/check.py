@@ -2,28 +2,12 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from datasphinx.agent.engines.spelling import Spelling
 from datasphinx.agent.errors import QuerySpecInvalid, SpecProblem
 from datasphinx.agent.queryspec.check_sources import check_sources
-from datasphinx.agent.queryspec.columns import (
-    ColumnRef,
-    Datasets,
-    Scope,
-    base_outputs,
-    filterable_names,
-    is_on_result,
-    main_name,
-    main_relation,
-    names_over_aggregates,
-    outputs,
-    parse_derived,
-    row_level_names,
-    row_types,
-    scope_of,
-    time_groups,
-)
+from datasphinx.agent.queryspec.columns import ColumnRef, Datasets, Names, Scope, main_name, main_relation
 from datasphinx.agent.queryspec.dates import read_clock, read_date, read_span
 from datasphinx.agent.queryspec.expression_types import type_of
 from datasphinx.agent.queryspec.expressions import ORDERED, Call, Node, names_in, parse, walk, windows_in
@@ -180,18 +164,18 @@ def _problems(spec: QuerySpec, datasets: Datasets) -> list[SpecProblem]:
     unknown = [*check_sources(spec, datasets)]
     if unknown:
         return unknown
-    scope = scope_of(spec, datasets)
+    names = Names(spec, datasets)
     problems = [
         *_joins(spec, datasets),
-        *_filters(spec, scope),
-        *_groups(spec, scope),
-        *_aggregations(spec, scope),
-        *check_derived(spec, scope),
-        *_sorts(spec, scope),
-        *_rows_per_group(spec, scope),
-        *_duplicates(spec, scope),
+        *_filters(names),
+        *_groups(names),
+        *_aggregations(names),
+        *_derived(names),
+        *_sorts(names),
+        *_rows_per_group(names),
+        *_duplicates(names),
     ]
-    if not problems and len(outputs(spec, scope)) > MAX_COLUMNS:
+    if not problems and len(names.outputs) > MAX_COLUMNS:
         text = f"the result has more than {MAX_COLUMNS} columns; name those that are needed in group_by"
         problems.append(SpecProblem("group_by", text))
     return list(dict.fromkeys(problems))
@@ -272,8 +256,9 @@ def _unknown(
         yield SpecProblem(path, f"more than one joined dataset has a column {name}", full)
 
 
-def _filters(spec: QuerySpec, scope: Scope) -> Iterator[SpecProblem]:
-    result_names = filterable_names(spec, scope)
+def _filters(names: Names) -> Iterator[SpecProblem]:
+    spec, scope = names.spec, names.scope
+    result_names = {**names.outputs, **names.row_types}
     spec_names = {part.name for part in spec.aggregations} | {part.name for part in spec.derived}
     for condition, path in _located(spec.filters, "filters"):
         kinds: list[TypeClass | None] = []
@@ -287,7 +272,7 @@ def _filters(spec: QuerySpec, scope: Scope) -> Iterator[SpecProblem]:
             else:
                 yield from _unknown(f"{path}.{field}", name, places, scope, result_names)
         yield from _kind_problems(condition, kinds, path, spec)
-    yield from _levels(spec, scope)
+    yield from _levels(names)
     yield from _filter_sizes(spec)
 
 
@@ -314,14 +299,17 @@ def _kind_problems(
         yield SpecProblem(f"{path}.other", text)
 
 
-def _levels(spec: QuerySpec, scope: Scope) -> Iterator[SpecProblem]:
+def _levels(names: Names) -> Iterator[SpecProblem]:
     """Yield a problem for each filter that selects rows of the data and of the result."""
-    result = [output.name for output in outputs(spec, scope)]
-    rows = row_types(spec, scope)
-    for index, each in enumerate(spec.filters):
-        names = [name for condition in conditions([each]) for name in columns_of(condition)]
-        only_rows = [name for name in names if name not in result and (name in rows or scope.find_columns(name))]
-        if only_rows and is_on_result(each, rows, scope):
+    result = names.outputs
+    for index, each in enumerate(names.spec.filters):
+        only_rows = [
+            name
+            for condition in conditions([each])
+            for name in columns_of(condition)
+            if name not in result and (name in names.row_types or names.scope.find_columns(name))
+        ]
+        if only_rows and names.is_on_result(each):
             text = f"{only_rows[0]} is not in the result, and other columns here are only there: use separate filters"
             yield SpecProblem(f"filters[{index}]", text, nearest(only_rows[0], result))
 
@@ -339,16 +327,15 @@ def _depth(spec_filter: Filter) -> int:
     return 1 + max(map(_depth, members(spec_filter))) if members(spec_filter) else 0
 
 
-def _groups(spec: QuerySpec, scope: Scope) -> Iterator[SpecProblem]:
-    aggregate_names = names_over_aggregates(spec, parse_derived(spec), scope)
-    rows = row_types(spec, scope)
+def _groups(names: Names) -> Iterator[SpecProblem]:
+    spec, scope, rows = names.spec, names.scope, names.row_types
     for index, group in enumerate(spec.group_by):
         is_bucket = isinstance(group, Bucket)
         name, path = (
             (group.col, f"group_by[{index}].col") if isinstance(group, Bucket) else (group, f"group_by[{index}]")
         )
         places = scope.find_columns(name)
-        if name in aggregate_names:
+        if name in names.over_aggregates:
             yield SpecProblem(path, f"{name} is computed from aggregations, so it cannot be a group")
             continue
         if name not in rows:
@@ -364,11 +351,8 @@ def _groups(spec: QuerySpec, scope: Scope) -> Iterator[SpecProblem]:
         yield SpecProblem(f"group_by[{index}].fill", "only one period can be filled")
 
 
-def _aggregations(spec: QuerySpec, scope: Scope) -> Iterator[SpecProblem]:
-    nodes = parse_derived(spec)
-    aggregate_names = names_over_aggregates(spec, nodes, scope)
-    rows = row_types(spec, scope)
-    for index, aggregation in enumerate(spec.aggregations):
+def _aggregations(names: Names) -> Iterator[SpecProblem]:
+    for index, aggregation in enumerate(names.spec.aggregations):
         path = f"aggregations[{index}]"
         yield from _options(aggregation, path)
         if aggregation.cols == ("*",):
@@ -381,19 +365,18 @@ def _aggregations(spec: QuerySpec, scope: Scope) -> Iterator[SpecProblem]:
             ]
             takes = _TAKES.get(aggregation.agg)
             for name, place in places:
-                yield from _aggregated_name(name, place, aggregation.agg, takes, (scope, rows, aggregate_names))
+                yield from _aggregated_name(name, place, aggregation.agg, takes, names)
         if aggregation.order_by:
             order = ("number", "text", *TIMES)
-            names = (scope, rows, aggregate_names)
             yield from _aggregated_name(aggregation.order_by, f"{path}.order_by", "order_by", order, names)
         for condition, place in _located(aggregation.where or (), f"{path}.where"):
             kinds: list[TypeClass | None] = []
             for name, field in zip(columns_of(condition), ("col", "other"), strict=False):
-                found = list(_aggregated_name(name, f"{place}.{field}", "where", None, (scope, rows, aggregate_names)))
+                found = list(_aggregated_name(name, f"{place}.{field}", "where", None, names))
                 yield from found
                 if not found:
-                    kinds.append(rows[name] if name in rows else scope.find_columns(name)[0].column.type_class)
-            yield from _kind_problems(condition, kinds, place, spec)
+                    kinds.append(names.class_of(name))
+            yield from _kind_problems(condition, kinds, place, names.spec)
 
 
 def _options(aggregation: Aggregation, path: str) -> Iterator[SpecProblem]:
@@ -413,15 +396,11 @@ def _options(aggregation: Aggregation, path: str) -> Iterator[SpecProblem]:
 
 
 def _aggregated_name(
-    name: str,
-    path: str,
-    what: str,
-    takes: tuple[TypeClass, ...] | None,
-    names: tuple[Scope, Mapping[str, TypeClass], Collection[str]],
+    name: str, path: str, what: str, takes: tuple[TypeClass, ...] | None, names: Names
 ) -> Iterator[SpecProblem]:
     """Yield the problems of a name in an aggregation, which is a column of the rows or derived from them."""
-    scope, rows, aggregate_names = names
-    if name in aggregate_names:
+    scope, rows = names.scope, names.row_types
+    if name in names.over_aggregates:
         text = f"{name} is already an aggregation, and an aggregation of an aggregation is not supported"
         yield SpecProblem(path, text, nearest(name, scope.columns))
         return
@@ -434,20 +413,20 @@ def _aggregated_name(
         yield SpecProblem(path, f"{name} holds {kind}, and {what} takes {', '.join(takes)}")
 
 
-def _sorts(spec: QuerySpec, scope: Scope) -> Iterator[SpecProblem]:
-    columns = {output.name: output.type_class for output in outputs(spec, scope)}
-    for index, sort in enumerate(spec.sort):
+def _sorts(names: Names) -> Iterator[SpecProblem]:
+    columns = names.outputs
+    for index, sort in enumerate(names.spec.sort):
         path = f"sort[{index}].by"
         if sort.by not in columns:
             yield SpecProblem(path, f"the result has no column {sort.by}", nearest(sort.by, columns))
-        elif not spec.is_grouped and columns[sort.by] not in _GROUPED:
+        elif not names.spec.is_grouped and columns[sort.by] not in _GROUPED:
             yield SpecProblem(path, f"{sort.by} holds {columns[sort.by]}, which cannot be ordered")
 
 
-def _rows_per_group(spec: QuerySpec, scope: Scope) -> Iterator[SpecProblem]:
+def _rows_per_group(names: Names) -> Iterator[SpecProblem]:
+    spec, columns = names.spec, names.outputs
     if spec.limit_per_group is None:
         return
-    columns = {output.name: output.type_class for output in outputs(spec, scope)}
     for index, name in enumerate(spec.limit_per_group.by):
         if name not in columns:
             path = f"limit_per_group.by[{index}]"
@@ -456,21 +435,20 @@ def _rows_per_group(spec: QuerySpec, scope: Scope) -> Iterator[SpecProblem]:
         yield SpecProblem("sort", "limit_per_group needs a sort, which says which rows come first")
 
 
-def _duplicates(spec: QuerySpec, scope: Scope) -> Iterator[SpecProblem]:
+def _duplicates(known: Names) -> Iterator[SpecProblem]:
     """Yield a problem for each duplicate name of a column or step, and for each repeated sort.
 
     Names count as equal if any supported engine treats them as equal.
     """
+    spec = known.spec
     names = [(f"group_by[{index}]", output_name(group)) for index, group in enumerate(spec.group_by)]
     names += [(f"aggregations[{index}].as", part.name) for index, part in enumerate(spec.aggregations)]
     # A derived column that is a group is one column.
-    grouped = {name for _, name in names} & row_types(spec, scope).keys()
+    grouped = {name for _, name in names} & known.row_types.keys()
     names += [
         (f"derived[{index}].as", part.name) for index, part in enumerate(spec.derived) if part.name not in grouped
     ]
-    occurrences: Counter[bytes] = (
-        Counter() if spec.is_grouped else Counter(_name_key(name) for name, _ in base_outputs(spec, scope))
-    )
+    occurrences = Counter(() if spec.is_grouped else map(_name_key, known.base_outputs))
     for path, name in names:
         if occurrences[_name_key(name)]:
             yield SpecProblem(path, f"there is a column {name} already")
@@ -485,22 +463,19 @@ def _name_key(name: str) -> bytes:
     return name.casefold().encode("utf-8", "replace")[:_NAME_BYTES]
 
 
-def check_derived(spec: QuerySpec, scope: Scope) -> Iterator[SpecProblem]:
-    """Yield the problems of the derived columns of `spec`."""
-    checker = _DerivedChecker(spec, scope)
-    for index, derived in enumerate(spec.derived):
+def _derived(names: Names) -> Iterator[SpecProblem]:
+    checker = _DerivedChecker(names)
+    for index, derived in enumerate(names.spec.derived):
         yield from checker.problems(index, derived)
 
 
 class _DerivedChecker:
     """Checks the derived columns of one spec, in their order."""
 
-    def __init__(self, spec: QuerySpec, scope: Scope) -> None:
-        self._spec, self._scope = spec, scope
-        self._nodes = parse_derived(spec)
-        aggregates = names_over_aggregates(spec, self._nodes, scope)
-        self._rows = row_level_names(spec, self._nodes, scope) - aggregates
-        self._base = {output.name: output.type_class for output in base_outputs(spec, scope)}
+    def __init__(self, names: Names) -> None:
+        self._names, self._spec, self._scope, self._nodes = names, names.spec, names.scope, names.nodes
+        self._rows = names.of_rows - names.over_aggregates
+        self._base = names.base_outputs
         self._size: dict[str, int] = {}
         """Expanded sizes of the row-level columns checked so far."""
         self._types: dict[str, TypeClass] = {}
@@ -607,7 +582,7 @@ class _DerivedChecker:
                 yield from self._order(call, derived, path)
 
     def _order(self, call: Call, derived: Derived, path: str) -> Iterator[SpecProblem]:
-        if time_groups(self._spec, self._scope):
+        if self._names.time_groups:
             return
         later = [sort.by for sort in self._spec.sort if sort.by not in self._base and sort.by not in self._layer]
         if not self._spec.sort:

@@ -1,9 +1,10 @@
 """The columns that the names of a spec refer to: those of its datasets, and those of its result."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from datasphinx.agent.queryspec.expression_types import Finder, type_of
@@ -179,122 +180,127 @@ def sources_of(spec: QuerySpec, datasets: Datasets) -> list[str]:
     return list(dict.fromkeys([*(parts or [main_name(spec, datasets)]), *(join.dataset for join in spec.joins)]))
 
 
-class Output(NamedTuple):
-    """A column of a result."""
+class Names:
+    """What the names in a spec mean: columns of its datasets and of its result, and derived columns.
 
-    name: str
-    type_class: TypeClass
+    Invalid derived columns are missing, and have the type "other", as unknown columns do.
+    """
 
+    def __init__(self, spec: QuerySpec, datasets: Datasets) -> None:
+        """Read the derived columns.
 
-def parse_derived(spec: QuerySpec) -> dict[str, Node]:
-    """Return the syntax trees of the derived columns by name, without invalid ones."""
-    nodes: dict[str, Node] = {}
-    for derived in spec.derived:
-        with suppress(ValueError):
-            nodes.setdefault(derived.name, parse(derived.expr))
-    return nodes
+        Raises:
+            KeyError: The main dataset does not exist.
+        """
+        self.spec, self.scope = spec, scope_of(spec, datasets)
+        self.nodes: dict[str, Node] = {}
+        """The syntax trees of the derived columns."""
+        for derived in spec.derived:
+            with suppress(ValueError):
+                self.nodes.setdefault(derived.name, parse(derived.expr))
 
+    @cached_property
+    def over_aggregates(self) -> set[str]:
+        """The names of aggregations and of columns derived from them, unless they name dataset columns."""
+        find = self.scope.find_columns
+        names = {each.name for each in self.spec.aggregations if not find(each.name)}
+        for _ in self.nodes:
+            names |= {name for name, node in self.nodes.items() if names & set(names_in(node)) and not find(name)}
+        return names
 
-def names_over_aggregates(spec: QuerySpec, nodes: Mapping[str, Node], scope: Scope) -> set[str]:
-    """Return the names of aggregations and of columns derived from them, unless they name dataset columns."""
-    names = {aggregation.name for aggregation in spec.aggregations if not scope.find_columns(aggregation.name)}
-    for _ in nodes:
-        names |= {name for name, node in nodes.items() if names & set(names_in(node)) and not scope.find_columns(name)}
-    return names
+    @cached_property
+    def of_rows(self) -> set[str]:
+        """The derived columns computed for each row of the data; see `datasphinx.agent.queryspec.spec`."""
+        names: set[str] = set()
+        todo = [name for aggregation in self.spec.aggregations for name in aggregation.names]
+        todo += [group.col if isinstance(group, Bucket) else group for group in self.spec.group_by]
+        todo += self._filtered_rows() if self.spec.is_grouped else []
+        while todo:
+            name = todo.pop()
+            if name in self.nodes and name not in names and not self.scope.find_columns(name):
+                names.add(name)
+                todo += names_in(self.nodes[name])
+        return names
 
+    def _filtered_rows(self) -> list[str]:
+        """Return the derived columns in filters that use columns of the rows that the result lacks."""
+        find = self.scope.find_columns
+        result = {*map(output_name, self.spec.group_by), *(each.name for each in self.spec.aggregations)}
+        lacking = {name for name in self.nodes if not find(name)} - self.over_aggregates
+        uses_rows: set[str] = set()
+        for _ in self.nodes:
+            for name in lacking - uses_rows:
+                used = set(names_in(self.nodes[name]))
+                if used & uses_rows or any(find(each) for each in used - result):
+                    uses_rows.add(name)
+        names = [name for condition in conditions(self.spec.filters) for name in columns_of(condition)]
+        return [name for name in names if name in uses_rows]
 
-def row_level_names(spec: QuerySpec, nodes: Mapping[str, Node], scope: Scope) -> set[str]:
-    """Return the names of derived columns computed for each row of the data; see `datasphinx.agent.queryspec.spec`."""
-    names: set[str] = set()
-    todo = [name for aggregation in spec.aggregations for name in aggregation.names]
-    todo += [group.col if isinstance(group, Bucket) else group for group in spec.group_by]
-    todo += _filtered_rows(spec, nodes, scope) if spec.is_grouped else []
-    while todo:
-        name = todo.pop()
-        if name in nodes and name not in names and not scope.find_columns(name):
-            names.add(name)
-            todo += names_in(nodes[name])
-    return names
+    @cached_property
+    def row_types(self) -> dict[str, TypeClass]:
+        """The types of the derived columns computed for each row."""
+        types: dict[str, TypeClass] = {}
+        for name, node in self.nodes.items():
+            if name in self.of_rows:
+                types[name] = _type_of(node, lambda name: self._class_of(name, types))
+        return types
 
+    def class_of(self, name: str) -> TypeClass:
+        """Return the type of a column of the rows, or of one derived for each row."""
+        return self._class_of(name, self.row_types)
 
-def _filtered_rows(spec: QuerySpec, nodes: Mapping[str, Node], scope: Scope) -> list[str]:
-    """Return the derived columns in filters that use columns of the rows that the result lacks."""
-    result = {*map(output_name, spec.group_by), *(aggregation.name for aggregation in spec.aggregations)}
-    lacking = {name for name in nodes if not scope.find_columns(name)} - names_over_aggregates(spec, nodes, scope)
-    uses_rows: set[str] = set()
-    for _ in nodes:
-        for name in lacking - uses_rows:
-            used = set(names_in(nodes[name]))
-            if used & uses_rows or any(scope.find_columns(each) for each in used - result):
-                uses_rows.add(name)
-    names = [name for condition in conditions(spec.filters) for name in columns_of(condition)]
-    return [name for name in names if name in uses_rows]
+    def _class_of(self, name: str, types: Mapping[str, TypeClass]) -> TypeClass:
+        place = self.scope.find_column(name)
+        return place.column.type_class if place else types.get(name, "other")
 
+    @cached_property
+    def base_outputs(self) -> dict[str, TypeClass]:
+        """The types of the result columns before derived ones."""
+        if not self.spec.is_grouped:
+            return {name: place.column.type_class for name, place in self.scope.columns.items()}
+        columns: dict[str, TypeClass] = {
+            output_name(group): "text" if isinstance(group, Bucket) else self.class_of(group)
+            for group in self.spec.group_by
+        }
+        for each in self.spec.aggregations:
+            name = each.cols[0]
+            is_known = name in self.row_types or self.scope.find_columns(name)
+            kind = self.class_of(name) if is_known else "number"
+            keeps = {"min", "max", "mode", "first", "last", *({"sum", "avg"} if kind == "time" else ())}
+            columns[each.name] = kind if each.agg in keeps else "number"
+        return columns
 
-def is_on_result(spec_filter: Filter, rows: Iterable[str], scope: Scope) -> bool:
-    """Return whether a filter selects rows of the result: one of its names is only a column of the result."""
-    names = {name for condition in conditions([spec_filter]) for name in columns_of(condition)} - set(rows)
-    return not all(scope.find_columns(name) for name in names)
+    @cached_property
+    def outputs(self) -> dict[str, TypeClass]:
+        """The types of the result columns, in order."""
+        columns = dict(self.base_outputs)
+        for name, node in self.nodes.items():
+            if name not in self.of_rows:
+                columns.setdefault(name, _type_of(node, lambda name: columns.get(name, "other")))
+        return columns
 
+    def is_on_result(self, spec_filter: Filter) -> bool:
+        """Return whether a filter selects rows of the result: one of its names is only a column of the result."""
+        names = {name for condition in conditions([spec_filter]) for name in columns_of(condition)}
+        return not all(self.scope.find_columns(name) for name in names - self.row_types.keys())
 
-def row_types(spec: QuerySpec, scope: Scope) -> dict[str, TypeClass]:
-    """Return the types of the derived columns computed for each row; "other" for an invalid one."""
-    nodes = parse_derived(spec)
-    names = row_level_names(spec, nodes, scope)
-    types: dict[str, TypeClass] = {}
-    for name in nodes:
-        if name in names:
-            types[name] = _type_of(nodes[name], lambda name: _class_of(name, types, scope))
-    return types
+    @property
+    def row_filters(self) -> list[Filter]:
+        """The filters that select rows of the data."""
+        return [part for part in self.spec.filters if not self.is_on_result(part)]
 
+    @cached_property
+    def time_groups(self) -> list[str]:
+        """The result names of the groups that are periods, dates or times, or enumerations, such as of months."""
+        return [
+            output_name(group)
+            for group in self.spec.group_by
+            if isinstance(group, Bucket) or self.class_of(group) in TIMES or self._is_enumeration(group)
+        ]
 
-def base_outputs(spec: QuerySpec, scope: Scope) -> list[Output]:
-    """Return the result columns before derived ones; an unknown column has type "other"."""
-    if not spec.is_grouped:
-        return [Output(name, place.column.type_class) for name, place in scope.columns.items()]
-    types = row_types(spec, scope)
-    columns = [
-        Output(output_name(group), "text" if isinstance(group, Bucket) else _class_of(group, types, scope))
-        for group in spec.group_by
-    ]
-    for each in spec.aggregations:
-        name = each.cols[0]
-        is_known = name in types or scope.find_columns(name)
-        kind = _class_of(name, types, scope) if is_known else "number"
-        keeps = {"min", "max", "mode", "first", "last", *({"sum", "avg"} if kind == "time" else ())}
-        columns.append(Output(each.name, kind if each.agg in keeps else "number"))
-    return columns
-
-
-def outputs(spec: QuerySpec, scope: Scope) -> list[Output]:
-    """Return the result columns in order; a derived column that is invalid has type "other"."""
-    nodes = parse_derived(spec)
-    rows = row_level_names(spec, nodes, scope)
-    columns = {output.name: output.type_class for output in base_outputs(spec, scope)}
-    for name, node in nodes.items():
-        if name not in rows:
-            columns.setdefault(name, _type_of(node, lambda name: columns.get(name, "other")))
-    return [Output(name, kind) for name, kind in columns.items()]
-
-
-def filterable_names(spec: QuerySpec, scope: Scope) -> dict[str, TypeClass]:
-    """Return the names that filters can use besides dataset columns, with types: result and row-level columns."""
-    return {**{output.name: output.type_class for output in outputs(spec, scope)}, **row_types(spec, scope)}
-
-
-def time_groups(spec: QuerySpec, scope: Scope) -> list[str]:
-    """Return the result names of the groups that are periods, dates or times, or enumerations, such as of months."""
-    types = row_types(spec, scope)
-    return [
-        output_name(group)
-        for group in spec.group_by
-        if isinstance(group, Bucket) or _class_of(group, types, scope) in TIMES or _is_enumeration(group, scope)
-    ]
-
-
-def _is_enumeration(name: str, scope: Scope) -> bool:
-    place = scope.find_column(name)
-    return place is not None and place.column.type.upper().startswith("ENUM")
+    def _is_enumeration(self, name: str) -> bool:
+        place = self.scope.find_column(name)
+        return place is not None and place.column.type.upper().startswith("ENUM")
 
 
 def _type_of(node: Node, find: Finder) -> TypeClass:
@@ -304,18 +310,13 @@ def _type_of(node: Node, find: Finder) -> TypeClass:
         return "other"
 
 
-def _class_of(name: str, types: Mapping[str, TypeClass], scope: Scope) -> TypeClass:
-    place = scope.find_column(name)
-    return place.column.type_class if place else types.get(name, "other")
-
-
 def _result_columns(spec: QuerySpec, datasets: Datasets) -> Iterator[Column]:
     """Yield the columns of the result of `spec`; a column that is only passed on keeps its type."""
-    scope = scope_of(spec, datasets)
+    names = Names(spec, datasets)
     groups = {group for group in spec.group_by if isinstance(group, str)}
-    for output in outputs(spec, scope):
-        place = scope.find_column(output.name) if output.name in groups else None
+    for name, type_class in names.outputs.items():
+        place = names.scope.find_column(name) if name in groups else None
         if not spec.is_grouped:
-            place = scope.columns.get(output.name)
-        kind = place.column.type if place else _TYPES.get(output.type_class, output.type_class.upper())
-        yield Column(output.name, kind, secret=bool(place and place.column.secret))
+            place = names.scope.columns.get(name)
+        kind = place.column.type if place else _TYPES.get(type_class, type_class.upper())
+        yield Column(name, kind, secret=bool(place and place.column.secret))

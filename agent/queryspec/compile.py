@@ -19,18 +19,7 @@ from datasphinx.agent.errors import QuerySpecInvalid
 from datasphinx.agent.queryspec.aggregates import aggregate, is_windowed, windowed
 from datasphinx.agent.queryspec.check import check, check_engine
 from datasphinx.agent.queryspec.clauses import Column, filter_sql, order_term
-from datasphinx.agent.queryspec.columns import (
-    ColumnRef,
-    Datasets,
-    Output,
-    is_on_result,
-    outputs,
-    parse_derived,
-    row_types,
-    scope_of,
-    time_groups,
-    united_columns,
-)
+from datasphinx.agent.queryspec.columns import ColumnRef, Datasets, Names, united_columns
 from datasphinx.agent.queryspec.expression_sql import ExpressionWriter, WindowOrder, parenthesized
 from datasphinx.agent.queryspec.expressions import ORDERED, Call, names_in, windows_in
 from datasphinx.agent.queryspec.fan_out import FanOut
@@ -63,12 +52,12 @@ _OF_FLOATS = {"avg", "median", "percentile", "stddev", "variance", "corr"}
 
 @dataclass(frozen=True)
 class Compiled:
-    """A statement for an engine, its parameter values by name, and its result columns."""
+    """A statement for an engine, its parameter values by name, and the types of its result columns."""
 
     tree: exp.Select
     dialect: str
     parameters: Mapping[str, Value]
-    columns: tuple[Output, ...]
+    columns: Mapping[str, TypeClass]
 
     @property
     def sql(self) -> str:
@@ -95,7 +84,7 @@ def compile_spec(spec: QuerySpec, datasets: Datasets, dialect: str) -> Compiled:
     check_engine(spec, parts.spelling)
     compiler = _Compiler(spec, datasets, parts)
     query = compiler.select(is_ordered=True).limit(spec.limit or DEFAULT_LIMIT + 1, copy=False)
-    return Compiled(parts.complete(query), dialect, parts.bound.values, tuple(outputs(spec, compiler.scope)))
+    return Compiled(parts.complete(query), dialect, parts.bound.values, compiler.names.outputs)
 
 
 class _Compiler:
@@ -103,11 +92,9 @@ class _Compiler:
 
     def __init__(self, spec: QuerySpec, datasets: Datasets, parts: StatementParts) -> None:
         self.spec, self.datasets, self.spelling, self.parts = spec, datasets, parts.spelling, parts
-        self.scope = scope_of(spec, datasets)
+        self.names = Names(spec, datasets)
+        self.scope, self.nodes, self.row_types = self.names.scope, self.names.nodes, self.names.row_types
         self.bound = parts.bound
-        self.nodes = parse_derived(spec)
-        self.row_types = row_types(spec, self.scope)
-        self.kinds = {output.name: output.type_class for output in outputs(spec, self.scope)}
         self.aliases = {name: f"t{index}" for index, name in enumerate(self.scope.tables)}
         self.columns: dict[str, exp.Expr] = {}
         self.query = exp.Select()
@@ -142,8 +129,7 @@ class _Compiler:
         self.query = exp.select().from_(self._table(self.scope.main), copy=False)
         for join in self.spec.joins:
             self._join(join)
-        row_filters = [part for part in self.spec.filters if not is_on_result(part, self.row_types, self.scope)]
-        self.query.where(*(filter_sql(part, self._row, self.bound) for part in row_filters), copy=False)
+        self.query.where(*(filter_sql(part, self._row, self.bound) for part in self.names.row_filters), copy=False)
 
     def _table(self, dataset: str, *, is_optional: bool = False) -> exp.Expr:
         """Return a dataset for FROM or JOIN; one that `is_optional` has NULL in rows without a match."""
@@ -269,10 +255,7 @@ class _Compiler:
         return Column(self.spelling.as_text(node, place.column.type) if kind == "text" else node, kind)
 
     def _row_writer(self) -> ExpressionWriter:
-        def row_type(name: str) -> TypeClass:
-            return self.row_types.get(name) or self._resolve(name).column.type_class
-
-        return ExpressionWriter(self._row_operand, row_type, self.bound)
+        return ExpressionWriter(self._row_operand, self.names.class_of, self.bound)
 
     def _row_operand(self, name: str) -> exp.Expr:
         """Return a column of the rows, or one derived from them, with a number as floating-point."""
@@ -344,7 +327,7 @@ class _Compiler:
 
     def _conditions_on(self, name: str) -> Iterator[Condition]:
         """Yield the conditions that all rows meet on the column `name`."""
-        parts = [part for part in self.spec.filters if not is_on_result(part, self.row_types, self.scope)]
+        parts = self.names.row_filters
         while parts:
             part = parts.pop()
             if isinstance(part, AllOf):
@@ -442,16 +425,16 @@ class _Compiler:
                 self._wrap()
                 level_names = set()
             windowed_names |= {derived.name} if windows_in(node) else set()
-            column, is_float = ExpressionWriter(self._operand, self.kinds.__getitem__, self.bound, self._order).column(
-                node
-            )
+            column, is_float = ExpressionWriter(
+                self._operand, self.names.outputs.__getitem__, self.bound, self._order
+            ).column(node)
             self.columns[derived.name] = column
             self.numbers |= {derived.name} if is_float else set()
             level_names.add(derived.name)
 
     def _filter_result(self) -> bool:
         """Apply the filters on the result; return whether that required an outer query."""
-        filters = [part for part in self.spec.filters if is_on_result(part, self.row_types, self.scope)]
+        filters = [part for part in self.spec.filters if self.names.is_on_result(part)]
         aggregates = {aggregation.name for aggregation in self.spec.aggregations}
         # MariaDB does not allow grouping expressions in HAVING.
         names = {name for each in conditions(filters) for name in columns_of(each)}
@@ -463,12 +446,12 @@ class _Compiler:
         return bool(filters) and not is_plain
 
     def _output(self, name: str) -> Column:
-        return Column(self.columns[name].copy(), self.kinds[name])
+        return Column(self.columns[name].copy(), self.names.outputs[name])
 
     def _operand(self, name: str) -> exp.Expr:
         """Return a column of the result, with a number as floating-point."""
         node = self.columns[name].copy()
-        is_other = self.kinds[name] != "number" or name in self.numbers
+        is_other = self.names.outputs[name] != "number" or name in self.numbers
         return node if is_other else self.spelling.cast(node, "number")
 
     def _order(self, call: Call) -> WindowOrder:
@@ -477,7 +460,7 @@ class _Compiler:
         if call.function not in ORDERED:
             return WindowOrder((), [self.columns[name].copy() for name in within])
         groups = [output_name(group) for group in self.spec.group_by]
-        times = time_groups(self.spec, self.scope)
+        times = self.names.time_groups
         if call.order_by:
             sorts = {call.order_by.name: call.order_by.desc}
         elif times:
@@ -547,7 +530,7 @@ def run(spec: QuerySpec, datasets: Datasets, source: Source, cancellation: Cance
         find_fan_out(spec, datasets, source, cancellation)
     result = source.execute(compiled.sql, cancellation, parameters=compiled.parameters)
     limit = spec.limit or DEFAULT_LIMIT
-    classes = [output.type_class for output in compiled.columns]
+    classes = list(compiled.columns.values())
     # Engines that lack these types return truth values as integers, and dates and times as text.
     stored_as = {"boolean": "integer", **dict.fromkeys(TIMES, "string")}
     types = [
@@ -556,7 +539,7 @@ def run(spec: QuerySpec, datasets: Datasets, source: Source, cancellation: Cance
     ]
     return {
         **result,
-        "columns": [output.name for output in compiled.columns],
+        "columns": list(compiled.columns),
         "types": types,
         "rows": [list(map(_value, row, classes)) for row in result["rows"][:limit]],
         "truncated": result["truncated"] or len(result["rows"]) > limit,
@@ -575,7 +558,7 @@ def find_fan_out(
         ConfigurationError: Specs cannot be compiled to the SQL of the source.
         DatasphinxError: Any error of `datasphinx.agent.sql.execute.execute`.
     """
-    unique = list(scope_of(spec, datasets).tables)
+    unique = list(Names(spec, datasets).scope.tables)
     if FanOut(spec, datasets).joins_to_look_up():
         most = _count(spec, datasets, source, cancellation, _Compiler.key_counts)
         if any(number is not None and number > 1 for number in most):

@@ -8,7 +8,7 @@ be averaged per order; over customers with the orders of each, a column of the c
 from collections.abc import Collection, Iterator
 
 from datasphinx.agent.errors import SpecProblem
-from datasphinx.agent.queryspec.columns import Datasets, parse_derived, row_level_names, scope_of, united_columns
+from datasphinx.agent.queryspec.columns import Datasets, Names, united_columns
 from datasphinx.agent.queryspec.expressions import names_in
 from datasphinx.agent.queryspec.spec import Aggregation, Join, QuerySpec, Union, output_name
 
@@ -22,9 +22,8 @@ class FanOut:
     def __init__(self, spec: QuerySpec, datasets: Datasets, unique: Collection[str] = ()) -> None:
         """Without `unique`, only `joins_to_look_up` can be used."""
         self._spec, self._datasets = spec, datasets
-        self._scope = scope_of(spec, datasets)
-        self._nodes = parse_derived(spec)
-        self._rows = row_level_names(spec, self._nodes, self._scope)
+        names = Names(spec, datasets)
+        self._scope, self._nodes, self._rows = names.scope, names.nodes, names.of_rows
         self._safe = set(unique)
         for join in spec.joins:
             if any(place.dataset in self._safe for left in join.on for place in self._scope.find_columns(left)):

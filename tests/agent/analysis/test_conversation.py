@@ -57,14 +57,6 @@ def test_an_answer_with_nothing_asked_loses_nothing(talking: Talking, returns: s
     assert talk.ask("How many returns are there for every single account?")["error"] is None
 
 
-def test_a_question_that_is_none_loses_nothing(talking: Talking, returns: str) -> None:
-    talk = talking("QUERY", DONE, "SUMS", DONE)
-    talk.ask(QUESTION, files=[returns])
-    assert talk.ask("???")["error"]["code"] == "invalid_question"
-
-    assert talk.ask("How many returns are there for every single account?")["error"] is None
-
-
 def test_the_form_of_the_question_holds_after_the_answer(talking: Talking, returns: str) -> None:
     talk = talking(ASKED, "QUERY", step("finish", answer="{returns}"))
     talk.ask(QUESTION, files=[returns], output_type="string")
@@ -79,12 +71,6 @@ def test_a_wrong_answer_leaves_the_question_open_and_the_files_in_hand(talking: 
 
     assert (wrong["error"]["code"], wrong["clarification"]) == ("option_unknown", asked)
     assert talk.ask(clarification_answer="2")["error"] is None
-
-
-def test_the_settings_say_whether_anybody_is_asked(talking: Talking, returns: str) -> None:
-    talk = talking(ASKED, "QUERY", DONE, clarify="never")
-
-    assert talk.ask(QUESTION, files=[returns])["clarification"] is None
 
 
 def test_the_settings_say_how_often(talking: Talking, returns: str) -> None:
@@ -117,18 +103,6 @@ def test_a_question_is_one_line(talking: Talking, returns: str) -> None:
 
     assert asked["question"] == "Which account ?"
     assert [option["label"] for option in asked["options"]] == ["al pha", "be ta"]
-
-
-def test_the_same_in_another_case_is_not_asked_twice(talking: Talking, returns: str) -> None:
-    again = step("ask_user", question="which ACCOUNT?", options=["beta", "alpha"])
-    talk = talking(ASKED, again, "QUERY", DONE)
-    talk.ask(QUESTION, files=[returns])
-
-    assert talk.ask(clarification_answer="1")["clarification"] is None
-
-
-def test_a_mode_that_there_is_not(talking: Talking, returns: str) -> None:
-    assert talking().ask(QUESTION, files=[returns], clarify="sometimes")["error"]["code"] == "input_invalid"
 
 
 def test_a_follow_up_is_asked_of_the_same_files(talking: Talking, returns: str) -> None:

@@ -250,13 +250,6 @@ def test_steps_are_limited_and_what_was_found_comes_out(analyst: Analyst, datase
     assert output["sql"]
 
 
-def test_the_last_step_may_be_followed_by_the_answer(analyst: Analyst, dataset: str) -> None:
-    agent = analyst([query(dataset), DONE], max_steps=1)
-
-    assert agent.ask(datasets=[dataset])["error"] is None
-    assert "Calls left before you have to finish: 0" in agent.prompts()[1]
-
-
 def test_every_call_that_the_model_chooses_is_a_step(analyst: Analyst, returns: str, dataset: str) -> None:
     file_id = analyst().services.registry.dataset(dataset).file_id
     opened = [step("create_dataset", file_id=file_id, header_row=row) for row in range(20)]
@@ -499,19 +492,6 @@ def test_nobody_is_asked_where_that_is_not_wanted(analyst: Analyst, dataset: str
 
     assert (output["answer"], output["clarification"]) == ("70", None)
     assert "Do not ask the user" in agent.prompts()[0]
-
-
-def test_a_new_question_on_a_thread_begins_anew(analyst: Analyst, returns: str, dataset: str) -> None:
-    steps = [ASKED, query(dataset), DONE, step("finish", cannot_answer="no")]
-    agent = analyst(steps, checkpointer=InMemorySaver())
-    thread = {"configurable": {"thread_id": "1"}}
-    agent.graph.invoke({"question": QUESTION, "files": [returns]}, thread)
-    agent.graph.invoke({"clarification_answer": "beta"}, thread)
-    third = agent.graph.invoke({"question": "What is the weather like in Oslo?", "files": [returns]}, thread)
-
-    assert third["error"]["code"] == "cannot_answer"
-    assert third["tables"] == []
-    assert "Clarified" not in agent.prompts()[3]
 
 
 # Narration

@@ -1,6 +1,5 @@
 from typing import Any
 
-from datasphinx.agent.charts.build import extremes, largest, sampled
 from datasphinx.agent.charts.echarts import Chart, draw
 from datasphinx.agent.types import Result
 from tests.agent.charts.results import plot_spec, result, spec
@@ -19,43 +18,6 @@ def chart(rows: Result, language: Any = "en", **given: Any) -> Chart:
 # What is kept
 
 
-@all_cases(
-    "count, limit, keep, kept",
-    [
-        (0, 3, (), []),
-        (3, 3, (), [0, 1, 2]),
-        (100, 3, (), [0, 50, 99]),
-        (100, 5, (7, 93), [0, 7, 50, 93, 99]),
-        (100, 2, (), [0, 99]),
-        (100, 2, (7, 8, 9), [0, 7, 8, 9, 99]),
-        (10, 0, (), [0, 9]),
-    ],
-)
-def test_sampled(count: int, limit: int, keep: tuple[int, ...], kept: list[int]) -> None:
-    assert sampled(count, limit, keep) == kept
-
-
-@all_cases("count", [1001, 1500, 2000, 12345])
-def test_samples_are_even(count: int) -> None:
-    kept = sampled(count, 1000)
-    steps = [later - earlier for earlier, later in zip(kept, kept[1:], strict=False)]
-
-    assert len(kept) == 1000
-    assert max(steps) - min(steps) <= 1
-
-
-@all_cases(
-    "values, where",
-    [((), set()), ((None,), set()), ((1,), {0}), ((2, None, 1, 3, 3, 1), {2, 3}), ((-1, -5, None), {0, 1})],
-)
-def test_extremes(values: tuple[Any, ...], where: set[int]) -> None:
-    assert extremes(values) == where
-
-
-def test_largest_keeps_the_order_and_of_equals_the_first() -> None:
-    assert largest([1, 5, 3, 5, 3], 3) == [1, 2, 3]
-
-
 # Series
 
 
@@ -69,13 +31,6 @@ def test_series_beyond_twelve_are_added_up(chart_type: str) -> None:
     assert drawn[0]["data"] == [100, 100, 1]
     assert drawn[-1]["data"] == [sum(100 - s for s in range(11, 20))] * 2 + [None]
     assert made.notes == ("Of 20 values of s, the 11 largest are shown; the others are added up as “other”.",)
-
-
-def test_twelve_series_are_all_drawn() -> None:
-    rows = result(X_S_N, *(("a", f"s{s}", s) for s in range(12)))
-    made = chart(rows, **spec("line", "x", "n", series="s"))
-
-    assert (len(made.option["series"]), made.notes) == (12, ())
 
 
 def test_the_largest_series_are_those_with_the_greatest_total_whatever_its_sign() -> None:

@@ -252,20 +252,6 @@ def test_chinese_and_russian_are_drawn_everywhere_without_a_warning(place: str) 
     assert (drawn_with("Север") != drawn_with("Запад")).any()
 
 
-@pytest.mark.parametrize(
-    ("values", "bounds"), [((9900, 10050), (9000, 11000)), ((-101, -99), (-110, -90)), ((20, 100), (0, 110))]
-)
-def test_only_lines_that_differ_little_begin_elsewhere_than_at_0(
-    values: tuple[int, ...], bounds: tuple[int, int]
-) -> None:
-    rows = result({"x": "string", "n": "integer"}, *((f"2024-0{at + 1}", value) for at, value in enumerate(values)))
-    figure = figure_of(rows, plot_spec(spec("line", "x", "n"), rows))
-    low, high = canvas_of(figure, Lettering(set())).axes[0].get_ylim()
-
-    assert bounds[0] <= low < min(values) and max(values) < high < bounds[1]
-    assert (low == 0) == figure.includes_zero
-
-
 def test_shipped_fonts_have_all_of_gb2312_and_of_russian() -> None:
     pairs = (bytes([high, low]) for high in range(0xA1, 0xF8) for low in range(0xA1, 0xFF))
     chinese = "".join(pair.decode("gb2312", errors="ignore") for pair in pairs)

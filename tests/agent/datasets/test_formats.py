@@ -9,7 +9,7 @@ import openpyxl
 import pytest
 from openpyxl.utils.datetime import CALENDAR_MAC_1904
 
-from tests.agent.datasets.binary_workbooks import ROWS, xls, xlsb
+from tests.agent.datasets.binary_workbooks import ROWS, XLSB, xls
 from tests.agent.datasets.messy import rows, workbook
 from tests.agent.datasets.open_documents import ods, table
 
@@ -17,7 +17,7 @@ FORMATS = {
     "a.xlsx": workbook(rows(*ROWS)),
     "a.xlsm": workbook(rows(*ROWS)),
     "a.xls": xls(),
-    "a.xlsb": xlsb(ROWS),
+    "a.xlsb": XLSB,
     "a.ods": ods(table([[("date", value) if isinstance(value, date) else value for value in row] for row in ROWS])),
 }
 

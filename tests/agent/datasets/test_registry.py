@@ -8,12 +8,10 @@ import pandas as pd
 import pytest
 
 from datasphinx.agent.datasets.dataset import Dataset
-from datasphinx.agent.datasets.limits import LoadLimits
 from datasphinx.agent.datasets.options import LoadOptions
 from datasphinx.agent.datasets.registry import Registry
 from datasphinx.agent.datasets.source import open_datasets
-from datasphinx.agent.errors import DatasphinxError, NotFound
-from datasphinx.agent.settings import load_settings
+from datasphinx.agent.errors import NotFound
 from datasphinx.agent.types import Limits
 from tests.agent.datasets.conftest import rows_of
 from tests.agent.datasets.messy import rows, several_sheets, workbook
@@ -83,13 +81,6 @@ def test_a_dataset_is_what_json_holds(registry) -> None:
     }
 
 
-def test_a_file_under_its_right_name_is_read_after_all(registry) -> None:
-    with pytest.raises(DatasphinxError):
-        registry.create(add(registry, name="a.pdf"))
-
-    assert registry.create(add(registry, name="a.csv")).row_count == 2
-
-
 def test_what_is_deleted_is_gone(registry, tmp_path) -> None:
     file_id = add(registry)
     dataset = registry.create(file_id)
@@ -136,13 +127,6 @@ def test_parquet_and_json_lines_keep_their_types(registry, tmp_path) -> None:
     assert rows_of(registry, parquet) == [[1, 0.5], [2, None]]
     assert (lines.source_type, dict(lines.schema)) == ("jsonl", {"a": "BIGINT", "b": "VARCHAR", "c": "BIGINT[]"})
     assert rows_of(registry, lines) == [[1, "x", None], [2, None, [1, 2]]]
-
-
-def test_limits_are_set() -> None:
-    limits = LoadLimits.of(load_settings(worker_memory_mb=128))
-
-    assert limits == LoadLimits(memory_mb=128)
-    assert LoadLimits.of(load_settings()) == LoadLimits()
 
 
 def test_others_that_were_joined_stay_when_one_is_deleted(registry) -> None:
