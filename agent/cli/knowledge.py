@@ -1,4 +1,4 @@
-"""`datasphinx knowledge`: import, check, draft and show business knowledge."""
+"""`datasphinx knowledge`: import, check, show and review business knowledge."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -11,13 +11,11 @@ from datasphinx.agent.errors import ANSWERED, DOMAIN
 
 if TYPE_CHECKING:
     from datasphinx.agent.knowledge.imports import LeftOut
-    from datasphinx.agent.knowledge.knowledge import Knowledge
-    from datasphinx.agent.sources.source import Source
 
 knowledge_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Check, draft and import business knowledge: terms, metrics, joins and facts about columns in YAML files.",
+    help="Check, show and import business knowledge: terms, metrics, joins and facts about columns in YAML files.",
 )
 review_app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Review proposals: answers that users have accepted."
@@ -140,57 +138,6 @@ def check(
     elif not names:
         echo("No source has business knowledge: set `knowledge` in its settings.")
     raise typer.Exit(DOMAIN if has_errors else ANSWERED)
-
-
-@knowledge_app.command()
-def draft(
-    folder: Annotated[
-        Path | None, typer.Argument(help="Folder for the files; default: that in the settings of the source.")
-    ] = None,
-    source: OfSource = None,
-    as_json: AsJson = False,
-) -> None:
-    """Write proposals from comments, codes and inferred joins of a source; existing files are left unchanged.
-
-    Exit codes: 0 written, 2 there is no such source or no folder, 3 all files exist or nothing can be proposed, 5 the
-    source is unreachable or a file cannot be written.
-    """
-    services = services_of()
-    name = source or services.choices[0]
-    target = folder or knowledge_folder_of(services, name)
-    is_written = write_draft(services.source(name), services.knowledge(name), target, as_json=as_json)
-    raise typer.Exit(ANSWERED if is_written else DOMAIN)
-
-
-def write_draft(source: "Source", present: "Knowledge", folder: Path, *, as_json: bool = False) -> bool:
-    """Write the proposals for `source` to files in `folder`, and print their paths; return whether a file was written.
-
-    Existing files are left unchanged.
-    """
-    from datasphinx.agent.sources.source import draft_knowledge
-
-    files = draft_knowledge(source, present)
-    folder.mkdir(parents=True, exist_ok=True)
-    written, existing = [], []
-    for file, text in files.items():
-        path = folder / file
-        try:
-            with path.open("x", encoding="utf-8") as stream:
-                stream.write(text)
-        except FileExistsError:
-            existing.append(str(path))
-        else:
-            written.append(str(path))
-    if as_json:
-        echo(json_text({"written": written, "existing": existing}))
-    else:
-        for written_path in written:
-            echo(f"written: {written_path}")
-        for existing_path in existing:
-            echo(f"unchanged, because it exists: {existing_path}")
-        if not files:
-            echo("nothing to propose")
-    return bool(written)
 
 
 @knowledge_app.command()

@@ -112,12 +112,11 @@ def check(name: SourceName, as_json: AsJson = False) -> None:
 
 
 def init(name: NewName = None, url: NewUrl = None, allow_writable_account: AllowWritable = False) -> None:
-    """Write a first `datasphinx.toml` with one database, and a draft of the business knowledge about it.
+    """Write a first `datasphinx.toml` with one database, and create the folder for business knowledge about it.
 
     Exit codes: 0 written, 2 the file exists or the URL is wrong, 3 the account has more than read access, 5 the
     database is unreachable. Only exit code 0 writes files.
     """
-    from datasphinx.agent.cli.knowledge import write_draft
     from datasphinx.agent.sources.config_file import ConfigFile
 
     file = ConfigFile()
@@ -130,9 +129,8 @@ def init(name: NewName = None, url: NewUrl = None, allow_writable_account: Allow
     file.path.write_text(_HEAD, encoding="utf-8")
     _add(file, name, source.model_copy(update={"knowledge": folder}))
     echo(f"written: {file.path.name}")
-    services = services_of()
-    write_draft(services.source(name), services.knowledge(name), folder)
-    echo(f"\nReview the draft in {folder}, and check it: datasphinx knowledge check")
+    folder.mkdir(parents=True, exist_ok=True)
+    echo(f"Definitions of metrics and terms belong in {folder}; docs/knowledge.md shows some.")
     echo("Ask: datasphinx ask QUESTION, or start a conversation: datasphinx")
 
 

@@ -15,7 +15,6 @@ from sqlglot import exp
 
 from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.errors import ConfigurationError, DatasphinxError, Refused, StatementError
-from datasphinx.agent.knowledge.draft import draft
 from datasphinx.agent.knowledge.imports import Imported, ImportReport, import_entries
 from datasphinx.agent.knowledge.knowledge import NO_KNOWLEDGE, Knowledge, Problem
 from datasphinx.agent.knowledge.labels import LabelledValues, Labels, labels_of
@@ -380,15 +379,6 @@ def check_knowledge(source: Source) -> list[Problem]:
         SourceUnreachable: the database does not answer.
     """
     return source.knowledge.check(source.execute, source.complete_values)
-
-
-def draft_knowledge(source: Source, present: Knowledge) -> dict[str, str]:
-    """Return files with proposals of knowledge about `source` by name; entries of `present` are not proposed again.
-
-    Raises:
-        DatasphinxError: see `draft`.
-    """
-    return draft(source.base_catalog, present, source.execute)
 
 
 def import_knowledge(source: Source, imported: Imported, folder: Path, present: Knowledge) -> ImportReport:

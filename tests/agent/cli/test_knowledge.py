@@ -66,26 +66,6 @@ def test_check_of_an_unknown_source_is_a_usage_error(run: Run, configured: Path)
     assert "shops" in err
 
 
-def test_draft_never_overwrites_a_file(run: Run, configured: Path) -> None:
-    first = run("knowledge", "draft")
-    text = (configured / "draft_tables.yml").read_text()
-    (configured / "draft_tables.yml").write_text(f"# mine\n{text}")
-    second = run("knowledge", "draft", "--json")
-
-    assert first[:2] == (0, "written: knowledge/shop/draft_tables.yml\n")
-    assert second[0] == 3
-    assert (configured / "draft_tables.yml").read_text().startswith("# mine\n")
-    assert run("knowledge", "check")[0] == 0
-
-
-def test_draft_needs_a_folder(run: Run, cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DATASPHINX_CACHE_DIR", str(cache_dir))
-
-    assert run("knowledge", "draft")[0] == 2
-    assert run("knowledge", "draft", "here")[0] == 0
-    assert Path("here/draft_tables.yml").is_file()
-
-
 def test_show_prints_entries_and_the_text_of_the_prompt(run: Run, configured: Path) -> None:
     (configured / "metrics.yml").write_text(
         "metrics:\n  revenue:\n    expression: SUM(orders.total_amount)\n    filters: [orders.status <> 'cancelled']\n"
