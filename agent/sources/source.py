@@ -229,7 +229,7 @@ class Source:
         names, personal = tuple(sorted(keys)), self.knowledge.knowledge.personal
 
         def execute(sql: str) -> Result:
-            return self.memoized(("codes", sql), lambda: self.execute(sql))
+            return self.memoized(("codes", sql), partial(self.execute, sql))
 
         return self.memoized(
             ("codes", names), lambda: code_meanings(self.catalog, names, self.database.quote, execute, personal)
