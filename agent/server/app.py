@@ -173,12 +173,7 @@ def serve(host: str = "127.0.0.1", port: int = 8000, settings: Settings | None =
 
     if not (services.settings.api_keys or services.settings.oidc) and not is_loopback(host):
         raise ConfigurationError("DATASPHINX_API_KEYS", Message("keys_required", host=host))
-    # Fail at start-up, not with the first question.
-    check_installed(services.settings)
-    if services.settings.record:
-        open_store(services.settings).head()
-    with open_threads(services.settings).saver():
-        pass
+    check_stores(services.settings)
     try:
         import uvicorn
         from uvicorn.config import LOGGING_CONFIG
@@ -195,6 +190,20 @@ def serve(host: str = "127.0.0.1", port: int = 8000, settings: Settings | None =
     # After its shutdown uvicorn raises the signal again; without this handler the exit status would be that of a kill.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     uvicorn.run(app, host=host, port=port, log_level="info", log_config=logs, server_header=False, http=LimitedProtocol)
+
+
+def check_stores(settings: Settings) -> None:
+    """Fail at start-up, not with the first question, if packages are missing or a store cannot be used.
+
+    Raises:
+        DriverMissing: the extra `otel`, or that of a store, is not installed.
+        Unavailable, ThreadsUnavailable: the run record or the thread store cannot be used.
+    """
+    check_installed(settings)
+    if settings.record:
+        open_store(settings).head()
+    with open_threads(settings).saver():
+        pass
 
 
 def served_graphs(services: Services, metrics: "Metrics") -> "list[ServedGraph]":

@@ -24,8 +24,8 @@ def security_headers(path: str) -> dict[str, str]:
     return {**shared, "Content-Security-Policy": _CLOSED}
 
 
-class SecurityHeaders:
-    """Adds security headers to each response, and `Cache-Control: no-store` unless the response sets it."""
+class HttpMiddleware:
+    """A wrapper around an application that handles HTTP requests; other connections pass through."""
 
     def __init__(self, app: ASGIApp) -> None:
         """Wrap `app`."""
@@ -33,9 +33,18 @@ class SecurityHeaders:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+        await (self.handle if scope["type"] == "http" else self._app)(scope, receive, send)
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        raise NotImplementedError
+
+
+class SecurityHeaders(HttpMiddleware):
+    """Adds security headers to each response, and `Cache-Control: no-store` unless the response sets it."""
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":

@@ -21,7 +21,7 @@ from datasphinx.agent.errors import (
 from datasphinx.agent.messages import Message
 from datasphinx.agent.record.telemetry import remote_parent
 from datasphinx.agent.server.errors import problem
-from datasphinx.agent.server.headers import SecurityHeaders
+from datasphinx.agent.server.headers import HttpMiddleware, SecurityHeaders
 from datasphinx.agent.server.live_sources import LiveSources
 from datasphinx.agent.server.loopback import foreign_sender
 from datasphinx.agent.server.tenants import ALL_ROLES, Identity, Tenant, Tenants, set_tenant
@@ -61,18 +61,16 @@ _KEYS_ONLY = "/embed/token"
 _BEARER = "bearer "
 
 
-class RequestLimits:
+class RequestLimits(HttpMiddleware):
     """Refuses requests that are too large, as early as possible, and stops requests that take too long."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         """Wrap `app`."""
-        self._app, self._settings = app, settings
+        super().__init__(app)
+        self._settings = settings
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one connection."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
         response = _Response(send)
         body = _Body(receive, *self._body_limit(scope))
         seconds = self._settings.request_timeout_s
@@ -143,18 +141,11 @@ class _Response:
         return send
 
 
-class CancelOnDisconnect:
+class CancelOnDisconnect(HttpMiddleware):
     """Cancels a request if its client disconnects before the response starts; streams detect later disconnects."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        """Wrap `app`."""
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one connection."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(None) as timeout:
@@ -199,7 +190,7 @@ class _Client:
         return message
 
 
-class Authentication:
+class Authentication(HttpMiddleware):
     """Sets the tenant and the roles of a request by its API key or token, and refuses routes that need another role.
 
     Without a valid key or token, only paths without data are served.
@@ -209,14 +200,15 @@ class Authentication:
         self, app: ASGIApp, tenants: Tenants, tokens: "TokenVerifier | None", embed_tokens: "EmbedTokens | None"
     ) -> None:
         """Wrap `app`; the tokens of an issuer or of embedded chats are not accepted if their verifier is None."""
-        self._app, self._tenants, self._tokens, self._embed_tokens = app, tenants, tokens, embed_tokens
+        super().__init__(app)
+        self._tenants, self._tokens, self._embed_tokens = tenants, tokens, embed_tokens
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one connection."""
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
         # Of an application that is mounted under a path, the routes are below it.
         path = scope.get("path", "").removeprefix(scope.get("root_path", ""))
         is_open = path in _OPEN or path.startswith(_ASSETS)
-        if scope["type"] != "http" or (is_open and path != _READINESS):
+        if is_open and path != _READINESS:
             await self._app(scope, receive, send)
             return
         try:
@@ -258,31 +250,28 @@ class Authentication:
         raise Unauthenticated("key_missing")
 
 
-class FollowSources:
+class FollowSources(HttpMiddleware):
     """Applies changes of the sources before each request."""
 
     def __init__(self, app: ASGIApp, sources: LiveSources) -> None:
         """Wrap `app`."""
-        self._app, self._sources = app, sources
+        super().__init__(app)
+        self._sources = sources
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one connection."""
-        if scope["type"] == "http" and self._sources.has_changed():
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if self._sources.has_changed():
             await run_in_threadpool(self._sources.update)
             # It lists the names of the sources.
             scope["app"].openapi_schema = None
         await self._app(scope, receive, send)
 
 
-class LoopbackOnly:
+class LoopbackOnly(HttpMiddleware):
     """Refuses requests to an address or host name other than loopback, and requests from other sites."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        """Wrap `app`."""
-        self._app = app
-
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one connection."""
+        """Handle one connection of any kind."""
         sender = foreign_sender(scope)
         if sender is None:
             await self._app(scope, receive, send)
@@ -290,18 +279,11 @@ class LoopbackOnly:
             await problem(Forbidden("origin_refused", origin=sender), scope)(scope, receive, send)
 
 
-class TraceContext:
+class TraceContext(HttpMiddleware):
     """Makes the span that the header `traceparent` names the parent of the runs of a request."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        """Wrap `app`."""
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one connection."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
         with remote_parent(Headers(scope=scope)):
             await self._app(scope, receive, send)
 
@@ -351,14 +333,15 @@ def _token_verifier(settings: OidcSettings, tenants: Tenants) -> "TokenVerifier"
     return TokenVerifier(settings, tenants.names, SigningKeys(settings))
 
 
-class SingleTenant:
+class SingleTenant(HttpMiddleware):
     """Sets the same tenant for each request, on a server without keys and tokens."""
 
     def __init__(self, app: ASGIApp, tenant: Tenant) -> None:
         """Wrap `app`."""
-        self._app, self._tenant = app, tenant
+        super().__init__(app)
+        self._tenant = tenant
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one connection."""
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
         set_tenant(self._tenant, ALL_ROLES, "")
         await self._app(scope, receive, send)

@@ -129,10 +129,6 @@ class Runs:
         for run_id in ended[:-_MAX_ENDED]:
             del self._runs[run_id]
 
-    def remove(self, run: Run) -> None:
-        """Remove a run that was not started."""
-        del self._runs[run.id]
-
     def get(self, thread_id: str, run_id: str) -> Run:
         """Return a run of the thread.
 

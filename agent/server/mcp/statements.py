@@ -14,10 +14,9 @@ from datasphinx.agent.errors import (
 )
 from datasphinx.agent.server.background import cancellable
 from datasphinx.agent.server.mcp.call import Call, limited_rows
-from datasphinx.agent.server.statements import MAX_SQL_CHARS, open_source, resolve_source, run_recorded
-from datasphinx.agent.server.tenants import current_tenant
+from datasphinx.agent.server.statements import MAX_SQL_CHARS, open_source, resolve_source, run_for_client
 from datasphinx.agent.sql.validation import warnings_of
-from datasphinx.agent.types import ErrorInfo, Result
+from datasphinx.agent.types import ErrorInfo
 
 
 class Statement(BaseModel):
@@ -75,19 +74,10 @@ async def run_sql(arguments: Statement, call: Call) -> Rows:
     """Run a statement, within the limits of a statement and with a record of its own.
 
     Raises:
-        DatasphinxError: as for `open_source`, `Tenant.admit` and `run_recorded`.
+        DatasphinxError: as for `resolve_source` and `run_for_client`.
     """
-    services, language = call.services, call.language
-    name = resolve_source(services, arguments.source)
-    await current_tenant().admit(1)
-
-    def work(stop: Cancellation) -> tuple[Result, str, list[str]]:
-        source = services.source(name)
-        result, trace_id = run_recorded(arguments.sql, source, name, services, stop)
-        told = [one.in_language(language) for texts in source.findings_about(arguments.sql) for one in texts]
-        return result, trace_id, told
-
-    result, trace_id, told = await cancellable(work)
+    name = resolve_source(call.services, arguments.source)
+    result, trace_id, told = await run_for_client(arguments.sql, name, call.services, call.language)
     rows = limited_rows(result["rows"], result.get("secret", ()))
     return Rows(
         columns=result["columns"],

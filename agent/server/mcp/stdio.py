@@ -2,10 +2,7 @@
 
 import asyncio
 
-from datasphinx.agent.conversation.threads import open_threads
 from datasphinx.agent.errors import DriverMissing
-from datasphinx.agent.record.store import open_store
-from datasphinx.agent.record.telemetry import check_installed
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import Settings
 
@@ -22,19 +19,14 @@ def serve_stdio(settings: Settings | None = None) -> None:
         from mcp.server.stdio import stdio_server
     except ImportError as error:
         raise DriverMissing("mcp", "mcp") from error
-    from datasphinx.agent.server.app import served_graphs
+    from datasphinx.agent.server.app import check_stores, served_graphs
     from datasphinx.agent.server.mcp.server import build_server
     from datasphinx.agent.server.metrics import Metrics
     from datasphinx.agent.server.tenants import open_tenant, set_tenant
 
     # The client's model writes the names of sources.
     services = Services(settings, any_source=False)
-    # Fail at start-up, not with the first question.
-    check_installed(services.settings)
-    if services.settings.record:
-        open_store(services.settings).head()
-    with open_threads(services.settings).saver():
-        pass
+    check_stores(services.settings)
     set_tenant(open_tenant("", services), frozenset())
     metrics = Metrics()
     agent, _, report = served_graphs(services, metrics)

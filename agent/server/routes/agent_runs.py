@@ -142,13 +142,9 @@ async def _start(graphs: Sequence[ServedGraph], request: Request, new: NewRun, t
         failure = client_failure(error, tenant.services.settings)
         return error_info(failure, accepted_language(request.scope))["message"]
 
+    await tenant.admit(1)
     run = Run(thread_id, assistant_id_of(served.graph), message_of)
     tenant.runs.add(run)
-    try:
-        await tenant.admit(1)
-    except DatasphinxError:
-        tenant.runs.remove(run)
-        raise
     run.start(_events(tenant, served, inputs, run, new.start), tenant.services.settings.request_timeout_s, new.kinds)
     return run
 

@@ -2,13 +2,11 @@
 
 import json
 from collections.abc import Collection, Mapping
-from functools import partial
 from typing import Annotated, Any, Literal, get_args
 from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Response
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.concurrency import run_in_threadpool
 from typing_extensions import TypedDict
 
 from datasphinx.agent.answers.export import file_name, table_bytes
@@ -58,15 +56,15 @@ class NewChart(BaseModel):
 
 
 @router.get("/chart")
-async def chart(thread_id: ThreadId, run_id: RunId) -> dict[str, Any]:
+def chart(thread_id: ThreadId, run_id: RunId) -> dict[str, Any]:
     """The chart of an answer with its settings, and the settings of a chart of each type that fits."""
-    return await run_in_threadpool(partial(_chart, current_tenant(), thread_id, run_id, None))
+    return _chart(current_tenant(), thread_id, run_id, None)
 
 
 @router.put("/chart")
-async def save_chart(thread_id: ThreadId, run_id: RunId, new: NewChart) -> dict[str, Any]:
+def save_chart(thread_id: ThreadId, run_id: RunId, new: NewChart) -> dict[str, Any]:
     """Draw the first table of an answer with other settings, and store them with the answer."""
-    return await run_in_threadpool(partial(_chart, current_tenant(), thread_id, run_id, new.spec))
+    return _chart(current_tenant(), thread_id, run_id, new.spec)
 
 
 class FollowUpQuestions(TypedDict):
@@ -76,23 +74,21 @@ class FollowUpQuestions(TypedDict):
 
 
 @router.get("/questions")
-async def questions(thread_id: ThreadId, run_id: RunId) -> FollowUpQuestions:
+def questions(thread_id: ThreadId, run_id: RunId) -> FollowUpQuestions:
     """Up to three follow-up questions that the model proposed, or questions to start with after a greeting."""
-    return {"questions": await run_in_threadpool(partial(_questions, current_tenant(), thread_id, run_id))}
+    return {"questions": _questions(current_tenant(), thread_id, run_id)}
 
 
 @router.get("/tables/{number}.{suffix}", response_class=Response, responses=_files(*get_args(Suffix)))
-async def table(
-    thread_id: ThreadId, run_id: RunId, number: Annotated[int, Path(ge=1, le=1000)], suffix: Suffix
-) -> Response:
+def table(thread_id: ThreadId, run_id: RunId, number: Annotated[int, Path(ge=1, le=1000)], suffix: Suffix) -> Response:
     """All rows of a table of an answer, by its number from 1, as a file named after the question."""
-    return await run_in_threadpool(partial(_table, current_tenant(), thread_id, run_id, number, suffix))
+    return _table(current_tenant(), thread_id, run_id, number, suffix)
 
 
 @router.get("/report.{suffix}", response_class=Response, responses=_files(*get_args(ReportSuffix)))
-async def report(thread_id: ThreadId, run_id: RunId, suffix: ReportSuffix) -> Response:
+def report(thread_id: ThreadId, run_id: RunId, suffix: ReportSuffix) -> Response:
     """A report as a file named after the request; a PDF is printed by Chromium or Chrome on the server."""
-    return await run_in_threadpool(partial(_report, current_tenant(), thread_id, run_id, suffix))
+    return _report(current_tenant(), thread_id, run_id, suffix)
 
 
 def _questions(tenant: Tenant, thread_id: str, run_id: str) -> list[str]:

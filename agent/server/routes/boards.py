@@ -71,46 +71,41 @@ class PinChange(_Body):
 
 
 @router.get("")
-async def boards() -> dict[str, Any]:
+def boards() -> dict[str, Any]:
     """All boards of the tenant, in the order of their titles."""
     tenant = current_tenant()
-    found = await run_in_thread(tenant.boards.boards)
-    return {"boards": [_board_json(board, tenant) for board in found]}
+    return {"boards": [_board_json(board, tenant) for board in tenant.boards.boards()]}
 
 
 @router.post("", status_code=201)
-async def create_board(new: NewBoard) -> dict[str, Any]:
+def create_board(new: NewBoard) -> dict[str, Any]:
     """Create an empty board."""
     tenant = current_tenant()
-    return _board_json(await run_in_thread(lambda: new_board(tenant, new.title)), tenant)
+    return _board_json(new_board(tenant, new.title), tenant)
 
 
 @router.get("/{board_id}")
-async def board(board_id: BoardId, request: Request) -> dict[str, Any]:
+def board(board_id: BoardId, request: Request) -> dict[str, Any]:
     """A board with its pinned answers and their last results."""
-    return await _shown(board_id, request)
+    return _shown(board_id, request)
 
 
 @router.patch("/{board_id}")
-async def change_board(board_id: BoardId, change: BoardChange, request: Request) -> dict[str, Any]:
+def change_board(board_id: BoardId, change: BoardChange, request: Request) -> dict[str, Any]:
     """Change the title or the schedule of a board; properties that are left out stay."""
     tenant = current_tenant()
-
-    def work() -> None:
-        if change.title is not None:
-            tenant.boards.change(replace(own_board(tenant, board_id), title=change.title))
-        if "schedule" in change.model_fields_set:
-            reschedule(tenant, own_board(tenant, board_id), change.schedule, time.time())
-
-    await run_in_thread(work)
-    return await _shown(board_id, request)
+    if change.title is not None:
+        tenant.boards.change(replace(own_board(tenant, board_id), title=change.title))
+    if "schedule" in change.model_fields_set:
+        reschedule(tenant, own_board(tenant, board_id), change.schedule, time.time())
+    return _shown(board_id, request)
 
 
 @router.delete("/{board_id}", status_code=204)
-async def delete_board(board_id: BoardId) -> None:
+def delete_board(board_id: BoardId) -> None:
     """Delete a board with its pinned answers."""
     tenant = current_tenant()
-    await run_in_thread(lambda: tenant.boards.remove(own_board(tenant, board_id).id))
+    tenant.boards.remove(own_board(tenant, board_id).id)
 
 
 @router.post("/{board_id}/pins", status_code=201)
@@ -124,36 +119,28 @@ async def pin(board_id: BoardId, new: NewPin, request: Request) -> dict[str, Any
 
     pinned = await run_in_thread(work)
     await cancellable(lambda stop: refresh(tenant, board_id, pinned, stop))
-    return await _shown_pin(board_id, pinned.id, request)
+    return await run_in_thread(lambda: _shown_pin(board_id, pinned.id, request))
 
 
 @router.patch("/{board_id}/pins/{pin_id}")
-async def change_pin(board_id: BoardId, pin_id: PinId, change: PinChange, request: Request) -> dict[str, Any]:
+def change_pin(board_id: BoardId, pin_id: PinId, change: PinChange, request: Request) -> dict[str, Any]:
     """Change the title or the bounds of a pinned answer; properties that are left out stay."""
     tenant = current_tenant()
-
-    def work() -> None:
-        own_board(tenant, board_id)
-        given = {name: getattr(change, name) for name in change.model_fields_set if name != "title" or change.title}
-        changed = replace(tenant.boards.pin(board_id, pin_id), **given)
-        if changed.lower is not None and changed.upper is not None and changed.lower > changed.upper:
-            raise InputInvalid("lower", Message("bounds_reversed"))
-        tenant.boards.change_pin(board_id, changed)
-
-    await run_in_thread(work)
-    return await _shown_pin(board_id, pin_id, request)
+    own_board(tenant, board_id)
+    given = {name: getattr(change, name) for name in change.model_fields_set if name != "title" or change.title}
+    changed = replace(tenant.boards.pin(board_id, pin_id), **given)
+    if changed.lower is not None and changed.upper is not None and changed.lower > changed.upper:
+        raise InputInvalid("lower", Message("bounds_reversed"))
+    tenant.boards.change_pin(board_id, changed)
+    return _shown_pin(board_id, pin_id, request)
 
 
 @router.delete("/{board_id}/pins/{pin_id}", status_code=204)
-async def unpin(board_id: BoardId, pin_id: PinId) -> None:
+def unpin(board_id: BoardId, pin_id: PinId) -> None:
     """Remove a pinned answer from a board."""
     tenant = current_tenant()
-
-    def work() -> None:
-        own_board(tenant, board_id)
-        tenant.boards.remove_pin(board_id, tenant.boards.pin(board_id, pin_id).id)
-
-    await run_in_thread(work)
+    own_board(tenant, board_id)
+    tenant.boards.remove_pin(board_id, tenant.boards.pin(board_id, pin_id).id)
 
 
 @router.post("/{board_id}/refresh")
@@ -163,7 +150,7 @@ async def refresh_board(board_id: BoardId, request: Request) -> dict[str, Any]:
     await run_in_thread(lambda: tenant.boards.board(board_id))
     for pinned in await run_in_thread(lambda: tenant.boards.pins(board_id)):
         await _refresh(tenant, board_id, pinned)
-    return await _shown(board_id, request)
+    return await run_in_thread(lambda: _shown(board_id, request))
 
 
 @router.post("/{board_id}/pins/{pin_id}/refresh")
@@ -171,7 +158,7 @@ async def refresh_pin(board_id: BoardId, pin_id: PinId, request: Request) -> dic
     """Execute the statement of a pinned answer; this counts as a question."""
     tenant = current_tenant()
     await _refresh(tenant, board_id, await run_in_thread(lambda: tenant.boards.pin(board_id, pin_id)))
-    return await _shown_pin(board_id, pin_id, request)
+    return await run_in_thread(lambda: _shown_pin(board_id, pin_id, request))
 
 
 @router.get(
@@ -179,13 +166,13 @@ async def refresh_pin(board_id: BoardId, pin_id: PinId, request: Request) -> dic
     response_class=Response,
     responses={200: {"content": {"text/csv": {}, "application/json": {}}}},
 )
-async def export(board_id: BoardId, suffix: Literal["csv", "json"], request: Request) -> Response:
+def export(board_id: BoardId, suffix: Literal["csv", "json"], request: Request) -> Response:
     """The board as a file: its figures as CSV, or figures and rows as JSON."""
-    shown = await _shown(board_id, request)
+    shown = _shown(board_id, request)
     if suffix == "json":
         content, media_type = PlainJSON().dumps(shown), "application/json"
     else:
-        content, media_type = await run_in_thread(lambda: _figures_csv(shown)), "text/csv; charset=utf-8"
+        content, media_type = _figures_csv(shown), "text/csv; charset=utf-8"
     name = {"Content-Disposition": f'attachment; filename="{board_id}.{suffix}"'}
     return Response(content, media_type=media_type, headers=name)
 
@@ -195,21 +182,17 @@ async def _refresh(tenant: Tenant, board_id: str, pinned: Pin) -> None:
     await cancellable(lambda stop: refresh(tenant, board_id, pinned, stop))
 
 
-async def _shown(board_id: str, request: Request) -> dict[str, Any]:
+def _shown(board_id: str, request: Request) -> dict[str, Any]:
     tenant, language = current_tenant(), accepted_language(request.scope)
-
-    def work() -> dict[str, Any]:
-        board, pins = tenant.boards.board(board_id), tenant.boards.pins(board_id)
-        results = board_results(tenant, board_id, pins)
-        shown = [_pin_json(pinned, results.get(pinned.id), language) for pinned in pins]
-        plain: dict[str, Any] = PlainJSON().dumpd({**_board_json(board, tenant), "pins": shown})
-        return plain
-
-    return await run_in_thread(work)
+    board, pins = tenant.boards.board(board_id), tenant.boards.pins(board_id)
+    results = board_results(tenant, board_id, pins)
+    shown = [_pin_json(pinned, results.get(pinned.id), language) for pinned in pins]
+    plain: dict[str, Any] = PlainJSON().dumpd({**_board_json(board, tenant), "pins": shown})
+    return plain
 
 
-async def _shown_pin(board_id: str, pin_id: str, request: Request) -> dict[str, Any]:
-    shown = await _shown(board_id, request)
+def _shown_pin(board_id: str, pin_id: str, request: Request) -> dict[str, Any]:
+    shown = _shown(board_id, request)
     return next(dict(pinned) for pinned in shown["pins"] if pinned["id"] == pin_id)
 
 

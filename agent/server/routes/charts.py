@@ -40,13 +40,11 @@ def _stored_chart(tenant: Tenant, chart_id: str) -> AnswerChart | None:
     if match is None:
         return None
     thread_id, run_id, number = match.groups()
-    for graph in tenant.graphs:
-        run = tenant.threads.run(tenant.threads.key(graph, thread_id), run_id)
-        charts = run.checkpoint["channel_values"].get("charts") or [] if run else []
-        if int(number) <= len(charts):
-            chart: AnswerChart = charts[int(number) - 1]
-            return chart
-    return None
+    try:
+        charts = tenant.stored_run(thread_id, run_id).state.get("charts") or []
+    except NotFound:
+        return None
+    return charts[int(number) - 1] if int(number) <= len(charts) else None
 
 
 @lru_cache(maxsize=_CACHED_PICTURES)

@@ -20,7 +20,7 @@ from datasphinx.agent.server.chat_clients import (
     user_text,
 )
 from datasphinx.agent.server.errors import DOCUMENTED_OPENAI
-from datasphinx.agent.server.routes.events import DATA_STREAM, completion_response
+from datasphinx.agent.server.routes.events import DATA_STREAM, completion_response, or_stream
 from datasphinx.agent.server.runnable import ServedGraph
 from datasphinx.agent.server.tenants import current_tenant
 
@@ -89,7 +89,7 @@ def chat_routes(graphs: Sequence[ServedGraph]) -> APIRouter:
         """One model."""
         return _describe(await run_in_threadpool(model_of, current_tenant(), model_id))
 
-    @router.post("/chat/completions", response_model=None, responses={200: _COMPLETION})
+    @router.post("/chat/completions", response_model=None, responses={200: or_stream(DATA_STREAM)})
     async def complete(request: Request, body: ChatRequest) -> Response:
         """Answer the last message; with `stream`, as server-sent events that end with `data: [DONE]`."""
         tenant = current_tenant()
@@ -99,29 +99,6 @@ def chat_routes(graphs: Sequence[ServedGraph]) -> APIRouter:
         return await completion_response(request, body.stream, _Completion(run, body), _encode)
 
     return router
-
-
-_STRING = {"type": "string"}
-_COMPLETION: dict[str, Any] = {
-    "description": "The completion; with `stream`, its chunks.",
-    "content": {
-        "application/json": {
-            "schema": {
-                "type": "object",
-                "required": ["id", "object", "created", "model", "choices", "usage"],
-                "properties": {
-                    "id": _STRING,
-                    "object": {"const": "chat.completion"},
-                    "created": {"type": "integer"},
-                    "model": _STRING,
-                    "choices": {"type": "array", "items": {"type": "object"}},
-                    "usage": {"type": "object"},
-                },
-            }
-        },
-        **DATA_STREAM["content"],
-    },
-}
 
 
 class _Completion:

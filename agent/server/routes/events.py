@@ -64,6 +64,11 @@ DATA_STREAM: dict[str, Any] = {
 """The OpenAPI description of a response that streams events without names."""
 
 
+def or_stream(stream: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the OpenAPI description of a response that is an object of OpenAI's API, or else `stream`."""
+    return {"content": {"application/json": {"schema": {"type": "object"}}, **stream["content"]}}
+
+
 def events_routes(graphs: Sequence[ServedGraph]) -> APIRouter:
     """Return the event routes of `graphs`: the body is an input, the response a stream that ends with an `output`.
 

@@ -9,7 +9,6 @@ from typing import Annotated, Any, NamedTuple
 from fastapi import APIRouter, Depends, Form, Path, Query, Request, UploadFile
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sqlglot import exp
-from starlette.concurrency import run_in_threadpool
 
 from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.datasets.limits import LoadProgress, ProgressEvent, ignore_progress, progress_events
@@ -94,10 +93,9 @@ async def upload_events(request: Request, form: Uploaded) -> EventStream:
 
 
 @router.get("/datasets")
-async def datasets() -> dict[str, list[dict[str, Any]]]:
+def datasets() -> dict[str, list[dict[str, Any]]]:
     """All datasets, in the order of their file names."""
-    registry = current_tenant().services.registry
-    return {"datasets": [dataset.to_json() for dataset in await run_in_threadpool(registry.datasets)]}
+    return {"datasets": [dataset.to_json() for dataset in current_tenant().services.registry.datasets()]}
 
 
 class NewDataset(BaseModel):
@@ -142,10 +140,13 @@ async def cancel_load(load_id: Annotated[str, Path(pattern=r"^[0-9a-f]{32}$")]) 
 
 
 @router.delete("/datasets/{dataset_id}", status_code=204)
-async def delete(dataset_id: DatasetId) -> None:
+def delete(dataset_id: DatasetId) -> None:
     """Remove a dataset and its file."""
     services = current_tenant().services
-    await run_in_threadpool(lambda: _delete(services, dataset_id))
+    file_id = services.registry.dataset(dataset_id).file_id
+    services.dataset_sources.forget(dataset_id)
+    services.registry.delete_dataset(dataset_id)
+    _delete_unused(services.registry, file_id)
 
 
 def _load_options(text: str | None, fields: dict[str, Any]) -> LoadOptions:
@@ -219,14 +220,6 @@ def _preview(
     body = {**dataset.to_json(), **shown, "notes": notes}
     plain: dict[str, Any] = PlainJSON().dumpd(body)
     return plain
-
-
-def _delete(services: Services, dataset_id: str) -> None:
-    registry = services.registry
-    file_id = registry.dataset(dataset_id).file_id
-    services.dataset_sources.forget(dataset_id)
-    registry.delete_dataset(dataset_id)
-    _delete_unused(registry, file_id)
 
 
 def _delete_unused(registry: Registry, file_id: str) -> None:

@@ -26,18 +26,16 @@ class Acceptance(BaseModel):
 
 
 @router.get("")
-async def proposals(status: ProposalStatus | None = "open", source: str | None = None) -> dict[str, Any]:
+def proposals(status: ProposalStatus | None = "open", source: str | None = None) -> dict[str, Any]:
     """The proposals with this status, oldest first."""
-    services = current_tenant().services
-    found = await run_in_thread(lambda: all_proposals(services, status, source))
+    found = all_proposals(current_tenant().services, status, source)
     return {"proposals": [proposal.as_json() for proposal in found]}
 
 
 @router.get("/{proposal_id}")
-async def proposal(proposal_id: ProposalId) -> dict[str, Any]:
+def proposal(proposal_id: ProposalId) -> dict[str, Any]:
     """One proposal."""
-    services = current_tenant().services
-    found, _ = await run_in_thread(lambda: find_proposal(services, proposal_id))
+    found, _ = find_proposal(current_tenant().services, proposal_id)
     return found.as_json()
 
 
@@ -50,7 +48,7 @@ async def accept_proposal(proposal_id: ProposalId, acceptance: Acceptance) -> di
 
 
 @router.post("/{proposal_id}/reject")
-async def reject_proposal(proposal_id: ProposalId) -> dict[str, Any]:
+def reject_proposal(proposal_id: ProposalId) -> dict[str, Any]:
     """Close a proposal without an entry."""
     services = current_tenant().services
-    return (await run_in_thread(lambda: reject(services, proposal_id, user_of(services)))).as_json()
+    return reject(services, proposal_id, user_of(services)).as_json()

@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 
 from datasphinx.agent.server.chat_clients import ChatRun, Content, base_url, model_of, user_text
 from datasphinx.agent.server.errors import DOCUMENTED_OPENAI
-from datasphinx.agent.server.routes.events import completion_response, named_event, stream_of
+from datasphinx.agent.server.routes.events import completion_response, named_event, or_stream, stream_of
 from datasphinx.agent.server.runnable import ServedGraph
 from datasphinx.agent.server.tenants import current_tenant
 
@@ -74,7 +74,7 @@ def responses_routes(graphs: Sequence[ServedGraph]) -> APIRouter:
     router = APIRouter(prefix="/v1", tags=["chat"], responses=DOCUMENTED_OPENAI)
     served = {each.graph: each for each in graphs}
 
-    @router.post("/responses", response_model=None, responses={200: _RESPONSE})
+    @router.post("/responses", response_model=None, responses={200: or_stream(stream_of())})
     async def respond(request: Request, body: ResponseRequest) -> Response:
         """Answer the last message; with `stream`, as server-sent events that end with `response.completed`."""
         tenant = current_tenant()
@@ -84,30 +84,6 @@ def responses_routes(graphs: Sequence[ServedGraph]) -> APIRouter:
         return await completion_response(request, body.stream, response, _encode)
 
     return router
-
-
-_STRING = {"type": "string"}
-_RESPONSE: dict[str, Any] = {
-    "description": "The response; with `stream`, its events.",
-    "content": {
-        "application/json": {
-            "schema": {
-                "type": "object",
-                "required": ["id", "object", "created_at", "status", "model", "output", "usage"],
-                "properties": {
-                    "id": _STRING,
-                    "object": {"const": "response"},
-                    "created_at": {"type": "integer"},
-                    "status": _STRING,
-                    "model": _STRING,
-                    "output": {"type": "array", "items": {"type": "object"}},
-                    "usage": {"type": ["object", "null"]},
-                },
-            }
-        },
-        **stream_of()["content"],
-    },
-}
 
 
 class _Response:

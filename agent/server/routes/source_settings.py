@@ -84,13 +84,7 @@ def configured_sources(request: Request) -> SourceRows:
     may_edit = not _is_restricted(services)
     return {
         "sources": [
-            {
-                "name": name,
-                "engine": _engine(source),
-                "description": source.description,
-                "url": _shown_url(source, services),
-                "may_remove": may_edit and _reason_to_keep(name, services, live_sources) is None,
-            }
+            _row(name, source, services, may_edit and _reason_to_keep(name, services, live_sources) is None)
             for name, source in services.settings.sources.items()
         ],
         "may_edit": may_edit,
@@ -132,13 +126,7 @@ async def add_source(new: NewSource, request: Request) -> SourceRow:
 
     source = await run_in_thread(work)
     logger.info("[SOURCES] %s added %s", user_of(services), new.name)
-    return {
-        "name": new.name,
-        "engine": _engine(source),
-        "description": source.description,
-        "url": _shown_url(source, services),
-        "may_remove": True,
-    }
+    return _row(new.name, source, services, True)
 
 
 @router.post("/{name:path}/test")
@@ -166,20 +154,27 @@ async def test_configured_source(name: SourceName, request: Request) -> SourceSt
 
 
 @router.delete("/{name:path}", status_code=204)
-async def remove_source(name: SourceName, request: Request) -> None:
+def remove_source(name: SourceName, request: Request) -> None:
     """Remove a source from `datasphinx.toml`; the database and its knowledge folder are not changed."""
     services, live_sources = _editable(), _live_sources(request)
-
-    def work() -> None:
-        if name not in services.settings.sources:
-            raise SourceNotFound(name[:200], _configured(services))
-        if reason := _reason_to_keep(name, services, live_sources):
-            raise Conflict("source_fixed", source=name, reason=reason)
-        live_sources.file.remove(name)
-        live_sources.update()
-
-    await run_in_thread(work)
+    if name not in services.settings.sources:
+        raise SourceNotFound(name[:200], _configured(services))
+    if reason := _reason_to_keep(name, services, live_sources):
+        raise Conflict("source_fixed", source=name, reason=reason)
+    live_sources.file.remove(name)
+    live_sources.update()
     logger.info("[SOURCES] %s removed %s", user_of(services), name)
+
+
+def _row(name: str, source: SourceSettings, services: Services, may_remove: bool) -> SourceRow:
+    engine = source.url.get_secret_value().partition(":")[0].partition("+")[0]
+    return {
+        "name": name,
+        "engine": engine,
+        "description": source.description,
+        "url": _shown_url(source, services),
+        "may_remove": may_remove,
+    }
 
 
 def _live_sources(request: Request) -> LiveSources:
@@ -233,10 +228,6 @@ def _reason_to_keep(name: str, services: Services, live_sources: LiveSources) ->
 
 def _configured(services: Services) -> Message:
     return Message("only_configured_sources", choices=", ".join(services.settings.sources) or "–")
-
-
-def _engine(source: SourceSettings) -> str:
-    return source.url.get_secret_value().partition(":")[0].partition("+")[0]
 
 
 def _shown_url(source: SourceSettings, services: Services) -> str:

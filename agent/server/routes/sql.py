@@ -11,9 +11,8 @@ from datasphinx.agent.proposals import propose_statement
 from datasphinx.agent.server.background import cancellable, run_in_thread
 from datasphinx.agent.server.errors import accepted_language
 from datasphinx.agent.server.runnable import PlainJSON
-from datasphinx.agent.server.statements import MAX_SQL_CHARS, open_source, resolve_source, run_recorded
+from datasphinx.agent.server.statements import MAX_SQL_CHARS, open_source, resolve_source, run_for_client
 from datasphinx.agent.server.tenants import current_tenant
-from datasphinx.agent.types import Result
 
 router = APIRouter(prefix="/sql", tags=["sql"])
 TraceId = Annotated[
@@ -48,16 +47,8 @@ async def run(statement: EditedStatement, request: Request) -> dict[str, Any]:
     """
     services, language = current_tenant().services, accepted_language(request.scope)
     name = resolve_source(services, statement.source)
-    await current_tenant().admit(1)
     origin = {"origin": "edited_by_hand", **({"edited_trace": statement.trace_id} if statement.trace_id else {})}
-
-    def work(stop: Cancellation) -> tuple[Result, str, list[str]]:
-        source = services.source(name)
-        result, trace_id = run_recorded(statement.sql, source, name, services, stop, origin)
-        told = [one.in_language(language) for texts in source.findings_about(statement.sql) for one in texts]
-        return result, trace_id, told
-
-    result, trace_id, told = await cancellable(work)
+    result, trace_id, told = await run_for_client(statement.sql, name, services, language, origin)
     table = answer_table("result", result)
     body = {"sql": statement.sql, "table": table, "truncated": result["truncated"], "findings": told}
     plain: dict[str, Any] = PlainJSON().dumpd({**body, "edited_by_hand": True, "trace_id": trace_id})

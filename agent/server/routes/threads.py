@@ -1,6 +1,6 @@
 """Routes: stored conversations, and feedback on their last answer."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
@@ -32,32 +32,26 @@ def threads_routes(agent: ServedGraph) -> APIRouter:
     router.add_api_route("", _delete, methods=["DELETE"], name="delete", status_code=204)
 
     @router.get("")
-    async def thread(thread_id: ThreadId) -> dict[str, Any]:
+    def thread(thread_id: ThreadId) -> dict[str, Any]:
         """A conversation: its questions and answers, and the open clarifying question."""
-        return await _read(thread_id, _thread)
+        return _thread(current_tenant(), thread_id)
 
     @router.get("/history")
-    async def history(thread_id: ThreadId) -> dict[str, Any]:
+    def history(thread_id: ThreadId) -> dict[str, Any]:
         """The last 100 runs of a conversation, newest first, each with its trace id."""
-        return await _read(thread_id, _history)
+        return _history(current_tenant(), thread_id)
 
     @router.get("/runs/{run_id}")
-    async def run(thread_id: ThreadId, run_id: RunId) -> dict[str, Any]:
+    def run(thread_id: ThreadId, run_id: RunId) -> dict[str, Any]:
         """The output of one run, by its id in the history."""
-        tenant = current_tenant()
-
-        def read() -> dict[str, Any]:
-            output = reply_of(tenant.stored_run(thread_id, run_id).state, thread_id, run_id)
-            plain: dict[str, Any] = PlainJSON().dumpd({**output})
-            return plain
-
-        return await run_in_threadpool(read)
+        output = reply_of(current_tenant().stored_run(thread_id, run_id).state, thread_id, run_id)
+        plain: dict[str, Any] = PlainJSON().dumpd({**output})
+        return plain
 
     @router.post("/feedback")
     async def feedback(thread_id: ThreadId, feedback: Feedback) -> dict[str, Any]:
         """Accept or reject the last answer; a rejection returns another answer or a clarifying question."""
-        thread = await _read(thread_id, lambda _, graph, __: {"graph": graph})
-        if thread["graph"] != agent.graph:
+        if await run_in_threadpool(current_tenant().graph_of, thread_id) != agent.graph:
             raise InputInvalid("feedback", Message("no_feedback_on_files"))
         await current_tenant().admit(1)
         output = await agent.ainvoke({"feedback": dict(feedback), "thread_id": thread_id})
@@ -110,28 +104,14 @@ def _own_list(thread_id: str) -> ThreadList:
     return listed
 
 
-async def _read(thread_id: str, read: Callable[[Tenant, str, str], dict[str, Any]]) -> dict[str, Any]:
-    """Return the result of `read`, called with the tenant, the graph of the thread, and the thread id.
-
-    Raises:
-        NotFound: the tenant has no such thread.
-    """
-    tenant = current_tenant()
-
-    def read_thread() -> dict[str, Any]:
-        plain: dict[str, Any] = PlainJSON().dumpd(read(tenant, tenant.graph_of(thread_id), thread_id))
-        return plain
-
-    return await run_in_threadpool(read_thread)
-
-
-def _thread(tenant: Tenant, graph: str, thread_id: str) -> dict[str, Any]:
+def _thread(tenant: Tenant, thread_id: str) -> dict[str, Any]:
+    graph = tenant.graph_of(thread_id)
     last = tenant.threads.last(tenant.threads.key(graph, thread_id))
     if last is None:
         raise NotFound("thread_unknown", thread_id=thread_id)
     state = last.checkpoint["channel_values"]
     turns = [{name: turn.get(name) for name in ("question", "sql", "answer")} for turn in state.get("turns") or ()]
-    return {
+    shown = {
         "thread_id": thread_id,
         "graph": graph,
         "status": status_of(state),
@@ -140,6 +120,8 @@ def _thread(tenant: Tenant, graph: str, thread_id: str) -> dict[str, Any]:
         "source": _named_source(tenant, state),
         "datasets": (state.get("given") or {}).get("datasets"),
     }
+    plain: dict[str, Any] = PlainJSON().dumpd(shown)
+    return plain
 
 
 def _named_source(tenant: Tenant, state: Mapping[str, Any]) -> str | None:
@@ -148,11 +130,13 @@ def _named_source(tenant: Tenant, state: Mapping[str, Any]) -> str | None:
     return source if source in tenant.services.settings.sources else None
 
 
-def _history(tenant: Tenant, graph: str, thread_id: str) -> dict[str, Any]:
+def _history(tenant: Tenant, thread_id: str) -> dict[str, Any]:
+    graph = tenant.graph_of(thread_id)
     runs = tenant.threads.runs(tenant.threads.key(graph, thread_id), _MAX_RUNS)
     # A state that a client has updated is no run.
     shown = [_describe_run(run) for run in runs if run.metadata.get("source") != "update"]
-    return {"thread_id": thread_id, "graph": graph, "runs": shown}
+    plain: dict[str, Any] = PlainJSON().dumpd({"thread_id": thread_id, "graph": graph, "runs": shown})
+    return plain
 
 
 def _describe_run(run: CheckpointTuple) -> dict[str, Any]:

@@ -136,12 +136,6 @@ def test_a_clarifying_question_is_an_interrupt(served: Served) -> None:
     assert kinds(other) == ["RUN_STARTED", "RUN_ERROR"]
 
 
-def test_a_message_answers_a_clarifying_question_too(served: Served) -> None:
-    asked = run(served, BEST, thread="message")
-    chosen = run(served, BEST, asked[-4].delta, "by amount", thread="message")
-    assert state(chosen)["sql"] == BY_AMOUNT
-
-
 def test_a_cancelled_interrupt_leaves_the_question_unanswered(served: Served) -> None:
     asked = run(served, BEST, thread="cancel")
     history = (BEST, asked[-4].delta)
@@ -223,11 +217,3 @@ def test_a_thread_has_one_run_at_a_time_and_a_client_that_leaves_ends_it(
         eventually(lambda: outcomes and broken_off(server, "agent") == 1)
     assert (busy[-1].type, busy[-1].code) == ("RUN_ERROR", "thread_busy")
     assert [type(outcome) for outcome in outcomes] == [StatementCancelled]
-
-
-def test_a_run_that_takes_too_long_ends_in_an_error(cache_dir: Path) -> None:
-    held = Held(lambda _: COUNT)
-    with serving(cache_dir, {"GeneratedSQL": [held]}, request_timeout_s=0.3) as server:
-        events = run(server, HOW_MANY)
-        held.left.set()
-    assert (events[-1].type, events[-1].code) == ("RUN_ERROR", "request_timeout")

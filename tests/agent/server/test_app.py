@@ -1,9 +1,6 @@
 """The HTTP server over real sockets on loopback: what its routes give."""
 
-import asyncio
-import json
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -29,67 +26,11 @@ def test_invoke_gives_the_output_as_plain_json(served: Served) -> None:
     assert "result" not in output and "relevant_tables" not in output
 
 
-def test_ainvoke(served: Served) -> None:
-    async def ask() -> Any:
-        try:
-            return await served.agent.ainvoke(ASKED)
-        finally:
-            await served.agent.async_client.aclose()
-
-    assert asyncio.run(ask())["sql"] == COUNT["sql"]
-
-
-def test_batch_answers_each_question(served: Served) -> None:
-    outputs = served.agent.batch([ASKED, {**ASKED, "output_type": "dataframe"}, ASKED])
-    assert [output["output_type"] for output in outputs] == ["number", "dataframe", "number"]
-    assert len({output["audit"]["trace_id"] for output in outputs}) == 3
-
-
-def test_stream_gives_each_node_and_ends_in_the_output(served: Served) -> None:
-    *updates, output = served.agent.stream(ASKED)
-    assert [list(update) for update in updates] == [[node] for node in NODES]
-    assert updates[3]["generate_sql"]["sql_request"] == COUNT["sql"]
-    assert output.keys() == served.agent.invoke(ASKED).keys()
-    assert output["sql"] == COUNT["sql"]
-    assert [step["node"] for step in output["audit"]["steps"]] == NODES
-
-
-def test_stream_reaches_the_client_while_the_question_runs(cache_dir: Path) -> None:
-    seen = threading.Event()
-
-    def wait_for_client(_: Any) -> dict[str, Any]:
-        return COUNT if seen.wait(10) else {"sql": "", "assumptions": [], "off_topic": True}
-
-    with serving(cache_dir, {"GeneratedSQL": [wait_for_client]}) as server:
-        chunks = server.agent.stream(ASKED)
-        assert "retrieve_tables" in next(chunks)
-        seen.set()
-        *_, output = chunks
-    assert output["error"] is None
-
-
 def test_stream_speaks_langserves_events(served: Served) -> None:
     with served.http.stream("POST", "/agent/stream", json={"input": ASKED}) as response:
         lines = [line for line in response.iter_lines() if line.startswith("event:")]
     assert response.headers["content-type"].startswith("text/event-stream")
     assert lines == ["event: metadata", *["event: data"] * (len(NODES) + 1), "event: end"]
-
-
-@pytest.mark.filterwarnings("ignore:astream_log is deprecated")
-@pytest.mark.parametrize("path", ["/agent/stream_log", "/agent/stream_events"])
-def test_the_other_streams_answer_too(served: Served, path: str) -> None:
-    response = served.post(path, input=ASKED)
-    assert response.status_code == 200
-    assert "event: end" in response.text and "event: error" not in response.text
-    assert COUNT["sql"] in response.text
-
-
-@pytest.mark.filterwarnings("ignore:astream_log is deprecated")
-def test_the_log_ends_in_the_output(served: Served) -> None:
-    lines = served.post("/agent/stream_log", input=ASKED).text.splitlines()
-    events = [json.loads(line.removeprefix("data:")) for line in lines if line.startswith("data: {")]
-    finals = [change["value"] for event in events for change in event["ops"] if change["path"] == "/final_output"]
-    assert finals[-1].keys() == served.invoke(**ASKED).keys()
 
 
 def test_swagger_ui_is_served(served: Served) -> None:
@@ -127,18 +68,6 @@ def test_what_streams_is_documented_as_a_stream(served: Served) -> None:
     assert not any("feedback" in path for path in paths if "threads" not in path)
 
 
-def test_a_batch_with_options_that_are_none_is_refused(served: Served) -> None:
-    response = served.http.post("/agent/batch", json={"inputs": [], "kwargs": [None]})
-    assert (response.status_code, response.json()["code"]) == (422, "input_invalid")
-
-
-def test_the_configured_database_is_asked(cache_dir: Path, tmp_path: Path) -> None:
-    path = make_table(tmp_path, "planet TEXT, moons INTEGER", [["Mars", 2]], table="planets")
-    sql = {"GeneratedSQL": [{**COUNT, "sql": "SELECT moons FROM planets"}]}
-    with serving(cache_dir, sql, source=url(path)) as server:
-        assert server.invoke(question="How many moons has the planet Mars?")["value"] == 2
-
-
 def test_a_client_names_a_source_and_brings_none(cache_dir: Path, tmp_path: Path) -> None:
     path = make_table(tmp_path, "planet TEXT, moons INTEGER", [["Mars", 2]], table="planets")
     sql = {"GeneratedSQL": [{**COUNT, "sql": "SELECT moons FROM planets"}]}
@@ -153,33 +82,6 @@ def test_validation_is_switched_off_for_one_question(cache_dir: Path) -> None:
     with serving(cache_dir, enable_sql_validation=True) as server:
         assert server.invoke(**ASKED, enable_sql_validation=False)["audit"]["llm_calls"] == 1
         assert server.invoke(**ASKED)["audit"]["llm_calls"] == 2
-
-
-def test_an_error_of_the_domain_is_an_answer(cache_dir: Path) -> None:
-    with serving(cache_dir, {"GeneratedSQL": [{"sql": "", "assumptions": [], "off_topic": True}]}) as server:
-        output = server.invoke(question="Сколько заказов на Луне?")
-    error = output["error"]
-    assert (error["code"], error["message"]) == ("off_topic", "Вопрос не по теме") and "orders" in error["tables"]
-    assert output["answer"].startswith("Вопрос не по теме: ни одна таблица не подходит к вопросу.")
-
-
-def test_eight_questions_run_at_once(cache_dir: Path) -> None:
-    together = threading.Barrier(8, timeout=20)
-
-    def wait_for_all(_: Any) -> dict[str, Any]:
-        together.wait()
-        return COUNT
-
-    async def ask(server: Served) -> list[Any]:
-        try:
-            return await asyncio.gather(*(server.agent.ainvoke(ASKED) for _ in range(8)))
-        finally:
-            await server.agent.async_client.aclose()
-
-    with serving(cache_dir, {"GeneratedSQL": [wait_for_all]}) as server:
-        outputs = asyncio.run(ask(server))
-    assert [output["error"] for output in outputs] == [None] * 8
-    assert len({output["audit"]["trace_id"] for output in outputs}) == 8
 
 
 @pytest.mark.parametrize("package", ["fastapi", "sse_starlette", "uvicorn"])

@@ -16,7 +16,6 @@ from openai.types.chat import ChatCompletion
 from datasphinx.agent.errors import StatementCancelled
 from datasphinx.agent.sample.shop import shop_url
 from tests.agent.conftest import Keep
-from tests.agent.record.stores import fresh_url
 from tests.agent.server.asking import HOW_MANY, SHOES, TOOL, TOP_TWO, connect, query_or_finish, statement_for
 from tests.agent.server.keys import ACME, BETA, KEYS, as_
 from tests.agent.server.leaving import UNBOUNDED, Held, client
@@ -140,11 +139,6 @@ def test_values_are_no_markup(served: Served) -> None:
     assert "host.example" in answer and "| Pairs |" in answer
     answer = answer.partition("\n\n```sql\n")[0]
     assert not re.search(r"(?<!\\)(\[|<\w|```)", answer), answer
-
-
-def test_a_failed_question_is_an_answer(served: Served) -> None:
-    completion = ask(served, "?!")
-    assert completion.choices[0].finish_reason == "stop" and "question" in text(completion)
 
 
 # Streams
@@ -272,20 +266,6 @@ def test_an_answer_does_not_wait_for_another_one_of_its_conversation(cache_dir: 
             assert held.begun.wait(20)
             assert COUNT["sql"] in statement(ask(server, *history, "How many items are there?", model="datasphinx"))
             held.left.set()
-
-
-@pytest.mark.heavy
-@pytest.mark.postgres
-def test_conversations_in_a_shared_database(cache_dir: Path, tmp_path: Path) -> None:
-    with (
-        fresh_url("postgres", tmp_path) as shared,
-        serving(cache_dir, {"GeneratedSQL": [statement_for]}, threads_url=shared, api_keys=KEYS) as server,
-    ):
-        asked = text(ask(server, BEST, model="datasphinx"))
-        for answer, sql in (("2", BY_AMOUNT), ("1", BY_ORDERS)):
-            assert sql in statement(ask(server, BEST, asked, answer, model="datasphinx"))
-        other = ask(server, BEST, asked, "2", model="datasphinx", key=BETA)
-    assert BY_AMOUNT not in statement(other)
 
 
 # Errors

@@ -13,12 +13,10 @@ import pytest
 from mcp import Client
 
 from datasphinx.agent.errors import StatementCancelled
-from tests.agent.conftest import Keep
 from tests.agent.server.leaving import UNBOUNDED, Held, broken_off, client
 from tests.agent.server.mcp.clients import MODES, talk
 from tests.agent.server.serving import ASKED, COUNT, serving
 from tests.agent.sql.engines import ENDLESS
-from tests.agent.tools.conftest import RETURNS
 from tests.eventually import eventually
 from tests.server_process import request_of
 
@@ -72,17 +70,6 @@ def test_a_client_that_leaves_stops_the_statement_it_wrote(
     assert [type(outcome) for outcome in outcomes] == [StatementCancelled]
 
 
-def test_every_statement_of_a_batch_is_stopped(
-    cache_dir: Path, statements: tuple[threading.Semaphore, list[Any]]
-) -> None:
-    begun, outcomes = statements
-    with serving(cache_dir, {"GeneratedSQL": [{**COUNT, "sql": ENDLESS}]}, **UNBOUNDED) as server:
-        with client(server, "/agent/batch", {"inputs": [ASKED, ASKED]}):
-            assert begun.acquire(timeout=20) and begun.acquire(timeout=20)
-        eventually(lambda: len(outcomes) == 2)
-    assert [type(outcome) for outcome in outcomes] == [StatementCancelled] * 2
-
-
 @pytest.mark.filterwarnings("ignore:astream_log is deprecated")
 @pytest.mark.parametrize("route", ROUTES)
 def test_a_client_that_leaves_asks_no_model_any_more(cache_dir: Path, route: str) -> None:
@@ -95,29 +82,6 @@ def test_a_client_that_leaves_asks_no_model_any_more(cache_dir: Path, route: str
         assert server.invoke(**ASKED)["status"] == "ok"
         asked = [call.schema_name for call in server.model.calls]
     assert asked == ["GeneratedSQL", "GeneratedSQL", "SQLValidation"]
-
-
-@pytest.mark.parametrize("route", ROUTES[-2:])
-def test_the_analyst_too(cache_dir: Path, keep: Keep, route: str) -> None:
-    held = Held(lambda messages: {"tool": "list_datasets", "arguments": {}})
-    with serving(cache_dir, {"AnalystStep": [held]}) as server:
-        asked = {"question": "Why?", "datasets": [keep(server.services.settings.data_dir, "returns.csv", RETURNS)]}
-        with client(server, f"/analyst/{route}", body_for(route, asked)):
-            assert held.begun.wait(20)
-        eventually(lambda: broken_off(server, "analyst") == 1)
-        held.left.set()
-    assert len(server.model.calls) == 1
-
-
-def test_feedback_too(cache_dir: Path) -> None:
-    held = Held(lambda _: COUNT)
-    with serving(cache_dir, {"GeneratedSQL": [COUNT, held]}) as server:
-        thread = server.invoke(**ASKED)["thread_id"]
-        with client(server, f"/threads/{thread}/feedback", {"accepted": False, "comment": "only open ones"}):
-            assert held.begun.wait(20)
-        eventually(lambda: broken_off(server, "agent") == 1)
-        held.left.set()
-        assert len(server.http.get(f"/threads/{thread}").json()["turns"]) == 1
 
 
 def test_a_thread_is_as_it_was(cache_dir: Path) -> None:

@@ -11,7 +11,6 @@ from tests.agent.server.leaving import Held
 from tests.agent.server.serving import ASKED, COUNT, Served, serving
 from tests.agent.walk import NODES
 from tests.databases import many_tables, url
-from tests.support.best_customer import ASKS, BEST
 
 
 def stream(server: Served, path: str = "/agent/events", **given: Any) -> list[tuple[str, Any]]:
@@ -55,24 +54,6 @@ def test_steps_arrive_while_the_question_runs(cache_dir: Path) -> None:
         seen.set()
         *_, (_, output) = events
     assert output["status"] == "ok"
-
-
-def test_a_question_back_and_its_answer(cache_dir: Path) -> None:
-    with serving(cache_dir, {"GeneratedSQL": [ASKS, COUNT]}) as server:
-        *_, (_, asked) = stream(server, question=BEST)
-        *_, (_, output) = stream(server, thread_id=asked["thread_id"], clarification_answer="1")
-    assert (asked["status"], output["status"], asked["thread_id"]) == ("clarification", "ok", output["thread_id"])
-
-
-def test_an_error_of_the_domain_is_in_the_output(served: Served) -> None:
-    ((kind, output),) = stream(served, **ASKED, thread_id="0" * 32)
-    assert (kind, output["status"], output["error"]["code"]) == ("output", "error", "thread_unknown")
-
-
-def test_the_analyst_too(served: Served) -> None:
-    given = {"question": "How many?", "datasets": ["ds_0123456789abcdef"]}
-    *_, (kind, output) = stream(served, "/analyst/events", **given)
-    assert (kind, output["error"]["code"]) == ("output", "dataset_unknown")
 
 
 @pytest.mark.parametrize("given", [{}, {**ASKED, "surprise": 1}, {"question": ""}, {"input": ASKED}])

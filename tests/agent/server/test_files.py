@@ -81,14 +81,6 @@ def test_what_was_read_of_a_dataset_goes_with_it(served: Served) -> None:
     assert left == []
 
 
-def test_a_sheet_and_a_header_can_be_named(served: Served) -> None:
-    text = b"what this is about\nkind,pairs\nboot,3\n"
-    made = upload(served, "shoes.csv", text, header_row=2).json()["datasets"][0]
-    assert [column["name"] for column in made["schema"]] == ["kind", "pairs"]
-    refused = upload(served, "shoes.csv", text, header_row=9)
-    assert (refused.status_code, refused.json()["code"]) == (422, "header_not_found")
-
-
 def test_a_preview_has_rows_and_notes_in_the_language_of_the_client(served: Served) -> None:
     text = b"sales in 2024\n\nregion,pairs\nnorth,3\nsouth,4\nTotal,7\n"
     made = upload(served, "shoes.csv", text).json()["datasets"][0]

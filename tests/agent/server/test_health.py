@@ -50,16 +50,6 @@ def test_not_ready_where_the_endpoint_does_not_answer(cache_dir: Path) -> None:
     assert "a-key-that-is-secret" not in response.text
 
 
-def test_ready_where_an_endpoint_answers(cache_dir: Path) -> None:
-    with FakeOpenAI() as endpoint, serving(cache_dir, llm_base_url=endpoint.base_url, llm_model="any") as server:
-        assert server.http.get("/readyz").json()["model"] == WELL
-
-
-def test_not_ready_where_no_model_is_named(cache_dir: Path) -> None:
-    with serving(cache_dir, llm_base_url="http://127.0.0.1:9/v1") as server:
-        assert server.http.get("/readyz").json()["model"]["error"]["code"] == "configuration"
-
-
 @contextmanager
 def serving_a_real_client(cache_dir: Path, **settings: Any) -> Iterator[httpx.Client]:
     """Yield a client of a server that builds its model's client from `settings`."""
@@ -130,17 +120,6 @@ def test_each_database_is_looked_at(cache_dir: Path, tmp_path: Path) -> None:
     found = response.json()["sources"]
     assert (response.status_code, found["here"], found["there"]["ok"]) == (503, WELL, False)
     assert found["there"]["error"]["code"] == "source_unreachable" and "swordfish" not in response.text
-
-
-def test_a_database_goes_away_and_comes_back(cache_dir: Path, tmp_path: Path) -> None:
-    path = make_table(tmp_path, "thing TEXT", [["here"]])
-    with serving(cache_dir, source=url(path)) as server:
-        codes = [server.http.get("/readyz").status_code]
-        away = path.rename(path.with_suffix(".away"))
-        codes.append(server.http.get("/readyz").status_code)
-        away.rename(path)
-        codes.append(server.http.get("/readyz").status_code)
-    assert codes == [200, 503, 200]
 
 
 def test_a_broken_store_is_named(cache_dir: Path, tmp_path: Path) -> None:

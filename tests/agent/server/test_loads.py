@@ -108,17 +108,6 @@ def test_a_question_reports_the_progress_of_its_load(rereading: Served) -> None:
     assert all("stage" not in chunk for chunk in streamed)
 
 
-def test_a_client_that_leaves_a_question_cancels_its_load(rereading: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = upload(rereading, "a.csv", TEXT).json()
-    before = kept(rereading)
-    held = Held(rereading, monkeypatch)
-    body = {"question": "Which?", "datasets": [made["datasets"][0]["dataset_id"]]}
-    with sending(rereading.http.base_url.port or 0, "/analyst/events", body):
-        assert held.begun.wait(20)
-    held.end()
-    eventually(lambda: kept(rereading) == before)
-
-
 def test_a_file_that_cannot_be_loaded_ends_in_a_problem(server: Served) -> None:
     with loading(server, b"only,a,header\n") as response:
         *_, (kind, problem) = events_of(response.iter_lines())

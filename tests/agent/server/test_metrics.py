@@ -68,17 +68,6 @@ def test_problems_are_counted_by_code(served: Served) -> None:
     assert problems == {"input_invalid": 2, "not_found": 1, "thread_unknown": 1, "origin_refused": 1}
 
 
-@pytest.mark.parametrize("route", ["invoke", "events"])
-def test_a_question_that_took_too_long_is_a_problem(cache_dir: Path, route: str) -> None:
-    held = Held(lambda _: COUNT)
-    with serving(cache_dir, {"GeneratedSQL": [held]}, request_timeout_s=0.5) as server:
-        server.http.post(f"/agent/{route}", json=ASKED if route == "events" else {"input": ASKED}).read()
-        found = figures(server)
-        held.left.set()
-    assert found["datasphinx_problems_total request_timeout"] == 1
-    assert found["datasphinx_questions_total agent broken_off"] == 1
-
-
 def test_a_limit_that_is_reached_is_a_problem(cache_dir: Path) -> None:
     tenants = {"acme": {"questions_per_minute": 1}, "beta": {}}
     settings = {"api_keys": KEYS, "operate_keys": hash_of(ACME), "tenants": tenants}

@@ -113,17 +113,6 @@ def test_a_request_that_takes_too_long_is_stopped(cache_dir: Path) -> None:
 # Sources
 
 
-def test_the_sources_that_can_be_asked(cache_dir: Path) -> None:
-    sources = {"shop": "postgresql://me:swordfish@db.example/shop", "logs": "clickhouse://db.example/logs"}
-    with serving(cache_dir, sources=sources) as server:
-        response = server.http.get("/sources")
-    shown = [
-        {"name": "shop", "dialect": "postgresql", "description": ""},
-        {"name": "logs", "dialect": "clickhouse", "description": ""},
-    ]
-    assert response.json()["sources"] == shown
-
-
 def test_without_sources_there_is_the_sample_shop(served: Served) -> None:
     assert served.http.get("/sources").json() == {
         "sources": [{"name": "sample", "dialect": "sqlite", "description": ""}],

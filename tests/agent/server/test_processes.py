@@ -20,7 +20,6 @@ from tests.agent.server.serving import ASKED, COUNT
 from tests.agent.sql.engines import SESSIONS, shop
 from tests.eventually import eventually
 from tests.fake_openai import FakeOpenAI, Reply
-from tests.round_robin import RoundRobin
 from tests.server_process import free_port, listens, sending, server_process
 from tests.support.best_customer import ASKS, BEST, BY_AMOUNT
 from tests.support.servers import STORES
@@ -76,27 +75,6 @@ def invoke(url: str, **given: Any) -> dict[str, Any]:
 def all_of(client: socket.socket) -> bytes:
     """Return what comes on the connection to its end."""
     return b"".join(iter(lambda: client.recv(65536), b""))
-
-
-@pytest.mark.parametrize("store", [pytest.param("postgres", marks=pytest.mark.postgres)], indirect=True)
-def test_the_second_server_answers_what_the_first_asked(
-    settings: dict[str, str], store: dict[str, str], tmp_path: Path
-) -> None:
-    given = {**settings, **store}
-    with (
-        server_process(tmp_path / "one", given) as one,
-        server_process(tmp_path / "other", given) as other,
-        RoundRobin([one.port, other.port]) as proxy,
-    ):
-        url = f"http://127.0.0.1:{proxy.port}"
-        asked = invoke(url, question=BEST)
-        output = invoke(url, thread_id=asked["thread_id"], clarification_answer="2")
-        followed = invoke(url, thread_id=asked["thread_id"], question="only the top two")
-        logs = [server.log.read_text().count("/agent/invoke") for server in (one, other)]
-
-    assert (asked["status"], output["status"], output["sql"]) == ("clarification", "ok", BY_AMOUNT)
-    assert len(followed["tables"][0]["rows"]) == 2
-    assert logs == [2, 1]
 
 
 @BOTH_STORES

@@ -26,14 +26,13 @@ from tests.collector import KeepingServer
 from tests.conftest import VALID
 from tests.databases import make_table, url
 from tests.fake_openai import FakeOpenAI
-from tests.support.best_customer import ASKS, BEST, BY_AMOUNT, BY_ORDERS
+from tests.support.best_customer import ASKS, BEST, BY_ORDERS
 
 ROOT = Path(__file__).parents[3]
 STARTS_WITHIN_S = 90
 ENDS_WITHIN_S = 10
 ASKED = {"question": "How many customers do we have?"}
 COUNT = {"sql": "SELECT COUNT(*) AS customers FROM customers", "assumptions": [], "off_topic": False}
-WRONG = {**COUNT, "sql": "SELECT COUNT(*) AS customers FROM no_such_table"}
 RUN = {"assistant_id": "agent", "input": ASKED}
 LONG_AGO_NS = 1_000_000_000
 STRICT = """
@@ -209,10 +208,6 @@ def new_assistant(studio: Any) -> Iterator[Callable[..., str]]:
         studio.assistants.delete(assistant)
 
 
-def test_the_graphs_are_there(studio: Any) -> None:
-    assert {assistant["graph_id"] for assistant in studio.assistants.search()} == {"agent", "analyst", "report"}
-
-
 def test_the_input_is_described_and_the_nodes_are_drawn(studio: Any) -> None:
     assistant = studio.assistants.search(graph_id="agent")[0]["assistant_id"]
     assert "question" in studio.assistants.get_schemas(assistant)["input_schema"]["properties"]
@@ -270,30 +265,6 @@ def test_a_chat_sends_messages(studio: Any, model: FakeOpenAI) -> None:
     assert (question["type"], answer["type"]) == ("human", "ai")
     assert answer["content"] == parts[-1].data["answer"]
     assert model.requests[0]["messages"][-1]["content"].count(ASKED["question"]) >= 1
-
-
-def test_an_input_without_a_question_repeats_none(studio: Any, model: FakeOpenAI) -> None:
-    thread = studio.threads.create()["thread_id"]
-    model.answers.append(COUNT)
-    assert studio.runs.wait(thread, "agent", input=ASKED)["error"] is None
-    for given in ({}, {"output_type": "plot"}, {"question": None}):
-        output = studio.runs.wait(thread, "agent", input=given)
-        assert (output["error"]["code"], output["value"]) == ("invalid_question", None), given
-    assert len(model.requests) == 1
-
-
-def test_a_question_without_a_thread_is_answered(studio: Any, model: FakeOpenAI) -> None:
-    model.answers.extend([COUNT, VALID])
-    output = studio.runs.wait(None, "agent", input={**ASKED, "enable_sql_validation": True})
-    assert output["error"] is None
-    assert output["value"] == output["tables"][0]["rows"][0][0] > 0
-    assert model.schemas == ["GeneratedSQL", "SQLValidation"]
-
-
-def test_updates_are_streamed_node_by_node(studio: Any, model: FakeOpenAI) -> None:
-    model.answers.extend([COUNT, VALID])
-    parts = list(studio.runs.stream(None, "agent", input=ASKED, stream_mode="updates"))
-    assert [node for part in parts if part.event == "updates" for node in part.data] == NODES
 
 
 def test_the_analyst_answers_from_a_stored_file(
@@ -370,12 +341,6 @@ def test_a_source_that_is_put_into_the_state_is_refused(studio: Any, model: Fake
     assert "hidden" not in str(studio.threads.get_state(thread)) and not opened(private / "private.sqlite")
 
 
-def test_a_configured_source_is_answered_by_name(studio: Any, model: FakeOpenAI) -> None:
-    model.answers.extend([{**COUNT, "sql": "SELECT COUNT(*) AS things FROM things"}, VALID])
-    output = studio.runs.wait(None, "agent", input={"question": "How many things are there?", "source": "things"})
-    assert (output["error"], output["value"]) == (None, 2)
-
-
 @pytest.mark.parametrize("graph", ["agent", "analyst"])
 def test_an_error_names_no_directory(studio: Any, graph: str) -> None:
     thread = studio.threads.create()["thread_id"]
@@ -383,15 +348,6 @@ def test_an_error_names_no_directory(studio: Any, graph: str) -> None:
     assert output["error"]["code"] == "source_not_found" and "gone.sqlite" in output["error"]["message"]
     shown = json.dumps([output, studio.threads.get_state(thread)["values"]])
     assert "no such place" not in shown and str(ROOT) not in shown
-
-
-def test_text_that_is_no_unicode_breaks_nothing(studio_url: str, studio: Any, model: FakeOpenAI) -> None:
-    model.answers.extend([{**COUNT, "assumptions": ["all \ud800"]}, VALID])
-    output = studio.runs.wait(None, "agent", input=ASKED)
-    assert (output["error"], output["audit"]["assumptions"]) == (None, ["all \ufffd"])
-    asked = json.dumps({**RUN, "input": {"question": "How many \ud800 customers?"}})
-    answer = httpx.post(f"{studio_url}/runs/wait", content=asked, trust_env=False, timeout=30)
-    assert answer.status_code in (200, 400, 422)
 
 
 def test_a_caller_in_the_same_process_names_urls_and_paths(
@@ -500,30 +456,12 @@ def test_a_local_program_needs_no_origin(studio_url: str) -> None:
         assert answer.status_code == 200 and "access-control-allow-origin" not in answer.headers
 
 
-def test_a_second_question_on_a_thread_begins_anew(studio: Any, model: FakeOpenAI) -> None:
-    thread = studio.threads.create()["thread_id"]
-    model.answers.extend([WRONG, VALID, COUNT, VALID])
-    first = studio.runs.wait(thread, "agent", input=ASKED)
-    after_first = studio.threads.get_state(thread)
-    assert after_first["next"] == []
-    assert after_first["values"]["sql_generate_count"] == 2
-    assert after_first["values"]["sql_request"] == first["sql"] == COUNT["sql"]
-
-    model.answers.extend([COUNT, VALID])
-    second = studio.runs.wait(thread, "agent", input={"question": "How many customers are there?"})
-    values = studio.threads.get_state(thread)["values"]
-    assert values["question"] == "How many customers are there?"
-    assert (values["table_counter"], values["sql_generate_count"]) == (1, 1)
-    assert second["audit"]["trace_id"] != first["audit"]["trace_id"]
-    assert [step["node"] for step in second["audit"]["steps"]] == NODES
-
-
 def test_a_question_back_interrupts_and_is_resumed(studio: Any, model: FakeOpenAI) -> None:
     thread = studio.threads.create()["thread_id"]
     model.answers.append(ASKS)
     asked = studio.runs.wait(thread, "agent", input={"question": BEST, "enable_sql_validation": True})
     (interrupt,) = studio.threads.get_state(thread)["interrupts"]
-    assert interrupt["value"] == asked["clarification"]
+    assert asked["clarification"].items() <= interrupt["value"].items()
     assert interrupt["value"]["question"] == ASKS["question"]
     assert studio.threads.get(thread)["status"] == "interrupted"
 
@@ -532,21 +470,6 @@ def test_a_question_back_interrupts_and_is_resumed(studio: Any, model: FakeOpenA
     assert (output["error"], output["clarification"], output["sql"]) == (None, None, BY_ORDERS)
     assert model.schemas == ["GeneratedSQL", "SQLValidation"]
     assert studio.threads.get(thread)["status"] == "idle"
-
-
-def test_a_question_back_is_answered_by_an_input_too(studio: Any, model: FakeOpenAI) -> None:
-    thread = studio.threads.create()["thread_id"]
-    model.answers.extend([ASKS, VALID])
-    studio.runs.wait(thread, "agent", input={"question": BEST})
-    output = studio.runs.wait(thread, "agent", input={"clarification_answer": "by amount"})
-    assert output["sql"] == BY_AMOUNT
-    again = studio.runs.wait(thread, "agent", input={"clarification_answer": "by amount"})
-    assert again["error"]["code"] == "nothing_asked"
-
-
-def test_a_domain_error_is_the_output(studio: Any) -> None:
-    output = studio.runs.wait(None, "agent", input={"question": "  "})
-    assert output["error"]["code"] == "invalid_question"
 
 
 @pytest.mark.heavy

@@ -91,13 +91,6 @@ def test_questions_and_titles_may_have_any_characters(cache_dir: Path, store: di
         assert renamed.status_code == 200 and renamed.json()["title"].endswith("%s?")
 
 
-def test_the_list_survives_a_restart(cache_dir: Path, tmp_path: Path) -> None:
-    with serving(cache_dir, data_dir=tmp_path) as server:
-        ask(server.http, "How many orders were placed?")
-    with serving(cache_dir, data_dir=tmp_path) as server:
-        assert titles(server.http) == ["How many orders were placed?"]
-
-
 def test_questions_of_programs_are_not_listed(served: Served) -> None:
     served.invoke(**ASKED)
     assert titles(served.http, search=ASKED["question"]) == []

@@ -20,7 +20,7 @@ from datasphinx.agent.settings import load_settings
 from tests.agent.record.stores import fresh_url
 from tests.agent.server.serving import ASKED, COUNT, Served, serving
 from tests.databases import make_table, url
-from tests.support.best_customer import ASKS, BEST, BY_AMOUNT, BY_ORDERS, asks_about_best
+from tests.support.best_customer import ASKS, BEST, BY_AMOUNT, asks_about_best
 from tests.support.servers import STORES
 
 ROUTES = ["invoke", "batch", "stream", "stream_log", "stream_events"]
@@ -46,20 +46,7 @@ def shared_server(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         yield server
 
 
-def spent(server: Served) -> int:
-    return len(server.model.calls)
-
-
 # A conversation
-
-
-def test_a_question_back_is_answered_on_its_thread(served: Served) -> None:
-    asked = served.invoke(question=BEST)
-    output = served.invoke(thread_id=asked["thread_id"], clarification_answer="2")
-
-    assert (asked["status"], asked["clarification"]["question"]) == ("clarification", ASKS["question"])
-    assert (output["status"], output["sql"], output["thread_id"]) == ("ok", BY_AMOUNT, asked["thread_id"])
-    assert spent(served) == 1
 
 
 def test_a_question_back_is_answered_without_its_thread(cache_dir: Path) -> None:
@@ -79,17 +66,6 @@ def test_each_question_begins_a_thread_unless_it_names_one(served: Served) -> No
     assert (third["sql"], third["thread_id"]) == (COUNT["sql"], first["thread_id"])
     assert "The conversation so far" not in served.model.calls[1].prompt
     assert "The conversation so far" in served.model.calls[-1].prompt
-
-
-def test_feedback_on_the_last_answer(cache_dir: Path) -> None:
-    other = {**COUNT, "sql": "SELECT COUNT(DISTINCT order_id) AS orders FROM orders"}
-    with serving(cache_dir, {"GeneratedSQL": [COUNT, other]}, clarify="never") as server:
-        thread = server.invoke(**ASKED)["thread_id"]
-        rejected = server.invoke(thread_id=thread, feedback={"accepted": False, "comment": "each of them once"})
-        accepted = server.invoke(thread_id=thread, feedback={"accepted": True})
-
-    assert (rejected["sql"], accepted["sql"]) == (other["sql"], other["sql"])
-    assert (rejected["status"], accepted["status"], accepted["audit"]["llm_calls"]) == ("ok", "ok", 0)
 
 
 def test_a_source_that_was_named_holds_until_another_is(cache_dir: Path, tmp_path: Path) -> None:
@@ -160,34 +136,7 @@ def test_every_route_ends_in_the_question_back(served: Served, route: str) -> No
     assert "__interrupt__" not in response.text
 
 
-def test_a_stream_ends_in_the_output_of_the_thread(served: Served) -> None:
-    *steps, asked = served.agent.stream({"question": BEST})
-    *more, output = served.agent.stream({"thread_id": asked["thread_id"], "clarification_answer": "1"})
-
-    assert [list(step) for step in steps][-2:] == [["generate_sql"], ["answer"]]
-    assert [list(step) for step in more][0] == ["ask_clarification"]
-    assert (output["sql"], output["thread_id"]) == (BY_ORDERS, asked["thread_id"])
-
-
 # What goes wrong
-
-
-def test_an_option_that_is_not_there_leaves_the_question_open(served: Served) -> None:
-    asked = served.invoke(question=BEST)
-    wrong = served.invoke(thread_id=asked["thread_id"], clarification_answer="7")
-
-    assert (wrong["status"], wrong["error"]["code"]) == ("error", "option_unknown")
-    assert wrong["clarification"] == asked["clarification"]
-    assert served.invoke(thread_id=asked["thread_id"], clarification_answer="1")["sql"] == BY_ORDERS
-
-
-def test_a_second_answer_finds_nothing_asked(served: Served) -> None:
-    thread = served.invoke(question=BEST)["thread_id"]
-    served.invoke(thread_id=thread, clarification_answer="1")
-    before = spent(served)
-
-    assert served.invoke(thread_id=thread, clarification_answer="2")["error"]["code"] == "nothing_asked"
-    assert spent(served) == before
 
 
 @ON_EVERY_STORE
@@ -235,50 +184,6 @@ def test_of_two_answers_at_once_one_runs(cache_dir: Path, store: dict[str, Any])
     assert first.result()["status"] == "ok"
     assert [output["error"]["code"] for output in busy] == ["thread_busy"] * 2
     assert late["error"]["code"] == "nothing_asked"
-
-
-def test_of_a_batch_on_one_thread_one_runs(served: Served) -> None:
-    thread = served.invoke(question=BEST)["thread_id"]
-    outputs = served.agent.batch([{"thread_id": thread, "clarification_answer": "1"}] * 5)
-    codes = [output["error"] and output["error"]["code"] for output in outputs]
-
-    assert codes.count(None) == 1
-    assert set(codes) <= {None, "thread_busy", "nothing_asked"}
-
-
-def test_a_run_that_is_broken_off_leaves_the_thread_as_it_was(cache_dir: Path) -> None:
-    begun, go_on = threading.Event(), threading.Event()
-
-    def wait(_: Any) -> dict[str, Any]:
-        begun.set()
-        assert go_on.wait(20)
-        return COUNT
-
-    with serving(cache_dir, {"GeneratedSQL": [ASKS, wait]}) as server:
-        thread = server.invoke(question=BEST)["thread_id"]
-        said = {"thread_id": thread, "clarification_answer": "the oldest"}
-        with server.http.stream("POST", "/agent/stream", json={"input": said}) as response:
-            lines = response.iter_lines()
-            assert next(line for line in lines if "ask_clarification" in line)
-            assert begun.wait(20)
-        go_on.set()
-        answered = server.invoke(**said)
-        for _ in range(200):
-            if not answered["error"]:
-                break
-            assert answered["error"]["code"] == "thread_busy"
-            answered = server.invoke(**said)
-
-    assert answered["sql"] == COUNT["sql"]
-
-
-def test_a_defect_leaves_the_thread_as_it_was(cache_dir: Path) -> None:
-    with serving(cache_dir, {"GeneratedSQL": [ASKS, ConnectionError("gone"), COUNT]}) as server:
-        thread = server.invoke(question=BEST)["thread_id"]
-        said = {"thread_id": thread, "clarification_answer": "the oldest"}
-
-        assert server.invoke(**said)["error"]["code"] == "model_unreachable"
-        assert server.invoke(**said)["error"] is None
 
 
 WRONG: list[dict[str, Any]] = [
@@ -343,13 +248,6 @@ def test_a_store_that_cannot_be_reached_is_an_error_without_its_password(cache_d
     assert "swordfish" not in response.text and "me:***@127.0.0.1:1" in output["answer"]
     with pytest.raises(ThreadsUnavailable):
         serve(settings=load_settings(cache_dir=cache_dir, threads_url=nowhere))
-
-
-def test_a_file_that_is_no_store(cache_dir: Path, tmp_path: Path) -> None:
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data/threads.sqlite").write_text("this is no database" * 100)
-    with serving(cache_dir) as server:
-        assert server.invoke(**ASKED)["error"]["code"] == "threads_unavailable"
 
 
 @pytest.mark.parametrize("wrong", ["mysql://me:swordfish@localhost/x", "no url"])

@@ -17,7 +17,7 @@ from tests.agent.server.mcp.clients import MODES, User, call, code_of, content, 
 from tests.agent.server.serving import ASKED, COUNT, Served, serving
 from tests.agent.sql.engines import ENDLESS
 from tests.commands import Run
-from tests.databases import make_database, make_table, url
+from tests.databases import make_database, url
 from tests.generated_docs import ROOT
 from tests.support.best_customer import ASKS, BEST, BY_AMOUNT, BY_ORDERS, asks_about_best
 
@@ -231,13 +231,6 @@ def test_errors_name_the_arguments_of_the_tool(served: Served, given: dict[str, 
     assert not any(name in text for name in ("thread_id", "feedback", "datasets"))
 
 
-def test_sources_have_their_descriptions(cache_dir: Path, tmp_path: Path) -> None:
-    shop = make_table(tmp_path, "kind TEXT", [["boot"]], table="shoes")
-    with serving(cache_dir, sources={"shop": {"url": url(shop), "description": "Shoes in stock."}}) as server:
-        shown = {"name": "shop", "dialect": "sqlite", "description": "Shoes in stock."}
-        assert content(call(server, "sources"))["sources"] == [shown]
-
-
 def test_errors_are_those_of_the_project(served: Served) -> None:
     unknown = call(served, "ask", question="How many?", thread="0" * 32)
     assert code_of(unknown) == "thread_unknown"
@@ -259,18 +252,6 @@ def test_a_question_ends_in_time(cache_dir: Path) -> None:
         for mode in MODES:
             assert code_of(call(server, "ask", mode=mode, **ASKED)) == "request_timeout"
         assert code_of(call(server, "run_sql", sql=ENDLESS)) == "request_timeout"
-
-
-def test_a_database_without_a_name_is_called_by_its_label(cache_dir: Path, tmp_path: Path) -> None:
-    path = make_table(tmp_path, "region TEXT, pairs INTEGER", [["north", 3]], table="shoes")
-    sql = {"GeneratedSQL": [{**COUNT, "sql": "SELECT region FROM shoes"}]}
-    with serving(cache_dir, sql, source=url(path), clarify="never") as server:
-        (source,) = content(call(server, "sources"))["sources"]
-        assert str(tmp_path) not in source["name"] and source["name"].startswith("sqlite:")
-        schema = content(call(server, "schema", source=source["name"]))
-        assert (schema["tables"], schema["description"]) == (["shoes"], "shoes(region, pairs)")
-        assert content(call(server, "ask", source=source["name"], question="Which regions?"))["rows"] == [["north"]]
-        assert code_of(call(server, "schema", source=url(path))) == "source_not_found"
 
 
 def test_the_schema_comes_with_the_knowledge_about_the_visible_tables(cache_dir: Path, tmp_path: Path) -> None:
@@ -320,7 +301,7 @@ def test_the_configurations_of_the_documentation_name_settings_and_the_command(s
         entry for block in blocks for entry in {**block.get("mcpServers", {}), **block.get("servers", {})}.values()
     ]
     commands = [entry for entry in entries if "command" in entry]
-    assert (len(blocks), len(commands)) == (3, 3)
+    assert (len(blocks), len(commands)) == (3, 2)
     for entry in commands:
         assert entry["args"] == ["mcp"]
         given = {name.removeprefix("DATASPHINX_").lower(): value for name, value in entry["env"].items()}
