@@ -94,7 +94,7 @@ def version() -> str:
 def script(name: str = "main") -> str:
     """Return one module made of the module `name` and all that it imports statically, each in a function of its own.
 
-    Comments on lines of their own are left out. A module may not import itself by way of others.
+    It exports them by their names, without comments on lines of their own. None may import itself by way of others.
     """
     functions: dict[str, str] = {}
 
@@ -108,7 +108,8 @@ def script(name: str = "main") -> str:
         functions[name] = f"const ${name} = await (async () => {{\n{body}return {{ {exported} }};\n}})();\n"
 
     add(name)
-    return "".join(functions.values())
+    exports = ", ".join(f"${each} as {each}" for each in functions)
+    return f"{''.join(functions.values())}export {{ {exports} }};\n"
 
 
 def _taken(imported: re.Match[str]) -> str:

@@ -124,7 +124,7 @@ class BoardsView {
   }
 
   renaming() {
-    const field = say(make("input", { type: "text", maxlength: "200", required: true, dir: "auto", value: this.board.title }), "board_title", {}, "aria-label");
+    const field = say(make("input", { type: "text", maxlength: "200", required: true, dir: "auto", value: this.board.title }), "title", {}, "aria-label");
     const form = make("form", { class: "own-words" }, field, say(make("button", { type: "submit", class: "quiet" }), "board_save"));
     form.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -190,7 +190,7 @@ class BoardsView {
   }
 
   settings(pin, path) {
-    const title = field("board_title", { type: "text", maxlength: "200", required: true, dir: "auto", value: pin.title });
+    const title = field("title", { type: "text", maxlength: "200", required: true, dir: "auto", value: pin.title });
     const lower = field("board_lower", { type: "number", step: "any", value: pin.lower });
     const upper = field("board_upper", { type: "number", step: "any", value: pin.upper });
     const hasFigure = typeof pin.result?.figure === "number" || pin.lower !== null || pin.upper !== null;

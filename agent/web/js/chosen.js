@@ -156,13 +156,9 @@ export function nameOf(dataset) {
   return `${dataset.name ?? dataset.dataset_id}${sheet ? ` · ${sheet}` : ""}`;
 }
 
-/** Return what the server answers at `path`; nothing where it has no such path, null where it did not answer. */
+/** Return what the server answers at `path`; null where it did not answer. */
 async function contents(path) {
-  try {
-    return await (await request(path)).json();
-  } catch (error) {
-    return error.status === 404 ? {} : null;
-  }
+  return request(path).then((response) => response.json()).catch(() => null);
 }
 
 function group(key, items) {

@@ -43,5 +43,5 @@ function preview(found) {
   }
   const count = `${numberText(found.rows)}${found.more ? "+" : ""}`;
   if (found.rows === 1 && found.first !== null) return make("bdi", { class: "preview" }, numberText(found.first));
-  return say(make("span", { class: "preview" }), "preview_rows", { count });
+  return say(make("span", { class: "preview" }), "row_count", { count });
 }

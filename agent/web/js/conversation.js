@@ -163,7 +163,7 @@ export class Conversation {
   /** Add a turn; nothing can be said to those before it any more. */
   add(turn) {
     this.offering?.abort();
-    for (const old of this.list.querySelectorAll(".feedback, .failure > button, .start button, .follow-ups")) old.remove();
+    for (const old of this.list.querySelectorAll(".feedback, .failure > button, .follow-ups")) old.remove();
     for (const old of this.list.querySelectorAll("fieldset")) old.disabled = true;
     document.body.classList.add("talking");
     this.list.append(turn.element);
@@ -216,7 +216,7 @@ export class Conversation {
       const why = output.error && failureReason(output);
       return clarificationView(output.clarification, why, (given, words) => this.reply(given, words));
     }
-    if (output.error) return failedOutputView(output, again, (question) => this.ask(question));
+    if (output.error) return failedOutputView(output, again);
     if (output.report) return reportView(output, nameOfPlace(JSON.parse(this.place)[1]), output.run_id && answerLink(output));
     return this.answered(output, steps, said);
   }

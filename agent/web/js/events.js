@@ -6,25 +6,16 @@ import { lost, problemFrom } from "./problem.js";
 /** The server says something at least every 15 s. */
 const SILENCE_MS = 45_000;
 
-/** Where a graph is asked. */
-const streamOf = (graph) => (graph === "report" ? graph : `${graph}/events`);
-
 /** The share of a load that is done before each stage. */
 const STAGES = { read: 0, examine: 1 / 3, write: 2 / 3 };
 
 /**
  * Yield `{event, data}` for each ended step, for what the run waits for, for the progress of a file that it reads, for each
  * answered question of a report, and at last the output of a run.
- * A server without events is asked for the output alone. Throws a Problem, or what the signal's abort throws.
+ * Throws a Problem, or what the signal's abort throws.
  */
 export async function* run(graph, input, signal) {
-  const response = await begun(graph, input, signal);
-  if (response === null) {
-    const whole = await postJson(`${graph}/invoke`, { input }, signal);
-    yield { event: "output", data: (await whole.json()).output };
-    return;
-  }
-  yield* events(response);
+  yield* events(await postJson(graph === "report" ? graph : `${graph}/events`, input, signal));
 }
 
 /** Call `showShare` with the share of a load that is done, and return its output. Throws as `run` does. */
@@ -48,15 +39,6 @@ async function* events(response) {
     if (event === "output") return;
   }
   throw lost();
-}
-
-async function begun(graph, input, signal) {
-  try {
-    return await postJson(streamOf(graph), input, signal);
-  } catch (error) {
-    if (error.status === 404 || error.status === 405) return null;
-    throw error;
-  }
 }
 
 /** Yield the text of each event; comments, which keep the connection alive, come as events without a name. */

@@ -1,4 +1,4 @@
-/** What is shown in place of an answer: an error in plain words, or the start card. */
+/** What is shown in place of an answer: an error in plain words. */
 
 import { request } from "./api.js";
 import { button } from "./controls.js";
@@ -8,7 +8,7 @@ import { saveMenu } from "./menu.js";
 import { partView } from "./report.js";
 import { tableView } from "./table.js";
 
-/** The kinds of errors by code: each has a heading, an explanation and a next step in the texts. */
+/** The kinds of errors by code: each has a heading, and an explanation with a next step, in the texts. */
 const KINDS = {
   connection: ["connection_lost"],
   stopped: ["stopped", "statement_cancelled"],
@@ -43,18 +43,17 @@ export function showCauses(isShown) {
 
 /**
  * Return the view of an error with a `code`, a `message` for operators and perhaps a `trace` and `seconds` to wait.
- * `again()`, if given, tries once more; `ask(question)` asks one of the examples of the start card.
+ * `again()`, if given, tries once more.
  */
-export function failureView({ code, message, trace, seconds, tables }, again, ask) {
-  if (code === "off_topic") return startCard(tables ?? [], ask);
+export function failureView({ code, message, trace, seconds }, again) {
   const kind = KIND_OF.get(code) ?? "other";
   const isTold = isOperator && kind === "other" && message;
   const why = isTold ? make("p", { dir: "auto" }, message) : say(make("p", { class: "error" }), `fail_${kind}_why`);
-  const next = seconds ? say(make("p"), "wait_s", { seconds }) : isTold ? null : say(make("p"), `fail_${kind}_next`);
+  const wait = seconds ? say(make("p"), "wait_s", { seconds }) : null;
   const retry = again && say(make("button", { type: "button", class: "focus", on: { click: again } }), "again");
   return make("div", { class: "failure" },
     say(make("h3", { class: again ? null : "focus", tabindex: again ? null : "-1" }), `fail_${kind}`),
-    make("div", { role: "alert" }, why, next),
+    make("div", { role: "alert" }, why, wait),
     retry, isOperator && OF_MODEL.includes(code) ? connectionTest() : null, operatorFold({ code, message: isTold ? null : message, trace }));
 }
 
@@ -79,8 +78,8 @@ export function failureReason({ error: { code }, answer, audit }) {
 }
 
 /** Return the view of an output that has an error, with the rows that it has all the same. */
-export function failedOutputView({ error, audit, tables, sql, report }, again, ask) {
-  const view = failureView({ ...error, trace: audit.trace_id }, again, ask);
+export function failedOutputView({ error, audit, tables, sql, report }, again) {
+  const view = failureView({ ...error, trace: audit.trace_id }, again);
   if (report) view.append(make("div", { class: "report" }, ...report.parts.map(partView)));
   const rows = tables.filter((table) => table.rows.length).map((table) => tableView(table, sql));
   if (rows.length) view.append(say(make("h4"), "fail_rows"), ...rows);
@@ -93,19 +92,4 @@ function operatorFold({ code, message, trace }) {
   if (!facts.length) return null;
   return make("details", { class: "operators" }, say(make("summary"), "fail_operators"),
     make("dl", {}, ...facts.flatMap(([key, value]) => [say(make("dt"), key), make("dd", { dir: "auto" }, value)])));
-}
-
-/** Return the card that says what the data is about, with questions to begin with. */
-function startCard(tables, ask) {
-  const examples = [["start_describe", {}], ...tables.slice(0, 2).map((table) => ["start_count", { table }])];
-  const buttons = examples.map(([key, facts]) => {
-    const example = say(make("button", { type: "button", class: "quiet", dir: "auto" }), key, facts);
-    example.addEventListener("click", () => ask(example.textContent));
-    return make("li", {}, example);
-  });
-  return make("div", { class: "failure start" },
-    say(make("h3", { class: "focus", tabindex: "-1" }), "start"),
-    tables.length ? say(make("p"), "start_tables") : null,
-    tables.length ? make("ul", { class: "tables" }, ...tables.map((table) => make("li", { dir: "auto" }, table))) : null,
-    say(make("p"), "start_examples"), make("ul", { class: "examples" }, ...buttons));
 }

@@ -1,11 +1,9 @@
 /** What the user says of an answer: that it is right, or not what was meant. */
 
 import { make } from "./dom.js";
-import { say, text } from "./language.js";
+import { say } from "./language.js";
 
-const REASONS = ["reason_figures", "reason_rows", "reason_columns", "reason_question"];
-
-/** Return the buttons; `accept()` and `reject(comment)` are what they do. A comment begins with the chosen reason. */
+/** Return the buttons; `accept()` and `reject(comment)` are what they do. */
 export function feedbackView({ accept, reject }) {
   const right = make("button", { type: "button", class: "quiet thumb" }, say(make("span"), "right"));
   const wrong = make("button", { type: "button", class: "quiet thumb down", "aria-expanded": "false" }, say(make("span"), "wrong"));
@@ -15,7 +13,7 @@ export function feedbackView({ accept, reject }) {
     form.hidden = !form.hidden;
     wrong.setAttribute("aria-expanded", String(!form.hidden));
     if (form.hidden) return;
-    form.querySelector("select").focus();
+    form.querySelector("input").focus();
     form.scrollIntoView({ block: "nearest" });
   });
   const view = make("div", { class: "feedback", role: "group" }, right, wrong, form);
@@ -26,12 +24,10 @@ function rejection(reject) {
   const field = make("input", { type: "text", maxlength: "2000", autocomplete: "off", dir: "auto" });
   say(field, "wrong_comment", {}, "placeholder");
   say(field, "wrong_comment", {}, "aria-label");
-  const reasons = REASONS.map((key) => say(make("option", { value: key }), key));
-  const reason = say(make("select", {}, say(make("option", { value: "" }), "reason_other"), ...reasons), "reason", {}, "aria-label");
-  const form = make("form", { class: "own-words", hidden: true }, reason, field, say(make("button", { type: "submit" }), "other_answer"));
+  const form = make("form", { class: "own-words", hidden: true }, field, say(make("button", { type: "submit" }), "other_answer"));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    reject([reason.value && text(reason.value), field.value.trim()].filter(Boolean).join(": "));
+    reject(field.value.trim());
   });
   return form;
 }

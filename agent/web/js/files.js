@@ -5,7 +5,7 @@ import { announce } from "./announce.js";
 import { choose, readyText } from "./chosen.js";
 import { byId, make } from "./dom.js";
 import { loaded } from "./events.js";
-import { say, text } from "./language.js";
+import { say } from "./language.js";
 import { showPreview } from "./preview.js";
 
 /** Take files from the button and from what is dropped. */
@@ -61,7 +61,7 @@ async function take(file) {
     announce(made.datasets.map(readyText).join(". "));
   } catch (error) {
     if (error.name === "AbortError") show("");
-    else show(error.status === 404 ? text("files_unsupported") : error.message, "error");
+    else show(error.message, "error");
   }
 }
 

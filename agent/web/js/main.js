@@ -1,6 +1,8 @@
 /** The page: the question field, and what answers questions: the conversation, the sidebar, files, boards and the start. */
 
 import "./trusted.js";
+// Before the texts are waited for.
+import { addThemeSwitch } from "./theme.js";
 import { addressed, onAddress, showAddress } from "./address.js";
 import { addBoards } from "./boards.js";
 import { addSources, leaveFiles, where } from "./chosen.js";
@@ -13,7 +15,6 @@ import { addLanguageSwitch, sayAll } from "./language.js";
 import { closeMenus } from "./menu.js";
 import { addSidebar, refresh } from "./sidebar.js";
 import { addStart } from "./start.js";
-import { addThemeSwitch } from "./theme.js";
 
 document.body.classList.toggle("embedded", isEmbedded);
 sayAll();

@@ -12,7 +12,7 @@ export class Problem extends Error {
 
 /** Return the problem of a connection that was lost. */
 export function lost() {
-  return new Problem("connection_lost", text("connection_lost"));
+  return new Problem("connection_lost", text("fail_connection_why"));
 }
 
 /** Return what is shown of an error that was thrown. */

@@ -61,7 +61,7 @@ function proposalView(proposal, author) {
     say(make("p", { class: "hint" }), "review_from", { by, at: at.slice(0, 10), source }),
     choice ? make("p", { dir: "auto" }, question) : null,
     isRejected ? say(make("p", { class: "error", dir: "auto" }), "review_rejected_answer", { reason: clarifications.at(-1) }) : null,
-    origin === "edited_statement" ? say(make("p", { class: "hint" }), "review_edited") : null,
+    origin === "edited_statement" ? say(make("p", { class: "hint" }), "edited_by_hand") : null,
     ...clarifications.slice(0, isRejected ? -1 : undefined).map((answer) => make("p", { class: "hint", dir: "auto" }, answer)),
     sqlView(sql), state, buttons);
 }

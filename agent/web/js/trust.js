@@ -1,14 +1,14 @@
 /** How far an answer can be trusted, as a badge that shows the reason. */
 
 import { make } from "./dom.js";
-import { say } from "./language.js";
+import { say, text } from "./language.js";
 
 /** Return the badge of an output, or null if nothing is known about it. */
 export function trustBadge(output) {
   const found = trustOf(output);
   if (!found) return null;
-  const { level, key, facts = {}, reasons } = found;
-  const label = say(make("span"), key, facts);
+  const { level, key, by = [], reasons } = found;
+  const label = say(make("span"), () => [text(key), ...by].join(" · "));
   return make("details", { class: `trust ${level}`, open: level === "unsure" },
     make("summary", {}, make("span", { class: "mark", "aria-hidden": "true" }, MARKS[level]), label),
     ...reasons.map((reason) => (typeof reason === "string"
@@ -31,7 +31,6 @@ function trustOf({ verified, metric, checked, chosen, confidence, status, error,
 }
 
 function verifiedTrust({ question, author, date, note }) {
-  const key = author && date ? "trust_verified_by_on" : author ? "trust_verified_by" : date ? "trust_verified_on" : "trust_verified";
   const reasons = [["trust_verified_why", { question }], ...(note ? [note] : [])];
-  return { level: "verified", key, facts: { author, date }, reasons };
+  return { level: "verified", key: "trust_verified", by: [author, date].filter(Boolean), reasons };
 }

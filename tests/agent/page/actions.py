@@ -1,35 +1,12 @@
 """What tests of the page do on it and check of it."""
 
 import json
-import re
 from typing import Any
 
 from playwright.sync_api import Page, expect
 
 from tests.agent.page.conftest import Site
 
-FAINT = """() => {
-  const parts = (colour) => colour.match(/[\\d.]+/g).map(Number);
-  const light = (colour) => {
-    const [r, g, b] = parts(colour).map((each) => each / 255)
-      .map((each) => (each <= 0.03928 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4));
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const behind = (element) => {
-    const colour = getComputedStyle(element).backgroundColor;
-    const [, , , alpha = 1] = parts(colour);
-    return alpha === 1 ? colour : behind(element.parentElement);
-  };
-  const ratio = (element) => {
-    const two = [light(getComputedStyle(element).color), light(behind(element))].sort((one, other) => other - one);
-    return (two[0] + 0.05) / (two[1] + 0.05);
-  };
-  const hasText = (each) => [...each.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
-  return [...document.querySelectorAll("body *")]
-    .filter((each) => hasText(each) && each.checkVisibility() && !each.closest(":disabled, option, .visually-hidden"))
-    .filter((each) => ratio(each) < 4.5)
-    .map((each) => `${each.textContent}: ${ratio(each).toFixed(2)}`);
-}"""
 HOW_MANY = "How many orders were placed?"
 COUNT = "SELECT COUNT(*) AS orders FROM orders"
 NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 120) SELECT i FROM n"
@@ -70,9 +47,6 @@ def unharmed(page: Page) -> None:
     expect(made).to_have_count(0)
 
 
-NAMELESS = re.compile(r"- (?:button|textbox|combobox|region|img|list|link)(?=:|$| \[)", re.MULTILINE)
-
-
 def tab_to(page: Page, name: str) -> None:
     """Go on by Tab until the control with this name has the focus."""
     for _ in range(40):
@@ -84,11 +58,6 @@ def tab_to(page: Page, name: str) -> None:
 
 EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True, "device_scale_factor": 2}
-
-
-def fits(page: Page) -> bool:
-    """Whether nothing is wider than the screen, to which a phone would fit it by making all of it smaller."""
-    return bool(page.evaluate("document.documentElement.scrollWidth <= window.screen.width"))
 
 
 HOLD = """() => {

@@ -1,7 +1,6 @@
 """The page in a real Chromium, over a real server, over a fake model."""
 
 import os
-import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -17,16 +16,13 @@ from datasphinx.agent.settings import load_settings
 from tests.agent.page.said import Model
 from tests.agent.server.serving import running
 from tests.fake_openai import FakeOpenAI
-from tests.generated_docs import ROOT
 
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
     "--disable-sync", "--no-first-run", "--disable-quic",
 )  # fmt: skip
-BESIDE_LANGSERVE = re.compile(r"/(events|files|datasets|sources)$")
 SETTINGS = {"api_keys", "clarify", "enable_sql_validation", "llm_model", "run_sql", "source", "sources"}
 """What a test may set of the server."""
-PICTURES = ROOT / "build/screenshots"
 TIMEOUT_MS = 60_000
 """How long an action or an expectation may take on a loaded machine."""
 
@@ -59,13 +55,6 @@ class Site(NamedTuple):
         self.page.get_by_label("Your question").fill(question)
         self.page.keyboard.press("Enter")
 
-    def picture(self, name: str) -> Path:
-        """Make a picture of what is seen."""
-        PICTURES.mkdir(parents=True, exist_ok=True)
-        path = PICTURES / f"{name}.png"
-        self.page.screenshot(path=path)
-        return path
-
 
 def switch(page: Page, what: str, option: str) -> None:
     """Choose an option of the language or the theme in the menu of the header."""
@@ -85,13 +74,12 @@ def pick(page: Page, name: str) -> None:
 def visit(chromium: Browser, cache_dir: Path) -> Iterator[Callable[..., Site]]:
     """Opens the page, with settings of the browser and of the server.
 
-    `events=False` is a server that has LangServe's routes alone.
     Nothing may go wrong in it unseen: an error or a breach of the page's policy fails the test.
     """
     with ExitStack() as stack:
         wrong: list[str] = []
 
-        def open_page(model: Model | None = None, *, events: bool = True, **context: Any) -> Site:
+        def open_page(model: Model | None = None, **context: Any) -> Site:
             model = model or Model()
             fake = stack.enter_context(FakeOpenAI(default=model))
             named = {"llm_model": "fake"} | {name: context.pop(name) for name in SETTINGS & context.keys()}
@@ -104,8 +92,6 @@ def visit(chromium: Browser, cache_dir: Path) -> Iterator[Callable[..., Site]]:
             page.set_default_timeout(TIMEOUT_MS)
             page.on("pageerror", lambda error: wrong.append(str(error)))
             page.on("console", lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None)
-            if not events:
-                page.route(BESIDE_LANGSERVE, lambda route: route.fulfill(status=404, body="{}"))
             page.goto(base)
             page.wait_for_selector("html[data-ready]", state="attached")
             return Site(page, model, base, wrong)

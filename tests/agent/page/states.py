@@ -148,7 +148,7 @@ def answer_number(stage: Stage) -> None:
 def answer_text(stage: Stage) -> None:
     stage.answered("What is the name of the largest region?", "SELECT name FROM regions ORDER BY name LIMIT 1")
     stage.press("Not what I meant")
-    expect(stage.page.get_by_label("What is wrong?")).to_be_focused()
+    expect(stage.page.get_by_label("What should be different?")).to_be_focused()
 
 
 @state()
@@ -280,7 +280,7 @@ def greeting(stage: Stage) -> None:
 def off_topic(stage: Stage) -> None:
     stage.model.fields = {"off_topic": True, "reason": "The tables have no weather"}
     stage.ask("What is the weather?", "")
-    expect(stage.page.locator(".start .tables li").first).to_be_visible()
+    expect(stage.page.locator(".failure")).to_be_visible()
 
 
 @state(widths=(1440, 1920))

@@ -34,7 +34,6 @@ def test_an_open_question_back_is_there_with_its_buttons(visit: Visit) -> None:
     asked_back(site.page)
     assert said(site.page) == [QUESTION]
     expect(site.page.get_by_role("heading", name="What makes a customer the best?")).to_be_focused()
-    site.picture("again-asked-back")
     site.page.keyboard.press("2")
     expect(site.page.locator(".chart canvas")).to_be_visible()
     assert sent[1]["clarification_answer"] == "2"
@@ -58,7 +57,6 @@ def test_all_turns_are_there_and_the_last_can_be_rejected(visit: Visit) -> None:
     expect(page.locator(".answer tbody tr")).to_have_count(5)
     expect(page.locator(".chart canvas")).to_be_visible()
     expect(page.locator(".sql code")).to_contain_text("SELECT c.name")
-    site.picture("again-answered")
     page.get_by_role("button", name="Not what I meant").click()
     page.get_by_label("What should be different?").fill("only a few")
     page.keyboard.press("Enter")

@@ -86,21 +86,10 @@ def test_steps_come_while_the_question_runs_and_escape_stops_it(visit: Visit) ->
     expect(site.page.locator(".progress .step").first).to_have_text("Find tables")
     expect(site.page.get_by_role("button", name="Ask", exact=True)).to_have_count(0)
     assert model.asked.wait(10)
-    site.picture("running")
     site.page.keyboard.press("Escape")
     expect(site.page.get_by_role("heading", name="Stopped")).to_be_visible()
     model.wait.set()
     expect(site.page.get_by_role("button", name="Ask", exact=True)).to_be_enabled()
-
-
-def test_a_server_without_events_answers_all_the_same(visit: Visit) -> None:
-    site = visit(Model(COUNT, reviews=()), events=False)
-    site.ask(HOW_MANY)
-    expect(site.page.locator(".answer .figure")).to_be_visible()
-    site.page.locator(".explain summary").click()
-    expect(site.page.locator(".explain .step")).to_contain_text(["Find tables", "Choose columns"])
-    site.page.locator("#file").set_input_files({"name": "a.csv", "mimeType": "text/csv", "buffer": b"a,b\n1,2\n"})
-    expect(site.page.get_by_role("alert")).to_have_text("This server takes no files.")
 
 
 def test_a_key_is_asked_for_until_it_is_right_and_holds_in_the_tab(visit: Visit) -> None:
@@ -112,7 +101,6 @@ def test_a_key_is_asked_for_until_it_is_right_and_holds_in_the_tab(visit: Visit)
         field.fill(wrong)
         site.page.keyboard.press("Enter")
         expect(field).to_have_value("")
-    site.picture("key")
     field.fill(key)
     site.page.keyboard.press("Enter")
     expect(field).to_be_hidden()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import expect
 
-from tests.agent.page.actions import COUNT, HOW_MANY, PHONE, ask, fits, sent_by
+from tests.agent.page.actions import COUNT, HOW_MANY, PHONE, ask, sent_by
 from tests.agent.page.conftest import Site, switch
 from tests.agent.page.said import ASKS, QUESTION, Model
 
@@ -33,9 +33,7 @@ def test_an_answer_leads_to_the_next_question_and_its_filters_are_changed(visit:
         ["cancelled orders count too", "status = delivered", "ordered on = 2024"]
     )
     expect(page.locator(".lead")).to_have_text("3,143 orders of 2024 were delivered.")
-    site.picture("follow-ups")
     switch(page, "theme", "Dark")
-    site.picture("follow-ups-dark")
 
     site.model.sql, site.model.fields = BY_STATUS, {}
     follow_ups.last.focus()
@@ -61,8 +59,6 @@ def test_follow_ups_are_hidden_while_the_next_question_runs_and_fit_a_phone(visi
     site = visit(Model(COUNT, reviews=(), follow_ups=["How many orders by month?"]), **PHONE)
     ask(site, HOW_MANY)
     expect(site.page.locator(".follow-ups button")).to_have_count(1)
-    assert fits(site.page)
-    site.picture("phone-follow-ups")
     site.model.sql, site.model.fields, site.model.wait = "", {"reply": "You are welcome."}, threading.Event()
     site.ask("thanks!")
     expect(site.page.locator(".follow-ups")).to_have_count(0)
@@ -81,7 +77,6 @@ def test_an_error_before_a_question_back_is_told_in_plain_words(visit: Visit) ->
     again = page.locator(".asked-back").last
     expect(again.get_by_role("alert")).to_have_text("The question could not be turned into a query that works.")
     expect(again.get_by_text("nothing_such")).to_be_hidden()
-    site.picture("asked-back-after-error")
     again.get_by_text("Details", exact=True).click()
     expect(again.locator(".operators")).to_contain_text("nothing_such")
     expect(again.locator(".operators")).to_contain_text("sql_not_generated")

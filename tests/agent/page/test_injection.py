@@ -36,7 +36,6 @@ def test_cells_and_headers(visit: Visit, evil: str) -> None:
     site = visit(Model(sql, output_type="plot"), source=evil, permissions=["clipboard-read", "clipboard-write"])
     site.ask("List all notes with their amounts as a bar chart")
     expect(site.page.locator(".chart canvas")).to_be_visible()
-    site.picture("injection")
 
     assert site.page.locator("tbody td:first-child").all_text_contents() == [*ATTACKS, FORMULA]
     assert site.page.locator("th bdi").all_text_contents() == [HEADER, "amount"]

@@ -22,18 +22,15 @@ def answer(page: Page) -> None:
 def test_from_a_question_to_the_answer_about_a_workbook(visit: Visit) -> None:
     site = visit(viewport={"width": 1280, "height": 1000})
     page = site.page
-    site.picture("welcome")
     site.ask(QUESTION)
     expect(page.get_by_role("heading", name="What makes a customer the best?")).to_be_focused()
     options = page.get_by_role("group", name="What you may mean").locator(".option")
     expect(options).to_have_count(2)
     expect(options.nth(1)).to_contain_text("rows: 5")
-    site.picture("asked-back")
     options.nth(1).click()
     answer(page)
     expect(page.locator(".chart canvas")).to_be_visible()
     assert shown_sql(page) == BY_AMOUNT
-    site.picture("chart")
 
     page.get_by_role("button", name="Not what I meant").click()
     page.get_by_label("What should be different?").fill("only a few")
@@ -52,7 +49,6 @@ def test_from_a_question_to_the_answer_about_a_workbook(visit: Visit) -> None:
     expect(last.locator("tbody tr")).to_have_count(3)
     expect(last.locator(".chart canvas")).to_be_visible()
     expect(last.locator(".feedback")).to_have_count(0)
-    site.picture("workbook")
 
 
 def shown_sql(page: Page) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import expect
 
-from tests.agent.page.actions import NAMELESS, sent_by, tab_to
+from tests.agent.page.actions import sent_by, tab_to
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import ASKS, QUESTION, Model
 
@@ -48,18 +48,6 @@ def test_what_has_the_focus_is_not_behind_the_question(visit: Visit) -> None:
         tab_to(page, name)
         focused = page.evaluate("document.activeElement.getBoundingClientRect().bottom")
         assert focused <= page.evaluate("document.getElementById('composer').getBoundingClientRect().top"), name
-
-
-def test_an_answer_in_own_words(visit: Visit) -> None:
-    page = visit(Model(reviews=(ASKS,))).page
-    page.keyboard.type(QUESTION)
-    page.keyboard.press("Enter")
-    expect(page.locator(".asked-back")).to_be_visible()
-    page.get_by_placeholder("Or in your own words").fill("the 3 oldest")
-    page.keyboard.press("Enter")
-    expect(page.locator(".turn").last.locator(".said")).to_have_text("the 3 oldest")
-    expect(page.locator(".turn").last.locator(".answer tbody tr")).to_have_count(3)
-    expect(page.get_by_placeholder("Ask a question")).to_be_visible()
 
 
 def test_an_open_question_back_is_answered_in_the_field_also_after_a_reload(visit: Visit) -> None:
@@ -121,19 +109,3 @@ def test_the_answer_is_announced_before_its_badge_and_its_rows(visit: Visit) -> 
     told = site.page.evaluate("window.told")
     assert told[-1].startswith(site.page.locator(".lead").inner_text())
     assert not any("Checked" in words or "rows" in words for words in told)
-
-
-def test_everything_has_a_name_for_a_screen_reader(visit: Visit) -> None:
-    site = visit(Model(reviews=(ASKS,)))
-    assert NAMELESS.findall(site.page.locator("body").aria_snapshot()) == []
-    site.ask(QUESTION)
-    expect(site.page.locator(".option")).to_have_count(2)
-    expect(site.page.locator("#announced")).to_contain_text("What makes a customer the best?")
-    assert NAMELESS.findall(site.page.locator("body").aria_snapshot()) == []
-    site.page.keyboard.press("1")
-    expect(site.page.locator(".chart canvas")).to_be_visible()
-    expect(site.page.get_by_role("img", name="Chart: Which customers are the best?")).to_be_visible()
-    site.page.locator(".explain summary").click()
-    snapshot = site.page.locator("body").aria_snapshot()
-    assert NAMELESS.findall(snapshot) == []
-    assert '- columnheader "name"' in snapshot and '- group "SQL"' in snapshot

@@ -1,4 +1,4 @@
-"""The page on a phone, in the dark, in three languages; its table, its files and its pictures."""
+"""The page in the dark and in three languages; its table, its files and its charts."""
 
 import io
 import re
@@ -11,9 +11,9 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
 from datasphinx.agent.responses import ChartResponse
-from tests.agent.page.actions import PHONE, fits
-from tests.agent.page.conftest import PICTURES, Site, pick, switch
-from tests.agent.page.said import ASKS, BY_AMOUNT, QUESTION, Model
+from tests.agent.page.actions import PHONE
+from tests.agent.page.conftest import Site, pick, switch
+from tests.agent.page.said import BY_AMOUNT, Model
 from tests.support.analyst import response
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
@@ -34,25 +34,6 @@ def background(page: Page) -> tuple[int, ...]:
     return tuple(int(each) for each in colour.strip("rgb()").split(","))
 
 
-def test_a_phone_shows_everything_within_its_width(visit: Visit) -> None:
-    site = visit(Model(reviews=(ASKS,)), **PHONE)
-    page = site.page
-    assert fits(page)
-    site.picture("phone-welcome")
-    site.ask(QUESTION)
-    expect(page.locator(".option")).to_have_count(2)
-    assert fits(page)
-    expect(page.get_by_role("heading", level=1, name="datasphinx")).to_have_count(1)
-    site.picture("phone-asked-back")
-    page.locator(".option").nth(1).tap()
-    expect(page.locator(".chart canvas")).to_be_visible()
-    page.locator(".explain summary").tap()
-    assert fits(page)
-    site.picture("phone-chart")
-    small = page.locator("button:visible").evaluate_all("all => all.filter(each => each.offsetHeight < 36).length")
-    assert small == 0
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_colours_of_the_system(visit: Visit, scheme: str) -> None:
     said = {"answer": ["{1.region} had the highest sales, {1.sales}."], "assumptions": []}
@@ -60,7 +41,6 @@ def test_the_colours_of_the_system(visit: Visit, scheme: str) -> None:
     site = visit(model, color_scheme=scheme, llm_model="your-model", **DESK)
     site.ask(REGIONS)
     expect(site.page.locator(".chart canvas")).to_be_visible()
-    site.picture(scheme)
     assert (sum(background(site.page)) < 200) is (scheme == "dark")
 
 
@@ -88,7 +68,6 @@ def test_the_switch_of_colours_holds(visit: Visit) -> None:
 def test_the_language_of_the_browser(visit: Visit, locale: str, lead: str) -> None:
     site = visit(locale=locale, **PHONE)
     expect(site.page.locator(".welcome h2")).to_have_text(lead)
-    assert fits(site.page)
     assert site.page.locator("#ask").evaluate("each => each.offsetHeight") < 50
     assert site.page.evaluate("document.documentElement.lang") == (locale[:2] if locale != "fr-FR" else "en")
 
@@ -104,7 +83,6 @@ def test_the_switch_of_languages_says_what_is_there_anew(visit: Visit) -> None:
     site.page.locator(".explain summary").click()
     expect(site.page.locator(".explain .step + .detail", has_text="строк").last).to_have_text(re.compile(r"строк: \d+"))
     expect(site.page.locator(".explain .detail", has_text="rows")).to_have_count(0)
-    site.picture("russian")
     site.page.reload()
     expect(site.page.get_by_role("button", name="Спросить", exact=True)).to_be_visible()
 
@@ -181,6 +159,4 @@ def test_a_chart_in_html_stands_on_a_white_card(chromium: Browser, tmp_path: Pat
         colour = page.locator(".datasphinx").evaluate("each => getComputedStyle(each).color")
         assert (sum(map(int, colour.strip("rgb()").split(","))) > 600) is (scheme == "dark")
         picture = page.locator("img").evaluate("each => getComputedStyle(each).backgroundColor")
-        PICTURES.mkdir(parents=True, exist_ok=True)
-        page.screenshot(path=PICTURES / f"html-chart-{scheme}.png")
     assert picture == "rgb(255, 255, 255)"

@@ -24,7 +24,7 @@ KINDS = (
     f"AS month {SHOP} WHERE o.order_id < 3 GROUP BY o.order_id ORDER BY o.order_id"
 )
 SHOWN = """async (cases) => {
-  const { valueText } = await import(document.querySelector("link[href$='/js/numbers.js']").href);
+  const { numbers: { valueText } } = await import(document.querySelector("script[type=module]").src);
   const select = document.querySelector("#language");
   const shown = [];
   for (const [value, format, language] of cases) {
@@ -36,7 +36,7 @@ SHOWN = """async (cases) => {
   return shown;
 }"""
 CHARTED = """async (option) => {
-  const { inLanguage } = await import(document.querySelector("link[href$='/js/chart.js']").href);
+  const { chart: { inLanguage } } = await import(document.querySelector("script[type=module]").src);
   const { xAxis, yAxis, tooltip } = inLanguage(option);
   const shown = tooltip.valueFormatter([2024, 1234, "<b>"]);
   return [xAxis.axisLabel.formatter(2024), yAxis.axisLabel.formatter(12345.5), shown];

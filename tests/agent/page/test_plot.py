@@ -7,7 +7,6 @@ import openpyxl
 import pytest
 from playwright.sync_api import expect
 
-from tests.agent.page.actions import FAINT
 from tests.agent.page.conftest import Site, pick
 from tests.agent.page.said import BY_ORDERS, FEWER, Model
 
@@ -37,7 +36,6 @@ def test_a_ranking_is_drawn_and_its_settings_are_saved(visit: Visit) -> None:
     expect(page.get_by_label("Chart type")).to_be_focused()
     expect(page.get_by_label("Split by")).to_be_hidden()
     expect(page.locator("#announced")).to_have_text("The chart was redrawn.")
-    site.picture("plot-settings")
     page.reload()
     expect(page.locator(".chart canvas")).to_be_visible()
     page.get_by_text("Chart settings").click()
@@ -58,7 +56,6 @@ def test_series_are_stacked(visit: Visit) -> None:
         page.get_by_label("Stacked").check()
     assert saved.value.json()["chart"]["option"]["series"][0]["stack"]
     expect(page.get_by_label("Stacked")).to_be_checked()
-    site.picture("plot-stacked")
     with page.expect_response("**/chart") as measured:
         page.get_by_label("Y axis").select_option("orders")
     assert (measured.value.json()["spec"]["y"], measured.value.json()["spec"]["series"]) == (["orders"], "status")
@@ -97,20 +94,3 @@ def test_files_are_named_after_the_question(visit: Visit, tmp_path: Path) -> Non
     assert drawing.startswith("<svg") and "Orders" in drawing
     sheet = openpyxl.load_workbook(tmp_path / f"{stem}.xlsx").active
     assert sheet and [cell.value for cell in sheet[1]] == ["name", "orders"] and sheet.max_row == 6
-
-
-@pytest.mark.parametrize(
-    ("locale", "title", "kind"), [("ru-RU", "Настройки диаграммы", "Тип диаграммы"), ("zh-CN", "图表设置", "图表类型")]
-)
-@pytest.mark.parametrize(("scheme", "width"), [("light", 390), ("dark", 1440)])
-def test_settings_can_be_read(visit: Visit, locale: str, title: str, kind: str, scheme: str, width: int) -> None:
-    site = visit(Model(FEWER, reviews=()), locale=locale, color_scheme=scheme, viewport={"width": width, "height": 900})
-    page = site.page
-    page.locator("#question").fill("Покупатели с наибольшими расходами" if locale == "ru-RU" else "消费最多的客户")
-    page.keyboard.press("Enter")
-    expect(page.locator(".chart canvas")).to_be_visible()
-    page.get_by_text(title).click()
-    expect(page.get_by_label(kind)).to_be_visible()
-    assert page.evaluate(FAINT) == []
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    site.picture(f"plot-{locale}-{scheme}-{width}")

