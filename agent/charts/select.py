@@ -46,7 +46,6 @@ _MEASURE_WORDS = {"per", "avg", "average", "total", "count", "sum", "number", "n
 _IDENTIFIER_WORDS = frozenset(
     "id ids code zip postcode sku year yr номер код индекс год 编号 编码 代码 邮编 学号 工号 年 年份".split()
 )
-_COUNT_WORDS = frozenset("count cnt n number num frequency количество число 数量 人数 个数 次数 频数".split())
 
 
 @dataclass(frozen=True)
@@ -342,32 +341,23 @@ class _Selector:
         return self._make("heatmap", x, self.measures[:1], series=series)
 
     def _histogram(self, dimensions: Sequence[str]) -> PlotSpec | None:
-        """Return a histogram, or bars for rows that are counted or grouped already."""
-        measure = self.measures[0]
+        """Return a histogram, or bars for rows that are grouped already."""
         if len(dimensions) == 1 and self._is_unique(dimensions):
             x = dimensions[0]
             is_grouped = x in (*self.times, *self.parts) or (
                 x in self.groups and len(self.result["rows"]) <= _MAX_GROUPS
             )
-            if is_grouped or _COUNT_WORDS & set(_name_words(measure)):
+            if is_grouped:
                 return self._spec("bar", dimensions)
         elif len(dimensions) == 2 and self._is_unique(dimensions):
             return self._spec("bar", dimensions)
-        elif not dimensions and len(self.measures) == 2 and self._is_counted():
-            return self._make("bar", self.measures[0], self.measures[1:])
-        return self._make("histogram", measure)
-
-    def _is_counted(self) -> bool:
-        """Return whether the rows hold a number and how often it occurs."""
-        return bool(_COUNT_WORDS & set(_name_words(self.measures[-1]))) and self._is_unique(self.measures[:1])
+        return self._make("histogram", self.measures[0])
 
     def _scatter(self, dimensions: Sequence[str]) -> PlotSpec | None:
         if len(self.measures) == 1:
             x = next((name for name in dimensions), None)
             others = [name for name in dimensions[1:] if self._is_series(name)]
             return self._make("scatter", x, self.measures, series=others[0] if others else None) if x else None
-        if not dimensions and len(self.measures) == 2 and self._is_counted() and not self.kind:
-            return self._make("bar", self.measures[0], self.measures[1:])
         groups = [name for name in (*self.categories, *self.parts) if self._is_series(name)]
         if groups and len(self.measures) == 2:
             return self._make("scatter", self.measures[0], self.measures[1:], series=groups[0])
