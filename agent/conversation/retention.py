@@ -48,6 +48,8 @@ def _prune(threads: Threads, before: float) -> int:
     deleted = sum(_delete(threads, key, limit) for key in found)
     if deleted:
         _prune_links(threads)
+    # Those that a client has created and never used.
+    threads.rows("DELETE FROM conversations WHERE graph = '' AND updated < ?", (before,))
     return deleted
 
 

@@ -23,7 +23,7 @@ from tests.agent.record.stores import fresh_url, happened
 from tests.commands import Run
 from tests.support.servers import STORES
 
-OLD, NEW, USED, OTHER = ("a" * 32, "b" * 32, "c" * 32, "d" * 32)
+OLD, NEW, USED, OTHER, UNUSED = ("a" * 32, "b" * 32, "c" * 32, "d" * 32, "e" * 32)
 
 
 @pytest.fixture(params=STORES)
@@ -64,6 +64,7 @@ def test_old_threads_are_deleted_with_runs_writes_charts_links_and_entries_of_li
         threads.link(f"link of {thread_id}", Link(thread_id, run_id))
         for user in users:
             user.add(thread_id, "agent", "How many?")
+    users[0].add(UNUSED, "", None)
     limit = time.time()
     for thread_id in (NEW, USED):
         run_id = run_on(threads, thread_id)
@@ -71,7 +72,7 @@ def test_old_threads_are_deleted_with_runs_writes_charts_links_and_entries_of_li
 
     assert prune_threads(settings, limit) == 2
     left = contents(threads)
-    assert OLD not in left and OTHER not in left
+    assert OLD not in left and OTHER not in left and UNUSED not in left
     assert len(threads.runs(threads.key("agent", USED), 10)) == 2
     assert threads.last(threads.key("agent", NEW))
     assert [threads.linked(f"link of {each}") is not None for each in (OLD, OTHER, USED)] == [False, False, True]

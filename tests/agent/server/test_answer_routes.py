@@ -13,7 +13,6 @@ from tests.agent.server.serving import ASKED, COUNT, Served, serving
 
 QUESTION = "Which statuses have the most orders? Сколько их"
 BY_STATUS = {**COUNT, "sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY orders DESC"}
-UNORDERED = {**COUNT, "sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY status"}
 
 
 @pytest.fixture(scope="module")
@@ -55,19 +54,6 @@ def test_settings_are_saved_with_the_answer(ranked: Served) -> None:
     assert again == drawn
     assert ranked.http.get(f"/threads/{output['thread_id']}").status_code == 200
     assert len(ranked.http.get(f"/threads/{output['thread_id']}/history").json()["runs"]) == 2
-
-
-def test_a_requested_chart_has_settings(ranked: Served) -> None:
-    output = ranked.invoke(question="Orders by status as a chart", output_type="plot")
-    found = ranked.http.get(f"{path_of(output)}/chart").json()
-    assert (found["chart"]["type"], found["saved"]) == ("bar", False)
-    assert found["chart"]["option"] == output["charts"][0]["option"]
-
-
-def test_a_result_that_is_no_ranking_has_settings_but_no_chart(cache_dir: Path) -> None:
-    with serving(cache_dir, {"GeneratedSQL": [UNORDERED]}, clarify="never") as server:
-        found = server.http.get(f"{path_of(server.invoke(question='Orders by status'))}/chart").json()
-    assert (found["chart"], found["spec"]) == (None, None) and "bar" in found["types"]
 
 
 def test_an_answer_without_rows_for_a_chart(served: Served) -> None:

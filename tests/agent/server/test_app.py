@@ -26,13 +26,6 @@ def test_invoke_gives_the_output_as_plain_json(served: Served) -> None:
     assert "result" not in output and "relevant_tables" not in output
 
 
-def test_stream_speaks_langserves_events(served: Served) -> None:
-    with served.http.stream("POST", "/agent/stream", json={"input": ASKED}) as response:
-        lines = [line for line in response.iter_lines() if line.startswith("event:")]
-    assert response.headers["content-type"].startswith("text/event-stream")
-    assert lines == ["event: metadata", *["event: data"] * (len(NODES) + 1), "event: end"]
-
-
 def test_swagger_ui_is_served(served: Served) -> None:
     response = served.http.get("/docs")
     assert response.status_code == 200
@@ -76,12 +69,6 @@ def test_a_client_names_a_source_and_brings_none(cache_dir: Path, tmp_path: Path
         for other in ("the sea", url(path), ""):
             response = server.post("/agent/invoke", input={**ASKED, "source": other})
             assert response.status_code == 422, other
-
-
-def test_validation_is_switched_off_for_one_question(cache_dir: Path) -> None:
-    with serving(cache_dir, enable_sql_validation=True) as server:
-        assert server.invoke(**ASKED, enable_sql_validation=False)["audit"]["llm_calls"] == 1
-        assert server.invoke(**ASKED)["audit"]["llm_calls"] == 2
 
 
 @pytest.mark.parametrize("package", ["fastapi", "sse_starlette", "uvicorn"])

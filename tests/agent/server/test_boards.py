@@ -279,14 +279,6 @@ def test_values_of_secret_columns_are_not_stored(cache_dir: Path, tmp_path: Path
         assert pin["result"]["rows"] == [["***"], ["***"]]
 
 
-def test_the_number_of_pinned_answers_is_limited(site: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("datasphinx.agent.storage.boards.MAX_PINS", 1)
-    monkeypatch.setattr("datasphinx.agent.storage.boards.MAX_BOARDS", 1)
-    pinned(site)
-    refused = site.http.post("/boards", json={"title": "Another"})
-    assert (refused.status_code, refused.json()["code"]) == (409, "board_limit")
-
-
 def test_a_changed_row_rule_hides_results_computed_before(cache_dir: Path, tmp_path: Path, things: Path) -> None:
     settings: dict[str, Any] = {"api_keys": KEYS, "data_dir": tmp_path / "data"}
     answers, headers = {"GeneratedSQL": [{"sql": COUNT}]}, {"X-API-Key": "dsk_acme"}

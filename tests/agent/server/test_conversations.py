@@ -126,9 +126,3 @@ def test_a_chart_is_drawn_when_it_is_asked_for(charted: Served) -> None:
     assert (first.status_code, first.headers["content-type"]) == (200, "image/png")
     assert first.content.startswith(b"\x89PNG") and again.content == first.content
     assert charted.http.get(f"/charts/{chart['id'][:-1]}2.png").status_code == 404
-
-
-def test_a_chart_stays_when_the_thread_goes_on(charted: Served) -> None:
-    first = charted.invoke(question="How many orders by status?", output_type="plot")
-    charted.invoke(question="as a table", thread_id=first["thread_id"])
-    assert charted.http.get(f"/charts/{first['charts'][0]['id']}.png").status_code == 200

@@ -129,13 +129,6 @@ def test_what_is_no_table_leaves_nothing_behind(
     assert kept(served) == []
 
 
-def test_a_wrong_file_does_not_take_a_right_one_with_it(served: Served) -> None:
-    upload(served, "returns.csv", RETURNS.encode())
-    before = kept(served)
-    assert upload(served, "returns.csv", RETURNS.encode(), header_row=5000).status_code == 422
-    assert kept(served) == before
-
-
 def test_who_sends_the_same_in_vain_takes_it_from_nobody(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     registry = served.services.registry
     create, others = registry.create, [registry.delete_file]
@@ -160,17 +153,3 @@ def test_the_name_of_a_file_is_but_a_name(served: Served, name: str) -> None:
     assert response.status_code == 201 and shown.endswith(".csv") and len(shown) <= 255
     assert "/" not in shown and "\\" not in shown and shown.isprintable()
     assert len(served.http.get("/datasets").json()["datasets"]) == 1
-
-
-@pytest.mark.parametrize("path", ["ds_0123456789abcdef", "ds_x", "..%2f..%2frecord", "ds_0123456789abcdef%0a"])
-def test_a_dataset_that_is_not_there(served: Served, path: str) -> None:
-    response = served.http.delete(f"/datasets/{path}")
-    assert response.status_code in (404, 405, 422) and response.json()["code"]
-
-
-@pytest.mark.parametrize("content", [b"", b"{}", b"--x\r\n\r\n"])
-def test_a_body_that_is_no_form(served: Served, content: bytes) -> None:
-    for kind in ("multipart/form-data; boundary=x", "multipart/form-data", "application/json", "text/plain"):
-        response = served.http.post("/files", content=content, headers={"Content-Type": kind})
-        assert response.status_code in (400, 422), (kind, response.text)
-        assert response.headers["content-type"] == "application/problem+json"

@@ -88,24 +88,6 @@ def test_knowledge_about_a_source_that_the_tenant_may_not_query_is_refused(
         pass
 
 
-def test_verified_query_that_fails_is_reported(cache_dir: Path, tmp_path: Path, things: Path) -> None:
-    text = (
-        "verified:\n  - question: How many things are there?\n"
-        "    sql: SELECT COUNT(*) / ABS(-9223372036854775807 - 1) FROM things\n"
-    )
-    folder = knowledge(tmp_path / "k", text)
-    answers = {"GeneratedSQL": [{"sql": "SELECT COUNT(*) FROM things"}]}
-    with serving(cache_dir, answers, sources={"one": {"url": url(things), "knowledge": str(folder)}}) as server:
-        before = server.http.get("/readyz").json()["sources"]["one"]
-        output = server.invoke(question="How many things are there?")
-        after = server.http.get("/readyz").json()["sources"]["one"]
-
-    assert (output["value"], output["verified"]) == (1, None)
-    assert "knowledge" not in before
-    (problem,) = after["knowledge"]["problems"]
-    assert problem.startswith("k/terms.yml:2: verified `How many things are there?`: its statement failed")
-
-
 def test_tenants_never_see_the_terms_of_another(cache_dir: Path, tmp_path: Path, things: Path) -> None:
     text = "terms:\n  widget: {{definition: the secret of {0}, condition: things.thing = '{0}'}}\n"
     named: dict[str, Any] = {

@@ -14,7 +14,6 @@ from typing import Any
 import httpx
 import pytest
 
-from benchmarks.service import measured
 from tests.agent.record.stores import fresh_url
 from tests.agent.server.serving import ASKED, COUNT
 from tests.agent.sql.engines import SESSIONS, shop
@@ -157,12 +156,3 @@ def test_a_server_that_is_told_to_stop_answers_what_it_was_asked(
     assert code == 0
     for answer in answers:
         assert answer.startswith("HTTP/1.1 200") and COUNT["sql"] in answer and '"status":"ok"' in answer
-
-
-def test_many_at_once_get_their_own_answers_on_their_own_threads(tmp_path: Path) -> None:
-    figures = asyncio.run(measured(tmp_path, questions=40, processes=2, delay_s=0.05))
-
-    for asked in (figures["questions"], figures["follow_ups"]):
-        assert (asked["asked"], asked["threads"], asked["wrong"]) == (40, 40, {})
-    assert (figures["questions"]["calls"], figures["follow_ups"]["calls"]) == (80, 80)
-    assert max(figures["server_most_mb"]) < 1000

@@ -139,11 +139,3 @@ def test_answer_rejected_with_a_reason_is_listed_but_not_accepted(site: tuple[Se
     assert sorted(folder.iterdir()) == before
     status, closed = request(server, REVIEWER, f"{path}/reject", {})
     assert (status, closed["status"]) == (200, "rejected")
-
-
-def test_rejection_without_a_reason_is_not_listed(site: tuple[Served, Path]) -> None:
-    server, _ = site
-    _, answered = request(server, USER, "/agent/invoke", {"input": {"question": "How many things remain?"}})
-    request(server, USER, f"/threads/{answered['output']['thread_id']}/feedback", {"accepted": False})
-
-    assert request(server, REVIEWER, "/proposals") == (200, {"proposals": []})

@@ -152,13 +152,6 @@ def test_a_database_that_is_away_and_comes_back(tmp_path: Path) -> None:
             quota.admit(1)
 
 
-def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
-    (tmp_path / "data").write_text("no folder")
-    with pytest.raises(ThreadsUnavailable):
-        database = SharedDatabase(sqlite_url(tmp_path / "data", "quota"))
-        Quota(UsageStore(database, "acme"), TenantSettings(questions_per_minute=2)).admit(1)
-
-
 @pytest.mark.postgres
 def test_processes_that_begin_together_make_the_tables_once(tmp_path: Path) -> None:
     with fresh_url("postgres", tmp_path) as url:

@@ -4,21 +4,18 @@ import asyncio
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
 from datasphinx.agent.server.runnable import ServedGraph
-from tests.agent.server.serving import ASKED, COUNT, Served, serving
+from tests.agent.server.serving import ASKED, COUNT, Served
 from tests.agent.walk import NODES
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:astream_log is deprecated"),
 ]
-
-OFF_TOPIC = {"sql": "", "assumptions": [], "off_topic": True}
 
 
 def events(text: str) -> list[tuple[str, Any]]:
@@ -49,26 +46,6 @@ def test_the_form_of_a_body_is_checked(served: Served, path: str, body: dict[str
 
     assert response.status_code == status
     assert response.headers["content-type"] == ("application/json" if status == 200 else "application/problem+json")
-
-
-def test_a_batch_has_the_errors_of_its_questions(cache_dir: Path) -> None:
-    inputs = [{"question": "How many moons?"}, {"question": "How many suns?"}]
-    with serving(cache_dir, {"GeneratedSQL": [OFF_TOPIC]}) as server:
-        body = server.post("/agent/batch", inputs=inputs).json()
-
-    assert [output["error"]["code"] for output in body["output"]] == ["off_topic", "off_topic"]
-    assert len({*body["metadata"]["run_ids"]}) == 2
-    assert body["metadata"]["responses"] == [
-        {"run_id": run_id, "feedback_tokens": []} for run_id in body["metadata"]["run_ids"]
-    ]
-
-
-def test_events_are_filtered(served: Served) -> None:
-    filters = {"include_names": ["generate_sql"], "exclude_tags": ["seq:step:2"]}
-    read = events(served.post("/agent/stream_events", input=ASKED, **filters).text)
-
-    assert {data["name"] for kind, data in read if kind == "data"} == {"generate_sql"}
-    assert read[-1] == ("end", None)
 
 
 @pytest.mark.parametrize("route", ["stream", "stream_log", "stream_events"])

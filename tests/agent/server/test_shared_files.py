@@ -82,11 +82,3 @@ def test_what_one_server_is_given_the_other_lists_answers_and_removes(by_turns: 
         assert by_turns("DELETE", f"/datasets/{dataset['dataset_id']}").status_code == 404
     left = [path for path in tmp_path.rglob("*") if path.is_file() and path.name.startswith(("ds_", "file_"))]
     assert left == []
-
-
-def test_what_is_no_table_is_kept_nowhere(by_turns: Any, tmp_path: Path) -> None:
-    refused = by_turns("POST", "/files", files={"file": ("a.csv", b"only,a,header\n")})
-    assert (refused.status_code, refused.json()["code"]) == (422, "file_empty")
-    for _ in range(2):
-        assert by_turns("GET", "/datasets").json() == {"datasets": []}
-    assert not list(tmp_path.rglob("file_*"))

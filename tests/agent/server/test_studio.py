@@ -267,18 +267,6 @@ def test_a_chat_sends_messages(studio: Any, model: FakeOpenAI) -> None:
     assert model.requests[0]["messages"][-1]["content"].count(ASKED["question"]) >= 1
 
 
-def test_the_analyst_answers_from_a_stored_file(
-    studio: Any, model: FakeOpenAI, cache_dir: Path, tmp_path: Path
-) -> None:
-    path = tmp_path / "cities.csv"
-    path.write_text("city,units\nKazan,1\nTver,2\n")
-    file_id = Services(load_settings(data_dir=cache_dir, cache_dir=cache_dir)).registry.add_file(path)
-    model.answers.append({"tool": "finish", "arguments": '{"cannot_answer": "no"}'})
-    output = studio.runs.wait(None, "analyst", input={"question": "Why?", "files": [file_id]})
-    assert output["error"]["code"] == "cannot_answer"
-    assert [step.get("tool") for step in output["audit"]["steps"]][1::2] == ["create_dataset", "get_schema", None]
-
-
 # Which sources a question can name
 
 

@@ -1,7 +1,6 @@
 """The list of a user's conversations: titles, search, renaming, deletion, and who sees what."""
 
 import json
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,6 @@ from typing import Any
 import httpx
 import pytest
 
-from datasphinx.agent.conversation.thread_list import ThreadList
 from datasphinx.agent.conversation.threads import open_threads
 from datasphinx.agent.server.keys import hash_of, new_key
 from tests.agent.record.stores import fresh_url
@@ -96,12 +94,6 @@ def test_questions_of_programs_are_not_listed(served: Served) -> None:
     assert titles(served.http, search=ASKED["question"]) == []
 
 
-@pytest.mark.parametrize("body", [{}, {"title": " "}, {"title": "x" * 201}, {"title": "x", "thread_id": OTHER}])
-def test_other_titles_are_refused(served: Served, body: dict[str, str]) -> None:
-    thread = ask(served.http, "How many orders were placed?")
-    assert served.http.patch(f"/threads/{thread}", json=body).status_code == 422
-
-
 def test_unknown_conversations_are_not_changed(served: Served) -> None:
     assert served.http.patch(f"/threads/{OTHER}", json={"title": "x"}).json()["code"] == "thread_unknown"
     assert served.http.delete(f"/threads/{OTHER}").json()["code"] == "thread_unknown"
@@ -156,20 +148,3 @@ def test_a_conversation_in_use_is_not_deleted(cache_dir: Path, store: dict[str, 
         assert (refused.status_code, refused.json()["code"]) == (409, "thread_busy")
         assert titles(server.http) == ["How many orders were placed?"]
         assert server.http.delete(f"/threads/{thread}").status_code == 204
-
-
-@ON_EVERY_STORE
-def test_processes_share_the_list(cache_dir: Path, store: dict[str, Any]) -> None:
-    from datasphinx.agent.settings import load_settings
-
-    stores = [open_threads(load_settings(cache_dir=cache_dir, **store)) for _ in range(4)]
-    workers = [
-        threading.Thread(target=ThreadList(each, "").add, args=(f"{number:032x}", "agent", f"question {number}"))
-        for number, each in enumerate(stores)
-    ]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    assert {each["title"] for each in ThreadList(stores[0], "").find("", 10)} == {f"question {n}" for n in range(4)}
-    assert ThreadList(stores[0].for_owner("other"), "").find("", 10) == []
