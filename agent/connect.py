@@ -147,7 +147,7 @@ def connect_model(
             _chat(settings, name, url, EmbeddedChat, **server, **limits), settings, name=name, embedded=options
         )
     if not settings.llm_model:
-        raise ConfigurationError("DATASPHINX_LLM_MODEL", Message("model_not_named"))
+        raise ConfigurationError("DATASPHINX_LLM_MODEL", "an endpoint is configured, but none of its models")
     if settings.provider:
         return ModelClient(provider_chat(settings, _MAX_RETRIES), settings, name=settings.llm_model, is_provider=True)
     url = settings.llm_base_url or OPENAI_URL
@@ -346,7 +346,7 @@ def provider_chat(settings: Settings, max_retries: int) -> BaseChatModel:
         chat = cast(BaseChatModel, init_chat_model(settings.llm_model, **options))
     except Exception as error:
         # The packages of providers raise errors of many types for a missing key, region or project.
-        reason = Message("provider_unavailable", provider=settings.provider, error=" ".join(str(error).split())[:300])
+        reason = f"the provider {settings.provider} is not available: {' '.join(str(error).split())[:300]}"
         raise ConfigurationError("DATASPHINX_LLM_MODEL", reason) from error
     chat.disable_streaming = True
     return chat

@@ -351,7 +351,7 @@ class BudgetExceeded(Terminal):
 
 @dataclass(eq=False)
 class ConfigurationError(Terminal):
-    """A setting is missing or invalid."""
+    """A setting is missing or invalid. Reasons about those of the process are in English, for operators."""
 
     code = "configuration"
     http_status = 500

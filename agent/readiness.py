@@ -159,7 +159,7 @@ def _reach_model(settings: Settings) -> None:
     if settings.uses_embedded_model:
         return
     if not settings.llm_model:
-        raise ConfigurationError("DATASPHINX_LLM_MODEL", Message("setting_missing"))
+        raise ConfigurationError("DATASPHINX_LLM_MODEL", "it is not set")
     if settings.provider:
         return
     import httpx

@@ -42,31 +42,31 @@ _PROVIDERS = frozenset(
 )
 """Providers of langchain's `init_chat_model`, apart from OpenAI."""
 _REMOVED = {
-    "tool_timeout_s": Message("setting_replaced", setting="DATASPHINX_STATEMENT_TIMEOUT_S"),
-    "memory_size": Message("setting_fixed", value=10),
-    "embedded_candidates": Message("setting_fixed", value=3),
-    "embed.token_s": Message("setting_fixed", value=600),
-    "studio_any_source": Message("setting_replaced", setting="DATASPHINX_SOURCES"),
-    "sources.log_database_errors": Message("setting_fixed", value="false"),
-    "sources.shots": Message("setting_replaced", setting="DATASPHINX_SHOTS"),
-    "sources.hive_partitioning": Message("setting_fixed", value="null"),
-    "source_folders": Message("setting_replaced", setting="DATASPHINX_SOURCES"),
-    "report_budget": Message("setting_fixed", value=10),
-    "max_file_bytes": Message("setting_fixed", value=2_000_000_000),
-    "max_workbook_s": Message("setting_fixed", value=60),
-    "max_unpacked_bytes": Message("setting_fixed", value=2_000_000_000),
-    "max_dataset_rows": Message("setting_fixed", value=50_000_000),
-    "max_dataset_columns": Message("setting_fixed", value=2000),
-    "max_question_chars": Message("setting_fixed", value=10_000),
-    "byte_limit": Message("setting_fixed", value=50_000_000),
-    "max_planned_rows": Message("setting_fixed", value=10_000_000_000),
-    "short_table_rows": Message("setting_fixed", value=20),
-    "follow_up_questions": Message("setting_fixed", value="true"),
-    "log_level": Message("setting_fixed", value="info"),
-    "tenants.max_llm_calls": Message("setting_replaced", setting="DATASPHINX_MAX_LLM_CALLS"),
-    "tenants.max_llm_tokens": Message("setting_replaced", setting="DATASPHINX_MAX_LLM_TOKENS"),
-    "tenants.max_cost_usd": Message("setting_replaced", setting="DATASPHINX_MAX_COST_USD"),
-    "tenants.max_question_s": Message("setting_replaced", setting="DATASPHINX_MAX_QUESTION_S"),
+    "tool_timeout_s": "use DATASPHINX_STATEMENT_TIMEOUT_S",
+    "memory_size": "it is always 10",
+    "embedded_candidates": "it is always 3",
+    "embed.token_s": "it is always 600",
+    "studio_any_source": "use DATASPHINX_SOURCES",
+    "sources.log_database_errors": "it is always false",
+    "sources.shots": "use DATASPHINX_SHOTS",
+    "sources.hive_partitioning": "it is always null",
+    "source_folders": "use DATASPHINX_SOURCES",
+    "report_budget": "it is always 10",
+    "max_file_bytes": "it is always 2000000000",
+    "max_workbook_s": "it is always 60",
+    "max_unpacked_bytes": "it is always 2000000000",
+    "max_dataset_rows": "it is always 50000000",
+    "max_dataset_columns": "it is always 2000",
+    "max_question_chars": "it is always 10000",
+    "byte_limit": "it is always 50000000",
+    "max_planned_rows": "it is always 10000000000",
+    "short_table_rows": "it is always 20",
+    "follow_up_questions": "it is always true",
+    "log_level": "it is always info",
+    "tenants.max_llm_calls": "use DATASPHINX_MAX_LLM_CALLS",
+    "tenants.max_llm_tokens": "use DATASPHINX_MAX_LLM_TOKENS",
+    "tenants.max_cost_usd": "use DATASPHINX_MAX_COST_USD",
+    "tenants.max_question_s": "use DATASPHINX_MAX_QUESTION_S",
 }
 """Settings that no longer exist, those inside of others after the name of these, with their replacement."""
 _MAX_PLANNED_ROWS = 1e10
@@ -88,7 +88,7 @@ Shots = Annotated[
 
 def _with_scheme(url: str) -> str:
     if not url.lower().startswith(("http://", "https://")):
-        raise ValueError(Message("url_scheme_missing"))
+        raise ValueError("it has to begin with http:// or https://")
     return url
 
 
@@ -364,16 +364,16 @@ class OidcSettings(BaseModel):
     @model_validator(mode="after")
     def _check_claims(self) -> "OidcSettings":
         if self.tenant is None and self.tenant_claim is None:
-            raise ValueError(Message("oidc_without_tenant"))
+            raise ValueError("`tenant` or `tenant_claim` has to be set")
         if bool(self.roles) != (self.role_claim is not None):
-            raise ValueError(Message("oidc_roles_incomplete"))
+            raise ValueError("`roles` and `role_claim` have to be set together")
         return self
 
 
 def _origin(text: str) -> str:
     # Origins become part of a header.
     if not re.fullmatch(r"https?://[A-Za-z0-9.\[\]:-]+", text):
-        raise ValueError(Message("origin_malformed", origin=text[:200]))
+        raise ValueError(f"{text[:200]} must be a scheme, a host and at most a port, without a path")
     return text.lower()
 
 
@@ -682,7 +682,7 @@ class Settings(ServiceSettings):
         ]
         for name, replacement in _REMOVED.items():
             if any(variables.get(f"datasphinx_{name}") for variables in environments):
-                raise ConfigurationError(f"DATASPHINX_{name.upper()}", replacement)
+                raise ConfigurationError(f"DATASPHINX_{name.upper()}", f"it is no longer a setting: {replacement}")
         others = {
             name: next(filter(None, (variables.get(other) for other in names for variables in environments)), None)
             for name, names in _OPENAI_NAMES.items()
@@ -756,14 +756,15 @@ def load_settings(**overrides: object) -> Settings:
         cause = first.get("ctx", {}).get("error")
         reason = message_of(cause) if isinstance(cause, ValueError) else first["msg"]
         if first["type"] == "extra_forbidden":
-            reason = _REMOVED.get(".".join([name, *inner[-1:]]), Message("setting_unknown"))
+            replacement = _REMOVED.get(".".join([name, *inner[-1:]]))
+            reason = f"it is no longer a setting: {replacement}" if replacement else "there is no such setting"
         reason = Message("field_problem", field=".".join(inner), reason=reason) if inner else reason
         raise ConfigurationError(f"DATASPHINX_{name.upper()}", reason) from None
     except SettingsError as error:
         field = re.search(r'field "(\w+)"', str(error))
         setting = field[1].upper() if field else "SOURCES"
-        raise ConfigurationError(f"DATASPHINX_{setting}", Message("setting_not_json")) from None
+        raise ConfigurationError(f"DATASPHINX_{setting}", "that is no JSON") from None
     except tomllib.TOMLDecodeError as error:
         raise ConfigurationError(CONFIG_FILE, str(error)) from None
     except (OSError, UnicodeError) as error:
-        raise ConfigurationError(".env", Message("setting_not_utf8", error=type(error).__name__)) from error
+        raise ConfigurationError(".env", f"it cannot be read as UTF-8 text ({type(error).__name__})") from error

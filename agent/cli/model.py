@@ -71,7 +71,6 @@ def check_models(settings: "Settings", *, fresh: bool) -> "Iterator[ModelCheck]"
         ModelUnreachable, ModelRejected: a model does not answer.
     """
     from datasphinx.agent.errors import ConfigurationError
-    from datasphinx.agent.messages import Message
 
     models: dict[tuple[str | None, str | None], list[str]] = {}
     of_role: dict[str, Settings] = {"default": settings}
@@ -80,7 +79,7 @@ def check_models(settings: "Settings", *, fresh: bool) -> "Iterator[ModelCheck]"
         if not own.uses_embedded_model:
             models.setdefault((own.llm_base_url, own.llm_model), []).append(role)
     if not models:
-        raise ConfigurationError("DATASPHINX_LLM_BASE_URL", Message("setting_missing"))
+        raise ConfigurationError("DATASPHINX_LLM_BASE_URL", "it is not set")
     for roles in models.values():
         yield _check(of_role[roles[0]], tuple(roles), fresh=fresh)
 

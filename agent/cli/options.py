@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from datasphinx.agent.cli.text import echo
-from datasphinx.agent.messages import Language, Message, render
+from datasphinx.agent.messages import Language, render
 
 if TYPE_CHECKING:
     from datasphinx.agent.services import Services
@@ -66,7 +66,7 @@ def knowledge_folder_of(services: "Services", name: str) -> Path:
 
     source = services.settings.sources.get(name)
     if source is None or source.knowledge is None:
-        raise ConfigurationError(f"DATASPHINX_SOURCES: {name}.knowledge", Message("setting_missing"))
+        raise ConfigurationError(f"DATASPHINX_SOURCES: {name}.knowledge", "it is not set")
     return source.knowledge
 
 

@@ -210,7 +210,9 @@ def _conninfo(text: str) -> str:
         url = None
     engine = url and engine_called(url.drivername)
     if url is None or engine is None or not engine.stores_threads:
-        raise ConfigurationError("DATASPHINX_THREADS_URL", Message("not_a_postgres_url")) from None
+        raise ConfigurationError(
+            "DATASPHINX_THREADS_URL", "it is not a PostgreSQL URL such as postgresql://..."
+        ) from None
     query = {name: value if isinstance(value, str) else ",".join(value) for name, value in url.query.items()}
     limits = {"connect_timeout": _CONNECT_S, "tcp_user_timeout": _ANSWER_S * 1000}
     parameters: dict[str, Any] = {**limits, **query}

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from datasphinx.agent.conversation.retention import DAY_S, prune_record, prune_threads
 from datasphinx.agent.conversation.threads import open_threads
 from datasphinx.agent.errors import ConfigurationError, DriverMissing
-from datasphinx.agent.messages import Message
 from datasphinx.agent.record.store import open_store
 from datasphinx.agent.record.telemetry import check_installed
 from datasphinx.agent.services import Services
@@ -85,7 +84,8 @@ def create_app(services: Services | None = None) -> "FastAPI":
     embed, embed_tokens = services.settings.embed, None
     if embed:
         if not services.settings.api_keys or tenants is None:
-            raise ConfigurationError("DATASPHINX_EMBED", Message("embed_without_keys"))
+            reason = "an embedded chat requires API keys, because a site gets its tokens with one"
+            raise ConfigurationError("DATASPHINX_EMBED", reason)
         try:
             from datasphinx.agent.server.embed_tokens import EmbedTokens
         except ImportError as error:
@@ -172,7 +172,8 @@ def serve(host: str = "127.0.0.1", port: int = 8000, settings: Settings | None =
     from datasphinx.agent.server.loopback import is_loopback
 
     if not (services.settings.api_keys or services.settings.oidc) and not is_loopback(host):
-        raise ConfigurationError("DATASPHINX_API_KEYS", Message("keys_required", host=host))
+        reason = f"without keys or tokens only this machine has access, and {host} is not loopback"
+        raise ConfigurationError("DATASPHINX_API_KEYS", f"{reason}; see `datasphinx key new`")
     check_stores(services.settings)
     try:
         import uvicorn

@@ -65,7 +65,8 @@ class SigningKeys:
         """
         for url in filter(None, (settings.issuer, settings.jwks_url)):
             if not _is_safe(url):
-                raise ConfigurationError("DATASPHINX_OIDC", Message("oidc_url_not_https", url=url))
+                reason = f"{url} has to begin with `https://`, unless it is on this machine"
+                raise ConfigurationError("DATASPHINX_OIDC", reason)
         self._settings, self._clock = settings, clock
         self._keys: list[_Key] = []
         self._fetched_at = self._attempted_at = float("-inf")

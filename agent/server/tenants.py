@@ -23,7 +23,6 @@ from datasphinx.agent.core.locked_property import locked_property
 from datasphinx.agent.errors import ConfigurationError, NotFound
 from datasphinx.agent.graph import build_graph
 from datasphinx.agent.llm.client import ModelClient
-from datasphinx.agent.messages import Message
 from datasphinx.agent.record.credentials import secrets_of
 from datasphinx.agent.record.recorder import RECORD_DELAY_S, Recorder
 from datasphinx.agent.record.store import Store, sqlite_url
@@ -323,9 +322,7 @@ def settings_for(settings: Settings, name: str, allowed: TenantSettings) -> Sett
     unknown = [source for source in names if source not in settings.sources]
     unknown += [source for source in allowed.knowledge if source not in names]
     if unknown:
-        raise ConfigurationError(
-            "DATASPHINX_TENANTS", Message("tenant_sources_unknown", name=name, sources=", ".join(unknown))
-        )
+        raise ConfigurationError("DATASPHINX_TENANTS", f"{name}: there is no source {', '.join(unknown)}")
     sources = {
         source: settings.sources[source].model_copy(
             update={
@@ -365,12 +362,12 @@ class Tenants:
         self._identities: dict[str, Identity] = {}
         for name in tenant_names(settings):
             if settings.tenants and name not in settings.tenants:
-                raise ConfigurationError("DATASPHINX_TENANTS", Message("tenant_without_entry", name=name))
+                raise ConfigurationError("DATASPHINX_TENANTS", f"{name} has keys or tokens, but no entry here")
             self._allowed[name] = settings.tenants.get(name, TenantSettings())
             for key_hash in settings.api_keys.get(name, ()):
                 if key_hash in self._identities:
                     other = self._identities[key_hash].tenant
-                    raise ConfigurationError("DATASPHINX_API_KEYS", Message("keys_equal", first=other, second=name))
+                    raise ConfigurationError("DATASPHINX_API_KEYS", f"{other} and {name} have the same key")
                 roles: dict[Role, tuple[str, ...]] = {"review": settings.review_keys, "operate": settings.operate_keys}
                 own_roles = (role for role, hashes in roles.items() if key_hash in hashes)
                 self._identities[key_hash] = Identity(name, frozenset({"ask", *own_roles}))

@@ -12,7 +12,15 @@ from pathlib import Path
 import pytest
 
 from datasphinx.agent.core.failure import client_failure, error_info, error_of, failure_of, full_text
-from datasphinx.agent.errors import BY_CODE, Coded, ExampleInvalid, FileUnreadable, StatementFailed, Unanswered
+from datasphinx.agent.errors import (
+    BY_CODE,
+    Coded,
+    ConfigurationError,
+    ExampleInvalid,
+    FileUnreadable,
+    StatementFailed,
+    Unanswered,
+)
 from datasphinx.agent.messages import LANGUAGES, TEXTS, Language, Message, render
 from datasphinx.agent.settings import Settings
 from tests.cases import all_cases
@@ -107,7 +115,8 @@ def test_reasons_of_the_source_are_messages() -> None:
     index_by_class = {
         error.__name__: [index for index, field in enumerate(fields(error)) if field.name in TEXT_FACTS]  # type: ignore[arg-type]
         for error in BY_CODE.values()
-        if hasattr(error, "__dataclass_fields__")
+        # What is wrong with the settings is told to operators, in English.
+        if hasattr(error, "__dataclass_fields__") and error is not ConfigurationError
     }
     coded = {error.__name__ for error in BY_CODE.values() if issubclass(error, Coded)}
     literal = [
