@@ -83,36 +83,6 @@ def test_the_form_that_the_model_returns_is_used_where_the_rows_allow_it(scripte
 @pytest.mark.parametrize(
     ("sql", "form"),
     [
-        (ONE_NUMBER, "number"),
-        (ONE_NUMBER, "string"),
-        (ONE_NUMBER, "dataframe"),
-        (ONE_TEXT, "string"),
-        (ONE_TEXT, "dataframe"),
-        (NO_VALUE, "string"),
-        (BY_STATUS, "string"),
-        (BY_STATUS, "dataframe"),
-        (BY_STATUS, "plot"),
-        (NO_ROW, "string"),
-        (NO_ROW, "dataframe"),
-    ],
-)
-def test_form_that_is_wanted_is_given(scripted: Scripted, sql: str, form: str) -> None:
-    output = ask(scripted, sql, output_type=form)
-
-    assert output["error"] is None
-    assert output["output_type"] == form
-    table = output["tables"][0]
-    if form == "number":
-        assert output["value"] == table["rows"][0][0]
-    elif form == "string":
-        assert output["value"] is None or isinstance(output["value"], str)
-    else:
-        assert output["value"] == (table if form == "dataframe" else output["charts"][0])
-
-
-@pytest.mark.parametrize(
-    ("sql", "form"),
-    [
         (ONE_TEXT, "number"),
         (ONE_ROW, "number"),
         (BY_STATUS, "number"),

@@ -147,16 +147,6 @@ def test_an_input_without_a_question_is_an_error(scripted: Scripted, given: dict
     assert calls(agent)["GeneratedSQL"] == 1
 
 
-def test_the_analyst_repeats_no_question(cache_dir: Path, tmp_path: Path) -> None:
-    other = url(make_table(tmp_path, "thing TEXT", [["one"]], table="things"))
-    model = ScriptedModel({"AnalystStep": [{"tool": "finish", "arguments": {"cannot_answer": "no"}}]})
-    services = Services(load_settings(cache_dir=cache_dir, sources={"things": other}), model=model)
-    graph = build_analyst(services, checkpointer=InMemorySaver())
-    assert code(graph.invoke({"question": "Why?", "source": "things"}, THREAD)) == "cannot_answer"
-    assert code(graph.invoke({"output_type": "plot"}, THREAD)) == "invalid_question"
-    assert len(model.calls) == 1
-
-
 # Messages
 
 
@@ -198,13 +188,3 @@ def test_a_message_answers_a_clarifying_question(scripted: Scripted, said: str, 
     answered = graph.invoke({"messages": [HumanMessage(said)]}, THREAD)
     assert (code(answered), answered["sql"]) == (None, sql)
     assert answered["messages"][-1].text == answered["answer"]
-
-
-@pytest.mark.parametrize("messages", [5, [5], [{"content": "?"}], [AIMessage("Hello.")], [HumanMessage("")]])
-def test_messages_without_a_question_are_an_error_and_leave_the_thread_usable(
-    scripted: Scripted, messages: Any
-) -> None:
-    graph = on_thread(scripted({"GeneratedSQL": [COUNT]}))
-    assert code(graph.invoke({"messages": messages}, THREAD)) == "invalid_question"
-    output = graph.invoke({"messages": [HumanMessage(HOW_MANY)]}, THREAD)
-    assert code(output) is None and output["messages"][-1].text == output["answer"]

@@ -304,17 +304,6 @@ def test_table_that_is_dropped_in_the_middle_is_told_to_generation(scripted: Scr
     assert "the table a is not in the catalog" in prompts(agent, "GeneratedSQL")[1]
 
 
-def test_database_that_comes_back_is_answered_from(scripted: Scripted, numbers: Path) -> None:
-    agent = scripted({"GeneratedSQL": [TOTAL] * 3})
-    content = numbers.read_bytes()
-    outputs = []
-    for present in (True, False, True):
-        numbers.write_bytes(content) if present else numbers.unlink()
-        outputs.append(agent.ask("Total of n over all things", source=url(numbers)))
-
-    assert [output["error"] is None for output in outputs] == [True, False, True]
-
-
 # Wide tables and large schemas
 
 
@@ -498,16 +487,6 @@ def test_off_topic_after_every_choice_retrieves_three_times_at_most(scripted: Sc
 
     assert final(steps)["error"]["code"] == "off_topic"
     assert [update["table_counter"] for update in updates_of(steps, "retrieve_tables")] == [1, 2, 3]
-
-
-def test_off_topic_is_final_where_all_tables_are_listed(scripted: Scripted, tmp_path: Path) -> None:
-    agent = scripted({"GeneratedSQL": [{**OFF_TOPIC, "reason": "no jokes"}]}, **SMALL_BUDGET)
-    steps = walk(agent, "jokes", source=url(many_tables(tmp_path, 15)))
-
-    assert prompts(agent, "GeneratedSQL")[0].count("\narchive_") == 15
-    assert nodes(steps) == ["retrieve_tables", "select_columns", "ask_clarification", "generate_sql", "answer"]
-    assert "no jokes" in final(steps)["answer"]
-    assert calls(agent) == {"GeneratedSQL": 1}
 
 
 # Names and values

@@ -261,35 +261,7 @@ def test_follow_up_is_read_with_the_questions_before_it(asking: Asking) -> None:
     assert f"The last question: {alone}" in third and f"- {HOW_MANY}" in third and COUNT["sql"] not in third
 
 
-def test_follow_up_that_failed_is_forgotten(asking: Asking) -> None:
-    agent = asking(COUNT, BY_STATUS, BY_STATUS, BY_STATUS)
-    agent.chat(HOW_MANY)
-    with pytest.raises(InvalidOutputType):
-        agent.follow_up("as one number, please", output_type="number")
-    agent.follow_up("by status")
-
-    assert "as one number" not in agent.prompts()[-1]
-
-
-def test_form_alone_takes_the_last_rows_again(asking: Asking) -> None:
-    agent = asking(BY_STATUS, {"sql": "", "output_type": "plot"})
-    agent.chat("How many orders are there by status?")
-    drawn = agent.follow_up("as a chart")
-
-    assert isinstance(drawn, ChartResponse)
-    assert (len(agent.model.calls), agent.last_sql) == (2, BY_STATUS["sql"])
-    assert drawn.audit and not any(step["statements"] for step in drawn.audit["steps"])
-
-
 # What is asked
-
-
-def test_database_by_url_and_by_name(asking: Asking, tmp_path: Path) -> None:
-    things = url(make_table(tmp_path, "word TEXT", [("a",), ("b",)]))
-    statement = {"sql": "SELECT COUNT(*) AS n FROM things"}
-
-    assert asking(statement, sources=things).chat("How many things?").value == 2
-    assert asking(statement, sources=["mine"], configured={"mine": things}).chat("How many things?").value == 2
 
 
 def test_of_several_databases_of_one_engine_the_one_that_fits_is_asked(asking: Asking, tmp_path: Path) -> None:

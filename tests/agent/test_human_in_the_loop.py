@@ -157,19 +157,6 @@ def history(graph: Graph) -> dict[str, Any]:
     return {"".join(snapshot.next): snapshot for snapshot in reversed([*graph.get_state_history(THREAD)])}
 
 
-@pytest.mark.parametrize("node", NODES)
-def test_a_run_is_repeated_from_every_checkpoint(scripted: Scripted, node: str) -> None:
-    agent = scripted({"GeneratedSQL": [COUNT, COUNT]})
-    graph = graph_of(agent)
-    first = graph.invoke({"question": HOW_MANY}, THREAD, durability="async")
-    again = go_on(graph, history(graph)[node].config)
-
-    assert (again["sql"], again["value"], again["answer"]) == (first["sql"], first["value"], first["answer"])
-    assert steps_of(again) == NODES
-    is_repeated = NODES.index(node) <= NODES.index("generate_sql")
-    assert calls(agent)["GeneratedSQL"] == 1 + is_repeated
-
-
 def test_a_fork_takes_another_way_and_leaves_the_run_as_it_was(scripted: Scripted) -> None:
     graph = graph_of(scripted({"GeneratedSQL": [COUNT]}))
     graph.invoke({"question": HOW_MANY}, THREAD, durability="async")
@@ -180,20 +167,6 @@ def test_a_fork_takes_another_way_and_leaves_the_run_as_it_was(scripted: Scripte
     assert output["sql"] == CUSTOMERS
     answers = {snapshot.values["sql"] for snapshot in graph.get_state_history(THREAD) if not snapshot.next}
     assert answers == {COUNT["sql"], CUSTOMERS}
-
-
-def test_a_fork_of_an_answered_run_takes_the_edge_of_its_node(scripted: Scripted) -> None:
-    """As Studio does it: the state is edited in the place of a node that ran."""
-    graph = graph_of(scripted({"GeneratedSQL": [COUNT, {"sql": CUSTOMERS}]}))
-    graph.invoke({"question": HOW_MANY}, THREAD)
-    fork = graph.update_state(
-        THREAD,
-        {"stop_words": True, "used_stop_words": ["DELETE"]},
-        as_node="check_stop_words",
-    )
-    assert graph.get_state(fork).next == ("generate_sql",)
-
-    assert go_on(graph, fork)["sql"] == CUSTOMERS
 
 
 def test_a_question_is_asked_anew_from_its_start(scripted: Scripted) -> None:

@@ -232,15 +232,6 @@ def test_log_has_start_statement_verdict_and_correction(scripted: Scripted, capl
     ]
 
 
-@pytest.mark.parametrize("issues", [["wrong year"], "wrong year", [{"issue": "wrong year"}], {"issue": "wrong year"}])
-def test_issues_are_logged_in_any_form(scripted: Scripted, issues: Any, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, logger="datasphinx")
-    verdicts = [correction(YEAR_2024, "no", issues=issues), VALID]
-    scripted({"GeneratedSQL": [{"sql": YEAR_2023}], "SQLValidation": verdicts}).ask("Orders in 2024?")
-
-    assert " reason=no issues=wrong year trace_id=" in validation_lines(caplog)[2]
-
-
 def test_statement_over_several_lines_is_one_line_of_the_log(
     scripted: Scripted, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -233,13 +233,6 @@ def test_a_report_is_replayed_with_its_questions(report: Make) -> None:
     assert len({*traces, output["audit"]["trace_id"]}) == 4
 
 
-def test_questions_may_be_given(report: Make) -> None:
-    made = report()
-    parts = made.ask(questions=[YEARS])["report"]["parts"]
-    assert [part["question"] for part in parts] == [YEARS]
-    assert report().ask(questions=[])["error"]["code"] == "input_invalid"
-
-
 def test_a_why_is_answered_by_contributions_that_sum_to_the_change(report: Make) -> None:
     why = {
         "question": "Which channels changed revenue from 2023 to 2024?",

@@ -85,35 +85,12 @@ def test_a_word_that_names_a_table_or_column_is_no_value_unless_it_is_quoted(ind
     assert found(index, "How many have the label 'order'?") == ["order"]
 
 
-def test_of_many_columns_those_that_the_question_names_are_kept() -> None:
-    tables = [f"place_{letter}" for letter in "abcde"]
-    index = ValueIndex.of({(table, "name"): ["Paris"] for table in tables} | {("singer", "town"): ["Paris"]})
-    selection = {**{table: ["name"] for table in tables}, "singer": ["town"]}
-    links = linked_values("Which singers have Paris as their town?", index, selection)
-
-    assert [link.table for link in links] == ["singer", "place_a", "place_b"]
-
-
 def test_at_most_eight_values_come_in_the_order_of_the_question() -> None:
     names = [f"Zork{letter}" for letter in "jihgfedcba"]
     index = ValueIndex.of({("thing", "name"): names})
     links = found(index, f"Show {', '.join(names)}", {"thing": ["name"]})
 
     assert links == names[:8]
-
-
-@pytest.mark.parametrize(
-    ("question", "link"),
-    [
-        ("How many sales representatives are there?", ("employees", "job_title", "Sales Representative")),
-        ("What share of customers are enterprises?", ("customers", "segment", "Enterprise")),
-        ("Сколько клиентов в Германии?", ("customers", "country", "Germany")),
-        ("德国有多少客户？", ("customers", "country", "Germany")),
-        ("Units sold of the standing desk", ("products", "name", "Standing Desk")),
-    ],
-)
-def test_values_of_the_sample_shop(shop: Source, question: str, link: tuple[str, str, str]) -> None:
-    assert linked_values(question, shop.values, shop.catalog.selection()) == [LinkedValue(*link)]
 
 
 def test_a_very_long_question_is_read_in_part(index: ValueIndex) -> None:

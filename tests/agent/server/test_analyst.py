@@ -51,14 +51,6 @@ def test_invoke_answers_from_a_dataset(served: Served, asked: dict[str, Any]) ->
     assert "observations" not in output and "results" not in output
 
 
-def test_an_answer_about_a_deleted_file_leads_to_no_question(served: Served, asked: dict[str, Any]) -> None:
-    output = served.analyst.invoke(asked)
-    served.services.registry.delete_dataset(asked["datasets"][0])
-    response = served.http.get(f"/threads/{output['thread_id']}/runs/{output['run_id']}/questions")
-
-    assert (response.status_code, response.json()) == (200, {"questions": []})
-
-
 def test_the_schemas_say_what_goes_in_and_comes_out(served: Served) -> None:
     schema = served.http.get("/analyst/input_schema").json()
     inputs = {"question", "datasets", "output_type", "clarify", "clarification_answer"}
