@@ -20,7 +20,7 @@ from datasphinx.agent.knowledge.prompt import knowledge_paragraphs, shown_entrie
 from datasphinx.agent.sample.shop import shop_url
 from datasphinx.agent.schema.describe import estimate_tokens
 from datasphinx.agent.settings import SourceSettings
-from datasphinx.agent.sources.source import check_knowledge, open_source
+from datasphinx.agent.sources.source import open_source
 from datasphinx.agent.types import Limits
 
 FIXTURES = Path(__file__).parents[1] / "tests/fixtures"
@@ -43,7 +43,7 @@ def measure_prompts() -> None:
         knowledge = read_folder(FIXTURES / "knowledge" / "shop", "knowledge/shop")
         settings = SourceSettings(url=SecretStr(shop_url(Path(cache))))
         source = open_source(settings, Limits(60, 100), cache_dir=Path(cache), knowledge=knowledge)
-        for problem in check_knowledge(source):
+        for problem in source.check_knowledge():
             print(problem)
         tokens, complete, extra = [], 0, 0
         for case in cases:

@@ -174,7 +174,6 @@ MAY_CONNECT = {
     "agent/engines/read_only.py": {"duckdb", "sqlite3"},
     "agent/sql/read_only_files.py": {"duckdb"},
     "agent/sql/worker.py": {"sqlite3"},
-    "agent/sql/grants.py": set(),
     "agent/sql/execute.py": set(),
     "agent/sample/shop.py": {"sqlite3"},
     "agent/sample/harbours.py": {"sqlite3"},

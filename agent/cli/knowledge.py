@@ -47,9 +47,9 @@ def import_files(
     """
     from datasphinx.agent.errors import Refused
     from datasphinx.agent.knowledge.importers import Importer, importers
+    from datasphinx.agent.knowledge.imports import import_entries
     from datasphinx.agent.knowledge.references import Unresolved
     from datasphinx.agent.knowledge.yaml_text import YamlError
-    from datasphinx.agent.sources.source import import_knowledge
 
     if format_name not in importers():
         raise typer.BadParameter(f"the formats are {', '.join(importers())}.", param_hint="FORMAT")
@@ -66,7 +66,8 @@ def import_files(
         raise Refused(
             "knowledge_file_invalid", path=str(files[0]), reason=f"{error}. {error.suggestion}".rstrip(". ")
         ) from None
-    report = import_knowledge(opened, imported, folder, services.knowledge(name))
+    present = services.knowledge(name)
+    report = import_entries(imported, folder, present, opened.base_catalog, opened.execute, opened.complete_values)
     if as_json:
         echo(json_text(report.as_json()))
     else:
@@ -104,15 +105,13 @@ def check(
 
     Exit codes: 0 no problem, 2 there is no such source, 3 an entry is wrong, 5 a source is unreachable.
     """
-    from datasphinx.agent.sources.source import check_knowledge
-
     services = services_of()
     names = [source] if source else [name for name in services.choices if services.settings_of(name).knowledge]
     reports, has_errors = [], False
     for name in names:
         opened = services.source(name)
         knowledge = opened.knowledge.knowledge
-        problems = check_knowledge(opened)
+        problems = opened.check_knowledge()
         errors = sum(not problem.is_warning for problem in problems)
         has_errors |= errors > 0
         proposals = len(knowledge.items) - len(knowledge.used)

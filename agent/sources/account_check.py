@@ -6,7 +6,6 @@ from typing import Any
 from datasphinx.agent.engines.privileges import Grants
 from datasphinx.agent.settings import SourceSettings
 from datasphinx.agent.sources.source import open_source
-from datasphinx.agent.sql.grants import grants_of
 from datasphinx.agent.types import Limits
 
 
@@ -47,7 +46,7 @@ def check_source(name: str, settings: SourceSettings, limits: Limits) -> SourceC
         # Snowflake's URL has the schema after the database.
         name_of_database = (database.url.database or "DATABASE").partition("/")[0]
         advice = database.kind.read_only_account.format(database=name_of_database)
-        grants = grants_of(database)
+        grants = database.grants()
         return SourceCheck(name, database.name, database.dialect, grants, advice, len(catalog.tables), catalog.warnings)
     finally:
         source.close()

@@ -15,7 +15,6 @@ from sqlglot import exp
 
 from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.errors import ConfigurationError, DatasphinxError, Refused, StatementError
-from datasphinx.agent.knowledge.imports import Imported, ImportReport, import_entries
 from datasphinx.agent.knowledge.knowledge import NO_KNOWLEDGE, Knowledge, Problem
 from datasphinx.agent.knowledge.labels import LabelledValues, Labels, labels_of
 from datasphinx.agent.knowledge.source_knowledge import NO_SOURCE_KNOWLEDGE, SourceKnowledge
@@ -37,7 +36,6 @@ from datasphinx.agent.sources.profile import is_profiled
 from datasphinx.agent.sources.reflect import Progress
 from datasphinx.agent.sql.database import Database
 from datasphinx.agent.sql.execute import RowAccess, check, execute
-from datasphinx.agent.sql.grants import grants_of
 from datasphinx.agent.sql.parameters import Value
 from datasphinx.agent.sql.rankings import ending_with_nulls
 from datasphinx.agent.sql.remark import Remark
@@ -242,6 +240,14 @@ class Source:
             index = self._values.current()
             return LabelledValues(index, self._labels) if self._labels else index
 
+    def check_knowledge(self) -> list[Problem]:
+        """Return the mistakes in the business knowledge, found on the schema and the data.
+
+        Raises:
+            SourceUnreachable: the database does not answer.
+        """
+        return self.knowledge.check(self.execute, self.complete_values)
+
     def complete_values(self) -> ValueIndex:
         """Return the index of all stored values, after the background work that builds it."""
         values = self.values
@@ -372,27 +378,6 @@ def _stored_spellings(source: Source, table: str, column: str, text: str) -> lis
     return found if found or len(result["rows"]) < _SEARCHED_ROWS else None
 
 
-def check_knowledge(source: Source) -> list[Problem]:
-    """Return the mistakes in the business knowledge about `source`, found on the schema and the data.
-
-    Raises:
-        SourceUnreachable: the database does not answer.
-    """
-    return source.knowledge.check(source.execute, source.complete_values)
-
-
-def import_knowledge(source: Source, imported: Imported, folder: Path, present: Knowledge) -> ImportReport:
-    """Write the entries of another system that pass all checks into `folder`, and return what has changed.
-
-    `present` are the entries of the folder.
-
-    Raises:
-        OSError: the file cannot be read or written.
-        SourceUnreachable: the database does not answer.
-    """
-    return import_entries(imported, folder, present, source.base_catalog, source.execute, source.complete_values)
-
-
 def open_source(
     settings: SourceSettings,
     limits: Limits,
@@ -450,7 +435,7 @@ def _mark_denied(catalog: Catalog, access: RowAccess | None) -> Catalog:
 
 
 def _require_read_only(database: Database) -> None:
-    rights = grants_of(database).beyond_reading
+    rights = database.grants().beyond_reading
     if rights:
         text = "; ".join(rights[:_MAX_SHOWN_RIGHTS])
         further = len(rights) - _MAX_SHOWN_RIGHTS

@@ -23,6 +23,7 @@ from datasphinx.agent.core.result_cache import ResultCache
 from datasphinx.agent.core.text import valid_text
 from datasphinx.agent.engines import engine_called, engines
 from datasphinx.agent.engines.base import Engine
+from datasphinx.agent.engines.privileges import Grants
 from datasphinx.agent.errors import (
     ConfigurationError,
     DriverMissing,
@@ -231,6 +232,20 @@ class Database:
             try:
                 yield inspect(connection)
             except (SQLAlchemyError, RuntimeError) as error:
+                raise self.unreachable(error) from error
+
+    def grants(self) -> Grants:
+        """Return the privileges of the account other than read access; files are always opened read-only.
+
+        Raises:
+            SourceUnreachable, SourceBusy: the database does not answer.
+        """
+        if self.kind.in_worker:
+            return Grants()
+        with self.connect() as connection:
+            try:
+                return self.kind.grants(connection)
+            except SQLAlchemyError as error:
                 raise self.unreachable(error) from error
 
     def unreachable(self, error: Exception) -> SourceUnreachable:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import chain, islice
 from typing import NamedTuple
 
@@ -23,7 +22,6 @@ from datasphinx.agent.sql.selects import conjuncts
 from datasphinx.agent.sql.statement_cache import StatementCache
 
 _OUTER = {"LEFT", "RIGHT", "FULL"}
-_CANDIDATES = 200
 
 
 class ColumnReference(NamedTuple):
@@ -282,12 +280,8 @@ def nearest_names(name: str, catalog: Catalog) -> list[str]:
         full_names.setdefault(catalog.full_names[key].name.lower(), []).append(key)
         for column in columns:
             full_names.setdefault(column.lower(), []).append(f"{key}.{column}")
-    # Preselect with rapidfuzz, which is faster and whose ratio is never below that of difflib.
-    preselection = process.extract(
-        name.lower(), full_names.keys(), scorer=fuzz.ratio, score_cutoff=50, limit=_CANDIDATES
-    )
-    close = get_close_matches(name.lower(), [candidate for candidate, _, _ in preselection], n=3, cutoff=0.5)
-    return [full for match in close for full in full_names[match]][:3]
+    close = process.extract(name.lower(), full_names.keys(), scorer=fuzz.ratio, score_cutoff=50, limit=3)
+    return [full for match, _, _ in close for full in full_names[match]][:3]
 
 
 def _unresolved(scope: Scope, catalog: Catalog) -> Iterator[exp.Column]:

@@ -27,10 +27,5 @@ class Remark:
     least_rows: int = 0
     """The remark is false if the statement returns fewer rows than this, so that the probe need not run."""
 
-    @property
-    def is_problem(self) -> bool:
-        """Whether the database would reject the statement."""
-        return self.effect == "problem"
-
 
 Check = Callable[[ResolvedQuery], Iterator[Remark]]

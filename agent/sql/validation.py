@@ -80,7 +80,7 @@ def _check_names_and_types(sql: str, catalog: Catalog) -> None:
     if query is None and catalog.engine.dot_may_call:
         # On PostgreSQL a name that is not a column may call a function of the row.
         raise StatementUnsound((Message("names_unresolved"),))
-    problems = tuple(remark.text for remark in _remarks(sql, query) if remark.is_problem) if query else ()
+    problems = tuple(remark.text for remark in _remarks(sql, query) if remark.effect == "problem") if query else ()
     if problems:
         raise StatementUnsound(problems)
 
@@ -386,7 +386,7 @@ def remarks_of(
     if query is None:
         return ()
     text, _ = sanitize(sql, catalog.dialect, catalog.readable)
-    remarks = [remark for remark in _remarks(text or sql, query) if not remark.is_problem]
+    remarks = [remark for remark in _remarks(text or sql, query) if remark.effect != "problem"]
     found = dict.fromkeys([*remarks, *_about_literals(query, values, search)])
     return tuple(remark for remark in found if not (remark.probe and is_true) or is_true(remark))
 

@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 import pytest
 
-from datasphinx.agent.sources.source import Source, check_knowledge
+from datasphinx.agent.sources.source import Source
 
 Open = Callable[[str], Source]
 
 
 def problems(source: Source) -> list[str]:
-    return [str(problem) for problem in check_knowledge(source)]
+    return [str(problem) for problem in source.check_knowledge()]
 
 
 def test_correct_knowledge_has_no_problem(shop: Open) -> None:

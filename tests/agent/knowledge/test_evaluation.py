@@ -7,7 +7,6 @@ import pytest
 
 from benchmarks.knowledge_questions import ANSWERS, FOLDER, Asker, figures_of, read_lines, run
 from benchmarks.spider import DEV
-from datasphinx.agent.sources.source import check_knowledge
 
 DATABASES = DEV / "databases"
 QUESTIONS = read_lines(FOLDER / "questions.jsonl")
@@ -58,5 +57,5 @@ def test_a_call_without_an_answer_is_pending(cache_dir: Path) -> None:
 def test_the_knowledge_has_no_mistakes(cache_dir: Path) -> None:
     asker = Asker("with", DATABASES, cache_dir, [])
     names = ["shop", *(["car_1"] if (DATABASES / "car_1.sqlite").is_file() else [])]
-    assert {name: check_knowledge(asker.services.source(name)) for name in names} == {name: [] for name in names}
+    assert {name: asker.services.source(name).check_knowledge() for name in names} == {name: [] for name in names}
     asker.close()

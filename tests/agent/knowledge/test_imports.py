@@ -11,12 +11,12 @@ from datasphinx.agent.knowledge.dbt import read_dbt
 from datasphinx.agent.knowledge.entries import MetricEntry
 from datasphinx.agent.knowledge.folder import read_folder
 from datasphinx.agent.knowledge.glossary import read_glossary
-from datasphinx.agent.knowledge.imports import Imported, ImportReport
+from datasphinx.agent.knowledge.imports import Imported, ImportReport, import_entries
 from datasphinx.agent.knowledge.knowledge import Knowledge
 from datasphinx.agent.knowledge.osi import read_osi
 from datasphinx.agent.knowledge.references import Unresolved
 from datasphinx.agent.knowledge.yaml_text import read_yaml
-from datasphinx.agent.sources.source import Source, import_knowledge
+from datasphinx.agent.sources.source import Source
 
 Open = Callable[[str], Source]
 DBT = Path(__file__).parents[2] / "fixtures" / "dbt"
@@ -29,7 +29,9 @@ def load(path: str) -> Any:
 def bring_in(imported: Imported, source: Source, folder: Path) -> tuple[ImportReport, Knowledge]:
     """Import into `folder`; return the report and the entries of the folder afterwards."""
     folder.mkdir(exist_ok=True)
-    report = import_knowledge(source, imported, folder, read_folder(folder, "k"))
+    report = import_entries(
+        imported, folder, read_folder(folder, "k"), source.base_catalog, source.execute, source.complete_values
+    )
     return report, read_folder(folder, "k")
 
 

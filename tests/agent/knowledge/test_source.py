@@ -11,7 +11,7 @@ from datasphinx.agent.retrieval.linked_values import linked_values
 from datasphinx.agent.schema.describe import describe
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
-from datasphinx.agent.sources.source import Source, check_knowledge
+from datasphinx.agent.sources.source import Source
 from tests.databases import make_database
 
 Open = Callable[[str], Source]
@@ -200,5 +200,5 @@ def test_the_sample_shop_has_correct_knowledge(cache_dir: Path) -> None:
     source = Services(load_settings(cache_dir=cache_dir)).source("sample")
 
     assert {item.kind for item in source.knowledge.knowledge.items} == {"column", "metric", "term", "verified"}
-    assert check_knowledge(source) == []
+    assert source.check_knowledge() == []
     assert str(source.knowledge.knowledge.items[0].place).startswith("knowledge/shop/")

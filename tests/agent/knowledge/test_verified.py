@@ -11,7 +11,6 @@ from datasphinx.agent.responses import response_of
 from datasphinx.agent.sample.shop import shop_url
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
-from datasphinx.agent.sources.source import check_knowledge
 from tests.agent.walk import calls, no_call, nodes, prompts, walk
 from tests.conftest import ScriptedAgent
 
@@ -154,7 +153,7 @@ def test_query_that_fails_is_reported_and_not_used_again(asked: Scripted, caplog
         "knowledge/shop.yml:2: verified `How many customers are there?`: its statement failed"
     )
     assert "[KNOWLEDGE] the verified query at knowledge/shop.yml:2 failed" in caplog.text
-    assert check_knowledge(asked(text=text).services.source("shop")) != []
+    assert asked(text=text).services.source("shop").check_knowledge() != []
 
 
 def test_query_that_does_not_fit_the_schema_is_not_used(asked: Scripted, caplog: pytest.LogCaptureFixture) -> None:
