@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -273,16 +272,6 @@ def test_settings_in_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
     }
     with closing(open_files(settings.files)) as source:
         assert set(source.catalog.tables) == {"sales", "managers"}
-
-
-def test_a_stamp_changes_with_a_file(folder: Path) -> None:
-    from datasphinx.agent.sources.cache import file_stamp
-
-    with closing(open_files([f"{folder}/regions.csv"])) as source:
-        before = file_stamp(source.database)
-        os.utime(folder / "regions.csv", (time.time(), 0))
-        source.database.list_files()
-        assert file_stamp(source.database) != before
 
 
 @pytest.mark.heavy

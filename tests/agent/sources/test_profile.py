@@ -9,7 +9,7 @@ import pytest
 
 from datasphinx.agent.schema.catalog import Catalog, Column
 from datasphinx.agent.sources.cache import fingerprint
-from datasphinx.agent.sources.profile import estimate_distinct, profile
+from datasphinx.agent.sources.profile import profile
 from datasphinx.agent.sources.reflect import reflect
 from datasphinx.agent.sql.database import Database
 from datasphinx.agent.sql.execute import RowAccess
@@ -129,21 +129,6 @@ def test_a_warning_about_a_sample_quotes_no_value(tmp_path: Path) -> None:
     catalog = read(path)
     assert catalog.warnings == ("'v' is not sampled: statement_failed",)
     assert catalog.values["t", "word"] == ("private",)
-
-
-@pytest.mark.parametrize(
-    ("counts", "total", "expected"),
-    [
-        ([1, 1, 1, 1], 400, 40),
-        ([2, 2], 400, 2),
-        ([1, 3], 4, 2),
-        ([1, 3], None, 2),
-        ([], 100, 0),
-        ([1] * 4, 5, 4),
-    ],
-)
-def test_the_estimate_of_distinct_values(counts: list[int], total: int | None, expected: int) -> None:
-    assert estimate_distinct(counts, total) == expected
 
 
 def ranges(catalog: Catalog) -> dict[str, tuple[str | None, str | None]]:

@@ -8,16 +8,13 @@ from pydantic import SecretStr
 
 from datasphinx.agent.errors import (
     ConfigurationError,
-    DriverMissing,
     NamesUnknown,
     NotPermitted,
     SourceNotFound,
-    SourceUnreachable,
 )
 from datasphinx.agent.schema.catalog import ForeignKey
 from datasphinx.agent.settings import SourceSettings
 from datasphinx.agent.sources.source import open_source
-from datasphinx.agent.sql import database
 from datasphinx.agent.types import Limits
 from tests.databases import make_database, open_url, url
 
@@ -66,18 +63,6 @@ def test_a_key_to_a_table_that_does_not_exist_is_no_problem(tmp_path: Path) -> N
 def test_a_url_that_leads_nowhere(url: str, error: type[Exception]) -> None:
     with pytest.raises(error):
         open_url(url, Limits(1, 10))
-
-
-def test_a_file_that_is_no_database(tmp_path: Path) -> None:
-    (tmp_path / "a.db").write_bytes(b"not a database, but long enough to be read as one" * 50)
-    with pytest.raises(SourceUnreachable, match="not a database"):
-        open_url(f"sqlite:///{tmp_path / 'a.db'}", Limits(1, 10))
-
-
-def test_a_missing_driver_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "find_spec", lambda _: None)
-    with pytest.raises(DriverMissing, match=r"datasphinx\[postgres\]"):
-        open_url("postgresql://u@127.0.0.1/x", Limits(1, 10))
 
 
 @pytest.mark.parametrize("column", ["salary", "nothing"])

@@ -16,14 +16,12 @@ from datasphinx.agent.errors import (
     SourceUnreachable,
     StatementFailed,
     StatementRefused,
-    StatementTimeout,
 )
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.database import Database
 from datasphinx.agent.sql.rows import json_safe
 from datasphinx.agent.sql.worker import sqlite_cursor
 from datasphinx.agent.types import Limits
-from tests.agent.sql.engines import ENDLESS
 from tests.databases import make_database, open_url
 
 
@@ -72,18 +70,6 @@ def test_no_rows(source: Source) -> None:
 
 def test_text_that_is_not_utf_8_is_read_all_the_same(source: Source) -> None:
     assert source.execute("SELECT status FROM orders WHERE id = 3")["rows"] == [["\ufffdA"]]
-
-
-def test_percent_signs_and_colons_are_no_parameters(source: Source) -> None:
-    result = source.execute("SELECT '100 %s :x' AS a FROM orders WHERE status LIKE '%pen%'")
-    assert result["rows"] == [["100 %s :x"]]
-
-
-def test_a_statement_is_stopped_at_its_limit_and_the_next_one_runs(source: Source) -> None:
-    with pytest.raises(StatementTimeout) as caught:
-        source.execute(ENDLESS)
-    assert caught.value.seconds == 1
-    assert source.execute("SELECT COUNT(*) FROM orders")["rows"] == [[3]]
 
 
 def test_what_the_database_refuses(source: Source) -> None:

@@ -1,14 +1,12 @@
 """Faults around a statement: each raises a typed error within the time limit and leaves nothing behind."""
 
 import gc
-import multiprocessing
 import sqlite3
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import create_engine, make_url
@@ -70,6 +68,14 @@ def test_a_server_that_dies_in_the_middle(server: EngineUnderTest, source: Sourc
     failures.clear()
     # psycopg warns about a cursor that could not be closed on a lost connection.
     gc.collect()
+    assert source.execute(COUNT)["rows"] == [[3]]
+
+
+def test_a_connection_that_the_server_has_closed_is_opened_again(server: EngineUnderTest, source: Source) -> None:
+    identity = "pg_backend_pid" if server.name == "postgres" else "connection_id"
+    with source.database.connect() as connection:
+        number = connection.exec_driver_sql(f"SELECT {identity}()").scalar()
+    server.admin(KILL[server.name].format(number))
     assert source.execute(COUNT)["rows"] == [[3]]
 
 
@@ -176,31 +182,5 @@ def test_a_sqlite_file_that_is_being_written(tmp_path: Path) -> None:
             with pytest.raises((SourceUnreachable, StatementTimeout), match="locked|stopped"):
                 source.execute(COUNT)
             writer.execute("ROLLBACK")
-        assert source.execute(COUNT)["rows"] == [[3]]
-        source.close()
-
-
-def _hold(path: str, ready: Any, done: Any) -> None:
-    import duckdb
-
-    with duckdb.connect(path):
-        ready.set()
-        done.wait(30)
-
-
-@pytest.mark.heavy
-@pytest.mark.process
-def test_a_duckdb_file_that_another_process_writes(tmp_path: Path) -> None:
-    with shop("duckdb", tmp_path) as engine:
-        context = multiprocessing.get_context("spawn")
-        ready, done = context.Event(), context.Event()
-        holder = context.Process(target=_hold, args=(str(tmp_path / "shop.duckdb"), ready, done))
-        holder.start()
-        assert ready.wait(30)
-        with pytest.raises(SourceUnreachable, match="lock"):
-            open_url(engine.url, Limits(5, 10))
-        done.set()
-        holder.join(30)
-        source = open_url(engine.url, Limits(5, 10))
         assert source.execute(COUNT)["rows"] == [[3]]
         source.close()
