@@ -14,7 +14,7 @@ from typing import Any
 
 from datasphinx.agent.schema.catalog import Column, Table
 from datasphinx.agent.schema.inferred_keys import infer_foreign_keys
-from datasphinx.agent.sources.profile import profile
+from datasphinx.agent.sources.profile import Sampler, profile
 from datasphinx.agent.sources.reflect import reflect
 from datasphinx.agent.sql.database import Database
 
@@ -46,7 +46,7 @@ def with_values(path: Path) -> dict[str, Table]:
     database = Database(f"sqlite:///{path}")
     catalog = reflect(database)
     tables = {key: replace(table, foreign_keys=()) for key, table in catalog.tables.items()}
-    return dict(profile(database, replace(catalog, tables=infer_foreign_keys(tables)), budget_s=30.0).tables)
+    return dict(profile(Sampler(database, replace(catalog, tables=infer_foreign_keys(tables)), budget_s=30.0)).tables)
 
 
 def measure(schemas: list[Any], *, primary: bool = True) -> dict[str, float]:

@@ -12,7 +12,7 @@ from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.settings import SourceSettings
 from datasphinx.agent.sources.background import Background, start_once
 from datasphinx.agent.sources.cache import CacheEntry, CatalogCache, file_stamp
-from datasphinx.agent.sources.profile import is_profiled, profile, read_values
+from datasphinx.agent.sources.profile import STATEMENT_TIMEOUT_S, Sampler, is_profiled, profile, read_values
 from datasphinx.agent.sources.reflect import Progress, reflect
 from datasphinx.agent.sql.database import Database
 from datasphinx.agent.sql.execute import RowAccess
@@ -20,6 +20,8 @@ from datasphinx.agent.sql.row_rules import RowRules
 
 _BUDGET_S = 3.0
 _BACKGROUND_BUDGET_S = 120.0
+_VALUES_TIMEOUT_S = 5.0
+"""Limit of a statement that reads the values of a table or column, in seconds."""
 _FIRST_VALUES_BUDGET_S = 0.5
 """Seconds for which the values of the tables sampled for the first question are read before it is answered."""
 _SMALL_SCHEMA, _FIRST_TABLES = 20, 5
@@ -107,16 +109,7 @@ class CatalogLoader:
 
         Tables that are sampled already are left unchanged.
         """
-        return profile(
-            self._database,
-            catalog,
-            access=self.access(catalog),
-            personal=self._personal,
-            budget_s=budget_s,
-            max_tables=max_tables,
-            question=self._question,
-            stop=stop,
-        )
+        return profile(self._sampler(catalog, budget_s, stop), max_tables)
 
     def profile_first(self, catalog: Catalog, budget_s: float) -> Catalog:
         """Return `catalog` with samples; of more than 20 tables, only five are read, and `start` takes the others.
@@ -214,14 +207,19 @@ class CatalogLoader:
         *,
         sampled_only: bool = False,
     ) -> ValueIndex:
-        columns = read_values(
+        columns = read_values(self._sampler(catalog, budget_s, stop, _VALUES_TIMEOUT_S), sampled_only=sampled_only)
+        return ValueIndex.build(columns, path, folds_case=catalog.engine.ignores_case_of_text, stop=stop)
+
+    def _sampler(
+        self, catalog: Catalog, budget_s: float, stop: Callable[[], bool], timeout_s: float = STATEMENT_TIMEOUT_S
+    ) -> Sampler:
+        return Sampler(
             self._database,
             catalog,
             access=self.access(catalog),
             personal=self._personal,
-            budget_s=budget_s,
             question=self._question,
-            sampled_only=sampled_only,
+            budget_s=budget_s,
+            timeout_s=timeout_s,
             stop=stop,
         )
-        return ValueIndex.build(columns, path, folds_case=catalog.engine.ignores_case_of_text, stop=stop)

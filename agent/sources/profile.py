@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from datasphinx.agent.engines import engine_of
+from datasphinx.agent.engines.base import Engine
 from datasphinx.agent.errors import DatasphinxError, SourceUnreachable
 from datasphinx.agent.record.step import not_recorded
 from datasphinx.agent.retrieval.value_store import MAX_VALUE_LENGTH, ColumnValues
@@ -24,7 +24,8 @@ from datasphinx.agent.sql.execute import RowAccess, execute
 from datasphinx.agent.types import Limits, Result
 
 _PLAIN_TEXT = ("char", "text", "clob", "string")
-_STATEMENT_TIMEOUT_S = 1.0
+STATEMENT_TIMEOUT_S = 1.0
+"""Limit of a statement that reads a sample, in seconds."""
 _MAX_STATISTICS_ROWS = 1_000_000
 _SAMPLED_ROWS = 1000
 _SAMPLED_CELLS = 20_000
@@ -32,6 +33,8 @@ _MIN_ROWS = 100
 _EXAMPLES = 5
 _EXAMPLE_CHARS = 60
 _MAX_VALUES = 200
+_MAX_INDEXED = 100_000
+"""Number of distinct values of a column that are read for the index of values."""
 _MAX_READ_CELLS = 200_000
 """Number of cells up to which all rows of a table are read for the values of its text columns."""
 _MAX_TOGETHER = 50
@@ -57,19 +60,22 @@ class Sampler:
         catalog: Catalog,
         *,
         access: RowAccess | None = None,
+        personal: frozenset[str] = frozenset(),
+        question: str = "",
         budget_s: float,
-        timeout_s: float = _STATEMENT_TIMEOUT_S,
+        timeout_s: float = STATEMENT_TIMEOUT_S,
         stop: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Set the budget of all queries and the timeout of one query, in seconds, and the row rules in `access`.
+        """Set the budget of all queries and the timeout of one query, in seconds, and what is read.
 
-        The budget starts after the first query, which may have to connect or to start a process.
+        The budget starts after the first query, which may have to connect or to start a process. All queries are
+        restricted by the row rules in `access`. The columns `personal`, as `table.column` in lower case, are never
+        read. Tables whose name or columns `question` mentions come first.
         """
-        self._access = access
+        self.catalog, self.access = catalog, access
+        self._database, self._personal, self._question = database, personal, question
         self._exact = exact_dialect(catalog.dialect)
-        self.dialect = catalog.dialect
         self.warnings: list[str] = []
-        self._database, self._catalog = database, catalog
         self._budget_s, self._timeout_s = budget_s, timeout_s
         self._deadline = math.inf if budget_s > 0 else -math.inf
         self._stop, self._disconnected = stop, False
@@ -86,13 +92,12 @@ class Sampler:
         """
         if self.is_finished:
             return None
-        known = self._catalog
         tables = {each.key: each for each in (table, *others)}
-        catalog = Catalog(self.dialect, tables, known.default_schema, routines=known.routines)
+        catalog = Catalog(self.catalog.dialect, tables, self.catalog.default_schema, routines=self.catalog.routines)
         timeout_s = max(0.05, min(self._timeout_s, self._deadline - time.monotonic()))
         try:
             with not_recorded():
-                return execute(sql, self._database, catalog, Limits(timeout_s, rows), access=self._access)
+                return execute(sql, self._database, catalog, Limits(timeout_s, rows), access=self.access)
         except SourceUnreachable:
             self._disconnected = True
         except DatasphinxError as error:
@@ -101,6 +106,22 @@ class Sampler:
         finally:
             self._deadline = min(self._deadline, time.monotonic() + self._budget_s)
         return None
+
+    def keys(self) -> list[str]:
+        """Return the table keys in descending order of the number of words of the question in their names."""
+        asked = content_words(self._question)
+        if not asked:
+            return list(self.catalog.tables)
+
+        def count(key: str) -> tuple[int, int]:
+            table = self.catalog.tables[key]
+            return len(asked & words(table.name)), len(asked & words(" ".join(table.column_names)))
+
+        return sorted(self.catalog.tables, key=count, reverse=True)
+
+    def is_read(self, table: Table, column: Column) -> bool:
+        """Return whether the values of `column` may be read."""
+        return not (column.secret or is_personal(table, column, self._personal))
 
     def name(self, table: Table) -> str:
         """Return the quoted name of `table`."""
@@ -137,11 +158,12 @@ def is_plain_text(column: Column) -> bool:
     return column.type_class == "text" and any(word in column.type.lower() for word in _PLAIN_TEXT)
 
 
-def row_estimates(sampler: Sampler, catalog: Catalog) -> dict[str, int]:
+def row_estimates(sampler: Sampler) -> dict[str, int]:
     """Return row estimates by table key; tables without statistics are left out.
 
     SQLite collects statistics only on ANALYZE, the others automatically. If the engine refuses, the result is empty.
     """
+    catalog = sampler.catalog
     statistics = catalog.engine.statistics
     if statistics is None:
         return {}
@@ -176,32 +198,20 @@ class _Samples:
     """Columns of numbers and dates whose range is not known yet, because the table is larger than the sample."""
 
 
-def profile(
-    database: Database,
-    catalog: Catalog,
-    *,
-    access: RowAccess | None = None,
-    personal: frozenset[str] = frozenset(),
-    budget_s: float,
-    max_tables: int | None = None,
-    question: str = "",
-    stop: Callable[[], bool] = lambda: False,
-) -> Catalog:
-    """Return `catalog` with row estimates, column statistics, and distinct values of its text columns.
+def profile(sampler: Sampler, max_tables: int | None = None) -> Catalog:
+    """Return the catalog with row estimates, column statistics, and distinct values of its text columns.
 
-    Tables whose name or columns `question` mentions come first. Up to 1,000 rows of a table are sampled, in the order
-    the engine returns them. Ranges of tables of up to a million rows are read last, and whether inferred keys that are
-    not likely hold for all rows, which makes them likely. Tables sampled before, those after the first `max_tables`
-    others or not reached within `budget_s` seconds, secret columns and the columns `personal`, as `table.column` in
-    lower case, are left unchanged. All queries are restricted by the row rules in `access`, so
-    the profile shows nothing of hidden rows.
+    Up to 1,000 rows of a table are sampled, in the order the engine returns them. Ranges of tables of up to a million
+    rows are read last, and whether inferred keys that are not likely hold for all rows, which makes them likely. Tables
+    sampled before, those after the first `max_tables` others or not reached in time, and columns that are not read are
+    left unchanged. The profile shows nothing of hidden rows.
     """
-    sampler = Sampler(database, catalog, access=access, budget_s=budget_s, stop=stop)
+    catalog = sampler.catalog
     # The engine's statistics include rows hidden by row rules.
-    estimates = {} if access else row_estimates(sampler, catalog)
+    estimates = {} if sampler.access else row_estimates(sampler)
     sampler.warnings.clear()
     samples = _Samples(dict(catalog.tables), dict(catalog.values))
-    unsampled = [key for key in _by_relevance(catalog, question) if not is_sampled(catalog.tables[key])]
+    unsampled = [key for key in sampler.keys() if not is_sampled(catalog.tables[key])]
     for key in unsampled:
         samples.tables[key] = replace(catalog.tables[key], rows=estimates.get(key))
     for key, table in catalog.tables.items():
@@ -210,7 +220,7 @@ def profile(
     for key in unsampled[:max_tables]:
         if sampler.is_finished:
             break
-        _sample_table(sampler, samples.tables[key], samples, key, personal)
+        _sample_table(sampler, samples.tables[key], samples, key)
     warnings = tuple(dict.fromkeys((*catalog.warnings, *sampler.warnings)))[:_MAX_WARNINGS]
     for key, columns in samples.ranged.items():
         samples.tables[key] = _add_ranges(sampler, samples.tables[key], columns)
@@ -219,26 +229,13 @@ def profile(
     return replace(catalog, tables=samples.tables, values=samples.values, warnings=warnings)
 
 
-def _by_relevance(catalog: Catalog, question: str) -> list[str]:
-    """Return the table keys in descending order of the number of words of `question` in their names."""
-    asked = content_words(question)
-    if not asked:
-        return list(catalog.tables)
-
-    def count(key: str) -> tuple[int, int]:
-        table = catalog.tables[key]
-        return len(asked & words(table.name)), len(asked & words(" ".join(table.column_names)))
-
-    return sorted(catalog.tables, key=count, reverse=True)
-
-
 def is_personal(table: Table, column: Column, personal: frozenset[str]) -> bool:
     """Return whether `personal` contains the column, as `table.column` in lower case."""
     return bool(personal) and f"{table.key}.{column.name}".lower() in personal
 
 
-def _sample_table(sampler: Sampler, table: Table, samples: _Samples, key: str, personal: frozenset[str]) -> None:
-    columns = [column for column in table.columns if not (column.secret or is_personal(table, column, personal))]
+def _sample_table(sampler: Sampler, table: Table, samples: _Samples, key: str) -> None:
+    columns = [column for column in table.columns if sampler.is_read(table, column)]
     if not columns:
         return
     limit = _sample_size(table)
@@ -254,7 +251,7 @@ def _sample_table(sampler: Sampler, table: Table, samples: _Samples, key: str, p
     texts: dict[Column, list[Any]] = {}
     for index, column in enumerate(columns):
         cells = [row[index] for row in rows]
-        column = _with_type_of_cells(column, cells, sampler.dialect)
+        column = _with_type_of_cells(column, cells, sampler.catalog.engine)
         profiled_column = _profile_column(column, cells, len(rows) if is_complete else total)
         profiled_column = profiled_column._replace(parts=_parts(sampler, table, column, cells))
         if column.name not in table.key_columns and _is_ranged(column, cells):
@@ -295,9 +292,9 @@ def _read_sample(
     return [[cells[at][0] for cells in read_alone.values()] for at in range(count)], list(read_alone)
 
 
-def _with_type_of_cells(column: Column, cells: list[Any], dialect: str) -> Column:
+def _with_type_of_cells(column: Column, cells: list[Any], engine: Engine) -> Column:
     """Return a column without a declared type with that of its cells, if all have one."""
-    if column.type != NO_TYPE or engine_of(dialect).enforces_types:
+    if column.type != NO_TYPE or engine.enforces_types:
         return column
     kinds = {type(cell) for cell in cells if cell is not None}
     kind = "real" if kinds == {int, float} else CELL_TYPES.get(kinds.pop()) if len(kinds) == 1 else None
@@ -488,52 +485,39 @@ def _text(cell: Any) -> str:
     return str(cell)[:MAX_VALUE_LENGTH]
 
 
-def read_values(
-    database: Database,
-    catalog: Catalog,
-    *,
-    access: RowAccess | None = None,
-    personal: frozenset[str] = frozenset(),
-    per_column: int = 100_000,
-    budget_s: float = 30.0,
-    timeout_s: float = 5.0,
-    question: str = "",
-    sampled_only: bool = False,
-    stop: Callable[[], bool] = lambda: False,
-) -> Iterator[ColumnValues]:
-    """Yield up to `per_column` distinct values of each text column that is neither secret nor `personal`.
+def read_values(sampler: Sampler, *, sampled_only: bool = False) -> Iterator[ColumnValues]:
+    """Yield up to 100,000 distinct values of each text column that may be read.
 
-    Tables whose name or columns `question` mentions come first. Texts of more than 200 characters are left out. Nothing
-    is read where the sample in the catalog has all values; otherwise the columns of a table are read in one statement.
-    A table or column that cannot be read within `timeout_s` seconds, or after all took `budget_s` seconds, gets the
+    Texts of more than 200 characters are left out. Nothing is read where the sample in the catalog has all values;
+    otherwise the columns of a table are read in one statement. A table or column that cannot be read in time gets the
     values sampled in the catalog, and is not `read`. With `sampled_only`, tables that are not sampled are left out.
     """
-    sampler = Sampler(database, catalog, access=access, budget_s=budget_s, timeout_s=timeout_s, stop=stop)
-    for key in _by_relevance(catalog, question):
+    catalog = sampler.catalog
+    for key in sampler.keys():
         table, unread = catalog.tables[key], []
         if sampled_only and not is_sampled(table):
             continue
         for column in table.columns:
-            if column.type_class == "text" and not (column.secret or is_personal(table, column, personal)):
+            if column.type_class == "text" and sampler.is_read(table, column):
                 sampled = _sampled_values(catalog, table, column)
                 if sampled.complete:
                     yield sampled
                 else:
                     unread.append(column)
         is_moderate = table.rows is None or table.rows * len(unread) <= _MAX_READ_CELLS
-        rows = _read_table(sampler, table, unread, per_column) if unread and is_moderate else None
+        rows = _read_table(sampler, table, unread) if unread and is_moderate else None
         if rows is not None:
             yield from rows
         elif sampler.is_finished:
             yield from (_sampled_values(catalog, table, column) for column in unread)
         else:
-            distinct = _read_distinct(sampler, table, unread, per_column + 1)
+            distinct = _read_distinct(sampler, table, unread, _MAX_INDEXED + 1)
             for column in unread:
                 values = distinct.get(column)
                 if values is None:
                     yield _sampled_values(catalog, table, column)
                 else:
-                    kept, is_complete = tuple(values[:per_column]), len(values) <= per_column
+                    kept, is_complete = tuple(values[:_MAX_INDEXED]), len(values) <= _MAX_INDEXED
                     yield ColumnValues(table.key, column.name, kept, is_complete)
 
 
@@ -545,7 +529,7 @@ def _sampled_values(catalog: Catalog, table: Table, column: Column) -> ColumnVal
     return ColumnValues(table.key, column.name, values, is_complete, read=is_complete)
 
 
-def _read_table(sampler: Sampler, table: Table, columns: list[Column], per_column: int) -> list[ColumnValues] | None:
+def _read_table(sampler: Sampler, table: Table, columns: list[Column]) -> list[ColumnValues] | None:
     """Return all values of `columns`, read in one statement; None on failure or timeout, or if the table is large."""
     # One character more than an indexed value shows which texts are too long.
     expressions = (
@@ -562,5 +546,5 @@ def _read_table(sampler: Sampler, table: Table, columns: list[Column], per_colum
     for at, column in enumerate(columns):
         texts = dict.fromkeys(str(row[at]) for row in result["rows"] if row[at] is not None)
         values = tuple(text for text in texts if len(text) <= MAX_VALUE_LENGTH)
-        read.append(ColumnValues(table.key, column.name, values[:per_column], len(values) <= per_column))
+        read.append(ColumnValues(table.key, column.name, values[:_MAX_INDEXED], len(values) <= _MAX_INDEXED))
     return read

@@ -9,7 +9,7 @@ import pytest
 
 from datasphinx.agent.schema.catalog import Catalog, Column
 from datasphinx.agent.sources.cache import fingerprint
-from datasphinx.agent.sources.profile import profile
+from datasphinx.agent.sources.profile import Sampler, profile
 from datasphinx.agent.sources.reflect import reflect
 from datasphinx.agent.sql.database import Database
 from datasphinx.agent.sql.execute import RowAccess
@@ -19,7 +19,7 @@ from tests.databases import make_database, make_table, url
 
 def read(path: Path, budget_s: float = 3.0) -> Catalog:
     database = Database(url(path))
-    return profile(database, reflect(database), budget_s=budget_s)
+    return profile(Sampler(database, reflect(database), budget_s=budget_s))
 
 
 def column(catalog: Catalog, name: str, table: str = "things") -> Column:
@@ -48,7 +48,7 @@ def test_rows_that_rules_hide_are_not_counted(tmp_path: Path) -> None:
     access = RowAccess(RowRules({"things": "side = 'north'"}, "sqlite", catalog), {})
 
     assert read(path).tables["things"].rows == 5000
-    assert profile(database, catalog, access=access, budget_s=3.0).tables["things"].rows == 4000
+    assert profile(Sampler(database, catalog, access=access, budget_s=3.0)).tables["things"].rows == 4000
 
 
 def test_a_large_table_is_estimated(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_ranges_cover_only_permitted_rows(tmp_path: Path, count: int) -> None:
         ("deny", {}),
     ):
         access = RowAccess(RowRules({"things": rule}, "sqlite", catalog), {})
-        assert ranges(profile(database, catalog, access=access, budget_s=3.0)) == expected
+        assert ranges(profile(Sampler(database, catalog, access=access, budget_s=3.0))) == expected
 
 
 def test_untyped_columns_have_the_type_of_their_cells(tmp_path: Path) -> None:

@@ -375,11 +375,11 @@ def test_closing_stops_what_goes_on(opener: Opener, database: Path, monkeypatch:
     alter(database, "CREATE TABLE staff (name TEXT)")
     begun = threading.Event()
 
-    def until_stopped(*_: object, stop: Callable[[], bool], **__: object) -> Any:
+    def until_stopped(sampler: profile.Sampler, _: object) -> Any:
         begun.set()
-        while not stop():
+        while not sampler.is_finished:
             pass
-        return source.catalog
+        return sampler.catalog
 
     monkeypatch.setattr(loader, "profile", until_stopped)
     source = opener()
