@@ -179,10 +179,6 @@ class Engine:
     """Whether `x IN name` reads the table of this name."""
     in_list_reads_tables: ClassVar[bool] = False
     """Whether `x IN (name)` reads the table of this name."""
-    dollar_reads_metadata: ClassVar[bool] = False
-    """Whether a table with a `$` in its name is one of metadata."""
-    schema_names_format: ClassVar[bool] = False
-    """Whether a schema such as `csv` makes the name of a table that of a file."""
     row_functions: ClassVar[frozenset[str] | None] = None
     """Functions that may be called in FROM; None if those are the allowed functions."""
     table_calls_functions: ClassVar[bool] = False

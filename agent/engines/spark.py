@@ -38,7 +38,6 @@ class Spark(Engine):
     status: ClassVar[EngineStatus] = "tested"
     ignores_case = True
     system_columns = frozenset({"_metadata"})
-    schema_names_format = True
     has_plan_hints = True
     substitutes_variables = True
     has_trim_from = True

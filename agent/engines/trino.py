@@ -22,7 +22,6 @@ class Trino(Engine):
     ignores_case = True
     system_columns = frozenset({"$path", "$file_size", "$file_modified_time", "$partition", "$bucket"})
     quotes_make_columns = True
-    dollar_reads_metadata = True
     other_dialects = ("presto",)
     has_trim_from = True
     transforms = {exp.AtTimeZone: print_at_time_zone}

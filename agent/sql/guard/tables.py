@@ -169,13 +169,10 @@ def _is_readable(table: exp.Table, statement: Statement) -> bool:
     if statement.names.tables is not None:
         return dotted_name(*parts) in statement.names.tables
     *schemas, name = (part.lower() for part in parts)
-    if not re.fullmatch(r"[\w $]+", "".join(parts)) or _SYSTEM_TABLE.match(name):
+    # Trino reads metadata from a table with a $ in its name, Spark files from some schemas.
+    if not re.fullmatch(r"[\w ]+", "".join(parts)) or _SYSTEM_TABLE.match(name):
         return False
-    if statement.engine.dollar_reads_metadata and "$" in name:
-        return False
-    is_file = bool(_FILE.search(".".join(parts))) or (
-        statement.engine.schema_names_format and not _FORMATS.isdisjoint(schemas)
-    )
+    is_file = bool(_FILE.search(".".join(parts))) or not _FORMATS.isdisjoint(schemas)
     return not is_file and statement.engine.hidden_schemas.isdisjoint(schemas)
 
 
