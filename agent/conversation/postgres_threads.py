@@ -209,7 +209,7 @@ def _conninfo(text: str) -> str:
     except (ArgumentError, ValueError):
         url = None
     engine = url and engine_called(url.drivername)
-    if url is None or engine is None or not engine.stores_threads:
+    if url is None or engine is None or not engine.store.keeps_threads:
         raise ConfigurationError(
             "DATASPHINX_THREADS_URL", "it is not a PostgreSQL URL such as postgresql://..."
         ) from None

@@ -17,13 +17,13 @@ from sqlglot.parser import Parser
 
 from datasphinx.agent.engines.privileges import Grants
 from datasphinx.agent.engines.spelling import Spelling
+from datasphinx.agent.engines.store import Store
 from datasphinx.agent.types import Limits
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection
     from sqlalchemy import Dialect as SQLAlchemyDialect
     from sqlalchemy import Engine as SQLAlchemyEngine
-    from sqlalchemy.types import TypeEngine
     from sqlglot.optimizer.scope import Scope
 
 EngineStatus = Literal["tested", "emulated", "untested"]
@@ -350,19 +350,13 @@ class Engine:
 
     # Sources over HTTP, and the tables of this project
 
+    store: ClassVar[Store] = Store()
+    """How the tables of this project are kept in it."""
     url_options: ClassVar[frozenset[str] | None] = None
     """Options of a URL that an operator may add over HTTP: others can name files, libraries or statements. None if no
     URL is accepted: BigQuery uses the identity of the server, and chDB creates folders."""
     has_form: ClassVar[bool] = False
     """Whether host, port, database and user, or a file, make a URL."""
-    stores_threads: ClassVar[bool] = False
-    """Whether servers can store conversations in it."""
-    is_record_file: ClassVar[bool] = False
-    """Whether a file of it can be the record."""
-    commits_ddl: ClassVar[bool] = False
-    """Whether each CREATE TABLE commits the transaction, so that only a named lock excludes others."""
-    transaction_lock: ClassVar[str] = ""
-    """Statement that waits for other transactions with the same `{number}`; empty if the first write does so."""
     covers_grammar: ClassVar[bool] = False
     """Whether statements in no certain dialect are read in this one: together these cover most of the others."""
 
@@ -503,20 +497,6 @@ class Engine:
     def compares_by_bytes(self, types: Iterable[str]) -> bool:
         """Return whether text of these types of columns is compared by bytes."""
         return not self.text_bytes
-
-    def store_arguments(self, connect_s: int, response_s: int) -> dict[str, Any]:
-        """Return arguments of the driver with these time limits, for the tables of this project."""
-        return {}
-
-    def transaction_limits(self, seconds: int) -> str:
-        """Return statements that limit the statements and locks of a transaction; empty if the driver does so."""
-        return ""
-
-    def long_text(self) -> "TypeEngine[str]":
-        """Return the type of SQLAlchemy for long texts."""
-        from sqlalchemy import Text
-
-        return Text()
 
     def open_file(self, path: str) -> Any:
         """Return a read-only connection of the driver to a database file, for engines that run in workers."""

@@ -22,6 +22,7 @@ from datasphinx.agent.engines.base import (
 )
 from datasphinx.agent.engines.privileges import Grants, shown_grants
 from datasphinx.agent.engines.spelling import ISO_FORMATS, Spelling, function_call
+from datasphinx.agent.engines.store import Store
 from datasphinx.agent.types import Limits
 
 if TYPE_CHECKING:
@@ -100,6 +101,20 @@ _LOCAL_ENGINES = {
 """Storage engines whose tables hold their own rows, unlike MRG_MYISAM, FEDERATED, CONNECT or SPIDER."""
 
 
+class _Store(Store):
+    commits_ddl = True
+
+    def arguments(self, connect_s: int, response_s: int) -> dict[str, Any]:
+        """Limit the connection, reading and writing."""
+        return {"connect_timeout": connect_s, "read_timeout": response_s, "write_timeout": response_s}
+
+    def long_text(self) -> "TypeEngine[str]":
+        """Return the type for more than 64 KB."""
+        from sqlalchemy.dialects.mysql import LONGTEXT
+
+        return LONGTEXT()
+
+
 class MySQL(Engine):
     """MySQL, with PyMySQL."""
 
@@ -154,7 +169,7 @@ GRANT SELECT, SHOW VIEW ON `{database}`.* TO 'datasphinx'@'%';"""
     barrier_limit = 2**64 - 1
     url_options = frozenset({"charset"})
     has_form = True
-    commits_ddl = True
+    store = _Store()
     covers_grammar = True
 
     def prepare_pool(self, pool: "SQLAlchemyEngine") -> None:
@@ -202,16 +217,6 @@ GRANT SELECT, SHOW VIEW ON `{database}`.* TO 'datasphinx'@'%';"""
     def grants(self, connection: "Connection") -> Grants:
         """Read SHOW GRANTS; named locks are open to every account."""
         return Grants(shown_grants(connection), ("named locks (GET_LOCK)",))
-
-    def store_arguments(self, connect_s: int, response_s: int) -> dict[str, Any]:
-        """Limit the connection, reading and writing."""
-        return {"connect_timeout": connect_s, "read_timeout": response_s, "write_timeout": response_s}
-
-    def long_text(self) -> "TypeEngine[str]":
-        """Return the type for more than 64 KB."""
-        from sqlalchemy.dialects.mysql import LONGTEXT
-
-        return LONGTEXT()
 
 
 class MariaDB(MySQL):

@@ -19,6 +19,7 @@ from datasphinx.agent.engines.base import (
 )
 from datasphinx.agent.engines.privileges import Grants, column_of
 from datasphinx.agent.engines.spelling import Spelling
+from datasphinx.agent.engines.store import Store
 from datasphinx.agent.types import Limits
 
 if TYPE_CHECKING:
@@ -175,6 +176,19 @@ SELECT what FROM (VALUES ('lo_create(oid)', 'large objects (lo_create)'),
 WHERE has_function_privilege(signature, 'EXECUTE') ORDER BY 1"""
 
 
+class _Store(Store):
+    keeps_threads = True
+    lock = "SELECT pg_advisory_xact_lock({number})"
+
+    def arguments(self, connect_s: int, response_s: int) -> dict[str, Any]:
+        """Limit the connection and its silence."""
+        return {"connect_timeout": connect_s, "tcp_user_timeout": response_s * 1000}
+
+    def transaction_limits(self, seconds: int) -> str:
+        """Set them in the transaction: poolers refuse them as options of a connection, and share sessions."""
+        return f"SET LOCAL statement_timeout = '{seconds}s'; SET LOCAL lock_timeout = '{seconds}s'"
+
+
 class PostgreSQL(Engine):
     """PostgreSQL, with psycopg."""
 
@@ -236,8 +250,7 @@ REVOKE EXECUTE ON FUNCTION pg_advisory_lock(bigint), pg_advisory_lock(integer, i
     has_barrier = True
     url_options = frozenset({"sslmode", "application_name"})
     has_form = True
-    stores_threads = True
-    transaction_lock = "SELECT pg_advisory_xact_lock({number})"
+    store = _Store()
     covers_grammar = True
     stores_lower_case = True
 
@@ -317,14 +330,6 @@ REVOKE EXECUTE ON FUNCTION pg_advisory_lock(bigint), pg_advisory_lock(integer, i
     def compares_by_bytes(self, types: Iterable[str]) -> bool:
         """Only citext ignores case."""
         return not any("citext" in name.lower() for name in types)
-
-    def store_arguments(self, connect_s: int, response_s: int) -> dict[str, Any]:
-        """Limit the connection and its silence."""
-        return {"connect_timeout": connect_s, "tcp_user_timeout": response_s * 1000}
-
-    def transaction_limits(self, seconds: int) -> str:
-        """Set them in the transaction: poolers refuse them as options of a connection, and share sessions."""
-        return f"SET LOCAL statement_timeout = '{seconds}s'; SET LOCAL lock_timeout = '{seconds}s'"
 
 
 def _parser_settings(scope: Literal["SESSION", "LOCAL"]) -> list[str]:

@@ -14,6 +14,7 @@ from sqlglot.tokenizer_core import TokenType
 from datasphinx.agent.engines.base import Engine, Storage, SystemQuery, materialized
 from datasphinx.agent.engines.read_only import connect_read_only
 from datasphinx.agent.engines.spelling import TEXT_OF_SECONDS, Spelling, function_call
+from datasphinx.agent.engines.store import Store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -143,6 +144,10 @@ SQLite omits the target columns if they are the target's primary key.
 _TABLES = "SELECT name, sql FROM sqlite_master WHERE type = 'table'"
 
 
+class _Store(Store):
+    is_file = True
+
+
 class SQLite(Engine):
     """SQLite, in worker processes."""
 
@@ -181,7 +186,7 @@ class SQLite(Engine):
     has_barrier = True
     url_options = frozenset()
     has_form = True
-    is_record_file = True
+    store = _Store()
     covers_grammar = True
 
     def accepts_unknown_column(self, column: exp.Column, scope: "Scope") -> bool:

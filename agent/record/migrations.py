@@ -19,10 +19,9 @@ from sqlalchemy import (
     select,
     text,
 )
-from sqlalchemy.types import TypeEngine
 
 from datasphinx.agent.engines import engine_called
-from datasphinx.agent.engines.base import Engine as DatabaseEngine
+from datasphinx.agent.engines.store import Store
 from datasphinx.agent.messages import Message
 from datasphinx.agent.record.events import BEGINNING
 
@@ -48,12 +47,9 @@ APPLIED = migrations_table("datasphinx_migrations")
 """Applied migrations of the record."""
 
 
-def _engine_of(connection: Connection) -> DatabaseEngine:
-    return engine_called(connection.dialect.name) or DatabaseEngine()
-
-
-def _long_text(connection: Connection) -> TypeEngine[str]:
-    return _engine_of(connection).long_text()
+def _store_of(connection: Connection) -> Store:
+    engine = engine_called(connection.dialect.name)
+    return engine.store if engine else Store()
 
 
 def migration_0001_events(connection: Connection) -> None:
@@ -67,7 +63,7 @@ def migration_0001_events(connection: Connection) -> None:
         Column("sequence", Integer, nullable=False),
         Column("time", String(40), nullable=False),
         Column("kind", String(20), nullable=False, index=True),
-        Column("body", _long_text(connection), nullable=False),
+        Column("body", _store_of(connection).long_text(), nullable=False),
         Column("previous", String(64), nullable=False),
         Column("hash", String(64), nullable=False, index=True),
         UniqueConstraint("trace_id", "sequence"),
@@ -95,7 +91,7 @@ def migration_0002_proposals(connection: Connection) -> None:
         Column("source", String(500), nullable=False),
         Column("status", String(10), nullable=False),
         Column("proposed_at", String(40), nullable=False),
-        Column("body", _long_text(connection), nullable=False),
+        Column("body", _store_of(connection).long_text(), nullable=False),
     )
     metadata.create_all(connection)
 
@@ -118,7 +114,7 @@ def migrate(engine: Engine, migrations: Sequence[Migration] = MIGRATIONS, applie
         TimeoutError: another process holds the lock too long.
     """
     with engine.connect().execution_options(writes=True) as connection, _exclusive_lock(connection), connection.begin():
-        if lock := _engine_of(connection).transaction_lock:
+        if lock := _store_of(connection).lock:
             connection.execute(text(lock.format(number=_LOCK)))
         applied.create(connection, checkfirst=True)
         last = _last_applied(connection, applied)
@@ -144,7 +140,7 @@ def _last_applied(connection: Connection, applied: Table) -> int:
 @contextmanager
 def _exclusive_lock(connection: Connection) -> Iterator[None]:
     """Hold a named lock where each CREATE TABLE commits the transaction; elsewhere that of the transaction suffices."""
-    if not _engine_of(connection).commits_ddl:
+    if not _store_of(connection).commits_ddl:
         yield
         return
     status = connection.execute(text(f"SELECT GET_LOCK('datasphinx_record', {_LOCK_WAIT_S})")).scalar()

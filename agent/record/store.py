@@ -33,6 +33,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from datasphinx.agent.core.canonical import canonical
 from datasphinx.agent.core.redact import without_password
 from datasphinx.agent.engines import engine_called
+from datasphinx.agent.engines.store import Store as StoreOfEngine
 from datasphinx.agent.errors import NotFound, Unavailable
 from datasphinx.agent.messages import Message, message_of
 from datasphinx.agent.record.events import BEGINNING, Event, StoredEvent, chained_hash
@@ -271,11 +272,12 @@ def create_store_engine(text: str, **pool: Any) -> Engine:
     kind = engine_called(url.drivername)
     if kind and "+" not in url.drivername:
         url = url.set(drivername=kind.driver)
-    if kind and kind.is_record_file:
+    kept = kind.store if kind else StoreOfEngine()
+    if kept.is_file:
         return _sqlite(url)
-    arguments = kind.store_arguments(_CONNECT_TIMEOUT_S, _RESPONSE_TIMEOUT_S) if kind else {}
+    arguments = kept.arguments(_CONNECT_TIMEOUT_S, _RESPONSE_TIMEOUT_S)
     engine = create_engine(url, connect_args=arguments, pool_pre_ping=True, **pool)
-    limits = kind.transaction_limits(_RESPONSE_TIMEOUT_S) if kind else ""
+    limits = kept.transaction_limits(_RESPONSE_TIMEOUT_S)
     if limits:
         event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(limits))
     return engine
