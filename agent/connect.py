@@ -19,6 +19,7 @@ from datasphinx.agent.generation.follow_ups import FollowUps, FollowUpsInPrompt
 from datasphinx.agent.generation.plain import PlainSqlWriter
 from datasphinx.agent.generation.writing import SqlWriter, StandardSqlWriter
 from datasphinx.agent.linking import IndexLinker, Linker, StandardLinker
+from datasphinx.agent.llm.ability import Ability, load_ability
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.llm.schemas import AmbiguityReview, NarratedAnswer, SQLValidation
 from datasphinx.agent.messages import Message
@@ -72,8 +73,13 @@ def roles_of(model_of: Callable[[ModelRole], ModelClient], settings: Settings) -
     generator, validator = model_of("generate"), model_of("validate")
     narrator, reviewer = model_of("narrate"), model_of("review")
     for model in (generator, validator, narrator, reviewer):
-        if model.probe_result and settings.llm_profile == "auto":
-            adapt_profile(model, model.probe_result, settings)
+        try:
+            if model.ability:
+                adapt_profile(model, model.ability, settings)
+        except (ModelUnreachable, ModelRejected):
+            if model is generator:
+                raise
+            # Without this role, a question can still be answered: only its calls fail.
     standard = ModelRoles(
         StandardLinker(generator, settings.schema_token_budget),
         StandardSqlWriter(generator),
@@ -116,19 +122,17 @@ def roles_of(model_of: Callable[[ModelRole], ModelClient], settings: Settings) -
 
 
 def connect_model(
-    settings: Settings, embedded: EmbeddedOptions | None = None, *, logprobs: bool = False, probe: bool = True
+    settings: Settings, embedded: EmbeddedOptions | None = None, *, logprobs: bool = False
 ) -> ModelClient:
     """Return a client for the configured endpoint, or for the embedded model if no endpoint is configured.
 
     `embedded` configures the decoding of the embedded model; by default, all its parts are enabled, with as many
     candidates as the settings say. With `logprobs`, the likelihood of answers is measured if the endpoint supports it.
-    Without `probe`, no request is sent.
 
     Raises:
         ConfigurationError: an endpoint is configured without the name of a model, or a provider is not available.
         DriverMissing: the package for providers or for the embedded model is not installed.
         Unavailable: no endpoint is configured and the embedded model cannot be loaded.
-        ModelUnreachable, ModelRejected: the probe at the first use of the endpoint failed.
     """
     if settings.uses_embedded_model:
         from datasphinx.agent.embedded.chat import EmbeddedChat
@@ -153,10 +157,8 @@ def connect_model(
     url = settings.llm_base_url or OPENAI_URL
     chat = _chat(settings, settings.llm_model, url, temperature=settings.llm_temperature)
     client = ModelClient(chat, settings, name=settings.llm_model, endpoint=url, logprobs=logprobs)
-    if probe and settings.llm_profile == "auto":
-        from datasphinx.agent.llm.probe import probe_on_first_use
-
-        probe_on_first_use(client, settings.cache_dir)
+    if settings.llm_profile == "auto":
+        client.ability = load_ability(settings.cache_dir, url, client.name) or Ability()
     return client
 
 
@@ -187,7 +189,6 @@ class Models:
 
         Raises:
             ConfigurationError, DriverMissing, Unavailable: see `connect_model`.
-            ModelUnreachable, ModelRejected: the probe at the first use of an endpoint failed.
         """
         own_role = role if self._model is None and role in self.settings.llm_models else None
         with self._lock:
@@ -203,15 +204,7 @@ class Models:
             return ModelClient(self._model, self.settings, name=self._model._llm_type, embedded=self._embedded)
         if role is None:
             return connect_model(self.settings, self.embedded, logprobs=self._logprobs)
-        settings = self.settings.for_role(role)
-        try:
-            return connect_model(settings, logprobs=self._logprobs)
-        except (ModelUnreachable, ModelRejected):
-            if role == "generate":
-                raise
-            # Without this role, a question can still be answered: only its calls fail.
-            standard = settings.model_copy(update={"llm_profile": "standard"})
-            return connect_model(standard, logprobs=self._logprobs)
+        return connect_model(self.settings.for_role(role), logprobs=self._logprobs)
 
     def open(self) -> None:
         """Build the client of the model that writes statements, without a request; the embedded model is loaded.
@@ -220,7 +213,7 @@ class Models:
             DatasphinxError: as for `of`.
         """
         if self._model is None and not self._is_open:
-            connect_model(self.settings.for_role("generate"), probe=False)
+            connect_model(self.settings.for_role("generate"))
             self._is_open = True
 
     @property

@@ -497,8 +497,8 @@ class Settings(ServiceSettings):
     )
     llm_profile: Literal["auto", "standard", "plain"] = Field(
         default="auto",
-        description="How requests adapt to the model: `auto`, by a short probe on the first use of an endpoint and "
-        "model; `standard`, without a probe; `plain`, fenced SQL instead of JSON, for small models.",
+        description="How requests adapt to the model: `auto`, by short questions on the first use of an endpoint and "
+        "model; `standard`, as to a capable one; `plain`, fenced SQL instead of JSON, for small models.",
     )
     prices: dict[str, ModelPrice] = Field(
         default={},

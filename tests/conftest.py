@@ -71,7 +71,7 @@ class ScriptedAgent(NamedTuple):
 def clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """No setting of the machine and no `.env` reaches a test, nor a fixture that several tests share.
 
-    Endpoints are not probed, so that a test counts the requests of a question only.
+    Models are not measured, so that a test counts the requests of a question only.
     """
     folder = tmp_path_factory.mktemp("shared")
     with pytest.MonkeyPatch.context() as monkeypatch:

@@ -17,7 +17,6 @@ from datasphinx.agent.queryspec.schema import json_schema
 from datasphinx.agent.settings import ServiceSettings, Settings
 from datasphinx.agent.tools.toolbox import TOOLS
 from tests.agent.llm.endpoint_behaviours import BEHAVIOURS
-from tests.agent.llm.probe_behaviours import PROBE_BEHAVIOURS
 from tests.agent.llm.server_behaviours import SERVER_BEHAVIOURS
 from tests.support.layers import LAYERS
 
@@ -114,20 +113,6 @@ def server_behaviours_table() -> str:
     return "\n".join(lines)
 
 
-def probe_table() -> str:
-    """Return the tested endpoints of the probe with its results as a Markdown table."""
-    lines = ["| endpoint | result |", "|---|---|"]
-    for behaviour in PROBE_BEHAVIOURS:
-        no = [f"`{name}`" for name, value in behaviour.values.items() if value is False]
-        unknown = [f"`{name}`" for name, value in behaviour.values.items() if value is None]
-        parts = [f"{', '.join(names)}: {text}" for names, text in ((no, "no"), (unknown, "unknown")) if names]
-        parts += [f"`reasoning`: `{name}`" for name in behaviour.values.get("reasoning", ())]
-        lines.append(
-            f"| {behaviour.name} | {'; '.join(parts) or ('one clear error' if behaviour.error else 'all yes')} |"
-        )
-    return "\n".join(lines)
-
-
 def plugin_example() -> str:
     """Return the code of the example of a plug-in."""
     return f"```python\n{(ROOT / 'tests/plugin/datasphinx_example.py').read_text(encoding='utf-8').strip()}\n```"
@@ -167,7 +152,6 @@ PARTS = {
     "cli": (ROOT / "docs/cli.md", cli_table),
     "tools": (ROOT / "docs/query-specs.md", tools_table),
     "behaviours": (ROOT / "docs/research/endpoints.md", behaviours_table),
-    "probe": (ROOT / "docs/research/endpoints.md", probe_table),
     "server-behaviours": (ROOT / "docs/research/endpoints.md", server_behaviours_table),
 }
 """The generated parts by name: the file that contains the part between two markers, and its generator."""

@@ -11,7 +11,7 @@ from datasphinx.agent.cli.text import echo, json_text
 from datasphinx.agent.types import EmbeddedModel
 
 if TYPE_CHECKING:
-    from datasphinx.agent.llm.probe_result import ProbeResult
+    from datasphinx.agent.llm.ability import Ability
     from datasphinx.agent.settings import ModelPrice, Settings
 
 _HELP = "List and download the sizes of the embedded model, and check the configured models."
@@ -21,17 +21,6 @@ model_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=_HELP)
 _Name = Annotated[EmbeddedModel, typer.Argument(metavar="NAME", help="base or large.")]
 
 _ROWS = {
-    "temperature": "temperature",
-    "system_role": "system role",
-    "consecutive_messages": "consecutive messages of one role",
-    "non_streaming": "replies without streaming",
-    "streaming": "streaming",
-    "json_schema": "json_schema",
-    "follows_schema": "follows the schema",
-    "json_object": "json_object",
-    "tools": "tools",
-    "parallel_tool_calls": "parallel tool calls",
-    "usage": "usage reported",
     "handles_json": "answers in JSON correctly",
     "words_answers": "words answers with its statements",
     "validates": "judges statements correctly",
@@ -42,7 +31,7 @@ _WORDS = {True: "yes", False: "no", None: "unknown"}
 
 @dataclass(frozen=True)
 class ModelCheck:
-    """What one configured model supports."""
+    """What one configured model can do."""
 
     endpoint: str
     model: str
@@ -50,7 +39,7 @@ class ModelCheck:
     """The roles of `llm_models` that use it, and "default" for all others."""
     price: "ModelPrice | None"
     """The prices per million tokens; None if unknown."""
-    result: "ProbeResult"
+    ability: "Ability"
 
     def as_json(self) -> dict[str, object]:
         """Return the check as a JSON object."""
@@ -59,12 +48,12 @@ class ModelCheck:
             "model": self.model,
             "roles": list(self.roles),
             "price": self.price.model_dump() if self.price else None,
-            **asdict(self.result),
+            **asdict(self.ability),
         }
 
 
 def check_models(settings: "Settings", *, fresh: bool) -> "Iterator[ModelCheck]":
-    """Yield the checks of all configured models, each requested at least once; with `fresh`, all are probed again.
+    """Yield the checks of all configured models, each requested at least once; with `fresh`, all are measured again.
 
     Raises:
         ConfigurationError: no endpoint is configured, or a setting is wrong.
@@ -85,28 +74,25 @@ def check_models(settings: "Settings", *, fresh: bool) -> "Iterator[ModelCheck]"
 
 
 def _check(settings: "Settings", roles: tuple[str, ...], *, fresh: bool) -> ModelCheck:
+    from langchain_core.messages import HumanMessage
+
     from datasphinx.agent.connect import connect_model
     from datasphinx.agent.errors import ModelRejected, ModelUnreachable
-    from datasphinx.agent.generation.ability import with_ability
+    from datasphinx.agent.generation.ability import measured
+    from datasphinx.agent.llm.ability import Ability, load_ability
     from datasphinx.agent.llm.prices import price_of
-    from datasphinx.agent.llm.probe import check_answer, probe_and_store
-    from datasphinx.agent.llm.probe_result import load_probe
 
     client = connect_model(settings.model_copy(update={"llm_profile": "standard"}))
-    result = None if fresh else load_probe(settings.cache_dir, client.failures.url, client.name)
+    known = None if fresh else load_ability(settings.cache_dir, client.failures.url, client.name)
     try:
-        if result:
-            client.capabilities.apply(result)
-            check_answer(client)
-        else:
-            result = probe_and_store(client, settings.cache_dir)
-        result = with_ability(client, result, settings)
+        client.answer({}, [HumanMessage("Answer with the word: ready")])
+        ability = known or measured(client, Ability(), settings)
     except (ModelUnreachable, ModelRejected):
         raise
     except Exception as error:
         raise client.failures.of(error) from error
     price = price_of(client.name, settings.llm_base_url, settings.prices)
-    return ModelCheck(client.failures.url, client.name, roles, price, result)
+    return ModelCheck(client.failures.url, client.name, roles, price, ability)
 
 
 @model_app.command("list")
@@ -171,7 +157,7 @@ def check(
     model: ModelName = None,
     base_url: BaseUrl = None,
 ) -> None:
-    """Check that the configured models answer, and print what each of them supports.
+    """Check that the configured models answer, and print what each of them can do.
 
     Results are measured once for each endpoint and model, and cached. Without an endpoint, the embedded model is used,
     which needs no check.
@@ -187,18 +173,12 @@ def check(
 
 
 def _table(check: ModelCheck) -> str:
-    """Return what one model supports as text for a terminal."""
-    result = check.result
-    rows: list[tuple[str, str, str]] = [
-        (title, _WORDS[getattr(result, name)], result.observations.get(name, "")) for name, title in _ROWS.items()
-    ]
-    rows.append(("reasoning", ", ".join(result.reasoning) or "none seen", ""))
-    latency = "unknown" if result.latency_ms is None else f"{result.latency_ms:.0f} ms"
-    rows.append(("latency", latency, "first answer of the probe"))
+    """Return what one model can do as text for a terminal."""
+    rows = [(title, _WORDS[getattr(check.ability, name)], "") for name, title in _ROWS.items()]
     rows.append(("price", *_price(check)))
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     lines = [f"{title:<{widths[0]}}  {value:<{widths[1]}}  {text}".rstrip() for title, value, text in rows]
-    head = f"{check.model} at {check.endpoint} ({', '.join(check.roles)}), measured {result.measured_at}"
+    head = f"{check.model} at {check.endpoint} ({', '.join(check.roles)}), measured {check.ability.measured_at}"
     return "\n".join([head, *lines])
 
 

@@ -90,7 +90,7 @@ def run(
     files = find_databases(dataset)
     services = Services(evaluation_settings(settings), embedded=embedded)
     # Fail once at the start if the model is unavailable, not for each question.
-    _ = services.models.of("generate")
+    _ = services.roles
     return evaluate(dataset.questions, files, lambda _: services, on_progress, rule)
 
 

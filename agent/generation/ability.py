@@ -6,19 +6,19 @@ their rows are compared with those of the reference.
 
 from copy import copy
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
+import openai
 from pydantic import SecretStr
 
-from datasphinx.agent.errors import DatasphinxError, ModelAnswerUnreadable, ModelRejected, ModelUnreachable
+from datasphinx.agent.errors import DatasphinxError, ModelAnswerUnreadable, ModelUnreachable
 from datasphinx.agent.generation.plain import PlainSqlWriter
 from datasphinx.agent.generation.prompt import question_messages
 from datasphinx.agent.generation.writing import SqlWriter, StandardSqlWriter
+from datasphinx.agent.llm.ability import Ability, store_ability
 from datasphinx.agent.llm.client import ModelClient
-from datasphinx.agent.llm.probe_result import ProbeResult, store_probe
 from datasphinx.agent.llm.schemas import SQLValidation
 from datasphinx.agent.record.step import not_recorded
 from datasphinx.agent.sample.harbours import build_harbours
@@ -48,23 +48,22 @@ _TODAY = date(2026, 1, 1)
 """The questions do not depend on the date, so the prompts are always the same."""
 
 
-def adapt_profile(model: ModelClient, probe: ProbeResult, settings: Settings) -> None:
-    """Set the profile of `model`, and whether it validates and words answers; `probe` is the result of its probe.
+def adapt_profile(model: ModelClient, known: Ability, settings: Settings) -> None:
+    """Set the profile of `model`, and whether it validates and words answers, by what is `known` or measured.
 
-    A model that does not answer all questions in JSON gets the profile `plain`. If the endpoint fails, nothing is set,
-    and the question that waits for the model reports the failure.
+    A model that does not answer all questions in JSON gets the profile `plain`.
+
+    Raises:
+        ModelUnreachable, ModelRejected: the endpoint fails.
     """
-    try:
-        model.probe_result = with_ability(model, probe, settings)
-    except (ModelUnreachable, ModelRejected):
-        return
-    model.profile = "standard" if model.probe_result.handles_json else "plain"
-    model.validates = model.probe_result.validates is not False
-    model.words_answers = model.probe_result.words_answers is not False
+    model.ability = ability = measured(model, known, settings)
+    model.profile = "standard" if ability.handles_json else "plain"
+    model.validates = ability.validates is not False
+    model.words_answers = ability.words_answers is not False
 
 
-def with_ability(model: ModelClient, probe: ProbeResult, settings: Settings) -> ProbeResult:
-    """Return `probe` with `handles_json`, `words_answers` and `validates`, measured by short questions.
+def measured(model: ModelClient, known: Ability, settings: Settings) -> Ability:
+    """Return the ability of `model`: what is `known`, or measured by short questions.
 
     These are at most nine, asked once: the result is cached. The requests are not part of a user's question: they are
     neither recorded nor limited.
@@ -72,16 +71,16 @@ def with_ability(model: ModelClient, probe: ProbeResult, settings: Settings) -> 
     Raises:
         ModelUnreachable, ModelRejected: the endpoint fails.
     """
-    if probe.handles_json is not None:
-        return probe
+    if known.handles_json is not None:
+        return known
     with not_recorded():
-        measured = _measure(model, settings.statement_limits)
-    result = replace(probe, **measured)
-    store_probe(settings.cache_dir, model.failures.url, model.name, result)
-    return result
+        ability = _measure(model, settings.statement_limits)
+    ability = replace(ability, measured_at=datetime.now(UTC).isoformat(timespec="seconds"))
+    store_ability(settings.cache_dir, model.failures.url, model.name, ability)
+    return ability
 
 
-def _measure(model: ModelClient, limits: Limits) -> dict[str, Any]:
+def _measure(model: ModelClient, limits: Limits) -> Ability:
     """Return whether the model answers in JSON, and if so, whether it also words answers, and judges statements.
 
     A model whose JSON exceeds the time limit cannot answer in JSON if it answers in plain text.
@@ -96,12 +95,14 @@ def _measure(model: ModelClient, limits: Limits) -> dict[str, Any]:
                 model.words_answers = words_answers
                 if all(_answers(question, StandardSqlWriter(model), source) for question in _REFERENCES):
                     validates = all(_judges(*judged, model, source) for judged in _JUDGED)
-                    return {"handles_json": True, "words_answers": words_answers, "validates": validates}
-        except ModelUnreachable:
+                    return Ability(handles_json=True, words_answers=words_answers, validates=validates)
+        except ModelUnreachable as error:
+            if not isinstance(error.__cause__, openai.APITimeoutError):
+                raise
             PlainSqlWriter(model).write(_state(_COUNT, source), source, lambda: (), _TODAY)
         finally:
             source.close()
-        return {"handles_json": False}
+        return Ability(handles_json=False)
 
 
 def _state(question: str, source: Source) -> State:

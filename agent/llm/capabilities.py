@@ -1,11 +1,10 @@
-"""What an endpoint accepts: assumed at first, measured by a probe, and learned from its rejections."""
+"""What an endpoint accepts: assumed at first, and learned from its rejections."""
 
 import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from datasphinx.agent.llm.probe_result import ProbeResult
-from datasphinx.agent.llm.rejections import PARTS, names_format
+from datasphinx.agent.llm.rejections import names_format
 
 if TYPE_CHECKING:
     import openai
@@ -34,24 +33,13 @@ class Capabilities:
         self._unexplained_errors = 0
         self._lock = threading.Lock()
 
-    def apply(self, result: ProbeResult) -> None:
-        """Leave out what the probe found to be rejected; a response format that a setting fixed is kept."""
-        with self._lock:
-            rejected = {part: result.observations.get(part, "") for part in PARTS if getattr(result, part) is False}
-            self.rejections = {**self.rejections, **rejected}
-            if len(self.modes) > 1:
-                self.modes = tuple(mode for mode in self.modes if getattr(result, mode, None) is not False)
-            self.calls_tools = self.calls_tools and result.tools is not False
-            self.schema_in_prompt = self.schema_in_prompt or result.follows_schema is False
-            self.returns_reasoning = self.returns_reasoning or bool(result.reasoning)
-
     def note_rejected_part(self, part: str, text: str) -> None:
         """Leave `part` out of requests from now on; `text` is the text of the error."""
         with self._lock:
             self.rejections = {**self.rejections, part: text}
 
     def candidates(self, *, with_tools: bool) -> tuple[str, ...]:
-        """Return the modes to try for one call, in order."""
+        """Return the modes to try for one call, in order; `with_tools` if it may be a call of a tool."""
         return ("tools", *self.modes) if with_tools and self.calls_tools else self.modes
 
     def note_accepted(self, mode: str, candidates: Sequence[str], rejection: "openai.APIStatusError | None") -> None:

@@ -27,6 +27,7 @@ from datasphinx.agent.errors import (
     ModelRejected,
     ModelUnreachable,
 )
+from datasphinx.agent.llm.ability import Ability
 from datasphinx.agent.llm.capabilities import Capabilities
 from datasphinx.agent.llm.failures import EndpointFailures
 from datasphinx.agent.llm.formats import (
@@ -43,7 +44,6 @@ from datasphinx.agent.llm.formats import (
 from datasphinx.agent.llm.logprobs import Logprobs, Token, alternatives_of
 from datasphinx.agent.llm.parse import Answer, read_answer
 from datasphinx.agent.llm.prices import NO_TOKENS, TokenUsage, cost_usd
-from datasphinx.agent.llm.probe_result import ProbeResult
 from datasphinx.agent.llm.reasoning import has_reasoning, without_reasoning
 from datasphinx.agent.llm.rejections import (
     ErrorReply,
@@ -199,8 +199,8 @@ class ModelClient:
         """Whether the model can validate statements, with the profile "standard"."""
         self.words_answers = True
         """Whether the model is asked how the answer of a statement is worded and shown."""
-        self.probe_result: ProbeResult | None = None
-        """What the endpoint and the model support, if they were probed."""
+        self.ability: Ability | None = None
+        """What the model can do, if its profile depends on that; the values may not be measured yet."""
         self._settings = settings
         self._base_url = settings.llm_base_url
         self._on_call: Callable[[ModelCall], None] = lambda call: None
@@ -251,13 +251,16 @@ class ModelClient:
         except ValueError as error:
             repair = repair_messages(text, str(error), schema.__name__)
         follows_schema = "{" in text or problem
-        text, problem = self._call(schema, [*messages, *repair], tools, with_schema=True, without=without)
+        # Some endpoints accept tools but ignore them, so the second answer is requested with the tools in the prompt.
+        repaired = [*messages, *repair]
+        text, problem = self._call(schema, repaired, tools, with_schema=True, without=without, native_tools=False)
         try:
             answer = _read(text, problem, schema, tools)
         except ValueError as error:
             raise self._unreadable(schema.__name__, text, message_of(error)) from error
         # Some endpoints accept a JSON schema but ignore it: put it into the prompt from now on.
         self.capabilities.schema_in_prompt = self.capabilities.schema_in_prompt or not (follows_schema or tools)
+        self.capabilities.calls_tools = self.capabilities.calls_tools and not tools
         return answer
 
     def write(
@@ -330,11 +333,15 @@ class ModelClient:
         *,
         with_schema: bool,
         without: frozenset[str],
+        native_tools: bool = True,
     ) -> tuple[str, str]:
-        """Return text and problem of the reply; `with_schema` puts the schema into the prompt."""
+        """Return text and problem of the reply; `with_schema` puts the schema into the prompt.
+
+        `native_tools` requests a call in the endpoint's own format, if it accepts that.
+        """
         import openai
 
-        modes = self.capabilities.candidates(with_tools=bool(tools))
+        modes = self.capabilities.candidates(with_tools=bool(tools) and native_tools)
         mode, rejection, is_repeated = modes[0], None, False
         while True:
             omitted = without if self.words_answers else without | FORM_FIELDS

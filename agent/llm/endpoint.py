@@ -112,7 +112,6 @@ class EndpointChat(ChatOpenAI):
         if refusal := received.get("refusal"):
             message.additional_kwargs["refusal"] = str(refusal)
         message.response_metadata |= {
-            "streamed": completion.get("streamed", False),
             "reasoning_fields": [name for name in _REASONING_FIELDS if received.get(name)],
         }
         return result
@@ -193,7 +192,7 @@ def _join_chunks(chunks: list[dict[str, Any]]) -> dict[str, Any]:
     if finish_reason is None and not body.get("error"):
         raise ValueError("the stream ended before the answer was complete")
     choice = {"index": 0, "message": message, "finish_reason": finish_reason}
-    return body | {"choices": [choice], "streamed": True}
+    return body | {"choices": [choice]}
 
 
 def _choice(choice: Any) -> dict[str, Any]:

@@ -26,25 +26,7 @@ _HARMONY_WITHOUT_MARKS = re.compile(r"^\s*analysis.*assistant\s*(?:final|comment
 _CHANNEL = re.compile(r"<\|channel>thought.*?(?:<channel\|>|\Z)", re.DOTALL)
 """The reasoning of Gemma 4."""
 _GRANITE = re.compile(r"^\s*Here(?: is|'s) my thought process:.*?(?:Here(?: is|'s) my response:|\Z)", re.DOTALL)
-_NAMES = {
-    _HARMONY: "Harmony channels",
-    _HARMONY_WITHOUT_MARKS: "Harmony channels",
-    _CHANNEL: "<|channel>thought",
-    _GRANITE: "Here is my thought process:",
-}
 _SPECIAL_TOKEN = re.compile(r"<\|(?:start|end|return|call|im_end|eot_id|endoftext)\|>(?:assistant)?")
-
-
-def reasoning_mark(text: str) -> str:
-    """Return the first mark of reasoning in `text`, such as `<think>`; an empty string without reasoning.
-
-    >>> reasoning_mark("<think>Six times four.</think>24"), reasoning_mark("24")
-    ('<think>', '')
-    """
-    if without_reasoning(text) == text:
-        return ""
-    tag = _REASONING_TAG.search(text)
-    return next((name for pattern, name in _NAMES.items() if pattern.search(text)), tag[0] if tag else "")
 
 
 def without_reasoning(text: str) -> str:

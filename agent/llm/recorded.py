@@ -61,6 +61,7 @@ class RecordedModel(ModelClient):
         *,
         with_schema: bool,
         without: frozenset[str],
+        native_tools: bool = True,
     ) -> tuple[str, str]:
         queue = self._skip_rejected(schema.__name__)
         if queue:

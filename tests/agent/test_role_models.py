@@ -9,13 +9,13 @@ import pytest
 
 from datasphinx.agent.errors import ConfigurationError
 from datasphinx.agent.graph import build_graph
-from datasphinx.agent.llm.probe_result import ProbeResult, store_probe
+from datasphinx.agent.llm.ability import Ability, store_ability
 from datasphinx.agent.record.credentials import secrets_of
 from datasphinx.agent.record.step import ModelCall
 from datasphinx.agent.server.tenants import TenantServices
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import ModelPrice, RoleModel, Settings, TenantSettings, load_settings
-from tests.agent.llm.probe_behaviours import model
+from tests.agent.llm.endpoint_behaviours import TEXT, says
 from tests.fake_openai import FakeOpenAI, Reply
 
 ANSWERS = {
@@ -131,9 +131,8 @@ def test_a_question_is_answered_if_the_endpoint_of_another_role_is_down(
     server: FakeOpenAI, services: Callable[..., Services], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("openai._base_client.time.sleep", lambda seconds: None)
-    server.default = lambda request: answer(request) if has_question(request) else model()(request)
-    able = ProbeResult(measured_at="2026-11-22T10:00:00+00:00", handles_json=True, validates=True, observations={})
-    store_probe(tmp_path, server.base_url, "m", able)
+    server.default = lambda request: answer(request) if has_question(request) else says(TEXT)(request)
+    store_ability(tmp_path, server.base_url, "m", Ability(handles_json=True, validates=True))
     closed = {"model": "v", "base_url": "http://127.0.0.1:9/v1"}
     output = ask(services(llm_models={"validate": closed}, llm_profile="auto", cache_dir=tmp_path))
     assert output["answer"].startswith("There are many orders")

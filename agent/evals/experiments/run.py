@@ -281,5 +281,5 @@ def services_for(settings: Settings, embedded: EmbeddedOptions | None = None) ->
     experiment_settings = evaluation_settings(settings).model_copy(update={"max_clarifications": MAX_ROUNDS})
     services = Services(experiment_settings, embedded=embedded, recorder=Recorder(EventCapture()), logprobs=True)
     # Fail once at the start if the model is unavailable, not for each question.
-    _ = services.models.of("generate")
+    _ = services.roles
     return services

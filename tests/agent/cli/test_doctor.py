@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from datasphinx.agent import errors
-from tests.agent.llm import probe_behaviours
+from tests.agent.llm.endpoint_behaviours import TEXT, says
 from tests.commands import Run
 from tests.databases import make_database, make_table, url
 from tests.fake_openai import FakeOpenAI
@@ -21,7 +21,7 @@ def findings(run: Run) -> tuple[int, dict[str, dict[str, object]]]:
 @pytest.fixture
 def model(model: FakeOpenAI) -> FakeOpenAI:
     """An endpoint that answers what the check of a model asks."""
-    model.default = probe_behaviours.model()
+    model.default = says(TEXT)
     return model
 
 

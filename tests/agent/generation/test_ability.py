@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from datasphinx.agent.errors import ModelRejected
 from datasphinx.agent.graph import build_graph
-from datasphinx.agent.llm.probe_result import load_probe
+from datasphinx.agent.llm.ability import load_ability
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
 from tests.fake_openai import FakeOpenAI, Reply
@@ -41,8 +42,6 @@ def model(
         if schema == "GeneratedSQL":
             sql = "SELECT 7" if part == wrong else ANSWERS[part]
             return {"sql": sql} if in_json else "I do not know."
-        if schema:
-            return {"number": 24}
         return ANSWERS[part].removeprefix("SELECT") if part else "24"
 
     return answer
@@ -74,11 +73,8 @@ def test_a_model_that_answers_in_json_and_judges_gets_the_standard_profile(
     server: FakeOpenAI, services: Callable[..., Services]
 ) -> None:
     server.default = model()
-    connected = services()
-    assert connected.models.of()
-    probes = len(server.requests)
-    assert profile(connected) == ("standard", True)
-    assert len(server.requests) - probes == 6
+    assert profile(services()) == ("standard", True)
+    assert len(server.requests) == 6
 
 
 def test_a_model_that_errs_when_it_words_answers_is_not_asked_for_their_form(
@@ -142,20 +138,19 @@ def test_the_measurement_is_made_once_and_belongs_to_no_question(
     server.default = model("ferries")
     first = build_graph(services(max_llm_calls=1)).invoke({"question": QUESTION})
     assert (first["value"], first["audit"]["llm_calls"]) == (1184, 1)
-    result = load_probe(tmp_path, server.base_url, "small")
+    result = load_ability(tmp_path, server.base_url, "small")
     assert result and (result.handles_json, result.validates) == (False, None)
     server.requests.clear()
     assert build_graph(services()).invoke({"question": QUESTION})["value"] == 1184
     assert len(server.requests) == 1
 
 
-def test_an_endpoint_that_fails_meanwhile_is_measured_later(
+def test_an_endpoint_that_fails_is_measured_later(
     server: FakeOpenAI, services: Callable[..., Services], tmp_path: Path
 ) -> None:
-    behaviour = model()
-    server.default = lambda request: Reply(status=401) if "boats" in str(request) else behaviour(request)
-    assert profile(services()) == ("standard", True)
-    result = load_probe(tmp_path, server.base_url, "small")
-    assert result and result.handles_json is None
+    server.default = Reply(status=401)
+    with pytest.raises(ModelRejected):
+        profile(services())
+    assert len(server.requests) == 1 and load_ability(tmp_path, server.base_url, "small") is None
     server.default = model("ferries")
     assert profile(services()) == ("plain", False)

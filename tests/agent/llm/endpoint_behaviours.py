@@ -191,6 +191,14 @@ BEHAVIOURS = [
         rejects(lambda request: "parallel_tool_calls" in request, "Unknown parameter: 'parallel_tool_calls'",
                 content=json.dumps(STEP)), steps=True,
     ),
+    Behaviour(
+        "requests", "only streams",
+        lambda request: (
+            streams({"content": TEXT})(request)
+            if request.get("stream")
+            else rejects(any_request, "This model only supports streaming")(request)
+        ),
+    ),
     Behaviour("requests", "every request rejected", rejects(any_request, "no"), error="no"),
     Behaviour("requests", "every request rejected, tools", rejects(any_request, "no"), error="no", steps=True),
     Behaviour("requests", "every request fails with 500", rejects(any_request, "boom", 500), error="boom"),

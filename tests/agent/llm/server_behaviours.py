@@ -629,7 +629,6 @@ _REPEATED = (
 _UNREADABLE = {
     "the last brace is missing": "not complete",
     "Kimi: the call in reasoning_content, the content empty": "empty",
-    "tools are ignored, tools in the text work": "I would look at the schema",
 }
 """What is not read, and the error: a cut-off answer, reasoning, and prose after a repeated request."""
 

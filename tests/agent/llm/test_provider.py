@@ -23,7 +23,6 @@ from datasphinx.agent.errors import (
 )
 from datasphinx.agent.graph import build_graph
 from datasphinx.agent.llm.client import ModelClient
-from datasphinx.agent.llm.probe import probe
 from datasphinx.agent.llm.schemas import AnalystStep, GeneratedSQL
 from datasphinx.agent.record.step import ModelCall
 from datasphinx.agent.services import Services
@@ -166,7 +165,7 @@ def test_an_error_of_the_package_is_one_of_the_project(
     assert len(provider._requests) == 1
 
 
-def test_a_provider_is_not_probed_before_a_question(provider: FakeProvider, cache_dir: Path) -> None:
+def test_a_provider_is_not_measured_before_a_question(provider: FakeProvider, cache_dir: Path) -> None:
     settings = load_settings(
         llm_model=NAME, llm_profile="auto", cache_dir=cache_dir, clarify="never", enable_sql_validation=True
     )
@@ -174,12 +173,6 @@ def test_a_provider_is_not_probed_before_a_question(provider: FakeProvider, cach
     output = build_graph(Services(settings)).invoke({"question": "How many orders are there?"})
     assert output["value"] == 10127
     assert len(provider._requests) == 2
-
-
-def test_a_probe_of_a_provider_takes_one_request(provider: FakeProvider) -> None:
-    result = probe(connect(provider, "<think>4 * 6</think>24"))
-    assert (result.usage, result.reasoning, result.tools) == (True, ("<think>",), None)
-    assert len(provider._requests) == 1
 
 
 def test_a_provider_at_an_endpoint_is_a_model_name(provider: FakeProvider) -> None:
