@@ -202,8 +202,6 @@ class Attempt(TypedDict):
     """Facts from which the confidence in it is estimated."""
     doubts: NotRequired[list[str]]
     """Reasons to validate it, besides those found in the statement itself."""
-    compact: NotRequired[str]
-    """The same as a compact statement, as written by the embedded model."""
 
 
 class Confidence(TypedDict):

@@ -18,7 +18,6 @@ from training.codes import Coded, coded
 from training.dataset import GoldQuestion, groups_of
 from training.groups import Group, write_groups
 from training.query_specs import query_specs
-from training.repairs import repairs
 from training.rows import add_tables, fill
 from training.spider import HeldOut, TrainingQuestion, normalised
 from training.spider import SpiderSchema as Schema
@@ -31,16 +30,14 @@ VALIDATION = frozenset({
 """Databases reserved for choosing the best checkpoint, from Spider's training part and the business schemas."""
 
 _GROUP_SIZE = 14
-_TASKS = ((repairs, 12), (query_specs, 4))
-"""The other tasks of the model, with the number of examples per database, for every fifth database of Spider; which of
-them depends on the seed."""
-_TASKS_EVERY = 5
 _SYNTHETIC_SPIDER, _SYNTHETIC_BUSINESS = 8, 12
 """Number of synthetic questions per database of Spider, and per business schema."""
 _CODED_BUSINESS = 28
 """Maximum number of questions per business schema that are also asked with codes in place of categories."""
 _SPECS_BUSINESS = 16
 """Number of questions per business schema that also become query spec examples."""
+_SPECS_SPIDER, _SPECS_EVERY = 4, 5
+"""The same for every fifth database of Spider; which of them depends on the seed."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +79,8 @@ def _groups(
     for number, (database, spider) in enumerate(by_database):
         gold = [GoldQuestion(question.question, question.sql) for question in spider]
         with closing(open_filled(schemas[database], [question.sql for question in gold], folder, seed)) as source:
-            for examples_of, limit in _TASKS if (number + seed) % _TASKS_EVERY == 0 else ():
-                yield from examples_of(source, database, gold, rng, size=_GROUP_SIZE, limit=limit)
+            if (number + seed) % _SPECS_EVERY == 0:
+                yield from query_specs(source, database, gold, rng, size=_GROUP_SIZE, limit=_SPECS_SPIDER)
             gold += _synthetic(source, held_out, seed, _SYNTHETIC_SPIDER)
             yield from groups_of(source, database, gold, _GROUP_SIZE, rng)
     business_questions = written_questions()

@@ -124,12 +124,11 @@ def read_candidate(
     written: WrittenText,
     source: Source,
     *,
-    may_repair: bool = True,
     question: str = "",
     days: Days | None = None,
     defined: DefinedColumns | None = None,
 ) -> Candidate:
-    """Translate the model's text into a statement for the database; with `may_repair`, apply unambiguous repairs.
+    """Translate the model's text into a statement for the database, and apply unambiguous repairs.
 
     `question` and `days` are passed to `datasphinx.agent.embedded.expand.expand`; `defined` are the columns that stand
     for terms and metrics.
@@ -141,9 +140,7 @@ def read_candidate(
         deduplicated = _without_duplicate_outputs(sql, source.catalog.dialect)
     except (ValueError, SqlglotError) as error:
         return Candidate(text, "", problem=str(error), logprob=logprob)
-    if deduplicated and not may_repair:
-        return Candidate(text, "", problem=_DUPLICATE_OUTPUT, logprob=logprob)
-    repaired = repair(deduplicated or sql, source.catalog) if may_repair else None
+    repaired = repair(deduplicated or sql, source.catalog)
     repairs = "; ".join(([_DUPLICATE_OUTPUT] if deduplicated else []) + ([repaired.description] if repaired else []))
     return Candidate(
         text,

@@ -44,8 +44,6 @@ class QuestionConstraints:
     """Names and stored texts in lower case, in which every text of the statement must occur; empty: no constraint."""
     definitions: Collection[str] = ()
     """The columns that stand for metrics of the question, and its terms as texts in quotes; each must occur."""
-    measures: Collection[str] = ()
-    """Columns of which the statement must contain at least one: numbers, for a question about an amount of money."""
     asks_for_share: bool = False
     """Whether the question asks for a share, which the statement computes or reads from a column with such a name."""
 
@@ -60,17 +58,7 @@ class QuestionConstraints:
             not _ALWAYS_ALLOWED.fullmatch(text) and text not in self.texts for text in texts if self.texts
         )
         missing = sum(text not in statement for text in (*self.figures, *self.definitions))
-        return missing_values + lacks_negation + unsupported_texts + missing + self.lacks_figure(statement)
-
-    def lacks_figure(self, statement: str) -> bool:
-        """Return whether the statement has no figure of the kind that the question asks for: money, or a share."""
-        return self.lacks_measure(statement) or self.lacks_share(statement)
-
-    def lacks_measure(self, statement: str) -> bool:
-        """Return whether the question is about an amount of money, and the statement contains no number column."""
-        return bool(self.measures) and not any(
-            re.search(rf"(?<!\w){re.escape(name)}(?!\w)", statement) for name in self.measures
-        )
+        return missing_values + lacks_negation + unsupported_texts + missing + self.lacks_share(statement)
 
     def lacks_share(self, statement: str) -> bool:
         """Return whether the question asks for a share, and the statement neither computes nor reads one."""

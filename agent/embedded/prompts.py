@@ -18,7 +18,6 @@ from datasphinx.agent.schema.describe import one_line, prompt_line
 _VALUE_CHARS = 16
 _MAX_VALUES = 2
 _MAX_DISTINCT = 20
-_ERROR_CHARS = 160
 _RELATIVE_DATE = re.compile(
     r"\b(?:today|tomorrow|yesterday|now|nowadays|currently|current|recent|recently|lately|so far|to date|ago|"
     r"(?:this|last|past|previous|next|coming) (?:\d+ |few |two |three |six |twelve )?"
@@ -75,7 +74,6 @@ def statement_messages(
     values: Sequence[LinkedValue],
     *,
     today: str | None = None,
-    failed: tuple[str, str] | None = None,
 ) -> list[BaseMessage]:
     """Return the messages that ask the embedded model for a compact statement.
 
@@ -85,7 +83,6 @@ def statement_messages(
         question: the question of the user.
         values: stored values that the question refers to.
         today: the date (ISO 8601), shown if the question depends on it.
-        failed: the previous statement of the model and its error.
     """
     date = today if depends_on_date(question) else None
     links = [_condition(catalog, link) for link in values if link.table in catalog.tables]
@@ -94,7 +91,7 @@ def statement_messages(
         "embedded",
         schema=describe_briefly(catalog, selection),
         question=" ".join(question.split()),
-        context="".join(f"\n{line}" for line in _context(links, date, failed)),
+        context="".join(f"\n{line}" for line in _context(links, date)),
     )
 
 
@@ -103,14 +100,11 @@ def depends_on_date(question: str) -> bool:
     return _RELATIVE_DATE.search(question) is not None
 
 
-def _context(links: Sequence[str], today: str | None, failed: tuple[str, str] | None) -> Iterator[str]:
+def _context(links: Sequence[str], today: str | None) -> Iterator[str]:
     if links:
         yield f"values: {', '.join(links)}"
     if today:
         yield f"today: {today}"
-    if failed:
-        yield f"failed: {' '.join(failed[0].split())}"
-        yield f"error: {one_line(failed[1], _ERROR_CHARS)}"
 
 
 def _condition(catalog: Catalog, link: LinkedValue) -> str:
@@ -138,7 +132,7 @@ def query_spec_messages(
         today: the date (ISO 8601), shown if the question depends on it.
     """
     links = [_condition(catalog, link) for link in values]
-    context = _context(links, today if depends_on_date(question) else None, None)
+    context = _context(links, today if depends_on_date(question) else None)
     return prompts.render(
         "query_spec",
         "embedded",

@@ -10,17 +10,15 @@ from datasphinx.agent.embedded.candidates import Candidate, read_candidate, samp
 from datasphinx.agent.embedded.constraints import QuestionConstraints, constraints_of
 from datasphinx.agent.embedded.date_conditions import contains_dates
 from datasphinx.agent.embedded.date_ranges import date_range_of
-from datasphinx.agent.embedded.definitions import DefinedColumns, defined_columns
+from datasphinx.agent.embedded.definitions import defined_columns
 from datasphinx.agent.embedded.evidence import evidence_of
-from datasphinx.agent.embedded.expand import expand
-from datasphinx.agent.embedded.grammar.literals import asks_for_money
 from datasphinx.agent.embedded.grammar.statement import statement_grammar
 from datasphinx.agent.embedded.outputs import without_rounding
 from datasphinx.agent.embedded.prompts import statement_messages
 from datasphinx.agent.embedded.selection import Selection
 from datasphinx.agent.embedded.topic import is_improbable, mentions_source
 from datasphinx.agent.examples.selection import ShownExample
-from datasphinx.agent.generation.attempts import current, refused_sql
+from datasphinx.agent.generation.attempts import refused_sql
 from datasphinx.agent.generation.definitions import asked_in, relevant_knowledge
 from datasphinx.agent.generation.writing import WrittenSql
 from datasphinx.agent.llm.client import ModelClient
@@ -28,7 +26,7 @@ from datasphinx.agent.retrieval.linked_values import LinkedValue, coded_values, 
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.compare import canonical_sql
 from datasphinx.agent.state import State
-from datasphinx.agent.types import Attempt, EmbeddedOptions, Evidence
+from datasphinx.agent.types import EmbeddedOptions, Evidence
 
 
 @dataclass(frozen=True)
@@ -55,22 +53,19 @@ class EmbeddedSqlWriter:
     ) -> WrittenSql:
         """Return the most likely candidate. See `datasphinx.agent.generation.writing.SqlWriter.write`.
 
-        A second text that cannot be parsed either and equals the first is final.
+        The same texts would be written again, so one without a statement is final.
         """
         written = write_statement(state, source, self.model, self.options, today)
         candidate = written.candidate
         if written.is_off_topic:
             return WrittenSql(is_off_topic=True, is_final=True)
-        attempts = state.get("attempts") or ()
-        is_repeated = attempts and _last_compact(attempts) == candidate.compact
         return WrittenSql(
             candidate.sql,
             candidate.repairs,
             candidate.problem,
-            is_final=bool(is_repeated) and not candidate.sql,
+            is_final=not candidate.sql,
             readings=written.readings,
             evidence=written.evidence,
-            compact=candidate.compact,
         )
 
 
@@ -111,7 +106,6 @@ def write_statement(
         without_rounding(defined.question),
         values,
         today=today.isoformat(),
-        failed=_failed_attempt(state.get("attempts") or (), source),
     )
     grammar = statement_grammar(defined.catalog, defined.selection, defined.question, values, defined.metric_kinds)
     texts = sample_texts(partial(model.write, messages), options.candidates, grammar)
@@ -126,8 +120,7 @@ def write_statement(
         for text in texts
     )
     constraints = constraints_of(question, values, _examples(source, selection))
-    measures = list(_measures(defined)) if asks_for_money(question) else ()
-    constraints = replace(constraints, definitions=defined.names, measures=measures)
+    constraints = replace(constraints, definitions=defined.names)
     if dates:
         constraints = replace(constraints, figures=[figure for figure in constraints.figures if figure != dates.year])
     is_first = not (answers or state.get("rejected_sql") or state.get("sql_generate_count"))
@@ -162,7 +155,7 @@ def _evidence(
     violations = candidate.count_violations(constraints)
     evidence = evidence_of(candidate.compact, candidate.logprob, violations, values, compared)
     if candidate.sql:
-        is_incomplete = candidate.lacks_dates or constraints.lacks_figure(candidate.compact)
+        is_incomplete = candidate.lacks_dates or constraints.lacks_share(candidate.compact)
         evidence["findings"] = len(source.warnings_about(candidate.sql)) + is_incomplete
     return evidence
 
@@ -176,37 +169,9 @@ def _has_dates(source: Source, selection: Mapping[str, Sequence[str]]) -> bool:
     )
 
 
-def _measures(defined: DefinedColumns) -> Iterator[str]:
-    """Yield the shown columns that contain numbers and are no keys."""
-    for key, columns in defined.selection.items():
-        table = defined.catalog.tables[key]
-        for column in table.columns:
-            if column.name in columns and column.type_class == "number" and column.name not in table.key_columns:
-                yield column.name
-
-
 def _examples(source: Source, selection: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """Yield the stored examples of the columns in `selection`."""
     for key, columns in selection.items():
         for column in source.catalog.tables[key].columns:
             if column.name in columns:
                 yield from column.examples
-
-
-def _last_compact(attempts: Sequence[Attempt]) -> str:
-    """Return the last compact statement that the model wrote; "" if there is none."""
-    return next((each["compact"] for each in reversed(attempts) if "compact" in each), "")
-
-
-def _failed_attempt(attempts: Sequence[Attempt], source: Source) -> tuple[str, str] | None:
-    """Return the previous compact statement and its error; None at the first attempt."""
-    compact, last = _last_compact(attempts), current(attempts)
-    if not compact:
-        return None
-    if last["outcome"] == "refused":
-        return compact, f"{last.get('problem', '')} is not allowed"
-    try:
-        expand(compact, source.catalog)
-    except ValueError as error:
-        return compact, str(error)
-    return compact, last.get("problem", "")

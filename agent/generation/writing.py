@@ -48,8 +48,6 @@ class WrittenSql:
     """The model's answer, if it gives alternatives; `sql` is then the statement of the first one."""
     readings: tuple[str, ...] = ()
     """Statements with rows that differ from each other, the best first, which is `sql`; empty if not compared."""
-    compact: str = ""
-    """The same as a compact statement, as written by the embedded model."""
     form: AnswerForm = field(default_factory=lambda: AnswerForm())
     """How the answer of the statement is worded and shown."""
     evidence: Evidence = field(default_factory=lambda: Evidence())
@@ -68,7 +66,7 @@ class WrittenSql:
     @property
     def facts(self) -> dict[str, Any]:
         """What is known about the statement, as facts of an `Attempt`."""
-        facts = {"form": self.form, "evidence": self.evidence, "compact": self.compact}
+        facts = {"form": self.form, "evidence": self.evidence}
         return {name: value for name, value in facts.items() if value}
 
 

@@ -2,13 +2,11 @@
 
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import cache
 from typing import TypeVar
 
 import sqlglot
 from pydantic import BaseModel, ValidationError
-from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from datasphinx.agent.core.text import valid_json
@@ -66,8 +64,6 @@ _SENTENCE = re.compile(
 )
 # Identifiers may contain these characters, so the parser would accept a Chinese sentence as a table alias.
 _CJK_SENTENCE = re.compile(r"^[ \t]*[\u3400-\u9fff][^\n'\"`]*[。！？：，]", re.MULTILINE)
-_FRAGMENT = re.compile(r"(?!\s*[{\[])(?P<columns>[^;]{1,2000}?)\s(?P<from>FROM|from|From)\s+[\w\"`\[(]")
-_IS_CODE = re.compile(r"\w\(|\*|[\w\"`\]]\.[\w\"`\[]|[\"`\[]")
 _MAX_ENDS = 50
 
 
@@ -157,14 +153,12 @@ def _with_clean_sql(answer: Answer) -> Answer:
 def find_statement(text: str) -> str:
     """Return the SQL in `text` without surrounding text and final semicolon, or `text` if there is none.
 
-    Several statements are all kept. A missing SELECT is added.
+    Several statements are all kept.
 
-    >>> find_statement("name, age FROM users"), find_statement("No name can be read FROM users")
-    ('SELECT name, age FROM users', 'No name can be read FROM users')
+    >>> find_statement("It counts: SELECT 8;"), find_statement("No name can be read FROM users")
+    ('SELECT 8', 'No name can be read FROM users')
     """
     sql = _strip_quotes(_strip_fences(text))
-    if _lacks_select(sql):
-        sql = f"SELECT {sql}"
     return _without_tail(sql[_start(sql) or 0 :]).strip().rstrip("; \t\r\n")
 
 
@@ -172,41 +166,12 @@ def holds_statement(text: str) -> bool:
     """Return whether `text` contains a statement outside of a JSON object."""
     sql = _strip_quotes(_strip_fences(text))
     start = _start(sql)
-    return _lacks_select(sql) if start is None else "{" not in sql[:start]
-
-
-def _lacks_select(text: str) -> bool:
-    """Return whether `text` is a query without its SELECT, and cannot be a sentence.
-
-    FROM has to be in upper case, unless a call, a star, a quoted or a qualified name precedes it. The words of a
-    sentence would be aliases: those of columns need AS, and those of tables need AS or a use.
-    """
-    match = None if _STATEMENT.match(text) else _FRAGMENT.match(text)
-    if match is None or not (match["from"] == "FROM" or _IS_CODE.search(match["columns"])):
-        return False
-    query = _query(f"SELECT {text.strip().rstrip(';')}")
-    if query is None or not query.find(exp.From):
-        return False
-    selects = query.find_all(exp.Select)
-    columns = {column.alias for select in selects for column in select.expressions if column.alias}
-    tables = {alias.name for alias in query.find_all(exp.TableAlias) if alias.name}
-    named = {alias.lower() for alias in re.findall(r"\bAS\s+\W?(\w+)", text, re.IGNORECASE)}
-    used = {qualifier.lower() for qualifier in re.findall(r"(\w+)\W?\.", text)}
-    return {alias.lower() for alias in columns} <= named and {alias.lower() for alias in tables} <= named | used
+    return start is not None and "{" not in sql[:start]
 
 
 @cache
 def _dialects() -> tuple[str, ...]:
     return tuple(dict.fromkeys(engine.dialect for engine in engines().values() if engine.covers_grammar))
-
-
-def _query(sql: str) -> exp.Query | None:
-    """Return the tree of `sql` in the first dialect that can parse it; None if it is not a query."""
-    for dialect in _dialects():
-        with suppress(SqlglotError, RecursionError):
-            tree = sqlglot.parse_one(sql, dialect=dialect)
-            return tree if isinstance(tree, exp.Query) else None
-    return None
 
 
 def _strip_fences(text: str) -> str:

@@ -10,7 +10,6 @@ from functools import lru_cache
 from datasphinx.agent.embedded.constraints import constraints_of
 from datasphinx.agent.embedded.grammar.gbnf import choice
 from datasphinx.agent.embedded.prompts import depends_on_date
-from datasphinx.agent.embedded.shape import HOW_MANY, NUMBER_OF
 from datasphinx.agent.retrieval.linked_values import LinkedValue
 from datasphinx.agent.schema.words import is_data_word, is_function_word, stem, words
 
@@ -67,12 +66,6 @@ _MONEY = re.compile(
     r"bring\w*|brought|dollars?|euros?|pounds?)\b|[$€£]|"
     r"выруч|сумм|деньг|денег|стоим|цен|оборот|доход|прибыл|маржа|руб|тра[тч]|заплат|"
     r"金额|收入|营收|销售额|营业额|利润|成本|价|元|钱|花",
-    re.IGNORECASE,
-)
-_AMOUNT = re.compile(
-    r"\b(?:revenues?|turnover|takings|profits?|earnings|expenses|spending|how much (?:money|did))\b|"
-    r"\bsales(?= (?:in|by|per|for|of|from|during|since|last|this|each)\b|\s*[?.,]|\s*$)|"
-    r"выручк|оборот|прибыл|расход|затрат|сколько денег|на какую сумму|收入|营收|销售额|营业额|利润|成本|金额",
     re.IGNORECASE,
 )
 _QUOTED = re.compile(r"\"([^\"]+)\"|“([^”]+)”|«([^»]+)»|「([^」]+)」|(?<!\w)['‘]([^'’]+)['’](?!\w)")
@@ -172,11 +165,6 @@ def may_need_chains(question: str) -> bool:
 def asks_for_units(question: str) -> bool:
     """Return whether `question` asks for a number of units and not for their value."""
     return _UNITS.search(question) is not None and not _MONEY.search(question)
-
-
-def asks_for_money(question: str) -> bool:
-    """Return whether `question` asks for an amount of money and not for a number of rows, such as "how many sales"."""
-    return _AMOUNT.search(question) is not None and not HOW_MANY.search(question) and not NUMBER_OF.search(question)
 
 
 def texts_in(question: str, schema: Collection[str]) -> Iterator[str]:

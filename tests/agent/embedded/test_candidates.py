@@ -47,9 +47,9 @@ def chosen(
     return select_candidate(candidates, count or len(texts), source, refused, constraints)[0].compact
 
 
-def read(source: Source, text: str | tuple[str, float], *, may_repair: bool = True) -> Candidate:
+def read(source: Source, text: str | tuple[str, float]) -> Candidate:
     written = WrittenText(text) if isinstance(text, str) else WrittenText(*text)
-    return read_candidate(written, source, may_repair=may_repair)
+    return read_candidate(written, source)
 
 
 NAMES = "FROM pets SELECT name"
@@ -109,7 +109,6 @@ def test_a_statement_that_gives_an_output_twice_loses_and_alone_gives_it_once(so
     twice = "FROM pets SELECT name, age, name"
     assert chosen(source, twice, DOGS) == DOGS
     assert read(source, twice).sql == "SELECT name, age FROM pets"
-    assert read(source, twice, may_repair=False).problem == "it gives the same output twice"
 
 
 def test_no_more_are_asked_for_once_none_can_be_more_likely(source: Source) -> None:
@@ -171,11 +170,10 @@ def test_the_guard_stands_before_every_candidate(source: Source, text: str) -> N
     assert source.execute("SELECT COUNT(*) FROM pets")["rows"] == [[3]]
 
 
-def test_a_repair_is_made_only_where_it_may_be(source: Source) -> None:
+def test_a_name_is_repaired_if_one_is_meant(source: Source) -> None:
     mended = read(source, "FROM pets SELECT petid")
 
     assert "pet_id" in mended.sql and mended.repairs
-    assert read(source, "FROM pets SELECT petid", may_repair=False).repairs == ""
 
 
 def test_what_cannot_be_read_has_a_reason(source: Source) -> None:

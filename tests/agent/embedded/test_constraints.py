@@ -102,5 +102,5 @@ def test_a_share_is_computed_or_read(question: str) -> None:
         "FROM orders SELECT express_share",
     }
     assert not any(map(said.count_violations, fulfilled))
-    assert said.count_violations("FROM orders SELECT COUNT(*) WHERE kind = '1/2'") == 1 == said.lacks_figure("FROM x")
+    assert said.count_violations("FROM orders SELECT COUNT(*) WHERE kind = '1/2'") == 1 == said.lacks_share("FROM x")
     assert not constraints_of("How many orders are express?", []).asks_for_share

@@ -11,7 +11,7 @@ from datasphinx.agent.llm.scripted import Scripted, ScriptedModel
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
 from datasphinx.agent.types import EmbeddedOptions
-from tests.agent.walk import final, nodes, updates_of, walk
+from tests.agent.walk import updates_of, walk
 from tests.conftest import ScriptedAgent
 from tests.likely import likely
 
@@ -86,13 +86,6 @@ def test_statement_without_the_dates_of_the_question_loses_or_is_unsure(embedded
     assert embedded(*[likely(undated, 0.5)] * 6).ask(question, clarify="never")["status"] == "unsure"
 
 
-def test_amount_of_money_is_not_a_number_of_rows(embedded: Agent) -> None:
-    total = likely("FROM orders SELECT SUM(total_amount)", 0.2)
-    agent = embedded(likely(COUNT, 0.6), total, likely(COUNT, 0.6))
-
-    assert "SUM(total_amount)" in agent.ask("What was the revenue?", clarify="never")["sql"]
-
-
 def test_one_candidate_is_not_run_before_it_is_executed(embedded: Agent) -> None:
     agent = embedded(COUNT, options=EmbeddedOptions(candidates=1))
     steps = agent.ask("How many orders are there?")["audit"]["steps"]
@@ -110,34 +103,13 @@ def test_the_prompt_has_the_stored_values_that_the_question_means(embedded: Agen
     assert output["value"] > 0
 
 
-def test_where_all_fail_the_model_is_told_what_the_first_ran_into(embedded: Agent) -> None:
-    agent = embedded(FAILS, UNREADABLE, FAILS, likely(COUNT, 0.6))
-    steps = walk(agent)
-    prompt = agent.model.calls[3].prompt.splitlines()
-
-    assert nodes(steps).count("generate_sql") == 2
-    assert f"failed: {FAILS}" in prompt
-    assert any(line.startswith("error: ") and "no_such_thing_at_all" in line for line in prompt)
-    assert final(steps)["value"] == 10127
-
-
-def test_a_statement_that_cannot_be_read_goes_back_with_its_reason(embedded: Agent) -> None:
-    agent = embedded(UNREADABLE, COUNT, options=EmbeddedOptions(candidates=1))
-    steps = walk(agent)
-    prompt = agent.model.calls[1].prompt.splitlines()
-
-    assert f"failed: {UNREADABLE}" in prompt
-    assert prompt[-1].startswith("error: ") and "regions" in prompt[-1]
-    assert final(steps)["value"] == 10127
-
-
-@pytest.mark.parametrize("text", [UNREADABLE, FAILS])
-def test_the_same_failure_again_ends_the_question(embedded: Agent, text: str) -> None:
+@pytest.mark.parametrize(("text", "calls"), [(UNREADABLE, 1), (FAILS, 2)])
+def test_the_same_failure_again_ends_the_question(embedded: Agent, text: str, calls: int) -> None:
     agent = embedded(*[text] * 2, options=EmbeddedOptions(candidates=1), max_sql_generations=5)
     output = agent.ask("How many orders are there?")
 
     assert output["error"]["code"] == "sql_not_generated"
-    assert len(agent.model.calls) == 2
+    assert len(agent.model.calls) == calls
 
 
 def test_no_more_generations_than_the_settings_allow(embedded: Agent) -> None:
