@@ -58,9 +58,8 @@ def ask_model(services: Services) -> None:
     settings = services.settings.for_role("generate")
     if not settings.uses_embedded_model:
         from datasphinx.agent.connect import connect_model
-        from datasphinx.agent.llm.probe import check_answer
 
-        check_answer(connect_model(settings.model_copy(update={"llm_profile": "standard"})))
+        connect_model(settings.model_copy(update={"llm_profile": "standard"})).check()
 
 
 def readiness(

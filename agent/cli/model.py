@@ -74,8 +74,6 @@ def check_models(settings: "Settings", *, fresh: bool) -> "Iterator[ModelCheck]"
 
 
 def _check(settings: "Settings", roles: tuple[str, ...], *, fresh: bool) -> ModelCheck:
-    from langchain_core.messages import HumanMessage
-
     from datasphinx.agent.connect import connect_model
     from datasphinx.agent.errors import ModelRejected, ModelUnreachable
     from datasphinx.agent.generation.ability import measured
@@ -85,7 +83,7 @@ def _check(settings: "Settings", roles: tuple[str, ...], *, fresh: bool) -> Mode
     client = connect_model(settings.model_copy(update={"llm_profile": "standard"}))
     known = None if fresh else load_ability(settings.cache_dir, client.failures.url, client.name)
     try:
-        client.answer({}, [HumanMessage("Answer with the word: ready")])
+        client.check()
         ability = known or measured(client, Ability(), settings)
     except (ModelUnreachable, ModelRejected):
         raise

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 from langchain_core.language_models.chat_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.constants import TAG_NOSTREAM
 from pydantic import BaseModel
@@ -324,6 +324,19 @@ class ModelClient:
             if self._is_provider:
                 raise self.failures.of_provider(error) from error
             raise
+
+    def check(self) -> None:
+        """Request one plain answer.
+
+        Raises:
+            ModelUnreachable, ModelRejected: there is none.
+        """
+        try:
+            self.answer({}, [HumanMessage("Answer with the word: ready")])
+        except (ModelUnreachable, ModelRejected):
+            raise
+        except Exception as error:
+            raise self.failures.of(error) from error
 
     def _call(
         self,
