@@ -74,7 +74,7 @@ list_router = APIRouter(tags=["threads"])
 def conversations(
     search: Annotated[str, Query(max_length=500)] = "", limit: Annotated[int, Query(ge=1, le=500)] = 100
 ) -> Conversations:
-    """The conversations on the page and `/events`, last used first; `search` occurs in the title or a question."""
+    """The conversations on the page, `/events` and `/report`, last used first; `search` is in a title or question."""
     listed = current_list()
     return {"threads": [each for each in listed.find(search, limit) if each["graph"]] if listed else []}
 

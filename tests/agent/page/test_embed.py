@@ -14,7 +14,6 @@ from datasphinx.agent.server.app import create_app
 from datasphinx.agent.server.keys import hash_of
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
-from tests.agent.page.conftest import PICTURES
 from tests.agent.page.said import Model
 from tests.agent.server.serving import running
 from tests.fake_openai import FakeOpenAI
@@ -63,8 +62,6 @@ def test_visitor_asks_in_the_page_of_the_site(portal: Callable[..., Page], width
     chat.get_by_label("Your question").fill("How many customers are there?")
     chat.get_by_label("Your question").press("Enter")
     expect(chat.locator(".answer .figure")).to_have_text("1,184")
-    PICTURES.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=PICTURES / f"embedded-{width}-{scheme}.png")
 
     chat.locator(".explain summary").click()
     for hidden in ("Add a file", "Boards", "Conversations", "Edit and run the SQL", "Pin", "Proposals"):

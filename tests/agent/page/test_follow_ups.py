@@ -75,7 +75,7 @@ def test_an_error_before_a_question_back_is_told_in_plain_words(visit: Visit) ->
     site.ask("by fame")
     expect(page.locator(".asked-back")).to_have_count(2)
     again = page.locator(".asked-back").last
-    expect(again.get_by_role("alert")).to_have_text("The question could not be turned into a query that works.")
+    expect(again.get_by_role("alert")).to_contain_text("could not be turned into a query that works.")
     expect(again.get_by_text("nothing_such")).to_be_hidden()
     again.get_by_text("Details", exact=True).click()
     expect(again.locator(".operators")).to_contain_text("nothing_such")
