@@ -30,7 +30,7 @@ _MIN_TOLERANCE = 0.011
 """Difference that is always accepted: one unit of the second decimal."""
 
 _MIN_ROWS = 3
-"""Number of rows whose sum is noted if it may be chance."""
+"""Number of rows whose sum below them is a total if it has two digits, and is noted if it has one."""
 _FEW_DIGITS, _SOME_DIGITS, _MANY_DIGITS = 1.0, 2.0, 3.0
 """Number of digits that agree in a total within the table whose label or blank cells speak for it, in a total at an end
 of the table, and in any other.
@@ -229,14 +229,22 @@ class _Search:
             if digits is None or more_digits is None:
                 continue
             stands_out = has_total_word(row.label) or _is_sparse(row, block) or _has_own_word(row, block)
-            if stands_out or digits + more_digits >= _SOME_DIGITS:
+            is_below = not is_upwards and len(block.rows) >= _MIN_ROWS
+            if stands_out or digits + more_digits >= _SOME_DIGITS or (is_below and self._is_long(row, block)):
                 return [row, *([mean] if mean else [])]
-            if not is_upwards and len(block.rows) >= _MIN_ROWS:
+            if is_below:
                 self.uncertain.add(row.rowid)
         last = data[-1] if data else None
         if last and is_total_word(last.label) and _is_sparse(last, _Block(data[:-1])) and not is_upwards:
             return [last]
         return []
+
+    def _is_long(self, row: _Row, block: _Block) -> bool:
+        """Return whether a sum in `row` is written with at least two digits."""
+        columns = zip(row.numbers, block.sums, self._units, strict=True)
+        return any(
+            value and abs(value) >= 10 * min(1.0, unit) and _is_close(total, value) for value, total, unit in columns
+        )
 
     def _digits(self, row: _Row, block: _Block, *expected: Sequence[float]) -> float | None:
         """Return how many digits of `row` agree with one of the `expected` rows.

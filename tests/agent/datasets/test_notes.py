@@ -177,13 +177,11 @@ def test_a_row_called_a_total_that_does_not_add_up_is_noted(load: Callable[..., 
     ("numbers", "codes"),
     [
         ([1, 2, 3, 6], {"totals"}),
-        ([10, 20, 30, 60], {"totals"}),
-        ([12, 25, 8, 45], {"totals"}),
-        ([112, 25, 8, 145], {"totals_dropped"}),
+        ([10, 20, 30, 60], {"totals_dropped"}),
         ([1.25, 2.5, 3.05, 6.8], {"totals_dropped"}),
     ],
 )
-def test_a_short_sum_under_an_unknown_word_may_be_chance_and_is_told(
+def test_a_sum_of_one_digit_under_an_unknown_word_may_be_chance_and_is_told(
     load: Callable[..., Loaded], numbers: list[float], codes: set[str]
 ) -> None:
     content = text(["drink", "sold"], *zip(["tea", "milk", "rum", "gin"], numbers, strict=True))
