@@ -3,6 +3,9 @@
 CPU time per question in the warm graph, of `datasphinx ask` before its first model call, of `datasphinx --help` and of
 `import datasphinx`. Each figure comes with a baseline that is measured in turn with it, and with the ratio of both. The
 last figures are what it costs that statements on SQLite and DuckDB files run in a process that can be killed.
+
+With `--profile` it prints instead where the CPU time of the questions goes: by module of datasphinx with what it calls
+in other packages, and by function with all that it calls.
 """
 
 import asyncio
@@ -10,16 +13,19 @@ import json
 import multiprocessing
 import os
 import re
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import duckdb
@@ -40,6 +46,10 @@ _QUESTIONS = 300
 _WARM_UP = 20
 _STATEMENTS = 300
 _STARTS = 7
+_SAMPLE_S = 0.002
+_SHOWN = 60
+"""Number of functions that a profile shows."""
+_ROOT = Path(__file__).resolve().parent.parent
 
 _CPU_AT_END = "import atexit, sys, time; atexit.register(lambda: print(time.process_time(), file=sys.stderr)); "
 _CPU_AT_FIRST_CALL = """
@@ -60,6 +70,9 @@ def main() -> None:
     """Print the figures as one JSON object."""
     with tempfile.TemporaryDirectory() as folder, _endpoint() as url:
         cache = Path(folder)
+        if "--profile" in sys.argv:
+            profile(cache, url)
+            return
         figures = {
             "cpus": os.cpu_count(),
             "load": os.getloadavg()[0],
@@ -102,6 +115,47 @@ def per_question(cache: Path, url: str) -> dict[str, Any]:
         "ratio": round(medians["all_cpu_ms"] / medians["bare_cpu_ms"], 2),
         "target": "below 10 ms where the bare graph takes 4 ms: ratio 2.5",
     }
+
+
+def profile(cache: Path, url: str) -> None:
+    """Print the shares of the CPU time of questions, from samples of the stack of this thread."""
+    settings = load_settings(
+        llm_base_url=url, llm_model="instant", llm_profile="standard", cache_dir=cache, data_dir=cache
+    )
+    graph = build_graph(Services(settings.model_copy(update={"enable_sql_validation": True})))
+    stacks: list[list[str]] = []
+
+    def sample(_: int, frame: FrameType | None) -> None:
+        stack = []
+        while frame is not None:
+            stack.append(f"{_short(frame.f_code.co_filename)}:{frame.f_code.co_qualname}")
+            frame = frame.f_back
+        stacks.append(stack)
+
+    for number in range(_WARM_UP):
+        graph.invoke({"question": _question(number)})
+    signal.signal(signal.SIGPROF, sample)
+    signal.setitimer(signal.ITIMER_PROF, _SAMPLE_S, _SAMPLE_S)
+    for number in range(_WARM_UP, _WARM_UP + _QUESTIONS):
+        graph.invoke({"question": _question(number)})
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    own = [next((place for place in stack if place.startswith(("agent/", "nodes/"))), "others") for stack in stacks]
+    _print_shares("module", Counter(place.split(":")[0] for place in own), len(stacks))
+    _print_shares("function", Counter(place for stack in stacks for place in set(stack)), len(stacks))
+
+
+def _short(path: str) -> str:
+    """Return the path of a module below the folder of its package."""
+    for folder in ("site-packages/", f"{_ROOT}/datasphinx/", f"{_ROOT}/", f"python3.{sys.version_info.minor}/"):
+        if folder in path:
+            return path.split(folder)[-1]
+    return path
+
+
+def _print_shares(title: str, counts: Counter[str], total: int) -> None:
+    print(f"\nshare  {title}")
+    for name, count in counts.most_common(_SHOWN):
+        print(f"{count / total:5.1%}  {name}")
 
 
 def start(cache: Path, url: str) -> dict[str, Any]:
