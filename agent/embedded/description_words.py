@@ -10,7 +10,7 @@ _DESCRIBE = (
     r"опиши\w*|описание|обзор\w*|расскаж\w*"
 )
 _DATA = (
-    r"data|dataset|file|table|spreadsheet|database|daten|datensatz|datei|tabelle|datenbank|"
+    r"data|dataset|file|csv|xlsx|parquet|json|table|spreadsheet|database|daten|datensatz|datei|tabelle|datenbank|"
     r"данн\w+|датасет\w*|таблиц\w*|файл\w*|баз\w*"
 )
 _IN_CHINESE = r"(?:请|帮我)?(?:描述|概述|概括|介绍|总结)(?:一下|下)?(?:这[个份张])?(?P<name>NAMES)?(?:数据集?|文件|表格?)?的?(?:特征|基本情况)?"

@@ -85,7 +85,7 @@ def test_an_importer_writes_checked_entries(
     code, out, _ = run("knowledge", "import", "words", str(tmp_path / "own.txt"))
 
     assert code == 0
-    assert "added: term:large" in out and "not imported: lost: " in out
+    assert "imported: term:large" in out and "not imported: lost: " in out
     assert "large" in (tmp_path / "words" / "imported_words_own.yml").read_text()
 
 
