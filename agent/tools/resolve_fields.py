@@ -8,9 +8,9 @@ from rapidfuzz import fuzz, utils
 
 from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.retrieval.linked_values import linked_values
-from datasphinx.agent.retrieval.synonyms import concepts, overlap
+from datasphinx.agent.retrieval.synonyms import Concept, concepts, overlap
 from datasphinx.agent.schema.catalog import Table
-from datasphinx.agent.schema.words import words
+from datasphinx.agent.schema.words import is_function_word, words
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.tools.tool import Arguments, Outcome, Tool, Workbench
 
@@ -20,6 +20,10 @@ _BY_WORDS, _BY_SPELLING, _BY_MEANING, _BY_VALUE = 0.95, 0.9, 0.86, 0.85
 _TERM_WEIGHT = 0.6
 """Weight of the share of the term's words that are in the name; the share of the name's words has the rest."""
 
+_MAX_SHARING = 3
+"""Number of columns that may share a part of a term."""
+_MIN_PART = 3
+"""Minimum length of the beginning of a word, in letters; one more for other scripts than Latin."""
 _SHOWN_NAMES = 100
 
 
@@ -35,7 +39,7 @@ class ResolveFields(Arguments):
 class Match(NamedTuple):
     """A candidate column for a term, with a score from 0 to 1.
 
-    `by` is the kind of match: `name`, `words`, `spelling`, `meaning` or `value`.
+    `by` is the kind of match: `name`, `words`, `spelling`, `meaning`, `value` or `part`.
     """
 
     column: str
@@ -51,7 +55,9 @@ def resolve_fields(arguments: ResolveFields, bench: Workbench, cancellation: Can
     A term matches a column by its name (1.0), the stems of its words (up to 0.95), its spelling (up to 0.9), the
     meaning of its words in English, Russian or Chinese (up to 0.86), or a value of the column (0.85). Scores of words
     and meanings are 0.6 times the share of the term's words found in the name plus 0.4 times the share of the name's
-    words found in the term. Scores below 0.55 are not matches, but the best of them are the nearest columns.
+    words found in the term. A column that shares a word, its beginning or its meaning with the term, while at most two
+    others do, has at least 0.55 (`part`), unless both are compounds and it is the last thing of neither: a reason for
+    returns is no number of returns. Lower scores are not matches, but the best of them are the nearest columns.
 
     Raises:
         ToolCallInvalid: the dataset is not among those of the question.
@@ -84,7 +90,12 @@ def _candidates(term: str, table: Table, source: Source) -> list[Match]:
     quoted = '"' + term.replace('"', " ") + '"'
     values = linked_values(quoted, source.values, {table.key: table.column_names})
     by_value = [Match(value.column, _BY_VALUE, "value") for value in values]
-    for match in [*_by_meaning(term, table), *_by_name(term, table), *by_value]:
+    for match in [
+        *_by_part(term, table),
+        *_by_meaning(term, table),
+        *_by_name(term, table),
+        *by_value,
+    ]:
         if match.score >= (best[match.column].score if match.column in best else 0.01):
             best[match.column] = match
     return sorted(best.values(), key=lambda match: -match.score)
@@ -103,6 +114,35 @@ def _by_name(term: str, table: Table) -> Iterator[Match]:
             yield Match(name, round(_BY_WORDS * share, 2), "words")
         similarity = fuzz.ratio(term, name, processor=utils.default_process) / 100
         yield Match(name, round(_BY_SPELLING * similarity, 2), "spelling")
+
+
+def _by_part(term: str, table: Table) -> Iterator[Match]:
+    """Yield the columns that share a part of the term with few others, a little higher the fewer they are."""
+    parts: list[str | Concept] = [*sorted(words(term)), *concepts(term)]
+    names = [name for name in table.column_names if not _share_no_head(term, name)]
+    for part in parts:
+        sharing = [name for name in names if _shares_part(part, name)]
+        if len(sharing) <= _MAX_SHARING:
+            yield from (Match(name, round(_MIN_SCORE + 0.06 / len(sharing), 2), "part") for name in sharing)
+
+
+def _shares_part(part: str | Concept, name: str) -> bool:
+    """Return whether a word or a meaning of a term, or the beginning of the word, occurs in the name of a column."""
+    if isinstance(part, frozenset):
+        return any(part & concept for concept in concepts(name))
+    least = _MIN_PART if part.isascii() else _MIN_PART + 1
+    return any(
+        part == word or (min(len(part), len(word)) >= least and (word.startswith(part) or part.startswith(word)))
+        for word in words(name)
+        if not is_function_word(word)
+    )
+
+
+def _share_no_head(term: str, name: str) -> bool:
+    """Return whether a term and a name are compounds, and the last thing of each, its head, is not in the other."""
+    first, second = concepts(term), concepts(name)
+    is_compound = len(first) > 1 and len(second) > 1
+    return is_compound and not overlap(first[-1:], second) and not overlap(second[-1:], first)
 
 
 def _by_meaning(term: str, table: Table) -> Iterator[Match]:
