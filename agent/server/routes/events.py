@@ -133,9 +133,9 @@ class CompletionForm(Protocol):
 
 
 def event_response(
-    events: AsyncGenerator[tuple[str, Any]], scope: Scope, seconds: float, encode: Encode = named_event
+    events: AsyncGenerator[tuple[str, Any]], scope: Scope, seconds: float | None, encode: Encode = named_event
 ) -> EventStream:
-    """Return the stream of `events`, which are closed when the client disconnects or after `seconds`.
+    """Return the stream of `events`, which are closed when the client disconnects or after `seconds`, if any.
 
     `encode` returns the bytes of an event from its kind and its data as JSON. If the events fail or time out, the last
     one is a `problem`, with the body of the error response.
@@ -155,7 +155,7 @@ async def completion_response(request: Request, stream: bool | None, form: Compl
 
 
 async def _lines(
-    events: AsyncGenerator[tuple[str, Any]], scope: Scope, seconds: float, encode: Encode
+    events: AsyncGenerator[tuple[str, Any]], scope: Scope, seconds: float | None, encode: Encode
 ) -> AsyncGenerator[bytes]:
     """Yield the encoded events; if they fail or time out, a `problem` is the last."""
     try:

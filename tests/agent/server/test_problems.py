@@ -122,4 +122,5 @@ def test_without_sources_there_is_the_sample_shop(served: Served) -> None:
         "may_run_sql": False,
         "may_propose": False,
         "may_edit_sources": True,
+        "is_operator": True,
     }
