@@ -137,7 +137,8 @@ class StepView:
 def show(output: Output | Reply, console: Console, *, details: bool = True) -> None:
     """Print answer, rows, applied definitions, notes and thread id; with `details`, also the statement and the cost.
 
-    An error after which a clarifying question is open again is printed without its details, which `details` adds.
+    A note that the answer has too is not repeated. An error after which a clarifying question is open again is printed
+    without its details, which `details` adds.
     """
     language = language_in(output)
     single = output.get("output_type") in {"number", "string"}
@@ -161,7 +162,9 @@ def show(output: Output | Reply, console: Console, *, details: bool = True) -> N
         parts.append(Text(printable(f"{applied['name']} = {applied['definition']}; {applied['place']}"), style="dim"))
     if output["charts"]:
         parts.append(Text(f"drawn: {', '.join(chart['type'] for chart in output['charts'])}", style="dim"))
-    parts += [Text(f"note: {printable(text)}", style="yellow") for text in output["audit"]["notes"]]
+    said = output["answer"].casefold()
+    notes = [note for note in output["audit"]["notes"] if note.casefold() not in said]
+    parts += [Text(f"note: {printable(note)}", style="yellow") for note in notes]
     if output.get("sql") and (trust := _trust(output, language)):
         parts.append(Text(trust, style="dim"))
     if details and (output["audit"]["llm_calls"] or not error):

@@ -61,6 +61,15 @@ def test_statement_and_cost_are_details() -> None:
     assert text.index("Two regions.") < text.index("North") < text.index("SELECT 1") < text.index("tokens")
 
 
+def test_a_note_that_the_answer_has_is_not_repeated() -> None:
+    output = answer(["region"], ["North"])
+    output["answer"] = "Two regions.\n\nNot sure: no table has dates."
+    output["audit"]["notes"] = ["not sure: no table has dates.", "one row was cut"]
+
+    text = printed(output)
+    assert text.casefold().count("no table has dates") == 1 and "note: one row was cut" in text
+
+
 def test_an_error_before_a_question_back_has_its_details_in_the_details() -> None:
     option = {"label": "by orders", "reading": "", "preview": None}
     asked = {"question": "What makes it the best?", "about": "Which is the best?", "options": [option]}
