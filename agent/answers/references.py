@@ -233,12 +233,15 @@ class _Resolver:
         return self._cell_of_row(facts, int(first), at()) if _ROW.fullmatch(first) else None
 
     def _column(self, facts: ResultFacts, *path: str) -> int:
-        """Return the index of the column that a path names, with or without its table."""
+        """Return the index of the column that a path names, with or without its table.
+
+        A name may be written in other capitals, and with underscores for spaces, as for the column of a metric.
+        """
         names = facts.result["columns"]
         for wanted in (".".join(path), path[-1]):
             for found in (
                 [at for at, name in enumerate(names) if name == wanted],
-                [at for at, name in enumerate(names) if name.casefold() == wanted.casefold()],
+                [at for at, name in enumerate(names) if _spoken(name) == _spoken(wanted)],
             ):
                 if len(found) == 1:
                     return found[0]
@@ -445,6 +448,10 @@ def _number(number: Decimal, fmt: ColumnFormat, facts: ResultFacts) -> _Value:
 
 def _computed(number: Decimal, fmt: ColumnFormat, facts: ResultFacts) -> _Value:
     return _Value(format_computed(number, fmt, facts.language), number)
+
+
+def _spoken(name: str) -> str:
+    return name.casefold().replace("_", " ")
 
 
 def _hashable(cell: Any) -> Any:

@@ -16,7 +16,7 @@ from sqlglot import exp
 from datasphinx.agent.generation.definitions import asked_in, relevant_knowledge
 from datasphinx.agent.knowledge.prompt import definition_text
 from datasphinx.agent.messages import Language, Message, language_in, language_of
-from datasphinx.agent.retrieval.linked_values import LinkedValue, coded_values
+from datasphinx.agent.retrieval.linked_values import LinkedValue, coded_values, codes_in
 from datasphinx.agent.schema.catalog import Catalog, Column, Table
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.schema.words import han_runs, normal_form, spelt_words, stem
@@ -362,7 +362,8 @@ def _listed(columns: Collection[str]) -> str:
 def _keys_returned(said: Said, parts: _Parts, outputs: Sequence[OutputColumn]) -> Iterator[tuple[Table, str, str]]:
     """Yield tables that the question names of which the statement returns the key alone, with the key and the name.
 
-    The name is the only text column whose values tell the rows apart. A question that names the key wants it.
+    The name is the only text column whose values tell the rows apart. A question that names the key wants it, and the
+    answer explains a code whose meanings are in the comment of its column.
     """
     asked, tables = set(_stems(said.question)), parts.query.catalog.tables
     stored = [
@@ -370,6 +371,8 @@ def _keys_returned(said: Said, parts: _Parts, outputs: Sequence[OutputColumn]) -
     ]
     shown = {place.table.key for place in stored if place.column.type_class == "text"}
     for place in stored:
+        if codes_in(place.column.comment or ""):
+            continue
         key = (place.column.name,)
         targets = [foreign.target for foreign in place.table.foreign_keys if foreign.columns == key]
         for table in map(tables.__getitem__, targets or [place.table.key] * (place.table.primary_key == key)):

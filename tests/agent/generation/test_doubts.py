@@ -134,6 +134,14 @@ VISITS = Table(
     (Column("store_id", "INTEGER"), Column("guests", "INTEGER")),
     foreign_keys=(ForeignKey(("store_id",), "stores", ("store_id",)),),
 )
+EXPLAINED = replace(VISITS, columns=(Column("store_id", "TEXT", comment="N = north, S = south"), *VISITS.columns[1:]))
+
+
+def test_a_code_that_the_answer_explains_may_stand_for_its_name() -> None:
+    by_store = "SELECT store_id, SUM(guests) FROM visits GROUP BY 1"
+    for visits, is_doubted in ((VISITS, True), (EXPLAINED, False)):
+        catalog = Catalog("sqlite", {table.key: table for table in (STORES, visits)})
+        assert bool(doubts_about(by_store, Said("Guests by store"), catalog, TODAY)) == is_doubted
 
 
 @pytest.mark.parametrize(
