@@ -30,7 +30,7 @@ PLACES = [["Berlin", "2024-01", 9], ["Paris", "2024-01", 8], ["Berlin", "2024-02
 def facts_about(sql: str, rows: list[list[Any]], language: str = "en", **formats: str) -> ResultFacts:
     """Return the facts about `rows` of `sql`, whose outputs all have names."""
     outputs = sql.removeprefix("SELECT ").split(" FROM ")[0].replace("'%Y-%m', ", "").replace("'%Y', ", "").split(", ")
-    columns = [item.split(" AS ")[-1] for item in outputs]
+    columns = [item.split(" AS ")[-1].strip('"') for item in outputs]
     kinds = {str: "string", int: "integer", float: "float", bool: "boolean", type(None): "null"}
     types = [next((kinds[type(row[at])] for row in rows if row[at] is not None), "null") for at in range(len(columns))]
     result = Result(columns=columns, types=types, rows=rows, truncated=False)
