@@ -68,7 +68,9 @@ def connect_read_only(path: str) -> sqlite3.Connection:
     does not change, unless it has changes in a log.
     """
     file = Path(path).absolute()
-    is_fixed = _has_wal(file) and not os.access(file.parent, os.W_OK) and not _size(f"{file}-wal")
+    log = f"{file}-wal"
+    is_unwritable = _has_wal(file) and not os.access(file.parent, os.W_OK)
+    is_fixed = is_unwritable and not (os.path.exists(log) and os.path.getsize(log))
     uri = f"file:{quote(str(file))}?mode=ro{'&immutable=1' if is_fixed else ''}"
     connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
     connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
@@ -82,10 +84,6 @@ def _has_wal(file: Path) -> bool:
             return content.read(20)[18:] == b"\x02\x02"
     except OSError:
         return False
-
-
-def _size(path: str) -> int:
-    return os.path.getsize(path) if os.path.exists(path) else 0
 
 
 def open_sqlite_read_only(path: str, timeout_s: float) -> sqlite3.Connection:

@@ -92,7 +92,11 @@ class JoinGraph:
         while queue and len(predecessors) < _MAX_VISITED:
             number = queue.popleft()
             if number in goals:
-                return _walk_back(number, start, predecessors)
+                path = []
+                while number != start:
+                    number = predecessors[number][0]
+                    path.append(number)
+                return path[:-1]
             depth = predecessors[number][1] + 1
             for other in self._neighbours(number) if depth <= _MAX_PATH else ():
                 if other not in predecessors:
@@ -138,11 +142,3 @@ def _read_edges(catalog: Catalog) -> list[list[int]]:
                 neighbours[source].add(other)
                 neighbours[other].add(source)
     return [sorted(others) for others in neighbours]
-
-
-def _walk_back(number: int, start: int, predecessors: dict[int, tuple[int, int]]) -> list[int]:
-    path = []
-    while number != start:
-        number = predecessors[number][0]
-        path.append(number)
-    return path[:-1]

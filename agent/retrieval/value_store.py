@@ -80,7 +80,11 @@ def build(
         for number, column in enumerate(columns):
             if stop():
                 break
-            _add(connection, number, column)
+            row = (number, column.table, column.column, int(column.complete))
+            connection.execute("INSERT INTO columns VALUES (?, ?, ?, ?)", row)
+            texts = (value.encode("utf-8", "replace").decode() for value in column.values)
+            rows = ((normal_form(text), number, text) for text in texts)
+            connection.executemany("INSERT INTO temp.read VALUES (?, ?, ?)", rows)
             unread += not column.read
         for statement in _FINISH:
             connection.execute(statement)
@@ -189,14 +193,6 @@ def _segments(length: int) -> list[tuple[int, int]]:
 
 def _key(length: int, number: int, segment: str) -> int:
     return zlib.crc32(f"{length}:{number}:{segment}".encode("utf-8", "surrogatepass"))
-
-
-def _add(connection: sqlite3.Connection, number: int, column: ColumnValues) -> None:
-    row = (number, column.table, column.column, int(column.complete))
-    connection.execute("INSERT INTO columns VALUES (?, ?, ?, ?)", row)
-    texts = (value.encode("utf-8", "replace").decode() for value in column.values)
-    rows = ((normal_form(value), number, value) for value in texts)
-    connection.executemany("INSERT INTO temp.read VALUES (?, ?, ?)", rows)
 
 
 def _add_keys(connection: sqlite3.Connection) -> None:

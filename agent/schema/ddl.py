@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table
+from datasphinx.agent.schema.catalog import Catalog, Column, Table
 from datasphinx.agent.schema.describe import Selection, literal, one_line, prompt_line, quoted_key
 from datasphinx.agent.schema.personal import personal_content
 
@@ -59,12 +59,9 @@ def _constraints(
     for foreign_key in table.foreign_keys:
         target = catalog.tables.get(foreign_key.target)
         if target and foreign_key.likely and names.issuperset(foreign_key.columns):
-            yield _foreign_key(foreign_key, target, quote), " -- inferred" if foreign_key.inferred else ""
-
-
-def _foreign_key(foreign_key: ForeignKey, target: Table, quote: Callable[[str], str]) -> str:
-    references = f"{quoted_key(target, quote)} ({_names(foreign_key.target_columns, quote)})"
-    return f"FOREIGN KEY ({_names(foreign_key.columns, quote)}) REFERENCES {references}"
+            references = f"{quoted_key(target, quote)} ({_names(foreign_key.target_columns, quote)})"
+            key = f"FOREIGN KEY ({_names(foreign_key.columns, quote)}) REFERENCES {references}"
+            yield key, " -- inferred" if foreign_key.inferred else ""
 
 
 def _names(names: Sequence[str], quote: Callable[[str], str]) -> str:

@@ -28,24 +28,12 @@ def marks_deletion(table: Table, column: Column, values: Values) -> bool:
     """
     if column.secret or column.name in table.key_columns:
         return False
-    return _is_moment(column) or _is_flag(column) or _is_state(column, values.get((table.key, column.name), ()))
-
-
-def _is_moment(column: Column) -> bool:
-    """Return whether a column has a time in the deleted rows; texts and numbers are read as such if most are empty."""
+    states = values.get((table.key, column.name), ())
+    if column.type_class == "text" and 1 < len(states) <= _MAX_STATES and any(words(v) & _DELETED for v in states):
+        return True
+    # The deleted rows have a time; texts and numbers are read as such if some are empty.
     is_time = column.type_class in TIMES or (column.null_share or 0) > 0
     is_partly_empty = column.nullable if column.null_share is None else 0 < column.null_share < 1
-    return is_time and is_partly_empty and _is_named(column)
-
-
-def _is_flag(column: Column) -> bool:
     has_two_values = column.type_class == "boolean" if column.distinct is None else column.distinct == 2
-    return has_two_values and _is_named(column)
-
-
-def _is_state(column: Column, values: Sequence[str]) -> bool:
-    return column.type_class == "text" and 1 < len(values) <= _MAX_STATES and any(words(v) & _DELETED for v in values)
-
-
-def _is_named(column: Column) -> bool:
-    return bool(_DELETED & (words(column.name) | words(column.comment or "")))
+    is_named = not _DELETED.isdisjoint(words(column.name) | words(column.comment or ""))
+    return is_named and (has_two_values or (is_time and is_partly_empty))

@@ -153,15 +153,12 @@ def _new_file(target: Path, content: bytes, is_private: bool) -> Iterator[str]:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
-        if not is_private:
-            os.chmod(written, target.stat().st_mode & 0o777 if target.exists() else _default_mode())
+        if not is_private and target.exists():
+            os.chmod(written, target.stat().st_mode & 0o777)
+        elif not is_private:
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(written, 0o666 & ~mask)
         yield written
     finally:
         Path(written).unlink(missing_ok=True)
-
-
-def _default_mode() -> int:
-    """Return the mode of a new file of this process."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask

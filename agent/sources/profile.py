@@ -264,7 +264,8 @@ def _sample_table(sampler: Sampler, table: Table, samples: _Samples, key: str) -
             texts[column] = cells
     distinct = {} if is_complete else _read_distinct(sampler, table, list(texts), _MAX_VALUES)
     for column, cells in texts.items():
-        samples.values[key, column.name] = _texts(distinct.get(column, cells))
+        stored = {_text(cell) for cell in distinct.get(column, cells) if cell is not None}
+        samples.values[key, column.name] = tuple(sorted(stored)[:_MAX_VALUES])
     all_columns = tuple(profiled_columns.get(column.name, column) for column in table.columns)
     samples.tables[key] = replace(table, columns=all_columns, rows=total)
 
@@ -475,10 +476,6 @@ def _distinct_sql(sampler: Sampler, table: Table, column: Column, limit: int, na
     if name:
         value = f"{value if is_plain_text(column) else sampler.as_text(column)} AS {name}"
     return f"SELECT DISTINCT {value} FROM {sampler.name(table)} WHERE {sampler.is_short(column)} LIMIT {limit}"
-
-
-def _texts(cells: list[Any]) -> tuple[str, ...]:
-    return tuple(sorted({_text(cell) for cell in cells if cell is not None})[:_MAX_VALUES])
 
 
 def _text(cell: Any) -> str:

@@ -194,7 +194,8 @@ class _Reader:
         columns = self._inspector.get_multi_columns(**options)
         primary = self._primary_keys(options, columns)
         foreign = self._foreign_keys(options)
-        comments, written = self._comments(options), self._written_comments(options)
+        comments, connection = self._comments(options), self._inspector.bind
+        written = {} if schema or not isinstance(connection, Connection) else self._engine.comments(connection, names)
         for name in columns:
             self.expressions[FullName(schema, name[1]).key] = _expressions(columns[name])
         return [
@@ -266,12 +267,6 @@ class _Reader:
             self._recover(error)
             return {}
         return {name: comment["text"] for name, comment in comments.items()}
-
-    def _written_comments(self, options: Any) -> Mapping[str, Mapping[str, str]]:
-        connection = self._inspector.bind
-        if options["schema"] or not isinstance(connection, Connection):
-            return {}
-        return self._engine.comments(connection, options["filter_names"])
 
     def _recover(self, error: Exception) -> None:
         """Roll back the transaction that `error` aborted; raise `error` if the connection is lost."""

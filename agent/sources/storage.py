@@ -67,7 +67,14 @@ def find_files(pattern: str, storage: Mapping[str, str]) -> list[StoredFile]:
     Raises:
         Unavailable, SourceUnreachable, ConfigurationError: an S3 bucket cannot be listed.
     """
-    return _find_objects(pattern, storage) if pattern.startswith(S3) else _find_local(pattern)
+    if pattern.startswith(S3):
+        return _find_objects(pattern, storage)
+    files = []
+    for path in sorted(set(glob.glob(pattern, recursive=True))):
+        if os.path.isfile(path):
+            state = os.stat(path)
+            files.append(StoredFile(path, state.st_size, state.st_mtime))
+    return files
 
 
 @dataclass(frozen=True)
@@ -99,15 +106,6 @@ class Folder:
         bucket, _, key = location.removeprefix(S3).partition("/")
         with _storage_errors(location):
             return bytes(obstore.get(s3_store(bucket, self.storage), key).bytes())
-
-
-def _find_local(pattern: str) -> list[StoredFile]:
-    files = []
-    for path in sorted(set(glob.glob(pattern, recursive=True))):
-        if os.path.isfile(path):
-            state = os.stat(path)
-            files.append(StoredFile(path, state.st_size, state.st_mtime))
-    return files
 
 
 def _find_objects(pattern: str, storage: Mapping[str, str]) -> list[StoredFile]:

@@ -94,9 +94,6 @@ def _cell(value: Any) -> Cell:
     if isinstance(value, str):
         return True, value
     if isinstance(value, float):
-        return True, _number(round(value, _DECIMALS))
+        number = round(value, _DECIMALS)
+        return True, str(int(number)) if number.is_integer() else repr(number)
     return True, str(int(value)) if isinstance(value, int) else json.dumps(value, sort_keys=True)
-
-
-def _number(value: float) -> str:
-    return str(int(value)) if value.is_integer() else repr(value)

@@ -70,16 +70,13 @@ def parse_url(text: str) -> tuple[URL, Engine]:
             "DATASPHINX_SOURCE", Message("engine_not_supported", engine=scheme, supported=supported)
         )
     for package in engine.packages:
-        if not _is_installed(package):
+        try:
+            spec = find_spec(package)
+        except ModuleNotFoundError:  # the parent of the package is missing
+            spec = None
+        if spec is None:
             raise DriverMissing(package, engine.extra)
     return url.set(drivername=engine.driver), engine
-
-
-def _is_installed(package: str) -> bool:
-    try:
-        return find_spec(package) is not None
-    except ModuleNotFoundError:  # the parent of the package is missing
-        return False
 
 
 @dataclass(frozen=True)

@@ -202,10 +202,14 @@ def exclusions_with_null(query: _Query) -> Iterator[Remark]:
     """Report NOT IN over a subquery that may return NULL, with which no row fulfils the condition."""
     for scope in query.scopes:
         for node in scope.find_all(exp.In):
-            negated = _is_negated(node)
-            inner = next((each for each in query.scopes if negated and each.expression is _query_of(node)), None)
-            select = inner.expression if inner else None
-            if inner is None or not isinstance(select, exp.Select) or len(select.expressions) != 1:
+            parent, select = node.parent, node.args.get("query")
+            while isinstance(parent, exp.Paren):
+                parent = parent.parent
+            select = select.unnest() if isinstance(select, exp.Subquery) else select
+            inner = next((each for each in query.scopes if each.expression is select), None)
+            if not isinstance(parent, exp.Not) or inner is None:
+                continue
+            if not isinstance(select, exp.Select) or len(select.expressions) != 1:
                 continue
             rows = query.rows(inner)
             place = rows.place(select.expressions[0])
@@ -227,18 +231,6 @@ def _may_be_null(found: ColumnReference) -> bool:
     if column.null_share is not None:
         return column.null_share > 0
     return column.nullable and column.name not in found.table.primary_key
-
-
-def _query_of(node: exp.In) -> exp.Expr | None:
-    query = node.args.get("query")
-    return query.unnest() if isinstance(query, exp.Subquery) else query
-
-
-def _is_negated(node: exp.Expr) -> bool:
-    parent = node.parent
-    while isinstance(parent, exp.Paren):
-        parent = parent.parent
-    return isinstance(parent, exp.Not)
 
 
 def _optional_sources(scope: Scope) -> set[str]:

@@ -264,8 +264,12 @@ def resolve(sql: str, catalog: Catalog) -> ResolvedQuery | None:
 def unresolved_columns(query: ResolvedQuery) -> Iterator[tuple[Scope, exp.Column]]:
     """Yield the columns of `query` that no table in scope has, or more than one, each with its scope."""
     for scope in query.scopes:
-        for column in _unresolved(scope, query.catalog):
-            yield scope, column
+        if not isinstance(scope.expression, exp.Select):
+            continue
+        outside = scope.external_columns if not scope.is_correlated_subquery and not scope.pivots else []
+        for column in [*scope.unqualified_columns, *outside, *_missing_in_source(scope, query.catalog)]:
+            if not _is_tolerated(column, scope, query.catalog):
+                yield scope, column
 
 
 def nearest_names(name: str, catalog: Catalog) -> list[str]:
@@ -282,15 +286,6 @@ def nearest_names(name: str, catalog: Catalog) -> list[str]:
             full_names.setdefault(column.lower(), []).append(f"{key}.{column}")
     close = process.extract(name.lower(), full_names.keys(), scorer=fuzz.ratio, score_cutoff=50, limit=3)
     return [full for match, _, _ in close for full in full_names[match]][:3]
-
-
-def _unresolved(scope: Scope, catalog: Catalog) -> Iterator[exp.Column]:
-    if not isinstance(scope.expression, exp.Select):
-        return
-    outside = scope.external_columns if not scope.is_correlated_subquery and not scope.pivots else []
-    for column in [*scope.unqualified_columns, *outside, *_missing_in_source(scope, catalog)]:
-        if not _is_tolerated(column, scope, catalog):
-            yield column
 
 
 def _missing_in_source(scope: Scope, catalog: Catalog) -> Iterator[exp.Column]:
@@ -320,7 +315,11 @@ def _is_tolerated(column: exp.Column, scope: Scope, catalog: Catalog) -> bool:
 
     These are unqualified names where a source has unknown columns, and names that the engine adds.
     """
-    sources = _visible_sources(scope)
+    sources: list[exp.Table | Scope] = []
+    visible: Scope | None = scope
+    while visible is not None:
+        sources += [source for _, source in visible.selected_sources.values()]
+        visible = visible.parent if visible.is_subquery or visible.is_udtf else None
     if not column.table and (scope.pivots or any(_has_unknown_columns(source, catalog) for source in sources)):
         return True
     is_argument = isinstance(column.parent, exp.Func) and not column.table
@@ -328,13 +327,6 @@ def _is_tolerated(column: exp.Column, scope: Scope, catalog: Catalog) -> bool:
         # A unit of time, as in DATENAME(weekday, x).
         return catalog.engine.has_unit_words
     return catalog.engine.accepts_unknown_column(column, scope)
-
-
-def _visible_sources(scope: Scope) -> Iterator[exp.Table | Scope]:
-    visible: Scope | None = scope
-    while visible is not None:
-        yield from (source for _, source in visible.selected_sources.values())
-        visible = visible.parent if visible.is_subquery or visible.is_udtf else None
 
 
 def _has_unknown_columns(source: exp.Table | Scope, catalog: Catalog) -> bool:

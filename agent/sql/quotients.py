@@ -21,7 +21,11 @@ def with_numbers_alike(result: Result, sql: str, dialect: str) -> Result:
 
     Divisions and averages are numbers. Sums and stored values are texts if a double does not hold one of them.
     """
-    mixed = {at for at, kind in enumerate(result["types"]) if kind in _EXACT and _has_texts(result, at)}
+    mixed = {
+        at
+        for at, kind in enumerate(result["types"])
+        if kind in _EXACT and any(isinstance(row[at], str) for row in result["rows"])
+    }
     if not mixed:
         return result
     computed = mixed & _rounded_outputs(sql, dialect, len(result["columns"]))
@@ -30,10 +34,6 @@ def with_numbers_alike(result: Result, sql: str, dialect: str) -> Result:
         for row in result["rows"]
     ]
     return {**result, "rows": rows}
-
-
-def _has_texts(result: Result, at: int) -> bool:
-    return any(isinstance(row[at], str) for row in result["rows"])
 
 
 def _number(cell: object) -> object:

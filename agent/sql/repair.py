@@ -165,7 +165,9 @@ def _with_ranks(tree: exp.Expr) -> exp.Expr | None:
             is_plain and order and count and select.is_star is False and len(set(names)) == len(names) and all(names)
         ):
             return None
-        keys = [_with_output(term, select) for term in order.expressions]
+        keys = [term.copy() for term in order.expressions]
+        for key, term in zip(keys, order.expressions, strict=True):
+            key.set("this", output_of(term.this, select).copy())
         inner = select.copy()
         for part in ("order", "limit", "with_"):
             inner.set(part, None)
@@ -178,13 +180,6 @@ def _with_ranks(tree: exp.Expr) -> exp.Expr | None:
             return outer
         select.replace(outer)
     return tree
-
-
-def _with_output(term: exp.Expr, select: exp.Select) -> exp.Expr:
-    """Return a term of ORDER BY with the expression of the output that it names."""
-    copy = term.copy()
-    copy.set("this", output_of(term.this, select).copy())
-    return copy
 
 
 def _parse_one(sql: str, dialect: str) -> exp.Expr | None:
@@ -282,9 +277,11 @@ def _forms(name: str) -> set[str]:
 
 def _repair_tables(tree: exp.Expr, catalog: Catalog) -> Iterator[str]:
     for node in list(tree.find_all(exp.Table)):
-        if isinstance(node.this, exp.Func) or names_cte(node, catalog.engine) or _is_exact(node, catalog):
+        if isinstance(node.this, exp.Func) or names_cte(node, catalog.engine):
             continue
         exact = table_of(node, catalog)
+        if exact and (catalog.engine.ignores_case or exact.name == catalog.engine.stored_name(node.this)):
+            continue
         allowed = (table for key, table in catalog.tables.items() if key not in catalog.denied and not node.catalog)
         tables = (
             [exact]
@@ -299,13 +296,6 @@ def _repair_tables(tree: exp.Expr, catalog: Catalog) -> Iterator[str]:
         if len(tables) == 1:
             yield f"{node.name} as {tables[0].key}"
             _rename(tree, node, tables[0])
-
-
-def _is_exact(node: exp.Table, catalog: Catalog) -> bool:
-    table = table_of(node, catalog)
-    if table is None or catalog.engine.ignores_case:
-        return table is not None
-    return table.name == catalog.engine.stored_name(node.this)
 
 
 def _rename(tree: exp.Expr, node: exp.Table, table: Table) -> None:

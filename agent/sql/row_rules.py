@@ -55,7 +55,7 @@ def _parse_predicate(text: str, table: Table, catalog: Catalog) -> exp.Expr:
     predicate = _parse_rule(text, table, catalog.dialect)
     _check_columns(predicate, table)
     harmless = predicate.transform(lambda node: exp.Null() if isinstance(node, exp.Placeholder) else node)
-    query = exp.select("1").from_(_name(table)).where(harmless)
+    query = exp.select("1").from_(exp.table_(table.name, db=table.schema, quoted=True)).where(harmless)
     findings = check(print_statement(query, catalog.dialect), catalog.dialect, catalog.readable)
     if findings:
         raise _invalid(table, Message("rule_refused", error=str(findings[0])))
@@ -95,10 +95,6 @@ def _check_columns(predicate: exp.Expr, table: Table) -> None:
         if column.name.lower() not in names or column.table.lower() not in {"", table.name.lower()}:
             raise _invalid(table, Message("rule_column_unknown", column=column.sql()))
         column.set("table", None)
-
-
-def _name(table: Table) -> exp.Table:
-    return exp.table_(table.name, db=table.schema, quoted=True)
 
 
 def _invalid(table: Table, reason: Message) -> ConfigurationError:

@@ -172,15 +172,9 @@ def _names_any(value: exp.Expr, names: Container[str]) -> bool:
 
 def _tables(node: exp.Table, catalog: Catalog) -> list[Table]:
     """Return the catalog tables that `node` may name: those with its name in any case, in its schema."""
-    schema = node.db.lower()
-    keys = catalog.keys_named(node.name)
-
-    tables = [catalog.tables[key] for key in keys]
-    return [table for table in tables if not schema or schema in {(table.schema or "").lower(), _default(catalog)}]
-
-
-def _default(catalog: Catalog) -> str:
-    return (catalog.default_schema or "").lower()
+    schema, default = node.db.lower(), (catalog.default_schema or "").lower()
+    tables = [catalog.tables[key] for key in catalog.keys_named(node.name)]
+    return [table for table in tables if not schema or schema in {(table.schema or "").lower(), default}]
 
 
 class _Lineage:

@@ -59,9 +59,10 @@ def summarize_query(sql: str, catalog: Catalog, *, names_tables: bool = True) ->
     if len(outputs) == 1 and isinstance(outputs[0].unalias().unnest(), exp.Predicate | exp.Not):
         for query in outputs[0].find_all(exp.Select):
             reader.read(query)
+    keys = [at for at, output in enumerate(outputs) if not output.find(exp.AggFunc)]
     return QuerySummary(
         subject=reader.subject(tree),
-        keys=_keys(tree),
+        keys=keys if tree.args.get("group") else [],
         conditions=_merged(reader.conditions),
         more_conditions=reader.has_more,
     )
@@ -310,12 +311,6 @@ def singular(words: str) -> str:
         if words.endswith(ending) and len(words) > len(ending) + 1:
             return words[: -len(ending)] + replacement
     return words[:-1] if words.endswith("s") and not words.endswith(("ss", "us", "is")) and len(words) > 3 else words
-
-
-def _keys(select: exp.Select) -> list[int]:
-    """Return the indexes of the outputs of a grouped query that are not computed from all rows of a group."""
-    outputs = list(enumerate(select.expressions))
-    return [at for at, item in outputs if not item.find(exp.AggFunc)] if select.args.get("group") else []
 
 
 def _joins_columns(node: exp.Expr) -> bool:

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
@@ -189,7 +189,9 @@ def serve(pipe: Connection, request: dict[str, Any], duckdb: OpenDuckDB, memory_
     """Run one statement; send its rows in chunks, then a final message or an error."""
     deadline = math.inf
     try:
-        with _cursor(request, duckdb, memory_mb) as cursor:
+        kind = request["cursor"]
+        opened = duckdb.cursor(request) if kind == "duckdb_cursor" else _CURSORS[kind](request, memory_mb)
+        with opened as cursor:
             deadline = time.monotonic() + request["timeout_s"]
             _send(pipe, {"rows": [], "opened": True})
             # With parameters, also with none, the driver of chDB reads %% as %.
@@ -207,12 +209,6 @@ def serve(pipe: Connection, request: dict[str, Any], duckdb: OpenDuckDB, memory_
         code = getattr(error, "sqlite_errorname", "") or type(error).__name__
         timed_out = code in _INTERRUPTED or time.monotonic() >= deadline
         _send(pipe, {"error": "timeout" if timed_out else _kind_of(error), "reason": text, "code": code})
-
-
-def _cursor(request: dict[str, Any], duckdb: OpenDuckDB, memory_mb: int) -> AbstractContextManager[Cursor]:
-    if request["cursor"] == "duckdb_cursor":
-        return duckdb.cursor(request)
-    return _CURSORS[request["cursor"]](request, memory_mb)
 
 
 _CURSORS = {function.__name__: function for function in (sqlite_cursor, chdb_cursor)}

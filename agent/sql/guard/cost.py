@@ -251,8 +251,10 @@ def _product(node: exp.Expr) -> float:
 def bounded_recursion(statement: Statement) -> Iterator[Finding]:
     """Reject recursive common table expressions without an end: a condition on rows, a join, or a LIMIT."""
     for cte in (node for node in statement.nodes if isinstance(node, exp.CTE)):
-        for arm in _recursive_arms(cte):
-            if not _is_limited(arm, cte):
+        for arm in cte.this.find_all(exp.Select) if isinstance(cte.this, exp.SetOperation) else ():
+            tables = [table for table in _sources(arm) if table.name.lower() == cte.alias.lower()]
+            is_recursive = any(not table.text("db") for table in tables)
+            if is_recursive and not _is_limited(arm, cte):
                 text = f"the recursion of {cte.alias} has no condition that limits it"
                 yield Finding("bounded_recursion", text, None, cte.alias, position_of(cte))
 
@@ -264,14 +266,6 @@ def bounded_joins(statement: Statement) -> Iterator[Finding]:
         if unjoined > MAX_UNJOINED:
             text = f"{unjoined} tables have no condition between them, at most {MAX_UNJOINED} are allowed"
             yield Finding("bounded_joins", text, None, "CROSS JOIN", position_of(select.args["from_"]))
-
-
-def _recursive_arms(cte: exp.CTE) -> Iterator[exp.Select]:
-    if not isinstance(cte.this, exp.SetOperation):
-        return
-    for select in cte.this.find_all(exp.Select):
-        if any(table.name.lower() == cte.alias.lower() and not table.text("db") for table in _sources(select)):
-            yield select
 
 
 def _is_limited(arm: exp.Select, cte: exp.CTE) -> bool:

@@ -45,10 +45,12 @@ def catalog_tables(statement: Statement) -> Iterator[Finding]:
     for node in statement.nodes:
         if isinstance(node, exp.Table) and not isinstance(node.this, exp.Func) and node.this is not None:
             name = ".".join(part.name for part in node.parts).lower() or node.sql()
-            if _may_name_cte(node, statement.engine):
+            is_cte = names_cte(node, statement.engine)
+            if statement.engine.folds_with and is_cte != names_cte(node, _STANDARD):
+                # Versions of the engine differ on whether the name refers to a WITH in scope.
                 text = f"{name} may be a WITH or a table; give the WITH another name, and define it where it is used"
                 yield Finding("catalog_tables", text, None, name, position_of(node))
-            elif not _is_readable(node, statement) and not names_cte(node, statement.engine):
+            elif not is_cte and not _is_readable(node, statement):
                 text = f"the table {name} is not in the catalog"
                 yield Finding("catalog_tables", text, None, name, position_of(node))
 
@@ -142,11 +144,6 @@ def names_cte(table: exp.Table, engine: Engine) -> bool:
         child, ancestor = ancestor, ancestor.parent
         path.append(child)
     return False
-
-
-def _may_name_cte(table: exp.Table, engine: Engine) -> bool:
-    """Return whether versions of the engine differ on whether `table` refers to a WITH in scope."""
-    return engine.folds_with and names_cte(table, engine) != names_cte(table, _STANDARD)
 
 
 def system_names(findings: Iterable[Finding]) -> list[str]:
