@@ -383,8 +383,4 @@ def _empty_values(state: type) -> dict[str, Callable[[], Any]]:
     inputs_only = {*Input.__annotations__, *ReportInput.__annotations__} - {"clarification"}
     hints = {name: hint for name, hint in get_type_hints(state).items() if name not in inputs_only}
     kinds = {name: get_origin(hint) or hint for name, hint in hints.items()}
-    return {name: _none if kind in (UnionType, Union, Any) else kind for name, kind in kinds.items()}
-
-
-def _none() -> None:
-    return None
+    return {name: (lambda: None) if kind in (UnionType, Union, Any) else kind for name, kind in kinds.items()}

@@ -146,11 +146,16 @@ def failure_output(failure: dict[str, Any], state: State, remark: str = "") -> d
     """
     language = language_in(state)
     error = error_info(failure, language)
+    if failure["code"] == "off_topic" and "reason" not in failure.get("messages", {}):
+        # A reason of the model stands alone.
+        text = str(failure["facts"]["reason"])
+    else:
+        text = full_text(failure, language) if failure["code"] in _WITH_REASON else error["message"]
     # Rows without a statement belong to the previous answer.
     result = state.get("result") if state.get("sql_request") else None
     table = result and answer_table("result", result)
     answer = Answer(
-        _failure_text(failure, error["message"], language),
+        text,
         language,
         sql=state.get("sql_request") or None,
         tables=[table] if table else [],
@@ -159,13 +164,6 @@ def failure_output(failure: dict[str, Any], state: State, remark: str = "") -> d
     )
     answer.add(remark)
     return {**answer.output(), "failure": failure, **_reopened_clarification(state)}
-
-
-def _failure_text(failure: dict[str, Any], message: str, language: Language) -> str:
-    """Return the message with the reason; of a question that is off topic, a reason of the model stands alone."""
-    if failure["code"] == "off_topic" and "reason" not in failure.get("messages", {}):
-        return str(failure["facts"]["reason"])
-    return full_text(failure, language) if failure["code"] in _WITH_REASON else message
 
 
 def _reopened_clarification(state: Mapping[str, Any]) -> dict[str, Any]:

@@ -172,6 +172,7 @@ def facts_of(result: Result, sql: str, catalog: Catalog, language: Language) -> 
     tree = trees[0].unnest() if trees else exp.Null()
     width = len(result["columns"])
     outputs = tree.expressions if isinstance(tree, exp.Select) and len(tree.expressions) == width else [None] * width
+    is_grouped = tree.args.get("group") is not None
     sources = output_columns(sql, catalog)
     reader = QueryReader(tree, catalog)
     columns = [
@@ -180,7 +181,8 @@ def facts_of(result: Result, sql: str, catalog: Catalog, language: Language) -> 
             shown[at],
             [row[at] for row in result["rows"]],
             is_additive=shown[at].kind in _AMOUNTS and output is not None and is_additive(output, tree, reader),
-            is_name=shown[at].kind not in _MEASURES or (output is not None and _is_key(output, tree)),
+            is_name=shown[at].kind not in _MEASURES
+            or (is_grouped and output is not None and output.find(exp.AggFunc) is None),
             is_period=len(sources) == width and _is_period(sources[at].expression, shown[at]),
             is_count=output is not None and isinstance(unwrapped(output), exp.Count),
         )
@@ -210,10 +212,6 @@ def _selects_extremes(tree: exp.Expr) -> bool:
         isinstance(query, exp.Select) and any(isinstance(unwrapped(one), exp.Max | exp.Min) for one in query.selects)
         for query in queries
     )
-
-
-def _is_key(output: exp.Expr, select: exp.Expr) -> bool:
-    return select.args.get("group") is not None and output.find(exp.AggFunc) is None
 
 
 def _is_period(expression: exp.Expr, shown: ColumnFormat) -> bool:

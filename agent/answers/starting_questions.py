@@ -108,7 +108,9 @@ def _candidates(source: Source, language: Language) -> Iterator[_Candidate]:
     for item in source.knowledge.knowledge.of_kind("metric")[:_MAX_OF_KNOWLEDGE]:
         if source.knowledge.is_valid(item) and isinstance(item.entry, MetricEntry):
             yield from _of_metric(item, item.entry, source, language)
-    for table in _tables(source):
+    tables = list(source.shown_catalog.tables.values())
+    tables = [table for table in tables if not table.is_view] or tables
+    for table in sorted(tables, key=lambda table: -(table.rows or 0))[:_MAX_TABLES]:
         yield from _of_table(table, source, language)
 
 
@@ -134,14 +136,6 @@ def _of_metric(item: Item, entry: MetricEntry, source: Source, language: Languag
 
 def _execute_metric(query: MetricQuery, source: Source) -> Result:
     return source.execute(metric_statement(query, source.knowledge))
-
-
-def _tables(source: Source) -> list[Table]:
-    """Return the largest tables that may be shown, without views."""
-    tables = [table for table in source.shown_catalog.tables.values() if not table.is_view] or [
-        *source.shown_catalog.tables.values()
-    ]
-    return sorted(tables, key=lambda table: -(table.rows or 0))[:_MAX_TABLES]
 
 
 def _of_table(table: Table, source: Source, language: Language) -> Iterator[_Candidate]:

@@ -43,7 +43,9 @@ def prune_record(settings: Settings, before: float) -> int:
 
 
 def _prune(threads: Threads, before: float) -> int:
-    limit = _first_id(before)
+    # The ids of checkpoints are UUIDs of version 6.
+    digits = f"{int(before * 10_000_000) + _UUID_EPOCH:015x}"
+    limit = f"{digits[:8]}-{digits[8:12]}-6{digits[12:]}"
     found = [key for (key,) in threads.rows(_OLD.format(""), (limit,))]
     deleted = sum(_delete(threads, key, limit) for key in found)
     if deleted:
@@ -80,9 +82,3 @@ def _prune_links(threads: Threads) -> None:
 def _id_of(key: str) -> str:
     """Return the thread id in the key of a thread."""
     return key.rpartition("-")[2]
-
-
-def _first_id(time: float) -> str:
-    """Return the lower limit of the ids of checkpoints, UUIDs of version 6, at `time`, in seconds since 1970."""
-    digits = f"{int(time * 10_000_000) + _UUID_EPOCH:015x}"
-    return f"{digits[:8]}-{digits[8:12]}-6{digits[12:]}"

@@ -55,15 +55,12 @@ def limit_dates(tree: exp.Query, catalog: Catalog, days: Days) -> None:
     replaced = [node for _, node, _ in dated]
     if any(node.args.get("negate") or all(node is not condition for condition in required) for node in replaced):
         return
-    kept = [condition for condition in required if all(condition is not node for node in replaced)]
-    select.set("where", exp.Where(this=exp.and_(*kept, *_limits(column, days), copy=False)))
-
-
-def _limits(column: exp.Column, days: Days) -> Iterator[exp.Expr]:
+    limited = [condition for condition in required if all(condition is not node for node in replaced)]
     if days.start:
-        yield exp.GTE(this=column.copy(), expression=exp.Literal.string(days.start.isoformat()))
+        limited.append(exp.GTE(this=column.copy(), expression=exp.Literal.string(days.start.isoformat())))
     if days.end:
-        yield exp.LT(this=column.copy(), expression=exp.Literal.string(days.end.isoformat()))
+        limited.append(exp.LT(this=column.copy(), expression=exp.Literal.string(days.end.isoformat())))
+    select.set("where", exp.Where(this=exp.and_(*limited, copy=False)))
 
 
 def _date_conditions(select: exp.Select, catalog: Catalog) -> Iterator[tuple[exp.Expr, exp.Column]]:

@@ -56,7 +56,7 @@ def _period(match: re.Match[str]) -> Period:
     clock, name = parts.pop("clock", None), parts.pop("name", None)
     numbers = {part: number_of(value) for part, value in parts.items()}
     if name:
-        numbers["month"] = _month_of(name)
+        numbers["month"] = next(number for number, pattern in enumerate(MONTHS, 1) if re.fullmatch(pattern, name))
     if numbers.get("month", 0) > 12 and numbers.get("day", 13) <= 12:
         numbers["month"], numbers["day"] = numbers["day"], numbers["month"]
     return Period(**numbers, clock=clock and clock.zfill(5), start=match.start(), end=match.end())
@@ -96,7 +96,3 @@ def number_of(word: str) -> int:
         tens, is_ten, ones = lower.rpartition("十")
         return int(unicodedata.numeric(tens or "一") * 10 * bool(is_ten) + unicodedata.numeric(ones or "〇"))
     return NUMBERS[max((name for name in NUMBERS if lower.startswith(name)), key=len)]
-
-
-def _month_of(name: str) -> int:
-    return next(number for number, pattern in enumerate(MONTHS, 1) if re.fullmatch(pattern, name))

@@ -40,15 +40,15 @@ def describe_briefly(catalog: Catalog, selection: Mapping[str, Sequence[str]]) -
     Names are written as in compact statements. A column is shown with its type or, if it has few distinct texts, with
     some of them. Tables that no longer exist are omitted.
     """
-    tables = [catalog.tables[key] for key in selection if key in catalog.tables]
-    lines = [f"{table_name(table)}({', '.join(_columns(table, set(selection[table.key])))})" for table in tables]
-    return "\n".join(map(prompt_line, [*lines, *dict.fromkeys(_keys(catalog, tables))]))
-
-
-def _columns(table: Table, names: set[str]) -> Iterator[str]:
-    for column in table.columns:
-        if column.name in names:
-            yield f"{quoted(column.name)} {_type_or_values(table, column)}"
+    tables = {key: catalog.tables[key] for key in selection if key in catalog.tables}
+    lines = []
+    for key, table in tables.items():
+        columns = [column for column in table.columns if column.name in selection[key]]
+        shown = ", ".join(f"{quoted(column.name)} {_type_or_values(table, column)}" for column in columns)
+        lines.append(f"{table_name(table)}({shown})")
+    pairs = [pair for key in tables for pair in keys_of(catalog, key) if pair.right in tables]
+    joins = dict.fromkeys(join_condition(catalog, pair).sql() for pair in pairs)
+    return "\n".join(map(prompt_line, [*lines, *joins]))
 
 
 def _type_or_values(table: Table, column: Column) -> str:
@@ -59,12 +59,6 @@ def _type_or_values(table: Table, column: Column) -> str:
         [value for value in column.examples if 0 < len(value) <= _VALUE_CHARS][:_MAX_VALUES] if has_few_values else []
     )
     return " ".join("'" + one_line(value).replace("'", "''") + "'" for value in examples) or column.type_class
-
-
-def _keys(catalog: Catalog, tables: Sequence[Table]) -> Iterator[str]:
-    keys = {table.key for table in tables}
-    for table in tables:
-        yield from (join_condition(catalog, pair).sql() for pair in keys_of(catalog, table.key) if pair.right in keys)
 
 
 def statement_messages(

@@ -152,7 +152,13 @@ def _parameters(
     parameters.hostnames = ["127.0.0.1"]
     parameters.port = 0
     parameters.verbosity = _QUIET
-    _limit(parameters)
+    parameters.n_ctx = CONTEXT_TOKENS
+    # A further slot would reduce the context of the first. On two cores, decoding three answers in parallel takes 90 %
+    # of the time of decoding them in sequence.
+    parameters.n_parallel = 1
+    parameters.fit_params = False
+    parameters.cache_prompt = True
+    parameters.cache_ram_mib = _PROMPT_CACHE_MIB
     parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = threads
     # Other users of the machine, and web pages in the user's browser, can reach loopback ports.
     parameters.api_keys = [key]
@@ -166,16 +172,6 @@ def _parameters(
     parameters.sampling.temp = 0.0
     parameters.sampling.seed = 0
     return parameters
-
-
-def _limit(parameters: Any) -> None:
-    parameters.n_ctx = CONTEXT_TOKENS
-    # A further slot would reduce the context of the first. On two cores, decoding three answers in parallel takes 90 %
-    # of the time of decoding them in sequence.
-    parameters.n_parallel = 1
-    parameters.fit_params = False
-    parameters.cache_prompt = True
-    parameters.cache_ram_mib = _PROMPT_CACHE_MIB
 
 
 def max_threads() -> int:

@@ -251,7 +251,8 @@ def _find_groups(context: _Question, *, ranks: bool) -> None:
     for mention in context.mentions:
         before = context.question[: mention.start]
         is_next = bool(context.groups) and AND.match(context.question[end : mention.start]) is not None
-        is_ranked = ranks and not context.is_ranking and _is_ranked(mention, before)
+        may_rank = ranks and not context.is_ranking and not mention.is_number
+        is_ranked = may_rank and bool(WHICH.search(before) or RANKED.search(before))
         if is_ranked:
             word = context.question[mention.start : mention.end].lower()
             is_plural = word.endswith("s") and word != mention.column.name.lower()
@@ -263,10 +264,6 @@ def _find_groups(context: _Question, *, ranks: bool) -> None:
         if is_ranked or EACH.search(before) or by or (is_next and not mention.is_number):
             context.groups.append(mention)
             end = mention.end
-
-
-def _is_ranked(mention: Mention, before: str) -> bool:
-    return not mention.is_number and bool(WHICH.search(before) or RANKED.search(before))
 
 
 def _period(context: _Question) -> list[Bucket]:
@@ -291,7 +288,10 @@ def _aggregation(context: _Question, *, is_grouped: bool, ranks: bool) -> tuple[
 
     Both are empty if the question has words for several functions.
     """
-    rest = _without(context.question, context.mentions)
+    # The names of columns may be words such as "total".
+    rest = context.question
+    for mention in context.mentions:
+        rest = rest[: mention.start] + "·" * (mention.end - mention.start) + rest[mention.end :]
     columns = _aggregated_columns(context)
     distinct = [mention for mention in context.mentions if DIFFERENT.search(context.question[: mention.start])]
     if distinct:
@@ -299,9 +299,8 @@ def _aggregation(context: _Question, *, is_grouped: bool, ranks: bool) -> tuple[
     count_match, average_match = HOW_MANY.search(context.question), AVERAGE.search(rest)
     total_match = TOTAL.search(rest) if columns else None
     is_unambiguous = bool(count_match) + bool(average_match) + bool(NUMBER_OF.search(rest)) <= 1
-    if not is_unambiguous or (
-        _is_extreme(rest) and not context.is_ranking and (count_match or average_match or total_match)
-    ):
+    is_extreme = not context.is_ranking and bool(DESCENDING.search(rest) or ASCENDING.search(rest))
+    if not is_unambiguous or (is_extreme and (count_match or average_match or total_match)):
         return (), ()
     if average_match:
         return ((), ()) if TOTAL.search(rest) else (("avg",), columns)
@@ -349,10 +348,6 @@ def _numeric_aggregations(
     return _OF_NUMBERS if is_grouped else ()
 
 
-def _is_extreme(rest: str) -> bool:
-    return DESCENDING.search(rest) is not None or ASCENDING.search(rest) is not None
-
-
 def _extreme(context: _Question) -> tuple[str, ...]:
     """Return `max` or `min` if the question asks for the highest or lowest number itself."""
     for superlative, kind in ((DESCENDING, "max"), (ASCENDING, "min")):
@@ -374,10 +369,3 @@ def _aggregated_columns(context: _Question) -> tuple[str, ...]:
             and not ID.search(mention.column.name)
         )
     )
-
-
-def _without(question: str, mentions: list[Mention]) -> str:
-    """Return `question` with its column names masked, because they may be words such as "total"."""
-    for mention in mentions:
-        question = question[: mention.start] + "·" * (mention.end - mention.start) + question[mention.end :]
-    return question

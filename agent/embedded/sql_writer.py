@@ -1,6 +1,6 @@
 """Statements of the embedded model: prompt, candidates, selection."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
@@ -93,7 +93,13 @@ def write_statement(
     answers = [clarification["answer"] for clarification in state.get("clarifications") or ()]
     question = f"{state['question']} ({'; '.join(answers)})" if answers else state["question"]
     selection = state["relevant_tables_with_rel_columns"]
-    dates = date_range_of(question, today) if _has_dates(source, selection) else None
+    columns = [
+        column
+        for key, names in selection.items()
+        for column in source.catalog.tables[key].columns
+        if column.name in names
+    ]
+    dates = date_range_of(question, today) if any(map(contains_dates, columns)) else None
     values = linked_values(question, source.values, selection)
     values += coded_values(question, source.catalog, source.code_meanings(selection), source.values, selection)
     relevant = relevant_knowledge(asked_in(state), source)
@@ -119,7 +125,7 @@ def write_statement(
         )
         for text in texts
     )
-    constraints = constraints_of(question, values, _examples(source, selection))
+    constraints = constraints_of(question, values, [example for column in columns for example in column.examples])
     constraints = replace(constraints, definitions=defined.names)
     if dates:
         constraints = replace(constraints, figures=[figure for figure in constraints.figures if figure != dates.year])
@@ -158,20 +164,3 @@ def _evidence(
         is_incomplete = candidate.lacks_dates or constraints.lacks_share(candidate.compact)
         evidence["findings"] = len(source.warnings_about(candidate.sql)) + is_incomplete
     return evidence
-
-
-def _has_dates(source: Source, selection: Mapping[str, Sequence[str]]) -> bool:
-    """Return whether a column in `selection` contains dates."""
-    return any(
-        column.name in columns and contains_dates(column)
-        for key, columns in selection.items()
-        for column in source.catalog.tables[key].columns
-    )
-
-
-def _examples(source: Source, selection: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Yield the stored examples of the columns in `selection`."""
-    for key, columns in selection.items():
-        for column in source.catalog.tables[key].columns:
-            if column.name in columns:
-                yield from column.examples

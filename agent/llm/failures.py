@@ -1,8 +1,6 @@
 """Errors of a model's endpoint as errors of the project: not reachable or rejected, with a quotation and no keys."""
 
 import re
-from collections.abc import Iterator
-from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import SecretStr
@@ -52,7 +50,11 @@ class EndpointFailures:
 
     def of_provider(self, error: Exception) -> ModelUnreachable | ModelRejected:
         """Return the error to raise for `error` of a provider's package, whose types are unknown."""
-        status = next((code for code in _statuses(error) if isinstance(code, int)), None)
+        # Attributes of HTTP clients and Google, a field of AWS.
+        response = getattr(error, "response", None)
+        of_aws = response.get("ResponseMetadata", {}).get("HTTPStatusCode") if isinstance(response, dict) else None
+        codes = (getattr(error, "status_code", None), getattr(error, "code", None), of_aws)
+        status = next((code for code in codes if isinstance(code, int)), None)
         if status is None:
             is_rejection = not isinstance(error, OSError) and not _NO_CONNECTION.search(type(error).__name__)
         else:
@@ -73,14 +75,6 @@ class EndpointFailures:
     def redact(self, text: str) -> str:
         """Return `text` without the key."""
         return without_secrets(text, (self._key,))
-
-
-def _statuses(error: Exception) -> Iterator[Any]:
-    """Yield what may be the HTTP status of `error`: attributes of HTTP clients and Google, a field of AWS."""
-    yield getattr(error, "status_code", None)
-    yield getattr(error, "code", None)
-    response = getattr(error, "response", None)
-    yield response.get("ResponseMetadata", {}).get("HTTPStatusCode") if isinstance(response, dict) else None
 
 
 def lacks_version(url: str) -> bool:

@@ -347,7 +347,9 @@ class AnalystStep(Lenient):
     """The next step of an analysis: the call of one tool."""
 
     tool: str = Field(description="the name of a tool")
-    arguments: str = Field("{}", description="its arguments: a JSON object, as text")
+    arguments: Annotated[str, BeforeValidator(json_text_of)] = Field(
+        "{}", description="its arguments: a JSON object, as text"
+    )
     further: SkipJsonSchema[list["AnalystStep"]] = Field(default_factory=list)
     """The other calls of the same reply, in order."""
 
@@ -360,8 +362,3 @@ class AnalystStep(Lenient):
         others = {name: item for name, item in value.items() if name != "tool"}
         is_flat = not {"arguments", *_OTHER_NAMES["arguments"]} & others.keys()
         return {"tool": value["tool"], "arguments": others} if is_flat else value
-
-    @field_validator("arguments", mode="before")
-    @classmethod
-    def _as_text(cls, value: Any) -> Any:
-        return json_text_of(value)

@@ -39,7 +39,12 @@ def explained(change: PlannedChange, source: Source, language: Language) -> Expl
         )[0]
     except ValueError as error:
         raise Unanswered("question_failed", reason=str(error)) from None
-    return Explained(_text(best, language), _result(best, language), best.sql)
+    before, after, difference = (
+        format_single(each, language) for each in (best.before, best.after, best.after - best.before)
+    )
+    dimension = best.dimension.rpartition(".")[2].replace("_", " ")
+    text = render("change_broken_down", language, before=before, after=after, change=difference, dimension=dimension)
+    return Explained(text, _result(best, language), best.sql)
 
 
 def _result(best: Breakdown, language: Language) -> Result:
@@ -52,11 +57,3 @@ def _result(best: Breakdown, language: Language) -> Result:
     result = Result(columns=names, types=["text", *("float" for _ in columns)], rows=rows, truncated=False)
     additive = [at for at, name in enumerate(columns, 1) if not best.is_ratio or name not in ("before", "after")]
     return {**result, "formats": [asdict(each) for each in column_formats(result, {})], "additive": additive}
-
-
-def _text(best: Breakdown, language: Language) -> str:
-    before, after, change = (
-        format_single(each, language) for each in (best.before, best.after, best.after - best.before)
-    )
-    dimension = best.dimension.rpartition(".")[2].replace("_", " ")
-    return render("change_broken_down", language, before=before, after=after, change=change, dimension=dimension)

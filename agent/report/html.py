@@ -9,7 +9,7 @@ from datasphinx.agent.record.step import Audit
 from datasphinx.agent.report.markdown import cost_of, is_single
 from datasphinx.agent.responses import MAX_ROWS, drawing_of, table_of
 from datasphinx.agent.schema.describe import one_line
-from datasphinx.agent.types import Report, ReportFigure, ReportPart, ReportText
+from datasphinx.agent.types import Report, ReportPart, ReportText
 
 _ROWS_OF_SECTION = 10
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
@@ -48,16 +48,13 @@ def _spans(text: ReportText, parts: dict[str, ReportPart]) -> str:
     html, at = "", 0
     for figure in text["figures"]:
         shown = escape(text["text"][figure["start"] : figure["end"]])
-        sql = escape(parts[figure["part"]]["sql"] or "") if figure["part"] in parts else ""
-        html += escape(text["text"][at : figure["start"]])
-        html += f'<a href="#{_target(figure)}" title="{sql}">{shown}</a>' if figure["part"] in parts else shown
+        if part := parts.get(figure["part"]):
+            rows = figure["rows"]
+            row = f"-{rows[0] + 1}" if len(rows) == 1 and rows[0] < MAX_ROWS else ""
+            shown = f'<a href="#{part["id"]}{row}" title="{escape(part["sql"] or "")}">{shown}</a>'
+        html += escape(text["text"][at : figure["start"]]) + shown
         at = figure["end"]
     return html + escape(text["text"][at:])
-
-
-def _target(figure: ReportFigure) -> str:
-    rows = figure["rows"]
-    return f"{figure['part']}-{rows[0] + 1}" if len(rows) == 1 and rows[0] < MAX_ROWS else figure["part"]
 
 
 def _evidence(part: ReportPart, language: Language) -> str:

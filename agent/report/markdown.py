@@ -5,7 +5,7 @@ from datasphinx.agent.formatting.formats import format_single
 from datasphinx.agent.messages import Language, render
 from datasphinx.agent.record.step import Audit
 from datasphinx.agent.schema.describe import one_line
-from datasphinx.agent.types import Report, ReportPart, Result
+from datasphinx.agent.types import Report, Result
 
 _MAX_ROWS, _MAX_CHARS = 20, 2000
 
@@ -23,7 +23,10 @@ def markdown_of(report: Report, language: Language) -> str:
     if report["limits"]:
         paragraphs += [f"## {render('report_limits', language)}"]
         paragraphs.append("\n".join(f"- {_line(limit['text'])}" for limit in report["limits"]))
-    paragraphs += [f"## {render('report_sources', language)}", *map(_statement, report["parts"])]
+    paragraphs.append(f"## {render('report_sources', language)}")
+    for part in report["parts"]:
+        paragraphs.append(f"{part['id']}: {_line(part['question'])}")
+        paragraphs += [sql_block(part["sql"])] if part["sql"] else []
     return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
 
 
@@ -50,11 +53,6 @@ def cost_of(audit: Audit, language: Language) -> str:
         seconds=format_single(round(audit["latency_ms"] / 1000, 1), language),
         trace_id=audit["trace_id"][:8],
     )
-
-
-def _statement(part: ReportPart) -> str:
-    head = f"{part['id']}: {_line(part['question'])}"
-    return f"{head}\n\n{sql_block(part['sql'])}" if part["sql"] else head
 
 
 def _line(text: str) -> str:

@@ -79,7 +79,12 @@ def _part(planned: PlannedQuestion, state: ReportState, services: Services, step
     try:
         step.check_budget(services.settings)
         own = services.of_part(planned["id"])
-        graph = _graph(own, is_about_files=bool(state["dataset_ids"]))
+        if state["dataset_ids"]:
+            from datasphinx.agent.analyst import build_analyst
+
+            graph: Any = build_analyst(own)
+        else:
+            graph = build_graph(own)
         config = RunnableConfig(configurable={CANCELLATION: step.cancellation, PART_OF: step})
         keys = [key for key in _READ if key in graph.channels]
         final = graph.invoke(_inputs(planned, state), config, output_keys=keys)
@@ -108,14 +113,6 @@ def _unanswered(planned: PlannedQuestion) -> ReportPart:
         clarification=None,
         error=None,
     )
-
-
-def _graph(services: Services, *, is_about_files: bool) -> Any:
-    if is_about_files:
-        from datasphinx.agent.analyst import build_analyst
-
-        return build_analyst(services)
-    return build_graph(services)
 
 
 def _inputs(planned: PlannedQuestion, state: ReportState) -> dict[str, Any]:

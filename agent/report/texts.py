@@ -1,6 +1,6 @@
 """Texts of a report: filled from the rows of its parts and checked, or plain ones where a text may not be shown."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from datasphinx.agent.answers.narration import PROMPT_ROWS, rows_text, seen
@@ -38,12 +38,11 @@ class Findings:
 
     def prompt(self) -> str:
         """Return the questions with their statements' filters, and the rows of their answers, for a prompt."""
-        about = (
-            f"{name}: {escaped(part['question'])}{_filters(part)}"
-            if name in self.facts.others
-            else f"{name}: {escaped(part['question'])} - no answer"
-            for name, part in self.parts.items()
-        )
+        about = []
+        for name, part in self.parts.items():
+            filters = f" (filters: {escaped('; '.join(part['filters']))})" if part["filters"] else ""
+            suffix = filters if name in self.facts.others else " - no answer"
+            about.append(f"{name}: {escaped(part['question'])}{suffix}")
         return "\n".join([*about, "", rows_text(self.facts, ":")])
 
 
@@ -73,18 +72,13 @@ def _facts(part: ReportPart, source: Source, language: Language) -> ResultFacts 
 
 def report_text(filled: Filled) -> ReportText:
     """Return a filled text with the places of its figures."""
-    return ReportText(text=filled.text, figures=list(_figures(filled)))
+    figures = [
+        ReportFigure(start=value.start, end=value.end, part=value.result, rows=list(value.rows))
+        for value in filled.values
+    ]
+    return ReportText(text=filled.text, figures=figures)
 
 
 def plain_text(text: str) -> ReportText:
     """Return a text without references."""
     return ReportText(text=text, figures=[])
-
-
-def _figures(filled: Filled) -> Iterator[ReportFigure]:
-    for value in filled.values:
-        yield ReportFigure(start=value.start, end=value.end, part=value.result, rows=list(value.rows))
-
-
-def _filters(part: ReportPart) -> str:
-    return f" (filters: {escaped('; '.join(part['filters']))})" if part["filters"] else ""

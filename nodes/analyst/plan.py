@@ -46,7 +46,12 @@ def plan(state: AnalystState, services: Services) -> dict[str, Any]:
         return {**update, "call": call, "pending": rest}
     if state["pending"]:
         call, *rest = state["pending"]
-        return {"pending": rest, **({"call": call} if call["is_given"] else _further_call(call, state, services))}
+        if call["is_given"]:
+            return {"pending": rest, "call": call}
+        if not calls_left(state, settings) and call["tool"] not in CONTROLS:
+            # The steps are used up: the call is left out, and the model is asked to finish.
+            return {"pending": rest}
+        return {"pending": rest, **_chosen_call(call, state, services)}
     bench = _bench(state, services)
     if description := description_step(state, bench, services.roles.follow_ups):
         return description
@@ -66,16 +71,6 @@ def plan(state: AnalystState, services: Services) -> dict[str, Any]:
 
 def _bench(state: AnalystState, services: Services) -> Workbench:
     return workbench(state, services.registry, services.source, services.datasets)
-
-
-def _further_call(call: ToolCall, state: AnalystState, services: Services) -> dict[str, Any]:
-    """Return the state update for a call that is not the first of its reply.
-
-    When the steps are used up, it is left out, and the model is asked to finish.
-    """
-    if not calls_left(state, services.settings) and call["tool"] not in CONTROLS:
-        return {}
-    return _chosen_call(call, state, services)
 
 
 def _chosen_call(call: ToolCall, state: AnalystState, services: Services) -> dict[str, Any]:

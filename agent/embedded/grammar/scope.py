@@ -5,7 +5,7 @@ Alternatives share their prefix and branch after it, because many open alternati
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache
 
 SUBQUERY_DEPTH = 2
@@ -180,7 +180,7 @@ def _template(kinds: frozenset[str], windows: bool, chains: bool) -> str:
         usable_rules = {name: [part for part in parts if _names(part) <= defined] for name, parts in rules.items()}
         usable_rules = {name: parts for name, parts in usable_rules.items() if parts}
         if usable_rules == rules:
-            return _written(rules)
+            return "\n".join(f"{name} ::= {' | '.join(parts)}" for name, parts in rules.items())
         rules = usable_rules
 
 
@@ -190,10 +190,6 @@ def _names(part: str) -> set[str]:
 
 def _read(lines: Iterable[str]) -> dict[str, list[str]]:
     return {name: _alternatives(rule) for name, _, rule in (line.partition(" ::= ") for line in lines)}
-
-
-def _written(rules: Mapping[str, Sequence[str]]) -> str:
-    return "\n".join(f"{name} ::= {' | '.join(parts)}" for name, parts in rules.items())
 
 
 def _alternatives(rule: str) -> list[str]:

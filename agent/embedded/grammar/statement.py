@@ -103,7 +103,10 @@ def statement_grammar(
     scopes += joins.scopes()
     # Units times price is money, so multiplication is excluded if the question asks for units.
     operators = f'op ::= " " {"[-+/]" if asks_for_units(question) else "[-+*/]"} " "'
-    literals = string_rules(question, values, _words(tables, selection))
+    name_words = {
+        word for key, table in tables.items() for name in (table.name, *selection[key]) for word in words(name)
+    }
+    literals = string_rules(question, values, name_words)
     parts: list[Iterable[str]] = [joins.rules(), (operators, global_rules(), literals)]
     parts += [
         example_rules(f"k{number}-", catalog, table, selection[key], question)
@@ -112,7 +115,3 @@ def statement_grammar(
     parts.append(scope_rules(scope, rules, windows=windows, chains=chains) for scope, rules in scopes)
     lines = (line for part in parts for text in part for line in text.splitlines() if line)
     return StatementGrammar("\n".join(lines) + "\n", joins)
-
-
-def _words(tables: Mapping[str, Table], selection: Mapping[str, Sequence[str]]) -> set[str]:
-    return {word for key, table in tables.items() for name in (table.name, *selection[key]) for word in words(name)}
