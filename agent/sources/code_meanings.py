@@ -85,30 +85,28 @@ def _explained(
     table: Table, rows: Sequence[Sequence[str]], catalog: Catalog
 ) -> Iterator[tuple[ColumnKey, Mapping[str, str]]]:
     """Yield the columns of `catalog` whose codes the rows of `table` explain, with the meanings."""
+    if not rows:
+        return
     names = [column.name for column in _texts(table)]
+    others = [other for key, other in catalog.tables.items() if key != table.key]
+    places = [(other.key, column.name) for other in others for column in other.columns if not column.secret]
     for order in permutations(range(len(names))):
         *field, code, meaning = order
         listed: dict[str, dict[str, str]] = {}
         for row in rows:
             listed.setdefault(row[field[0]] if field else "", {})[row[code]] = row[meaning]
         is_unique = sum(map(len, listed.values())) == len(rows)
-        if not rows or not is_unique or any(len(row[code]) > _MAX_CODE_CHARS for row in rows):
+        if not is_unique or any(len(row[code]) > _MAX_CODE_CHARS for row in rows):
             continue
         found = [
             (place, codes)
             for name, codes in listed.items()
-            for place in _coded_columns(table, catalog)
+            for place in places
             if (_is_named(place, name) if field else True) and _are_codes_of(place, codes, table, names[code], catalog)
         ]
         if found:
             yield from found
             return
-
-
-def _coded_columns(table: Table, catalog: Catalog) -> Iterator[ColumnKey]:
-    for key, other in catalog.tables.items():
-        if key != table.key:
-            yield from ((key, column.name) for column in other.columns if not column.secret)
 
 
 def _is_named(place: ColumnKey, name: str) -> bool:

@@ -22,14 +22,14 @@ def aggregates_of(select: exp.Select) -> list[exp.Expr]:
     """Return the aggregates of `select` in outputs, HAVING and ORDER BY, without window functions and subqueries."""
     clauses = [*select.expressions, *(select.args[name] for name in ("having", "order") if select.args.get(name))]
     calls = (call for clause in clauses for call in clause.find_all(exp.AggFunc))
-    return [call for call in calls if not _is_window(call) and call.find_ancestor(exp.Query) is select]
-
-
-def _is_window(call: exp.Expr) -> bool:
-    parent = call.parent
-    while isinstance(parent, _AROUND_AGGREGATE):
-        parent = parent.parent
-    return isinstance(parent, exp.Window)
+    aggregates = []
+    for call in calls:
+        parent = call.parent
+        while isinstance(parent, _AROUND_AGGREGATE):
+            parent = parent.parent
+        if not isinstance(parent, exp.Window) and call.find_ancestor(exp.Query) is select:
+            aggregates.append(call)
+    return aggregates
 
 
 def is_aggregated(select: exp.Select) -> bool:
