@@ -10,7 +10,6 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import openai
 from pydantic import SecretStr
 
 from datasphinx.agent.errors import DatasphinxError, ModelAnswerUnreadable, ModelUnreachable
@@ -97,7 +96,10 @@ def _measure(model: ModelClient, limits: Limits) -> Ability:
                     validates = all(_judges(*judged, model, source) for judged in _JUDGED)
                     return Ability(handles_json=True, words_answers=words_answers, validates=validates)
         except ModelUnreachable as error:
-            if not isinstance(error.__cause__, openai.APITimeoutError):
+            # Imported here, since a graph without a chat model does without the package.
+            from openai import APITimeoutError
+
+            if not isinstance(error.__cause__, APITimeoutError):
                 raise
             PlainSqlWriter(model).write(_state(_COUNT, source), source, lambda: (), _TODAY)
         finally:

@@ -165,7 +165,9 @@ def _column_line(
             parts.append("tells which rows are deleted")
         if not _refers_to(selection, table, column):
             parts += _content(catalog, table, column)
-        parts += _code_list(meanings.get((table.key, column.name), {}))
+        codes = meanings.get((table.key, column.name), {})
+        if not all(meaning in (column.comment or "") for meaning in codes.values()):
+            parts += _code_list(codes)
     return ", ".join(parts) + _comment(column.comment)
 
 

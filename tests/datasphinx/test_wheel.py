@@ -38,6 +38,8 @@ def test_wheel_has_the_packages_and_their_types_only(wheel: Path) -> None:
 
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"datasphinx"}
     assert {"datasphinx/py.typed", "datasphinx/agent/sample/knowledge/shop/metrics.yml"} <= set(names)
+    page = {path.relative_to(ROOT) for path in (ROOT / "agent/web").rglob("*") if path.is_file()}
+    assert {f"datasphinx/{path.as_posix()}" for path in page} <= set(names)
     assert {"datasphinx/agent/graph.py", "datasphinx/nodes/answer.py", "datasphinx/prompts/generate_sql.md"} <= set(
         names
     )

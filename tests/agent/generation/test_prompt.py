@@ -191,12 +191,14 @@ def test_the_meanings_of_codes_stand_at_the_columns_that_hold_them(scripted: Scr
         "INSERT INTO visits (kind, nurse) VALUES ('A', 'AB'), ('B', 'CD'), ('A', 'AB')",
         "CREATE TABLE kinds (code TEXT, label TEXT)",
         "INSERT INTO kinds VALUES ('A', 'acute'), ('B', 'booked')",
+        "CREATE TABLE calls (id INTEGER PRIMARY KEY, kind TEXT -- A = acute, B = booked\n)",
         "CREATE TABLE nurses (initials TEXT, name TEXT)",
         "INSERT INTO nurses VALUES ('AB', 'Ann Berg'), ('CD', 'Cleo Dorn')",
     )
     agent = scripted({"GeneratedSQL": [{"sql": "SELECT COUNT(*) FROM visits"}]})
     agent.ask("How many visits?", source=url(made))
 
-    (line,) = (line for line in systems(agent)[0].splitlines() if line.startswith("  kind "))
+    commented, line = (line for line in systems(agent)[0].splitlines() if line.startswith("  kind "))
     assert line.endswith("values 'A', 'B', meaning 'A' = 'acute', 'B' = 'booked'")
+    assert commented.endswith("-- A = acute, B = booked") and "meaning" not in commented
     assert "Ann" not in systems(agent)[0]

@@ -2,13 +2,11 @@
 
 import hashlib
 import re
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
-from hatchling.builders.wheel import WheelBuilder
 
 from datasphinx.agent.server.app import create_app
 from datasphinx.agent.services import Services
@@ -65,15 +63,6 @@ def test_echarts_is_what_its_package_has() -> None:
 @pytest.mark.parametrize("name", ["light", "dark"])
 def test_a_picture_in_the_docs_is_small(name: str) -> None:
     assert (ROOT / f"docs/pictures/page-{name}.png").stat().st_size < 150_000
-
-
-@pytest.mark.heavy
-def test_the_wheel_has_the_page(tmp_path: Path) -> None:
-    (wheel,) = WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
-    with zipfile.ZipFile(wheel) as archive:
-        shipped = set(archive.namelist())
-
-    assert {f"datasphinx/{path.relative_to(ROOT).as_posix()}" for path in WEB.rglob("*") if path.is_file()} <= shipped
 
 
 @pytest.fixture

@@ -65,7 +65,8 @@ def test_a_conversation_can_be_begun_below_a_long_one_beside_a_long_list(two: Si
         ask(two, "as a table")
     expect(page.locator("#conversations a")).to_have_count(60)
     expect(page.locator("#conversations .day")).to_have_text("May 1, 2024")
-    page.locator("#conversations li").last.scroll_into_view_if_needed()
+    # The list is drawn again when an answer is complete, so an element that was found before may be gone.
+    page.evaluate("document.querySelector('#conversations').lastElementChild.scrollIntoView()")
     page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
 
     assert page.evaluate("scrollY") > 100
