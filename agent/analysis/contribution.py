@@ -91,18 +91,15 @@ def explain_change(
 
 def _breakdown(dimension: str, names: Sequence[str], rows: Sequence[Sequence[Any]], sql: str) -> Breakdown:
     columns = ("member", *(name for name in CONTRIBUTIONS if name in names))
-    values = [dict(zip(names, _numbers(row), strict=True)) for row in rows]
+    # The digits of a decimal arrive as text.
+    numbers = ([row[0], *(None if cell is None else float(cell) for cell in row[1:])] for row in rows)
+    values = [dict(zip(names, row, strict=True)) for row in numbers]
     before, after = (values[0][name] for name in _DETAILS[1:]) if values else (None, None)
     if "mix" in columns and (before is None or after is None):
         raise Unresolved("the ratio has no denominator in one of the periods")
     shown = tuple(tuple(row[name] for name in columns) for row in values)
     concentration = _concentration([row["contribution"] for row in values], [row["size"] for row in values])
     return Breakdown(dimension, columns, shown, before or 0.0, after or 0.0, concentration, sql)
-
-
-def _numbers(row: Sequence[Any]) -> list[Any]:
-    """Return a row with its figures as numbers; the digits of a decimal arrive as text."""
-    return [row[0], *(None if cell is None else float(cell) for cell in row[1:])]
 
 
 def _concentration(changes: Sequence[float], sizes: Sequence[float]) -> float:

@@ -1,7 +1,7 @@
 """The workbench of a question, built from its state, and the state updates after a call."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -31,13 +31,15 @@ def workbench(
     A file of a dataset may be read again with other options as long as it is stored.
     """
     name = state.get("source")
+    file_ids = list(state["file_ids"])
+    for dataset_id in () if name else state["dataset_ids"]:
+        with suppress(NotFound):
+            file_ids.append(registry.file(registry.dataset(dataset_id).file_id).file_id)
     return Workbench(
         registry=registry,
         open_source=(lambda _: open_source(name)) if name else open_datasets,
         asks_database=name is not None,
-        file_ids=tuple(
-            dict.fromkeys([*state["file_ids"], *(() if name else _files_of(state["dataset_ids"], registry))])
-        ),
+        file_ids=tuple(dict.fromkeys(file_ids)),
         dataset_ids=tuple(state["dataset_ids"]),
         results=state["results"],
         earlier_results=readable_results(state["earlier_results"], state["dataset_ids"]),
@@ -45,13 +47,6 @@ def workbench(
         language=language_in(state),
         loading=loading,
     )
-
-
-def _files_of(dataset_ids: Sequence[str], registry: Registry) -> Iterator[str]:
-    """Yield the ids of the stored files from which the datasets were made."""
-    for dataset_id in dataset_ids:
-        with suppress(NotFound):
-            yield registry.file(registry.dataset(dataset_id).file_id).file_id
 
 
 def call_update(call: CallResult, state: AnalystState) -> dict[str, Any]:

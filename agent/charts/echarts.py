@@ -89,13 +89,15 @@ def option_of(figure: Figure) -> Option:
     ECharts ignores `language` and `formats`, by which `datasphinx.agent.charts.png` and the page write numbers.
     Names and cells are plain text, never part of a template. Tooltips are rich text, since ECharts' default is HTML.
     """
+    across, along = ("xAxis", "yAxis") if figure.spec.horizontal else ("yAxis", "xAxis")
+    values = asdict(figure.value_format)
     title = {"text": figure.title, **({"subtext": "\n".join(figure.notes)} if figure.notes else {})}
     # Periods have no time zone; without this, ECharts shows them in that of the reader.
     clock = {"useUTC": True} if figure.data.axis == "time" else {}
     option = {
         "title": title,
         "language": figure.language,
-        "formats": _formats(figure),
+        "formats": {"values": values, across: values, along: asdict(figure.x_format)},
         "color": list(COLOURS),
         **clock,
         **_WRITERS.get(figure.spec.chart_type, _lines)(figure),
@@ -127,13 +129,6 @@ def _template(figure: Figure) -> str:
     if fmt.kind not in {"currency", "percent", "duration"}:
         return ""
     return format_value(0, replace(fmt, decimals=0), figure.language).replace("0", "{value}")
-
-
-def _formats(figure: Figure) -> Option:
-    """Return the formats of the values and of the numbers along each axis, by which the page writes them."""
-    across, along = ("xAxis", "yAxis") if figure.spec.horizontal else ("yAxis", "xAxis")
-    values = asdict(figure.value_format)
-    return {"values": values, across: values, along: asdict(figure.x_format)}
 
 
 def _categories(name: str, labels: tuple[str, ...]) -> Option:

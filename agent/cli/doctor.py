@@ -59,7 +59,10 @@ def examine(services: "Services") -> Iterator[Finding]:
     yield _versions()
     yield _private_files(settings)
     model = check(partial(_use_model, services), settings)
-    yield _finding("model", model, _model_name(settings))
+    works = f"{settings.llm_model} answers"
+    if settings.uses_embedded_model:
+        works = f"the embedded model {settings.embedded_model} is loaded"
+    yield _finding("model", model, works)
     threads = open_threads(settings, must_persist=False)
     report = readiness(services, threads, {name: [services] for name in services.choices}, model)
     for name, result in report["sources"].items():
@@ -137,9 +140,3 @@ def _use_model(services: "Services") -> None:
     elif not weights_path(settings.cache_dir, TIERS[name].weights).is_file():
         raise Unavailable("embedded_model_unavailable", reason=Message("weights_missing", name=name))
     open_model(services)
-
-
-def _model_name(settings: "Settings") -> str:
-    if settings.uses_embedded_model:
-        return f"the embedded model {settings.embedded_model} is loaded"
-    return f"{settings.llm_model} answers"

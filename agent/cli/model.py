@@ -122,7 +122,7 @@ def list_tiers(as_json: AsJson = False) -> None:
         return
     rows = [("", "NAME", "MODEL", "DOWNLOAD", "MEMORY", "RIGHT", "DOWNLOADED")]
     for name, tier in TIERS.items():
-        size, memory = _megabytes(tier.weights.size), f"{tier.memory_mb} MB"
+        size, memory = f"{tier.weights.size / 1e6:.0f} MB", f"{tier.memory_mb} MB"
         words = f"{tier.shop_right} of 60", _WORDS[downloaded[name]]
         rows.append(("*" if name == used else "", name, tier.title, size, memory, *words))
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
@@ -130,10 +130,6 @@ def list_tiers(as_json: AsJson = False) -> None:
     echo("RIGHT: questions on the sample shop that are answered correctly with three candidates.")
     if not settings.uses_embedded_model:
         echo("An endpoint is configured, so none of them is used.")
-
-
-def _megabytes(size: int) -> str:
-    return f"{size / 1e6:.0f} MB"
 
 
 @model_app.command()

@@ -165,20 +165,17 @@ def show(output: Output | Reply, console: Console, *, details: bool = True) -> N
     said = output["answer"].casefold()
     notes = [note for note in output["audit"]["notes"] if note.casefold() not in said]
     parts += [Text(f"note: {printable(note)}", style="yellow") for note in notes]
-    if output.get("sql") and (trust := _trust(output, language)):
-        parts.append(Text(trust, style="dim"))
+    if output.get("sql"):
+        from datasphinx.agent.answers.confidence import trust_in_words
+
+        trust = trust_in_words(output, language)
+        parts += [Text(trust, style="dim")] if trust else []
     if details and (output["audit"]["llm_calls"] or not error):
         parts.append(cost_line(output))
     console.print(Group(*parts))
     thread_id = cast(Reply, output).get("thread_id")
     if thread_id:
         console.print(Text(f"thread {thread_id}", style="dim"), soft_wrap=True)
-
-
-def _trust(output: Output | Reply, language: Language) -> str:
-    from datasphinx.agent.answers.confidence import trust_in_words
-
-    return trust_in_words(output, language)
 
 
 def rows_view(table: AnswerTable, language: Language, console: Console) -> RenderableType:

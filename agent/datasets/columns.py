@@ -129,7 +129,9 @@ def infer_columns(
         step = max(1, rows // sampled)
         work.run(f"CREATE OR REPLACE TABLE {_SAMPLE} AS SELECT * FROM {STAGING} WHERE rowid % {step} = 0")
         _count(work, found, _SAMPLE, ("examine", 0.0, 0.2))
-        repeated = _repeated(work, columns, _SAMPLE)
+        counts = ", ".join(f"approx_count_distinct({cells.trimmed}), count({cells.trimmed})" for cells in columns)
+        row = work.run(f"SELECT {counts} FROM {_SAMPLE}")[0]
+        repeated = {cells.place for at, cells in enumerate(columns) if 2 * row[2 * at] <= row[2 * at + 1]}
         filled, partial = _check_all(work, found)
         for are_repeated, first in ((True, 0.4), (False, 0.6)):
             group = [column for column in partial if (column.cells.place in repeated) == are_repeated]
@@ -171,13 +173,6 @@ def _count(
         _count(work, again, source, stage, are_repeated=are_repeated)
 
 
-def _repeated(work: Workspace, columns: Sequence[Cells], source: str) -> set[int]:
-    """Return the places of the columns whose cells repeat, by a sample."""
-    counts = ", ".join(f"approx_count_distinct({cells.trimmed}), count({cells.trimmed})" for cells in columns)
-    row = work.run(f"SELECT {counts} FROM {source}")[0]
-    return {cells.place for at, cells in enumerate(columns) if 2 * row[2 * at] <= row[2 * at + 1]}
-
-
 def _check_all(work: Workspace, columns: Sequence[_Column]) -> tuple[dict[int, int], list[_Column]]:
     """Return the number of filled cells of each column, and the columns whose shapes the sample does not settle."""
     expressions = []
@@ -197,18 +192,16 @@ def _check_all(work: Workspace, columns: Sequence[_Column]) -> tuple[dict[int, i
     row = work.run(f"SELECT {', '.join(expressions)} FROM {STAGING}", stage=("examine", 0.2, 0.4))[0]
     filled = {column.cells.place: row[2 * at] for at, column in enumerate(columns)}
     settled = {column.cells.place for at, column in enumerate(columns) if row[2 * at] == row[2 * at + 1]}
+    partial = []
     for column in columns:
-        if column.cells.place in settled and column.shapes and len(column.shapes) == 1:
+        known = column.known
+        if column.cells.place in settled and len(column.shapes) == 1:
             column.shapes = [column.shapes[0]._replace(number=filled[column.cells.place])]
-    return filled, [
-        column
-        for column in columns
-        if column.cells.place not in settled or len(column.shapes) > 1 and _is_any_typed(column)
-    ]
-
-
-def _is_any_typed(column: _Column) -> bool:
-    return any(map(_is_typed, column.known)) and not {shape.text for shape in column.known} <= _PLAIN
+        elif column.cells.place not in settled or (
+            any(map(_is_typed, known)) and not {shape.text for shape in known} <= _PLAIN
+        ):
+            partial.append(column)
+    return filled, partial
 
 
 def _is_typed(shape: Shape) -> bool:
@@ -292,10 +285,9 @@ class _Reader:
         if any(form.lengths == (2,) for form in forms):
             # `Jan-24` may be a day: as years, the numbers are close together.
             limits = self._number_limits(1)
-            return limits[0][1] - limits[0][0] <= 15 and len({form.word for form in forms}) >= 1
-        fits: int = self.work.run(f"SELECT count({dates.date_sql(self.column.text, forms, 'day')}) FROM {STAGING}")[0][
-            0
-        ]
+            return limits[0][1] - limits[0][0] <= 15
+        value = dates.date_sql(self.column.text, forms, "day")
+        fits: int = self.work.run(f"SELECT count({value}) FROM {STAGING}")[0][0]
         return fits == self.expected
 
     def _find_serials(self, is_wanted: bool) -> None:
@@ -321,7 +313,7 @@ class _Reader:
         runs = f"regexp_extract_all({self.column.text}, '[0-9]+')"
         pairs = ", ".join(f"min({runs}[{at}]::INT), max({runs}[{at}]::INT)" for at in range(1, count + 1))
         where = (
-            r"true"
+            "true"
             if count == 1
             else rf"regexp_matches({self.column.text}, '^\D*[0-9]{{1,2}}[-/. ]+[0-9]{{1,2}}[-/. ]+[0-9]{{2,4}}')"
         )
@@ -538,10 +530,8 @@ class _Reader:
         is_ok, warnings = self._misfits(typed, kind)
         invalid = _total(typed) - fits
         if invalid and not given and fits < _FITTING * self.expected:
-            is_ok, warnings = (
-                False,
-                [column.warn("mixed", {"count": fits, "filled": self.filled, "type": kind}, self._invalid(value))],
-            )
+            facts = {"count": fits, "filled": self.filled, "type": kind}
+            return self._text(column.warn("mixed", facts, self._invalid(value)))
         if not is_ok:
             return self._text(*warnings)
         if invalid and not warnings:

@@ -105,8 +105,8 @@ def _day_of(text: str) -> DateForm | None:
     tokens = _TOKEN.findall(text)
     runs = [token for token in tokens if token[0] == "9"]
     lengths = tuple(map(len, runs))
-    others = [token for token in tokens if not token[0].isalnum()]
-    if not 1 <= len(runs) <= 3 or max(lengths) > 4 or 3 in lengths or not all(map(_is_separator, others)):
+    others = [token for token in tokens if not (token[0].isalnum() or token in _SEPARATORS or token.isspace())]
+    if not 1 <= len(runs) <= 3 or max(lengths) > 4 or 3 in lengths or others:
         return None
     first = next(at for at, token in enumerate(tokens) if token[0] == "9")
     separator = next((token for token in tokens[first:] if token in "-/."), "")
@@ -122,10 +122,6 @@ def _day_of(text: str) -> DateForm | None:
     if month_at >= 0:
         return _named(lengths, plain_word(tokens[month_at]), tokens, separator)
     return _numeric(lengths, separator, tokens, bool(words))
-
-
-def _is_separator(token: str) -> bool:
-    return token in _SEPARATORS or token.isspace()
 
 
 def _month_at(words: Sequence[tuple[int, str]], *, has_year: bool) -> int | None:
@@ -202,14 +198,12 @@ def open_orders(limits: Sequence[tuple[int, int]], *, is_long: bool) -> list[Ord
 def date_sql(text: str, forms: Iterable[DateForm], order: Order) -> str:
     """Return SQL of the timestamp in the cell `text` without its zone, for cells of these forms; NULL for others."""
     forms = list(dict.fromkeys(forms))
-    if all(form.is_compact for form in forms):
-        text = rf"regexp_replace({text}, '{COMPACT_SQL}', '\1-\2-\3 \4:\5:\6')"
-    elif all(
+    if all(
         form.parts == ("year", "month", "day") and form.separator == "-" and not form.half and not form.is_compact
         for form in forms
     ):
         return f"TRY_CAST({text} AS TIMESTAMP)"
-    elif any(form.is_compact for form in forms):
+    if any(form.is_compact for form in forms):
         text = rf"regexp_replace({text}, '{COMPACT_SQL}', '\1-\2-\3 \4:\5:\6')"
     runs = f"regexp_extract_all({text}, '[0-9]+')"
     words = months_of({form.word for form in forms if form.word})

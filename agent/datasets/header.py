@@ -117,7 +117,9 @@ class HeaderFinder:
 
     @cached_property
     def _shapes(self) -> list[list[str]]:
-        return [[_shape(cell) for cell in row] for row in self._rows]
+        """The forms of the texts: letters as `a`, numbers as `9`."""
+        texts = [[re.sub(r"[^\W\d_]+", "a", cell.text.strip()) for cell in row] for row in self._rows]
+        return [[re.sub(r"\d+", "9", text) for text in row] for row in texts]
 
     @cached_property
     def _numbers(self) -> list[list[float | None]]:
@@ -132,7 +134,8 @@ class HeaderFinder:
             worth = self._worth(index)
             if worth is not None and not any(self._is_data(above, index) for above in range(self._top(index))):
                 return self._top(self._best_from(index, worth))
-            values += worth is None and not self._is_preamble(index)
+            # A row of words that differs from the rows below is a line above the table.
+            values += worth is None and ("w" not in self._kinds[index] or self._is_data(index, index))
             if values == _MAX_VALUE_ROWS:
                 return None
         return None
@@ -224,13 +227,12 @@ class HeaderFinder:
         None if it cannot be a header: it has one cell or none below, is like the cells below it, or occurs again there.
         """
         if index not in self._found:
-            is_last = index + 1 >= len(self._rows)
-            self._found[index] = self._worth_alone(index) if is_last else self._measure(index)
+            if index + 1 < len(self._rows):
+                self._found[index] = self._measure(index)
+            else:
+                # Words in the only row of a file are names.
+                self._found[index] = None if index or any(map(_is_typed, self._kinds[index])) else 0.0
         return self._found[index]
-
-    def _worth_alone(self, index: int) -> float | None:
-        """Return the worth of a row with none below: words in the only row of a file are names."""
-        return None if index or any(map(_is_typed, self._kinds[index])) else 0.0
 
     def _measure(self, index: int) -> float | None:
         cells = _filled_cells(self._rows[index])
@@ -246,8 +248,9 @@ class HeaderFinder:
             elif not _are_alike(kind, usual):
                 above_words.append(place)
             elif not _is_typed(kind):
+                text = self._rows[index][place].text.strip()
                 named += self._shape_share(place, index)
-                alike += self._recurs(place, index)
+                alike += any(self._rows[row][place].text.strip() == text for row in self._below(index))
             elif kind in _NUMBERS:
                 numbers.append(place)
             else:
@@ -281,11 +284,6 @@ class HeaderFinder:
         has_form = len(shapes) == 1 and any("9" in shape for shape in shapes) and index + 2 < len(self._rows)
         return 0.5 if has_form and self._shapes[index][place] not in shapes else 0.0
 
-    def _recurs(self, place: int, index: int) -> bool:
-        """Return whether the word of a row is a value of its column below."""
-        text = self._rows[index][place].text.strip()
-        return any(self._rows[row][place].text.strip() == text for row in self._below(index))
-
     def _are_names(self, index: int, places: Sequence[int], named: float) -> bool:
         """Return whether numbers above numbers are names: years, or numbers that rise as in no row below."""
         numbers = [self._numbers[index][place] for place in places]
@@ -315,10 +313,6 @@ class HeaderFinder:
         is_full = 2 * len(filled) > self._max_filled or len(filled) == len(_filled_cells(self._rows[header]))
         return bool(known) and is_full and all(_are_alike(kind, below) for kind, below in known)
 
-    def _is_preamble(self, index: int) -> bool:
-        """Return whether a row that is no header differs in kind from the rows below, as a line above a table."""
-        return not self._is_data(index, index) and any(kind == "w" for kind in self._kinds[index])
-
     def _top(self, last: int) -> int:
         """Return the first row of the header whose names are in the row `last`: rows of groups may be above it."""
         top = last
@@ -341,7 +335,8 @@ class HeaderFinder:
         are_periods = bool(groups) and all(is_period(_plain(cell)) for cell in groups)
         if (len(groups) < 2 and not are_periods and not is_merged) or len(names) < 2:
             return False
-        if not all(map(_is_label, groups)):
+        # The name of a group is a word or a period.
+        if any(_is_typed(_kind(cell)) and not is_period(_plain(cell)) for cell in groups):
             return False
         blank = {place for place in self._used if not above[place].text.strip()}
         missing = [place for place in self._used if place not in named]
@@ -470,11 +465,6 @@ def _is_typed(kind: str) -> bool:
     return kind not in ("", "w")
 
 
-def _shape(cell: Cell) -> str:
-    """Return the form of a text: letters as `a`, numbers as `9`."""
-    return re.sub(r"\d+", "9", re.sub(r"[^\W\d_]+", "a", cell.text.strip()))
-
-
 def _number(cell: Cell) -> float | None:
     try:
         return float(_plain(cell).rstrip("*").replace(",", ""))
@@ -485,11 +475,6 @@ def _number(cell: Cell) -> float | None:
 def _steps(numbers: Sequence[float | None]) -> set[float | None]:
     """Return the differences between neighbours; None where one is missing."""
     return {None if left is None or right is None else right - left for left, right in pairwise(numbers)}
-
-
-def _is_label(cell: Cell) -> bool:
-    """Return whether a cell can name a group of columns: a word or a period."""
-    return not _is_typed(_kind(cell)) or is_period(_plain(cell))
 
 
 def _plain(cell: Cell) -> str:

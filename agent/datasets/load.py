@@ -274,7 +274,9 @@ def _load_cells(
         return stored
     if not first.header.rows:
         warnings.append(Warning("no_header"))
-    warnings += [*_renamed(job.upload, kind), *_other_sheets(parts)]
+    is_renamed = _SUFFIXES.get(Path(job.upload.name).suffix.lower()) != kind
+    warnings += [Warning("renamed_type")] if is_renamed else []
+    warnings += _other_sheets(parts)
     warnings += [warning for part in parts if (warning := part.rows_above())]
     for code in ("hidden_rows", "errors", "formulas"):
         if count := sum(getattr(cell_file, code) for cell_file in {part.cell_file.whole for part in parts}):
@@ -303,11 +305,6 @@ def _locate(cell_file: CellFile, label: str, loading: Loading, options: LoadOpti
         raise loading.too_large("columns")
     header = find_header(head, cell_file.merged, options.header_row, loading.file, options.header_rows, cell_file.left)
     return _Located(cell_file, label, head, header)
-
-
-def _renamed(upload: Upload, kind: SourceType) -> list[Warning]:
-    is_renamed = _SUFFIXES.get(Path(upload.name).suffix.lower()) != kind
-    return [Warning("renamed_type")] if is_renamed else []
 
 
 def _other_sheets(parts: Sequence[_Located]) -> list[Warning]:

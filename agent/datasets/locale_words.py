@@ -15,7 +15,10 @@ from babel.numbers import list_currencies
 from datasphinx.agent.schema.currencies import CURRENCY_SIGNS
 
 _QUOTED = re.compile("'([^']+)'")
-_SCALE_UNITS = ("k", "K", "M", "B", "T", "mn", "bn", "tn", "bln", "mln", "mlrd")
+_SCALE_UNITS = {
+    "k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12,
+    "mn": 1e6, "bn": 1e9, "tn": 1e12, "bln": 1e9, "mln": 1e6, "mlrd": 1e9,
+}  # fmt: skip
 """Words for scales in English besides those of CLDR; lower-case `m` and `b` are units and flags."""
 
 _OTHER_FILLERS = {"года", "year", "the", "of"}
@@ -84,9 +87,14 @@ def currency_codes() -> frozenset[str]:
 
 
 def _read(languages: list[str]) -> LocaleWords:
-    words = LocaleWords(fillers=set(_OTHER_FILLERS), scales={word: _factor(word) for word in _SCALE_UNITS})
+    words = LocaleWords(fillers=set(_OTHER_FILLERS), scales=dict(_SCALE_UNITS))
     words.currencies.update(CURRENCY_SIGNS)
-    units = {pattern.replace("{0}", "").strip() for pattern in _unit_patterns() if isinstance(pattern, str)}
+    units = {
+        pattern.replace("{0}", "").strip()
+        for widths in _load("en")["unit_patterns"].values()
+        for pattern in widths.get("short", {}).values()
+        if isinstance(pattern, str)
+    }
     for language in languages:
         if not localedata.exists(language):
             continue
@@ -116,11 +124,6 @@ def _load(language: str) -> Mapping[str, Any]:
     return localedata.LocaleDataDict(data)
 
 
-def _unit_patterns() -> Iterator[Any]:
-    for widths in _load("en")["unit_patterns"].values():
-        yield from widths.get("short", {}).values()
-
-
 def _names(contexts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for context in contexts.values():
         for width in ("wide", "abbreviated"):
@@ -134,7 +137,3 @@ def _add_scales(scales: dict[str, float], formats: Mapping[str, Any]) -> None:
         # One or two letters are rather a unit, except those of English and of scripts without case.
         if word and "0" not in word and (len(word.rstrip(".")) > 2 or word.lower() == word.upper()):
             scales.setdefault(word, float(size) / 10 ** (text.count("0") - 1))
-
-
-def _factor(word: str) -> float:
-    return {"k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}[word[0].lower()] * (1e3 if word == "mlrd" else 1)

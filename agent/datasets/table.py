@@ -282,7 +282,7 @@ def _hide_headers(work: Workspace, parts: Sequence[Part], layout: Layout) -> lis
         columns = [Cells(place, part.cell_file.paired) for place in layout.places[number]]
         if len(columns) < _MIN_REPEATED:
             continue
-        texts = [[_plain(text) for text in row] for row in part.header_texts]
+        texts = [[" ".join(text.replace("\ufeff", " ").split()).lower() for text in row] for row in part.header_texts]
         texts = [[*row, *[""] * (len(columns) - len(row))][: len(columns)] for row in texts]
         texts = [row for row in texts if sum(map(bool, row)) >= _MIN_REPEATED]
         fields = [
@@ -303,10 +303,6 @@ def _hide_headers(work: Workspace, parts: Sequence[Part], layout: Layout) -> lis
         return []
     _hide(work, repeated)
     return [Warning("header_repeated", "", {"count": len(repeated)})]
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.replace("\ufeff", " ").split()).lower()
 
 
 def _fill_merged(work: Workspace, parts: Sequence[Part], layout: Layout) -> int:

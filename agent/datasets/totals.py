@@ -302,13 +302,8 @@ def _has_own_word(row: _Row, block: _Block) -> bool:
 
 def _unit(values: Iterable[float | None]) -> float:
     """Return the power of ten of which all values are multiples, as far as a double tells."""
-    exponents = [_exponent(value) for value in values if value]
-    return float(10.0 ** min(exponents, default=0))
-
-
-def _exponent(value: float) -> int:
-    exponent = Decimal(f"{value:.12g}").normalize().as_tuple().exponent
-    return exponent if isinstance(exponent, int) else 0
+    exponents = (Decimal(f"{value:.12g}").normalize().as_tuple().exponent for value in values if value)
+    return float(10.0 ** min((each if isinstance(each, int) else 0 for each in exponents), default=0))
 
 
 def _is_close(total: float, value: float) -> bool:

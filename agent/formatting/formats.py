@@ -395,12 +395,15 @@ def _pattern(language: Language, kind: str, decimals: int) -> NumberPattern:
 def _calendar_text(value: Any, kind: str, language: Language, in_sentence: bool) -> str:
     if kind == "month" and isinstance(value, int) and 1 <= value <= 12:
         return str(get_month_names("wide", "stand-alone", language)[value])
+    conventions = CONVENTIONS[language]
     if kind == "quarter":
-        return _quarter_text(value, language)
-    parts, conventions = _moment(value), CONVENTIONS[language]
+        match = _QUARTER.fullmatch(value) if isinstance(value, str) else None
+        year, month = (int(match[1]), 3 * int(match[2])) if match else (_moment(value) or (0, 0))[:2]
+        return format_date(date(year, month, 1), conventions.quarter, language) if year else _plain(value)
+    parts = _moment(value)
     if kind == "year":
-        year = str(parts[0]) if parts else _plain(value)
-        return conventions.year.format(year) if in_sentence else year
+        text = str(parts[0]) if parts else _plain(value)
+        return conventions.year.format(text) if in_sentence else text
     if not parts:
         return _plain(value)
     day = date(*(*parts, 1)[:3]) if len(parts) == 2 else date(*parts[:3])
@@ -411,12 +414,6 @@ def _calendar_text(value: Any, kind: str, language: Language, in_sentence: bool)
         return text
     hour, minute, second = (*parts[3:], 0, 0, 0)[:3]
     return f"{text}, {hour:02}:{minute:02}" + (f":{second:02}" if second else "")
-
-
-def _quarter_text(value: Any, language: Language) -> str:
-    match = _QUARTER.fullmatch(value) if isinstance(value, str) else None
-    year, month = (int(match[1]), 3 * int(match[2])) if match else (_moment(value) or (0, 0))[:2]
-    return format_date(date(year, month, 1), CONVENTIONS[language].quarter, language) if year else _plain(value)
 
 
 def _interval_text(value: str, language: Language) -> str:

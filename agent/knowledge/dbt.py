@@ -199,8 +199,10 @@ class _Project:
             if metadata.get("namespace") or kind not in ("unique", "not_null", "accepted_values", "relationships"):
                 self.leave_out(id, f"the test `{kind}` has no counterpart" if kind else "it is not a generic test")
                 continue
+            column = arguments.get("column_name") or node.get("column_name")
             try:
-                key = self._tested_column(node, arguments)
+                table = self._table(_tested(node), str(arguments.get("model", "")))
+                key = find_column(f"{table}.{column}", self.catalog)
             except Unresolved as error:
                 self.leave_out(id, str(error))
                 continue
@@ -212,8 +214,12 @@ class _Project:
             elif kind == "relationships":
                 relationships.append((id, key, arguments))
         for id, key, arguments in relationships:
+            node = self.manifest["nodes"][id]
+            tested = _tested(node)
+            # A table can refer to itself.
+            referred_to = next((other for other in _dependencies(node) if other != tested), tested)
             try:
-                table = self._table(self._referred_to(id), str(arguments.get("to")))
+                table = self._table(referred_to, str(arguments.get("to")))
                 other = find_column(f"{table}.{arguments.get('field')}", self.catalog)
             except Unresolved as error:
                 self.leave_out(id, str(error))
@@ -225,16 +231,6 @@ class _Project:
         if table is None:
             raise Unresolved(f"the source does not have the table of `{name}`")
         return table
-
-    def _tested_column(self, node: Json, arguments: Json) -> ColumnKey:
-        """Return the column to which a test is attached."""
-        column = arguments.get("column_name") or node.get("column_name")
-        return find_column(f"{self._table(_tested(node), str(arguments.get('model', '')))}.{column}", self.catalog)
-
-    def _referred_to(self, id: str) -> str | None:
-        """Return the id of the node that a test `relationships` compares the tested one with; it may be the same."""
-        node = self.manifest["nodes"][id]
-        return next((other for other in _dependencies(node) if other != _tested(node)), _tested(node))
 
     def _read_values(self, subject: str, key: ColumnKey, values: object) -> None:
         if not isinstance(values, list) or not values:
@@ -388,7 +384,10 @@ class _Project:
         params = parameters.get("metric_aggregation_params")
         measure_input = parameters.get("measure")
         if params:
-            model = self._model(params.get("semantic_model"))
+            model_name = params.get("semantic_model")
+            if model_name not in self.models:
+                raise Unresolved(f"the semantic model `{model_name}` is not imported")
+            model = self.models[str(model_name)]
             own = {"name": content.get("name"), "expr": params.get("expr") or parameters.get("expr")}
             measure: Json = {**params, **own}
             inputs: Json = parameters
@@ -427,11 +426,6 @@ class _Project:
             return ".".join(find_column(f"{model.table}.{found.get('expr') or found['name']}", self.catalog))
         except Unresolved:
             return None
-
-    def _model(self, name: object) -> _Model:
-        if name not in self.models:
-            raise Unresolved(f"the semantic model `{name}` is not imported")
-        return self.models[str(name)]
 
     def _measure(self, name: str) -> tuple[_Model, Json]:
         for model in self.models.values():
@@ -515,10 +509,9 @@ class _Project:
         references: dict[str, exp.Expr] = {}
 
         def placeholder(call: re.Match[str]) -> str:
-            arguments = _strings(call[2])
-            tree = self._reference(call[1], arguments, call[3] or "", table)
+            arguments = [first or second for first, second in _STRING.findall(call[2])]
             name = f"reference_{len(references)}"
-            references[name] = tree
+            references[name] = self._reference(call[1], arguments, call[3] or "", table)
             return name
 
         sql = _CALL.sub(placeholder, template)
@@ -601,11 +594,6 @@ def _tested(node: Json) -> str | None:
     """Return the id of the node that a test is attached to; tests of sources name it as their only dependency."""
     ids = _dependencies(node)
     return node.get("attached_node") or (ids[0] if len(ids) == 1 else None)
-
-
-def _strings(text: str) -> list[str]:
-    """Return the quoted strings in `text`."""
-    return [first or second for first, second in _STRING.findall(text)]
 
 
 def _table_name(node: Json) -> str:

@@ -66,7 +66,7 @@ def read_folder(folder: Path, label: str) -> Knowledge:
     digest = hashlib.sha256()
     if not folder.is_dir():
         reader.report(Place(label, 1), "the folder does not exist")
-    for path in _files(folder):
+    for path in sorted(Path(path) for path in _paths(folder) if Path(path).is_file()):
         name = f"{label}/{path.relative_to(folder).as_posix()}"
         try:
             if path.stat().st_size > _MAX_FILE_BYTES:
@@ -139,10 +139,6 @@ class KnowledgeFolder:
             return self._knowledge
 
 
-def _files(folder: Path) -> list[Path]:
-    return sorted(Path(path) for path in _paths(folder) if Path(path).is_file())
-
-
 def _paths(folder: Path) -> Iterator[str]:
     """Yield the paths of the knowledge files below `folder`, in any order."""
     for directory, _, names in os.walk(folder):
@@ -181,7 +177,8 @@ class _Reader:
         if content is None:
             return
         if not isinstance(content, dict):
-            self.report(Place(file, 1), "a knowledge file must be a mapping", _choices(KnowledgeFile))
+            valid = ", ".join(f"`{name}`" for name in _field_names(KnowledgeFile))
+            self.report(Place(file, 1), "a knowledge file must be a mapping", f"Valid keys: {valid}.")
             return
         origin = content.get("origin", "hand-written")
         if origin not in get_args(Origin):
@@ -307,10 +304,6 @@ def _explain(error: ValidationError, model: type[BaseModel]) -> Iterator[tuple[s
 
 def _field_names(model: type[BaseModel]) -> list[str]:
     return [field.alias or name for name, field in model.model_fields.items()]
-
-
-def _choices(model: type[BaseModel]) -> str:
-    return f"Valid keys: {', '.join(f'`{name}`' for name in _field_names(model))}."
 
 
 def _nearest(name: str, names: Iterable[str]) -> str:

@@ -267,7 +267,12 @@ class _Compiler:
     def _group(self) -> None:
         """Group the rows. Derived groups, and aggregations over windows, need the rows in a query of their own."""
         aggregations, groups = self.spec.aggregations, self.spec.group_by
-        keys = [self._key(group) for group in groups]
+        keys = [
+            self.spelling.period_key(self._grouped(group), group.by)
+            if isinstance(group, Bucket)
+            else self._grouped(group)
+            for group in groups
+        ]
         columns = [self._aggregated(aggregation) for aggregation in aggregations]
         filled = next((group for group in groups if isinstance(group, Bucket) and group.fill), None)
         if filled:
@@ -300,10 +305,6 @@ class _Compiler:
         if filled:
             ((day,),) = columns[len(aggregations) :]
             self._fill(filled, self._qualified(day) if self.layers else day)
-
-    def _key(self, group: str | Bucket) -> exp.Expr:
-        key = self._grouped(group)
-        return self.spelling.period_key(key, group.by) if isinstance(group, Bucket) else key
 
     def _grouped(self, group: str | Bucket) -> exp.Expr:
         """Return the column that `group` names, or the one derived for each row."""

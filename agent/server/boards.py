@@ -125,7 +125,9 @@ def refresh(tenant: Tenant, board_id: str, pin: Pin, stop: Cancellation) -> None
         result, trace_id = run_recorded(pin.sql, source, name, services, stop, origin)
         body = {**_contents(pin, source, result), "trace_id": trace_id, "failure": None}
     except DatasphinxError as error:
-        audience, body = _audience_or_owner(pin, services), _failed(error, services)
+        audience = _audience_or_owner(pin, services)
+        body = {"figure": None, "columns": [], "rows": [], "formats": [], "truncated": False, "chart": None}
+        body |= {"trace_id": None, "failure": client_failure(error, services.settings)}
     if stop.requested:
         # The request or the server ended; the answer itself has not changed.
         return
@@ -284,12 +286,6 @@ def _chart(pin: Pin, source: Source, result: Result) -> AnswerChart | None:
     if chart or pin.output_type != "plot":
         return chart
     return chart_of(result, pin.question, cast(ChartForm, form), keys, language)
-
-
-def _failed(error: DatasphinxError, services: Services) -> dict[str, Any]:
-    failure = client_failure(error, services.settings)
-    lists: dict[str, Any] = {"columns": [], "rows": [], "formats": []}
-    return {"figure": None, **lists, "truncated": False, "chart": None, "trace_id": None, "failure": failure}
 
 
 def _audience_or_owner(pin: Pin, services: Services) -> str:

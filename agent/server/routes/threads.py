@@ -110,6 +110,8 @@ def _thread(tenant: Tenant, thread_id: str) -> dict[str, Any]:
     if last is None:
         raise NotFound("thread_unknown", thread_id=thread_id)
     state = last.checkpoint["channel_values"]
+    given = state.get("given") or {}
+    source = given.get("source")
     turns = [{name: turn.get(name) for name in ("question", "sql", "answer")} for turn in state.get("turns") or ()]
     shown = {
         "thread_id": thread_id,
@@ -117,17 +119,12 @@ def _thread(tenant: Tenant, thread_id: str) -> dict[str, Any]:
         "status": status_of(state),
         "turns": turns,
         "clarification": state.get("clarification"),
-        "source": _named_source(tenant, state),
-        "datasets": (state.get("given") or {}).get("datasets"),
+        # Questions cannot name a source that the settings do not have.
+        "source": source if source in tenant.services.settings.sources else None,
+        "datasets": given.get("datasets"),
     }
     plain: dict[str, Any] = PlainJSON().dumpd(shown)
     return plain
-
-
-def _named_source(tenant: Tenant, state: Mapping[str, Any]) -> str | None:
-    """Return the source of the conversation, if questions can name it."""
-    source = (state.get("given") or {}).get("source")
-    return source if source in tenant.services.settings.sources else None
 
 
 def _history(tenant: Tenant, thread_id: str) -> dict[str, Any]:
