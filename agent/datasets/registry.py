@@ -79,8 +79,7 @@ class Registry:
                     digest.update(chunk)
                     target.write(chunk)
             file_id = f"file_{digest.hexdigest()[:_DIGITS]}"
-            os.replace(copy, self._files / file_id)
-            _put(self._files, file_id, {"name": Path(name).name, "source_type": source_type}, folder)
+            self._keep_file(file_id, {"name": Path(name).name, "source_type": source_type}, copy)
         return file_id
 
     def files(self) -> list[Upload]:
@@ -139,8 +138,7 @@ class Registry:
             dataset = load(job, options)
             if job.target.exists():
                 job.target.chmod(0o400)
-                os.replace(job.target, self._path(dataset.dataset_id))
-                _put(self._datasets, dataset.dataset_id, dataset.to_json(), folder)
+                self._keep_dataset(dataset, job.target)
         return dataset
 
     def create_from_frame(self, frame: Any, name: str) -> Dataset:
@@ -206,6 +204,15 @@ class Registry:
         """Yield a temporary folder, deleted after the block."""
         with TemporaryDirectory(dir=self._work) as folder:
             yield Path(folder)
+
+    def _keep_file(self, file_id: str, body: dict[str, Any], copy: Path) -> None:
+        """Move a file from its temporary folder to its final path, and store its metadata."""
+        os.replace(copy, self._files / file_id)
+        _put(self._files, file_id, body, copy.parent)
+
+    def _keep_dataset(self, dataset: Dataset, path: Path) -> None:
+        os.replace(path, self._path(dataset.dataset_id))
+        _put(self._datasets, dataset.dataset_id, dataset.to_json(), path.parent)
 
     def _path(self, dataset_id: str) -> Path:
         return self._datasets / f"{dataset_id}.duckdb"
