@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -49,12 +50,13 @@ def output_of(program: str) -> list[str]:
 
 
 @pytest.fixture
-def model(monkeypatch: pytest.MonkeyPatch, cache_dir: Path) -> FakeOpenAI:
+def model(monkeypatch: pytest.MonkeyPatch, cache_dir: Path) -> Iterator[FakeOpenAI]:
     monkeypatch.setenv("DATASPHINX_LLM_MODEL", "fake")
     monkeypatch.setenv("DATASPHINX_CACHE_DIR", str(cache_dir))
     monkeypatch.setenv("DATASPHINX_ENABLE_SQL_VALIDATION", "false")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))))
-    return FakeOpenAI()
+    with FakeOpenAI() as server:
+        yield server
 
 
 @pytest.mark.process
@@ -70,11 +72,9 @@ def test_the_programs_over_http(cache_dir: Path) -> None:
 @pytest.mark.heavy
 @pytest.mark.process
 def test_the_program_with_a_tool(model: FakeOpenAI, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("langchain")
     monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", model.base_url)
     model.answers = [COUNT]
-    with model:
-        shown = output_of(WITH_TOOL + CALLS_THE_TOOL)
+    shown = output_of(WITH_TOOL + CALLS_THE_TOOL)
     assert shown[0] == "human How many orders?" and shown[-2] == "ai done"
     assert f"SQL: {COUNT['sql']}" in shown and int(shown[-1]) < LARGEST_SCHEMA
 
@@ -84,8 +84,7 @@ def test_the_program_with_a_tool(model: FakeOpenAI, monkeypatch: pytest.MonkeyPa
 def test_the_program_with_a_sub_graph(model: FakeOpenAI, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATASPHINX_LLM_BASE_URL", model.base_url)
     model.answers = [ASKS]
-    with model:
-        assert output_of(WITH_SUB_GRAPH) == [BY_AMOUNT]
+    assert output_of(WITH_SUB_GRAPH) == [BY_AMOUNT]
 
 
 @pytest.mark.parametrize("tool", _TOOLS, ids=lambda tool: tool.name)
