@@ -52,10 +52,10 @@ def test_foreign_modules_of_any_name_do_not_matter(tmp_path: Path) -> None:
 
 def test_former_names_work_in_a_checkout_with_a_warning() -> None:
     code = (
-        "from agent.graph import graph; import agent.errors, datasphinx.agent.errors; "
-        "print(graph.name, agent.errors is datasphinx.agent.errors)"
+        "from agent.graph import graph; import agent.accessor, agent.errors, datasphinx.agent.errors; "
+        "print(graph.name, agent.accessor.Sphinx.__name__, agent.errors is datasphinx.agent.errors)"
     )
     done = run("-W", "always::DeprecationWarning:__main__", "-c", code, cwd=ROOT)
 
-    assert done.stdout.strip() == "agent True", done.stderr
+    assert done.stdout.strip() == "agent Sphinx True", done.stderr
     assert "DeprecationWarning: import datasphinx.agent, not agent" in done.stderr
