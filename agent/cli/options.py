@@ -1,11 +1,13 @@
 """Options that several commands share, and settings with such options applied."""
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from datasphinx.agent.cli.text import echo
+from datasphinx.agent.cli.text import echo, json_text
 from datasphinx.agent.messages import Language, render
 
 if TYPE_CHECKING:
@@ -68,6 +70,24 @@ def knowledge_folder_of(services: "Services", name: str) -> Path:
     if source is None or source.knowledge is None:
         raise ConfigurationError(f"DATASPHINX_SOURCES: {name}.knowledge", "it is not set")
     return source.knowledge
+
+
+def delete_old(
+    prune: "Callable[[Settings, float], int]", name: str, setting: str, days: int | None, as_json: bool
+) -> None:
+    """Call `prune` with the time `days` ago, by default those of `setting`, and print how many `name` it deleted.
+
+    Raises:
+        BadParameter: the days are neither given nor a setting.
+    """
+    from datasphinx.agent.conversation.retention import DAY_S
+
+    settings = settings_of()
+    days = days or getattr(settings, setting)
+    if days is None:
+        raise typer.BadParameter(f"pass --days, or set DATASPHINX_{setting.upper()}.")
+    count = prune(settings, time.time() - days * DAY_S)
+    echo(json_text({"deleted": count}) if as_json else f"{name} deleted: {count}")
 
 
 def note_untested(name: str, settings: "SourceSettings", language: Language = "en") -> None:

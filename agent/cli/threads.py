@@ -1,12 +1,10 @@
 """`datasphinx threads`: delete old conversations."""
 
-import time
 from typing import Annotated
 
 import typer
 
-from datasphinx.agent.cli.options import AsJson, settings_of
-from datasphinx.agent.cli.text import echo, json_text
+from datasphinx.agent.cli.options import AsJson, delete_old
 
 threads_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Delete old conversations.")
 
@@ -27,11 +25,6 @@ def prune(
 
     Exit codes: 0 deleted, 2 the days are neither an option nor a setting, 5 the store cannot be used.
     """
-    from datasphinx.agent.conversation.retention import DAY_S, prune_threads
+    from datasphinx.agent.conversation.retention import prune_threads
 
-    settings = settings_of()
-    days = days or settings.thread_days
-    if days is None:
-        raise typer.BadParameter("pass --days, or set DATASPHINX_THREAD_DAYS.")
-    count = prune_threads(settings, time.time() - days * DAY_S)
-    echo(json_text({"deleted": count}) if as_json else f"conversations deleted: {count}")
+    delete_old(prune_threads, "conversations", "thread_days", days, as_json)

@@ -2,13 +2,12 @@
 
 import json
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from datasphinx.agent.cli.options import AsJson, settings_of
+from datasphinx.agent.cli.options import AsJson, delete_old
 from datasphinx.agent.cli.text import echo
 
 if TYPE_CHECKING:
@@ -104,17 +103,9 @@ def prune(
 
     Exit codes: 0 deleted, 2 the days are neither an option nor a setting, 5 the record cannot be used.
     """
-    from datasphinx.agent.conversation.retention import DAY_S, prune_record
+    from datasphinx.agent.conversation.retention import prune_record
 
-    settings = settings_of()
-    days = days or settings.record_days
-    if days is None:
-        raise typer.BadParameter("pass --days, or set DATASPHINX_RECORD_DAYS.")
-    count = prune_record(settings, time.time() - days * DAY_S)
-    if as_json:
-        _print_json({"deleted": count})
-    else:
-        echo(f"events deleted: {count}")
+    delete_old(prune_record, "events", "record_days", days, as_json)
 
 
 def _read_anchor(path: Path) -> "Anchor | None":
