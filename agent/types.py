@@ -5,7 +5,7 @@ The keys are a public contract: users' code, HTTP clients and recorded traces us
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NotRequired
+from typing import Any, Literal, NotRequired, get_args
 
 from typing_extensions import TypedDict
 
@@ -444,7 +444,8 @@ class ReportSection(TypedDict):
     parts: list[str]
 
 
-REPORT_SUFFIXES = (".html", ".md", ".json", ".pdf")
+ReportSuffix = Literal["html", "md", "json", "pdf"]
+REPORT_SUFFIXES = tuple(f".{suffix}" for suffix in get_args(ReportSuffix))
 """The endings of the names of files with reports."""
 
 

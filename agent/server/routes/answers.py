@@ -24,12 +24,11 @@ from datasphinx.agent.report.export import ReportResponse
 from datasphinx.agent.server.routes.threads import RunId, ThreadId
 from datasphinx.agent.server.runnable import PlainJSON
 from datasphinx.agent.server.tenants import Tenant, current_tenant
-from datasphinx.agent.types import Result
+from datasphinx.agent.types import ReportSuffix, Result
 
 router = APIRouter(prefix="/threads/{thread_id}/runs/{run_id}", tags=["threads"])
 
 Suffix = Literal["csv", "xlsx", "parquet"]
-ReportSuffix = Literal["html", "md", "json", "pdf"]
 _MEDIA_TYPES: dict[str, str] = {
     "csv": "text/csv; charset=utf-8",
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
