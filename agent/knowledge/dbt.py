@@ -89,7 +89,7 @@ class _Model:
 def read_dbt(manifest: Json, semantic: Json | None, catalog: Catalog) -> Imported:
     """Return the entries of a dbt project for a source with `catalog`.
 
-    `semantic` is the content of `semantic_manifest.json`; without it, those of the manifest
+    `semantic` is the content of `semantic_manifest.json`; without it, the semantic models and metrics of the manifest
     are read.
 
     Raises:

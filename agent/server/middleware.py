@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from datasphinx.agent.server.tokens import TokenVerifier
 
 _FILES = ("/files", "/files/events")
-_RUNS = ("/runs/stream", "/runs/wait")
 _STREAMS = (
     "/events",
     "/report",

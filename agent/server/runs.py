@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import uuid
-from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Collection
 from contextlib import aclosing
 from datetime import UTC, datetime
@@ -114,7 +113,7 @@ class Runs:
 
     def __init__(self) -> None:
         """Start without runs."""
-        self._runs: OrderedDict[str, Run] = OrderedDict()
+        self._runs: dict[str, Run] = {}
 
     def add(self, run: Run) -> None:
         """Add a run.

@@ -11,7 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from langgraph.checkpoint.base import CheckpointTuple
 from pydantic import BaseModel, Field, StringConstraints, TypeAdapter, ValidationError
 from starlette.concurrency import run_in_threadpool
-from starlette.convertors import Convertor, register_url_convertor
+from starlette.convertors import StringConvertor, register_url_convertor
 
 from datasphinx.agent.clarify.human_interrupt import human_interrupt
 from datasphinx.agent.conversation.reply import REPLY_KEYS, reply_of, status_of
@@ -34,16 +34,10 @@ _OUTPUTS = {*REPLY_KEYS, "thread_id", "run_id"} - {"output_type"}
 RunId = Annotated[str, StringConstraints(pattern=RUN_ID)]
 
 
-class _DashedId(Convertor[str]):
+class _DashedId(StringConvertor):
     """An id of the protocol; those of threads are written without dashes everywhere else, so that paths differ."""
 
-    regex = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
-
-    def convert(self, value: str) -> str:
-        return value
-
-    def to_string(self, value: str) -> str:
-        return value
+    regex = RUN_ID.strip("^$")
 
 
 register_url_convertor("dashed", _DashedId())
