@@ -24,7 +24,7 @@ from datasphinx.agent.errors import (
     LimitReached,
 )
 from datasphinx.agent.messages import LANGUAGES, Language, Message
-from datasphinx.agent.server.headers import security_headers
+from datasphinx.agent.server.headers import route_path, security_headers
 from datasphinx.agent.server.metrics import Metrics
 from datasphinx.agent.services import Services
 
@@ -140,7 +140,7 @@ async def _handle_defect(request: Request, error: Exception) -> JSONResponse:
     logger.error("[SERVER] %s failed trace_id=%s", request.url.path, error_shown.trace_id)
     response = problem(error_shown, request.scope)
     # This handler runs outside of the SecurityHeaders middleware.
-    response.headers.update(security_headers(request.url.path))
+    response.headers.update(security_headers(request.scope))
     return response
 
 
@@ -150,7 +150,7 @@ def _response(
     metrics: Metrics = scope["app"].state.metrics
     metrics.problem(code)
     detail = detail.encode("utf-8", "replace").decode()
-    if scope["path"].startswith(OPENAI_PATH):
+    if route_path(scope).startswith(OPENAI_PATH):
         # OpenAI's API has no status 422.
         status = 400 if status == 422 else status
         kind = "rate_limit_error" if status == 429 else "invalid_request_error" if status < 500 else "server_error"

@@ -18,9 +18,15 @@ _CLOSED = (
 )
 
 
-def security_headers(path: str) -> dict[str, str]:
-    """Return the security headers of a response to a request for `path`."""
-    shared = {name: value for name, value in _SHARED.items() if (path, name) != _NOT_SET}
+def route_path(scope: Scope) -> str:
+    """Return the path of a request below that under which the application is mounted."""
+    path: str = scope["path"]
+    return path.removeprefix(scope.get("root_path", ""))
+
+
+def security_headers(scope: Scope) -> dict[str, str]:
+    """Return the security headers of the response to a request."""
+    shared = {name: value for name, value in _SHARED.items() if (route_path(scope), name) != _NOT_SET}
     return {**shared, "Content-Security-Policy": _CLOSED}
 
 
@@ -49,7 +55,7 @@ class SecurityHeaders(HttpMiddleware):
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in {**security_headers(scope["path"]), "Cache-Control": "no-store"}.items():
+                for name, value in {**security_headers(scope), "Cache-Control": "no-store"}.items():
                     # The page sets a stricter policy.
                     headers.setdefault(name, value)
             await send(message)

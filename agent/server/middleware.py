@@ -21,7 +21,7 @@ from datasphinx.agent.errors import (
 from datasphinx.agent.messages import Message
 from datasphinx.agent.record.telemetry import remote_parent
 from datasphinx.agent.server.errors import problem
-from datasphinx.agent.server.headers import HttpMiddleware, SecurityHeaders
+from datasphinx.agent.server.headers import HttpMiddleware, SecurityHeaders, route_path
 from datasphinx.agent.server.live_sources import LiveSources
 from datasphinx.agent.server.loopback import foreign_sender
 from datasphinx.agent.server.tenants import ALL_ROLES, Identity, Tenant, Tenants, set_tenant
@@ -89,7 +89,7 @@ class RequestLimits(HttpMiddleware):
 
     def _body_limit(self, scope: Scope) -> tuple[int, int, str]:
         """Return the allowed body size in bytes, and the limit and its setting for the error."""
-        if scope["path"] in _FILES:
+        if route_path(scope) in _FILES:
             limit = self._settings.max_upload_bytes
             return limit + _MULTIPART_BYTES, limit, "DATASPHINX_MAX_UPLOAD_BYTES"
         limit = self._settings.max_request_bytes
@@ -204,8 +204,7 @@ class Authentication(HttpMiddleware):
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
-        # Of an application that is mounted under a path, the routes are below it.
-        path = scope.get("path", "").removeprefix(scope.get("root_path", ""))
+        path = route_path(scope)
         is_open = path in _OPEN or path.startswith(_ASSETS)
         if is_open and path != _READINESS:
             await self._app(scope, receive, send)

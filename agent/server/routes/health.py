@@ -18,9 +18,10 @@ from datasphinx.agent.services import Services
 
 
 class _Opening:
-    """The opening of a model in a thread of its own, since weights may have to be downloaded; each check waits a while.
+    """The opening of a model in a thread of its own; an opening that fails is repeated by the next check.
 
-    An opening that fails is repeated by the next check.
+    A check waits a while for the embedded model, whose weights may have to be downloaded, and for an endpoint until its
+    own time limit.
     """
 
     def __init__(self) -> None:
@@ -30,7 +31,8 @@ class _Opening:
         """Return the check of the model: whether its client can be built, its endpoint responds, its server runs."""
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(run_in_thread(partial(open_model, services)))
-        await asyncio.wait({self._task}, timeout=TIMEOUT_S)
+        is_embedded = services.settings.for_role("generate").uses_embedded_model
+        await asyncio.wait({self._task}, timeout=TIMEOUT_S if is_embedded else None)
         return check(self._task.result if self._task.done() else _fail_as_loading, services.settings)
 
 

@@ -22,6 +22,12 @@ from tests.fake_openai import FakeOpenAI, Reply
 WELL: dict[str, Any] = {"ok": True, "error": None}
 
 
+@pytest.fixture(autouse=True)
+def whole_knowledge(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A check reads all entries of business knowledge, however slow the machine is."""
+    monkeypatch.setattr("datasphinx.agent.readiness._KNOWLEDGE_BUDGET_S", 3600)
+
+
 def test_a_server_is_alive_whatever_is_broken(cache_dir: Path) -> None:
     with serving(cache_dir, source="sqlite:///nowhere.sqlite") as server:
         response = server.http.get("/healthz")
@@ -95,6 +101,15 @@ def test_not_ready_where_a_module_of_the_client_cannot_be_imported(
             assert "import of datasphinx.agent.llm.endpoint" in response.json()["model"]["error"]["message"]
             assert http.get("/readyz").status_code == 200
         assert not endpoint.requests, "the model was called"
+
+
+def test_an_endpoint_that_takes_its_time_is_not_called_loading(
+    cache_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("datasphinx.agent.server.routes.health.TIMEOUT_S", 0)
+    with FakeOpenAI() as endpoint:
+        with serving_a_real_client(cache_dir, llm_base_url=endpoint.base_url, llm_model="any") as http:
+            assert http.get("/readyz").json()["model"] == WELL
 
 
 def test_not_ready_while_the_model_loads(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:

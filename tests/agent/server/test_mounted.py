@@ -41,3 +41,16 @@ def test_a_mounted_application_serves_mcp_clients_and_links_its_charts(cache_dir
         (link,) = re.findall(r"\((http\S+\.png)\)", answer)
         assert link.startswith(f"{base}/data/charts/")
         assert http.get(link).headers["content-type"] == "image/png"
+
+
+def test_the_limits_and_errors_of_a_mounted_application_are_those_of_its_routes(cache_dir: Path) -> None:
+    settings = load_settings(cache_dir=cache_dir, max_request_bytes=1000, max_upload_bytes=100_000)
+    site = FastAPI()
+    site.mount("/data", create_app(Services(settings, model=ScriptedModel({}), any_source=False)))
+    content = b"a,b\n" + b"1,2\n" * 1000
+    with running(site) as base, httpx.Client(base_url=f"{base}/data", timeout=30, verify=False) as http:
+        uploaded = http.post("/files", files={"file": ("numbers.csv", content)})
+        refused = http.post("/agent/invoke", json={"input": {"question": "?" * 1000}})
+        unknown = http.get("/v1/models/unknown")
+    assert (uploaded.status_code, refused.status_code) == (201, 413), uploaded.text
+    assert unknown.json()["error"]["type"] == "invalid_request_error"
