@@ -86,7 +86,7 @@ TableName = tuple[str, str]
 
 @dataclass(frozen=True)
 class Storage:
-    """Tables that share rows with others, or have generated columns.
+    """Tables that share rows with others.
 
     Row rules have to hold for every table that shows the same rows: partitions, inheritance children, merge tables and
     virtual tables.
@@ -96,8 +96,6 @@ class Storage:
     """Partitions and inheritance children, with the tables that also show their rows."""
     shared: frozenset[TableName] = frozenset()
     """Tables that may show rows of any other table."""
-    computed: frozenset[TableName] = frozenset()
-    """Tables that may have generated columns; only for DuckDB, whose SQLAlchemy dialect does not report them."""
     definitions: Mapping[TableName, str] = field(default_factory=dict)
     """Texts that name the tables whose rows a table in `shared` may show, where the engine has them."""
 
@@ -335,8 +333,6 @@ class Engine:
     """Whether `with_barrier` has a construct into which no condition of the statement is pushed."""
     barrier_limit: ClassVar[int] = 0
     """Largest number for LIMIT, below which no condition is pushed: it would change the result."""
-    has_safe_comparisons: ClassVar[bool] = False
-    """Whether comparisons of values of one type never fail, which the oracle tests have shown."""
     text_bytes: ClassVar[str] = ""
     """The text `x` as bytes or in a collation that compares these; empty if text is compared by bytes."""
     names_outputs_by_text: ClassVar[bool] = False

@@ -8,12 +8,11 @@ from sqlglot import exp
 from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import TokenType
 
-from datasphinx.agent.engines.base import Engine, Storage, SystemQuery
+from datasphinx.agent.engines.base import Engine, SystemQuery
 from datasphinx.agent.engines.read_only import connect_duckdb_read_only
 from datasphinx.agent.engines.spelling import Spelling, function_call
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
     from sqlalchemy import Dialect as SQLAlchemyDialect
     from sqlglot.optimizer.scope import Scope
 
@@ -123,7 +122,6 @@ class DuckDB(Engine):
     spelling = _Spelling()
     routines = "SELECT function_name FROM duckdb_functions() WHERE NOT internal"
     zone = SystemQuery("SELECT STRFTIME(CURRENT_TIMESTAMP, '%Z') AS zone")
-    has_safe_comparisons = True
     text_bytes = "encode(CAST(x AS VARCHAR))"
     names_outputs_by_text = True
     driver_kinds = {"FLOAT": "single"}
@@ -140,12 +138,6 @@ class DuckDB(Engine):
     def product(self, dialect: "SQLAlchemyDialect") -> str:
         """Return the name with the version of the library."""
         return f"DuckDB {version('duckdb')}"
-
-    def storage(self, connection: "Connection", default: str) -> Storage:
-        """Return the tables with generated columns."""
-        rows = connection.exec_driver_sql("SELECT schema_name, table_name, sql FROM duckdb_tables() WHERE NOT internal")
-        # DuckDB generates this text. The words in a comment or default only cause an unnecessary barrier.
-        return Storage(computed=frozenset((str(s), str(n)) for s, n, sql in rows if "GENERATED ALWAYS" in str(sql)))
 
     def open_file(self, path: str) -> Any:
         """Return a connection without access to other files, the network and extensions."""

@@ -159,7 +159,6 @@ GRANT SELECT, SHOW VIEW ON `{database}`.* TO 'datasphinx'@'%';"""
     )
     zone = SystemQuery("SELECT TIMESTAMPDIFF(MINUTE, UTC_TIMESTAMP(), NOW()) AS zone")
     moment_type = "timestamp"
-    has_safe_comparisons = True
     text_bytes = "CAST(CONVERT(x USING utf8mb4) AS BINARY)"
     names_outputs_by_text = True
     max_output_name = 64

@@ -245,7 +245,6 @@ REVOKE EXECUTE ON FUNCTION pg_advisory_lock(bigint), pg_advisory_lock(integer, i
         "pg_catalog",
         ("name", "setting"),
     )
-    has_safe_comparisons = True
     text_bytes = 'CAST(x AS TEXT) COLLATE "C"'
     has_barrier = True
     url_options = frozenset({"sslmode", "application_name"})

@@ -180,7 +180,6 @@ class SQLite(Engine):
     spelling = _Spelling()
     schema_is_database = True
     statistics = SystemQuery("SELECT NULL, tbl, stat FROM sqlite_stat1", "sqlite_stat1", None, ("tbl", "stat"))
-    has_safe_comparisons = True
     text_bytes = "(x) COLLATE BINARY"
     names_outputs_by_text = True
     has_barrier = True

@@ -109,8 +109,6 @@ class Table:
     """Keys of the tables that also return its rows: partitioned tables and tables it inherits from."""
     shares_rows: bool = False
     """True for a table that may return rows of any other table, such as a merge, federated or virtual table."""
-    computes_columns: bool = False
-    """True for a table with generated columns, or with partitions or children that may have them."""
     rows: int | None = None
     """Approximate number of rows, at least `COUNTED_ROWS` if equal to it; None if no cheap estimate is available."""
 

@@ -14,7 +14,7 @@ from datasphinx.agent.schema.catalog import CELL_TYPES, NO_TYPE, Catalog, Column
 from datasphinx.agent.sources.packed_tables import decode, encode, encode_table
 from datasphinx.agent.sql.database import Database
 
-_FORMAT = 6
+_FORMAT = 7
 
 
 @dataclass(frozen=True)

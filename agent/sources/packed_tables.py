@@ -21,14 +21,14 @@ def encode_table(table: Table) -> list[Any]:
     """Return `table` as lists that can be encoded as JSON."""
     keys = [[key.columns, key.target, key.target_columns, key.inferred, key.likely] for key in table.foreign_keys]
     facts = [table.name, table.columns, table.schema, table.primary_key, keys, table.comment, table.is_view]
-    return [*facts, table.parents, table.shares_rows, table.computes_columns, table.rows]
+    return [*facts, table.parents, table.shares_rows, table.rows]
 
 
 def decode_table(row: list[Any]) -> Table:
     """Return the table encoded by `encode_table`."""
-    name, columns, schema, primary, keys, comment, is_view, parents, shares_rows, computes_columns, rows = row
+    name, columns, schema, primary, keys, comment, is_view, parents, shares_rows, rows = row
     foreign = tuple(ForeignKey(tuple(own), target, tuple(others), *marks) for own, target, others, *marks in keys)
-    facts = (comment, is_view, tuple(parents), shares_rows, computes_columns, rows)
+    facts = (comment, is_view, tuple(parents), shares_rows, rows)
     return Table(name, tuple(map(_decode_column, columns)), schema, tuple(primary), foreign, *facts)
 
 

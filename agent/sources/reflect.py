@@ -112,7 +112,7 @@ class _Reader:
         return tables
 
     def with_storage(self, tables: dict[str, Table]) -> dict[str, Table]:
-        """Return `tables` with parent tables, shared rows and computed columns marked.
+        """Return `tables` with parent tables and shared rows marked.
 
         If storage information cannot be read, every table is marked as sharing rows.
         """
@@ -131,8 +131,6 @@ class _Reader:
         self._shared_definitions = {names[name]: text for name, text in storage.definitions.items() if name in names}
         changed = {key: replace(tables[key], parents=keys) for key, keys in parents.items()}
         changed |= {key: replace(changed.get(key, tables[key]), shares_rows=True) for key in shared}
-        computed = _tables_with_computed_columns(names, {**tables, **changed}, storage)
-        changed |= {key: replace(changed.get(key, tables[key]), computes_columns=True) for key in computed}
         return {**tables, **changed}
 
     def definitions(self, tables: dict[str, Table]) -> dict[str, str | None]:
@@ -207,7 +205,6 @@ class _Reader:
                 foreign_keys=tuple(dict.fromkeys(map(self._foreign_key, foreign.get(name, ())))),
                 comment=comments.get(name),
                 is_view=views[name[1]],
-                computes_columns=any("computed" in column for column in columns[name]),
             )
             for name in columns
             if columns[name]
@@ -287,22 +284,6 @@ def _catalog_parents(name: TableName, names: Mapping[TableName, str], storage: S
             yield names[parent]
         else:
             yield from _catalog_parents(parent, names, storage)
-
-
-def _tables_with_computed_columns(
-    names: Mapping[TableName, str], tables: Mapping[str, Table], storage: Storage
-) -> set[str]:
-    """Return the keys of tables whose rows may come from a table with generated columns, including such tables."""
-    # The columns of partitions outside the catalog, such as foreign tables, are unknown.
-    pending = [name for name in storage.parents if name not in names]
-    pending += [name for name, key in names.items() if tables[key].computes_columns or name in storage.computed]
-    computed: set[TableName] = set()
-    while pending:
-        name = pending.pop()
-        if name not in computed:
-            computed.add(name)
-            pending += storage.parents.get(name, ())
-    return {names[name] for name in computed if name in names}
 
 
 def _display_name(schema: str | None, name: str) -> str:

@@ -23,7 +23,7 @@ from datasphinx.agent.sql.dialects import print_statement
 from datasphinx.agent.sql.guard import check, parse
 from datasphinx.agent.sql.guard.tables import names_cte
 from datasphinx.agent.sql.parameters import escape, insert_parameters, without_markers
-from datasphinx.agent.sql.row_barrier import cte_name, filtered_table, is_leakproof, permitted_rows
+from datasphinx.agent.sql.row_barrier import cte_name, filtered_table, permitted_rows
 from datasphinx.agent.sql.row_parameters import compared_columns, compared_exactly, has_type_of
 
 _SETTING = "row_rules"
@@ -177,15 +177,7 @@ class RowRules:
         rule = self._rules.get(key)
         return rule is not None and rule.predicate is None
 
-    def needs_barrier(self, tree: exp.Expr, parameters: Mapping[str, Any]) -> bool:
-        """Return whether an expression of `tree`, or a rule of its tables, might raise an error on some row.
-
-        `parameters` are the values of the rules' parameters.
-        """
-        predicates = [rule.predicate for _, rule in self._references(tree) if rule.predicate is not None]
-        return not is_leakproof(tree, predicates, self._catalog, parameters)
-
-    def apply(self, tree: exp.Expr, *, needs_barrier: bool = True) -> exp.Expr:
+    def apply(self, tree: exp.Expr) -> exp.Expr:
         """Return a copy of `tree` in which every reference of a table with a rule is filtered.
 
         Raises:
@@ -200,22 +192,22 @@ class RowRules:
             if rule.predicate is None:
                 raise NotPermitted(rule.key)
             _unqualify(copy, table)
-            filtered = self._filter(table, rule, cte, needs_barrier=needs_barrier)
+            filtered = self._filter(table, rule, cte)
             if table is copy:
                 copy = filtered
             else:
                 table.replace(filtered)
         return copy
 
-    def verify(self, tree: exp.Expr, *, needs_barrier: bool = True) -> None:
+    def verify(self, tree: exp.Expr) -> None:
         """Check that every reference of a table with a rule in `tree` is filtered by that rule.
 
         Raises:
-            RowRuleNotApplied: a reference is not filtered by exactly its rule, or lacks a required barrier.
+            RowRuleNotApplied: a reference is not filtered by exactly its rule behind its barrier.
         """
         inside: set[int] = set()
         for subquery in tree.find_all(exp.Subquery):
-            if id(subquery) not in inside and self._is_barrier(subquery, needs_barrier=needs_barrier):
+            if id(subquery) not in inside and self._is_barrier(subquery):
                 inside.update(id(node) for node in subquery.walk())
         for table, rule in self._references(tree):
             if id(table) not in inside:
@@ -251,18 +243,18 @@ class RowRules:
             if ruled and not ruled[0].is_open:
                 yield table, ruled[0]
 
-    def _filter(self, table: exp.Table, rule: _Rule, cte: str, *, needs_barrier: bool) -> exp.Subquery:
+    def _filter(self, table: exp.Table, rule: _Rule, cte: str) -> exp.Subquery:
         """Return the subquery that replaces `table`, with its alias or name, joins, pivots and samples."""
         extra = {name for name, value in table.args.items() if value} - _MOVED_ARGUMENTS - {"this", "db", "catalog"}
         extra |= {"FINAL"} if isinstance(table.parent, exp.Final) else set()
         if extra:
             raise RowRuleNotApplied(rule.key, Message("reference_modified", modifiers=", ".join(sorted(extra))))
         alias = table.args.get("alias") or exp.TableAlias(this=table.this.copy())
-        rows = self._permitted_rows(table, rule, cte, needs_barrier=needs_barrier)
+        rows = self._permitted_rows(table, rule, cte)
         arguments = {name: table.args[name] for name in _MOVED_ARGUMENTS - {"alias"} if table.args.get(name)}
         return exp.Subquery(this=rows, alias=alias.copy(), **arguments)
 
-    def _permitted_rows(self, table: exp.Table, rule: _Rule, cte: str, *, needs_barrier: bool) -> exp.Select:
+    def _permitted_rows(self, table: exp.Table, rule: _Rule, cte: str) -> exp.Select:
         """Return a query of the rows of `table` that `rule` permits."""
         assert rule.predicate is not None
         parts = {part: table.args[part].copy() for part in ("this", "db", "catalog") if table.args.get(part)}
@@ -270,9 +262,9 @@ class RowRules:
         if rule.origin:
             # A predicate inherited from a parent may name the parent in its subqueries.
             source.set("alias", exp.TableAlias(this=exp.to_identifier(rule.origin, quoted=True)))
-        return permitted_rows(source, rule.predicate, self.dialect, cte, needs_barrier=needs_barrier)
+        return permitted_rows(source, rule.predicate, self.dialect, cte)
 
-    def _is_barrier(self, subquery: exp.Subquery, *, needs_barrier: bool) -> bool:
+    def _is_barrier(self, subquery: exp.Subquery) -> bool:
         """Return whether `subquery` is exactly the subquery with which `apply` replaces a table."""
         table = filtered_table(subquery.this)
         rules = [self._rules.get(key) for key in self._keys.of(table, self._catalog.engine)] if table else []
@@ -280,7 +272,7 @@ class RowRules:
             return False
         clause = subquery.this.args.get("with_")
         cte = clause.expressions[0].alias if clause else ""
-        expected = self._permitted_rows(table, rules[0], cte, needs_barrier=needs_barrier)
+        expected = self._permitted_rows(table, rules[0], cte)
         return print_statement(subquery.this, self.dialect) == print_statement(expected, self.dialect)
 
 
@@ -360,10 +352,7 @@ def restrict(sql: str, rules: RowRules, parameters: Mapping[str, Any]) -> tuple[
     markers = {name: f"row_rule_{token_hex(8)}_{index}" for index, name in enumerate(needed)}
     rules.check_parameters(parameters, set(needed.values()))
     with_markers = rules.with_markers(markers, parameters)
-    needs_barrier = rules.needs_barrier(tree, parameters)
-    text = _checked_text(
-        with_markers.apply(tree, needs_barrier=needs_barrier), with_markers, needs_barrier=needs_barrier
-    )
+    text = _checked_text(with_markers.apply(tree), with_markers)
     text = insert_parameters(escape(text), {marker: name for name, marker in markers.items()})
     return text, {name: parameters[name] for name in needed}
 
@@ -376,14 +365,14 @@ def _has_values_of_data(pivot: exp.Pivot) -> bool:
     return any(not isinstance(column, exp.In) or bool(column.args.get("query")) for column in columns)
 
 
-def _checked_text(tree: exp.Expr, rules: RowRules, *, needs_barrier: bool) -> str:
+def _checked_text(tree: exp.Expr, rules: RowRules) -> str:
     """Return `tree` as text; parse it again and verify the rules in it."""
     try:
         text = print_statement(tree, rules.dialect)
         (reparsed,) = parse(text, rules.dialect)
     except (SqlglotError, ValueError) as error:
         raise RowRuleNotApplied("?", Message("not_printable", error=str(error))) from error
-    rules.verify(reparsed, needs_barrier=needs_barrier)
+    rules.verify(reparsed)
     return text
 
 

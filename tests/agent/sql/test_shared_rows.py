@@ -136,29 +136,6 @@ class TestPostgres:
         with pytest.raises(NotPermitted):
             ask("SELECT COUNT(*) FROM sr_orders", database, catalog, sr_orders_2024_s="deny")
 
-    def test_a_parent_shows_the_computed_columns_of_its_children(self, server: Any) -> None:
-        _, database, catalog = server
-        assert not any(table.computes_columns for table in catalog.tables.values())
-        engine = create_engine(SERVERS["postgres"])
-        run(engine, "CREATE TABLE sr_tigers (stripes INT GENERATED ALWAYS AS (lives * 2) STORED) INHERITS (sr_cats)")
-        found = reflect(database, schemas=["public"]).tables
-        run(engine, "DROP TABLE sr_tigers")
-        engine.dispose()
-
-        computed = {key for key, table in found.items() if table.computes_columns}
-        assert computed == {"sr_tigers", "sr_cats", "sr_animals"}
-
-    def test_a_parent_of_a_table_outside_the_catalog_may_compute_columns(self, server: Any) -> None:
-        _, database, _ = server
-        engine = create_engine(SERVERS["postgres"])
-        run(engine, "DROP SCHEMA IF EXISTS sr_hidden CASCADE", "CREATE SCHEMA sr_hidden")
-        run(engine, "CREATE TABLE sr_hidden.sr_lions () INHERITS (sr_cats)")
-        found = reflect(database, schemas=["public"]).tables
-        run(engine, "DROP SCHEMA sr_hidden CASCADE")
-        engine.dispose()
-
-        assert {key for key, table in found.items() if table.computes_columns} == {"sr_cats", "sr_animals"}
-
     def test_a_child_of_a_closed_parent_is_closed(self, server: Any) -> None:
         _, database, catalog = server
         with pytest.raises(NotPermitted):
@@ -330,8 +307,8 @@ def test_a_name_with_a_dot_is_not_another_schema() -> None:
 
 def test_a_stored_catalog_keeps_what_shares_rows() -> None:
     plain = Table("t", (Column("a", "INT"),))
-    changed = [replace(plain, parents=("p",)), replace(plain, shares_rows=True), replace(plain, computes_columns=True)]
+    changed = [replace(plain, parents=("p",)), replace(plain, shares_rows=True)]
 
     for table in changed:
         assert decode_table(json.loads(json.dumps(encode_table(table)))) == table
-    assert len({fingerprint(Catalog("sqlite", {"t": each})) for each in (plain, *changed)}) == 4
+    assert len({fingerprint(Catalog("sqlite", {"t": each})) for each in (plain, *changed)}) == 3
