@@ -20,7 +20,7 @@ from datasphinx.agent.core.failure import failure_of
 from datasphinx.agent.core.redact import without_password
 from datasphinx.agent.errors import Unanswered
 from datasphinx.agent.formatting.checks import with_formats
-from datasphinx.agent.formatting.filters import condition_words
+from datasphinx.agent.formatting.filters import condition_words, short_words
 from datasphinx.agent.formatting.formats import format_single
 from datasphinx.agent.generation.attempts import current, objection_to, with_facts
 from datasphinx.agent.generation.definitions import (
@@ -96,7 +96,7 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     told.checked = is_checked and not told.verified
     told.definitions = applied_definitions(asked_in(state), source, sql)
     defined = defined_conditions(asked_in(state), source, sql)
-    told.filters = condition_words([each for each in summary["conditions"] if each not in defined], language)
+    told.filters = short_words([each for each in summary["conditions"] if each not in defined], language)
     told.follow_ups = proposed_questions(form.get("follow_ups", ()), known, result)
     turn = Turn(
         question=state["question"],

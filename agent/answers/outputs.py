@@ -12,7 +12,7 @@ from datasphinx.agent.charts.cells import axis_title
 from datasphinx.agent.charts.echarts import asked_chart, chart_of
 from datasphinx.agent.core.failure import error_info, full_text
 from datasphinx.agent.errors import InvalidOutputType
-from datasphinx.agent.formatting.filters import condition_words
+from datasphinx.agent.formatting.filters import short_words
 from datasphinx.agent.formatting.formats import answer_table, format_rows, format_single, format_value, formats_of
 from datasphinx.agent.messages import CONVENTIONS, Language, language_in, render
 from datasphinx.agent.record.step import note
@@ -91,7 +91,7 @@ def compose_answer(
         sql=sql,
         tables=tables,
         charts=list(shown),
-        filters=condition_words(summary["conditions"], language),
+        filters=short_words(summary["conditions"], language),
     )
     if main["truncated"]:
         notice = render("truncated", language, count=len(main["rows"]))

@@ -1,5 +1,6 @@
 """The filters of a query in words."""
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Any
@@ -16,6 +17,30 @@ _MAX_VALUES = 4
 def condition_words(conditions: Sequence[QueryCondition], language: Language) -> list[str]:
     """Return `conditions` in words, such as `city = New York` and `ordered on = 2024`."""
     return [_words(condition, language) for condition in conditions]
+
+
+def short_words(conditions: Sequence[QueryCondition], language: Language) -> list[str]:
+    """Return `conditions` as people say them, such as `2024` and `without cancelled`.
+
+    The column is left out where the values say what it is: of the only period, and of texts of several characters.
+    """
+    periods = sum(condition["operator"] == "during" for condition in conditions)
+    short = [_without_column(condition, language, periods) for condition in conditions]
+    times = Counter(short)
+    pairs = zip(short, conditions, strict=True)
+    return [words if words and times[words] == 1 else _words(condition, language) for words, condition in pairs]
+
+
+def _without_column(condition: QueryCondition, language: Language, periods: int) -> str:
+    """Return the words of a condition without its column; "" if they would not say what is meant."""
+    operator, values = condition["operator"], condition["values"]
+    if operator == "during":
+        return _values(condition, language)[0] if periods == 1 else ""
+    says_all = all(isinstance(value, str) and sum(map(str.isalpha, value)) > 1 for value in values)
+    if operator not in {"=", "≠"} or not says_all:
+        return ""
+    listed = _alternatives(_values(condition, language), language)
+    return listed if operator == "=" else render("filter_without", language, values=listed)
 
 
 def _values(condition: QueryCondition, language: Language) -> list[str]:
@@ -36,14 +61,18 @@ def _words(condition: QueryCondition, language: Language) -> str:
         return render("filter_range", language, column=column, first=shown[0], last=shown[1])
     if operator in {"contains", "lacks", "starts", "ends"}:
         return render(f"filter_{operator}", language, column=column, value=shown[0])
-    if len(shown) > _MAX_VALUES:
-        return f"{column} {operator} {joined(shown, language, _MAX_VALUES)}"
-    if operator == "≠":
+    if operator == "≠" and len(shown) <= _MAX_VALUES:
         return f"{column} ≠ {', '.join(shown)}"
-    if len(shown) > 1:
-        values_text = CONVENTIONS[language].list_comma.join(shown[:-1])
-        return f"{column} {operator} {render('filter_or', language, values=values_text, last=shown[-1])}"
-    return f"{column} {operator} {shown[0]}"
+    return f"{column} {operator} {_alternatives(shown, language)}"
+
+
+def _alternatives(shown: list[str], language: Language) -> str:
+    if len(shown) > _MAX_VALUES:
+        return joined(shown, language, _MAX_VALUES)
+    if len(shown) == 1:
+        return shown[0]
+    values_text = CONVENTIONS[language].list_comma.join(shown[:-1])
+    return render("filter_or", language, values=values_text, last=shown[-1])
 
 
 def period_words(first: date, last: date, language: Language) -> str:

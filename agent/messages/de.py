@@ -87,6 +87,7 @@ TEXTS = {
     "answer_and_others": "{names} und weitere",
     "filter_or": "{values} oder {last}",
     "filter_range": "{column} = {first} – {last}",
+    "filter_without": "ohne {values}",
     "filter_contains": "{column} enthält {value}",
     "filter_lacks": "{column} enthält nicht {value}",
     "filter_starts": "{column} beginnt mit {value}",

@@ -83,6 +83,7 @@ TEXTS = {
     "answer_and_others": "{names} and others",
     "filter_or": "{values} or {last}",
     "filter_range": "{column} = {first} – {last}",
+    "filter_without": "without {values}",
     "filter_contains": "{column} contains {value}",
     "filter_lacks": "{column} does not contain {value}",
     "filter_starts": "{column} starts with {value}",

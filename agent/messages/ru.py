@@ -79,6 +79,7 @@ TEXTS = {
     "answer_and_others": "{names} и др.",
     "filter_or": "{values} или {last}",
     "filter_range": "{column} = {first} – {last}",
+    "filter_without": "без {values}",
     "filter_contains": "{column} содержит {value}",
     "filter_lacks": "{column} не содержит {value}",
     "filter_starts": "{column} начинается с {value}",

@@ -86,6 +86,7 @@ TEXTS = {
     "answer_and_others": "{names}等",
     "filter_or": "{values}或{last}",
     "filter_range": "{column} = {first} – {last}",
+    "filter_without": "不含 {values}",
     "filter_contains": "{column} 包含 {value}",
     "filter_lacks": "{column} 不包含 {value}",
     "filter_starts": "{column} 以 {value} 开头",

@@ -1,32 +1,28 @@
-/** Boards: pinned answers with their last figures, charts and rows. */
+/** Boards: pinned answers with their last figures, charts and rows, in the place of the conversation. */
 
+import { boardAddress } from "./address.js";
 import { announce } from "./announce.js";
 import { request } from "./api.js";
 import { chartView } from "./chart.js";
 import { button, confirmed, field, fold } from "./controls.js";
 import { byId, make } from "./dom.js";
 import { current, say, text } from "./language.js";
-import { saveMenu } from "./menu.js";
+import { menuView, saveMenu } from "./menu.js";
 import { numberText, valueText } from "./numbers.js";
-import { copyButton, saveAs, saveFrom } from "./save.js";
+import { saveAs, saveFrom } from "./save.js";
 import { sqlView } from "./sql.js";
 import { tableView } from "./table.js";
 
+const TITLE = document.title;
 const SCHEDULES = ["", "hourly", "daily", "weekly"];
 
-/** Let the button open the boards, and open the one that the address of the page names, to be read only. */
-export function addBoards() {
-  byId("boards").addEventListener("click", () => openBoards());
-  const linked = new URLSearchParams(location.search).get("board");
-  if (linked) openBoards(linked, true);
-}
-
-/** Show the board with this id, by default the first one; with `isReadOnly`, without what changes it. */
-export async function openBoards(id = "", isReadOnly = false) {
-  const dialog = byId("boards-dialog");
-  const view = new BoardsView(dialog, isReadOnly);
-  if (!dialog.open) dialog.showModal();
-  await view.load(id);
+/** Show the board with this id, with "" the first one, in place of the conversation; with null, the conversation. */
+export async function showBoard(id) {
+  document.body.classList.toggle("boarding", id !== null);
+  byId("board").hidden = id === null;
+  document.title = TITLE;
+  byId("board").replaceChildren();
+  if (id !== null) await new BoardView(byId("board")).load(id);
 }
 
 /** Return the response to `body`, sent as JSON. */
@@ -34,16 +30,14 @@ export function send(method, path, body = {}) {
   return request(path, { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
 }
 
-class BoardsView {
-  constructor(dialog, isReadOnly) {
-    this.isReadOnly = isReadOnly;
-    this.title = make("h2", { id: "boards-title", class: "focus", tabindex: "-1", dir: "auto" });
+class BoardView {
+  constructor(place) {
+    this.title = make("h2", { class: "focus", tabindex: "-1", dir: "auto" });
     this.state = make("p", { class: "hint", role: "status" });
     this.tools = make("div", { class: "board-tools" });
     this.cards = make("div", { class: "cards" });
-    const close = button("review_close", () => dialog.close());
-    this.heading = make("div", { class: "board-head" }, this.title, close);
-    dialog.replaceChildren(this.heading, this.tools, this.state, this.cards);
+    const back = say(make("a", { class: "back", href: "#/" }), "conversation");
+    place.replaceChildren(back, make("div", { class: "board-head" }, this.title, this.tools), this.state, this.cards);
     say(this.title, "boards");
   }
 
@@ -63,48 +57,37 @@ class BoardsView {
 
   load(id) {
     return this.attempt(async () => {
-      const { boards } = this.isReadOnly ? { boards: [] } : await (await request("boards")).json();
+      const { boards } = await (await request("boards")).json();
       const shown = id || boards[0]?.id;
-      if (!shown) return this.showNone();
+      if (!shown) return say(this.state, "boards_none");
       this.show(await (await request(`boards/${shown}`)).json(), boards);
+      history.replaceState(null, "", boardAddress(shown));
+      this.title.focus();
     });
   }
 
-  showNone() {
-    say(this.title, "boards");
-    this.tools.replaceChildren();
-    this.cards.replaceChildren();
-    say(this.state, "boards_none");
-  }
-
-  show(board, boards = this.boards) {
+  show(board, boards) {
     Object.assign(this, { board, boards, path: `boards/${board.id}` });
     say(this.title, () => board.title);
+    document.title = `${board.title} · ${TITLE}`;
     this.tools.replaceChildren(...this.controls());
     this.cards.replaceChildren(...board.pins.map((pin) => this.card(pin)));
     if (board.pins.length) this.state.replaceChildren();
     else say(this.state, "board_empty");
   }
 
-  get mayChange() {
-    return this.board.may_change && !this.isReadOnly;
-  }
-
   controls() {
-    const shown = [button("board_refresh", () => this.refresh(this.path))];
-    if (this.boards.length > 1) shown.unshift(this.choice());
-    if (this.mayChange) shown.push(this.schedule());
-    if (!this.isReadOnly) shown.push(this.link());
-    shown.push(...["csv", "json"].map((suffix) =>
-      button(saveAs(suffix.toUpperCase()), () => saveFrom(`${this.path}/export.${suffix}`, `${this.board.id}.${suffix}`))));
-    if (this.mayChange) shown.push(this.renaming(), confirmed("board_delete", "board_delete_sure", () => this.remove()));
-    return shown;
+    const files = ["csv", "json"].map((suffix) =>
+      [saveAs(suffix.toUpperCase()), () => saveFrom(`${this.path}/export.${suffix}`, `${this.board.id}.${suffix}`)]);
+    const changes = this.board.may_change ? [this.schedule(), this.renaming(), confirmed("board_delete", "board_delete_sure", () => this.remove())] : [];
+    return [...(this.boards.length > 1 ? [this.choice()] : []), button("board_refresh", () => this.refresh(this.path)),
+      menuView(() => [["board_print", () => print()], ...files, ...changes])];
   }
 
   choice() {
     const options = this.boards.map(({ id, title }) => make("option", { value: id, selected: id === this.board.id }, title));
     const select = say(make("select", {}, ...options), "board_choose", {}, "aria-label");
-    select.addEventListener("change", () => this.load(select.value));
+    select.addEventListener("change", () => location.assign(boardAddress(select.value)));
     return select;
   }
 
@@ -114,13 +97,6 @@ class BoardsView {
     const select = say(make("select", {}, ...options), "board_schedule", {}, "aria-label");
     select.addEventListener("change", () => this.change(this.path, { schedule: select.value || null }));
     return say(select, "board_schedule", {}, "title");
-  }
-
-  link() {
-    const address = new URL(location.pathname, location.href);
-    address.searchParams.set("board", this.board.id);
-    return say(make("span", { class: "board-link" }, say(make("span", { class: "hint" }), "board_link"),
-      copyButton(() => String(address))), "board_link_note", {}, "title");
   }
 
   renaming() {
@@ -142,10 +118,7 @@ class BoardsView {
   }
 
   async reload() {
-    const [board, { boards }] = await Promise.all([
-      request(this.path).then((response) => response.json()),
-      this.isReadOnly ? { boards: [] } : request("boards").then((response) => response.json()),
-    ]);
+    const [board, { boards }] = await Promise.all([this.path, "boards"].map((path) => request(path).then((response) => response.json())));
     this.show(board, boards);
     this.title.focus();
   }
@@ -161,8 +134,7 @@ class BoardsView {
   remove() {
     return this.attempt(async () => {
       await request(this.path, { method: "DELETE" });
-      await this.load("");
-      this.title.focus();
+      location.replace(boardAddress());
     });
   }
 
@@ -176,16 +148,19 @@ class BoardsView {
   card(pin) {
     const path = `${this.path}/pins/${pin.id}`;
     const { result } = pin;
-    const heading = make("h3", { dir: "auto" }, pin.title);
+    const origin = make("div", { hidden: true }, say(make("p", { class: "hint" }), "board_from", { source: pin.source ?? pin.datasets.join(", ") }), sqlView(pin.sql));
+    const settings = this.board.may_change ? this.settings(pin, path) : null;
+    const opening = (key, part) => part && [key, () => {
+      part.hidden = !part.hidden;
+    }];
     const card = make("article", { class: pin.out_of_bounds ? "card outside" : "card" },
-      heading,
+      make("h3", { dir: "auto" }, pin.title),
       pin.title === pin.question ? null : make("p", { class: "hint", dir: "auto" }, pin.question),
       contents(pin, result),
       bounds(pin),
-      refreshTime(result),
-      fold("board_sql", make("div", {}, say(make("p", { class: "hint" }), "board_from", { source: pin.source ?? pin.datasets.join(", ") }), sqlView(pin.sql))),
-      this.mayChange ? fold("board_settings", this.settings(pin, path)) : null);
-    card.append(make("div", { class: "toolbar" }, button("board_refresh", () => this.refresh(path), { title: pin.title }), saveMenu(card)));
+      refreshTime(result), origin, settings);
+    card.append(make("div", { class: "card-tools" }, button("board_refresh", () => this.refresh(path), { title: pin.title }),
+      saveMenu(card, opening("board_sql", origin), opening("board_settings", settings))));
     return card;
   }
 
@@ -194,7 +169,7 @@ class BoardsView {
     const lower = field("board_lower", { type: "number", step: "any", value: pin.lower });
     const upper = field("board_upper", { type: "number", step: "any", value: pin.upper });
     const hasFigure = typeof pin.result?.figure === "number" || pin.lower !== null || pin.upper !== null;
-    const form = make("form", { class: "pin-settings" }, title, ...(hasFigure ? [lower, upper] : []),
+    const form = make("form", { class: "pin-settings", hidden: true }, title, ...(hasFigure ? [lower, upper] : []),
       make("div", { class: "buttons" }, say(make("button", { type: "submit", class: "quiet" }), "board_save"),
         confirmed("unpin", "unpin_sure", () => this.unpin(path))));
     form.addEventListener("submit", (event) => {

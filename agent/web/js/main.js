@@ -3,8 +3,8 @@
 import "./trusted.js";
 // Before the texts are waited for.
 import { addThemeSwitch } from "./theme.js";
-import { addressed, onAddress, showAddress } from "./address.js";
-import { addBoards } from "./boards.js";
+import { addressed, boardAddress, onAddress, showAddress } from "./address.js";
+import { showBoard } from "./boards.js";
 import { addSources, leaveFiles, where } from "./chosen.js";
 import { chooseByKey } from "./clarification.js";
 import { Conversation, keptConversation } from "./conversation.js";
@@ -63,9 +63,14 @@ function keys(event) {
   chooseByKey(event.key);
 }
 
-/** Show the conversation of the address, and the answer in it. */
-function show({ thread, run }) {
-  if (thread === conversation.thread) conversation.reveal(run);
+/** Show the board of the address, or else its conversation, and the answer in it. */
+function show({ thread, run, board }) {
+  const isBack = board === null && document.body.classList.contains("boarding");
+  showBoard(board);
+  if (board !== null) return;
+  // Who leaves a board finds the conversation as it was.
+  if (isBack && !thread) showAddress(conversation.thread, { isNew: false });
+  else if (thread === conversation.thread) conversation.reveal(run);
   else if (thread) restored = conversation.restore(thread, ready, run);
   else conversation.restart();
 }
@@ -87,6 +92,10 @@ report.hidden = isEmbedded;
 document.addEventListener("click", ({ target }) => closeMenus(target));
 for (const button of document.querySelectorAll(".anew")) {
   button.addEventListener("click", () => {
+    if (addressed().board !== null) {
+      location.assign("#/");
+      showBoard(null);
+    }
     conversation.restart();
     leaveFiles();
     question.focus();
@@ -95,10 +104,10 @@ for (const button of document.querySelectorAll(".anew")) {
 onAddress(show);
 if (!isEmbedded) {
   addFiles();
-  addBoards();
+  byId("boards").addEventListener("click", () => location.assign(boardAddress()));
   addSidebar((thread) => thread === conversation.thread && conversation.restart());
 }
-const { thread, run } = addressed();
+const { thread, run, board } = addressed();
 const before = keptConversation(thread);
 if (before) showAddress(before.thread, { isNew: false });
 const ready = addSources(before?.named ?? {});
@@ -109,5 +118,6 @@ if (!isEmbedded) {
   });
 }
 let restored = (before || thread) && conversation.restore(thread ?? before.thread, ready, run);
+if (board !== null) showBoard(board);
 document.documentElement.dataset.ready = "";
 question.focus();

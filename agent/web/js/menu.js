@@ -9,7 +9,11 @@ import { tableItems } from "./table.js";
 /** Return the menu that copies and saves the tables and charts of `view`, followed by `others`; null if it would be empty. */
 export function saveMenu(view, ...others) {
   const items = () => [...tableItems(view), ...chartItems(view), ...others].filter(Boolean);
-  if (!items().length) return null;
+  return items().length ? menuView(items) : null;
+}
+
+/** Return the menu of `items()`: elements, and texts with what they do. */
+export function menuView(items) {
   const list = make("div", { class: "menu-items" });
   const opening = make("summary", {}, "⋯");
   const menu = make("details", { class: "menu" }, say(say(opening, "more", {}, "aria-label"), "more", {}, "title"), list);

@@ -1,8 +1,9 @@
 /** Pinning an answer to a board. */
 
+import { boardAddress } from "./address.js";
 import { announce } from "./announce.js";
 import { request } from "./api.js";
-import { openBoards, send } from "./boards.js";
+import { send } from "./boards.js";
 import { byId, make } from "./dom.js";
 import { isEmbedded } from "./embedded.js";
 import { say, text } from "./language.js";
@@ -30,7 +31,7 @@ async function openPin({ thread_id, run_id }, said) {
       const own = board === NEW ? await (await send("POST", "boards", { title: newTitle })).json() : boards.find(({ id }) => id === board);
       await send("POST", `boards/${own.id}/pins`, { thread_id, run_id, ...(title && { title }) });
       dialog.close();
-      const open = make("button", { type: "button", class: "quiet", on: { click: () => openBoards(own.id) } });
+      const open = make("a", { href: boardAddress(own.id) });
       said.replaceChildren(say(make("span"), "pinned", { title: own.title }), say(open, "board_open"));
       announce(text("pinned", { title: own.title }));
       open.focus();

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from datasphinx.agent.formatting.filters import condition_words
+from datasphinx.agent.formatting.filters import condition_words, short_words
 from datasphinx.agent.messages import Language
 from datasphinx.agent.types import QueryCondition
 
@@ -28,6 +28,27 @@ def test_filters_are_in_words(language: Language, texts: list[str]) -> None:
     assert condition_words([PAID, YEAR, LARGE, SHIPPED], language) == texts
 
 
+def condition(column: str, operator: str, *values: Any) -> QueryCondition:
+    return QueryCondition(column=column, operator=operator, values=[*values])
+
+
+@pytest.mark.parametrize(
+    ("conditions", "texts"),
+    [
+        ([PAID, YEAR, LARGE], ["paid", "2024", "total amount > 1,000"]),
+        ([condition("status", "≠", "cancelled", "returned")], ["without cancelled or returned"]),
+        ([condition("status", "=", "X"), condition("shop", "=", "17")], ["status = X", "shop = 17"]),
+        ([condition("is open", "=", True), condition("stars", "=", 5)], ["is open = yes", "stars = 5"]),
+        ([YEAR, {**YEAR, "column": "shipped on"}], ["ordered on = 2024", "shipped on = 2024"]),
+        ([condition("seller", "=", "Spain"), condition("buyer", "=", "Spain")], ["seller = Spain", "buyer = Spain"]),
+    ],
+)
+def test_a_column_is_left_out_where_the_values_say_what_it_is(
+    conditions: list[QueryCondition], texts: list[str]
+) -> None:
+    assert short_words(conditions, "en") == texts
+
+
 def test_an_output_has_the_filters_of_its_statement(scripted: Scripted) -> None:
     sql = (
         "SELECT COUNT(*) AS n FROM orders AS o JOIN customers AS c ON c.customer_id = o.customer_id "
@@ -35,7 +56,7 @@ def test_an_output_has_the_filters_of_its_statement(scripted: Scripted) -> None:
     )
     output = scripted({"GeneratedSQL": [{"sql": sql}]}).ask("How many orders did Spain place in March 2024?")
 
-    assert output["filters"] == ["status ≠ cancelled", "country = Spain", "ordered on = March 2024"]
+    assert output["filters"] == ["without cancelled", "Spain", "March 2024"]
 
 
 def test_secret_columns_are_in_no_filter(scripted: Scripted, cache_dir: Any) -> None:
@@ -45,7 +66,7 @@ def test_secret_columns_are_in_no_filter(scripted: Scripted, cache_dir: Any) -> 
     sources = {"shop": {"url": shop_url(cache_dir), "secret_columns": ["customers.email"]}}
     output = scripted({"GeneratedSQL": [{"sql": sql}]}, sources=sources).ask("How many customers in Spain?")
 
-    assert output["filters"] == ["country = Spain"]
+    assert output["filters"] == ["Spain"]
 
 
 def test_an_error_has_no_filters(scripted: Scripted) -> None:

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.agent.page.conftest import Site
 
@@ -26,6 +26,12 @@ def ask(site: Site, question: str) -> None:
     site.ask(question)
     expect(site.page.locator(".turn")).to_have_count(turns + 1)
     expect(site.page.locator(".turn").last.locator(".answer")).to_be_visible()
+
+
+def choose(view: Locator, item: str) -> None:
+    """Choose an item of the menu in `view`."""
+    view.locator(".menu > summary").click()
+    view.get_by_role("button", name=item, exact=True).click()
 
 
 ATTACKS = [

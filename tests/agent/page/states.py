@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from playwright.sync_api import Frame, Page, expect
 
 from tests.agent.datasets.files import FEB, JAN, book
-from tests.agent.page.actions import EXCEL
+from tests.agent.page.actions import EXCEL, choose
 from tests.agent.page.said import ASKS, BY_AMOUNT, QUESTION, Model
 from tests.conftest import VALID
 
@@ -206,6 +206,12 @@ def report(stage: Stage) -> None:
 
 
 @state()
+def report_chosen(stage: Stage) -> None:
+    stage.press("Report")
+    expect(stage.page.get_by_role("button", name="Report", exact=True)).to_have_attribute("aria-pressed", "true")
+
+
+@state()
 def report_figure(stage: Stage) -> None:
     report(stage)
     stage.page.locator(".told .link").first.click()
@@ -367,10 +373,10 @@ def boards(stage: Stage) -> None:
         stage.answered(question, sql)
         pin(stage, "Figures of the shop")
         page.get_by_role("dialog").get_by_role("button", name="Pin", exact=True).click()
-        expect(page.locator(".turn").last.get_by_role("button", name="Open the board")).to_be_visible()
-    page.locator(".turn").last.get_by_role("button", name="Open the board").click()
-    expect(page.locator("#boards-dialog .card")).to_have_count(3)
-    expect(page.locator("#boards-dialog .chart canvas")).to_be_visible()
+        expect(page.locator(".turn").last.get_by_role("link", name="Open the board")).to_be_visible()
+    page.locator(".turn").last.get_by_role("link", name="Open the board").click()
+    expect(page.locator("#board .card")).to_have_count(3)
+    expect(page.locator("#board .chart canvas")).to_be_visible()
 
 
 @state()
@@ -379,15 +385,17 @@ def board_settings(stage: Stage) -> None:
     stage.answered(HOW_MANY, COUNT)
     pin(stage, "Bounds")
     page.get_by_role("dialog").get_by_role("button", name="Pin", exact=True).click()
-    stage.press("Open the board")
-    card = page.locator("#boards-dialog .card")
-    card.get_by_text("Settings").click()
+    page.get_by_role("link", name="Open the board").click()
+    card = page.locator("#board .card")
+    card.hover()
+    choose(card, "Settings")
     card.get_by_label("Upper bound").fill("1000")
     card.get_by_role("button", name="Save", exact=True).click()
     expect(card.locator(".mark")).to_be_visible()
-    for fold in ("Settings", "Where it comes from"):
-        card.get_by_text(fold, exact=True).click()
-    page.locator("#boards-dialog").get_by_text("Rename", exact=True).click()
+    for part in ("Settings", "Where it comes from"):
+        choose(card, part)
+    page.locator(".board-tools .menu summary").click()
+    page.locator("#board").get_by_text("Rename", exact=True).click()
 
 
 @state()

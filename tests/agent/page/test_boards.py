@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.agent.page.actions import tab_to
+from tests.agent.page.actions import choose, tab_to
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import BY_AMOUNT, Model
 from tests.databases import make_table, url
@@ -50,58 +50,89 @@ def pin(site: Site, title: str = "Things") -> None:
     dialog.get_by_label("Name of the new board").fill(title)
     dialog.get_by_role("button", name="Pin", exact=True).click()
     expect(page.locator(".pinned-to")).to_contain_text(f"Pinned to {title}.")
-    page.get_by_role("button", name="Open the board").click()
+    page.get_by_role("link", name="Open the board").click()
     expect(card(page).locator(".figure")).to_have_text("2")
 
 
 def card(page: Page) -> Any:
-    return page.locator("#boards-dialog .card").first
+    return page.locator("#board .card").first
 
 
 def test_pin_refresh_bounds_error_and_deletion(opened: Callable[..., Site], things: Path) -> None:
     site = opened()
     page = site.page
     pin(site, "<b>Things</b>")
-    dialog = page.get_by_role("dialog", name="<b>Things</b>")
+    board = page.locator("#board")
+    expect(board.get_by_role("heading", name="<b>Things</b>")).to_be_focused()
     expect(card(page).locator("time")).to_contain_text("Refreshed ")
 
     change(things, "INSERT INTO things VALUES ('west')")
-    dialog.get_by_role("button", name=f"Refresh: {QUESTION}").click()
+    card(page).hover()
+    board.get_by_role("button", name=f"Refresh: {QUESTION}").click()
     expect(card(page).locator(".figure")).to_have_text("3")
-    card(page).get_by_text("Settings").click()
+    choose(card(page), "Settings")
     card(page).get_by_label("Upper bound").fill("2.5")
     card(page).get_by_role("button", name="Save", exact=True).click()
     expect(card(page).locator(".mark")).to_have_text("Out of bounds: ≤ 2.5")
 
-    dialog.get_by_label("Refresh by itself").select_option("daily")
-    expect(dialog.get_by_label("Refresh by itself")).to_have_value("daily")
+    tools = board.locator(".board-tools")
+    tools.locator("summary").first.click()
+    tools.get_by_label("Refresh by itself").select_option("daily")
+    tools.locator("summary").first.click()
+    expect(tools.get_by_label("Refresh by itself")).to_have_value("daily")
+    page.keyboard.press("Escape")
     with page.expect_download() as download:
-        dialog.get_by_role("button", name="Save as CSV").first.click()
+        choose(tools, "Save as CSV")
     assert ",3,,2.5,True," in Path(download.value.path()).read_text(encoding="utf-8-sig")
 
     change(things, "DROP TABLE things")
     change(things, "CREATE TABLE others (n INTEGER)")
-    dialog.get_by_role("button", name="Refresh", exact=True).click()
+    board.get_by_role("button", name="Refresh", exact=True).click()
     expect(card(page).locator(".stale")).to_contain_text("This answer no longer runs:")
-    dialog.get_by_role("button", name="Delete the board").click()
-    dialog.get_by_role("button", name="Press again").click()
+    choose(tools, "Delete the board")
+    board.get_by_role("button", name="Press again").click()
     expect(page.get_by_text("There are no boards yet.")).to_be_visible()
 
 
-def test_a_link_opens_a_board_to_be_read(opened: Callable[..., Site]) -> None:
-    site = opened(permissions=["clipboard-read", "clipboard-write"])
+def test_a_board_has_an_address(opened: Callable[..., Site]) -> None:
+    site = opened()
     page = site.page
     pin(site)
-    page.locator("#boards-dialog .board-link button").click()
-    address = page.evaluate("navigator.clipboard.readText()")
-    page.goto(address)
-    dialog = page.get_by_role("dialog", name="Things")
+    address = page.evaluate("location.href")
+    expect(page.locator(".turn, #composer, .welcome").first).to_be_hidden()
+    expect(page).to_have_title("Things · datasphinx")
+    page.reload()
     expect(card(page).locator(".figure")).to_have_text("2")
-    expect(dialog.get_by_role("button", name="Delete the board")).to_have_count(0)
-    expect(dialog.get_by_text("Settings")).to_have_count(0)
-    dialog.get_by_role("button", name="Close").click()
+    assert page.evaluate("location.href") == address
+
+    page.get_by_role("link", name="Conversation", exact=True).click()
+    expect(page.locator(".turn .answer")).to_be_visible()
+    expect(page.locator("#board")).to_be_hidden()
+    page.go_back()
+    expect(page.get_by_role("heading", name="Things", exact=True)).to_be_focused()
+    page.get_by_role("button", name="New conversation").first.click()
+    expect(page.get_by_label("Your question")).to_be_focused()
+    page.get_by_role("button", name="Boards", exact=True).click()
+    expect(card(page).locator(".figure")).to_have_text("2")
+    assert page.evaluate("location.href") == address
+
     page.goto(address[:-1] + ("0" if address[-1] != "0" else "1"))
-    expect(page.locator("#boards-dialog [role=alert]")).to_contain_text("There is no board")
+    expect(page.locator("#board [role=alert]")).to_contain_text("There is no board")
+
+
+def test_controls_of_a_card_are_seen_on_hover_and_not_in_print(opened: Callable[..., Site]) -> None:
+    site = opened()
+    page = site.page
+    pin(site)
+    tools = card(page).locator(".card-tools")
+    page.mouse.move(0, 0)
+    expect(tools).to_have_css("opacity", "0")
+    card(page).hover()
+    expect(tools).to_have_css("opacity", "1")
+    page.emulate_media(media="print")
+    expect(card(page).locator(".figure")).to_be_visible()
+    controls = page.locator("header, #sidebar, #board .back, .board-tools, .card-tools")
+    expect(controls.filter(visible=True)).to_have_count(0)
 
 
 def test_boards_by_keys(opened: Callable[..., Site]) -> None:
@@ -114,14 +145,12 @@ def test_boards_by_keys(opened: Callable[..., Site]) -> None:
     expect(page.get_by_label("Name of the new board")).to_be_focused()
     page.keyboard.type("Things")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("button", name="Open the board")).to_be_focused()
+    expect(page.get_by_role("link", name="Open the board")).to_be_focused()
     page.keyboard.press("Enter")
     expect(card(page).locator(".figure")).to_have_text("2")
     tab_to(page, "Refresh")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Things", exact=True)).to_be_focused()
-    page.keyboard.press("Escape")
-    expect(page.locator("#boards-dialog")).to_be_hidden()
 
 
 def test_a_pinned_ranking_keeps_its_chart_and_the_settings_of_it(visit: Visit) -> None:
@@ -140,8 +169,8 @@ def test_a_pinned_ranking_keeps_its_chart_and_the_settings_of_it(visit: Visit) -
             dialog.get_by_label("Name of the new board").fill("Sales")
         dialog.get_by_role("button", name="Pin", exact=True).click()
         expect(page.locator(".pinned-to").last).to_contain_text("Pinned to Sales.")
-    page.get_by_role("button", name="Open the board").last.click()
-    expect(page.locator("#boards-dialog .card .chart canvas")).to_have_count(2)
+    page.get_by_role("link", name="Open the board").last.click()
+    expect(page.locator("#board .card .chart canvas")).to_have_count(2)
     board = page.evaluate("fetch('boards').then((each) => each.json()).then(({ boards }) => boards[0].id)")
     pins = page.evaluate("(id) => fetch(`boards/${id}`).then((each) => each.json())", board)["pins"]
     assert [each["result"]["chart"]["type"] for each in pins] == ["bar", "pie"]

@@ -29,9 +29,7 @@ def test_an_answer_leads_to_the_next_question_and_its_filters_are_changed(visit:
     ask(site, "How many orders of 2024 were delivered?")
     follow_ups = page.get_by_role("list", name="Questions to ask next").get_by_role("button")
     expect(follow_ups).to_have_text(NEXT)
-    expect(page.locator(".premise")).to_have_text(
-        ["cancelled orders count too", "status = delivered", "ordered on = 2024"]
-    )
+    expect(page.locator(".premise")).to_have_text(["cancelled orders count too", "delivered", "2024"])
     expect(page.locator(".lead")).to_have_text("3,143 orders of 2024 were delivered.")
     switch(page, "theme", "Dark")
 
@@ -46,13 +44,13 @@ def test_an_answer_leads_to_the_next_question_and_its_filters_are_changed(visit:
 
     page.reload()
     expect(page.locator(".answer")).to_have_count(2)
-    page.locator(".turn").last.locator(".premise", has_text="ordered on = 2024").click()
+    page.locator(".turn").last.locator(".premise", has_text="2024").click()
     site.model.sql = BY_STATUS.replace("2025", "2026").replace("2024", "2025")
-    page.get_by_label("Instead of “ordered on = 2024”:").fill("2025")
+    page.get_by_label("Instead of “2024”:").fill("2025")
     page.keyboard.press("Enter")
     expect(page.locator(".answer")).to_have_count(3)
-    assert sent[2]["feedback"] == {"accepted": False, "comment": "Instead of “ordered on = 2024”: 2025"}
-    expect(page.locator(".turn").last.locator(".premise").last).to_have_text("ordered on = 2025")
+    assert sent[2]["feedback"] == {"accepted": False, "comment": "Instead of “2024”: 2025"}
+    expect(page.locator(".turn").last.locator(".premise").last).to_have_text("2025")
 
 
 def test_follow_ups_are_hidden_while_the_next_question_runs_and_fit_a_phone(visit: Visit) -> None:

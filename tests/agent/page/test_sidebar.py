@@ -205,7 +205,15 @@ def test_a_title_has_the_whole_width_until_its_buttons_are_seen(two: Site) -> No
       const { paddingLeft, paddingRight } = getComputedStyle(link);
       return link.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);
     }"""
+    long = "How many orders were placed in the last quarter of the year before?"
+    anew(page)
+    ask(two, long)
+    listed(page, long, "Number of orders?", HOW_MANY)
     page.mouse.move(900, 500)
+    # What is too long ends in dots.
+    assert link.evaluate("link => link.scrollWidth > link.clientWidth")
+    expect(link).to_have_css("text-overflow", "ellipsis")
+    assert link.evaluate("link => link.clientWidth <= link.closest('nav').clientWidth")
     whole = link.evaluate(title)
     assert whole > item.evaluate("item => item.clientWidth") - 24
     link.focus()
