@@ -19,16 +19,18 @@ from datasphinx.agent.answers.reference_syntax import Problem, Reference, Templa
 from datasphinx.agent.answers.result_facts import ColumnFacts, ResultFacts, average_format, facts_of
 from datasphinx.agent.answers.typed_text import Said, is_one_word, typed_problems, unsupported
 from datasphinx.agent.core.text import capitalised
-from datasphinx.agent.formatting.formats import ColumnFormat, format_computed, format_value, joined, number_of, spoken
+from datasphinx.agent.formatting.formats import ColumnFormat, format_computed, format_value, joined, number_of
 from datasphinx.agent.messages import CONVENTIONS, render
 
 __all__ = ["Filled", "ResultFacts", "Said", "facts_of", "fill", "unsupported"]
 
-_MAX_TEXTS, _MAX_LISTED = 5, 7
+_MAX_TEXTS, _MAX_LISTED, _LEAST_MORE = 5, 7, 3
 _COUNT, _PER_CENT = ColumnFormat("number", 0), ColumnFormat("percent", 1)
 _ROW = re.compile(r"-?\d+")
 _UNIT = re.compile(r"\d\W?([^\W\d]+|%)$")
 """The unit at the end of a value: the last thing after its digits."""
+_INFLECTED = 3
+"""Units with as many letters are words, which a typed word may extend."""
 _SPACE_IN_CHINESE = re.compile("(?<=[\u3000-\u9fff\uff00-\uffef]) (?=[\u3000-\u9fff\uff00-\uffef])")
 _EXTREMES: dict[str, Callable[[Sequence[Any]], Any]] = {"max": max, "min": min}
 
@@ -132,8 +134,8 @@ class _Resolver:
     facts: ResultFacts
     is_limit_said: bool = False
     """Whether the user asked for as many rows as there are, at which the statement cuts them."""
-    is_of_row: bool = False
-    """Whether it has one row of several."""
+    row: int | None = None
+    """The only row that it refers to."""
     problems: list[str] = field(default_factory=list)
     used: list[_Use] = field(default_factory=list)
     named: list[tuple[str, str]] = field(default_factory=list)
@@ -148,7 +150,7 @@ class _Resolver:
         text = before = unit = ""
         for part in template:
             if isinstance(part, str):
-                text += _without_start(part, unit) if unit else part
+                text += _without_start(part, unit)
                 before, unit = ("", "") if part else (before, unit)
                 continue
             used = len(self.used)
@@ -157,7 +159,7 @@ class _Resolver:
             if values is not None:
                 values.append(self._place(part, len(text), len(text) + len(value), self.used[used:]))
             text += value
-            before, unit = value, found[1] if (found := _UNIT.search(value)) else ""
+            before, unit = value, _unit_of(value)
         return text
 
     def _place(self, reference: Reference, start: int, end: int, used: Sequence[_Use]) -> FilledValue:
@@ -175,7 +177,7 @@ class _Resolver:
     def _text(self, reference: Reference) -> str:
         if reference.text in self.facts.result["columns"]:
             return self._only(self.facts, self._column(self.facts, reference.text)).text
-        if reference.chooses_by == "row":
+        if reference.chooses_by == "row" and self.row is None:
             name, colon, _ = reference.selection.rpartition(":")
             if colon and name not in self.facts.others:
                 raise Problem("there is no such result")
@@ -188,8 +190,9 @@ class _Resolver:
             raise Problem("only a number has a sign, only a number or names a plural, and words have to follow it")
         if reference.chooses_by == "sign":
             return self.text_of(_by_sign(value, number, reference.words))
-        noun = self.text_of(_by_number(number, reference.words, self.facts.language))
-        return f"{value.text}{'' if self.facts.language == 'zh' else ' '}{noun.strip()}"
+        noun = self.text_of(_by_number(number, reference.words, self.facts.language)).strip()
+        own = _without_start(noun, _unit_of(value.text))
+        return value.text + (" " if own == noun and self.facts.language != "zh" else "") + own
 
     def _value(self, facts: ResultFacts, selection: str, *, is_sign: bool = False) -> _Value:
         if selection in facts.result["columns"]:
@@ -199,7 +202,7 @@ class _Resolver:
             return self._value(facts.others[name], within, is_sign=is_sign)
         path, by = path_of(selection)
         first, rest = path[0], path[1:]
-        if self.is_of_row:
+        if self.row is not None:
             if rest or by:
                 raise Problem("the words for a row refer to its columns alone")
             return self._only(facts, self._column(facts, first))
@@ -248,6 +251,9 @@ class _Resolver:
         raise Problem(f"there is no such column; there are {', '.join(names or facts.others)}")
 
     def _only(self, facts: ResultFacts, at: int) -> _Value:
+        if self.row is not None:
+            self.used.append(_Use(facts, "only", at, at, (self.row,)))
+            return self._cell(facts, at, self.row)
         column = facts.columns[at]
         cells = list(dict.fromkeys(map(_hashable, column.cells)))
         if len(cells) == 1:
@@ -322,8 +328,9 @@ class _Resolver:
         total = sum(numbers, Decimal())
         self.used.append(_Use(facts, kind, at, at))
         if kind == "sum":
-            return _number(total, spoken(column.format, [total]), facts)
-        return _computed(total / len(numbers), average_format(column.format), facts)
+            return _number(total, column.spoken, facts)
+        shown = average_format(column.format) if column.spoken == column.format else column.spoken
+        return _computed(total / len(numbers), shown, facts)
 
     def _addends(self, facts: ResultFacts, at: int) -> tuple[ColumnFacts, list[Decimal]]:
         column = facts.columns[at]
@@ -367,7 +374,7 @@ class _Resolver:
         if kind == "change":
             points = replace(_COUNT, decimals=column.format.decimals)
             size = abs(change) * (100 if column.format.kind == "fraction" else 1)
-            text = _number(size, points if column.is_share else column.format, facts).text
+            text = _number(size, points if column.is_share else column.spoken, facts).text
             return _Value(text, change, varies=varies)
         if first <= 0 or column.is_share:
             raise Problem("a change in per cent needs a positive start and no column of percentages")
@@ -394,18 +401,13 @@ class _Resolver:
             raise Problem("it needs one text with references to columns, and rows")
         self._require_listable(facts)
         texts = []
-        for at, row in enumerate(facts.rows):
-            columns = [
-                replace(column, cells=[cell], format=column.spoken)
-                for column, cell in zip(facts.columns, row, strict=True)
-            ]
-            own = replace(facts, result={**facts.result, "rows": [row]}, columns=columns)
-            resolver = _Resolver(own, is_of_row=True)
+        for row in range(len(facts.rows)):
+            resolver = _Resolver(facts, row=row)
             texts.append(resolver.text_of(words[0]).strip())
             self.problems += resolver.problems
             shown = {one.shown for one in resolver.used}
             names = [column for column in shown if facts.columns[column].is_name or facts.columns[column].is_period]
-            if not facts.identifies(names, at):
+            if not facts.identifies(names, row):
                 raise Problem("its text needs the names or period of the row")
         self.used.append(_Use(facts, "list", -1, -1, tuple(range(len(facts.rows)))))
         return _names(texts, facts).text
@@ -426,17 +428,22 @@ class _Resolver:
         return _Value(text, number, names=int(column.is_text and isinstance(cell, str)))
 
 
-def _without_start(text: str, start: str) -> str:
-    """Return `text` without `start` as its first word."""
+def _unit_of(value: str) -> str:
+    found = _UNIT.search(value)
+    return found[1] if found else ""
+
+
+def _without_start(text: str, unit: str) -> str:
+    """Return `text` without `unit` at its start; of an inflected form the ending is left."""
     own = text.lstrip()
-    is_first = own.startswith(start) and not (start[-1].isalpha() and own[len(start) : len(start) + 1].isalpha())
-    return own[len(start) :] if is_first else text
+    is_whole = not is_one_word(unit[-1:], own[len(unit) : len(unit) + 1]) or len(unit) >= _INFLECTED
+    return own[len(unit) :] if unit and own.startswith(unit) and is_whole else text
 
 
 def _names(names: Sequence[str], facts: ResultFacts) -> _Value:
-    """Return names as a list in words: up to seven, and how many more there are."""
+    """Return names as a list in words: up to seven, and how many more there are; all if those are one or two."""
     more = len(names) - _MAX_LISTED
-    if more < 1:
+    if more < _LEAST_MORE:
         return _Value(joined(names, facts.language), names=len(names))
     shown = CONVENTIONS[facts.language].list_comma.join(names[:_MAX_LISTED])
     return _Value(render("names_and_more", facts.language, names=shown, count=more), names=len(names))

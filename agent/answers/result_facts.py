@@ -71,9 +71,9 @@ class ColumnFacts:
 
     @cached_property
     def spoken(self) -> ColumnFormat:
-        """The format of its values in a sentence."""
-        numbers = [number_of(cell) for cell in self.cells]
-        return spoken(self.format, [number for number in numbers if number is not None])
+        """The format of its values, and of their sum, in a sentence."""
+        found = [number for cell in self.cells if (number := number_of(cell)) is not None]
+        return spoken(self.format, [*found, sum(found, Decimal())] if self.is_additive else found)
 
     @property
     def is_numeric(self) -> bool:

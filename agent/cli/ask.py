@@ -308,9 +308,9 @@ def ask(
         bool, typer.Option("--verbose", "-v", help="Print steps, statement and cost on a terminal too.")
     ] = False,
 ) -> None:
-    """Ask one question about a database or files, and print the answer, the rows and the notes.
+    """Ask one question about a database or files, and print the answer, the rows and notes on the files.
 
-    With --verbose, and if the output is not a terminal, the steps, the statement and the cost are printed too.
+    With --verbose, and if the output is not a terminal, steps, statement, all notes and the cost are printed too.
 
     If the question is ambiguous, a clarifying question is asked: on a terminal at once, otherwise with exit code 4, to
     be answered with --thread and --answer.

@@ -135,10 +135,10 @@ class StepView:
 
 
 def show(output: Output | Reply, console: Console, *, details: bool = True) -> None:
-    """Print answer, rows, applied definitions, notes and thread id; with `details`, also the statement and the cost.
+    """Print answer, rows, applied definitions and thread id; with `details`, also the statement, notes and the cost.
 
-    A note that the answer has too is not repeated. An error after which a clarifying question is open again is printed
-    without its details, which `details` adds.
+    Notes about files are printed without `details` too; a note that the answer has is not repeated. An error after
+    which a clarifying question is open again is printed without its details, which `details` adds.
     """
     language = language_in(output)
     single = output.get("output_type") in {"number", "string"}
@@ -163,8 +163,9 @@ def show(output: Output | Reply, console: Console, *, details: bool = True) -> N
     if output["charts"]:
         parts.append(Text(f"drawn: {', '.join(chart['type'] for chart in output['charts'])}", style="dim"))
     said = output["answer"].casefold()
-    notes = [note for note in output["audit"]["notes"] if note.casefold() not in said]
-    parts += [Text(f"note: {printable(note)}", style="yellow") for note in notes]
+    if details or any("tool" in step for step in output["audit"]["steps"]):
+        notes = [note for note in output["audit"]["notes"] if note.casefold() not in said]
+        parts += [Text(f"note: {printable(note)}", style="yellow") for note in notes]
     if output.get("sql"):
         from datasphinx.agent.answers.confidence import trust_in_words
 

@@ -54,8 +54,20 @@ def filled(text: str, sql: str, rows: list[list[Any]], language: str = "en") -> 
         (CITIES, [["A1", 5], ["B1", 4], ["C1", 1]], "en", "{max.sales:city#has|each have} {max.sales}.", "A1 has 5."),
         (CITIES, [["A1", 8.000001], ["B1", 8.0], ["C1", 1.5]], "en", "{max.sales:city} ({max.sales})",
          "A1 and B1 (8.00)"),
+        (CITIES, [[f"City {chr(65 + at)}", 10 - at] for at in range(10)], "en", "{list.city}",
+         "City A, City B, City C, City D, City E, City F, City G and 3 more"),
         (CITIES, [[f"City {chr(65 + at)}", 9 - at] for at in range(9)], "en", "{list.city}",
-         "City A, City B, City C, City D, City E, City F, City G and 2 more"),
+         "City A, City B, City C, City D, City E, City F, City G, City H and City I"),
+        (CITIES, [["A1", 4197.74], ["B1", 572.38], ["C1", 6100.5]], "en",
+         "{max.sales} in {max.sales:city}, {min.sales} in {min.sales:city}, {sum.sales} in all",
+         "6,101 in C1, 572 in B1, 10,871 in all"),
+        (CITIES, [["A1", 12000.25], ["B1", 40.5]], "en", "{list|{sales} in {city}}", "12,000.25 in A1 and 40.50 in B1"),
+        (CITIES, [["A1", 12000.25], ["B1", 2000.5]], "en", "{avg.sales} on average, up to {max.sales}",
+         "7,000 on average, up to 12,000"),
+        (MONTHS, [["2024-01", 8000.25], ["2024-02", 12000.5]], "en", "{?change.u|rose|fell|stayed} by {change.u}",
+         "Rose by 4,000"),
+        (CITIES, [["A1", 9997.74], ["B1", 2.38]], "en", "{list.city:sales}, {sum.sales} in all",
+         "A1 (9,997.74) and B1 (2.38), 10,000.12 in all"),
         (CITIES, [["A1", 5], ["B1", 4], ["C1", None]], "en", "{max.sales:city#leads|lead}", "A1 leads"),
         (CITIES.replace("SUM", "AVG"), [["A1", 5], ["B1", 4], ["C1", None]], "en", "{min.sales:city}", "B1"),
         (MONTHS, TREND, "en", VARIED, "It varied from 200 (February 2024) to 1,100 (March 2024)."),
@@ -73,6 +85,21 @@ def test_references_are_filled(sql: str, rows: list[list[Any]], language: str, t
     result = filled(text, sql, rows, language=language)
     assert (result.text.replace("\xa0", " ") or None) == expected, result
     assert bool(result.problems) == (expected is None)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("mit {max.sales} Tagen", "mit 34,5 Tagen"),
+        ("mit {max.sales#Tag|Tagen}", "mit 34,5 Tagen"),
+        ("mit {max.sales} Tage", "mit 34,5 Tage"),
+        ("mit {max.sales} mehr", "mit 34,5 Tage mehr"),
+        ("mit {max.sales} Tag", "mit 34,5 Tage Tag"),
+    ],
+)
+def test_a_unit_may_be_typed_in_another_case(text: str, expected: str) -> None:
+    facts = facts_about(CITIES, [["A1", 34.5], ["B1", 16.4]], "de", sales="duration days")
+    assert fill(text, facts, Said("?")).text == expected.replace("mit", "Mit")
 
 
 def test_rows_may_be_counted_up_to_a_limit_that_the_user_asked_for() -> None:
@@ -119,6 +146,7 @@ def test_a_second_sentence_may_rely_on_the_direction_of_the_first() -> None:
         (CITIES, SALES, "{list|{city} is one of {rows}}"),
         (CITIES, SALES, "{list|{city} has 500.5 of {sales}}"),
         (CITIES, SALES, "{list|{city}: {max.sales:city}}"),
+        (CITIES, SALES, "{list|{city} {list|{sales} in {city}}}"),
         (CITIES + " LIMIT 3", SALES[:2] + [["Berlin", 1]], "{list|{sales} in {city}}"),
         (CITIES, SALES, "{change.sales}"),
         (CITIES, SALES[::-1], "{1.city} leads with {1.sales}"),

@@ -61,13 +61,18 @@ def test_statement_and_cost_are_details() -> None:
     assert text.index("Two regions.") < text.index("North") < text.index("SELECT 1") < text.index("tokens")
 
 
-def test_a_note_that_the_answer_has_is_not_repeated() -> None:
+def test_notes_are_details_unless_they_are_about_files() -> None:
     output = answer(["region"], ["North"])
     output["answer"] = "Two regions.\n\nNot sure: no table has dates."
     output["audit"]["notes"] = ["not sure: no table has dates.", "one row was cut"]
 
-    text = printed(output)
+    assert "one row was cut" not in printed(output)
+    text = printed(output, details=True)
     assert text.casefold().count("no table has dates") == 1 and "note: one row was cut" in text
+    output["audit"]["steps"] = [
+        {"node": "run_tool", "tool": "create_dataset", "latency_ms": 1, "calls": [], "statements": []}
+    ]
+    assert "note: one row was cut" in printed(output)
 
 
 def test_an_error_before_a_question_back_has_its_details_in_the_details() -> None:
