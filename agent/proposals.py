@@ -7,9 +7,10 @@ from getpass import getuser
 from pathlib import Path
 from typing import Any
 
+from datasphinx.agent.clarify.codes import unexplained_code
 from datasphinx.agent.errors import ExampleInvalid, NotFound, Refused, StatementError
 from datasphinx.agent.examples.example import checked_example
-from datasphinx.agent.knowledge.entries import ChoiceEntry, VerifiedEntry
+from datasphinx.agent.knowledge.entries import ChoiceEntry, TermEntry, VerifiedEntry
 from datasphinx.agent.knowledge.folder import folder_label
 from datasphinx.agent.knowledge.knowledge import Item, Place
 from datasphinx.agent.knowledge.writing import add_entry
@@ -28,7 +29,7 @@ FILE = "verified.yml"
 def propose(turn: Turn, name: str, services: Services) -> bool:
     """Store the answer of `turn` about the source `name` as a proposal; return whether there is anything to review.
 
-    If several entries share a word of the question, the meaning that the user chose is a separate proposal.
+    If several entries share a word of the question, or the user said which code it means, that is a separate proposal.
     Nothing is proposed for a source without a knowledge folder, for a statement with a value of a secret column, or if
     the question already has this verified query. A replay stores nothing.
     """
@@ -142,7 +143,8 @@ def accept(services: Services, proposal_id: str, author: str, remark: str | None
     _require_valid(proposal, body, source, Place(place, 1))
     store.change(accepted, "open")
     try:
-        line = add_entry(folder / file, "choices" if proposal.choice else "verified", body)
+        part = (proposal.choice or {"part": "verified"}).get("part", "choices")
+        line = add_entry(folder / file, part, body)
     except BaseException:
         store.change(proposal, "accepted")
         raise
@@ -183,6 +185,9 @@ def _proposals_of(turn: Turn, name: str, source: Source, user: str) -> Iterator[
         yield first
     for word, item in source.knowledge.relevant(turn["question"], first.clarifications).chosen:
         yield replace(first, choice={"word": word, "means": item.name})
+    code = unexplained_code(first.sql, turn["question"], source)
+    if code and code.phrase and code.code in first.clarifications:
+        yield replace(first, choice={"word": code.phrase, "means": code.condition, "part": "terms"})
 
 
 def _proposal_of(turn: Turn, name: str, source: Source, user: str) -> Proposal:
@@ -212,7 +217,9 @@ def _store_in(folder: Path, services: Services) -> ProposalStore:
 
 def _entry_of(proposal: Proposal, author: str, remark: str | None) -> dict[str, Any]:
     if proposal.choice:
-        return {proposal.choice["word"]: proposal.choice["means"]}
+        means = proposal.choice["means"]
+        is_term = "part" in proposal.choice
+        return {proposal.choice["word"]: {"definition": means, "condition": means} if is_term else means}
     today = datetime.now(UTC).date()
     body = {"question": proposal.question, "sql": proposal.sql, "author": author, "date": today}
     return {**body, **({"note": remark} if remark else {})}
@@ -220,8 +227,11 @@ def _entry_of(proposal: Proposal, author: str, remark: str | None) -> dict[str, 
 
 def _require_valid(proposal: Proposal, body: dict[str, Any], source: Source, place: Place) -> None:
     if proposal.choice:
-        (word, means), *_ = body.items()
-        item = Item("choice", word, ChoiceEntry(means=means), place)
+        ((word, means),) = body.items()
+        if "part" in proposal.choice:
+            item = Item("term", word, TermEntry(**means), place)
+        else:
+            item = Item("choice", word, ChoiceEntry(means=means), place)
     else:
         try:
             entry = VerifiedEntry.model_validate(body)

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from datasphinx.agent.answers.plain_texts import said_of, supported_question, supported_reason
 from datasphinx.agent.answers.typed_text import unsupported
+from datasphinx.agent.clarify.codes import code_question
 from datasphinx.agent.clarify.feedback import describe_option
 from datasphinx.agent.clarify.review import compare_readings, put_question
 from datasphinx.agent.core.failure import failure_of
@@ -208,7 +209,8 @@ def _question_or_first(
 def _question_if_unsure(state: State, attempt: WrittenSql, source: Source, services: Services) -> dict[str, Any]:
     """Return the changes of the state that ask which statement is meant if the confidence is low; {} otherwise.
 
-    The user is asked once: after an answer, the most likely statement is a draft.
+    If a statement compares with a code that nothing explains, the user is asked which code is meant. The user is asked
+    once: after an answer, the most likely statement is a draft.
     """
     value = services.roles.confidence.estimate(attempt.evidence)
     is_unsure = value is not None and value < services.threshold(services.roles.confidence)
@@ -216,6 +218,9 @@ def _question_if_unsure(state: State, attempt: WrittenSql, source: Source, servi
         return {}
     from datasphinx.agent.embedded.readings import is_expressible, options_of
 
+    asked = code_question(state, attempt.readings or (attempt.sql,), source)
+    if asked:
+        return put_question(state, *asked)
     statements = [sql for sql in _following(state, attempt.readings, source) if is_expressible(sql, source.catalog)]
     if len(statements) < 2:
         return {}

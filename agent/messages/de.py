@@ -136,6 +136,7 @@ TEXTS = {
     "rival_query": "eine andere Abfrage zur Frage, mit „{difference}“, liefert andere Ergebnisse",
     "query_warning": "eine Prüfung der Abfrage ergab: {warning}",
     "model_uncertain": "das Modell hätte ebenso gut eine andere Abfrage schreiben können, und nichts zeigt, welche richtig ist; prüfen Sie das SQL, nennen Sie in der Frage Tabellen oder Spalten, oder verwenden Sie ein größeres Modell",
+    "unexplained_code": "„{column}“ hat die Kürzel {codes}, die nirgends erklärt sind. Welches ist mit „{phrase}“ gemeint?",
     "which_reading": "Ich bin nicht sicher, wie das zu berechnen ist. Was ist gemeint?",
     "reading_distinct": "{names}, jeweils einmal",
     "reading_tables": "aus {names}",

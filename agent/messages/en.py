@@ -132,6 +132,7 @@ TEXTS = {
     "rival_query": "another query for the question, with “{difference}”, returns other results",
     "query_warning": "a check of the query found: {warning}",
     "model_uncertain": "the model might as well have written another query, and nothing shows which one is right; check the SQL, ask again with the names of tables or columns, or use a larger model",
+    "unexplained_code": "“{column}” has the codes {codes}, which nothing explains. Which one does “{phrase}” mean?",
     "which_reading": "I am not sure how to compute this. Which one is meant?",
     "reading_distinct": "{names}, each once",
     "reading_tables": "from {names}",

@@ -135,6 +135,7 @@ TEXTS = {
     "rival_query": "针对该问题的另一个查询（含“{difference}”）返回了不同的结果",
     "query_warning": "对查询的检查发现：{warning}",
     "model_uncertain": "模型同样可能写出另一个查询，无法判断哪个正确；请检查 SQL，在问题中写明表名或列名，或使用更大的模型",
+    "unexplained_code": "“{column}”中有代码 {codes}，没有任何说明。“{phrase}”指的是哪一个？",
     "which_reading": "不确定如何计算。您指的是哪一种？",
     "reading_distinct": "{names}（去重）",
     "reading_tables": "来自 {names}",

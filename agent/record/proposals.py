@@ -21,14 +21,17 @@ _proposals = table("datasphinx_proposals", *map(column, ("id", "owner", "source"
 
 @dataclass(frozen=True)
 class Proposal:
-    """A proposed entry: a verified query, or with a `choice`, the meaning of a word that several entries share."""
+    """A proposed entry: a verified query, or with a `choice`, the meaning of a word."""
 
     source: str
     """The name of the source."""
     question: str
     sql: str
     choice: Mapping[str, str] | None
-    """The `word` and the name of the entry that it `means`; None for a verified query."""
+    """The `word` and what it `means`; None for a verified query.
+
+    That is the name of one of several entries that share the word or, with the `part` "terms", a condition.
+    """
     clarifications: tuple[str, ...]
     """The user's answers to clarifying questions, and remarks."""
     proposed_by: str
