@@ -26,7 +26,6 @@ RUN groupadd --system --gid 10001 datasphinx \
 COPY --from=build /opt/datasphinx /opt/datasphinx
 ENV PATH=/opt/datasphinx/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
-    MPLCONFIGDIR=/data/cache/matplotlib \
     DATASPHINX_DATA_DIR=/data \
     DATASPHINX_CACHE_DIR=/data/cache \
     DATASPHINX_LOG_JSON=true

@@ -97,7 +97,7 @@ def picture_of(png: bytes, answer: str) -> str:
 def drawing_of(chart: AnswerChart) -> str:
     """Return `chart` as an HTML image; empty without the extra `charts`."""
     try:
-        return picture_of(png_of_option(chart["type"], chart["option"]), chart["option"]["title"]["text"])
+        return picture_of(png_of_option(chart["option"]), chart["option"]["title"]["text"])
     except DriverMissing:
         return ""
 
@@ -246,7 +246,7 @@ class ChartResponse(Response):
         if target.suffix.lower() == ".json":
             target.write_text(json.dumps(self.value["option"], ensure_ascii=False, allow_nan=False), encoding="utf-8")
         elif target.suffix.lower() == ".png":
-            target.write_bytes(png_of_option(self.value["type"], self.value["option"]))
+            target.write_bytes(png_of_option(self.value["option"]))
         elif target.suffix.lower() == ".html":
             target.write_text(document(self.value["option"]["title"]["text"], self._repr_html_()), encoding="utf-8")
         else:

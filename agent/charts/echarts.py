@@ -13,12 +13,12 @@ from pydantic import ValidationError
 
 from datasphinx.agent.charts.build import figure_of
 from datasphinx.agent.charts.cells import Number, time_format
-from datasphinx.agent.charts.figure import COLOURS, Box, ChartData, Figure, Series, share_digits
+from datasphinx.agent.charts.figure import COLOURS, Figure, Series, share_digits
 from datasphinx.agent.charts.plot_spec import PlotSpec
 from datasphinx.agent.charts.select import Selection, select_chart
 from datasphinx.agent.errors import PlotSpecInvalid
-from datasphinx.agent.formatting.formats import ColumnFormat, format_value
-from datasphinx.agent.messages import LANGUAGES, Language, language_of, render
+from datasphinx.agent.formatting.formats import format_value
+from datasphinx.agent.messages import Language, render
 from datasphinx.agent.record.step import note
 from datasphinx.agent.types import AnswerChart, ChartForm, Result
 
@@ -264,82 +264,3 @@ def _box(figure: Figure) -> Option:
 
 
 _WRITERS = {"pie": _pie, "scatter": _scatter, "heatmap": _heatmap, "box": _box}
-
-
-def figure_of_option(chart_type: str, option: Option) -> Figure:
-    """Return the figure from which `option_of` created `option`; names of columns that are not drawn are lost.
-
-    Raises:
-        KeyError: the option was not created by `option_of`.
-    """
-    series = option["series"]
-    across, along = option.get("yAxis", {}), option.get("xAxis", {})
-    horizontal = chart_type == "bar" and along["type"] == "value"
-    if horizontal:
-        across, along = along, across
-    is_heatmap, is_pie = chart_type == "heatmap", chart_type == "pie"
-    x_name, y_name = along.get("name", ""), series[0]["name"] if is_heatmap or is_pie else across.get("name", "")
-    series_name = across.get("name", "") if is_heatmap else ""
-    spec = PlotSpec.model_validate(
-        {
-            "chart_type": chart_type,
-            "x": x_name,
-            **({} if chart_type == "histogram" else {"y": y_name}),
-            "series": series_name if is_heatmap else None,
-            "stacked": "stack" in series[0],
-            "horizontal": horizontal,
-        }
-    )
-    notes = option["title"].get("subtext", "")
-    data = _READERS.get(chart_type, _read_lines)(option, tuple(along.get("data", ())))
-    data = data._replace(axis=along.get("type", "category"))
-    texts = tuple(notes.split("\n")) if notes else ()
-    title = option["title"]["text"]
-    # Options of earlier versions have no language.
-    known = option.get("language")
-    language = known if known in LANGUAGES else language_of(title)
-    # Those of earlier versions have no formats either.
-    formats = option.get("formats") or {"values": asdict(ColumnFormat("number", 2))}
-    x_format = ColumnFormat(**formats.get("yAxis" if horizontal else "xAxis", {}))
-    value_format = ColumnFormat(**formats["values"])
-    return Figure(spec, title, x_name, y_name, data, texts, language, series_name, x_format, value_format)
-
-
-def _read_lines(option: Option, categories: tuple[str, ...]) -> ChartData:
-    is_positioned = option["xAxis"]["type"] != "category" and option["yAxis"]["type"] != "category"
-    if is_positioned:
-        return _read_points(option, categories)
-    return ChartData(categories, tuple(Series(part["name"], tuple(part["data"])) for part in option["series"]))
-
-
-def _read_pie(option: Option, _: Any) -> ChartData:
-    (pie,) = option["series"]
-    values = tuple(part["value"] for part in pie["data"])
-    return ChartData(tuple(part["name"] for part in pie["data"]), (Series(pie["name"], values),))
-
-
-def _read_points(option: Option, categories: tuple[str, ...]) -> ChartData:
-    series = (
-        Series(part["name"], tuple(y for _, y in part["data"]), tuple(x for x, _ in part["data"]))
-        for part in option["series"]
-    )
-    return ChartData(categories, tuple(series))
-
-
-def _read_heatmap(option: Option, categories: tuple[str, ...]) -> ChartData:
-    (heatmap,) = option["series"]
-    width, values = len(categories), [value for _, _, value in heatmap["data"]]
-    rows = enumerate(option["yAxis"]["data"])
-    return ChartData(categories, tuple(Series(name, tuple(values[at * width : (at + 1) * width])) for at, name in rows))
-
-
-def _read_boxes(option: Option, categories: tuple[str, ...]) -> ChartData:
-    boxes, outliers = (series["data"] for series in option["series"])
-    distributions = []
-    for at, ends in enumerate(boxes):
-        beyond = tuple(value for x, value in outliers if x == at)
-        distributions.append(None if ends[0] is None else Box(*[*ends, beyond]))
-    return ChartData(categories, boxes=tuple(distributions))
-
-
-_READERS = {"pie": _read_pie, "scatter": _read_points, "heatmap": _read_heatmap, "box": _read_boxes}

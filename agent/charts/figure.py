@@ -1,6 +1,5 @@
 """The figure: the data of a chart, common to the ECharts option and the picture."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -100,23 +99,6 @@ def share_digits(values: Sequence[Number]) -> int:
     """Return the decimals of the percentages of a pie: none, or one if a part is below 1 %."""
     whole = sum(values)
     return 1 if any(0 < value < whole / 100 for value in values) else 0
-
-
-def shares(values: Sequence[Number]) -> list[float]:
-    """Return each part of a pie in percent; the rounded percentages add up to 100 (largest remainders), as in ECharts.
-
-    >>> shares([1, 1, 1])
-    [34.0, 33.0, 33.0]
-    """
-    digits = share_digits(values)
-    whole, scale = sum(values) or 1, 10**digits
-    exact = [value / whole * 100 * scale for value in values]
-    rounded = [math.floor(value) for value in exact]
-    missing = 100 * scale - sum(rounded) if sum(values) else 0
-    order = sorted(range(len(values)), key=lambda at: rounded[at] - exact[at])
-    for at in order[:missing]:
-        rounded[at] += 1
-    return [value / scale for value in rounded]
 
 
 COLOURS = (

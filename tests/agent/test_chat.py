@@ -86,7 +86,7 @@ def asking(cache_dir: Path) -> Asking:
 @pytest.mark.heavy
 @pytest.mark.process
 def test_optional_packages_are_imported_only_when_they_are_needed() -> None:
-    optional = ("pandas", "matplotlib", "duckdb", "python_calamine", "charset_normalizer", "fsspec", "obstore")
+    optional = ("pandas", "quickjs", "resvg_py", "duckdb", "python_calamine", "charset_normalizer", "fsspec", "obstore")
     blocked = f"import sys; sys.modules.update(dict.fromkeys({optional!r}))"
     program = f"{blocked}; from datasphinx.agent.chat import Agent; print(Agent('sample').last_sql)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
@@ -413,11 +413,10 @@ def test_a_ranking_has_the_chart_of_the_page(asking: Asking) -> None:
     assert page.count("<img ") == 1 and page.index("<img ") < page.index("<table>")
 
 
-def test_a_chart_by_default_needs_matplotlib_only_for_the_picture(
+def test_a_chart_by_default_needs_the_extra_only_for_the_picture(
     asking: Asking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delitem(sys.modules, "datasphinx.agent.charts.canvas", raising=False)
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "resvg_py", None)
     response = asking(RANKING).chat("Number of orders by status")
 
     assert response.chart and response.chart["type"] == "bar"

@@ -40,9 +40,8 @@ def test_table_is_shown_as_one_and_cut() -> None:
     assert "|---|" not in page
 
 
-def test_chart_without_matplotlib_shows_the_rows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.delitem(sys.modules, "datasphinx.agent.charts.canvas", raising=False)
+def test_chart_without_the_extra_shows_the_rows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "resvg_py", None)
     chart = response("plot")
 
     assert "<table>" in chart._repr_html_()

@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from io import BytesIO
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+from datasphinx.agent.charts.figure import COLOURS
+from datasphinx.agent.charts.png import png_of_option
 from datasphinx.agent.errors import DatasetInvalid, DriverMissing
 from datasphinx.agent.evals.datasets import LabeledQuestion
 from datasphinx.agent.evals.experiments.folder import PLOT, ExperimentFolder, read_logs, read_settings
@@ -146,44 +147,46 @@ def _format_value(value: float | None, form: str) -> str:
 
 
 def png_of(runs: Sequence[Run]) -> bytes:
-    """Return a plot of accuracy and cost as PNG, 1200 x 500 pixels, without metadata.
+    """Return a plot of accuracy and cost as PNG, 1000 x 600 pixels, without metadata.
 
     The cost is in US dollars if all prices are known and not all are 0, else in tokens.
 
     Raises:
         DriverMissing: The extra `charts` is not installed.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ModuleNotFoundError as error:
-        raise DriverMissing(error.name or "matplotlib", "charts") from error
-    canvas = Figure(figsize=(12, 5), dpi=100, layout="constrained")
-    by_round, by_method = canvas.subplots(1, 2)
-    _draw_rounds(by_round, runs)
-    _draw_costs(by_method, runs)
-    data = BytesIO()
-    canvas.savefig(data, format="png", metadata={"Software": None})
-    return data.getvalue()
-
-
-def _draw_rounds(axes: Any, runs: Sequence[Run]) -> None:
-    for name, figures in runs:
-        shares = [100 * share for share in figures["accuracy_by_round"]]
-        axes.plot(range(len(shares)), shares, marker="o", label=name)
-    axes.set(title="Accuracy by round", xlabel="round", ylabel="execution match, %", ylim=(0, 100))
-    axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.legend(loc="best", fontsize=8)
-
-
-def _draw_costs(axes: Any, runs: Sequence[Run]) -> None:
+    names = [name for name, _ in runs]
+    shares = {name: [100 * share for share in figures["accuracy_by_round"]] for name, figures in runs}
     dollars = [figures["per_question"]["cost_usd"] for _, figures in runs]
     in_dollars = None not in dollars and any(dollars)
     costs = dollars if in_dollars else [figures["per_question"]["tokens"] for _, figures in runs]
-    unit = "US dollars" if in_dollars else "tokens"
-    bars = axes.bar([name for name, _ in runs], costs, color=[f"C{number % 10}" for number in range(len(runs))])
-    axes.bar_label(bars, fmt="%.5f" if in_dollars else "%.0f", fontsize=8)
-    axes.tick_params(axis="x", labelrotation=15)
-    axes.set(title="Cost by method", ylabel=f"{unit} a question")
+    cost = f"Cost by method, {'US dollars' if in_dollars else 'tokens'} a question"
+    titles = (("Accuracy by round", "25%"), (cost, "75%"))
+    option = {
+        "color": list(COLOURS),
+        "title": [{"text": text, "left": left, "textAlign": "center"} for text, left in titles],
+        "legend": {"data": names, "bottom": 0},
+        "grid": [{"left": 60, "right": "53%", "bottom": 80}, {"left": "56%", "right": 40, "bottom": 80}],
+        "xAxis": [
+            {"type": "category", "name": "round", "data": list(range(max(map(len, shares.values()), default=0)))},
+            {"type": "category", "data": names, "gridIndex": 1},
+        ],
+        "yAxis": [
+            {"type": "value", "name": "execution match, %", "min": 0, "max": 100},
+            {"type": "value", "gridIndex": 1},
+        ],
+        "series": [
+            *({"name": name, "type": "line", "data": values} for name, values in shares.items()),
+            {
+                "type": "bar",
+                "colorBy": "data",
+                "xAxisIndex": 1,
+                "yAxisIndex": 1,
+                "data": [round(cost, 5) for cost in costs],
+                "label": {"show": True, "position": "top"},
+            },
+        ],
+    }
+    return png_of_option(option)
 
 
 def write_report(

@@ -118,7 +118,7 @@ def test_any_spec_is_drawn_or_refused_with_its_problems(rows: Result, data: st.D
 @given(charts())
 def test_what_has_an_option_has_a_picture(given_chart: tuple[Result, PlotSpec]) -> None:
     rows, plot = given_chart
-    assert png_of_option(plot.chart_type, draw(rows, plot).option).startswith(b"\x89PNG")
+    assert png_of_option(draw(rows, plot).option).startswith(b"\x89PNG")
 
 
 _ASKED = st.fixed_dictionaries(

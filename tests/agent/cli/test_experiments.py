@@ -214,7 +214,6 @@ def test_a_question_is_never_shown_with_its_own_reference(
 
 
 def test_runs_are_compared(evaluated: Any, run: commands.Run, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     evaluated(out="a")
     evaluated("--match", "published", out="b")
     picture = tmp_path / "both.png"

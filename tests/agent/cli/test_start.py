@@ -30,7 +30,7 @@ _UNUSED = {
     "openpyxl", "python_calamine", "sqlglot.dialects.clickhouse", "sqlglot.dialects.duckdb", "sqlglot.dialects.mysql",
     "sqlglot.dialects.postgres", "sqlalchemy.dialects.mysql", "sqlalchemy.dialects.postgresql",
     # Prices are needed after a call, charts as pictures on request.
-    "genai_prices", "matplotlib", "PIL", "datasphinx.agent.charts.png",
+    "genai_prices", "quickjs", "resvg_py", "datasphinx.agent.charts.png",
     # Servers, the embedded model, and threads of servers.
     "fastapi", "uvicorn", "langserve", "mcp", "prometheus_client", "xllamacpp",
     "datasphinx.agent.embedded", "datasphinx.agent.server", "langgraph.checkpoint.postgres",

@@ -101,7 +101,6 @@ def test_a_name_has_the_shots_where_there_are_any() -> None:
 
 @pytest.mark.integration
 def test_the_plot_is_a_picture_and_the_same_again() -> None:
-    pytest.importorskip("matplotlib")
     runs = [("clarify", figures_of(LOGS, 4, MatchRule.PROJECT)), ("b", figures_of(LOGS[:1], 0, MatchRule.PROJECT))]
     picture = png_of(runs)
 
@@ -110,7 +109,6 @@ def test_the_plot_is_a_picture_and_the_same_again() -> None:
 
 
 def test_a_finished_experiment_leaves_report_pickle_and_plot(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     report, table = write_report(ExperimentFolder(tmp_path, SETTINGS), LOGS)
 
     assert {path.name for path in tmp_path.iterdir()} == {"settings.json", "logs.pkl", "report.json", "report.png"}
@@ -118,8 +116,8 @@ def test_a_finished_experiment_leaves_report_pickle_and_plot(tmp_path: Path) -> 
     assert table.splitlines()[-1].startswith("| clarify | 4 |")
 
 
-def test_without_matplotlib_there_is_no_plot_and_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+def test_without_its_package_there_is_no_plot_and_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "resvg_py", None)
     _, table = write_report(ExperimentFolder(tmp_path, SETTINGS), LOGS)
 
     assert "datasphinx[charts]" in table.splitlines()[-1]
