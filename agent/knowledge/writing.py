@@ -2,13 +2,12 @@
 
 import fcntl
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from datasphinx.agent.core.replaced_file import replaced_file
 from datasphinx.agent.errors import DriverMissing, Unavailable
 from datasphinx.agent.knowledge.yaml_text import LocatedValue, YamlError, read_yaml
 from datasphinx.agent.messages import Message
@@ -122,18 +121,9 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _replace(path: Path, text: str) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    try:
-        with open(handle, "w", encoding="utf-8") as stream:
+    with replaced_file(path) as new:
+        with new.open("w", encoding="utf-8") as stream:
             stream.write(text)
             stream.flush()
             os.fsync(stream.fileno())
-        if path.exists():
-            shutil.copymode(path, name)
-        else:
-            Path(name).chmod(0o644)
-        os.replace(name, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
-        raise
+        new.chmod(path.stat().st_mode & 0o777 if path.exists() else 0o644)

@@ -2,14 +2,13 @@
 
 import json
 import logging
-import os
-import tempfile
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
 from datasphinx.agent.core.canonical import digest
+from datasphinx.agent.core.replaced_file import replaced_file
 from datasphinx.agent.core.version import package_version
 
 logger = logging.getLogger("datasphinx")
@@ -48,15 +47,8 @@ def store_ability(cache_dir: Path, endpoint: str, model: str, ability: Ability) 
     """Write `ability` to the cache; concurrent processes never read a part of it. A failure is logged only."""
     path = _path(cache_dir, endpoint, model)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(asdict(ability), file, ensure_ascii=False, indent=1)
-            os.replace(name, path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        with replaced_file(path) as new:
+            new.write_text(json.dumps(asdict(ability), ensure_ascii=False, indent=1), encoding="utf-8")
     except OSError as error:
         logger.warning("[MODEL] the measurement of the model is not cached: %s", error)
 

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from datasphinx.agent.retrieval.arrays import (
     READ_ERRORS,
     Arrays,
-    array_1d,
     pack_json,
     read_arrays,
     unpack_json,
@@ -89,18 +88,11 @@ class SchemaIndex:
 
     @classmethod
     def of_arrays(cls, keys: Sequence[str], arrays: Arrays, embedder: Embedder | None = None) -> "SchemaIndex":
-        """Return the index stored by `arrays`, for the same `embedder` and the table keys of its catalog.
-
-        Raises:
-            READ_ERRORS: the arrays belong to another catalog or format.
-        """
+        """Return the index stored by `arrays`, for the same `embedder` and the table keys of its catalog."""
         postings = Postings.of_arrays(arrays)
-        columns = array_1d(arrays, "columns", np.float32, len(keys))
-        if postings.tables != len(keys):
-            raise ValueError("the index belongs to other tables")
         index = cls.__new__(cls)
         embeddings = SchemaEmbeddings(postings, embedder, arrays) if embedder else None
-        index._set_parts(postings, JoinGraph.of_arrays(keys, arrays), embeddings, columns)
+        index._set_parts(postings, JoinGraph.of_arrays(keys, arrays), embeddings, arrays["columns"])
         return index
 
     def arrays(self) -> Arrays:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from datasphinx.agent.retrieval.arrays import Arrays, array_1d, check_numbers
+from datasphinx.agent.retrieval.arrays import Arrays
 from datasphinx.agent.schema.catalog import Catalog
 
 _DECAY = 0.8
@@ -28,17 +28,9 @@ class JoinGraph:
 
     @classmethod
     def of_arrays(cls, keys: Sequence[str], arrays: Arrays) -> "JoinGraph":
-        """Return the graph stored by `arrays`; `keys` are the table keys of the catalog.
-
-        Raises:
-            READ_ERRORS: the arrays belong to another catalog.
-        """
-        counts = array_1d(arrays, "join_counts", np.int64, len(keys))
-        others = array_1d(arrays, "joined", np.int64, int(counts.sum()))
-        check_numbers(counts, len(keys) + 1)
-        check_numbers(others, len(keys))
+        """Return the graph stored by `arrays`; `keys` are the table keys of the catalog."""
         graph = cls.__new__(cls)
-        graph._set_edges(list(keys), counts, others)
+        graph._set_edges(list(keys), arrays["join_counts"], arrays["joined"])
         return graph
 
     def arrays(self) -> Arrays:

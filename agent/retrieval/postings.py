@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from datasphinx.agent.retrieval.arrays import Arrays, array_1d, check_numbers, check_starts, pack_json, unpack_json
+from datasphinx.agent.retrieval.arrays import Arrays, pack_json, unpack_json
 from datasphinx.agent.schema.catalog import Catalog, Table
 from datasphinx.agent.schema.words import han_pairs, is_function_word, spelt_words, stem, words
 
@@ -31,6 +31,7 @@ _COMMON = frozenset(
 
 NAME, COLUMN, COMMENT, VALUE = 1.0, 0.8, 0.6, 0.5
 """Strength of a word by its place: table name, column name, comment or schema name, sampled value."""
+_STORED = ("words_in_name", "starts", "numbers", "strengths")
 _VALUE_CHARS = 200
 _MAX_VALUES = 1_000_000
 _MIN_VALUES_PER_TABLE = 20
@@ -163,28 +164,14 @@ class Postings:
 
     @classmethod
     def of_arrays(cls, arrays: Arrays) -> "Postings":
-        """Return the postings stored by `arrays`.
-
-        Raises:
-            READ_ERRORS: the arrays are not stored postings.
-        """
-        terms, spellings = unpack_json(arrays["terms"]), unpack_json(arrays["spellings"])
-        if type(spellings) is not dict or not {str}.issuperset(map(type, chain(terms, spellings.values()))):
-            raise TypeError("a term is not text")
-        starts = array_1d(arrays, "starts", np.int64, len(terms) + 1)
-        numbers = array_1d(arrays, "numbers", np.int32, int(starts[-1]))
-        words_in_name = array_1d(arrays, "words_in_name", np.float32)
-        check_starts(starts, len(numbers))
-        check_numbers(numbers, len(words_in_name))
-        strengths = array_1d(arrays, "strengths", np.float32, len(numbers))
-        slots = {term: slot for slot, term in enumerate(terms)}
-        return cls(slots, spellings, words_in_name, starts, numbers, strengths)
+        """Return the postings stored by `arrays`."""
+        slots = {term: slot for slot, term in enumerate(unpack_json(arrays["terms"]))}
+        return cls(slots, unpack_json(arrays["spellings"]), *(arrays[name] for name in _STORED))
 
     def arrays(self) -> Arrays:
         """Return the postings as arrays for a file."""
         texts = {"terms": pack_json(list(self.slots)), "spellings": pack_json(dict(self.spellings))}
-        names = ("words_in_name", "starts", "numbers", "strengths")
-        return texts | {name: getattr(self, name) for name in names}
+        return texts | {name: getattr(self, name) for name in _STORED}
 
     @property
     def tables(self) -> int:

@@ -19,6 +19,7 @@ Vectors = NDArray[np.float32]
 _MIN_SIMILARITY = 0.45
 _MAX_SIMILAR_WORDS = 8
 _TINY = 1e-6
+_STORED = ("centre", "word_vectors", "table_vectors")
 
 
 class Embedder(Protocol):
@@ -78,21 +79,17 @@ class SchemaEmbeddings:
     """
 
     def __init__(self, postings: Postings, embedder: Embedder, arrays: Arrays | None = None) -> None:
-        """Embed the vocabulary of `postings` in one call, or restore the arrays returned by `arrays`.
-
-        Raises:
-            READ_ERRORS: the stored arrays belong to other postings.
-        """
+        """Embed the vocabulary of `postings` in one call, or restore the arrays returned by `arrays`."""
         self._embedder = embedder
         self._words = [term for term in postings.slots if term in postings.spellings and not term.isdigit()]
         if arrays is None:
             self._embed(postings)
         else:
-            self._restore(postings, arrays)
+            self._centre, self._vectors, self._tables = (arrays[name] for name in _STORED)
 
     def arrays(self) -> Arrays:
         """Return the vectors as arrays for a file."""
-        return {"centre": self._centre, "word_vectors": self._vectors, "table_vectors": self._tables}
+        return dict(zip(_STORED, (self._centre, self._vectors, self._tables), strict=True))
 
     def embed_question(self, terms: QuestionTerms) -> tuple[Vectors, list[str]]:
         """Return the vectors of the question's words and the words themselves; calls the embedder once."""
@@ -138,17 +135,6 @@ class SchemaEmbeddings:
         for word, vector in zip(self._words, self._vectors, strict=True):
             sums[postings.lookup(word)[0]] += vector
         self._tables = _unit(sums)
-
-    def _restore(self, postings: Postings, arrays: Arrays) -> None:
-        self._centre, self._vectors, self._tables = (
-            arrays[name] for name in ("centre", "word_vectors", "table_vectors")
-        )
-        width = len(self._centre)
-        shapes = (self._centre.shape, self._vectors.shape, self._tables.shape)
-        if shapes != ((width,), (len(self._words), width), (postings.tables, width)):
-            raise ValueError("the vectors belong to other words or tables")
-        if {array.dtype for array in (self._centre, self._vectors, self._tables)} != {np.dtype(np.float32)}:
-            raise TypeError("the arrays are not vectors of 32-bit floats")
 
     def _subtract_centre(self, raw: Vectors) -> Vectors:
         # A text unknown to the embedder has a zero vector, which is similar to nothing.

@@ -1,7 +1,5 @@
 """Search for the stored values that a phrase refers to, with spelling variants and abbreviations."""
 
-import os
-import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -13,6 +11,7 @@ from cachetools import LRUCache
 from rapidfuzz.distance import OSA
 from rapidfuzz.fuzz import token_sort_ratio
 
+from datasphinx.agent.core.replaced_file import replaced_file
 from datasphinx.agent.retrieval import value_store as store
 from datasphinx.agent.retrieval.abbreviations import acronym, other_names
 from datasphinx.agent.retrieval.value_store import MAX_VALUE_LENGTH, ColumnValues
@@ -103,17 +102,10 @@ class ValueIndex:
     def _write(
         cls, columns: Iterable[ColumnValues], path: Path, folds_case: bool, stop: Callable[[], bool]
     ) -> "ValueIndex":
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
-        os.close(handle)
-        try:
-            store.build(Path(name), columns, folds_case=folds_case, stop=stop).close()
+        with replaced_file(path) as new:
+            store.build(new, columns, folds_case=folds_case, stop=stop).close()
             if stop():
                 raise InterruptedError("columns are missing, and nothing would add them to the file")
-            os.replace(name, path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
         connection = store.open_file(path)
         if connection is None:
             raise OSError("the file was replaced by another process")

@@ -2,12 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from datasphinx.agent.retrieval.arrays import pack_json, read_arrays, write_arrays
 from datasphinx.agent.retrieval.index import IndexCache, SchemaIndex
 from datasphinx.agent.retrieval.semantic import Embedder
 from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table
@@ -108,52 +106,12 @@ def test_reading_it_asks_the_embedder_nothing(path: Path) -> None:
         lambda path: IndexCache(path, Meanings("another model")).load(KEYS, "digest"),
         lambda path: IndexCache(path, None).load(KEYS, "digest"),
         lambda path: IndexCache(path, Nameless()).load(KEYS, "digest"),
-        lambda path: IndexCache(path, Meanings("a")).load(KEYS[:-1], "digest"),
     ],
 )
 def test_the_index_of_something_else_is_thrown_away(path: Path, load: Callable[[Path], object]) -> None:
     stored(path, CATALOG, Meanings("a"))
     assert load(path) is None
     assert not path.exists()
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"terms": pack_json(["a"])},
-        {"terms": pack_json(7)},
-        {"terms": pack_json([[1]])},
-        {"terms": np.zeros(4, np.uint8)},
-        {"spellings": pack_json(["a"])},
-        {"starts": np.zeros(3, np.int64)},
-        {"starts": None},
-        {"numbers": None},
-        {"strengths": np.zeros(2, np.float32)},
-        {"words_in_name": np.ones(9, np.float32)},
-        {"columns": np.ones(9, np.float32)},
-        {"columns": np.ones((7, 1), np.float32)},
-        {"join_counts": np.full(7, -1, np.int64)},
-        {"joined": np.full(4, 99, np.int64)},
-        {"centre": np.ones(2, np.float32)},
-        {"table_vectors": np.ones((7, 3), np.float64)},
-        {"word_vectors": np.ones((1, 3), np.float32)},
-    ],
-    ids=str,
-)
-def test_an_index_with_other_contents_is_thrown_away(path: Path, change: dict[str, Any]) -> None:
-    stored(path, CATALOG, Meanings("a"))
-    arrays = {name: array for name, array in (read_arrays(path) | change).items() if array is not None}
-    write_arrays(path, arrays)
-    assert IndexCache(path, Meanings("a")).load(KEYS, "digest") is None
-    assert not path.exists()
-
-
-def test_places_that_go_back_are_refused(path: Path) -> None:
-    stored(path, CATALOG, None)
-    arrays = read_arrays(path)
-    arrays["starts"][1], arrays["starts"][2] = arrays["starts"][-1], 0
-    write_arrays(path, arrays)
-    assert IndexCache(path, None).load(KEYS, "digest") is None
 
 
 def test_an_embedder_that_does_not_say_which_it_is_has_no_file(path: Path) -> None:
