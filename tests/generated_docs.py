@@ -130,15 +130,19 @@ CLIENTS = {
     "mcp": "[MCP](mcp.md)",
 }
 """Client packages that tests use, and what for."""
+NPM_CLIENTS = {
+    "@langchain/langgraph-sdk": "the same protocol from JavaScript; `useStream` and the calls of Agent Chat UI",
+}
+"""The same for JavaScript."""
 
 
 def clients_table() -> str:
     """Return the clients that tests use with their versions, from the lock file, as a Markdown table."""
     packages = tomllib.loads((ROOT / "uv.lock").read_text(encoding="utf-8"))["package"]
     versions = {package["name"]: package.get("version") for package in packages}
-    npm = json.loads((ROOT / "tests/fixtures/agent_server/package.json").read_text(encoding="utf-8"))["dependencies"]
+    npm = json.loads((ROOT / "tests/fixtures/npm/package.json").read_text(encoding="utf-8"))["dependencies"]
     rows = [(f"`{name}`", versions[name], use) for name, use in CLIENTS.items()]
-    rows += [("`@langchain/langgraph-sdk` (npm)", npm["@langchain/langgraph-sdk"], "the same protocol from JavaScript")]
+    rows += [(f"`{name}` (npm)", npm[name], use) for name, use in NPM_CLIENTS.items()]
     lines = ["| client | version | for |", "|---|---|---|"]
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
 

@@ -31,6 +31,9 @@ CANCELLATION = "cancellation"
 PART_OF = "part_of"
 """Configurable: the step of a report that waits for the run, and whose limits apply to it as well."""
 
+BEGINNING = str(uuid.UUID(int=0))
+"""Instead of the id of a run, the empty beginning of a thread, from which its first run continues."""
+
 _METADATA = ("source", "step", "parents")
 _STREAM_MODES = ("updates", "values", "custom")
 _REPLAY_THREAD = RunnableConfig(configurable={"thread_id": "replay"})
@@ -80,8 +83,8 @@ class Conversations:
         """Yield the events of `stream`; the run is cancelled if the generator is closed.
 
         Without `with_steps`, the output is the only event; each event wakes the event loop, which then waits for the
-        threads of other questions. With `run_id`, the run continues from that run of the thread: on the
-        thread itself if that run is its last one and no other is in progress, else on a new thread.
+        threads of other questions. With `run_id`, the run continues from that run of the thread, or from its
+        `BEGINNING`: on the thread itself if that run is its last one and no other is in progress, else on a new thread.
         With `keeps_thread`, it is always on this thread, which is created if there is none. Empty `inputs` run what
         `update` has stored.
         The whole run uses one worker thread: changing threads for each node would cost more than most nodes.
@@ -189,12 +192,12 @@ class ThreadRun:
             stored = self._threads.last(self._key)
             self._last_id = stored.checkpoint["id"] if stored else None
             if stored and self._run_id and not (is_locked and self._last_id == self._run_id):
-                stored = self._threads.run(self._key, self._run_id)
+                stored = None if self._run_id == BEGINNING else self._threads.run(self._key, self._run_id)
                 if not self._keeps_thread:
                     self._claim.close()
                     self._is_new, self._last_id = True, None
             if stored is None:
-                if self._keeps_thread and not self._run_id:
+                if self._keeps_thread and self._run_id in (None, BEGINNING):
                     return
                 raise NotFound("thread_unknown", thread_id=self.thread_id)
             if self._is_new:

@@ -10,27 +10,18 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
 from datasphinx.agent.clarify.human_interrupt import inputs_of_answer
+from datasphinx.agent.conversation.conversations import BEGINNING
 from datasphinx.agent.conversation.reply import Reply
 from datasphinx.agent.core.failure import client_failure, error_info
 from datasphinx.agent.errors import DatasphinxError, InputInvalid
 from datasphinx.agent.messages import Message
+from datasphinx.agent.server.agent_thread import AgentThread, assistant_id_of, is_pending, message_id
 from datasphinx.agent.server.errors import accepted_language
-from datasphinx.agent.server.routes.agent_threads import (
-    Fork,
-    assistant_id_of,
-    checked_input,
-    graph_named,
-    graph_on,
-    is_pending,
-    require_thread,
-    state_body,
-    stored_id,
-)
+from datasphinx.agent.server.routes.agent_threads import Fork, checked_input, graph_named
 from datasphinx.agent.server.routes.events import EventStream, event_response
 from datasphinx.agent.server.runnable import PlainJSON, ServedGraph
 from datasphinx.agent.server.runs import Event, Run
-from datasphinx.agent.server.tenants import Tenant, current_list, current_tenant
-from datasphinx.agent.state import messages_of
+from datasphinx.agent.server.tenants import current_list, current_tenant
 
 Mode = Literal["values", "updates", "messages", "messages-tuple", "custom", "events", "debug", "tasks", "checkpoints"]
 _KINDS: Mapping[str, str] = {"messages": "messages/complete", "messages-tuple": "messages"}
@@ -136,7 +127,7 @@ async def _start(graphs: Sequence[ServedGraph], request: Request, new: NewRun, t
     tenant, served = current_tenant(), graph_named(graphs, new.assistant_id)
     creates = thread_id is None or new.if_not_exists == "create"
     thread_id = thread_id or str(uuid.uuid4())
-    inputs = await run_in_threadpool(_input, tenant, served, new, stored_id(thread_id), creates)
+    inputs = await run_in_threadpool(_input, served, new, thread_id, creates)
 
     def message_of(error: DatasphinxError) -> str:
         failure = client_failure(error, tenant.services.settings)
@@ -145,34 +136,32 @@ async def _start(graphs: Sequence[ServedGraph], request: Request, new: NewRun, t
     await tenant.admit(1)
     run = Run(thread_id, assistant_id_of(served.graph), message_of)
     tenant.runs.add(run)
-    run.start(_events(tenant, served, inputs, run, new.start), tenant.services.settings.request_timeout_s, new.kinds)
+    run.start(_events(served, inputs, run, new.start), tenant.services.settings.request_timeout_s, new.kinds)
     return run
 
 
-def _input(tenant: Tenant, served: ServedGraph, new: NewRun, thread_id: str, creates: bool) -> dict[str, Any]:
-    graph = graph_on(tenant, thread_id)
-    if not creates:
-        require_thread(tenant, thread_id)
-    if graph not in (None, served.graph):
-        raise InputInvalid("assistant_id", Message("one_of", choices=str(graph)))
+def _input(served: ServedGraph, new: NewRun, thread_id: str, creates: bool) -> dict[str, Any]:
+    thread = AgentThread(thread_id) if creates else AgentThread.existing(thread_id)
+    if thread.graph not in ("", served.graph):
+        raise InputInvalid("assistant_id", Message("one_of", choices=thread.graph))
     if new.command:
         answer = new.command.resume
         # A client may name the interrupt, of which there is one.
         if isinstance(answer, dict) and len(answer) == 1 and new.start is None:
-            last = tenant.threads.last(tenant.threads.key(served.graph, thread_id))
+            last = thread.state()
             answer = answer.get(last.checkpoint["id"], answer) if last else answer
-        return checked_input(served, inputs_of_answer(answer), thread_id)
-    if new.input:
-        return checked_input(served, new.input, thread_id)
-    key = tenant.threads.key(served.graph, thread_id)
-    if not is_pending(tenant.threads.run(key, new.start) if new.start else tenant.threads.last(key)):
+        return checked_input(served, inputs_of_answer(answer), thread.stored_id)
+    given = new.input
+    if not given:
+        if is_pending(thread.state(new.start) if new.start != BEGINNING else None):
+            return {"thread_id": thread.stored_id}
+        given = thread.question_after(new.start) if new.start else None
+    if not given:
         raise InputInvalid("input", Message("no_question"))
-    return {"thread_id": thread_id}
+    return checked_input(served, given, thread.stored_id)
 
 
-async def _events(
-    tenant: Tenant, served: ServedGraph, inputs: Mapping[str, Any], run: Run, start: str | None
-) -> AsyncGenerator[Event]:
+async def _events(served: ServedGraph, inputs: Mapping[str, Any], run: Run, start: str | None) -> AsyncGenerator[Event]:
     """Yield the events of all modes, each with its name; `values` come once, at the end."""
     yield "metadata", {"run_id": run.id, "attempt": 1}
     async with aclosing(served.events(inputs, run_id=start, keeps_thread=True)) as events:
@@ -182,7 +171,7 @@ async def _events(
                     yield "updates", {node: update}
                     yield "events", _event("on_chain_end", node, run, {"output": update})
             elif kind == "output":
-                for event in await run_in_threadpool(_ended, tenant, served.graph, cast(Reply, content), inputs):
+                for event in await run_in_threadpool(_ended, served.graph, cast(Reply, content), inputs):
                     yield event
             else:
                 yield "custom", {"event": kind, "data": content}
@@ -194,7 +183,7 @@ def _event(kind: str, node: str, run: Run, data: dict[str, Any]) -> dict[str, An
     return {"event": kind, "name": node, "run_id": run.id, "data": data, "tags": [], "metadata": {}, "parent_ids": []}
 
 
-def _ended(tenant: Tenant, graph: str, reply: Reply, inputs: Mapping[str, Any]) -> list[Event]:
+def _ended(graph: str, reply: Reply, inputs: Mapping[str, Any]) -> list[Event]:
     """Return the last events of a run; a run that is not stored ends with an error."""
     run_id, thread_id = reply.get("run_id"), reply["thread_id"]
     if run_id is None or thread_id is None:
@@ -203,9 +192,9 @@ def _ended(tenant: Tenant, graph: str, reply: Reply, inputs: Mapping[str, Any]) 
     said = inputs.get("question") or next((message["content"] for message in inputs.get("messages", ())), None)
     if listed := current_list():
         listed.add(thread_id, graph, said)
-    state = state_body(tenant, graph, thread_id, tenant.threads.run(tenant.threads.key(graph, thread_id), run_id))
-    answers = [each for each in messages_of(state["values"]["messages"]) if each.type == "ai"]
-    answer = {"type": "ai", "id": answers[-1].id if answers else run_id, "content": reply["answer"]}
+    thread = AgentThread(thread_id)
+    state = thread.body(thread.state(run_id))
+    answer = {"type": "ai", "id": message_id(state["values"], run_id), "content": reply["answer"]}
     interrupts = {"__interrupt__": state["interrupts"]} if state["interrupts"] else {}
     return [
         ("messages", [answer, {"langgraph_node": "answer", "thread_id": state["checkpoint"]["thread_id"]}]),

@@ -2,9 +2,6 @@
 
 import asyncio
 import json
-import os
-import shutil
-import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +18,7 @@ from langgraph_sdk.client import SyncLangGraphClient
 from langgraph_sdk.errors import NotFoundError
 from typing_extensions import TypedDict
 
+from datasphinx.agent.conversation.conversations import BEGINNING
 from datasphinx.agent.errors import StatementCancelled
 from tests.agent.server.asking import HOW_MANY, statement_for
 from tests.agent.server.keys import ACME, BETA, KEYS
@@ -29,8 +27,8 @@ from tests.agent.server.leaving import client as leaving
 from tests.agent.server.serving import ASKED, COUNT, Served, serving
 from tests.agent.sql.engines import ENDLESS
 from tests.eventually import eventually
-from tests.generated_docs import ROOT
 from tests.support.best_customer import BEST, BY_AMOUNT, BY_ORDERS
+from tests.support.npm import node
 
 MODES: Any = ["values", "updates", "messages", "messages-tuple", "custom", "events"]
 
@@ -96,8 +94,8 @@ def test_a_conversation_with_a_clarifying_question(client: SyncLangGraphClient, 
 
     history = client.threads.get_history(thread)
     assert [state["values"]["sql"] for state in history] == [followed["sql"], BY_AMOUNT, None, COUNT["sql"]]
-    (one, two), (two_, three), (three_, four), (four_, none) = ids(history)
-    assert (two, three, four, none) == (two_, three_, four_, None)
+    (one, two), (two_, three), (three_, four), (four_, beginning) = ids(history)
+    assert (two, three, four, beginning) == (two_, three_, four_, BEGINNING)
     assert client.threads.get_history(thread, limit=1, before={"configurable": {"checkpoint_id": two}})[0]["next"] == [
         "await_clarification"
     ]
@@ -115,7 +113,14 @@ def test_a_conversation_with_a_clarifying_question(client: SyncLangGraphClient, 
 
 @pytest.mark.parametrize(
     "answer",
-    ["2", 2, [{"type": "response", "args": "by amount"}], {"clarification_answer": "2", "output_type": "dataframe"}],
+    [
+        "2",
+        2,
+        [{"type": "response", "args": "by amount"}],
+        {"clarification_answer": "2", "output_type": "dataframe"},
+        {"decisions": [{"type": "edit", "edited_action": {"name": "answer", "args": {"answer": "by amount"}}}]},
+        {"decisions": [{"type": "reject", "message": "2"}]},
+    ],
 )
 def test_the_forms_of_an_answer(client: SyncLangGraphClient, thread: str, answer: Any) -> None:
     client.runs.wait(thread, "agent", input={"question": BEST})
@@ -129,6 +134,40 @@ def test_a_chat_page_sends_messages_and_accepts_the_first_option(client: SyncLan
     client.runs.wait(thread, "agent", input={"messages": [{"role": "user", "content": BEST}]})
     accepted = client.runs.wait(thread, "agent", command={"resume": [{"type": "accept", "args": None}]})
     assert accepted["sql"] == BY_ORDERS and len(turns(accepted)) == 5
+
+
+def test_tables_and_charts_are_ui_messages_of_their_answers(
+    served: Served, client: SyncLangGraphClient, thread: str
+) -> None:
+    def ask(text: str) -> Any:
+        return client.runs.wait(thread, "agent", input={"messages": [{"role": "user", "content": text}]})
+
+    listed = ask("List the orders by status")
+    drawn = ask("Show the orders by status as a bar chart")
+    table, chart = drawn["ui"]
+    answers = [message["id"] for message in drawn["messages"] if message["type"] == "ai"]
+    assert [listed["ui"], [each["metadata"]["message_id"] for each in drawn["ui"]]] == [[table], answers]
+    assert chart["props"]["option"] == drawn["charts"][0]["option"]
+    assert served.http.get(chart["props"]["image"]).headers["content-type"] == "image/png"
+    assert table["props"]["rows"] == listed["tables"][0]["rows"][:20] and table["props"]["row_count"] == 4
+    for name in ("chart", "table"):
+        shown = served.http.post("/ui/agent", json={"name": name})
+        assert (shown.status_code, "{{shadowRootId}}" in shown.text) == (200, True)
+    assert served.http.post("/ui/agent", json={"name": "</script>"}).status_code == 422
+    assert served.http.post("/ui/nobody", json={"name": "chart"}).status_code == 422
+
+
+def test_a_chat_page_edits_the_first_question_and_asks_again(client: SyncLangGraphClient, thread: str) -> None:
+    first = client.runs.wait(thread, "agent", input={"messages": [{"role": "user", "content": HOW_MANY}]})
+    beginning = client.threads.get_history(thread)[0]["parent_checkpoint"]
+    again = client.runs.wait(thread, "agent", checkpoint=beginning)
+    assert again["answer"] == first["answer"] and len(turns(again)) == 2
+    said = {"messages": [{"role": "user", "content": BEST}]}
+    edited = client.runs.wait(thread, "agent", input=said, checkpoint=beginning)
+    assert edited["__interrupt__"] and turns(edited)[0] == ("human", BEST) and len(turns(edited)) == 2
+    assert [state["parent_checkpoint"] for state in client.threads.get_history(thread)] == [beginning] * 3
+    with pytest.raises(httpx.HTTPStatusError, match="422"):
+        client.runs.wait(thread, "agent", checkpoint=client.threads.get_history(thread)[0]["checkpoint"])
 
 
 def test_a_stream_has_the_events_of_each_mode(client: SyncLangGraphClient, thread: str) -> None:
@@ -344,21 +383,8 @@ def test_a_remote_graph_is_a_node_of_another(client: SyncLangGraphClient) -> Non
 
 @pytest.mark.heavy
 @pytest.mark.process
-def test_the_client_for_javascript(served: Served, tmp_path: Path) -> None:
-    npm, node = shutil.which("npm"), shutil.which("node")
-    if not npm or not node:
-        pytest.skip("npm is not installed")
-    packages = json.loads((ROOT / "tests/fixtures/agent_server/package.json").read_text())
-    (tmp_path / "package.json").write_text(json.dumps(packages))
-    shutil.copy(ROOT / "tests/fixtures/agent_server/ask.mjs", tmp_path)
-    installed = subprocess.run(
-        [npm, "install", "--no-audit", "--no-fund"], cwd=tmp_path, capture_output=True, text=True
-    )
-    if installed.returncode and not os.environ.get("CI"):
-        pytest.skip("the package for JavaScript cannot be downloaded")
-    done = subprocess.run([node, "ask.mjs", url_of(served)], cwd=tmp_path, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == {
+def test_the_client_for_javascript(served: Served) -> None:
+    assert node("ask.mjs", url_of(served)) == {
         "options": ["by orders", "by amount"],
         "answered": BY_AMOUNT,
         "states": 2,
