@@ -3,12 +3,13 @@
     python -m benchmarks.answers --prompts FOLDER
     python -m benchmarks.answers --replies FILE... --table FILE
 
-The first command writes the prompts of `tests/fixtures/answers/questions.jsonl` in files of 25 questions; lines that a
-prompt has in common with the first one of its database are written once. The second command reads lines
-`{"id", "reply"}`, where `reply` has the fields of `GeneratedSQL`, runs each question through the graph with its reply,
-writes what a user sees and what it cost to a Markdown file, and prints the figures. Questions without a reply are left
-out of the figures, and so are those whose database is absent: the SQLite files of `--databases`, or the PostgreSQL
-server of `TEST_POSTGRES_URL`, where the schemas `tests/fixtures/answers/*.sql` are created and dropped.
+The first command writes the prompts of `tests/fixtures/answers/questions.jsonl`, or of the file that `--questions`
+names, in files of 25 questions; lines that a prompt has in common with the first one of its database are written once.
+The second command reads lines `{"id", "reply"}`, where `reply` has the fields of `GeneratedSQL`, runs each question
+through the graph with its reply, writes what a user sees and what it cost to a Markdown file, and prints the figures.
+Questions without a reply are left out of the figures, and so are those whose database is absent: the SQLite files of
+`--databases`, or the PostgreSQL server of `TEST_POSTGRES_URL`, where the schemas `tests/fixtures/answers/*.sql` are
+created and dropped.
 """
 
 import argparse
@@ -30,6 +31,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
 
 from benchmarks.clarification import Line, read_lines
+from benchmarks.domains import AS_OF, DOMAINS
 from benchmarks.embedded import CREATE
 from benchmarks.spider import DEV
 from datasphinx.agent.evals.run import evaluation_settings
@@ -46,6 +48,8 @@ from tests.support.servers import POSTGRES_URL
 FOLDER = Path(__file__).resolve().parents[1] / "tests/fixtures/answers"
 TODAY = date(2026, 1, 5)
 """The date in the prompts: a few days after the end of the data of the sample shop and of both PostgreSQL schemas."""
+TODAYS = dict.fromkeys(DOMAINS, AS_OF)
+"""The dates in those about other databases."""
 BATCH = 25
 SHOWN_ROWS = 8
 
@@ -124,7 +128,8 @@ def ask(
         model = Model()
         model.reply = replies.get(question["id"], {"sql": "", "reply": "-"})
         settings = evaluation_settings(load_settings(source=found[question["db"]], allow_writable_account=True))
-        services = Services(settings, model=model, today=lambda: TODAY)
+        today = TODAYS.get(question["db"], TODAY)
+        services = Services(settings, model=model, today=lambda today=today: today)
         output = build_graph(services).invoke({"question": question["question"]})
         services.close()
         yield question, output, model
@@ -241,9 +246,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     mode.add_argument("--replies", type=Path, nargs="+", metavar="FILE", help="read the replies from these files")
     parser.add_argument("--table", type=Path, metavar="FILE", help="write the answers to this file")
     parser.add_argument("--databases", type=Path, default=DEV / "databases", help="folder of the SQLite files")
+    parser.add_argument("--questions", type=Path, default=FOLDER / "questions.jsonl", metavar="FILE")
     options = parser.parse_args(arguments)
     replies = {line["id"]: line["reply"] for line in read_lines(options.replies or ())}
-    questions = [each for each in read_lines([FOLDER / "questions.jsonl"]) if options.prompts or each["id"] in replies]
+    lines = [{**each, "db": each.get("db") or each["db_id"]} for each in read_lines([options.questions])]
+    questions = [each for each in lines if options.prompts or each["id"] in replies]
     with ExitStack() as stack:
         found = sources([*dict.fromkeys(each["db"] for each in questions)], options.databases, stack)
         questions = [each for each in questions if each["db"] in found]

@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.clinic import create_clinic
-from benchmarks.freight_and_library import create_freight, create_library
+from benchmarks.embedded import CREATE
 from datasphinx.agent.sample.shop import build_shop
 from tests.cases import all_cases
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
-CREATE = {"shop": build_shop, "clinic": create_clinic, "freight": create_freight, "library": create_library}
+CREATED = {"shop": build_shop, **CREATE}
 
 
 def questions(domain: str) -> list[dict[str, str]]:
@@ -26,20 +25,22 @@ def questions(domain: str) -> list[dict[str, str]]:
 def connections(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, sqlite3.Connection]]:
     folder = tmp_path_factory.mktemp("domains")
     with ExitStack() as opened:
-        for name, create in CREATE.items():
+        for name, create in CREATED.items():
             create(folder / name)
-        yield {name: opened.enter_context(closing(sqlite3.connect(folder / name))) for name in CREATE}
+        yield {name: opened.enter_context(closing(sqlite3.connect(folder / name))) for name in CREATED}
 
 
-@pytest.mark.parametrize("domain", ["shop", "clinic", "freight_library"])
-def test_sixty_different_questions_whose_gold_statements_give_answers(
-    connections: dict[str, sqlite3.Connection], domain: str
+@pytest.mark.parametrize(
+    ("domain", "count"), [("shop", 60), ("clinic", 60), ("freight_library", 60), ("schools_museum_insurer", 100)]
+)
+def test_different_questions_whose_gold_statements_give_answers(
+    connections: dict[str, sqlite3.Connection], domain: str, count: int
 ) -> None:
     asked = questions(domain)
     required = {"db_id", "id", "question", "sql"}
     assert all(required <= set(question) <= required | {"note"} for question in asked)
     for key in ("id", "question", "sql"):
-        assert len({question[key] for question in asked}) == 60, key
+        assert len({question[key] for question in asked}) == count, key
 
     @all_cases("question", asked, ids=lambda question: question["id"])
     def check(question: dict[str, str]) -> None:
