@@ -14,7 +14,7 @@ from datasphinx.agent.embedded.narrowed_schema import narrowed_schema
 from datasphinx.agent.embedded.outputs import without_rounding
 from datasphinx.agent.embedded.prompts import query_spec_messages
 from datasphinx.agent.embedded.shape import shape_of
-from datasphinx.agent.embedded.spec_candidates import SpecContext, select_spec, with_dates
+from datasphinx.agent.embedded.spec_candidates import SpecContext, count_findings, select_spec, with_dates
 from datasphinx.agent.errors import Unanswered
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.messages import Language, Message, language_in
@@ -82,9 +82,12 @@ def _generate_query(
     context = SpecContext(dataset_id, source, constraints, shape.bounds, dates.days if dates else None)
     if count == 1:
         written = next(texts)
-        return with_dates(written.text, context), evidence_of(written.text, written.logprob, 0, values, None)
-    text, selection = select_spec(texts, count, context)
-    if selection is None:
-        return text, Evidence()
-    best = selection.best
-    return text, evidence_of(text, best.logprob, best.violations, values, selection)
+        text, evidence = written.text, evidence_of(written.text, written.logprob, 0, values, None)
+        text = with_dates(text, context)
+    else:
+        text, selection = select_spec(texts, count, context)
+        if selection is None:
+            return text, Evidence()
+        best = selection.best
+        evidence = evidence_of(text, best.logprob, best.violations, values, selection)
+    return text, {**evidence, "findings": count_findings(text, context)}

@@ -116,5 +116,19 @@ def count_violations(spec: QuerySpec, context: SpecContext) -> int:
     return missing_values + unsupported_values + missing_numbers + lacks_comparison + (constraints.negates != negates)
 
 
+def count_findings(text: str, context: SpecContext) -> int:
+    """Return the number of signs that the spec in `text` is hardly right; 0 if it is no valid spec.
+
+    They are a share without a ratio, and groups that a limit cuts off without an order.
+    """
+    try:
+        spec = read_spec(text)
+    except QuerySpecInvalid:
+        return 0
+    read = [name for aggregation in spec.aggregations for name in aggregation.cols]
+    lacks_share = context.constraints.lacks_share(" ".join([*read, *(derived.expr for derived in spec.derived)]))
+    return lacks_share + bool(spec.limit and spec.group_by and not spec.sort)
+
+
 def _values(value: object) -> Sequence[object]:
     return value if isinstance(value, list) else [] if isinstance(value, bool) else [value]

@@ -133,3 +133,22 @@ def test_a_ranking_is_by_its_one_figure(ask: Ask, returns: str) -> None:
     output, _ = ask([likely(json.dumps(ranking), 0.6)], "哪个账号的退货数量最多？", returns)
 
     assert output["tables"][0]["rows"] == [["beta", 70]]
+
+
+@pytest.mark.parametrize("candidates", [1, 3])
+@pytest.mark.parametrize(
+    ("question", "added", "status"),
+    [
+        ("每个账号的退货数量占比", {}, "unsure"),
+        ("每个账号的退货数量占比", {"derived": [{"as": "占比", "expr": "share(returns)"}]}, "ok"),
+        ("每个账号的退货数量", {"limit": 1}, "unsure"),
+        ("每个账号的退货数量", {"limit": 1, "sort": [{"by": "returns", "desc": True}]}, "ok"),
+    ],
+    ids=["no share", "share", "limit without an order", "ranking"],
+)
+def test_a_likely_query_without_a_share_or_an_order_is_a_draft(
+    ask: Ask, returns: str, question: str, added: dict[str, Any], status: str, candidates: int
+) -> None:
+    output, _ = ask([likely(json.dumps({**BY_ACCOUNT, **added}), 0.99)] * 6, question, returns, candidates=candidates)
+
+    assert (output["status"], bool(output["tables"])) == (status, True)
