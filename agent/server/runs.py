@@ -1,4 +1,4 @@
-"""Runs that clients of the Agent Server protocol follow, join and cancel. They belong to the process."""
+"""Runs that clients of the Agent Server protocol and of MCP follow, join and cancel. They belong to the process."""
 
 import asyncio
 import logging
@@ -30,6 +30,8 @@ class Run:
         self.status: Status = "running"
         self.result: Any = None
         """The values at the end, or the error under `__error__`."""
+        self.failure: DatasphinxError | None = None
+        """The error that ended the run."""
         self._message_of, self._events = message_of, list[Event]()
         self._changed = asyncio.Condition()
         self._task: asyncio.Task[None] | None = None
@@ -94,6 +96,7 @@ class Run:
             failure = error if isinstance(error, DatasphinxError) else InternalError(type(error).__name__, self.id)
             if failure is not error:
                 logger.exception("[SERVER] a run failed trace_id=%s", self.id)
+            self.failure = failure
             problem = {"error": failure.code, "message": self._message_of(failure)}
             self.result = {"__error__": problem}
             await self._add("error", problem)
@@ -128,14 +131,14 @@ class Runs:
         for run_id in ended[:-_MAX_ENDED]:
             del self._runs[run_id]
 
-    def get(self, thread_id: str, run_id: str) -> Run:
-        """Return a run of the thread.
+    def get(self, run_id: str, *, thread_id: str | None = None, assistant: str | None = None) -> Run:
+        """Return a run, of this thread or assistant if it is given.
 
         Raises:
             NotFound: there is no such run in this process.
         """
         run = self._runs.get(run_id)
-        if run is None or run.thread_id != thread_id:
+        if run is None or thread_id not in (None, run.thread_id) or assistant not in (None, run.assistant):
             raise NotFound("run_unknown", run_id=run_id)
         return run
 

@@ -1,8 +1,10 @@
 """The tool `datasphinx_ask`: a question to the SQL agent, with progress and clarifying questions."""
 
-from collections.abc import Callable, Mapping
+import asyncio
+import uuid
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from typing import Any, Self, cast
+from typing import Any, Literal, Self, cast
 
 from mcp_types import InputRequiredResult
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -14,7 +16,7 @@ from datasphinx.agent.conversation.reply import Reply, reply_of
 from datasphinx.agent.errors import InputInvalid, NotFound
 from datasphinx.agent.messages import language_in
 from datasphinx.agent.record.waiting import WaitEvent
-from datasphinx.agent.server.background import repeated, time_limit
+from datasphinx.agent.server.background import repeated
 from datasphinx.agent.server.mcp.call import Call, limited_rows
 from datasphinx.agent.server.mcp.clarification import (
     ask_user,
@@ -24,13 +26,19 @@ from datasphinx.agent.server.mcp.clarification import (
     repeats_calls,
 )
 from datasphinx.agent.server.runnable import ServedGraph
+from datasphinx.agent.server.runs import Event, Run
 from datasphinx.agent.server.schemas import ThreadId
 from datasphinx.agent.server.statements import resolve_source
 from datasphinx.agent.server.tenants import current_tenant
-from datasphinx.agent.types import AppliedDefinition, Clarify, Confidence, ErrorInfo, ReportPart, Status
+from datasphinx.agent.types import AppliedDefinition, Clarify, Confidence, ErrorInfo, Status
 
 PROGRESS_S = 5.0
 """Time between two notifications of progress while a step runs, in seconds; clients give up after silence."""
+ANSWER_WITHIN_S = 50.0
+"""Time within which a call ends, in seconds: clients give up after 60. Its run goes on, and the next call waits for it.
+"""
+RUN = "Instead of a question: the `run` of a call with the status `running`, to wait for its result."
+STILL_RUNNING = "It takes longer. Call this tool again with `run` alone to wait for the result."
 
 
 class Ask(BaseModel):
@@ -49,12 +57,13 @@ class Ask(BaseModel):
         "of an option, or free text.",
     )
     clarify: Clarify | None = Field(None, description="When to ask clarifying questions.")
+    run: str | None = Field(None, description=RUN)
 
     @model_validator(mode="after")
     def _check_combination(self) -> Self:
-        if (self.question is None) == (self.clarification_answer is None):
-            raise ValueError("exactly one of question, clarification_answer is needed")
-        if self.question is None and self.thread is None:
+        if sum(given is not None for given in (self.question, self.clarification_answer, self.run)) != 1:
+            raise ValueError("exactly one of question, clarification_answer, run is needed")
+        if self.clarification_answer is not None and self.thread is None:
             raise ValueError("clarification_answer needs thread")
         if self.question is None and self.source is not None:
             raise ValueError("source comes with a question only; otherwise the thread determines it")
@@ -71,8 +80,9 @@ class Clarification(BaseModel):
 class Answer(BaseModel):
     """An answer with the statement and the rows that support it, or a clarifying question."""
 
-    status: Status = Field(
-        description="`ok`; `unsure`: a draft with a low confidence or unresolved findings; `clarification`; or `error`."
+    status: Status | Literal["running"] = Field(
+        description="`ok`; `unsure`: a draft with a low confidence or unresolved findings; `clarification`; `error`; "
+        "or `running`: call again with `run`."
     )
     answer: str = Field(description="The answer or the clarifying question, in the language of the question.")
     columns: list[str]
@@ -88,6 +98,7 @@ class Answer(BaseModel):
     definitions: list[AppliedDefinition] = Field(description="The business definitions that the statement uses.")
     trace_id: str = Field(description="The id of the run on the record, for the tool `datasphinx_explain_answer`.")
     thread: str | None = Field(description="The conversation, for follow-up questions.")
+    run: str | None = Field(description="What to call again with if the status is `running`.")
     clarification: Clarification | None
     error: ErrorInfo | None
 
@@ -104,8 +115,11 @@ async def ask(arguments: Ask, call: Call) -> Answer | InputRequiredResult:
     thread = call.params.request_state
     if thread is not None:
         answer = repeated_answer(call.params)
-        output = await (_stored(call, thread) if answer is None else _run(call, _reply_to(thread, answer)))
-        may_ask = answer is not None
+        if answer is None:
+            return (await _stored(call, thread)).as_answer()
+        run = await start(call, call.agent, _reply_to(thread, answer))
+    elif arguments.run is not None:
+        run = known_run(call.agent, arguments.run)
     else:
         if arguments.source is not None:
             resolve_source(call.services, arguments.source)
@@ -116,27 +130,52 @@ async def ask(arguments: Ask, call: Call) -> Answer | InputRequiredResult:
             "clarification_answer": arguments.clarification_answer,
             "clarify": arguments.clarify,
         }
-        output = await _run(call, {name: value for name, value in inputs.items() if value is not None})
-        may_ask = True
-    while may_ask and (question := output.open_question) and can_elicit(call.context):
+        run = await start(call, call.agent, {name: value for name, value in inputs.items() if value is not None})
+    while await follow(call, run):
+        output = _Output(**run.result)
+        question = output.open_question
+        if not (question and can_elicit(call.context)):
+            return output.as_answer()
         thread_id = cast(str, output.reply["thread_id"])
         if repeats_calls(call.context):
             return question_result(question, thread_id)
         answer = await ask_user(call.context, question, call.services.settings.request_timeout_s)
         if answer is None:
-            break
-        output = await _run(call, _reply_to(thread_id, answer))
-    return output.as_answer()
+            return output.as_answer()
+        run = await start(call, call.agent, _reply_to(thread_id, answer))
+    return _still_running(run)
 
 
 def _reply_to(thread_id: str, answer: str) -> dict[str, Any]:
     return {"thread_id": thread_id, "clarification_answer": answer}
 
 
+def _still_running(run: Run) -> Answer:
+    """Return the result of a call whose run goes on."""
+    return Answer(
+        status="running",
+        answer=STILL_RUNNING,
+        columns=[],
+        rows=[],
+        row_count=0,
+        more_rows=False,
+        sql=None,
+        confidence=None,
+        trust="",
+        assumptions=[],
+        definitions=[],
+        trace_id="",
+        thread=None,
+        run=run.id,
+        clarification=None,
+        error=None,
+    )
+
+
 class _Output:
     """The output of a run, and the text of its answer without secret values if it has any."""
 
-    def __init__(self, reply: Reply, masked_text: str = "") -> None:
+    def __init__(self, reply: Reply, masked_text: str) -> None:
         self.reply, self._masked_text = reply, masked_text
 
     @property
@@ -163,6 +202,7 @@ class _Output:
             definitions=reply.get("definitions") or [],
             trace_id=reply["audit"]["trace_id"],
             thread=reply.get("thread_id"),
+            run=None,
             clarification=Clarification(
                 question=question["question"], options=[option["label"] for option in question["options"]]
             )
@@ -172,36 +212,46 @@ class _Output:
         )
 
 
-async def _run(call: Call, inputs: Mapping[str, Any]) -> _Output:
-    """Return the output of the SQL agent for `inputs`."""
-    masked_text = ""
-
-    def remember(kind: str, content: Any) -> None:
-        nonlocal masked_text
-        for update in content.values() if kind == "step" else ():
-            # Turns contain the text for prompts of later questions, which has no secret values.
-            masked_text = update["turns"][-1]["answer"] if update.get("turns") else masked_text
-
-    reply = await run_graph(call, call.agent, inputs, remember)
-    return _Output(reply, masked_text)
-
-
-async def run_graph(
-    call: Call, served: ServedGraph, inputs: Mapping[str, Any], seen: Callable[[str, Any], None] = lambda *_: None
-) -> Reply:
-    """Return the output for `inputs` of a run, which are validated and counted as over HTTP.
-
-    Its progress is reported to the client, and its events are also given to `seen`.
+async def start(call: Call, served: ServedGraph, inputs: Mapping[str, Any]) -> Run:
+    """Start a run for `inputs`, which are validated and counted as over HTTP, and return it.
 
     Raises:
         InputInvalid: an argument is invalid.
-        LimitReached, RequestTimeout: a limit is reached.
+        LimitReached: a limit is reached.
+        ThreadBusy: another run on the thread is in progress.
     """
     try:
         question = served.get_input_schema().model_validate(inputs)
     except ValidationError as error:
         raise invalid_input(error) from None
-    await current_tenant().admit(1)
+    tenant, given = current_tenant(), question.model_dump(exclude_none=True)
+    await tenant.admit(1)
+    thread_id = uuid.UUID(given["thread_id"]) if "thread_id" in given else uuid.uuid4()
+    run = Run(str(thread_id), _assistant(served), lambda error: error.message())
+    tenant.runs.add(run)
+    run.start(_events(served.events(given)), call.services.settings.request_timeout_s, {"progress"})
+    return run
+
+
+def known_run(served: ServedGraph, run_id: str) -> Run:
+    """Return a run of an earlier call.
+
+    Raises:
+        NotFound: there is no such run of the tenant in this process.
+    """
+    return current_tenant().runs.get(run_id, assistant=_assistant(served))
+
+
+def _assistant(served: ServedGraph) -> str:
+    return f"mcp/{served.graph}"
+
+
+async def follow(call: Call, run: Run) -> bool:
+    """Report the progress of a run to the client; return whether it has ended in time, otherwise it goes on.
+
+    Raises:
+        DatasphinxError: the run failed.
+    """
     sent, last_message = 0, None
 
     async def report(message: str | None = None) -> None:
@@ -209,24 +259,40 @@ async def run_graph(
         sent, last_message = sent + 1, message or last_message
         await call.context.session.report_progress(sent, message=last_message)
 
-    stream = served.events(question.model_dump(exclude_none=True))
-    seconds = call.services.settings.request_timeout_s
     still_running = repeated(report, PROGRESS_S, "[MCP] progress was not reported")
-    async with time_limit(seconds), still_running, aclosing(stream) as events:
+    try:
+        async with asyncio.timeout(ANSWER_WITHIN_S) as limit, still_running, aclosing(run.events()) as events:
+            async for _, message in events:
+                await report(message)
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        return False
+    except asyncio.CancelledError:
+        await run.cancel()
+        raise
+    if run.failure:
+        raise run.failure
+    return True
+
+
+async def _events(stream: AsyncGenerator[Any]) -> AsyncGenerator[Event]:
+    """Yield the progress of a run as texts, and its output."""
+    masked_text = ""
+    async with aclosing(stream) as events:
         async for kind, content in events:
-            if kind == "output":
-                return cast(Reply, content)
-            seen(kind, content)
             if kind == "part":
-                part = cast(ReportPart, content)
-                await report(f"{part['id']}: {part['question']}")
+                yield "progress", f"{content['id']}: {content['question']}"
             if kind == "waiting":
                 wait = cast(WaitEvent, content)
-                await report(f"{wait['for']} {wait['done']}/{wait['total']}" if "done" in wait else wait["for"])
-            for node, update in cast(dict[str, Any], content).items() if kind == "step" else ():
+                yield "progress", f"{wait['for']} {wait['done']}/{wait['total']}" if "done" in wait else wait["for"]
+            for node, update in content.items() if kind == "step" else ():
                 line = step_line(node, update)
-                await report(line.plain if line else node)
-    raise AssertionError("a run ends in an output")
+                yield "progress", line.plain if line else node
+                # Turns contain the text for prompts of later questions, which has no secret values.
+                masked_text = update["turns"][-1]["answer"] if update.get("turns") else masked_text
+            if kind == "output":
+                yield "values", {"reply": content, "masked_text": masked_text}
 
 
 async def _stored(call: Call, thread_id: str) -> _Output:
@@ -235,7 +301,8 @@ async def _stored(call: Call, thread_id: str) -> _Output:
     last = await run_in_threadpool(tenant.threads.last, tenant.threads.key(call.agent.graph, thread_id))
     if last is None:
         raise NotFound("thread_unknown", thread_id=thread_id)
-    return _Output(reply_of(last.checkpoint["channel_values"], thread_id))
+    state = last.checkpoint["channel_values"]
+    return _Output(reply_of(state, thread_id), state["turns"][-1]["answer"] if state.get("turns") else "")
 
 
 def invalid_input(error: ValidationError) -> InputInvalid:

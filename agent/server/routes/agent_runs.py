@@ -93,23 +93,23 @@ def agent_runs_routes(graphs: Sequence[ServedGraph]) -> APIRouter:
     @router.get("/threads/{thread_id:dashed}/runs/{run_id:dashed}")
     async def one(thread_id: str, run_id: str) -> dict[str, Any]:
         """A run of this process."""
-        return _described(current_tenant().runs.get(thread_id, run_id))
+        return _described(current_tenant().runs.get(run_id, thread_id=thread_id))
 
     @router.get("/threads/{thread_id:dashed}/runs/{run_id:dashed}/join")
     async def join(thread_id: str, run_id: str) -> Response:
         """Wait for a run, and return the last values."""
-        run = current_tenant().runs.get(thread_id, run_id)
+        run = current_tenant().runs.get(run_id, thread_id=thread_id)
         return _json(await run.wait(), run)
 
     @router.get("/threads/{thread_id:dashed}/runs/{run_id:dashed}/stream")
     async def join_stream(request: Request, thread_id: str, run_id: str) -> EventStream:
         """Stream the events of a run from its beginning."""
-        return _stream(request, current_tenant().runs.get(thread_id, run_id), cancels=False)
+        return _stream(request, current_tenant().runs.get(run_id, thread_id=thread_id), cancels=False)
 
     @router.post("/threads/{thread_id:dashed}/runs/{run_id:dashed}/cancel", status_code=204)
     async def cancel(thread_id: str, run_id: str) -> None:
         """Cancel a run; its thread stays as it was before the run."""
-        await current_tenant().runs.get(thread_id, run_id).cancel()
+        await current_tenant().runs.get(run_id, thread_id=thread_id).cancel()
 
     return router
 

@@ -78,6 +78,33 @@ def test_progress_goes_on_while_the_model_is_called(cache_dir: Path, monkeypatch
             assert len(progress) > 30 and progress == sorted(set(progress))
 
 
+def test_a_call_that_takes_longer_ends_with_an_id_to_fetch_the_answer(
+    cache_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answering = "datasphinx.agent.server.mcp.answering.ANSWER_WITHIN_S"
+    released = threading.Event()
+
+    def answer(_: Any) -> dict[str, Any]:
+        assert released.wait(20)
+        return COUNT
+
+    with serving(cache_dir, {"GeneratedSQL": [answer]}) as server:
+        for mode in MODES:
+            released.clear()
+            with monkeypatch.context() as patched:
+                patched.setattr(answering, 0)
+                first = content(call(server, "ask", mode=mode, **ASKED))
+                again = content(call(server, "ask", mode=mode, run=first["run"]))
+                report = content(call(server, "report", mode=mode, request="An overview", questions=["How many?"]))
+            assert first["status"] == again["status"] == report["status"] == "running" and again["run"] == first["run"]
+            released.set()
+            for _ in range(2):
+                fetched = content(call(server, "ask", mode=mode, run=first["run"]))
+                assert (fetched["status"], fetched["sql"], fetched["run"]) == ("ok", COUNT["sql"], None)
+            assert "10,127" in content(call(server, "report", mode=mode, run=report["run"]))["report"]
+            assert code_of(call(server, "ask", mode=mode, run=report["run"])) == "run_unknown"
+
+
 def test_a_follow_up_continues_the_thread_of_any_interface(served: Served) -> None:
     async def script(client: Client) -> list[dict[str, Any]]:
         first = content(await client.call_tool("datasphinx_ask", dict(ASKED)))
