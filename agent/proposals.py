@@ -1,4 +1,4 @@
-"""Proposals for the business knowledge: of answers and edited statements of users, reviewed by authorised users."""
+"""What users add to the business knowledge: proposals of answers and statements, their review, meanings of codes."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from datasphinx.agent.clarify.codes import unexplained_code
-from datasphinx.agent.errors import ExampleInvalid, NotFound, Refused, StatementError
+from datasphinx.agent.errors import ExampleInvalid, InputInvalid, NotFound, Refused, StatementError
 from datasphinx.agent.examples.example import checked_example
 from datasphinx.agent.knowledge.entries import ChoiceEntry, TermEntry, VerifiedEntry
 from datasphinx.agent.knowledge.folder import folder_label
 from datasphinx.agent.knowledge.knowledge import Item, Place
-from datasphinx.agent.knowledge.writing import add_entry
+from datasphinx.agent.knowledge.labels import meanings_of
+from datasphinx.agent.knowledge.references import Unresolved, find_column
+from datasphinx.agent.knowledge.writing import add_entry, set_label
 from datasphinx.agent.messages import Message
 from datasphinx.agent.record.proposals import Proposal, ProposalStatus, ProposalStore
 from datasphinx.agent.record.step import note
@@ -24,6 +26,8 @@ from datasphinx.agent.types import Turn
 
 FILE = "verified.yml"
 """File of the knowledge folder that accepted entries are written into."""
+CODES_FILE = "codes.yml"
+"""File of the knowledge folder that meanings of codes are written into."""
 
 
 def propose(turn: Turn, name: str, services: Services) -> bool:
@@ -129,14 +133,9 @@ def accept(services: Services, proposal_id: str, author: str, remark: str | None
         raise Refused("proposal_invalid", proposal_id=proposal_id, problems=(Message("answer_was_rejected"),))
     configured = services.settings_of(proposal.source)
     source, folder = services.source(proposal.source), configured.knowledge
-    if folder is None:
-        raise Refused("proposal_invalid", proposal_id=proposal_id, problems=(Message("knowledge_folder_missing"),))
-    if services.shares_knowledge(proposal.source):
-        raise Refused(
-            "proposal_invalid",
-            proposal_id=proposal_id,
-            problems=(Message("knowledge_folder_shared", tenant=services.tenant),),
-        )
+    reason = _reason_not_to_write(services, proposal.source)
+    if folder is None or reason:
+        raise Refused("proposal_invalid", proposal_id=proposal_id, problems=(reason,))
     accepted = replace(proposal, status="accepted", reviewed_by=author)
     body = _entry_of(proposal, author, remark)
     place = f"{folder_label(folder)}/{file}"
@@ -166,6 +165,31 @@ def reject(services: Services, proposal_id: str, reviewer: str) -> Proposal:
     return rejected
 
 
+def may_explain(services: Services, name: str) -> bool:
+    """Return whether meanings of codes can be added to the business knowledge of the source `name`."""
+    return _reason_not_to_write(services, name) is None
+
+
+def explain_code(services: Services, name: str, table: str, column: str, code: str, meaning: str) -> str:
+    """Write the meaning of a stored code into the business knowledge of the source `name`, and return its place.
+
+    Raises:
+        InputInvalid: the source has no knowledge folder of its own, or no such column, or the code has a meaning.
+        Unavailable, DriverMissing: see `set_label`.
+        SourceUnreachable, SourceNotFound: the source is not available.
+    """
+    source, folder = services.source(name), services.settings_of(name).knowledge
+    if (reason := _reason_not_to_write(services, name)) or folder is None:
+        raise InputInvalid("source", reason or "")
+    try:
+        key = find_column(f"{table}.{column}", source.shown_catalog)
+    except Unresolved as error:
+        raise InputInvalid("column", str(error)) from None
+    if known := meanings_of(source.knowledge.knowledge, source.catalog).get(key, {}).get(code):
+        raise InputInvalid("code", Message("code_explained", code=code, meaning=known))
+    return f"{folder_label(folder)}/{CODES_FILE}:{set_label(folder / CODES_FILE, key, code, meaning)}"
+
+
 def user_of(services: Services) -> str:
     """Return the name of the tenant; without tenants, that of the user of this process."""
     if services.tenant:
@@ -175,6 +199,16 @@ def user_of(services: Services) -> str:
     except (OSError, KeyError):
         # A container may run as a user without a name.
         return "unknown"
+
+
+def _reason_not_to_write(services: Services, name: str) -> Message | None:
+    """Return why no entry of the source `name` may be written: it has no knowledge folder of its own."""
+    configured = services.settings.sources.get(name)
+    if configured is None or configured.knowledge is None:
+        return Message("knowledge_folder_missing")
+    if services.shares_knowledge(name):
+        return Message("knowledge_folder_shared", tenant=services.tenant)
+    return None
 
 
 def _proposals_of(turn: Turn, name: str, source: Source, user: str) -> Iterator[Proposal]:

@@ -5,7 +5,7 @@ import os
 import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from typing import Any, get_args
@@ -259,17 +259,34 @@ class _Reader:
             if self._instruction_chars > MAX_INSTRUCTIONS_CHARS:
                 self.report(place, f"the instructions together exceed {MAX_INSTRUCTIONS_CHARS} characters")
                 return
-        item = Item(kind, name, entry, place)  # type: ignore[arg-type]
+        self._keep(Item(kind, name, entry, place))  # type: ignore[arg-type]
+
+    def _keep(self, item: Item) -> None:
+        """Add an item, or let it take the place of the one with its name, or report that there is one."""
         position = self._positions.setdefault(item.key, len(self.items))
-        if position == len(self.items) or kind == "instruction":
+        if position == len(self.items) or item.kind == "instruction":
             self.items.append(item)
             return
         first = self.items[position]
+        if with_labels := _with_labels(first, item) or _with_labels(item, first):
+            self.items[position] = with_labels
+            return
         ranks = [_RANKS.index(each.entry.origin) for each in (first, item)]
         if ranks[0] == ranks[1]:
-            self.report(place, f"{kind} `{name}` is already defined at {first.place}", "Rename or remove one of them.")
+            message = f"{item.kind} `{item.name}` is already defined at {first.place}"
+            self.report(item.place, message, "Rename or remove one of them.")
         elif ranks[1] < ranks[0]:
             self.items[position] = item
+
+
+def _with_labels(item: Item, other: Item) -> Item | None:
+    """Return `item` with the labels of `other` if both are used columns and `other` has only labels, of other codes."""
+    entry, more = item.entry, other.entry
+    if not (isinstance(entry, ColumnEntry) and isinstance(more, ColumnEntry) and item.is_used and other.is_used):
+        return None
+    if more.model_dump(exclude_defaults=True).keys() != {"labels"} or not entry.labels.keys().isdisjoint(more.labels):
+        return None
+    return replace(item, entry=entry.model_copy(update={"labels": {**entry.labels, **more.labels}}))
 
 
 def _name_of(kind: Kind, body: Any) -> str:

@@ -2,12 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 
 from datasphinx.agent.knowledge.knowledge import Knowledge
 from datasphinx.agent.knowledge.references import Unresolved, find_column
 from datasphinx.agent.retrieval.value_index import ValueIndex, ValueMatch
-from datasphinx.agent.schema.catalog import Catalog
+from datasphinx.agent.schema.catalog import Catalog, ColumnKey
 from datasphinx.agent.schema.words import normal_form, stem
 
 _SCORE = 0.99
@@ -30,6 +31,17 @@ def labels_of(knowledge: Knowledge, catalog: Catalog) -> Labels:
                 labels[_key(name)].append(ValueMatch(table, column, code, _SCORE, "label"))
     labels.pop((), None)
     return labels
+
+
+def meanings_of(knowledge: Knowledge, catalog: Catalog) -> Mapping[ColumnKey, Mapping[str, str]]:
+    """Return the first name of each code by the columns of `catalog`."""
+    meanings: dict[ColumnKey, dict[str, str]] = {}
+    for item, entry in knowledge.columns:
+        with suppress(Unresolved):
+            meanings[find_column(item.name, catalog)] = {
+                code: names[0] for code, names in entry.labels.items() if names
+            }
+    return meanings
 
 
 class LabelledValues(ValueIndex):

@@ -1,34 +1,59 @@
-"""Writing of entries into knowledge files; all other lines of a file, comments included, are unchanged."""
+"""Writing of entries into knowledge files."""
 
 import fcntl
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from datasphinx.agent.core.replaced_file import replaced_file
 from datasphinx.agent.errors import DriverMissing, Unavailable
-from datasphinx.agent.knowledge.yaml_text import LocatedValue, YamlError, read_yaml
+from datasphinx.agent.knowledge.yaml_text import LocatedValue, YamlError, dump_yaml, read_yaml
 from datasphinx.agent.messages import Message
 
 
 def add_entry(path: Path, part: str, entry: Mapping[str, Any]) -> int:
     """Add an entry at the end of a part of the file at `path`, and return its line.
 
-    The file is replaced atomically. It is created if it does not exist. An `entry` of a list is a mapping; of any other
-    part, it has one key, the name.
+    All other lines of the file, comments included, are unchanged. The file is replaced atomically. It is created if it
+    does not exist. An `entry` of a list is a mapping; of any other part, it has one key, the name.
 
     Raises:
         Unavailable: the file cannot be read or written, or `part` cannot be extended without changing other
             lines.
         DriverMissing: the package `pyyaml` is not installed.
     """
+    return _change(path, lambda text: with_entry(text, part, entry))
+
+
+def set_label(path: Path, column: tuple[str, str], code: str, meaning: str) -> int:
+    """Set the meaning of a code in `column`, a table and its column, in the file at `path`; return its line.
+
+    The file is written anew, without its comments.
+
+    Raises:
+        Unavailable, DriverMissing: as for `add_entry`.
+    """
+
+    def change(text: str) -> tuple[str, int]:
+        contents = read_yaml(text).value or {}
+        labels, keys = contents, ("tables", column[0], "columns", column[1], "labels")
+        for key in keys:
+            labels = labels.setdefault(key, {})
+        labels[code] = meaning
+        changed = dump_yaml(contents)
+        return changed, read_yaml(changed).line_of((*keys, code))
+
+    return _change(path, change)
+
+
+def _change(path: Path, change: Callable[[str], tuple[str, int]]) -> int:
+    """Replace the text of a file by what `change` returns for it, with a line, which is returned."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with _locked(path.parent):
-            text = path.read_text(encoding="utf-8-sig") if path.exists() else ""
-            changed, line = with_entry(text, part, entry)
+            changed, line = change(path.read_text(encoding="utf-8-sig") if path.exists() else "")
             _replace(path, changed)
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or type(error).__name__

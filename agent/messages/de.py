@@ -394,6 +394,7 @@ TEXTS = {
     "answer_was_rejected": "der Benutzer hat diese Antwort abgelehnt, deshalb kann sie keine geprüfte Abfrage werden; schließen Sie den Vorschlag, sobald er bearbeitet ist",
     "knowledge_folder_missing": "die Quelle hat keinen Wissensordner",
     "knowledge_folder_shared": "andere Mandanten lesen den Wissensordner der Quelle; setzen Sie einen anderen in `knowledge` des Mandanten {tenant}",
+    "code_explained": "`{code}` bedeutet schon `{meaning}`",
     "secret_columns_unknown": "secret_columns: es gibt keine Spalte {columns}",
     # Reasons: row rules
     "connect_args_need_server": "connect_args sind für Datenbankserver",

@@ -399,6 +399,7 @@ TEXTS = {
     "answer_was_rejected": "the user rejected this answer, so it cannot become a verified query; close it once it is dealt with",
     "knowledge_folder_missing": "the source has no knowledge folder",
     "knowledge_folder_shared": "other tenants read the knowledge folder of the source; set another one in `knowledge` of the tenant {tenant}",
+    "code_explained": "`{code}` means `{meaning}` already",
     "secret_columns_unknown": "secret_columns: there is no column {columns}",
     # Reasons: row rules
     "connect_args_need_server": "connect_args are for database servers",

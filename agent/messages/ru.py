@@ -394,6 +394,7 @@ TEXTS = {
     "answer_was_rejected": "пользователь отклонил этот ответ, и он не может стать проверенным запросом; закройте его после разбора",
     "knowledge_folder_missing": "у источника нет папки знаний",
     "knowledge_folder_shared": "папку знаний источника читают и другие арендаторы; задайте другую в `knowledge` арендатора {tenant}",
+    "code_explained": "`{code}` уже означает `{meaning}`",
     "secret_columns_unknown": "в secret_columns указан столбец, которого нет: {columns}",
     # Reasons: row rules
     "connect_args_need_server": "connect_args предназначены для серверов баз данных",

@@ -401,6 +401,7 @@ TEXTS = {
     "answer_was_rejected": "用户已否定该回答，因此它不能成为已验证的查询；处理后请将其关闭",
     "knowledge_folder_missing": "该数据源没有知识文件夹",
     "knowledge_folder_shared": "其他租户也读取该数据源的知识文件夹；请在租户 {tenant} 的 `knowledge` 中设置另一个文件夹",
+    "code_explained": "`{code}` 已有含义 `{meaning}`",
     "secret_columns_unknown": "secret_columns：没有列 {columns}",
     # Reasons: row rules
     "connect_args_need_server": "connect_args 仅用于数据库服务器",

@@ -5,9 +5,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, Field
 
-from datasphinx.agent.proposals import accept, all_proposals, find_proposal, reject, user_of
+from datasphinx.agent.proposals import accept, all_proposals, explain_code, find_proposal, reject, user_of
 from datasphinx.agent.record.proposals import ProposalStatus
 from datasphinx.agent.server.background import run_in_thread
+from datasphinx.agent.server.statements import resolve_source
 from datasphinx.agent.server.tenants import current_tenant
 
 router = APIRouter(prefix="/proposals", tags=["proposals"])
@@ -30,6 +31,27 @@ def proposals(status: ProposalStatus | None = "open", source: str | None = None)
     """The proposals with this status, oldest first."""
     found = all_proposals(current_tenant().services, status, source)
     return {"proposals": [proposal.as_json() for proposal in found]}
+
+
+class CodeMeaning(BaseModel):
+    """What a stored code means."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+
+    source: str | None = Field(None, max_length=1000, description="Default: the first source.")
+    table: str = Field(min_length=1, max_length=500)
+    column: str = Field(min_length=1, max_length=500)
+    code: str = Field(min_length=1, max_length=200)
+    meaning: str = Field(min_length=1, max_length=200)
+
+
+@router.post("/codes", status_code=201)
+async def explain(code: CodeMeaning) -> dict[str, str]:
+    """Write the meaning of a code into the knowledge folder of its source, and return its place."""
+    services = current_tenant().services
+    name = services.choices[0] if code.source is None else resolve_source(services, code.source)
+    given = (code.table, code.column, code.code, code.meaning)
+    return {"place": await run_in_thread(lambda: explain_code(services, name, *given))}
 
 
 @router.get("/{proposal_id}")

@@ -1,5 +1,6 @@
 """Route: the sources that questions can use."""
 
+from collections.abc import Mapping
 from itertools import islice
 from typing import Annotated
 
@@ -8,7 +9,10 @@ from sqlalchemy.engine import make_url
 from typing_extensions import TypedDict
 
 from datasphinx.agent.answers.starting_questions import StartingQuestion, starting_questions
-from datasphinx.agent.schema.catalog import Catalog, Column, Table
+from datasphinx.agent.knowledge.labels import meanings_of
+from datasphinx.agent.proposals import may_explain
+from datasphinx.agent.retrieval.linked_values import codes_in
+from datasphinx.agent.schema.catalog import Catalog, Column, ColumnKey, Table
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.schema.personal import personal_content
 from datasphinx.agent.server.errors import accepted_language
@@ -17,7 +21,6 @@ from datasphinx.agent.server.statements import listed_sources, resolve_source
 from datasphinx.agent.server.tenants import current_tenant, has_role
 from datasphinx.agent.services import Services
 from datasphinx.agent.sources.names import SAMPLE
-from datasphinx.agent.sources.source import Source
 
 router = APIRouter(tags=["sources"])
 _MAX_TABLES, _MAX_VALUES = 300, 5
@@ -69,6 +72,7 @@ def sources() -> Sources:
 class ColumnShown(TypedDict):
     """A column: its type, comment, and smallest, largest and frequent values in the sampled rows, if they are known.
 
+    `meanings` has those of codes, from the business knowledge or the comment.
     `references` is the column that a foreign key refers to. Keys, and columns that look personal, have no `values`.
     """
 
@@ -78,6 +82,7 @@ class ColumnShown(TypedDict):
     is_key: bool
     references: str | None
     values: list[str]
+    meanings: dict[str, str]
     minimum: str | None
     maximum: str | None
 
@@ -92,10 +97,11 @@ class TableShown(TypedDict):
 
 
 class Tables(TypedDict):
-    """The first 300 tables of a source, and the number of all."""
+    """The first 300 tables of a source, the number of all, and whether the meaning of a code may be added."""
 
     tables: list[TableShown]
     table_count: int
+    may_explain: bool
 
 
 class StartingQuestions(TypedDict):
@@ -110,28 +116,33 @@ SourceName = Annotated[str | None, Query(max_length=1000, description="Default: 
 @router.get("/sources/tables")
 def tables(source: SourceName = None) -> Tables:
     """The tables of a source, without secret and hidden columns and without tables that its row rules deny."""
-    catalog = _open(source).shown_catalog
-    shown = [_describe_table(table, catalog) for table in islice(catalog.tables.values(), _MAX_TABLES)]
-    return {"tables": shown, "table_count": len(catalog.tables)}
+    services, name = current_tenant().services, _name(source)
+    opened = services.source(name)
+    catalog = opened.shown_catalog
+    meanings = meanings_of(opened.knowledge.knowledge, catalog)
+    shown = [_describe_table(table, catalog, meanings) for table in islice(catalog.tables.values(), _MAX_TABLES)]
+    is_permitted = has_role("review") and may_explain(services, name)
+    return {"tables": shown, "table_count": len(catalog.tables), "may_explain": is_permitted}
 
 
 @router.get("/sources/questions")
 def questions(request: Request, source: SourceName = None) -> StartingQuestions:
     """Up to six questions to start with, from the knowledge and the schema; each was verified to return rows."""
-    return {"questions": starting_questions(_open(source), accepted_language(request.scope))}
+    opened = current_tenant().services.source(_name(source))
+    return {"questions": starting_questions(opened, accepted_language(request.scope))}
 
 
-def _open(name: str | None) -> Source:
+def _name(name: str | None) -> str:
     """Return the source that a client means by `name`, by default the first one.
 
     Raises:
-        DatasphinxError: see `resolve_source` and `Services.source`.
+        DatasphinxError: see `resolve_source`.
     """
     services = current_tenant().services
-    return services.source(services.choices[0] if name is None else resolve_source(services, name))
+    return services.choices[0] if name is None else resolve_source(services, name)
 
 
-def _describe_table(table: Table, catalog: Catalog) -> TableShown:
+def _describe_table(table: Table, catalog: Catalog, meanings: Mapping[ColumnKey, Mapping[str, str]]) -> TableShown:
     targets = {
         name: f"{key.target}.{target}"
         for key in table.foreign_keys
@@ -149,6 +160,7 @@ def _describe_table(table: Table, catalog: Catalog) -> TableShown:
             is_key=each.name in table.primary_key,
             references=targets.get(each.name),
             values=[] if is_bare(each) else list(each.examples[:_MAX_VALUES]),
+            meanings={**codes_in(each.comment or ""), **meanings.get((table.key, each.name), {})},
             minimum=each.minimum,
             maximum=each.maximum,
         )

@@ -1,9 +1,10 @@
 /** Questions to start with, and the tables of the source that is asked: beside the conversation, or in a sheet. */
 
-import { request } from "./api.js";
+import { announce } from "./announce.js";
+import { postJson, request } from "./api.js";
 import { byId, make } from "./dom.js";
 import { onceKeyGiven } from "./key.js";
-import { onLanguage, say } from "./language.js";
+import { onLanguage, say, text } from "./language.js";
 
 let latest = 0;
 let pick = () => {};
@@ -44,32 +45,66 @@ function showQuestions({ questions }) {
     make("button", { type: "button", class: "quiet", dir: "auto", on: { click: () => pick(question) } }, question))));
 }
 
-function showTables({ tables, table_count: count }) {
+function showTables({ tables, table_count: count, may_explain: mayExplain }) {
   byId("tables").hidden = !tables.length;
-  byId("start-tree").replaceChildren(...tables.map(tableItem));
+  byId("start-tree").replaceChildren(...tables.map((table) => tableItem(table, mayExplain)));
   const isCut = count > tables.length;
   byId("start-more").hidden = !isCut;
   if (isCut) say(byId("start-more"), "tables_shown", { shown: tables.length, count });
 }
 
-function tableItem({ name, comment, rows, columns }) {
+function tableItem({ name, comment, rows, columns }, mayExplain) {
   const counted = rows === null ? null : say(make("span", { class: "shape" }), "row_count", { count: rows });
   const list = make("ul", {});
   const details = make("details", {}, make("summary", {}, make("bdi", { class: "name" }, name), counted), remark(comment), list);
   const insertion = make("button", { type: "button", class: "small", on: { click: () => insert(name) } }, "+");
   // Hundreds of tables have thousands of columns: they are made when they are looked at.
   details.addEventListener("toggle", () => {
-    if (!list.childElementCount) list.append(...columns.map(columnItem));
+    if (!list.childElementCount) list.append(...columns.map((column) => columnItem(column, mayExplain ? name : null)));
   });
   return make("li", {}, details, say(say(insertion, "insert", { name }, "aria-label"), "insert", { name }, "title"));
 }
 
-function columnItem({ name, type, comment, is_key: isKey, references, values, minimum, maximum }) {
-  const stored = minimum !== null && maximum !== null ? `${minimum} – ${maximum}` : values.join(", ");
-  return make("li", {}, say(make("button", { type: "button", class: "link name", dir: "auto", on: { click: () => insert(name) } }, name), "insert", { name }, "title"),
+/** Return the item of a column; where its `table` is given, values without a meaning can be explained. */
+function columnItem(column, table) {
+  const { name, type, comment, is_key: isKey, references, values, meanings, minimum, maximum } = column;
+  const isRange = minimum !== null && maximum !== null;
+  const explain = async (code, meaning) => {
+    const source = byId("source").value || null;
+    await postJson("proposals/codes", { source, table, column: name, code, meaning });
+    const explained = columnItem({ ...column, meanings: { ...meanings, [code]: meaning } }, table);
+    item.replaceWith(explained);
+    explained.querySelector("button").focus();
+    announce(text("code_explained", { code, meaning }));
+  };
+  const ask = (code) => {
+    item.querySelector("form")?.remove();
+    item.append(meaningForm(code, (meaning) => explain(code, meaning)));
+    item.querySelector("input").focus();
+  };
+  const valueView = (value) => (meanings[value] || !table ? make("bdi", {}, meanings[value] ? `${value} = ${meanings[value]}` : value)
+    : say(make("button", { type: "button", class: "link", on: { click: () => ask(value) } }, make("bdi", {}, value)), "explain_code", { code: value }, "title"));
+  const item = make("li", {}, say(make("button", { type: "button", class: "link name", dir: "auto", on: { click: () => insert(name) } }, name), "insert", { name }, "title"),
     make("code", {}, type), isKey ? say(make("span", { class: "shape" }), "primary_key") : null,
     references && make("bdi", { class: "shape" }, `→ ${references}`),
-    stored ? make("span", { class: "shape", dir: "auto" }, stored) : null, remark(comment));
+    make("span", { class: "shape values", dir: "auto" }, ...(isRange ? [`${minimum} – ${maximum}`] : values.map(valueView))), remark(comment));
+  return item;
+}
+
+/** Return the form for the meaning of a code, which `save(meaning)` stores. */
+function meaningForm(code, save) {
+  const field = make("input", { required: true, maxlength: 200, dir: "auto", autocomplete: "off" });
+  for (const attribute of ["aria-label", "placeholder"]) say(field, "explain_code", { code }, attribute);
+  const form = make("form", { class: "own-words" }, field, say(make("button", { type: "submit", class: "quiet" }), "board_save"));
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    try {
+      await save(field.value.trim());
+    } catch (error) {
+      form.append(make("p", { class: "error", role: "alert" }, error.message));
+    }
+  });
+  return form;
 }
 
 /** Put a name into the question, where the cursor was. */

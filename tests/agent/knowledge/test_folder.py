@@ -123,6 +123,18 @@ def test_the_same_name_in_two_files_counts_once(write: Write) -> None:
     ]
 
 
+def test_labels_of_a_column_may_be_in_several_files(write: Write) -> None:
+    column = "tables: {{orders: {{columns: {{channel: {{{}}}}}}}}}"
+    for name, body in {"a": "labels: {W: web}", "b": "unit: way, labels: {S: store}", "c": "labels: {S: shop}"}.items():
+        folder = write(column.format(body), f"{name}.yml")
+
+    knowledge = read_folder(folder, "shop")
+
+    ((_, entry),) = knowledge.columns
+    assert (entry.unit, entry.labels) == ("way", {"S": ("store",), "W": ("web",)})
+    assert messages(knowledge)[0].startswith("shop/c.yml:1: column `orders.channel` is already defined at shop/b.yml:1")
+
+
 def test_long_instructions_are_refused(read: Read) -> None:
     knowledge = read("instructions:\n" + "".join(f"  - {char * 999}\n" for char in "abcde") + f"  - {'f' * 1001}\n")
 

@@ -270,6 +270,13 @@ def tables(stage: Stage) -> None:
     stage.page.locator("#start-tree summary").nth(4).click()
 
 
+@state()
+def code_explained(stage: Stage) -> None:
+    stage.page.locator("#start-tree summary", has_text="orders").last.click()
+    stage.page.locator("#start-tree .values .link").first.click()
+    expect(stage.page.locator("#start-tree input")).to_be_focused()
+
+
 @state(widths=(390,))
 def tables_sheet(stage: Stage) -> None:
     tables(stage)

@@ -61,6 +61,27 @@ def test_names_of_tables_and_questions_stay_texts(visit: Visit, tmp_path: Path) 
     unharmed(page)
 
 
+@pytest.mark.parametrize("width", [1440, 390])
+def test_a_code_is_explained_in_its_table_and_becomes_knowledge(visit: Visit, tmp_path: Path, width: int) -> None:
+    parcels = make_table(tmp_path, "parcel INTEGER, kind TEXT", [[1, "X"], [2, "<b>S</b>"], [3, "X"]])
+    (tmp_path / "knowledge").mkdir()
+    sources = {"parcels": {"url": url(parcels), "knowledge": str(tmp_path / "knowledge")}}
+    page = visit(sources=sources, viewport={"width": width, "height": 844}).page
+    page.locator("#start-tree summary").click()
+    column = page.locator("#start-tree li li", has_text="kind")
+    column.get_by_role("button", name="X", exact=True).click()
+    expect(page.get_by_label("What X means")).to_be_focused()
+    page.keyboard.type("express <i>")
+    page.keyboard.press("Enter")
+    expect(column.locator(".values")).to_have_text("X = express <i><b>S</b>")
+    expect(page.locator("#announced")).to_have_text("X means express <i> from now on.")
+    assert "X: express <i>" in (tmp_path / "knowledge/codes.yml").read_text()
+    page.reload()
+    page.locator("#start-tree summary").click()
+    expect(column.locator(".values")).to_have_text("X = express <i><b>S</b>")
+    expect(column.get_by_role("button", name="X", exact=True)).to_have_count(0)
+
+
 def test_the_tables_are_those_of_the_chosen_source(visit: Visit, tmp_path: Path) -> None:
     sources = {}
     for name in ("moons", "stars"):

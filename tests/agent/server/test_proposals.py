@@ -139,3 +139,36 @@ def test_answer_rejected_with_a_reason_is_listed_but_not_accepted(site: tuple[Se
     assert sorted(folder.iterdir()) == before
     status, closed = request(server, REVIEWER, f"{path}/reject", {})
     assert (status, closed["status"]) == (200, "rejected")
+
+
+def test_a_code_is_explained_once_by_a_reviewer(cache_dir: Path, tmp_path: Path) -> None:
+    parcels = make_table(tmp_path, "thing INTEGER, kind TEXT, note TEXT", [[1, "X", "a"], [2, "S", "b"], [3, "X", "c"]])
+    folder = tmp_path / "knowledge"
+    folder.mkdir()
+    tables = "tables:\n  things:\n    columns:\n      kind:\n        labels: {S: standard}\n"
+    (folder / "tables.yml").write_text(tables)
+    sources = {"it": {"url": url(parcels), "knowledge": str(folder)}, "bare": {"url": url(parcels)}}
+    sql = {"sql": "SELECT COUNT(*) AS n FROM things WHERE kind = 'X'"}
+    keys = {"api_keys": {"acme": [hash_of(USER), hash_of(REVIEWER)]}, "review_keys": [hash_of(REVIEWER)]}
+    with serving(cache_dir, {"GeneratedSQL": [sql]}, sources=sources, data_dir=tmp_path / "data", **keys) as server:
+
+        def kind(key: str) -> tuple[bool, dict[str, str]]:
+            shown = request(server, key, "/sources/tables?source=it")[1]
+            return shown["may_explain"], shown["tables"][0]["columns"][1]["meanings"]
+
+        assert (kind(USER), kind(REVIEWER)) == ((False, {"S": "standard"}), (True, {"S": "standard"}))
+        assert not request(server, REVIEWER, "/sources/tables?source=bare")[1]["may_explain"]
+        code = {"source": "it", "table": "things", "column": "kind", "code": "X", "meaning": "express"}
+        assert request(server, USER, "/proposals/codes", code)[1]["code"] == "review_not_permitted"
+        for wrong, name in (({"column": "size"}, "column"), ({"code": "S"}, "code"), ({"source": "bare"}, "source")):
+            status, refused = request(server, REVIEWER, "/proposals/codes", code | wrong)
+            assert (status, refused["code"]) == (422, "input_invalid") and f"`{name}`" in refused["detail"]
+
+        assert request(server, REVIEWER, "/proposals/codes", code) == (201, {"place": "knowledge/codes.yml:6"})
+        other = code | {"column": "note", "code": "a", "meaning": "returned"}
+        assert request(server, REVIEWER, "/proposals/codes", other)[0] == 201
+        assert kind(REVIEWER) == (True, {"S": "standard", "X": "express"})
+        assert (folder / "tables.yml").read_text() == tables
+        given = {"input": {"question": "How many express things are there?", "source": "it"}}
+        output = request(server, USER, "/agent/invoke", given)[1]["output"]
+        assert output["definitions"][0]["definition"] == "things.kind = 'X'"

@@ -321,7 +321,7 @@ ROUTES = {
     "/boards/{board_id}/export.{suffix}": ASK, "/boards/{board_id}/pins": ASK,
     "/boards/{board_id}/pins/{pin_id}": ASK, "/boards/{board_id}/pins/{pin_id}/refresh": ASK,
     "/proposals": REVIEW, "/proposals/{proposal_id}": REVIEW, "/proposals/{proposal_id}/accept": REVIEW,
-    "/proposals/{proposal_id}/reject": REVIEW,
+    "/proposals/{proposal_id}/reject": REVIEW, "/proposals/codes": REVIEW,
     "/metrics": OPERATE, "/operate/model/test": OPERATE,
     "/healthz": None, "/readyz": None,
 }  # fmt: skip
