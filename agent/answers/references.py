@@ -148,15 +148,16 @@ class _Resolver:
         values are added to `values`.
         """
         text = before = unit = ""
-        for part in template:
+        bare = _bare_forms(template)
+        for at, part in enumerate(template):
             if isinstance(part, str):
                 text += _without_start(part, unit)
                 before, unit = ("", "") if part else (before, unit)
                 continue
             used = len(self.used)
-            value = self._filled(part)
+            value = self._filled(part, is_bare=at in bare)
             text += " " if is_one_word(before[-1:], value[:1]) else ""
-            if values is not None:
+            if values is not None and at not in bare:
                 values.append(self._place(part, len(text), len(text) + len(value), self.used[used:]))
             text += value
             before, unit = value, _unit_of(value)
@@ -167,14 +168,14 @@ class _Resolver:
         rows = sorted({row for use in used for row in use.rows})
         return FilledValue(start, end, name if name in self.facts.others else "", tuple(rows))
 
-    def _filled(self, reference: Reference) -> str:
+    def _filled(self, reference: Reference, *, is_bare: bool) -> str:
         try:
-            return self._text(reference)
+            return self._text(reference, is_bare=is_bare)
         except Problem as problem:
             self.problems.append(f"{{{reference.text}}}: {problem}")
             return ""
 
-    def _text(self, reference: Reference) -> str:
+    def _text(self, reference: Reference, *, is_bare: bool) -> str:
         if reference.text in self.facts.result["columns"]:
             return self._only(self.facts, self._column(self.facts, reference.text)).text
         if reference.chooses_by == "row" and self.row is None:
@@ -191,6 +192,8 @@ class _Resolver:
         if reference.chooses_by == "sign":
             return self.text_of(_by_sign(value, number, reference.words))
         noun = self.text_of(_by_number(number, reference.words, self.facts.language)).strip()
+        if is_bare:
+            return noun
         own = _without_start(noun, _unit_of(value.text))
         return value.text + (" " if own == noun and self.facts.language != "zh" else "") + own
 
@@ -426,6 +429,27 @@ class _Resolver:
             return _Value(text, Decimal(1 if cell else -1))
         number = number_of(cell) if column.is_numeric else None
         return _Value(text, number, names=int(column.is_text and isinstance(cell, str)))
+
+
+def _bare_forms(template: Template) -> set[int]:
+    """Return the places of plural forms beside which their value does not stand.
+
+    A value with several forms stands once, before the last of the first ones in a row: `There {n#is|are} {n#cat|cats}`
+    is "There are 3 cats".
+    """
+    places: dict[str, list[int]] = {}
+    for at, part in enumerate(template):
+        if isinstance(part, Reference) and part.chooses_by == "number":
+            places.setdefault(part.selection, []).append(at)
+    bare: set[int] = set()
+    for forms in places.values():
+        shown = forms[0]
+        for form in forms[1:]:
+            if any(isinstance(part, Reference) or part.strip() for part in template[shown + 1 : form]):
+                break
+            shown = form
+        bare.update(form for form in forms if form != shown)
+    return bare
 
 
 def _unit_of(value: str) -> str:

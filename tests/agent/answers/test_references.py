@@ -22,6 +22,9 @@ def filled(text: str, sql: str, rows: list[list[Any]], language: str = "en") -> 
     [
         (COUNT, [[1184]], "en", "{n#order was|orders were} placed in 2024.", "1,184 orders were placed in 2024."),
         (COUNT, [[1]], "en", "{n#order was|orders were} placed.", "1 order was placed."),
+        (COUNT, [[1]], "en", "There {n#is|are} {n#order|orders}.", "There is 1 order."),
+        (COUNT, [[3]], "en", "{n#order|orders} of 2024 {n#is|are} open.", "3 orders of 2024 are open."),
+        (COUNT, [[5]], "ru", "{n#оплачен|оплачены|оплачено} {n#заказ|заказа|заказов}", "Оплачено 5 заказов"),
         (COUNT, [[1184]], "de", '{orders."n"} Bestellungen in Berlin', "1.184 Bestellungen in Berlin"),
         (COUNT, [[22]], "ru", "{n#заказ|заказа|заказов}", "22 заказа"),
         (COUNT, [[25]], "ru", "{n#заказ|заказа|заказов}", "25 заказов"),
