@@ -28,24 +28,30 @@ def ordered(warnings: Sequence[Warning]) -> list[Warning]:
     return sorted(warnings, key=lambda warning: _IMPORTANCE.index(warning.code))
 
 
-def notes_of(dataset: Dataset, language: Language) -> list[str]:
-    """Return the most important warnings as at most five texts, and how many are left out.
+def notes_of(dataset: Dataset, language: Language, limit: int = _MAX_NOTES) -> list[str]:
+    """Return the most important warnings as at most `limit` texts, and how many are left out.
 
     One text names all columns with the same problem.
     """
+    texts = [_text(group, language) for group in _groups(dataset)]
+    more = [render("more_notes", language, count=len(texts) - limit)] if len(texts) > limit else []
+    return [*texts[:limit], *more]
+
+
+def _groups(dataset: Dataset) -> list[list[Warning]]:
+    """Return the warnings by their codes, the most important first."""
     groups: dict[str, list[Warning]] = {}
     for warning in ordered(dataset.report.warnings):
         groups.setdefault(warning.code, []).append(warning)
-    texts = []
-    for group in groups.values():
-        text = group[0].message(language)
-        others = [warning.column for warning in group[1:] if warning.column]
-        if others:
-            shown = ", ".join(others[:_MAX_COLUMNS]) + (", ..." if len(others) > _MAX_COLUMNS else "")
-            text = f"{text} (+ {shown})"
-        texts.append(text)
-    more = [render("more_notes", language, count=len(texts) - _MAX_NOTES)] if len(texts) > _MAX_NOTES else []
-    return [*texts[:_MAX_NOTES], *more]
+    return list(groups.values())
+
+
+def _text(group: Sequence[Warning], language: Language) -> str:
+    """Return the text of the first warning with the columns of the others."""
+    text = group[0].message(language)
+    others = [warning.column for warning in group[1:] if warning.column]
+    shown = ", ".join(others[:_MAX_COLUMNS]) + (", ..." if len(others) > _MAX_COLUMNS else "")
+    return f"{text} (+ {shown})" if others else text
 
 
 def option_for(warning: Warning) -> dict[str, Any] | None:
@@ -95,11 +101,11 @@ def option_for(warning: Warning) -> dict[str, Any] | None:
 def guesses_of(dataset: Dataset, limit: int) -> list[dict[str, Any]]:
     """Return what was detected, the most important first: `guess` in English, and `option` that changes it, if any.
 
-    Of more than `limit`, the last one tells how many are left out.
+    One guess names all columns that it was made for. Of more than `limit`, the last one tells how many are left out.
     """
-    warnings = ordered(dataset.report.warnings)
-    guesses = []
-    for warning in warnings[:limit]:
-        option = option_for(warning)
-        guesses.append({"guess": warning.message(), **({"option": option} if option else {})})
-    return [*guesses, {"guess": f"and {len(warnings) - limit} more"}] if len(warnings) > limit else guesses
+    groups = _groups(dataset)
+    guesses: list[dict[str, Any]] = []
+    for group in groups[:limit]:
+        option = option_for(group[0])
+        guesses.append({"guess": _text(group, "en"), **({"option": option} if option else {})})
+    return [*guesses, {"guess": f"and {len(groups) - limit} more"}] if len(groups) > limit else guesses

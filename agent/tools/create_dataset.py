@@ -2,9 +2,8 @@
 
 from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.datasets.dataset import Dataset
-from datasphinx.agent.datasets.notes import notes_of, ordered
+from datasphinx.agent.datasets.notes import notes_of
 from datasphinx.agent.datasets.options import LoadOptions
-from datasphinx.agent.messages import render
 from datasphinx.agent.tools.tool import Arguments, Outcome, Tool, Workbench, check_known, type_name
 
 _SHOWN_WARNINGS = 20
@@ -31,10 +30,7 @@ def create_dataset(arguments: CreateDataset, bench: Workbench, cancellation: Can
     notes = notes_of(dataset, bench.language)
     # With several files, a warning has to name the one it is about.
     named = tuple(f"{dataset.name}: {text}" for text in notes) if len(bench.file_ids) > 1 else tuple(notes)
-    warnings = [warning.message(bench.language) for warning in ordered(dataset.report.warnings)]
-    if len(warnings) > _SHOWN_WARNINGS:
-        more = render("more_notes", bench.language, count=len(warnings) - _SHOWN_WARNINGS)
-        warnings = [*warnings[:_SHOWN_WARNINGS], more]
+    warnings = notes_of(dataset, bench.language, _SHOWN_WARNINGS)
     return Outcome(_content(dataset, warnings), dataset.row_count, dataset.dataset_id, notes=named)
 
 

@@ -48,12 +48,14 @@ def test_the_important_notes_come_first_and_there_are_five() -> None:
     assert notes[5:] == ["and 2 more notes on how the file was read"]
 
 
-def test_guesses_are_whole_and_their_rest_is_counted() -> None:
-    warnings = [Warning("percent", name, {"count": 1}) for name in "abcde"]
+def test_guesses_name_all_their_columns_and_their_rest_is_counted() -> None:
+    codes = ["percent", "codes", "months", "currency", "marks"]
+    warnings = [Warning(code, name, FACTS) for code in codes for name in ("a", "b")]
 
     guesses = guesses_of(dataset(*warnings), 3)
 
-    assert [guess["guess"].partition(":")[0] for guess in guesses] == ["a", "b", "c", "and 2 more"]
+    assert [guess["guess"].endswith(" (+ b)") for guess in guesses] == [True, True, True, False]
+    assert guesses[3] == {"guess": "and 2 more"}
     assert len(guesses_of(dataset(*warnings), 5)) == 5
 
 
