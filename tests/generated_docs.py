@@ -128,12 +128,29 @@ CLIENTS = {
     "openai-agents": "[agents](chat-clients.md#responses) with datasphinx as a model",
     "ag-ui-protocol": "[AG-UI](chat-clients.md#ag-ui)",
     "mcp": "[MCP](mcp.md)",
+    "opentelemetry-exporter-otlp-proto-http": "[telemetry](telemetry.md)",
+    "pandas": "[DataFrames](python.md)",
+    "mypy": "the types of the Python API",
 }
 """Client packages that tests use, and what for."""
 NPM_CLIENTS = {
     "@langchain/langgraph-sdk": "the same protocol from JavaScript; `useStream` and the calls of Agent Chat UI",
+    "@modelcontextprotocol/sdk": "[MCP](mcp.md) from TypeScript",
+    "@modelcontextprotocol/inspector-cli": "MCP's inspector",
 }
 """The same for JavaScript."""
+CLIENT_PROGRAMS = ROOT / "tests/fixtures/clients"
+OTHER_CLIENTS = {
+    "fastmcp": "[MCP](mcp.md), with clarifying questions as forms",
+    "langchain-mcp-adapters": "MCP's tools in an [agent of LangChain](inside-your-agent.md#over-mcp)",
+    "litellm": "chat completions",
+    "llm": "chat completions on the command line",
+    "streamlit": "the [Python API](python.md) in an app",
+    "gradio": "the Python API in an app",
+    "marimo": "the Python API in a notebook",
+    "pyright": "the types of the Python API",
+}
+"""The same, in an environment of their own."""
 
 
 def clients_table() -> str:
@@ -142,6 +159,9 @@ def clients_table() -> str:
     versions = {package["name"]: package.get("version") for package in packages}
     npm = json.loads((ROOT / "tests/fixtures/npm/package.json").read_text(encoding="utf-8"))["dependencies"]
     rows = [(f"`{name}`", versions[name], use) for name, use in CLIENTS.items()]
+    pins = [pin for path in CLIENT_PROGRAMS.glob("*.txt") for pin in path.read_text(encoding="utf-8").split()]
+    own = dict(pin.split("==") for pin in pins if "==" in pin)
+    rows += [(f"`{name}`", own[name], use) for name, use in OTHER_CLIENTS.items()]
     rows += [(f"`{name}` (npm)", npm[name], use) for name, use in NPM_CLIENTS.items()]
     lines = ["| client | version | for |", "|---|---|---|"]
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])

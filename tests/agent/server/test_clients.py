@@ -1,0 +1,120 @@
+"""Clients of the served protocols and of the Python API, each the real package in a pinned version."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agent.server.asking import statement_for
+from tests.agent.server.serving import COUNT, Served, serving
+from tests.conftest import VALID
+from tests.fake_openai import FakeOpenAI
+from tests.generated_docs import CLIENT_PROGRAMS
+from tests.support.best_customer import BY_AMOUNT
+from tests.support.npm import installed, node
+from tests.support.npm import run as run_in
+
+pytestmark = [pytest.mark.heavy, pytest.mark.process]
+
+TOOLS = 6
+OVER_HTTP: dict[str, dict[str, Any]] = {
+    "chat_litellm": {"answer": True, "streamed": True},
+    "chat_llm": {"answer": True, "error": ""},
+    "mcp_fastmcp": {"tools": TOOLS, "asked": 1, "sql": BY_AMOUNT, "progress": True, "error": True},
+    "mcp_langchain": {"tools": TOOLS, "answer": True},
+}
+IN_PROCESS: dict[str, dict[str, Any]] = {
+    "app_gradio": {"answer": True},
+    "app_marimo": {"answer": True, "sql": True},
+    "app_streamlit": {"answer": True, "value": "10127", "errors": []},
+    "types_pyright": {"errors": [], "sql": True},
+}
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Returns the Python of an environment with the packages of a file, by its name, installed when it is first used.
+
+    Packages that these do not require are those of the tests.
+    """
+    return cache(lambda name: installed_python(name, tmp_path_factory.mktemp("clients")))
+
+
+def installed_python(name: str, folder: Path) -> Path:
+    path = folder / "bin/python"
+    uv = Path(sys.executable).with_name("uv")
+    subprocess.run([uv, "venv", "--quiet", "--allow-existing", "--python", sys.executable, folder], check=True)
+    wanted = ("--requirements", CLIENT_PROGRAMS / f"{name}.txt")
+    done = subprocess.run([uv, "pip", "install", "--quiet", "--python", path, *wanted], capture_output=True, text=True)
+    if done.returncode:
+        pytest.fail(done.stderr) if os.environ.get("CI") else pytest.skip("the packages cannot be downloaded")
+    (packages,) = folder.glob("lib/python*/site-packages")
+    own = next(each for each in sys.path if each.endswith("site-packages"))
+    (packages / "tests.pth").write_text(f"import site; site.addsitedir({own!r})\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def shared_server(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A server that counts the orders, and asks back who is the best."""
+    data_dir = tmp_path_factory.mktemp("served")
+    with serving(cache_dir, {"GeneratedSQL": [statement_for]}, data_dir=data_dir) as server:
+        yield server
+
+
+def url_of(server: Served) -> str:
+    return str(server.http.base_url).rstrip("/")
+
+
+def shown_by(python: Path, program: str, *arguments: str, **environment: str) -> dict[str, Any]:
+    """Return the JSON object in the last line that a program prints."""
+    command = [python, CLIENT_PROGRAMS / f"{program}.py", *arguments]
+    path = f"{python.parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        command, env={**os.environ, "PATH": path, **environment}, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    shown: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return shown
+
+
+@pytest.mark.parametrize("program", OVER_HTTP)
+def test_a_client_over_http(served: Served, environment: Callable[[str], Path], program: str) -> None:
+    # The adapters do not work with version 2 of MCP's package, which fastmcp needs.
+    python = environment("requirements-mcp1" if program == "mcp_langchain" else "requirements")
+    assert shown_by(python, program, url_of(served)) == OVER_HTTP[program]
+
+
+@pytest.mark.parametrize("program", IN_PROCESS)
+def test_an_application_or_checker_of_the_python_api(
+    environment: Callable[[str], Path], program: str, cache_dir: Path
+) -> None:
+    with FakeOpenAI() as model:
+        model.answers = [COUNT, VALID]
+        settings = {
+            "DATASPHINX_LLM_BASE_URL": model.base_url,
+            "DATASPHINX_LLM_MODEL": "fake",
+            "DATASPHINX_CACHE_DIR": str(cache_dir),
+            "DATASPHINX_ENABLE_SQL_VALIDATION": "false",
+        }
+        assert shown_by(environment("requirements"), program, **settings) == IN_PROCESS[program]
+
+
+def test_the_mcp_client_for_typescript(served: Served) -> None:
+    shown = node("mcp.mjs", url_of(served))
+    assert shown == {"forms": 1, "progress": True, "tools": TOOLS, "sql": BY_AMOUNT, "error": True}
+
+
+def test_the_inspector(served: Served) -> None:
+    command = ("node_modules/.bin/mcp-inspector-cli", "--cli", f"{url_of(served)}/mcp", "--transport", "http")
+    listed = run_in(*command, "--method", "tools/list", folder=installed())
+    assert len(json.loads(listed.stdout)["tools"]) == TOOLS, listed.stderr
+    asked = ("--tool-name", "datasphinx_ask", "--tool-arg", "question=How many orders were placed?")
+    called = run_in(*command, "--method", "tools/call", *asked, folder=installed())
+    assert json.loads(called.stdout)["structuredContent"]["rows"] == [[10127]], called.stderr
