@@ -3,7 +3,10 @@
 import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
+
+import numpy as np
 
 from datasphinx.agent.charts.cells import (
     NUMERIC,
@@ -21,7 +24,6 @@ from datasphinx.agent.charts.cells import (
     percent,
     period_label,
     places_in_cycle,
-    quantile,
     scale_of,
     sort_keys,
     total,
@@ -111,6 +113,13 @@ class Notes:
         while name in names:
             name += " *"
         return name
+
+    def top_of(self, code: str, names: Sequence[str], weights: Sequence[Number], limit: int, column: str) -> list[int]:
+        """Return the indices of the greatest weights, and note by `code` that the rest of the names is combined."""
+        top = largest(weights, limit - 1)
+        facts = {"count": len(names), "shown": len(top), "column": axis_title(column, self.language)}
+        self.add(code, **facts, other=self.other(names))
+        return top
 
     def numbers(self, result: Result, spec: PlotSpec, name: str) -> list[Number | None]:
         """Return the cells of a measure in the unit of the chart; count those that are not numbers for the notes."""
@@ -300,33 +309,28 @@ def _limit_series(grid: _Grid, spec: PlotSpec, notes: Notes) -> _Grid:
     count = len(grid.series)
     if count <= limit:
         return grid
-    weights, name = [_weight(series.values) for series in grid.series], axis_title(spec.series or "", notes.language)
+    weights = [_weight(series.values) for series in grid.series]
     if spec.chart_type == "heatmap":
-        notes.add("chart_largest", count=count, shown=limit, column=name)
+        notes.add("chart_largest", count=count, shown=limit, column=axis_title(spec.series or "", notes.language))
         return replace(grid, series=[grid.series[at] for at in largest(weights, limit)])
-    top = largest(weights, limit - 1)
-    other = notes.other([series.name for series in grid.series])
-    notes.add("chart_rest_added", count=count, shown=len(top), column=name, other=other)
+    names = [series.name for series in grid.series]
+    top = notes.top_of("chart_rest_added", names, weights, limit, spec.series or "")
     rest = [series.values for at, series in enumerate(grid.series) if at not in top]
     sums = (None if all(value is None for value in values) else total(values) for values in zip(*rest, strict=True))
-    return replace(grid, series=[*(grid.series[at] for at in top), Series(other, tuple(sums))])
+    return replace(grid, series=[*(grid.series[at] for at in top), Series(notes.other(names), tuple(sums))])
 
 
 def _limit_parts(grid: _Grid, spec: PlotSpec, notes: Notes) -> _Grid:
     """Drop the parts of a pie without a value and add up the small ones."""
     grid = grid.at([at for at, value in enumerate(grid.series[0].values) if value is not None])
-    count = len(grid.labels)
-    if count <= MAX_PARTS:
+    if len(grid.labels) <= MAX_PARTS:
         return grid
     values = grid.series[0].values
-    top = largest([value or 0 for value in values], MAX_PARTS - 1)
-    other = notes.other(grid.labels)
-    name = axis_title(spec.x, notes.language)
-    notes.add("chart_rest_added", count=count, shown=len(top), column=name, other=other)
+    top = notes.top_of("chart_rest_added", grid.labels, [value or 0 for value in values], MAX_PARTS, spec.x)
     rest = total([value for at, value in enumerate(values) if at not in top])
     reduced = grid.at(top)
     parts = replace(reduced.series[0], values=(*reduced.series[0].values, rest))
-    return _Grid([*reduced.labels, other], None, [parts], [])
+    return _Grid([*reduced.labels, notes.other(grid.labels)], None, [parts], [])
 
 
 def _limit_columns(grid: _Grid, spec: PlotSpec, notes: Notes) -> _Grid:
@@ -399,19 +403,11 @@ def _series_of_pairs(name: str, places: list[Number | None], values: list[Number
 def _limit_scatter_series(series: list[Series], spec: PlotSpec, notes: Notes) -> list[Series]:
     if len(series) <= MAX_SERIES:
         return series
-    top = largest([len(part.at) for part in series], MAX_SERIES - 1)
-    other = notes.other([part.name for part in series])
-    notes.add(
-        "chart_rest_joined",
-        count=len(series),
-        shown=len(top),
-        column=axis_title(spec.series or "", notes.language),
-        other=other,
-    )
+    names, sizes = [part.name for part in series], [len(part.at) for part in series]
+    top = notes.top_of("chart_rest_joined", names, sizes, MAX_SERIES, spec.series or "")
     rest = [part for at, part in enumerate(series) if at not in top]
-    remainder = Series(
-        other, tuple(y for part in rest for y in part.values), tuple(x for part in rest for x in part.at)
-    )
+    values, places = (tuple(chain.from_iterable(each)) for each in zip(*((p.values, p.at) for p in rest), strict=True))
+    remainder = Series(notes.other(names), values, places)
     return [*(series[at] for at in top), remainder]
 
 
@@ -453,14 +449,10 @@ def _groups(result: Result, spec: PlotSpec, notes: Notes) -> dict[str, list[Numb
 def _limit_groups(groups: dict[str, list[Number]], spec: PlotSpec, notes: Notes) -> dict[str, list[Number]]:
     if len(groups) <= _MAX_BOXES:
         return groups
-    names = list(groups)
-    top = [names[at] for at in largest([len(values) for values in groups.values()], _MAX_BOXES - 1)]
-    other = notes.other(names)
-    notes.add(
-        "chart_rest_joined", count=len(names), shown=len(top), column=axis_title(spec.x, notes.language), other=other
-    )
+    names, sizes = list(groups), list(map(len, groups.values()))
+    top = [names[at] for at in notes.top_of("chart_rest_joined", names, sizes, _MAX_BOXES, spec.x)]
     rest = [value for name in names if name not in top for value in groups[name]]
-    return {**{name: groups[name] for name in top}, other: rest}
+    return {**{name: groups[name] for name in top}, notes.other(names): rest}
 
 
 def _box(values: Sequence[Number]) -> Box:
@@ -469,7 +461,7 @@ def _box(values: Sequence[Number]) -> Box:
     Integers too large for a float may all lie outside that range through rounding; then every value counts as inside.
     """
     ordered = sorted(values)
-    lower, middle, upper = (quantile(ordered, share) for share in (0.25, 0.5, 0.75))
+    lower, middle, upper = np.quantile(np.array(values, float), (0.25, 0.5, 0.75)).tolist()
     reach = 1.5 * (upper - lower)
     inside = [value for value in ordered if lower - reach <= value <= upper + reach] or ordered
     outliers = tuple(value for value in ordered if not inside[0] <= value <= inside[-1])
@@ -525,12 +517,9 @@ def histogram_data(result: Result, spec: PlotSpec, notes: Notes) -> ChartData:
 
 
 def _bin_width(values: Sequence[Number]) -> float:
-    """Return the width of the bins of sorted values: of the two rules the smaller, rounded to a plain number."""
-    span = float(values[-1] - values[0])
-    spread = float(quantile(values, 0.75) - quantile(values, 0.25))
-    widths = [2 * spread / len(values) ** (1 / 3), span / (math.log2(len(values)) + 1)]
-    wanted = max(min((width for width in widths if width > 0), default=0.0), span / _MAX_BINS)
-    wanted = wanted or abs(float(values[0])) or 1.0
+    """Return the width of the bins of sorted values: that of the rules, rounded to a plain number."""
+    edges = np.histogram_bin_edges(np.array(values, float), "auto") if values[0] < values[-1] else np.zeros(2)
+    wanted = max(float(edges[1] - edges[0]), float(values[-1] - values[0]) / _MAX_BINS) or abs(float(values[0])) or 1.0
     power = 10.0 ** math.floor(math.log10(wanted))
     return min((factor * power for factor in (1, 2, 5, 10)), key=lambda width: abs(math.log(width / wanted)))
 

@@ -38,8 +38,6 @@ Unit = Literal["year", "quarter", "month", "week", "day", "time", "integer", "nu
 _MIN_COVERAGE = 0.5
 """Share of the steps that must have a row; with fewer, the axis is proportional instead."""
 _YEAR_NAME = re.compile(r"(?<![a-zа-я])(years?|yr|год|годы|года)(?![a-zа-я])|年")
-_MONTH_NAME = re.compile(r"month|месяц|月")
-_QUARTER_NAME = re.compile(r"quarter|квартал|季")
 _MICROSECOND = timedelta(microseconds=1)
 _DAY = 86_400_000_000
 """Microseconds of a day."""
@@ -48,7 +46,8 @@ _YEAR = re.compile(r"(\d{4})")
 _QUARTER = re.compile(r"(\d{4})-?Q([1-4])")
 _MONTH = re.compile(r"(\d{4})-(\d{2})")
 _WEEK = re.compile(r"(\d{4})-W(\d{2})")
-_NAMES_OF_UNITS = (("year", _YEAR_NAME), ("quarter", _QUARTER_NAME), ("month", _MONTH_NAME))
+_MONTHS: dict[Unit, int] = {"year": 12, "quarter": 3, "month": 1}
+"""The number of months of a period."""
 
 
 def column(result: Result, name: str) -> list[Any]:
@@ -186,14 +185,6 @@ def order_of(values: Sequence[Any], kind: str) -> Sequence[int]:
     return sorted(range(len(values)), key=keys.__getitem__) if keys else range(len(values))
 
 
-def quantile(ordered: Sequence[Number], share: float) -> Number:
-    """Return the quantile at `share` of sorted values by linear interpolation (type 7 of Hyndman and Fan, 1996)."""
-    at = share * (len(ordered) - 1)
-    low = math.floor(at)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (at - low)
-
-
 @dataclass(frozen=True)
 class Scale:
     """The places of the cells of one column; `ordinals` counts units, microseconds for times, or is None."""
@@ -243,7 +234,7 @@ class Scale:
         if self.unit in {"week", "day"}:
             start = date.fromordinal(7 * at + 1 if self.unit == "week" else at)
         else:
-            months = at * {"year": 12, "quarter": 3, "month": 1}[self.unit]
+            months = at * _MONTHS[self.unit]
             start = date(months // 12, months % 12 + 1, 1)
         return (start - _EPOCH.date()) // timedelta(milliseconds=1)
 
@@ -264,8 +255,8 @@ class Scale:
 def scale_of(result: Result, name: str) -> Scale | None:
     """Return the scale of a column of numbers, periods (ISO 8601 or quarters) or times; None for other columns.
 
-    Times that are all midnight are days, and days that are all the first of a month are months: databases truncate
-    to a period in this form.
+    Times that are all midnight are days, and of a column in the format of a period these periods: databases truncate
+    to the first day of one.
     """
     cells, kind = column(result, name), type_of_column(result, name)
     known = [cell for cell in cells if cell is not None]
@@ -279,7 +270,7 @@ def scale_of(result: Result, name: str) -> Scale | None:
             return None
         whole = all(isinstance(value, int) or value is None for value in numbers)
         return Scale("integer" if whole else "number", tuple(numbers))
-    return _calendar_scale(cells, kind, name.lower())
+    return _calendar_scale(cells, format_of(result, name).kind)
 
 
 def is_year_column(name: str, cells: Sequence[Any], kind: str) -> bool:
@@ -324,7 +315,7 @@ _READERS: tuple[tuple[Unit, Callable[[str], int | None]], ...] = (
 )
 
 
-def _calendar_scale(cells: Sequence[Any], kind: str, name: str) -> Scale | None:
+def _calendar_scale(cells: Sequence[Any], unit_of_format: str) -> Scale | None:
     if not all(cell is None or isinstance(cell, str) for cell in cells):
         return None
     for unit, read in _READERS:
@@ -332,13 +323,13 @@ def _calendar_scale(cells: Sequence[Any], kind: str, name: str) -> Scale | None:
         if any(ordinal is None and cell is not None for ordinal, cell in zip(ordinals, cells, strict=True)):
             continue
         if unit == "time":
-            return _shortened(ordinals, kind, name)
+            return _shortened(ordinals, unit_of_format)
         return Scale(unit, ordinals, "-" if any(cell and "-Q" in cell for cell in cells) else "")
     return None
 
 
-def _shortened(times: tuple[int | None, ...], kind: str, name: str) -> Scale:
-    """Return the scale of times, in microseconds, in the largest unit that keeps their differences."""
+def _shortened(times: tuple[int | None, ...], unit: str) -> Scale:
+    """Return the scale of times, in microseconds: periods `unit` if all are first days of one, else days or times."""
     known = {time for time in times if time is not None}
     if any(time % _DAY for time in known):
         length = next(
@@ -349,16 +340,11 @@ def _shortened(times: tuple[int | None, ...], kind: str, name: str) -> Scale:
     first_day = _EPOCH.toordinal()
     days = tuple(None if time is None else time // _DAY + first_day for time in times)
     dates = {day: date.fromordinal(day) for day in days if day is not None}
-    named = {unit for unit, words in _NAMES_OF_UNITS if words.search(name)}
-    is_truncated = len(dates) > 1 and (kind == "datetime" or len(dates) > 2 or bool(named))
-    if not is_truncated or any(day.day != 1 for day in dates.values()):
+    period = next((period for period in _MONTHS if period == unit), None)
+    if period is None or any(day.day != 1 or (day.month - 1) % _MONTHS[period] for day in dates.values()):
         return Scale("day", days)
-    months = tuple(None if day is None else 12 * dates[day].year + dates[day].month - 1 for day in days)
-    if all(day.month == 1 for day in dates.values()) and not named & {"month", "quarter"}:
-        return Scale("year", tuple(None if month is None else month // 12 for month in months))
-    if "quarter" in named and all(day.month % 3 == 1 for day in dates.values()):
-        return Scale("quarter", tuple(None if month is None else month // 3 for month in months), "-")
-    return Scale("month", months)
+    months = (None if day is None else 12 * dates[day].year + dates[day].month - 1 for day in days)
+    return Scale(period, tuple(None if month is None else month // _MONTHS[period] for month in months), "-")
 
 
 def time_format(positions: Sequence[Number]) -> str:
