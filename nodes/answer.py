@@ -3,7 +3,7 @@
 from typing import Any
 
 from datasphinx.agent.answers.answer import Answer
-from datasphinx.agent.answers.codes import code_meanings
+from datasphinx.agent.answers.codes import explained_codes
 from datasphinx.agent.answers.confidence import confidence_of, tell_confidence
 from datasphinx.agent.answers.form_text import form_text, proposed_questions
 from datasphinx.agent.answers.narration import narrate
@@ -66,7 +66,7 @@ def answer(state: State, services: Services) -> dict[str, Any]:
     result = with_formats(result, sql, source.catalog, form.get("formats") or {}, [said.question, *said.texts])
     summary, facts = summarize_query(sql, source.catalog), facts_of(result, sql, source.catalog, language)
     told = _composed(state, services, source, result, AskedForm(asked.output_type, form), summary, said, facts)
-    told.add(code_meanings(sql, result, source.catalog, language))
+    told.add(explained_codes(sql, result, source.catalog, language))
     known = facts.with_literals(said)
     assumed = [one for one in dict.fromkeys(state["assumptions"]) if not unsupported(one, known, facts.names)]
     found, notes = source.findings_about(sql)

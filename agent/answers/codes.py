@@ -15,7 +15,7 @@ from datasphinx.agent.types import Result
 _MAX_CODES, _MAX_MEANING_CHARS = 12, 60
 
 
-def code_meanings(sql: str, result: Result, catalog: Catalog, language: Language) -> str:
+def explained_codes(sql: str, result: Result, catalog: Catalog, language: Language) -> str:
     """Return sentences that explain the codes in `result`, the rows of `sql`; empty if no comment explains any.
 
     There is one sentence per column, such as "channel: S = store, W = web.", unless the column is secret.

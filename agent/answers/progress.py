@@ -1,4 +1,4 @@
-"""Progress on a terminal: one line for each completed step."""
+"""Progress in words: one line for each completed step, for terminals and clients."""
 
 from typing import Any
 

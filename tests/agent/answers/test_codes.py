@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from datasphinx.agent.answers.codes import code_meanings
+from datasphinx.agent.answers.codes import explained_codes
 from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.sources.source import Source
 from tests.conftest import ScriptedAgent
@@ -58,7 +58,7 @@ def catalog(source: Source) -> Catalog:
     ],
 )
 def test_codes_of_columns_are_explained(source: Source, catalog: Catalog, sql: str, text: str) -> None:
-    assert code_meanings(sql, source.execute(sql), catalog, "en") == text
+    assert explained_codes(sql, source.execute(sql), catalog, "en") == text
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_codes_of_secret_columns_are_not_explained(source: Source, catalog: Cata
     units = catalog.tables["units"]
     columns = tuple(column._replace(secret=column.name == "state") for column in units.columns)
     secret = Catalog("sqlite", {"units": replace(units, columns=columns)})
-    assert code_meanings(sql, source.execute(sql), secret, "en") == "kind: 1 = pump, 2 = valve."
+    assert explained_codes(sql, source.execute(sql), secret, "en") == "kind: 1 = pump, 2 = valve."
 
 
 def test_many_codes_are_cut_and_sentences_follow_the_language(source: Source, catalog: Catalog) -> None:
@@ -85,8 +85,8 @@ def test_many_codes_are_cut_and_sentences_follow_the_language(source: Source, ca
     many = Catalog("sqlite", {"units": replace(units, columns=columns)})
     rows: Any = {"columns": ["id", "kind"], "types": ["integer"] * 2, "rows": [[n, 1] for n in range(30)]}
 
-    assert "11 = kind 11 and 18 more. kind: 1" in code_meanings("SELECT id, kind FROM units", rows, many, "en")
-    assert "。kind：1 = pump。" in code_meanings("SELECT id, kind FROM units", rows, many, "zh")
+    assert "11 = kind 11 and 18 more. kind: 1" in explained_codes("SELECT id, kind FROM units", rows, many, "en")
+    assert "。kind：1 = pump。" in explained_codes("SELECT id, kind FROM units", rows, many, "zh")
 
 
 def test_the_answer_explains_the_codes_in_its_language(scripted: Callable[..., ScriptedAgent]) -> None:
