@@ -19,7 +19,14 @@ from datasphinx.agent.answers.reference_syntax import Problem, Reference, Templa
 from datasphinx.agent.answers.result_facts import ColumnFacts, ResultFacts, average_format, facts_of
 from datasphinx.agent.answers.typed_text import Said, is_one_word, typed_problems, unsupported
 from datasphinx.agent.core.text import capitalised
-from datasphinx.agent.formatting.formats import ColumnFormat, format_computed, format_value, joined, number_of
+from datasphinx.agent.formatting.formats import (
+    ColumnFormat,
+    format_computed,
+    format_value,
+    joined,
+    list_mark,
+    number_of,
+)
 from datasphinx.agent.messages import CONVENTIONS, render
 
 __all__ = ["Filled", "ResultFacts", "Said", "facts_of", "fill", "unsupported"]
@@ -435,14 +442,18 @@ def _bare_forms(template: Template) -> set[int]:
     """Return the places of plural forms beside which their value does not stand.
 
     A value with several forms stands once, before the last of the first ones in a row: `There {n#is|are} {n#cat|cats}`
-    is "There are 3 cats".
+    is "There are 3 cats". It stands before none if the text has it without a form.
     """
     places: dict[str, list[int]] = {}
     for at, part in enumerate(template):
         if isinstance(part, Reference) and part.chooses_by == "number":
             places.setdefault(part.selection, []).append(at)
+    plain = {part.selection for part in template if isinstance(part, Reference) and not part.chooses_by}
     bare: set[int] = set()
-    for forms in places.values():
+    for selection, forms in places.items():
+        if selection in plain:
+            bare.update(forms)
+            continue
         shown = forms[0]
         for form in forms[1:]:
             if any(isinstance(part, Reference) or part.strip() for part in template[shown + 1 : form]):
@@ -469,7 +480,7 @@ def _names(names: Sequence[str], facts: ResultFacts) -> _Value:
     more = len(names) - _MAX_LISTED
     if more < _LEAST_MORE:
         return _Value(joined(names, facts.language), names=len(names))
-    shown = CONVENTIONS[facts.language].list_comma.join(names[:_MAX_LISTED])
+    shown = list_mark(names, facts.language).join(names[:_MAX_LISTED])
     return _Value(render("names_and_more", facts.language, names=shown, count=more), names=len(names))
 
 

@@ -25,8 +25,8 @@ _AMOUNTS = _MEASURES - _PER_CENT
 _PARTS_OF_DATES = (
     exp.Extract, exp.Year, exp.Quarter, exp.Month, exp.Week, exp.TimeToStr, exp.TimestampTrunc, exp.DateTrunc,
 )  # fmt: skip
-_PERIOD = re.compile(r"\d{4}(?:-?[QW]?\d{1,2}(?:-\d{2}.*)?)?")
-"""A period as text that sorts in time."""
+_PERIOD = re.compile(r"\d{4}(?:-?[QW]?\d{1,2}(?:-\d{2}.*)?|/\d{2,4})?")
+"""A period as text that sorts in time, such as 2024/25."""
 _RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank, exp.Ntile)
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like, exp.ILike)
 
@@ -183,7 +183,8 @@ def facts_of(result: Result, sql: str, catalog: Catalog, language: Language) -> 
             is_additive=shown[at].kind in _AMOUNTS and output is not None and is_additive(output, tree, reader),
             is_name=shown[at].kind not in _MEASURES
             or (is_grouped and output is not None and output.find(exp.AggFunc) is None),
-            is_period=len(sources) == width and _is_period(sources[at].expression, shown[at]),
+            is_period=len(sources) == width
+            and _is_period(sources[at].expression, shown[at], [row[at] for row in result["rows"]]),
             is_count=output is not None and isinstance(unwrapped(output), exp.Count),
         )
         for at, (name, output) in enumerate(zip(result["columns"], outputs, strict=True))
@@ -214,9 +215,10 @@ def _selects_extremes(tree: exp.Expr) -> bool:
     )
 
 
-def _is_period(expression: exp.Expr, shown: ColumnFormat) -> bool:
+def _is_period(expression: exp.Expr, shown: ColumnFormat, cells: Sequence[Any]) -> bool:
     has_part = expression.find(*_PARTS_OF_DATES) is not None
-    return expression.find(exp.AggFunc) is None and (has_part or shown.kind in CALENDAR)
+    is_written_so = bool(cells) and all(isinstance(cell, str) and _PERIOD.fullmatch(cell) for cell in cells)
+    return expression.find(exp.AggFunc) is None and (has_part or shown.kind in CALENDAR or is_written_so)
 
 
 def _reached_limit(tree: exp.Expr, rows: int) -> int | None:

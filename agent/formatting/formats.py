@@ -296,15 +296,24 @@ def format_value(value: Any, fmt: ColumnFormat, language: Language, *, in_senten
 def joined(names: Sequence[str], language: Language, most: int | None = None) -> str:
     """Return `names` as a list in words, the first `most` of them if there are more.
 
-    >>> joined(["a", "b", "c"], "en"), joined(["a", "b", "c"], "en", 2)
-    ('a, b and c', 'a, b and others')
+    >>> joined(["a", "b", "c"], "en"), joined(["a", "b", "c"], "en", 2), joined(["a, 1", "b, 2"], "en")
+    ('a, b and c', 'a, b and others', 'a, 1; b, 2')
     """
-    comma = CONVENTIONS[language].list_comma
+    comma = list_mark(names, language)
+    if comma == CONVENTIONS[language].semicolon and most is None:
+        return comma.join(names)
     if most is not None and len(names) > most:
         return render("answer_and_others", language, names=comma.join(names[:most]))
     if len(names) < 2:
         return "".join(names)
     return render("answer_and", language, names=comma.join(names[:-1]), last=names[-1])
+
+
+def list_mark(names: Sequence[str], language: Language) -> str:
+    """Return what separates `names` in a list: a semicolon if one of them has a comma."""
+    conventions = CONVENTIONS[language]
+    has_comma = any(comma in name for name in names for comma in (conventions.comma, conventions.list_comma))
+    return conventions.semicolon if has_comma else conventions.list_comma
 
 
 def format_tick(value: float, fmt: ColumnFormat, language: Language) -> str:

@@ -38,6 +38,8 @@ _COMPARISONS = (exp.EQ, exp.NEQ, *_BOUNDS, exp.Between, exp.In, exp.Like, exp.IL
 _CALCULATIONS = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Interval)
 _MIN_TEXT = 4
 """Characters of a text that is no code or flag, and so is mentioned if it is meant."""
+_FEW_VALUES = 12
+"""Columns with up to as many stored values are kinds, which a question may name in other words."""
 _MAX_CHARS, _MAX_DIGITS, _MAX_COLUMNS = 100, 30, 3
 
 
@@ -157,7 +159,7 @@ class _Parts:
 
     @cached_property
     def numbers(self) -> set[Decimal]:
-        """The numbers in literals and names, those next to a bound, and the distances of dates."""
+        """The numbers in literals and names, those next to a bound, the distances of dates, and the years between."""
         found = {number for text in self.texts for _, readings in _numbers(text) for number in readings}
         for literal, node in self.compared:
             if isinstance(node, _BOUNDS):
@@ -166,7 +168,8 @@ class _Parts:
                 found |= {Decimal(part) for part in (day.year, day.month, day.day)}
         for first, last in combinations([*self.days, self.today], 2):
             found |= _distances(first, last)
-        return found
+        years = [day.year for day in self.days]
+        return found | set(map(Decimal, range(min(years, default=0), max(years, default=0))))
 
     @cached_property
     def forms(self) -> list[str]:
@@ -177,6 +180,17 @@ class _Parts:
     def columns(self) -> set[str]:
         """The columns that the statement reads, as `table.column` in lower case."""
         return {str(reference).lower() for reference in self._references}
+
+    @cached_property
+    def comments(self) -> list[str]:
+        """The comments on the columns that the statement reads."""
+        return [comment for reference in self._references if (comment := reference.column.comment)]
+
+    def others(self, value: str) -> set[str]:
+        """Return the other stored values of the columns with few of them that have `value`."""
+        values = self.query.catalog.values
+        stored = (values.get((each.table.key, each.column.name), ()) for each in self._references)
+        return {one for each in stored if value in each and len(each) <= _FEW_VALUES for one in each} - {value}
 
     @cached_property
     def _references(self) -> list[ColumnReference]:
@@ -268,13 +282,16 @@ def _unused_numbers(said: Said, parts: _Parts) -> Iterator[str]:
 
 
 def _unsaid_numbers(said: Said, parts: _Parts) -> Iterator[str]:
-    texts = [said.question, *said.others, *(link.value for link in said.values)]
+    texts = [said.question, *said.others, *(link.value for link in said.values), *parts.comments]
     mentioned = {number for text in texts for _, readings in _numbers(text) for number in readings}
     for literal, node in parts.compared:
         days = _days(literal, node)
         if days:
             is_near = any(abs(day.year - parts.today.year) <= 1 for day in days)
-            figures = {Decimal(day.year) for day in days} | _distances(days[0], parts.today)
+            # The same day of a year that was said begins or ends the period to compare with.
+            same = {day.year for day in parts.days if (day.month, day.day) == (days[0].month, days[0].day)}
+            years = {day.year for day in days} | (same & {days[0].year + 1})
+            figures = {Decimal(year) for year in years} | _distances(days[0], parts.today)
             is_said = not mentioned.isdisjoint(figures)
             if not is_near and not is_said:
                 yield str(days[0].year)
@@ -302,7 +319,10 @@ def _unused_values(said: Said, parts: _Parts) -> Iterator[str]:
 
 
 def _unsaid_texts(said: Said, parts: _Parts) -> Iterator[str]:
-    """Yield the texts that the statement compares with and nobody said; those of another language cannot be said."""
+    """Yield the texts that the statement compares with and nobody said; those of another language cannot be said.
+
+    One of few kinds is doubted only if another of them was said.
+    """
     linked, language = {link.value for link in said.values}, said.language
     texts = [said.question, *said.others]
     stems = {one for text in texts for one in _stems(text)}
@@ -313,6 +333,8 @@ def _unsaid_texts(said: Said, parts: _Parts) -> Iterator[str]:
         if not literal.is_string or _day(text) or len(text) < _MIN_TEXT or not own or text in linked:
             continue
         is_said = not stems.isdisjoint(own) or normal_form(text) in whole
+        kinds = parts.others(text)
+        is_said |= bool(kinds) and stems.isdisjoint(one for kind in kinds for one in _stems(kind))
         if not is_said and language_of(text) == language:
             yield text
 

@@ -23,6 +23,7 @@ SALES = Table(
         Column("sold_on", "DATE"),
         Column("amount", "REAL"),
         Column("city", "TEXT", comment="place of delivery"),
+        Column("weight", "INTEGER", comment="kg, above 31 is large"),
     ),
     primary_key=("sale_id",),
     foreign_keys=(ForeignKey(("product_id",), "products", ("product_id",)),),
@@ -79,6 +80,12 @@ def test_a_column_that_is_named_exactly_is_missed_on_every_dialect(dialect: str)
         ("How many sales on 5.3.2024?", "sold_on = '2024-03-05'"),
         ("How many sales in Q1?", "sold_on < '2026-04-01'"),
         ("How many sales of more than two?", "amount > 2"),
+        ("How many sales in 2021, 2022 and 2023?", "sold_on BETWEEN '2021-01-01' AND '2023-12-31'"),
+        (
+            "How many sales in March 2024 and the March before?",
+            "sold_on BETWEEN '2024-03-01' AND '2024-03-31' OR sold_on BETWEEN '2023-03-01' AND '2023-03-31'",
+        ),
+        ("How many large sales?", "weight > 31"),
         ("How many sales with an amount?", "amount * 100 > 0"),
     ],
 )
@@ -92,6 +99,8 @@ def test_figures_in_another_form_are_no_doubt(question: str, where: str) -> None
         ("How many sales above 50?", "amount > 500", "50"),
         ("How many sales above 50?", "amount > 60", "50"),
         ("How many sales?", "amount > 60", "60"),
+        ("How many large sales?", "weight > 61", "61"),
+        ("How many sales in March 2024?", "sold_on BETWEEN '2023-03-01' AND '2024-03-31'", "2023"),
         ("How many sales?", "sold_on >= '2019-01-01'", "2019"),
         ("Sales on 2024-03-05", "sold_on = '2024-03-08'", "05"),
     ],
@@ -112,6 +121,14 @@ def test_stored_values_that_are_left_out_or_not_mentioned_are_doubts() -> None:
     assert "does not use “Berlin”" in found and "uses “Hamburg”" in found
     assert doubts("How many sales in Berlin?", sql.replace("Hamburg", "Berlin"), values=berlin) == ""
     assert doubts("How many sales up north?", sql, others=["the north is Hamburg"]) == ""
+
+
+def test_one_of_few_kinds_is_a_doubt_only_if_another_one_was_said() -> None:
+    catalog = Catalog("sqlite", {"sales": SALES}, values={("sales", "city"): ("coastal", "inland")})
+    sql = "SELECT COUNT(*) FROM sales WHERE city = 'coastal'"
+
+    assert doubts_about(sql, Said("How many sales by the sea?"), catalog, TODAY) == ()
+    assert len(doubts_about(sql, Said("How many inland sales?"), catalog, TODAY)) == 1
 
 
 def test_comments_and_business_names_are_names_of_columns() -> None:
