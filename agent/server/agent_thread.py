@@ -136,7 +136,7 @@ class AgentThread:
                 following, asked = [_ASKS], [{"id": run_id, "value": human_interrupt(question)}]
         task = {"id": run_id, "name": _ASKS, "path": [], "interrupts": asked}
         task |= dict.fromkeys(("error", "checkpoint", "state", "result"))
-        plain: dict[str, Any] = PlainJSON().dumpd(
+        return PlainJSON().dumpd(
             {
                 "values": values,
                 "next": following,
@@ -148,7 +148,6 @@ class AgentThread:
                 "parent_checkpoint": self.checkpoint(parent) if parent else None,
             }
         )
-        return plain
 
     def description(self) -> dict[str, Any]:
         """Return the thread with its values and status."""

@@ -102,9 +102,10 @@ class PlainJSON:
             plain = json.loads(json.dumps(obj, default=_plain))
             return to_json(valid_json(plain), inf_nan_mode="null")
 
-    def dumpd(self, obj: Any) -> Any:
-        """Return `obj` as plain values."""
-        return from_json(self.dumps(obj))
+    def dumpd(self, obj: Mapping[str, Any]) -> dict[str, Any]:
+        """Return `obj` with plain values."""
+        plain: dict[str, Any] = from_json(self.dumps(obj))
+        return plain
 
 
 def _split(input: Mapping[str, Any]) -> tuple[dict[str, Any], str | None]:

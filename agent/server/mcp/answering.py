@@ -80,27 +80,30 @@ class Clarification(BaseModel):
 class Answer(BaseModel):
     """An answer with the statement and the rows that support it, or a clarifying question."""
 
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
+
     status: Status | Literal["running"] = Field(
         description="`ok`; `unsure`: a draft with a low confidence or unresolved findings; `clarification`; `error`; "
         "or `running`: call again with `run`."
     )
     answer: str = Field(description="The answer or the clarifying question, in the language of the question.")
-    columns: list[str]
-    rows: list[list[Any]] = Field(description="The first rows of the result. `***` replaces secret values.")
-    row_count: int = Field(description="The number of rows of the result.")
-    more_rows: bool = Field(description="Whether the result has more rows than `rows`.")
-    sql: str | None = Field(description="The statement that returned the rows.")
-    confidence: Confidence | None
+    columns: list[str] = []
+    rows: list[list[Any]] = Field([], description="The first rows of the result. `***` replaces secret values.")
+    row_count: int = Field(0, description="The number of rows of the result.")
+    more_rows: bool = Field(False, description="Whether the result has more rows than `rows`.")
+    sql: str | None = Field(None, description="The statement that returned the rows.")
+    confidence: Confidence | None = None
     trust: str = Field(
-        description="Without a confidence: a verified query, declared metrics, checked by the model, or not checked."
+        "",
+        description="Without a confidence: a verified query, declared metrics, checked by the model, or not checked.",
     )
-    assumptions: list[str] = Field(description="Assumptions about the question.")
-    definitions: list[AppliedDefinition] = Field(description="The business definitions that the statement uses.")
-    trace_id: str = Field(description="The id of the run on the record, for the tool `datasphinx_explain_answer`.")
-    thread: str | None = Field(description="The conversation, for follow-up questions.")
-    run: str | None = Field(description="What to call again with if the status is `running`.")
-    clarification: Clarification | None
-    error: ErrorInfo | None
+    assumptions: list[str] = Field([], description="Assumptions about the question.")
+    definitions: list[AppliedDefinition] = Field([], description="The business definitions that the statement uses.")
+    trace_id: str = Field("", description="The id of the run on the record, for the tool `datasphinx_explain_answer`.")
+    thread: str | None = Field(None, description="The conversation, for follow-up questions.")
+    run: str | None = Field(None, description="What to call again with if the status is `running`.")
+    clarification: Clarification | None = None
+    error: ErrorInfo | None = None
 
 
 async def ask(arguments: Ask, call: Call) -> Answer | InputRequiredResult:
@@ -143,33 +146,11 @@ async def ask(arguments: Ask, call: Call) -> Answer | InputRequiredResult:
         if answer is None:
             return output.as_answer()
         run = await start(call, call.agent, _reply_to(thread_id, answer))
-    return _still_running(run)
+    return Answer(status="running", answer=STILL_RUNNING, run=run.id)
 
 
 def _reply_to(thread_id: str, answer: str) -> dict[str, Any]:
     return {"thread_id": thread_id, "clarification_answer": answer}
-
-
-def _still_running(run: Run) -> Answer:
-    """Return the result of a call whose run goes on."""
-    return Answer(
-        status="running",
-        answer=STILL_RUNNING,
-        columns=[],
-        rows=[],
-        row_count=0,
-        more_rows=False,
-        sql=None,
-        confidence=None,
-        trust="",
-        assumptions=[],
-        definitions=[],
-        trace_id="",
-        thread=None,
-        run=run.id,
-        clarification=None,
-        error=None,
-    )
 
 
 class _Output:
@@ -183,18 +164,17 @@ class _Output:
         return self.reply.get("clarification") if self.reply["status"] == "clarification" else None
 
     def as_answer(self) -> Answer:
-        reply, question = self.reply, self.open_question
-        table = next(iter(reply.get("tables") or ()), None)
+        reply, question, shown = self.reply, self.open_question, dict[str, Any]()
         has_secrets = any(each.get("secret") for each in reply.get("tables") or ())
-        rows = limited_rows(table["rows"], table.get("secret", ())) if table else []
-        count = len(table["rows"]) if table else 0
+        if table := next(iter(reply.get("tables") or ()), None):
+            rows, count = limited_rows(table["rows"], table.get("secret", ())), len(table["rows"])
+            shown = {"columns": table["columns"], "rows": rows, "row_count": count, "more_rows": count > len(rows)}
+        if question:
+            options = [option["label"] for option in question["options"]]
+            shown["clarification"] = Clarification(question=question["question"], options=options)
         return Answer(
             status=reply["status"],
             answer=self._masked_text if has_secrets else reply["answer"],
-            columns=table["columns"] if table else [],
-            rows=rows,
-            row_count=count,
-            more_rows=count > len(rows),
             sql=reply.get("sql"),
             confidence=reply.get("confidence"),
             trust=trust_in_words(reply, language_in(reply)),
@@ -202,13 +182,8 @@ class _Output:
             definitions=reply.get("definitions") or [],
             trace_id=reply["audit"]["trace_id"],
             thread=reply.get("thread_id"),
-            run=None,
-            clarification=Clarification(
-                question=question["question"], options=[option["label"] for option in question["options"]]
-            )
-            if question
-            else None,
             error=reply.get("error"),
+            **shown,
         )
 
 

@@ -221,21 +221,17 @@ def delete(thread_id: str) -> None:
 
 
 @threads_router.get("/{thread_id:dashed}/state")
-def state(thread_id: str) -> dict[str, Any]:
-    """The last state of a thread."""
-    return _state(thread_id, None)
-
-
 @threads_router.get("/{thread_id:dashed}/state/{checkpoint_id:dashed}")
-def state_at(thread_id: str, checkpoint_id: str) -> dict[str, Any]:
-    """An earlier state of a thread."""
-    return _state(thread_id, checkpoint_id)
+def state(thread_id: str, checkpoint_id: str | None = None) -> dict[str, Any]:
+    """The last state of a thread, or an earlier one."""
+    thread = AgentThread.existing(thread_id)
+    return thread.body(thread.state(checkpoint_id))
 
 
 @threads_router.post("/{thread_id:dashed}/state/checkpoint")
-def state_at_checkpoint(thread_id: str, at: Fork) -> dict[str, Any]:
-    """An earlier state of a thread."""
-    return _state(thread_id, at.start)
+def state_at(thread_id: str, at: Fork) -> dict[str, Any]:
+    """A state of a thread by its checkpoint."""
+    return state(thread_id, at.start)
 
 
 @threads_router.post("/{thread_id:dashed}/history")
@@ -252,8 +248,3 @@ def _assistant(graph: str) -> dict[str, Any]:
     own = {"assistant_id": assistant_id_of(graph), "graph_id": graph, "name": graph, "version": 1}
     times = dict.fromkeys(("created_at", "updated_at"), "1970-01-01T00:00:00+00:00")
     return {**own, "config": {}, "context": {}, "metadata": {"created_by": "system"}, **times}
-
-
-def _state(thread_id: str, checkpoint_id: str | None) -> dict[str, Any]:
-    thread = AgentThread.existing(thread_id)
-    return thread.body(thread.state(checkpoint_id))

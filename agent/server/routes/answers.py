@@ -23,7 +23,7 @@ from datasphinx.agent.messages import language_in
 from datasphinx.agent.report.export import ReportResponse
 from datasphinx.agent.server.routes.threads import RunId, ThreadId
 from datasphinx.agent.server.runnable import PlainJSON
-from datasphinx.agent.server.tenants import Tenant, current_tenant
+from datasphinx.agent.server.tenants import current_tenant
 from datasphinx.agent.types import ReportSuffix, Result
 
 router = APIRouter(prefix="/threads/{thread_id}/runs/{run_id}", tags=["threads"])
@@ -57,13 +57,13 @@ class NewChart(BaseModel):
 @router.get("/chart")
 def chart(thread_id: ThreadId, run_id: RunId) -> dict[str, Any]:
     """The chart of an answer with its settings, and the settings of a chart of each type that fits."""
-    return _chart(current_tenant(), thread_id, run_id, None)
+    return _chart(thread_id, run_id, None)
 
 
 @router.put("/chart")
 def save_chart(thread_id: ThreadId, run_id: RunId, new: NewChart) -> dict[str, Any]:
     """Draw the first table of an answer with other settings, and store them with the answer."""
-    return _chart(current_tenant(), thread_id, run_id, new.spec)
+    return _chart(thread_id, run_id, new.spec)
 
 
 class FollowUpQuestions(TypedDict):
@@ -75,41 +75,49 @@ class FollowUpQuestions(TypedDict):
 @router.get("/questions")
 def questions(thread_id: ThreadId, run_id: RunId) -> FollowUpQuestions:
     """Up to three follow-up questions that the model proposed, or questions to start with after a greeting."""
-    return {"questions": _questions(current_tenant(), thread_id, run_id)}
+    tenant = current_tenant()
+    run = tenant.stored_run(thread_id, run_id)
+    state, turns = run.state, run.state.get("turns") or []
+    if run.graph == "agent" and state.get("reply") and not turns and not state.get("error"):
+        source = tenant.services.source(state.get("source") or None)
+        first = starting_questions(source, language_in(state))[:MAX_PROPOSED]
+        return {"questions": [each["question"] for each in first]}
+    return {"questions": not_asked(state.get("follow_ups") or (), (turn["question"] for turn in turns))}
 
 
 @router.get("/tables/{number}.{suffix}", response_class=Response, responses=_files(*get_args(Suffix)))
 def table(thread_id: ThreadId, run_id: RunId, number: Annotated[int, Path(ge=1, le=1000)], suffix: Suffix) -> Response:
     """All rows of a table of an answer, by its number from 1, as a file named after the question."""
-    return _table(current_tenant(), thread_id, run_id, number, suffix)
+    state = current_tenant().stored_run(thread_id, run_id).state
+    tables = state.get("tables") or []
+    if number > len(tables):
+        raise NotFound("table_unknown", number=number)
+    title = f"{_question(state)[:200]}{f' {number}' if len(tables) > 1 else ''}"
+    return _attachment(table_bytes(tables[number - 1], f".{suffix}"), title, suffix)
 
 
 @router.get("/report.{suffix}", response_class=Response, responses=_files(*get_args(ReportSuffix)))
 def report(thread_id: ThreadId, run_id: RunId, suffix: ReportSuffix) -> Response:
     """A report as a file named after the request; a PDF is printed by Chromium or Chrome on the server."""
-    return _report(current_tenant(), thread_id, run_id, suffix)
-
-
-def _questions(tenant: Tenant, thread_id: str, run_id: str) -> list[str]:
-    run = tenant.stored_run(thread_id, run_id)
-    state, turns = run.state, run.state.get("turns") or []
-    if run.graph == "agent" and state.get("reply") and not turns and not state.get("error"):
-        source = tenant.services.source(state.get("source") or None)
-        return [each["question"] for each in starting_questions(source, language_in(state))[:MAX_PROPOSED]]
-    return not_asked(state.get("follow_ups") or (), (turn["question"] for turn in turns))
+    state = current_tenant().stored_run(thread_id, run_id).state
+    if not state.get("report"):
+        raise NotFound("run_unknown", run_id=run_id)
+    written = ReportResponse(state["report"], None, state["audit"], language_in(state))
+    return _attachment(written.content(f".{suffix}"), _question(state)[:200], suffix)
 
 
 def _question(state: Mapping[str, Any]) -> str:
     return str(state.get("question") or "")
 
 
-def _chart(tenant: Tenant, thread_id: str, run_id: str, spec: PlotSpec | None) -> dict[str, Any]:
+def _chart(thread_id: str, run_id: str, spec: PlotSpec | None) -> dict[str, Any]:
     """Return the chart of `spec`, which is stored, or else the stored, drawn or default one.
 
     Raises:
         NotFound: the tenant has no such run, or there is a `spec`, and the answer has no rows.
         PlotSpecInvalid: the spec does not fit the rows.
     """
+    tenant = current_tenant()
     _, key, state = tenant.stored_run(thread_id, run_id)
     question, found = _question(state), charted_result(state, tenant.services.source)
     if found is None:
@@ -137,8 +145,7 @@ def _chart(tenant: Tenant, thread_id: str, run_id: str, spec: PlotSpec | None) -
             for name in dict.fromkeys(result["columns"])
         ],
     }
-    plain: dict[str, Any] = PlainJSON().dumpd(body)
-    return plain
+    return PlainJSON().dumpd(body)
 
 
 def _selection(
@@ -157,23 +164,6 @@ def _selection(
         shown = state["charts"][0]["type"]
         return next((chart for chart in charts if chart.spec.chart_type == shown), None)
     return selected_by_default(state, result, keys)
-
-
-def _table(tenant: Tenant, thread_id: str, run_id: str, number: int, suffix: Suffix) -> Response:
-    state = tenant.stored_run(thread_id, run_id).state
-    tables = state.get("tables") or []
-    if number > len(tables):
-        raise NotFound("table_unknown", number=number)
-    title = f"{_question(state)[:200]}{f' {number}' if len(tables) > 1 else ''}"
-    return _attachment(table_bytes(tables[number - 1], f".{suffix}"), title, suffix)
-
-
-def _report(tenant: Tenant, thread_id: str, run_id: str, suffix: ReportSuffix) -> Response:
-    state = tenant.stored_run(thread_id, run_id).state
-    if not state.get("report"):
-        raise NotFound("run_unknown", run_id=run_id)
-    written = ReportResponse(state["report"], None, state["audit"], language_in(state))
-    return _attachment(written.content(f".{suffix}"), _question(state)[:200], suffix)
 
 
 def _attachment(content: bytes, title: str, suffix: str) -> Response:

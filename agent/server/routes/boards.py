@@ -187,8 +187,7 @@ def _shown(board_id: str, request: Request) -> dict[str, Any]:
     board, pins = tenant.boards.board(board_id), tenant.boards.pins(board_id)
     results = board_results(tenant, board_id, pins)
     shown = [_pin_json(pinned, results.get(pinned.id), language) for pinned in pins]
-    plain: dict[str, Any] = PlainJSON().dumpd({**_board_json(board, tenant), "pins": shown})
-    return plain
+    return PlainJSON().dumpd({**_board_json(board, tenant), "pins": shown})
 
 
 def _shown_pin(board_id: str, pin_id: str, request: Request) -> dict[str, Any]:

@@ -218,8 +218,7 @@ def _preview(
     table = answer_table("preview", result)
     shown = {name: table[name] for name in ("columns", "rows", "formats")}
     body = {**dataset.to_json(), **shown, "notes": notes}
-    plain: dict[str, Any] = PlainJSON().dumpd(body)
-    return plain
+    return PlainJSON().dumpd(body)
 
 
 def _delete_unused(registry: Registry, file_id: str) -> None:

@@ -51,8 +51,7 @@ async def run(statement: EditedStatement, request: Request) -> dict[str, Any]:
     result, trace_id, told = await run_for_client(statement.sql, name, services, language, origin)
     table = answer_table("result", result)
     body = {"sql": statement.sql, "table": table, "truncated": result["truncated"], "findings": told}
-    plain: dict[str, Any] = PlainJSON().dumpd({**body, "edited_by_hand": True, "trace_id": trace_id})
-    return plain
+    return PlainJSON().dumpd({**body, "edited_by_hand": True, "trace_id": trace_id})
 
 
 @router.get("/schema")

@@ -14,7 +14,7 @@ from datasphinx.agent.conversation.thread_list import MAX_TITLE_CHARS, ListedThr
 from datasphinx.agent.errors import InputInvalid, NotFound
 from datasphinx.agent.messages import Message
 from datasphinx.agent.server.runnable import PlainJSON, ServedGraph
-from datasphinx.agent.server.tenants import Tenant, current_list, current_tenant
+from datasphinx.agent.server.tenants import current_list, current_tenant
 from datasphinx.agent.types import Feedback
 
 ThreadId = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$")]
@@ -34,19 +34,42 @@ def threads_routes(agent: ServedGraph) -> APIRouter:
     @router.get("")
     def thread(thread_id: ThreadId) -> dict[str, Any]:
         """A conversation: its questions and answers, and the open clarifying question."""
-        return _thread(current_tenant(), thread_id)
+        tenant = current_tenant()
+        graph = tenant.graph_of(thread_id)
+        last = tenant.threads.last(tenant.threads.key(graph, thread_id))
+        if last is None:
+            raise NotFound("thread_unknown", thread_id=thread_id)
+        state = last.checkpoint["channel_values"]
+        given = state.get("given") or {}
+        source = given.get("source")
+        turns = [{name: turn.get(name) for name in ("question", "sql", "answer")} for turn in state.get("turns") or ()]
+        shown = {
+            "thread_id": thread_id,
+            "graph": graph,
+            "status": status_of(state),
+            "turns": turns,
+            "clarification": state.get("clarification"),
+            # Questions cannot name a source that the settings do not have.
+            "source": source if source in tenant.services.settings.sources else None,
+            "datasets": given.get("datasets"),
+        }
+        return PlainJSON().dumpd(shown)
 
     @router.get("/history")
     def history(thread_id: ThreadId) -> dict[str, Any]:
         """The last 100 runs of a conversation, newest first, each with its trace id."""
-        return _history(current_tenant(), thread_id)
+        tenant = current_tenant()
+        graph = tenant.graph_of(thread_id)
+        runs = tenant.threads.runs(tenant.threads.key(graph, thread_id), _MAX_RUNS)
+        # A state that a client has updated is no run.
+        shown = [_describe_run(run) for run in runs if run.metadata.get("source") != "update"]
+        return PlainJSON().dumpd({"thread_id": thread_id, "graph": graph, "runs": shown})
 
     @router.get("/runs/{run_id}")
     def run(thread_id: ThreadId, run_id: RunId) -> dict[str, Any]:
         """The output of one run, by its id in the history."""
         output = reply_of(current_tenant().stored_run(thread_id, run_id).state, thread_id, run_id)
-        plain: dict[str, Any] = PlainJSON().dumpd({**output})
-        return plain
+        return PlainJSON().dumpd(output)
 
     @router.post("/feedback")
     async def feedback(thread_id: ThreadId, feedback: Feedback) -> dict[str, Any]:
@@ -55,8 +78,7 @@ def threads_routes(agent: ServedGraph) -> APIRouter:
             raise InputInvalid("feedback", Message("no_feedback_on_files"))
         await current_tenant().admit(1)
         output = await agent.ainvoke({"feedback": dict(feedback), "thread_id": thread_id})
-        plain: dict[str, Any] = PlainJSON().dumpd(output)
-        return plain
+        return PlainJSON().dumpd(output)
 
     return router
 
@@ -102,38 +124,6 @@ def _own_list(thread_id: str) -> ThreadList:
     if listed is None:
         raise NotFound("thread_unknown", thread_id=thread_id)
     return listed
-
-
-def _thread(tenant: Tenant, thread_id: str) -> dict[str, Any]:
-    graph = tenant.graph_of(thread_id)
-    last = tenant.threads.last(tenant.threads.key(graph, thread_id))
-    if last is None:
-        raise NotFound("thread_unknown", thread_id=thread_id)
-    state = last.checkpoint["channel_values"]
-    given = state.get("given") or {}
-    source = given.get("source")
-    turns = [{name: turn.get(name) for name in ("question", "sql", "answer")} for turn in state.get("turns") or ()]
-    shown = {
-        "thread_id": thread_id,
-        "graph": graph,
-        "status": status_of(state),
-        "turns": turns,
-        "clarification": state.get("clarification"),
-        # Questions cannot name a source that the settings do not have.
-        "source": source if source in tenant.services.settings.sources else None,
-        "datasets": given.get("datasets"),
-    }
-    plain: dict[str, Any] = PlainJSON().dumpd(shown)
-    return plain
-
-
-def _history(tenant: Tenant, thread_id: str) -> dict[str, Any]:
-    graph = tenant.graph_of(thread_id)
-    runs = tenant.threads.runs(tenant.threads.key(graph, thread_id), _MAX_RUNS)
-    # A state that a client has updated is no run.
-    shown = [_describe_run(run) for run in runs if run.metadata.get("source") != "update"]
-    plain: dict[str, Any] = PlainJSON().dumpd({"thread_id": thread_id, "graph": graph, "runs": shown})
-    return plain
 
 
 def _describe_run(run: CheckpointTuple) -> dict[str, Any]:
