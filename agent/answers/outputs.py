@@ -78,6 +78,10 @@ def compose_answer(
     ):
         found = narrated()
         written = without_tables(found) if found and output_type == "string" else found or ""
+    if output_type == "string" and not (requested or written or sentence or _is_single_value(main)):
+        # A model has proposed a text, and none has been written: the values are rows.
+        output_type = _natural_type(main)
+        form = _Form(output_type, language)
     text = logged = written or form.text(main, sentence)
     if main.get("secret") and not written:
         logged = form.text(masked(main), worded(masked(main)))

@@ -1,10 +1,15 @@
 """Routes: the configured sources for operators, who test, add and remove them."""
 
 import logging
+import re
+import shutil
 import time
+from pathlib import PurePath
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request
+from pydantic import SecretStr
+from sqlalchemy import URL
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 from typing_extensions import TypedDict
@@ -15,6 +20,7 @@ from datasphinx.agent.errors import (
     Conflict,
     DatasphinxError,
     Forbidden,
+    InputInvalid,
     Refused,
     SourceNotFound,
 )
@@ -25,6 +31,7 @@ from datasphinx.agent.server.background import run_in_thread
 from datasphinx.agent.server.errors import accepted_language
 from datasphinx.agent.server.live_sources import LiveSources
 from datasphinx.agent.server.new_sources import NewSource
+from datasphinx.agent.server.routes.files import Uploaded
 from datasphinx.agent.server.tenants import current_tenant
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import SourceSettings
@@ -74,6 +81,8 @@ class SourceState(TypedDict):
 
 
 router = APIRouter(prefix="/operate/sources", tags=["sources"])
+_SIGNATURES = {"sqlite": (0, b"SQLite format 3\0"), "duckdb": (8, b"DUCK")}
+"""By engine, the bytes that its files have, and where."""
 SourceName = Annotated[str, Path(max_length=1000)]
 
 
@@ -115,8 +124,7 @@ async def add_source(new: NewSource, request: Request) -> SourceRow:
     services, live_sources = _editable(), _live_sources(request)
 
     def work() -> SourceSettings:
-        if new.name in services.settings.sources:
-            raise Conflict("source_name_taken", source=new.name)
+        _require_new(new.name, services)
         source, check = _check(new, services)
         if check.can_write and not new.allow_writable_account:
             raise Refused("account_can_write", source=check.url, rights=", ".join(check.grants.beyond_reading))
@@ -127,6 +135,38 @@ async def add_source(new: NewSource, request: Request) -> SourceRow:
     source = await run_in_thread(work)
     logger.info("[SOURCES] %s added %s", user_of(services), new.name)
     return _row(new.name, source, services, True)
+
+
+@router.post("/files", status_code=201)
+async def add_file(form: Uploaded, request: Request) -> SourceRow:
+    """Store an uploaded SQLite or DuckDB file, test it, and add it as a source that is named after it."""
+    services, live_sources = _editable(), _live_sources(request)
+    name = re.sub(r"[^\w .-]|^\W", "_", PurePath(form.name).stem)[:63]
+
+    def work() -> SourceSettings:
+        head = form.file.file.read(32)
+        engines = [each for each, (at, sign) in _SIGNATURES.items() if head[at : at + len(sign)] == sign]
+        if not engines:
+            raise InputInvalid("file", Message("file_not_database"))
+        _require_new(name, services)
+        path = services.settings.data_dir.resolve() / "databases" / f"{name}.{engines[0]}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        form.file.file.seek(0)
+        with path.open("wb") as stored:
+            shutil.copyfileobj(form.file.file, stored)
+        source = SourceSettings(url=SecretStr(str(URL.create(engines[0], database=str(path)))))
+        try:
+            check_source(name, source, services.settings.statement_limits)
+            live_sources.file.add(name, source)
+        except BaseException:
+            path.unlink()
+            raise
+        live_sources.update()
+        return source
+
+    source = await run_in_thread(work)
+    logger.info("[SOURCES] %s added %s", user_of(services), name)
+    return _row(name, source, services, True)
 
 
 @router.post("/{name:path}/test")
@@ -192,6 +232,11 @@ def _editable() -> Services:
     if _is_restricted(services):
         raise Forbidden("sources_not_editable", tenant=services.tenant)
     return services
+
+
+def _require_new(name: str, services: Services) -> None:
+    if name in services.settings.sources:
+        raise Conflict("source_name_taken", source=name)
 
 
 def _is_restricted(services: Services) -> bool:

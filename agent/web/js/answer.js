@@ -42,8 +42,10 @@ export function wordsOf(output) {
   return parts.filter((part, at) => !isOfTable(part, at)).join("\n\n");
 }
 
+/** Return the tables with rows; a number or a text says a single value itself. */
 function shownTables({ output_type, tables }) {
-  return ["number", "string"].includes(output_type) ? [] : tables.filter((table) => table.rows.length);
+  const least = ["number", "string"].includes(output_type) ? 2 : 1;
+  return tables.filter(({ rows, columns }) => rows.length * columns.length >= least);
 }
 
 /** Return the name of the files of `table`, and the path of its rows on the server if they are stored there. */

@@ -97,6 +97,13 @@ export function chooseAnew(named) {
   chooseNamed(named);
 }
 
+/** Ask the source with this name from now on. */
+export function askSource(name) {
+  chooseAnew({ source: name });
+  byId("source").dispatchEvent(new Event("change"));
+  announce(text("sources_added", { name }));
+}
+
 /** Ask no files from now on. */
 export function leaveFiles() {
   datasets.clear();

@@ -2,11 +2,12 @@
 
 import { request } from "./api.js";
 import { announce } from "./announce.js";
-import { choose, readyText } from "./chosen.js";
+import { askSource, choose, readyText } from "./chosen.js";
 import { byId, make } from "./dom.js";
 import { loaded } from "./events.js";
 import { say } from "./language.js";
 import { showPreview } from "./preview.js";
+import { databaseOffer } from "./sources.js";
 
 /** Take files from the button and from what is dropped. */
 export function addFiles() {
@@ -45,6 +46,11 @@ export async function takeFiles(files) {
 }
 
 async function take(file) {
+  const offer = await databaseOffer(file, (name) => {
+    show("");
+    if (name) askSource(name);
+  });
+  if (offer) return byId("file-state").replaceChildren(offer);
   const stop = new AbortController();
   const state = say(make("p", { class: "busy", role: "status" }), "reading_file", { name: file.name });
   const share = make("progress", { max: 1, "aria-label": file.name });

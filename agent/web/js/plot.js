@@ -36,8 +36,8 @@ function read(output) {
   return reading.get(output) ?? null;
 }
 
-function pathOf({ charts, thread_id: thread, run_id: run, tables, output_type: type, error }) {
-  const hasNone = !thread || !run || charts.length > 1 || error || !tables[0]?.rows.length || ["number", "string"].includes(type);
+function pathOf({ charts, thread_id: thread, run_id: run, tables: [table], error }) {
+  const hasNone = !thread || !run || charts.length > 1 || error || !table || table.rows.length * table.columns.length < 2;
   return hasNone ? null : `threads/${thread}/runs/${run}/chart`;
 }
 

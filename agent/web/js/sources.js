@@ -31,11 +31,36 @@ const FIELDS = {
   password: { type: "password", maxlength: "1000", autocomplete: "new-password" },
 };
 
+/** The bytes that files of databases have, as text, and where. */
+const SIGNATURES = [[0, "SQLite format 3"], [8, "DUCK"]];
+let changed = () => {};
+
 /** Show the button that opens the sources if `mayEdit`; `onChange` is called when there is another one, or one less. */
 export function addSourceSettings(mayEdit, onChange) {
+  changed = onChange;
   const opening = byId("edit-sources");
   opening.hidden = !mayEdit;
   opening.onclick = () => new SourcesView(byId("sources-dialog"), onChange).open();
+}
+
+/** Return the offer to add `file` as a source, where it is a database and the user may add some; else null. `done(name)` is called once it is added. */
+export async function databaseOffer(file, done) {
+  const head = String.fromCharCode(...new Uint8Array(await file.slice(0, 32).arrayBuffer()));
+  if (byId("edit-sources").hidden || !SIGNATURES.some(([at, sign]) => head.startsWith(sign, at))) return null;
+  const state = say(make("p", { role: "status" }), "sources_offer", { name: file.name });
+  const add = async () => {
+    say(state, "sources_checking");
+    try {
+      const body = new FormData();
+      body.append("file", file);
+      const { name } = await (await request(`${PATH}/files`, { method: "POST", body })).json();
+      await changed();
+      done(name);
+    } catch (error) {
+      showError(state, error);
+    }
+  };
+  return make("div", { class: "buttons" }, state, button("sources_save", add), button("load_cancel", () => done(null)));
 }
 
 class SourcesView {

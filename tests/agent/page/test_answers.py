@@ -71,6 +71,21 @@ def test_rows_without_a_sentence_have_no_headline(visit: Visit) -> None:
     expect(site.page.locator(".words")).to_have_count(0)
 
 
+@pytest.mark.parametrize("output_type", ["string", None])
+def test_names_are_rows_and_not_a_headline(visit: Visit, output_type: str | None) -> None:
+    names = "SELECT name, segment FROM customers ORDER BY name LIMIT 10"
+    site = visit(Model(names, reviews=(), output_type=output_type), viewport={"width": 1440, "height": 1000})
+    ask(site, "Who are our customers?")
+    answer = site.page.locator(".answer")
+    expect(answer.locator("tbody tr")).to_have_count(10)
+    expect(answer.locator(".words", has_text="Aaron")).to_have_count(0)
+    answer.locator(".menu summary").click()
+    expect(answer.get_by_role("button", name="Save as CSV")).to_be_visible()
+    # Names cannot be drawn, and nothing stands in the place of a chart.
+    above, below = (answer.locator(each).bounding_box() or {} for each in (".premises", ".rows"))
+    assert 0 < below["y"] - above["y"] - above["height"] < 32
+
+
 def test_one_toolbar_has_what_can_be_done_with_an_answer(visit: Visit) -> None:
     site = visit(Model(BY_AMOUNT, reviews=()), viewport={"width": 390, "height": 844})
     ask(site, "Which customers spent the most?")

@@ -14,6 +14,7 @@ from datasphinx.agent.charts.echarts import draw
 from datasphinx.agent.formatting.formats import ColumnFormat
 from tests.agent.charts.results import option, plot_spec, result
 from tests.agent.page.conftest import Site
+from tests.agent.page.said import Model
 from tests.generated_docs import ROOT
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
@@ -162,6 +163,18 @@ def test_charts_keep_the_names_of_all_categories(visit: Visit, width: int) -> No
         # More slanted names would cover each other.
         if count <= width // 21:
             labels_of(page, "line", option(rows, "line", "k", "v"), names)
+
+
+@pytest.mark.parametrize(("measure", "is_marked"), [("COUNT(*) + 100000", True), ("MIN(order_id)", False)])
+def test_years_are_whole_and_an_axis_that_begins_elsewhere_says_so(visit: Visit, measure: str, is_marked: bool) -> None:
+    year = "CAST(strftime('%Y', ordered_on) AS INTEGER)"
+    sql = f"SELECT {year} AS year, {measure} AS orders FROM orders GROUP BY {year} ORDER BY year"
+    site = visit(Model(sql, reviews=(), chart={"type": "line"}), viewport={"width": 900, "height": 800})
+    site.ask("Show the orders by year as a line chart")
+    expect(site.page.locator(".chart canvas")).to_be_visible()
+    shown = [each["text"] for each in site.page.evaluate(LABELS, ["line", None])["labels"]]
+    assert [each for each in shown if each.startswith(("202", "2,02"))] == ["2023", "2024", "2025"]
+    expect(site.page.get_by_text("The axis of values does not begin at 0.")).to_have_count(int(is_marked))
 
 
 def test_a_chart_fits_the_screen_after_it_was_turned(visit: Visit) -> None:

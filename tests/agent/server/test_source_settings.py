@@ -77,6 +77,23 @@ def test_a_source_is_tested_added_asked_and_removed(server: Served, tmp_path: Pa
     assert server.post("/agent/invoke", input={"question": "How many?", "source": "books"}).status_code == 422
 
 
+def test_a_database_is_uploaded_and_becomes_a_source(server: Served, tmp_path: Path, books: Path) -> None:
+    def upload(name: str, content: bytes) -> httpx.Response:
+        return server.http.post("/operate/sources/files", files={"file": (name, content)})
+
+    added = upload("../Our <books>.sqlite", books.read_bytes())
+    assert (added.status_code, added.json()["name"], added.json()["engine"]) == (201, "Our _books_", "sqlite")
+    assert server.invoke(question="How many books are there?", source="Our _books_")["value"] == 2
+    assert upload("Our <books>.sqlite", books.read_bytes()).json()["code"] == "source_name_taken"
+
+    wrong = upload("notes.sqlite", b"title\nEmma\n")
+    assert (wrong.status_code, wrong.json()["code"]) == (422, "input_invalid")
+    broken = upload("broken.sqlite", books.read_bytes()[:100] + b"x" * 4000)
+    assert broken.status_code >= 400 and str(tmp_path) not in broken.text
+    assert [each.name for each in (tmp_path / "data/databases").iterdir()] == ["Our _books_.sqlite"]
+    assert names(server) == ["Our _books_"]
+
+
 def test_a_change_of_the_file_reaches_each_process(cache_dir: Path, tmp_path: Path, books: Path) -> None:
     with (
         serving(cache_dir, data_dir=tmp_path / "data") as first,
