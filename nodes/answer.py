@@ -130,6 +130,8 @@ def _composed(
 ) -> Answer:
     """Return the answer with its text, value, table and chart; its text has no remarks yet."""
     effort = effort_of(state, services.settings)
+    proposed = state.get("proposed_output_type") or asked.output_type
+    has_table = (state.get("output_type") or proposed) != "string"
     writer = services.roles.text_writer if not state.get("verified") and effort != "low" else None
 
     def narrated() -> str | None:
@@ -149,10 +151,10 @@ def _composed(
         {"result": result},
         language=language_in(state),
         requested=state.get("output_type"),
-        proposed=state.get("proposed_output_type") or asked.output_type,
+        proposed=proposed,
         sql=state["sql_request"],
         summary=summary,
-        worded=lambda rows: form_text(asked.form, facts.with_rows(rows), said),
+        worded=lambda rows: form_text(asked.form, facts.with_rows(rows), said, has_table=has_table),
         narrated=narrated if writer else None,
         chart_form=asked.form.get("chart"),
     )

@@ -36,6 +36,7 @@ _COUNT, _PER_CENT = ColumnFormat("number", 0), ColumnFormat("percent", 1)
 _ROW = re.compile(r"-?\d+")
 _UNIT = re.compile(r"\d\W?([^\W\d]+|%)$")
 """The unit at the end of a value: the last thing after its digits."""
+_COLONS = (":", "\uff1a")
 _INFLECTED = 3
 """Units with as many letters are words, which a typed word may extend."""
 _SPACE_IN_CHINESE = re.compile("(?<=[\u3000-\u9fff\uff00-\uffef]) (?=[\u3000-\u9fff\uff00-\uffef])")
@@ -63,10 +64,11 @@ class Filled:
     values: tuple[FilledValue, ...] = ()
 
 
-def fill(text: str, facts: ResultFacts, said: Said, before: Filled | None = None) -> Filled:
+def fill(text: str, facts: ResultFacts, said: Said, before: Filled | None = None, *, has_table: bool = False) -> Filled:
     """Return `text` with the values of its references, or the reasons why it may not be shown.
 
-    It may follow the sentence `before`; the first one needs a reference.
+    It may follow the sentence `before`; the first one needs a reference. With `has_table`, a table of the rows follows,
+    and a long list after a colon is left to it.
     """
     resolver = _Resolver(facts, is_limit_said=facts.limit is not None and (Decimal(facts.limit), "") in said.figures)
     said = facts.with_literals(said)
@@ -74,6 +76,7 @@ def fill(text: str, facts: ResultFacts, said: Said, before: Filled | None = None
         template = parse(text.strip())
     except Problem as problem:
         return Filled("", (str(problem),))
+    template = _without_long_list(template, facts) if has_table else template
     values: list[FilledValue] = []
     filled = resolver.text_of(template, values)
     names = facts.names.union(*(other.names for other in facts.others.values()))
@@ -93,6 +96,18 @@ def fill(text: str, facts: ResultFacts, said: Said, before: Filled | None = None
     if problems:
         return Filled("", tuple(dict.fromkeys(problems)), directions)
     return Filled(_typeset(filled), (), directions, tuple(_typeset_values(filled, values)))
+
+
+def _without_long_list(template: Template, facts: ResultFacts) -> Template:
+    """Return `template` without a list at its end, after a colon, of more rows than a list names."""
+    if len(template) < 5 or len(facts.rows) < _MAX_LISTED + _LEAST_MORE:
+        return template
+    *start, typed, listed, end = template
+    before = str(typed).rstrip()
+    is_list = isinstance(listed, Reference) and listed.selection.partition(".")[0] == "list"
+    if not is_list or not before.endswith(_COLONS) or any(map(str.isalnum, str(end))):
+        return template
+    return (*start, before[:-1] + str(end))
 
 
 def _typeset(text: str) -> str:

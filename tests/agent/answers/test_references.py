@@ -125,6 +125,20 @@ def test_rows_may_be_counted_up_to_a_limit_that_the_user_asked_for() -> None:
     assert fill("There are {rows#city|cities}.", facts, Said("Which cities sell?")).problems
 
 
+@pytest.mark.parametrize(
+    ("text", "count", "expected"),
+    [
+        ("{rows#city|cities} sell: {list.city}.", 10, "10 cities sell."),
+        ("{rows#city|cities} sell: {list|{sales} in {city}}.", 10, "10 cities sell."),
+        ("{rows#city|cities} sell: {list.city}.", 3, "3 cities sell: C9, C8 and C7."),
+        ("They sell: {list.city}.", 10, "They sell: C9, C8, C7, C6, C5, C4, C3 and 3 more."),
+    ],
+)
+def test_a_long_list_is_left_to_the_table(text: str, count: int, expected: str) -> None:
+    facts = facts_about(CITIES, [[f"C{9 - at}", 9 - at] for at in range(count)])
+    assert fill(text, facts, Said("?"), has_table=True).text == expected
+
+
 def test_a_second_sentence_may_rely_on_the_direction_of_the_first() -> None:
     facts = facts_about(MONTHS, TREND)
     first = fill("Sales {?change.u|rose|fell|stayed}.", facts, Said("?"))
