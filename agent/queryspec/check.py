@@ -10,7 +10,7 @@ from datasphinx.agent.queryspec.check_sources import check_sources
 from datasphinx.agent.queryspec.columns import ColumnRef, Datasets, Names, Scope, main_name, main_relation
 from datasphinx.agent.queryspec.dates import read_clock, read_date, read_span
 from datasphinx.agent.queryspec.expression_types import type_of
-from datasphinx.agent.queryspec.expressions import ORDERED, Call, Node, names_in, parse, walk, windows_in
+from datasphinx.agent.queryspec.expressions import ORDERED, Call, Node, name_of, names_in, parse, parts_in, windows_in
 from datasphinx.agent.queryspec.keys import can_be_compared
 from datasphinx.agent.queryspec.spec import (
     MAX_VALUES,
@@ -596,7 +596,7 @@ class _DerivedChecker:
     def _sizes(self, node: Node, derived: Derived, path: str, is_row: bool) -> Iterator[SpecProblem]:
         names = names_in(node)
         if is_row:
-            size = sum(self._size.get(getattr(part, "name", ""), 1) for part in walk(node))
+            size = sum(self._size.get(name_of(part), 1) for part in parts_in(node))
             self._size[derived.name] = min(size, MAX_EXPANDED)
             if size > MAX_EXPANDED:
                 yield SpecProblem(path, f"with its derived columns expanded it has more than {MAX_EXPANDED} parts")

@@ -21,7 +21,7 @@ from datasphinx.agent.queryspec.check import check, check_engine
 from datasphinx.agent.queryspec.clauses import Column, filter_sql, order_term
 from datasphinx.agent.queryspec.columns import ColumnRef, Datasets, Names, united_columns
 from datasphinx.agent.queryspec.expression_sql import ExpressionWriter, WindowOrder, parenthesized
-from datasphinx.agent.queryspec.expressions import ORDERED, Call, names_in, windows_in
+from datasphinx.agent.queryspec.expressions import ORDERED, Call, name_of, names_in, windows_in
 from datasphinx.agent.queryspec.fan_out import FanOut
 from datasphinx.agent.queryspec.fill import ZERO_IF_EMPTY, Gaps, bounds_of, filled_groups
 from datasphinx.agent.queryspec.keys import join_key, key_type
@@ -457,16 +457,16 @@ class _Compiler:
 
     def _order(self, call: Call) -> WindowOrder:
         """Return the rows of a window function: in the order that it names, of the time groups, or of the sort."""
-        within: Sequence[str] = call.within or ()
+        within: Sequence[str] = call.within
         if call.function not in ORDERED:
             return WindowOrder((), [self.columns[name].copy() for name in within])
         groups = [output_name(group) for group in self.spec.group_by]
         times = self.names.time_groups
         if call.order_by:
-            sorts = {call.order_by.name: call.order_by.desc}
+            sorts = {name_of(call.order_by.this): bool(call.order_by.args.get("desc"))}
         elif times:
             sorts = dict.fromkeys(times, False)
-            within = within if call.within else [name for name in groups if name not in times]
+            within = within or [name for name in groups if name not in times]
         else:
             sorts = {sort.by: sort.desc for sort in self.spec.sort}
         return WindowOrder(

@@ -12,27 +12,24 @@ from datasphinx.agent.queryspec.clauses import BoundValues, compare, differs, di
 from datasphinx.agent.queryspec.expression_types import Finder, compared_type, type_of
 from datasphinx.agent.queryspec.expressions import (
     BETWEEN,
+    CALCULATIONS,
+    COMPARISONS,
     DATE_PARTS,
     FISCAL,
     MATCHES,
     WINDOWS,
-    Binary,
     Call,
-    Case,
-    Compare,
-    Constant,
-    Logical,
-    Missing,
-    Name,
-    Negative,
     Node,
-    Not,
-    Number,
-    Text,
+    is_number,
+    is_text,
+    name_of,
+    number_of,
 )
 from datasphinx.agent.schema.catalog import TypeClass
 
-_OPERATORS: dict[str, type[exp.Binary]] = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul}
+_OPERATORS: dict[type[exp.Expr], str] = {
+    exp.EQ: "=", exp.NEQ: "!=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
+}  # fmt: skip
 _SWAPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _WHOLE = (*DATE_PARTS, *FISCAL, "days_between", "length", "rank")
 """Functions that give whole numbers."""
@@ -83,26 +80,24 @@ class ExpressionWriter:
         """Return `node` as a result column, and whether it is floating-point; some numbers are integers."""
         if isinstance(node, Call) and node.function in _WHOLE:
             return self._whole(node), False
-        if isinstance(node, Case) and _is_whole(node):
+        if isinstance(node, exp.Case) and _is_whole(node):
             return self.spelling.cast_to_integer(self.to_sql(node)), False
         return self.to_sql(node), self._type(node) == "number"
 
     def to_sql(self, node: Node) -> exp.Expr:
         """Return `node` as SQL."""
-        if isinstance(node, Number):
-            return self.bound.number(node.value)
-        if isinstance(node, Text):
-            return self.bound.text(node.value)
-        if isinstance(node, Constant):
-            return exp.Null() if node.value is None else exp.Boolean(this=node.value)
-        if isinstance(node, Name):
-            return self.look_up(node.name)
-        if isinstance(node, Negative):
-            return exp.Neg(this=self._operand(node.of))
-        if isinstance(node, Case):
+        if isinstance(node, exp.Literal):
+            return self.bound.text(node.name) if is_text(node) else self.bound.number(number_of(node))
+        if isinstance(node, exp.Null | exp.Boolean):
+            return node.copy()
+        if isinstance(node, exp.Column):
+            return self.look_up(name_of(node))
+        if isinstance(node, exp.Neg):
+            return exp.Neg(this=self._operand(node.this))
+        if isinstance(node, exp.Case):
             return self._case(node)
-        if isinstance(node, Binary):
-            return _binary(node.operator, self._operand(node.left), self._operand(node.right))
+        if isinstance(node, CALCULATIONS):
+            return _calculation(type(node), self._operand(node.this), self._operand(node.expression))
         if isinstance(node, Call) and node.function not in MATCHES:
             return self._call(node)
         return self._truth(node)
@@ -112,43 +107,44 @@ class ExpressionWriter:
 
     def _operand(self, node: Node) -> exp.Expr:
         inner = self.to_sql(node)
-        return exp.Paren(this=inner) if isinstance(node, Binary | Negative) else inner
+        return exp.Paren(this=inner) if isinstance(node, (*CALCULATIONS, exp.Neg)) else inner
 
-    def _case(self, node: Case) -> exp.Expr:
+    def _case(self, node: exp.Case) -> exp.Expr:
         made = exp.Case()
-        for condition, value in node.branches:
-            made = made.when(self._condition(condition), self.to_sql(value), copy=False)
-        return made if node.otherwise == Constant(None) else made.else_(self.to_sql(node.otherwise), copy=False)
+        for branch in node.args["ifs"]:
+            made = made.when(self._condition(branch.this), self.to_sql(branch.args["true"]), copy=False)
+        default = node.args.get("default") or exp.null()
+        return made if isinstance(default, exp.Null) else made.else_(self.to_sql(default), copy=False)
 
     def _condition(self, node: Node) -> exp.Expr:
         """Return the condition `node`, which may be NULL instead of false."""
-        if isinstance(node, Logical):
-            left, right = exp.Paren(this=self._condition(node.left)), exp.Paren(this=self._condition(node.right))
-            return (exp.And if node.operator == "and" else exp.Or)(this=left, expression=right)
-        if isinstance(node, Not):
-            return exp.Not(this=exp.Paren(this=self._truth(node.of)))
-        if isinstance(node, Missing):
-            return formula("x IS NULL", x=self.to_sql(node.of))
+        if isinstance(node, exp.Connector):
+            left, right = exp.Paren(this=self._condition(node.this)), exp.Paren(this=self._condition(node.expression))
+            return type(node)(this=left, expression=right)
+        if isinstance(node, exp.Not):
+            return exp.Not(this=exp.Paren(this=self._truth(node.this)))
+        if isinstance(node, exp.Is):
+            return formula("x IS NULL", x=self.to_sql(node.this))
         if isinstance(node, Call) and node.function in MATCHES:
-            return self._text_call(node, self.to_sql(node.arguments[0]))
-        return self._comparison(node) if isinstance(node, Compare) else self.to_sql(node)
+            return self._text_call(node, self.to_sql(node.expressions[0]))
+        return self._comparison(node) if isinstance(node, COMPARISONS) else self.to_sql(node)
 
     def _truth(self, node: Node) -> exp.Expr:
         """Return the condition `node`, which is false instead of NULL."""
-        if isinstance(node, Logical):
-            left, right = exp.Paren(this=self._truth(node.left)), exp.Paren(this=self._truth(node.right))
-            return (exp.And if node.operator == "and" else exp.Or)(this=left, expression=right)
+        if isinstance(node, exp.Connector):
+            left, right = exp.Paren(this=self._truth(node.this)), exp.Paren(this=self._truth(node.expression))
+            return type(node)(this=left, expression=right)
         found = self._condition(node)
-        return found if isinstance(node, Not | Missing) else exp.Coalesce(this=found, expressions=[exp.false()])
+        return found if isinstance(node, exp.Not | exp.Is) else exp.Coalesce(this=found, expressions=[exp.false()])
 
-    def _comparison(self, node: Compare) -> exp.Expr:
-        operator, left, right = node.operator, node.left, node.right
+    def _comparison(self, node: exp.Expr) -> exp.Expr:
+        operator, left, right = _OPERATORS[type(node)], node.this, node.expression
         kind = compared_type(node, self.find)
-        if kind in ("date", "datetime", "time") and isinstance(left, Text):
+        if kind in ("date", "datetime", "time") and is_text(left):
             operator, left, right = _SWAPPED[operator], right, left
-        if kind in ("date", "datetime", "time") and isinstance(right, Text):
+        if kind in ("date", "datetime", "time") and is_text(right):
             plain = self.spelling.as_comparable(self.to_sql(left), kind)
-            made = compare(operator, plain, right.value, kind, self.bound)
+            made = compare(operator, plain, right.name, kind, self.bound)
             return either(made, formula("x IS NULL", x=plain)) if operator == "!=" else made
         return differs(operator, self._comparable(left, kind), self._comparable(right, kind))
 
@@ -165,16 +161,16 @@ class ExpressionWriter:
         if function == "today":
             return self.bound.date(datetime.now(UTC).date().isoformat())
         if function in BETWEEN:
-            start, end = map(self._seconds, node.arguments)
+            start, end = map(self._seconds, node.expressions)
             unit = self.bound.number(BETWEEN[function])
             return formula("(stop - start) / NULLIF(unit, 0)", start=start, stop=end, unit=unit)
         if function == "concat":
-            return self.spelling.join_texts([self._text(argument) for argument in node.arguments])
-        first = self.to_sql(node.arguments[0])
+            return self.spelling.join_texts([self._text(argument) for argument in node.expressions])
+        first = self.to_sql(node.expressions[0])
         if function in WINDOWS:
             return self._window(node, first)
         if function in {"nullif", "coalesce"}:
-            others = [self.to_sql(argument) for argument in node.arguments[1:]]
+            others = [self.to_sql(argument) for argument in node.expressions[1:]]
             if function == "coalesce":
                 return exp.Coalesce(this=first, expressions=others)
             return exp.Nullif(this=first, expression=others[0])
@@ -192,8 +188,8 @@ class ExpressionWriter:
         if node.function == "round":
             return self.spelling.round_number(of, _literal(node, 0))
         if node.function == "mod":
-            return _binary("%", parenthesized(of), self._operand(node.arguments[1]))
-        base = self.to_sql(node.arguments[1]) if len(node.arguments) == 2 else None
+            return _calculation(exp.Mod, parenthesized(of), self._operand(node.expressions[1]))
+        base = self.to_sql(node.expressions[1]) if len(node.expressions) == 2 else None
         if base:
             return formula("LN(CASE WHEN x > 0 THEN x END) / NULLIF(LN(base), 0)", x=of, base=base)
         return formula(_OF_NUMBERS[node.function], x=of)
@@ -201,10 +197,10 @@ class ExpressionWriter:
     def _text_call(self, node: Call, first: exp.Expr) -> exp.Expr:
         function = node.function
         if function in MATCHES:
-            pattern = self.spelling.contains_pattern(_text(node.arguments[1]), function)
+            pattern = self.spelling.contains_pattern(node.expressions[1].name, function)
             return self.spelling.contains(first, self.bound.bind(pattern))
         if function == "replace":
-            old, new = (self.bound.text(_text(argument)) for argument in node.arguments[1:])
+            old, new = (self.bound.text(argument.name) for argument in node.expressions[1:])
             return self.spelling.write("replace", x=first, old=old, new=new)
         if function == "normalize_space":
             return self._normalized(first)
@@ -230,7 +226,7 @@ class ExpressionWriter:
         """Return a part of `concat` as text."""
         kind = self._type(node)
         if kind == "number":
-            made, is_float = (self.bound.number(node.value), True) if isinstance(node, Number) else self.column(node)
+            made, is_float = (self.to_sql(node), True) if is_number(node) else self.column(node)
             return self.spelling.number_text(made) if is_float else self.spelling.cast(made, "text")
         made = self.to_sql(node)
         return made if kind == "text" else self.spelling.period_text(made, "day")
@@ -238,15 +234,15 @@ class ExpressionWriter:
     def _whole(self, node: Call) -> exp.Expr:
         """Return the call of a function that gives an integer."""
         if node.function == "rank":
-            of = self.to_sql(node.arguments[0])
+            of = self.to_sql(node.expressions[0])
             within = [column.copy() for column in self.order(node).within] if node.within else []
             order = exp.Order(expressions=[order_term(of.copy(), is_descending=True)])
             place = exp.Window(this=exp.Anonymous(this="RANK"), partition_by=within, order=order)
             return formula("CASE WHEN NOT x IS NULL THEN place END", x=of, place=place)
         if node.function == "days_between":
-            start, end = map(self._date, node.arguments)
+            start, end = map(self._date, node.expressions)
             return self.spelling.write("days_between", start=start, stop=end)
-        of = self.to_sql(node.arguments[0])
+        of = self.to_sql(node.expressions[0])
         if node.function in FISCAL:
             return self._fiscal(node.function, of, _literal(node, 1))
         return self.spelling.write(node.function, x=of)
@@ -262,8 +258,8 @@ class ExpressionWriter:
         return formula(f"CASE {' '.join(cases)} END", month=month)
 
     def _date(self, node: Node) -> exp.Expr:
-        if isinstance(node, Text):
-            return self.bound.date(node.value[:10])
+        if is_text(node):
+            return self.bound.date(node.name[:10])
         made = self.to_sql(node)
         return self.spelling.as_comparable(self.spelling.cast(made, "date"), "date")
 
@@ -281,30 +277,31 @@ class ExpressionWriter:
             frame = exp.WindowSpec(kind="ROWS", start=start, start_side="PRECEDING", end="CURRENT ROW")
             aggregate = (exp.Sum if is_sum else exp.Avg)(this=of)
             return exp.Window(this=aggregate, partition_by=within, order=order, spec=frame)
-        kind = self._type(node.arguments[0]) or "other"
+        kind = self._type(node.expressions[0]) or "other"
         value = of.copy() if kind == "number" else self.spelling.nullable(of.copy(), kind)
-        offset = exp.Literal.number(_literal(node, 1)) if len(node.arguments) == 2 else None
+        offset = exp.Literal.number(_literal(node, 1)) if len(node.expressions) == 2 else None
         before = exp.Window(this=exp.Lag(this=value, offset=offset), partition_by=within, order=order)
         if node.function == "lag":
             return before
         return formula("(x - before)", x=of, before=before)
 
 
-def _binary(operator: str, left: exp.Expr, right: exp.Expr) -> exp.Expr:
-    if operator == "/":
+def _calculation(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    if kind is exp.Div:
         return divide(left, right)
-    if operator == "%":
+    if kind is exp.Mod:
         return formula("(x - y * FLOOR(x / NULLIF(y, 0)))", x=left, y=right)
-    return _OPERATORS[operator](this=left, expression=right)
+    return kind(this=left, expression=right)
 
 
-def _is_whole(node: Node) -> bool:
+def _is_whole(node: Node | None) -> bool:
     """Return whether `node` is a choice among whole numbers."""
-    if isinstance(node, Case):
-        return all(map(_is_whole, [*(value for _, value in node.branches), node.otherwise]))
-    if isinstance(node, Number):
-        return isinstance(node.value, int)
-    return node == Constant(None) or (isinstance(node, Call) and node.function in _WHOLE)
+    if isinstance(node, exp.Case):
+        return all(map(_is_whole, [*(branch.args["true"] for branch in node.args["ifs"]), node.args.get("default")]))
+    if isinstance(node, exp.Literal):
+        return is_number(node) and node.name.isdecimal()
+    is_null = node is None or isinstance(node, exp.Null)
+    return is_null or (isinstance(node, Call) and node.function in _WHOLE)
 
 
 def parenthesized(node: exp.Expr) -> exp.Expr:
@@ -313,11 +310,5 @@ def parenthesized(node: exp.Expr) -> exp.Expr:
 
 
 def _literal(node: Call, default: int) -> int:
-    literal = node.arguments[1] if len(node.arguments) == 2 else None
-    return int(literal.value) if isinstance(literal, Number) else default
-
-
-def _text(node: Node) -> str:
-    if not isinstance(node, Text):
-        raise TypeError(node)
-    return node.value
+    literal = node.expressions[1] if len(node.expressions) == 2 else None
+    return int(number_of(literal)) if literal is not None and is_number(literal) else default

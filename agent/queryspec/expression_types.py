@@ -2,27 +2,23 @@
 
 from collections.abc import Callable, Iterable
 
+from sqlglot import exp
+
 from datasphinx.agent.queryspec.dates import read_clock, read_span
 from datasphinx.agent.queryspec.expressions import (
     BETWEEN,
+    CALCULATIONS,
     CASES,
     CLOCK_PARTS,
+    COMPARISONS,
     DATE_PARTS,
     FISCAL,
     MATCHES,
-    Binary,
     Call,
-    Case,
-    Compare,
-    Constant,
-    Logical,
-    Missing,
-    Name,
-    Negative,
     Node,
-    Not,
-    Number,
-    Text,
+    is_number,
+    is_text,
+    name_of,
 )
 from datasphinx.agent.schema.catalog import TIMES, TypeClass
 
@@ -39,6 +35,7 @@ _TAKES: dict[str, tuple[tuple[TypeClass, ...], TypeClass]] = {
     "concat": (("text", "number", "date"), "text"),
 }
 """Types that functions take, and the type that they give; functions that are missing take and give numbers."""
+_SIGNS = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
 _UNIFORM = ("coalesce", "nullif")
 """Functions that take values of one type and give that type."""
 
@@ -52,77 +49,75 @@ def type_of(node: Node, find: Finder) -> TypeClass | None:
     Raises:
         ValueError: An operator or a function is applied to a value of an unsuitable type; the message says which.
     """
-    if isinstance(node, Number):
+    if isinstance(node, exp.Literal):
+        return "number" if is_number(node) else "text"
+    if isinstance(node, exp.Null | exp.Boolean):
+        return "boolean" if isinstance(node, exp.Boolean) else None
+    if isinstance(node, exp.Column):
+        return find(name_of(node))
+    if isinstance(node, exp.Neg):
+        return _taken("-", node.this, ("number",), find) or "number"
+    if isinstance(node, CALCULATIONS):
+        for part in (node.this, node.expression):
+            _taken(_SIGNS[type(node)], part, ("number",), find)
         return "number"
-    if isinstance(node, Text):
-        return "text"
-    if isinstance(node, Constant):
-        return None if node.value is None else "boolean"
-    if isinstance(node, Name):
-        return find(node.name)
-    if isinstance(node, Negative):
-        return _taken("-", node.of, ("number",), find) or "number"
-    if isinstance(node, Binary):
-        for part in (node.left, node.right):
-            _taken(node.operator, part, ("number",), find)
-        return "number"
-    if isinstance(node, Case):
-        for condition, _ in node.branches:
-            _taken("a condition", condition, ("boolean",), find)
-        return _common("if and case", [*(value for _, value in node.branches), node.otherwise], find)
+    if isinstance(node, exp.Case):
+        for branch in node.args["ifs"]:
+            _taken("a condition", branch.this, ("boolean",), find)
+        values = [branch.args["true"] for branch in node.args["ifs"]]
+        return _common("if and case", [*values, node.args.get("default") or exp.null()], find)
     return _type_of_call(node, find) if isinstance(node, Call) else _type_of_condition(node, find)
 
 
-def _type_of_condition(node: Compare | Logical | Not | Missing, find: Finder) -> TypeClass:
-    if isinstance(node, Compare):
+def _type_of_condition(node: Node, find: Finder) -> TypeClass:
+    if isinstance(node, COMPARISONS):
         kind = compared_type(node, find)
-        if kind == "boolean" and node.operator not in {"=", "!="}:
-            raise ValueError(f"{_words(node.left)} holds true or false, which cannot be ordered")
-    elif isinstance(node, Logical):
-        for part in (node.left, node.right):
-            _taken(node.operator, part, ("boolean",), find)
-    elif isinstance(node, Not):
-        _taken("not", node.of, ("boolean",), find)
+        if kind == "boolean" and not isinstance(node, exp.EQ | exp.NEQ):
+            raise ValueError(f"{_words(node.this)} holds true or false, which cannot be ordered")
+    elif isinstance(node, exp.Is):
+        type_of(node.this, find)
     else:
-        type_of(node.of, find)
+        for part in node.iter_expressions():
+            _taken(node.key, part, ("boolean",), find)
     return "boolean"
 
 
-def compared_type(node: Compare, find: Finder) -> TypeClass | None:
-    """Return the type as which the operands of `node` are compared. A date and a time are compared as dates.
+def compared_type(node: Node, find: Finder) -> TypeClass | None:
+    """Return the type as which the operands of a comparison are compared. A date and a time are compared as dates.
 
     Raises:
         ValueError: The operands have different types, or text compared with a date is none.
     """
-    if Constant(None) in (node.left, node.right):
+    parts = (node.this, node.expression)
+    if any(isinstance(part, exp.Null) for part in parts):
         raise ValueError("a comparison with null is never true: write 'is null' or 'is not null'")
-    kinds = type_of(node.left, find), type_of(node.right, find)
-    for part, kind, other in ((node.left, kinds[0], kinds[1]), (node.right, kinds[1], kinds[0])):
-        if isinstance(part, Text) and other == "time":
-            read_clock(part.value)
+    kinds = type_of(node.this, find), type_of(node.expression, find)
+    for part, kind, other in zip(parts, kinds, kinds[::-1], strict=True):
+        if is_text(part) and other == "time":
+            read_clock(part.name)
             return other
         if kind not in {"number", "text", "boolean", "time", *TIMES, None}:
             raise ValueError(f"{_words(part)} holds {kind}, which cannot be compared")
-        if isinstance(part, Text) and other in TIMES:
+        if is_text(part) and other in TIMES:
             _check_time(part, other)
             return other
     if set(kinds) == set(TIMES):
         return "date"
     known = [kind for kind in kinds if kind]
     if len(set(known)) > 1:
-        left, right = _words(node.left), _words(node.right)
+        left, right = map(_words, parts)
         raise ValueError(f"{left} ({kinds[0]}) cannot be compared with {right} ({kinds[1]}): the types differ")
     return known[0] if known else None
 
 
-def _check_time(text: Text, kind: TypeClass) -> None:
-    span = read_span(text.value)
+def _check_time(text: Node, kind: TypeClass) -> None:
+    span = read_span(text.name)
     if kind == "date" and span.end is None:
-        raise ValueError(f"'{text.value}' is a time, and a date such as '2024-03-31' is expected")
+        raise ValueError(f"'{text.name}' is a time, and a date such as '2024-03-31' is expected")
 
 
 def _type_of_call(node: Call, find: Finder) -> TypeClass | None:
-    function, arguments = node.function, node.arguments
+    function, arguments = node.function, node.expressions
     if function in _UNIFORM:
         return _common(function, arguments, find)
     if function == "lag":
@@ -130,7 +125,7 @@ def _type_of_call(node: Call, find: Finder) -> TypeClass | None:
     takes, gives = _TAKES.get(function, (("number",), "number"))
     literals = arguments[1:] if function in FISCAL or function == "left" else ()
     for argument in arguments[: len(arguments) - len(literals)]:
-        if function == "days_between" and isinstance(argument, Text):
+        if function == "days_between" and is_text(argument):
             _check_time(argument, "datetime")
         else:
             _taken(function, argument, takes, find)
@@ -154,8 +149,6 @@ def _common(what: str, nodes: Iterable[Node], find: Finder) -> TypeClass | None:
 
 
 def _words(node: Node) -> str:
-    if isinstance(node, Name):
-        return node.name
     if isinstance(node, Call):
         return f"{node.function}(...)"
-    return f"'{node.value}'" if isinstance(node, Text) else "an operand"
+    return name_of(node) or (f"'{node.name}'" if is_text(node) else "an operand")

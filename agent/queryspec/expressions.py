@@ -1,16 +1,7 @@
 """The expression language of `derived`: arithmetic, conditions, text, dates, and functions of several rows.
 
-    expression = conjunct {"or" conjunct}
-    conjunct   = negation {"and" negation}
-    negation   = "not" negation | comparison
-    comparison = sum [("=" | "!=" | "<" | "<=" | ">" | ">=") sum
-                     | ["not"] "in" "(" sum {"," sum} ")" | ["not"] "between" sum "and" sum | "is" ["not"] "null"]
-    sum        = product {("+" | "-") product}
-    product    = factor {("*" | "/" | "%") factor}
-    factor     = "-" factor | number | text | "null" | "true" | "false" | name | call | case | "(" expression ")"
-    case       = "case" {"when" expression "then" expression} ["else" expression] "end"
-    call       = function "(" [expression {"," expression} {"," option}] ")"
-    option     = "within" ":" name {"," name} | "order_by" ":" name ["asc" | "desc"]
+It is read by the parser of sqlglot, and has the names, operators, literals, CASE, IN, BETWEEN and IS NULL of SQL, and
+the functions below, after whose arguments may come options: `within: a, b` and `order_by: c desc`.
 
 A name is written bare, as letters, digits and underscores of any script with dots between, or in double quotes, where
 a doubled quote stands for one. Text stands in single quotes, where a doubled quote stands for one. Words of the
@@ -53,10 +44,15 @@ see the rows that are equal in all other groups. Rows that are equal in the orde
 groups.
 """
 
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, TypeAlias
+
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import ParseError, SqlglotError
+from sqlglot.parser import Parser
+from sqlglot.tokenizer_core import TokenType
+from sqlglot.tokens import Tokenizer
 
 from datasphinx.agent.queryspec.spec import MAX_EXPRESSION
 
@@ -89,447 +85,226 @@ _ARGUMENTS = {
     **dict.fromkeys(WINDOWS, (1, 1)), "lag": (1, 2), "moving_avg": (2, 2),
 }  # fmt: skip
 FUNCTIONS = tuple(_ARGUMENTS)
-_COMPARISONS = {"=": "=", "==": "=", "!=": "!=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
-_CONSTANTS = {"null": None, "true": True, "false": False}
+CALCULATIONS = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod)
+COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
+_WORDS = (
+    "==", "<>", "!=", "<=", ">=", "AND", "OR", "NOT", "IN", "BETWEEN", "IS", "NULL", "TRUE", "FALSE", "WHEN", "THEN",
+    "ELSE", "END", "OVER", "PARTITION BY", "ORDER BY", "ASC", "DESC",
+)  # fmt: skip
+_OPTIONS = ("within", "order_by")
 
-_TOKEN = re.compile(
-    r"\s*(?:(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)(?![\w.])"
-    r"|(?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*)*)"
-    r'|"(?P<quoted>(?:[^"]|"")+)"'
-    r"|'(?P<text>(?:[^']|'')*)'"
-    r"|(?P<sign>==|!=|<>|<=|>=|[-+*/%(),=<>:]))",
-)
-
-
-@dataclass(frozen=True)
-class Number:
-    """A numeric literal."""
-
-    value: int | float
+Node: TypeAlias = exp.Expr
+"""An expression: literals, columns, calculations, comparisons, AND, OR, NOT, IS NULL, CASE and `Call`."""
 
 
-@dataclass(frozen=True)
-class Name:
-    """A column of the result, or of the dataset."""
-
-    name: str
-
-
-@dataclass(frozen=True)
-class Negative:
-    """A negated expression."""
-
-    of: "Node"
-
-
-@dataclass(frozen=True)
-class Binary:
-    """`+`, `-`, `*`, `/` or `%` with two operands."""
-
-    operator: str
-    left: "Node"
-    right: "Node"
-
-
-@dataclass(frozen=True)
-class Text:
-    """A text literal."""
-
-    value: str
-
-
-@dataclass(frozen=True)
-class Constant:
-    """`null`, `true` or `false`."""
-
-    value: bool | None
-
-
-@dataclass(frozen=True)
-class Compare:
-    """`=`, `!=`, `<`, `<=`, `>` or `>=` with two operands."""
-
-    operator: str
-    left: "Node"
-    right: "Node"
-
-
-@dataclass(frozen=True)
-class Logical:
-    """`and` or `or` with two operands."""
-
-    operator: str
-    left: "Node"
-    right: "Node"
-
-
-@dataclass(frozen=True)
-class Not:
-    """A negated condition."""
-
-    of: "Node"
-
-
-@dataclass(frozen=True)
-class Missing:
-    """The condition that a value is NULL."""
-
-    of: "Node"
-
-
-@dataclass(frozen=True)
-class Case:
-    """The value of the first condition that holds, else `otherwise`."""
-
-    branches: tuple[tuple["Node", "Node"], ...]
-    otherwise: "Node"
-
-
-@dataclass(frozen=True)
-class Order:
-    """The column that orders the rows of a window function."""
-
-    name: str
-    desc: bool = False
-
-
-@dataclass(frozen=True)
-class Call:
+class Call(exp.Expression):
     """A call of one of the functions; `within` and `order_by` are options of window functions."""
 
-    function: str
-    arguments: tuple["Node", ...]
-    within: tuple[str, ...] | None = None
-    order_by: Order | None = None
+    arg_types = {"this": True, "expressions": False, "within": False, "order_by": False}
+
+    @property
+    def function(self) -> str:
+        """The name of the function."""
+        return self.name
+
+    @property
+    def within(self) -> tuple[str, ...]:
+        """The columns in which the rows that the function sees are equal."""
+        return tuple(map(name_of, self.args["within"]))
+
+    @property
+    def order_by(self) -> exp.Ordered | None:
+        """The column that orders the rows."""
+        return next(iter(self.args["order_by"]), None)
 
 
-Node: TypeAlias = Number | Text | Constant | Name | Negative | Binary | Compare | Logical | Not | Missing | Case | Call
+class _Parser(Parser):
+    """Parser without functions of its own, and with options among the arguments of a call."""
+
+    FUNCTIONS = {}
+    FUNCTION_PARSERS = {}
+    NO_PAREN_FUNCTIONS = {}
+    NO_PAREN_FUNCTION_PARSERS = {"CASE": lambda self: self._parse_case()}
+
+    def _parse_case(self) -> exp.Expr | None:
+        if self._match(TokenType.WHEN, advance=False):
+            return super()._parse_case()
+        # The function, or a name.
+        self._retreat(self._index - 1)
+        is_call = self._next.token_type == TokenType.L_PAREN
+        return self._parse_function_call(optional_parens=False) if is_call else None
+
+    def _parse_lambda(self, alias: bool = False) -> exp.Expr | None:
+        option = self._curr.text.lower()
+        if option not in _OPTIONS or self._next.token_type not in {TokenType.COLON, TokenType.EQ}:
+            return self._parse_disjunction()
+        self._advance(2)
+        return exp.PropertyEQ(this=exp.var(option), expression=self._parse_ordered())
+
+
+class _Language(Dialect):
+    Parser = _Parser
+
+    class Tokenizer(Tokenizer):
+        COMMENTS = []
+        KEYWORDS = {word: Tokenizer.KEYWORDS[word] for word in _WORDS}
+        """A column may be called `date`, `order` or `left`."""
 
 
 def parse(text: str) -> Node:
-    """Return the syntax tree of `text`.
+    """Return the syntax tree of `text`, with comparisons in place of IN and BETWEEN, and without parentheses.
 
     Raises:
-        ValueError: The text is not a valid expression; the message gives the reason and the position.
+        ValueError: The text is not a valid expression; the message gives the reason, and the position of wrong syntax.
     """
     if len(text) > MAX_EXPRESSION:
         raise ValueError(f"an expression has at most {MAX_EXPRESSION} characters")
-    return _Parser(text).whole()
+    try:
+        trees = _Language().parse(text)
+        node = _checked(trees[0] if len(trees) == 1 else None)
+    except ParseError as error:
+        place, shown = error.errors[0], error.errors[0]["highlight"]
+        at = max(place["col"] - len(shown), 0) + 1
+        raise ValueError(f"it cannot be read from {shown!r} at character {at} on") from None
+    except SqlglotError as error:
+        raise ValueError(f"it cannot be read: {str(error).splitlines()[0]}") from None
+    except RecursionError:
+        raise ValueError(f"it is nested more than {MAX_DEPTH} levels deep") from None
+    if len(parts_in(node)) > MAX_NODES:
+        raise ValueError(f"it has more than {MAX_NODES} values, names, operators and functions")
+    if _depth(node) > MAX_DEPTH:
+        raise ValueError(f"it is nested more than {MAX_DEPTH} levels deep")
+    return node
 
 
-def walk(node: Node) -> Iterator[Node]:
-    """Yield `node` and all its descendants."""
-    yield node
-    for part in parts_of(node):
-        yield from walk(part)
+def name_of(column: exp.Expr) -> str:
+    """Return the name in the spec that `column` stands for."""
+    return ".".join(part.name for part in column.parts) if isinstance(column, exp.Column) else ""
 
 
-def parts_of(node: Node) -> tuple[Node, ...]:
-    """Return the children of `node`."""
-    if isinstance(node, Negative | Not | Missing):
-        return (node.of,)
-    if isinstance(node, Binary | Compare | Logical):
-        return (node.left, node.right)
-    if isinstance(node, Case):
-        return (*(part for branch in node.branches for part in branch), node.otherwise)
-    return node.arguments if isinstance(node, Call) else ()
+def number_of(literal: exp.Expr) -> int | float:
+    """Return the value of a number."""
+    return int(literal.name) if literal.name.isdecimal() else float(literal.name)
+
+
+def is_number(node: Node) -> bool:
+    """Return whether `node` is a number."""
+    return isinstance(node, exp.Literal) and not node.is_string
+
+
+def is_text(node: Node) -> bool:
+    """Return whether `node` is a text in single quotes."""
+    return isinstance(node, exp.Literal) and bool(node.is_string)
+
+
+def parts_in(node: Node) -> list[Node]:
+    """Return the literals, names, operators and functions in `node`."""
+    return [part for part in node.walk(bfs=False) if not isinstance(part, exp.Identifier | exp.If | exp.Ordered)]
 
 
 def names_in(node: Node) -> tuple[str, ...]:
     """Return the distinct names in `node`, including those that its window functions are computed within or by."""
-    parts = list(walk(node))
-    names = [part.name for part in parts if isinstance(part, Name)]
-    for call in (part for part in parts if isinstance(part, Call)):
-        names += [*(call.within or ()), *([call.order_by.name] if call.order_by else [])]
-    return tuple(dict.fromkeys(names))
+    return tuple(dict.fromkeys(map(name_of, node.find_all(exp.Column, bfs=False))))
 
 
 def windows_in(node: Node) -> tuple[Call, ...]:
     """Return the window function calls in `node`."""
-    return tuple(part for part in walk(node) if isinstance(part, Call) and part.function in WINDOWS)
+    return tuple(call for call in node.find_all(Call, bfs=False) if call.function in WINDOWS)
 
 
-def _tokens(text: str) -> Iterator[tuple[str, str, int]]:
-    """Yield kind, text and position (from 1) of each token, then an end token."""
-    text, at = text.rstrip(), 0
-    while at < len(text):
-        match = _TOKEN.match(text, at)
-        if match is None:
-            start = at + len(text[at:]) - len(text[at:].lstrip())
-            raise ValueError(f"{text[start]!r} at character {start + 1} is not valid in an expression")
-        kind = match.lastgroup or ""
-        yield kind, match[kind], match.start(kind) + 1
-        at = match.end()
-    yield "end", "the end", len(text) + 1
+def _depth(node: Node) -> int:
+    """Return how deep `node` is nested; the operands of a chain such as `a + b + c` are equally deep."""
+    if isinstance(node, exp.Binary):
+        return max(_depth(node.this), 1 + _depth(node.expression))
+    return 1 + max(map(_depth, node.iter_expressions()), default=0)
 
 
-class _Parser:
-    """A recursive descent parser with one token of lookahead."""
+def _checked(node: exp.Expr | None) -> Node:
+    """Return a tree of the parser in the form of `parse`.
 
-    def __init__(self, text: str) -> None:
-        self._tokens = list(_tokens(text))
-        self._at = 0
-        self._depth = 0
-
-    def whole(self) -> Node:
-        node = self._expression()
-        if self._kind != "end":
-            raise self._unexpected("an operator or the end")
-        if sum(1 for _ in walk(node)) > MAX_NODES:
-            raise ValueError(f"it has more than {MAX_NODES} values, names, operators and functions")
-        return node
-
-    @property
-    def _kind(self) -> str:
-        return self._tokens[self._at][0]
-
-    @property
-    def _text(self) -> str:
-        return self._tokens[self._at][1]
-
-    def _is(self, *signs: str) -> bool:
-        return self._kind == "sign" and self._text in signs
-
-    def _is_word(self, *words: str) -> bool:
-        return self._kind == "name" and self._text.lower() in words
-
-    def _next(self) -> str:
-        text = self._text
-        self._at += 1
-        return text
-
-    def _expect(self, sign: str) -> None:
-        if not self._is(sign):
-            raise self._unexpected(f"{sign!r}")
-        self._at += 1
-
-    def _expect_word(self, word: str) -> None:
-        if not self._is_word(word):
-            raise self._unexpected(word)
-        self._at += 1
-
-    def _unexpected(self, expected: str) -> ValueError:
-        _, text, place = self._tokens[self._at]
-        return ValueError(f"{expected} is expected at character {place}, not {text}")
-
-    def _deeper(self) -> None:
-        self._depth += 1
-        if self._depth > MAX_DEPTH:
-            raise ValueError(f"it is nested more than {MAX_DEPTH} levels deep")
-
-    def _expression(self) -> Node:
-        self._deeper()
-        node = self._conjunction()
-        while self._is_word("or"):
-            node = Logical(self._next().lower(), node, self._conjunction())
-        self._depth -= 1
-        return node
-
-    def _conjunction(self) -> Node:
-        node = self._negation()
-        while self._is_word("and"):
-            node = Logical(self._next().lower(), node, self._negation())
-        return node
-
-    def _negation(self) -> Node:
-        if not self._is_word("not"):
-            return self._comparison()
-        kind, text, _ = self._tokens[self._at + 1]
-        if kind == "end" or (kind == "sign" and text not in {"(", "-"}):
-            # No operand follows: `not` is a name.
-            return self._comparison()
-        self._at += 1
-        self._deeper()
-        node = Not(self._negation())
-        self._depth -= 1
-        return node
-
-    def _comparison(self) -> Node:
-        node = self._sum()
-        if self._is(*_COMPARISONS):
-            return Compare(_COMPARISONS[self._next()], node, self._sum())
-        if self._is_word("is"):
-            self._at += 1
-            is_negated = self._skip_word("not")
-            self._expect_word("null")
-            return Not(Missing(node)) if is_negated else Missing(node)
-        if not self._is_word("not", "in", "between"):
-            return node
-        is_negated = self._skip_word("not")
-        if self._skip_word("between"):
-            low = Compare(">=", node, self._sum())
-            self._expect_word("and")
-            found: Node = Logical("and", low, Compare("<=", node, self._sum()))
-        else:
-            self._expect_word("in")
-            found = self._one_of(node)
-        return Not(found) if is_negated else found
-
-    def _one_of(self, node: Node) -> Node:
-        self._expect("(")
-        found: Node = Compare("=", node, self._sum())
-        while self._is(","):
-            self._at += 1
-            found = Logical("or", found, Compare("=", node, self._sum()))
-        self._expect(")")
-        return found
-
-    def _skip_word(self, word: str) -> bool:
-        is_there = self._is_word(word)
-        self._at += is_there
-        return is_there
-
-    def _sum(self) -> Node:
-        node = self._product()
-        while self._is("+", "-"):
-            node = Binary(self._next(), node, self._product())
-        return node
-
-    def _product(self) -> Node:
-        node = self._factor()
-        while self._is("*", "/", "%"):
-            node = Binary(self._next(), node, self._factor())
-        return node
-
-    def _factor(self) -> Node:
-        if self._is("-"):
-            return self._negative()
-        if self._is("("):
-            self._at += 1
-            node = self._expression()
-            self._expect(")")
-            return node
-        if self._kind == "number":
-            return Number(_number(self._next()))
-        if self._kind == "text":
-            return Text(self._next().replace("''", "'"))
-        if self._kind == "quoted":
-            return Name(self._next().replace('""', '"'))
-        if self._kind == "name":
-            return self._word()
-        raise self._unexpected("a number, a name or '('")
-
-    def _negative(self) -> Node:
-        self._at += 1
-        self._deeper()
-        node = Negative(self._factor())
-        self._depth -= 1
-        return node
-
-    def _word(self) -> Node:
-        """Return the name, call, constant or `case` at a word."""
-        word = self._next()
-        if self._is("("):
-            return self._call(word)
-        if word.lower() == "case" and self._is_word("when"):
-            return self._case()
-        return Constant(_CONSTANTS[word.lower()]) if word.lower() in _CONSTANTS else Name(word)
-
-    def _case(self) -> Node:
-        branches = []
-        while self._skip_word("when"):
-            condition = self._expression()
-            self._expect_word("then")
-            branches.append((condition, self._expression()))
-        otherwise = self._expression() if self._skip_word("else") else Constant(None)
-        self._expect_word("end")
-        return Case(tuple(branches), otherwise)
-
-    def _call(self, name: str) -> Node:
-        function = name.lower()
-        if function not in _ARGUMENTS:
-            raise ValueError(f"there is no function {name}, only {', '.join(FUNCTIONS)}")
-        self._expect("(")
-        arguments = [] if self._is(")") else [self._expression()]
-        options: dict[str, Any] = {}
-        while self._is(","):
-            self._at += 1
-            if self._is_option():
-                self._option(options)
-            elif options:
-                raise self._unexpected("within or order_by")
-            else:
-                arguments.append(self._expression())
-        self._expect(")")
-        if self._is_word("over") and self._tokens[self._at + 1][1] == "(":
-            self._over(options)
-        if options and function not in WINDOWS:
-            raise ValueError(f"{function} is computed for each row alone, without within and order_by")
-        if "order_by" in options and function not in ORDERED:
-            raise ValueError(f"{function} does not depend on the order of rows: leave order_by out")
-        return _checked(Call(function, tuple(arguments), **options))
-
-    def _is_option(self) -> bool:
-        kind, text, _ = self._tokens[min(self._at + 1, len(self._tokens) - 1)]
-        return self._is_word("within", "order_by") and kind == "sign" and text in {":", "="}
-
-    def _option(self, options: dict[str, Any]) -> None:
-        option = self._next().lower()
-        self._at += 1
-        if option == "order_by":
-            options[option] = self._order()
-            return
-        names = [self._column()]
-        while self._is(",") and self._tokens[self._at + 1][0] in {"name", "quoted"}:
-            self._at += 1
-            if self._is_option():
-                self._at -= 1
-                break
-            names.append(self._column())
-        options[option] = tuple(names)
-
-    def _over(self, options: dict[str, Any]) -> None:
-        """Read `over (partition by a, b order by c desc)`."""
-        self._at += 2
-        if self._skip_word("partition"):
-            self._expect_word("by")
-            names = [self._column()]
-            while self._is(","):
-                self._at += 1
-                names.append(self._column())
-            options["within"] = tuple(names)
-        if self._skip_word("order"):
-            self._expect_word("by")
-            options["order_by"] = self._order()
-        self._expect(")")
-
-    def _order(self) -> Order:
-        name = self._column()
-        is_descending = self._is_word("desc")
-        self._at += self._is_word("asc", "desc")
-        return Order(name, is_descending)
-
-    def _column(self) -> str:
-        if self._kind not in {"name", "quoted"}:
-            raise self._unexpected("a name")
-        is_quoted = self._kind == "quoted"
-        name = self._next()
-        return name.replace('""', '"') if is_quoted else name
+    Raises:
+        ValueError: It has nodes that are no part of the language.
+    """
+    if isinstance(node, exp.Paren):
+        return _checked(node.this)
+    if isinstance(node, exp.Anonymous | exp.Window):
+        return _call(node)
+    if isinstance(node, exp.In) and node.expressions:
+        equal = [exp.EQ(this=_checked(node.this), expression=_checked(each)) for each in node.expressions]
+        return exp.or_(*equal, copy=False)
+    if isinstance(node, exp.Between):
+        low = exp.GTE(this=_checked(node.this), expression=_checked(node.args["low"]))
+        high = exp.LTE(this=_checked(node.this), expression=_checked(node.args["high"]))
+        return exp.And(this=low, expression=high)
+    if isinstance(node, exp.Case) and node.this is None:
+        return _case([(each.this, each.args["true"]) for each in node.args["ifs"]], node.args.get("default"))
+    if isinstance(node, (*CALCULATIONS, *COMPARISONS, exp.And, exp.Or)):
+        return type(node)(this=_checked(node.this), expression=_checked(node.expression))
+    if isinstance(node, exp.Not | exp.Neg) or (isinstance(node, exp.Is) and isinstance(node.expression, exp.Null)):
+        return type(node)(this=_checked(node.this), expression=node.args.get("expression"))
+    if node and is_number(node) and abs(number_of(node)) >= 2**63:
+        raise ValueError(f"the number {node.name} is too large")
+    is_name = isinstance(node, exp.Column) and all(
+        isinstance(part, exp.Identifier) and part.name for part in node.parts
+    )
+    if node and (is_name or isinstance(node, exp.Literal | exp.Null | exp.Boolean)):
+        return node.copy()
+    raise ValueError(f"{node.sql()} is no expression of this language" if node else "it has to be one expression")
 
 
-def _number(text: str) -> int | float:
-    value = int(text) if text.isdecimal() else float(text)
-    if abs(value) >= 2**63:
-        raise ValueError(f"the number {text} is too large")
-    return value
+def _case(branches: Sequence[tuple[exp.Expr, exp.Expr]], otherwise: exp.Expr | None) -> exp.Case:
+    ifs = [exp.If(this=_checked(condition), true=_checked(value)) for condition, value in branches]
+    return exp.Case(ifs=ifs, default=None if otherwise is None else _checked(otherwise))
 
 
-def _checked(call: Call) -> Node:
-    """Return `call` with the right number of arguments and suitable literals; `if` and `case` as a `Case`."""
-    function, arguments = call.function, call.arguments
-    fewest, most = _ARGUMENTS[function]
+def _call(node: exp.Anonymous | exp.Window) -> Node:
+    """Return a call with the right number of arguments, suitable literals and options; `if` and `case` as CASE."""
+    call = node.this if isinstance(node, exp.Window) else node
+    function = str(call.name).lower()
+    if not isinstance(call, exp.Anonymous) or function not in _ARGUMENTS:
+        raise ValueError(f"there is no function {call.name or call.sql()}, only {', '.join(FUNCTIONS)}")
+    if node.args.get("alias") or node.args.get("spec"):
+        raise ValueError("over takes partition by and order by alone")
+    given, options = _arguments(node, call)
+    if any(options.values()) and function not in WINDOWS:
+        raise ValueError(f"{function} is computed for each row alone, without within and order_by")
+    if options["order_by"] and function not in ORDERED:
+        raise ValueError(f"{function} does not depend on the order of rows: leave order_by out")
+    arguments, (fewest, most) = list(map(_checked, given)), _ARGUMENTS[function]
     if not fewest <= len(arguments) <= most:
         text = str(fewest) if fewest == most else f"{fewest} to {most}"
         raise ValueError(f"{function} takes {text} argument{'' if most == 1 else 's'}")
     if function in {"if", "case"}:
-        pairs = range(0, len(arguments) - 1, 2)
-        otherwise = arguments[-1] if len(arguments) % 2 else Constant(None)
-        return Case(tuple((arguments[at], arguments[at + 1]) for at in pairs), otherwise)
+        pairs = zip(given[::2], given[1::2], strict=False)
+        return _case(list(pairs), given[-1] if len(given) % 2 else None)
     _check_literals(function, arguments)
-    return call
+    return Call(this=function, expressions=arguments, **options)
 
 
-def _check_literals(function: str, arguments: tuple[Node, ...]) -> None:
+def _arguments(node: exp.Expr, call: exp.Anonymous) -> tuple[list[exp.Expr], dict[str, list[Any]]]:
+    """Return the arguments of a call, and its options: those in it, and those of OVER around it."""
+    order = node.args.get("order")
+    options: dict[str, list[Any]] = {
+        "within": node.args.get("partition_by") or [],
+        "order_by": order.expressions if order else [],
+    }
+    given: list[exp.Expr] = []
+    last = given
+    for argument in call.expressions:
+        if isinstance(argument, exp.PropertyEQ):
+            last = options[argument.name]
+            last.append(argument.expression.this if argument.name == "within" else argument.expression)
+        elif last is given or (last is options["within"] and isinstance(argument, exp.Column)):
+            last.append(argument)
+        else:
+            raise ValueError(f"within or order_by is expected, not {argument.sql()}")
+    names = [*options["within"], *(each.this for each in options["order_by"])]
+    if any(not isinstance(_checked(each), exp.Column) for each in names) or len(options["order_by"]) > 1:
+        raise ValueError("within takes names, and order_by one name")
+    return given, options
+
+
+def _check_literals(function: str, arguments: Sequence[Node]) -> None:
     if function == "round" and len(arguments) == 2:
         _check_whole(arguments[1], "the digits of round", 0, MAX_DIGITS)
     if function in {"lag", "moving_avg"} and len(arguments) == 2:
@@ -539,15 +314,15 @@ def _check_literals(function: str, arguments: tuple[Node, ...]) -> None:
     if function == "left":
         _check_whole(arguments[1], "the characters of left", 1, MAX_ROWS)
     if function == "log" and len(arguments) == 2:
-        base = arguments[1]
-        if not isinstance(base, Number) or base.value <= 0 or base.value == 1:
+        base = number_of(arguments[1]) if is_number(arguments[1]) else 1
+        if base <= 0 or base == 1:
             raise ValueError("the base of log must be a literal number above 0 other than 1")
     if function in {"replace", *MATCHES}:
         for argument in arguments[1:]:
-            if not isinstance(argument, Text) or (argument is arguments[1] and not argument.value):
+            if not is_text(argument) or (argument is arguments[1] and not argument.name):
                 raise ValueError(f"{function} takes text in single quotes after its first argument, such as 'a'")
 
 
 def _check_whole(node: Node, what: str, lowest: int, highest: int) -> None:
-    if not isinstance(node, Number) or not isinstance(node.value, int) or not lowest <= node.value <= highest:
+    if not is_number(node) or not node.name.isdecimal() or not lowest <= number_of(node) <= highest:
         raise ValueError(f"{what} must be a literal whole number from {lowest} to {highest}")

@@ -222,7 +222,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
         "there is a column STATUS already",
     ),
     # Derived
-    (derived("id +"), "derived[0].expr", "a number, a name or '(' is expected at character 5"),
+    (derived("id +"), "derived[0].expr", "it cannot be read from '+' at character 4 on"),
     (derived("ids * 2"), "derived[0].expr", "there is no column ids (nearest: id"),
     (derived("status * 2"), "derived[0].expr", "status holds text, but * takes number"),
     (derived("year(status)"), "derived[0].expr", "status holds text, but year takes date or datetime"),
