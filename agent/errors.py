@@ -268,18 +268,6 @@ class StatementTimeout(StatementError):
 
 
 @dataclass(eq=False)
-class StatementTooCostly(StatementError):
-    """The query plan expects `rows` rows in its largest step; the limit is `limit`.
-
-    For a source with row rules, `rows` equals `limit`, because the estimate counts hidden rows.
-    """
-
-    code = "statement_too_costly"
-    rows: float
-    limit: float
-
-
-@dataclass(eq=False)
 class StatementCancelled(Terminal):
     """A statement was cancelled on request."""
 

@@ -59,7 +59,7 @@ _REMOVED = {
     "max_dataset_columns": "it is always 2000",
     "max_question_chars": "it is always 10000",
     "byte_limit": "it is always 50000000",
-    "max_planned_rows": "it is always 10000000000",
+    "max_planned_rows": "there is no such limit any more: DATASPHINX_STATEMENT_TIMEOUT_S ends long statements",
     "short_table_rows": "it is always 20",
     "follow_up_questions": "it is always true",
     "log_level": "it is always info",
@@ -69,7 +69,6 @@ _REMOVED = {
     "tenants.max_question_s": "use DATASPHINX_MAX_QUESTION_S",
 }
 """Settings that no longer exist, those inside of others after the name of these, with their replacement."""
-_MAX_PLANNED_ROWS = 1e10
 _OPENAI_NAMES = {
     "llm_base_url": ("openai_base_url", "openai_api_base"),
     "llm_model": ("openai_model",),
@@ -703,7 +702,6 @@ class Settings(ServiceSettings):
             self.statement_timeout_s,
             self.row_limit,
             memory_mb=self.worker_memory_mb,
-            max_planned_rows=_MAX_PLANNED_ROWS,
             max_bytes_billed=self.max_bytes_billed,
         )
 

@@ -94,15 +94,13 @@ class EarlierResult(TypedDict):
 class Limits:
     """Limits of one statement: seconds, rows and bytes of its result, megabytes of memory in a worker process.
 
-    `max_planned_rows` limits the rows that a server expects in the largest step of the plan, `max_bytes_billed` the
-    bytes that BigQuery bills for a statement; None: no limit.
+    `max_bytes_billed` limits the bytes that BigQuery bills for a statement; None: no limit.
     """
 
     timeout_s: float
     row_limit: int
     byte_limit: int = 50_000_000
     memory_mb: int = 1024
-    max_planned_rows: float | None = None
     max_bytes_billed: int | None = None
 
 

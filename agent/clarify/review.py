@@ -19,7 +19,6 @@ from datasphinx.agent.errors import (
     RowRuleParameterMissing,
     StatementError,
     StatementTimeout,
-    StatementTooCostly,
 )
 from datasphinx.agent.generation.definitions import asked_in, relevant_knowledge
 from datasphinx.agent.generation.prompt import form_task, question_messages
@@ -269,7 +268,7 @@ def _execute_reading(option: ReadingOption, source: Source) -> Reading | None:
     sql = repaired.sql if repaired else option.sql
     try:
         result = source.execute(sql)
-    except (StatementTimeout, StatementTooCostly):
+    except StatementTimeout:
         return Reading(displayed_option, sql, form=option.form())
     except _REFUSALS as error:
         note(f"left out the reading {option.label!r}: {error}")

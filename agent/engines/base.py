@@ -298,8 +298,6 @@ class Engine:
     """Whether closing a cursor reads all rows that are left."""
     needs_parameters_for_options: ClassVar[bool] = False
     """Whether execution options are passed on with parameters only, and %% is then read as %."""
-    explain: ClassVar[str] = ""
-    """Statement before another one for its plan, which `planned_rows` reads; empty if there is none."""
 
     # System catalogs
 
@@ -426,10 +424,6 @@ class Engine:
 
     def stop(self, pool: "SQLAlchemyEngine", driver: Any) -> None:
         """Ask the server to stop the statement on the connection `driver`; by default its own limit has to do."""
-
-    def planned_rows(self, plan: Sequence[Any]) -> float:
-        """Return the largest number of rows that the rows of a plan estimate for any step."""
-        return 0.0
 
     def product(self, dialect: "SQLAlchemyDialect") -> str:
         """Return name and version for prompts, from what SQLAlchemy's `dialect` has read of the server."""

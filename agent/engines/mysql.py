@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from contextlib import closing
-from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sqlglot import exp
@@ -144,7 +143,6 @@ class MySQL(Engine):
     confusion_rank = 1
     spelling = _Spelling()
     closes_slowly = True
-    explain = "EXPLAIN "
     # In character sets such as gbk, a backslash may be the second byte of a character.
     driver_arguments = {"connect_timeout": CONNECT_TIMEOUT_S, "charset": "utf8mb4"}
     routines = "SELECT routine_name FROM information_schema.routines WHERE routine_schema = DATABASE()"
@@ -194,13 +192,6 @@ GRANT SELECT, SHOW VIEW ON `{database}`.* TO 'datasphinx'@'%';"""
         connection: Any = pool.dialect.connect(*positional, **{**named, "connect_timeout": STOP_S})
         with closing(connection), connection.cursor() as cursor:
             cursor.execute(f"KILL QUERY {int(driver.thread_id())}")
-
-    def planned_rows(self, plan: Sequence[Any]) -> float:
-        """Read one row for each table; the estimates of a SELECT are multiplied."""
-        selects: dict[Any, list[float]] = {}
-        for row in plan:
-            selects.setdefault(row.id, []).append(float(row.rows or 1))
-        return max(map(prod, selects.values()), default=0.0)
 
     def product(self, dialect: "SQLAlchemyDialect") -> str:
         """Return the name with the version of the server: both have one dialect, but not the same functions."""

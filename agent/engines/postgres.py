@@ -1,6 +1,6 @@
 """PostgreSQL."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
 from sqlglot import exp
@@ -219,7 +219,6 @@ class PostgreSQL(Engine):
     has_ties = True
     confusion_rank = 2
     spelling = _Spelling()
-    explain = "EXPLAIN (FORMAT JSON) "
     # DISCARD ALL at check-in would drop prepared statements.
     driver_arguments = {"connect_timeout": CONNECT_TIMEOUT_S, "prepare_threshold": None}
     pool_options = {"pool_reset_on_return": None}
@@ -282,10 +281,6 @@ REVOKE EXECUTE ON FUNCTION pg_advisory_lock(bigint), pg_advisory_lock(integer, i
         """Cancel the statement."""
         driver.cancel_safe(timeout=STOP_S)
 
-    def planned_rows(self, plan: Sequence[Any]) -> float:
-        """Read the only row, a JSON tree."""
-        return max(float(node["Plan Rows"]) for node in _nodes(plan[0][0][0]["Plan"]))
-
     def product(self, dialect: "SQLAlchemyDialect") -> str:
         """Return the name with the version of the server."""
         return with_version("PostgreSQL", dialect)
@@ -334,9 +329,3 @@ REVOKE EXECUTE ON FUNCTION pg_advisory_lock(bigint), pg_advisory_lock(integer, i
 def _parser_settings(scope: Literal["SESSION", "LOCAL"]) -> list[str]:
     path = _PATH.format(local=str(scope == "LOCAL").lower())
     return [*(f"SET {scope} {name} = {value}" for name, value in _PARSER_SETTINGS.items()), path]
-
-
-def _nodes(plan: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    yield plan
-    for child in plan.get("Plans", ()):
-        yield from _nodes(child)

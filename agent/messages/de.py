@@ -36,7 +36,6 @@ TEXTS = {
     "system_catalog_refused": "Die Anweisung liest Systemtabellen der Datenbank ({names}); das ist nicht erlaubt. Fragen Sie nach den Daten in den anderen Tabellen.",
     "statement_failed": "Die Datenbank hat die Anweisung abgelehnt: {reason}",
     "statement_timeout": "Die Anweisung wurde nach {seconds:g} s abgebrochen. Grenzen Sie die Frage ein oder erhöhen Sie DATASPHINX_STATEMENT_TIMEOUT_S.",
-    "statement_too_costly": "Die Anweisung wurde nicht ausgeführt: Laut Ausführungsplan verarbeitet sie mehr als die erlaubten {limit:.1e} Zeilen. Verknüpfen Sie über Schlüssel, oder filtern Sie früher.",
     "statement_cancelled": "Die Anweisung wurde auf Wunsch abgebrochen.",
     "not_permitted": "Sie dürfen die Tabelle {table} nicht lesen. Bitten Sie die Administration dieser Quelle um Zugriff.",
     "row_rule_parameter_missing": "Die Zeilenregel der Tabelle {table} braucht einen Wert für {parameter}. Setzen Sie ihn in `row_parameters` der Quelle.",

@@ -28,7 +28,6 @@ TEXTS = {
     "system_catalog_refused": "The statement reads system tables of the database ({names}), which is not allowed. Ask about the data in its other tables.",
     "statement_failed": "The database refused the statement: {reason}",
     "statement_timeout": "The statement was stopped after {seconds:g} s. Narrow the question, or raise DATASPHINX_STATEMENT_TIMEOUT_S.",
-    "statement_too_costly": "The statement was not run: its query plan processes more than the allowed {limit:.1e} rows. Join on keys, or filter earlier.",
     "statement_cancelled": "The statement was stopped on request.",
     "not_permitted": "You are not permitted to read the table {table}. Ask the administrator of this source for access.",
     "row_rule_parameter_missing": "The row rule of the table {table} needs a value for {parameter}. Set it in the `row_parameters` of the source.",

@@ -31,7 +31,6 @@ TEXTS = {
     "system_catalog_refused": "该语句读取数据库的系统表（{names}），这是不允许的。请询问其他表中的数据。",
     "statement_failed": "数据库拒绝了该语句：{reason}",
     "statement_timeout": "语句运行 {seconds:g} 秒后被停止。请缩小问题范围，或调高 DATASPHINX_STATEMENT_TIMEOUT_S。",
-    "statement_too_costly": "语句未执行：其查询计划处理的行数超过允许的 {limit:.1e} 行。请按键连接，或先筛选。",
     "statement_cancelled": "语句已按要求停止。",
     "not_permitted": "您无权读取表 {table}。请向该数据源的管理员申请权限。",
     "row_rule_parameter_missing": "表 {table} 的行规则需要 {parameter} 的值。请在该数据源的 `row_parameters` 中设置。",

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import Connection, text
+from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlglot import exp
 
@@ -17,7 +17,6 @@ from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.core.canonical import result_hashes
 from datasphinx.agent.core.result_cache import ResultCache
 from datasphinx.agent.core.text import valid_text
-from datasphinx.agent.engines.base import Engine
 from datasphinx.agent.errors import (
     DatasphinxError,
     NamesUnknown,
@@ -28,7 +27,6 @@ from datasphinx.agent.errors import (
     StatementFailed,
     StatementRefused,
     StatementTimeout,
-    StatementTooCostly,
     StatementUnsound,
 )
 from datasphinx.agent.record.step import StatementRun, current_step
@@ -103,7 +101,6 @@ def execute(
             and every other error contains only the cause instead of the database's message.
         PermissionDenied: the account lacks a privilege.
         StatementTimeout: it exceeded its time limit.
-        StatementTooCostly: the estimated row count exceeds the limit. It did not run.
         StatementCancelled: it was cancelled.
         SourceUnreachable: the database does not answer, or the connection was lost.
         SourceFilesUnreadable: a file of a view cannot be read.
@@ -324,7 +321,6 @@ def _run_on_server(
     with database.connect() as connection, enforce_time_limit(connection, engine, limits, cancellation):
         for statement in engine.setup_statements(connection, limits):
             connection.exec_driver_sql(statement)
-        _refuse_costly(connection, engine, sql, parameters, limits)
         options |= engine.limit_driver(connection, limits)
         if engine.needs_parameters_for_options and not parameters:
             options["no_parameters"], sql = False, sql.replace("%", "%%")
@@ -336,16 +332,6 @@ def _run_on_server(
             if reader.truncated and engine.closes_slowly:
                 engine.stop(connection.engine, connection.connection.driver_connection)
         return Result(columns=columns, types=reader.types, rows=rows, truncated=reader.truncated)
-
-
-def _refuse_costly(connection: Connection, engine: Engine, sql: str, parameters: _Parameters, limits: Limits) -> None:
-    if limits.max_planned_rows is None or not engine.explain:
-        return
-    options = connection.execution_options(no_parameters=not parameters)
-    plan = options.exec_driver_sql(f"{engine.explain}{sql}", parameters or None).fetchall()
-    rows = engine.planned_rows(plan)
-    if rows > limits.max_planned_rows:
-        raise StatementTooCostly(rows, limits.max_planned_rows)
 
 
 def _failure(

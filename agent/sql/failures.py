@@ -13,7 +13,6 @@ from datasphinx.agent.errors import (
     PermissionDenied,
     SourceUnreachable,
     StatementFailed,
-    StatementTooCostly,
 )
 from datasphinx.agent.messages import Message
 
@@ -228,9 +227,6 @@ def without_database_text(error: DatasphinxError) -> DatasphinxError:
     The returned error has no cause and no context, and none of its attributes quotes the database. An error without
     such text is returned unchanged, without cause and context.
     """
-    if isinstance(error, StatementTooCostly):
-        # The estimate of the plan is based on statistics that include hidden rows.
-        return StatementTooCostly(error.limit, error.limit)
     cause = error.__cause__
     error.__cause__ = error.__context__ = None
     if not isinstance(cause, Exception):

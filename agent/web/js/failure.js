@@ -18,7 +18,7 @@ const KINDS = {
     "sql_not_generated", "query_not_written", "query_spec_invalid", "plot_spec_invalid", "model_answer_unreadable",
     "names_unknown", "statement_unsound", "statement_failed", "tool_call_invalid", "sources_not_together",
   ],
-  slow: ["statement_timeout", "statement_too_costly", "tool_timeout", "request_timeout", "embedded_model_silent", "budget_exceeded"],
+  slow: ["statement_timeout", "tool_timeout", "request_timeout", "embedded_model_silent", "budget_exceeded"],
   busy: ["limit_reached", "thread_busy", "source_busy", "rate_limited", "429"],
   access: [
     "statement_refused", "permission_denied", "system_catalog_refused", "not_permitted", "row_rule_parameter_missing",

@@ -11,7 +11,6 @@ from datasphinx.agent.errors import (
     StatementCancelled,
     StatementFailed,
     StatementTimeout,
-    StatementTooCostly,
 )
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.execute import execute
@@ -99,17 +98,6 @@ def test_a_statement_is_stopped_at_its_limit(source: Source, engine: EngineUnder
     assert time.monotonic() - started < 8
     assert running(engine) == []
     assert source.execute(COUNT)["rows"] == [[3]]
-
-
-@over(["postgres", "mysql"])
-def test_a_statement_whose_plan_is_too_wide_is_not_run(source: Source, engine: EngineUnderTest) -> None:
-    engine.admin("ANALYZE TABLE sphinx_numbers" if engine.name == "mysql" else "ANALYZE sphinx_numbers")
-    with pytest.raises(StatementTooCostly) as caught:
-        run(source, engine.slow, Limits(30, 10, max_planned_rows=1e10))
-    assert 5e10 < caught.value.rows < 1e11
-    assert run(source, COUNT, Limits(30, 10, max_planned_rows=1e10))["rows"] == [[3]]
-    per_select = "SELECT (SELECT MAX(n) FROM sphinx_numbers) + (SELECT MIN(n) FROM sphinx_numbers) AS s"
-    assert run(source, per_select, Limits(30, 10, max_planned_rows=1e4))["rows"] == [[3999]]
 
 
 @over(sorted(CANCELLABLE))

@@ -16,7 +16,6 @@ from datasphinx.agent.errors import (
     SourceUnreachable,
     StatementFailed,
     StatementTimeout,
-    StatementTooCostly,
 )
 from datasphinx.agent.record.step import Step, current_step, new_audit
 from datasphinx.agent.sources.source import Source
@@ -140,8 +139,6 @@ def test_other_errors_of_a_database_lose_its_text_too() -> None:
         assert type(hidden) is type(error)
         assert NOTE not in "".join(traceback.format_exception(hidden))
         assert hidden.__cause__ is None and hidden.__context__ is None
-    too_costly = without_database_text(StatementTooCostly(123456.0, 1000.0))
-    assert too_costly.details() == {"rows": 1000.0, "limit": 1000.0}
 
 
 def test_the_model_is_told_the_class_and_not_the_value(scripted: Any, tmp_path: Path) -> None:
