@@ -39,16 +39,13 @@ class _Methods(Parser):
 
     def _parse_column_ops(self, this: exp.Expr | None) -> exp.Expr | None:
         parsed = super()._parse_column_ops(this)
-        operands = [node for node in parsed.walk() if _has_method(node)] if parsed else []
+        nodes = parsed.walk() if parsed else ()
+        operands = [node for node in nodes if any(isinstance(part, _Method) for part in node.iter_expressions())]
         for node in reversed(operands):
             call = _without_methods(node)
             parsed = call if node is parsed else parsed
             node.replace(call)
         return parsed
-
-
-def _has_method(node: exp.Expr) -> bool:
-    return any(isinstance(part, _Method) for part in node.iter_expressions())
 
 
 def _without_methods(node: exp.Expr) -> exp.Expr:

@@ -36,35 +36,6 @@ from datasphinx.agent.queryspec.spec import (
 )
 from datasphinx.agent.schema.catalog import TIMES, TypeClass
 
-MAX_REPEATS = 100
-_PART = re.compile(
-    r"\\[dDwWsSbBAnrtf.\\+*?()|\[\]{}^$/\-]|\[\^?(?:\\[dDwWsSnrt\\\]\[^\-./]|[^\\\[\]])+\]"
-    r"|\((?:\?:|\?i\)|(?!\?))|\)|(?P<repeat>[*+?]\??|\{(?P<low>\d+)(?:,(?P<high>\d*))?\}\??)|[.^$|]"
-    r"|[^\\\[\]{}()*+?.^$|]"
-)
-
-
-def check_pattern(pattern: str) -> None:
-    """Check that `pattern` is a regular expression that can be matched in time linear in the text.
-
-    Raises:
-        ValueError: It is invalid, or uses lookaround, backreferences or other syntax that is not common.
-    """
-    at, is_repeated = 0, False
-    while at < len(pattern):
-        part = _PART.match(pattern, at)
-        if part is None or (part[0] == "(?i)" and at) or (part["repeat"] and is_repeated):
-            raise ValueError(f"{pattern[at : at + 4]!r} at character {at + 1} is not supported in a regular expression")
-        repeats = [int(number) for number in part.group("low", "high") if number]
-        if repeats and max(repeats) > MAX_REPEATS:
-            raise ValueError(f"a regular expression repeats at most {MAX_REPEATS} times, not {part[0]}")
-        at, is_repeated = part.end(), bool(part["repeat"])
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise ValueError(f"the regular expression is invalid: {error}") from None
-
-
 _COMPARED: tuple[TypeClass, ...] = ("number", "text", "date", "datetime", "time")
 
 
@@ -109,9 +80,9 @@ def value_problems(condition: Condition, kind: TypeClass, path: str) -> Iterator
         yield SpecProblem(f"{path}.value", "the lowest value comes first, then the highest")
     if isinstance(condition, Matches):
         try:
-            check_pattern(condition.value)
-        except ValueError as error:
-            yield SpecProblem(f"{path}.value", str(error))
+            re.compile(condition.value)
+        except re.error as error:
+            yield SpecProblem(f"{path}.value", f"the regular expression is invalid: {error}")
 
 
 def _operator_problem(condition: Condition, kind: TypeClass) -> str | None:
@@ -526,15 +497,10 @@ class _DerivedChecker:
             self._types[derived.name] = kind
 
     def _row_name_problems(self, name: str, derived: Derived, path: str) -> Iterator[SpecProblem]:
-        if name in self._size and not self._scope.find_columns(name):
-            return
         places = self._scope.find_columns(name)
-        if len(places) == 1:
-            return
         if places:
-            full = tuple(f"{place.dataset}.{name}" for place in places)
-            yield SpecProblem(path, f"more than one joined dataset has a column {name}", full)
-        else:
+            yield from _unknown(path, name, places, self._scope)
+        elif name not in self._size:
             yield self._unknown(name, derived, path, {**dict.fromkeys(self._scope.columns), **self._size})
 
     def _result_name_problems(self, name: str, derived: Derived, path: str) -> Iterator[SpecProblem]:

@@ -32,7 +32,6 @@ _EPOCHS = {
     " (Julian days)": (2e6, 3e6),
 }  # fmt: skip
 """Units of a moment stored as a number, with the range of numbers of the years from 1973 on."""
-_ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
 def describe(
@@ -139,11 +138,7 @@ def literal(value: str) -> str:
 
 
 def _visible(text: str) -> str:
-    return text if text.isprintable() else "".join(char if char.isprintable() else _escaped(char) for char in text)
-
-
-def _escaped(char: str) -> str:
-    return _ESCAPES.get(char) or (f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}")
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def _column_line(

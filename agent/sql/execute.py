@@ -58,7 +58,7 @@ _MAX_NAME = 60
 
 _SECRET_NAMES = Finding(
     "secret_names",
-    "PIVOT would name columns after values of a secret column; group by the column, or list its values with IN (...)",
+    "PIVOT would name columns after values of a table with secret columns; list the values with IN (...), or group by",
     "PIVOT",
 )
 
@@ -92,8 +92,8 @@ def execute(
     A statement that a run repeats is checked again but not executed again, unless it needs more rows than were read.
 
     Raises:
-        StatementRefused: the guard rejects it, or a PIVOT would name columns after values of a secret column. It did
-            not run.
+        StatementRefused: the guard rejects it, or a PIVOT would name columns after values of a table with secret
+            columns. It did not run.
         NamesUnknown: a column does not exist. The statement did not run.
         StatementUnsound: the static checks reject it. It did not run.
         NotPermitted, RowRuleParameterMissing, RowRuleNotApplied: a row rule rejects it. It did not run.

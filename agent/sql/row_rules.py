@@ -25,6 +25,7 @@ from datasphinx.agent.sql.guard.tables import names_cte
 from datasphinx.agent.sql.parameters import escape, insert_parameters, without_markers
 from datasphinx.agent.sql.row_barrier import cte_name, filtered_table, permitted_rows
 from datasphinx.agent.sql.row_parameters import compared_columns, compared_exactly, has_type_of
+from datasphinx.agent.sql.selects import names_columns_by_values
 
 _SETTING = "row_rules"
 """The setting that errors about row rules name."""
@@ -346,7 +347,8 @@ def restrict(sql: str, rules: RowRules, parameters: Mapping[str, Any]) -> tuple[
     for name, table in needed.items():
         if name not in parameters:
             raise RowRuleParameterMissing(table, name)
-    if needed and any(map(_has_values_of_data, tree.find_all(exp.Pivot))):
+    # DuckDB binds no parameters in such a PIVOT.
+    if needed and any(map(names_columns_by_values, tree.find_all(exp.Pivot))):
         table = next(iter(needed.values()))
         raise RowRuleNotApplied(table, Message("pivot_values_missing"))
     markers = {name: f"row_rule_{token_hex(8)}_{index}" for index, name in enumerate(needed)}
@@ -355,14 +357,6 @@ def restrict(sql: str, rules: RowRules, parameters: Mapping[str, Any]) -> tuple[
     text = _checked_text(with_markers.apply(tree), with_markers)
     text = insert_parameters(escape(text), {marker: name for name, marker in markers.items()})
     return text, {name: parameters[name] for name in needed}
-
-
-def _has_values_of_data(pivot: exp.Pivot) -> bool:
-    """Return whether `pivot` reads its column names from the data; DuckDB then binds no parameters."""
-    if pivot.args.get("unpivot"):
-        return False
-    columns = pivot.args.get("fields") or pivot.expressions
-    return any(not isinstance(column, exp.In) or bool(column.args.get("query")) for column in columns)
 
 
 def _checked_text(tree: exp.Expr, rules: RowRules) -> str:

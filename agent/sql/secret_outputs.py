@@ -16,6 +16,7 @@ from sqlglot.optimizer.scope import Scope
 from datasphinx.agent.schema.catalog import Catalog, Table
 from datasphinx.agent.sql.guard import shared_trees
 from datasphinx.agent.sql.names import qualify_names
+from datasphinx.agent.sql.selects import names_columns_by_values
 
 
 class _Origin(NamedTuple):
@@ -61,20 +62,14 @@ def reads_secrets(sql: str, catalog: Catalog) -> bool:
 
 
 def names_columns_after_secrets(sql: str, catalog: Catalog) -> bool:
-    """Return whether a PIVOT in `sql` may turn values of secret columns into column names.
-
-    Return True if undecidable. A PIVOT with listed values takes its column names from the statement.
-    """
+    """Return whether `sql` reads a table with a secret column, and has a PIVOT that names columns after values."""
     try:
         trees = shared_trees(sql, catalog.dialect)
     except ValueError:
         # The guard rejects statements that cannot be parsed.
         return False
-    return _read_secrets(trees, catalog) and any(
-        not node.args.get("unpivot") and _pivots_on_secrets(node, catalog)
-        for tree in trees
-        for node in tree.find_all(exp.Pivot)
-    )
+    pivots = (node for tree in trees for node in tree.find_all(exp.Pivot))
+    return any(map(names_columns_by_values, pivots)) and _read_secrets(trees, catalog)
 
 
 def _read_secrets(trees: Iterable[exp.Expr], catalog: Catalog) -> bool:
@@ -85,33 +80,6 @@ def _read_secrets(trees: Iterable[exp.Expr], catalog: Catalog) -> bool:
         for table in _tables(node, catalog)
         for column in table.columns
     )
-
-
-def _pivots_on_secrets(pivot: exp.Pivot, catalog: Catalog) -> bool:
-    keys = [key for key in (pivot.args.get("fields") or pivot.expressions) if not _is_listed(key)]
-    if not keys:
-        return False
-    if pivot.args.get("fields") or not isinstance(pivot.this, exp.Table | exp.Subquery):
-        return True
-    query = exp.Select(expressions=[exp.alias_(key.copy(), f"key{at}") for at, key in enumerate(keys)])
-    query.set("from_", exp.From(this=pivot.this.copy()))
-    ancestor: exp.Expr | None = pivot
-    tables: list[exp.Expr] = []
-    while ancestor is not None:
-        with_ = ancestor.args.get("with_")
-        tables = [*(with_.expressions if with_ else ()), *tables]
-        ancestor = ancestor.parent
-    if tables:
-        query.set("with_", exp.With(expressions=[table.copy() for table in tables]))
-    outputs = _outputs_of(query, catalog)
-    return outputs is None or any(origin.secret for _, origin in outputs)
-
-
-def _is_listed(key: exp.Expr) -> bool:
-    """Return whether `key` has the form `column IN (literal, ...)`."""
-    if not isinstance(key, exp.In) or key.args.get("query") or key.args.get("field"):
-        return False
-    return bool(key.expressions) and all(isinstance(item.unalias(), exp.Literal) for item in key.expressions)
 
 
 def secret_outputs(sql: str, catalog: Catalog, width: int) -> list[int]:

@@ -53,3 +53,14 @@ def grouped_expressions(select: exp.Select) -> list[exp.Expr]:
     group = select.args.get("group")
     terms = (output_of(term, select) for term in (group.expressions if group else ()))
     return [part for term in terms for part in (term.flatten() if isinstance(term, exp.Tuple) else [term])]
+
+
+def names_columns_by_values(pivot: exp.Pivot) -> bool:
+    """Return whether `pivot` takes names of columns from the data, rather than from values that it lists."""
+    keys = [] if pivot.args.get("unpivot") else pivot.args.get("fields") or pivot.expressions
+    return not all(
+        isinstance(key, exp.In)
+        and key.expressions
+        and all(isinstance(each.unalias(), exp.Literal) for each in key.expressions)
+        for key in keys
+    )

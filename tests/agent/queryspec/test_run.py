@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from datasphinx.agent.errors import ConfigurationError, QuerySpecInvalid
+from datasphinx.agent.errors import ConfigurationError, QuerySpecInvalid, StatementFailed
 from datasphinx.agent.queryspec.columns import Datasets
 from datasphinx.agent.queryspec.compile import compile_spec, run
 from datasphinx.agent.queryspec.spec import read_spec
@@ -130,6 +130,10 @@ def test_regular_expressions_match_on_engines_with_linear_time(dialect: str, tmp
             assert [row[0] for row in run(read_spec(spec), known, source)["rows"]] == wanted, pattern
             spec = {"aggregations": [{**COUNT[0], "where": [condition]}]}
             assert run(read_spec(spec), known, source)["rows"] == [[len(wanted)]], pattern
+        for pattern in (r"(a)\1", "(?=a)b", "((a{1,100}){1,100}){1,100}"):
+            condition = {"col": "status", "op": "matches", "value": pattern}
+            with pytest.raises(StatementFailed):
+                run(read_spec({"filters": [condition]}), known, source)
 
 
 @pytest.mark.parametrize("dialect", ["sqlite", "postgres", "mysql"])
