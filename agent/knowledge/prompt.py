@@ -1,14 +1,16 @@
 """The part of a prompt with the entries that a question refers to."""
 
 from collections.abc import Collection, Iterator
+from itertools import islice
 
 from datasphinx.agent.knowledge.entries import CalendarEntry, MetricEntry
-from datasphinx.agent.knowledge.knowledge import Item
+from datasphinx.agent.knowledge.knowledge import Item, Kind
 from datasphinx.agent.knowledge.references import Unresolved, find_column, find_column_or_table
 from datasphinx.agent.knowledge.source_knowledge import NamedDefinition, RelevantKnowledge, SourceKnowledge
 from datasphinx.agent.schema.describe import one_line
 
 _MAX_CHARS = 400
+_MAX_METRICS = 40
 
 
 def knowledge_paragraphs(
@@ -28,16 +30,19 @@ def knowledge_paragraphs(
 
 def knowledge_text(knowledge: SourceKnowledge, tables: Collection[str]) -> str:
     """Return all valid entries that concern only the tables `tables`, one a line; descriptions are in the catalog."""
-    lines = []
-    for item in (*knowledge.knowledge.of_kind("metric"), *knowledge.knowledge.of_kind("term")):
-        named = knowledge.named_definition(item) if knowledge.is_valid(item) else None
-        if named and set(named.definition.tables if named.definition else ()) <= set(tables):
-            lines.append(_definition(item.name, named))
+    lines = [*_definitions_on("metric", knowledge, tables), *_definitions_on("term", knowledge, tables)]
     lines += _joins(knowledge, tables)
     calendar = knowledge.knowledge.calendar
     lines += _calendar(calendar) if calendar else ()
     lines += knowledge.knowledge.instructions.splitlines()
     return "\n".join(f"- {line}" for line in lines)
+
+
+def metrics_paragraph(knowledge: SourceKnowledge, tables: Collection[str]) -> list[str]:
+    """Return the paragraph of a prompt with the metrics on `tables`, which the words of a request may only hint at."""
+    lines = islice(_definitions_on("metric", knowledge, tables), _MAX_METRICS)
+    text = "\n".join(f"- {line}" for line in lines)
+    return [f"Metrics of the business; a question that means one names it:\n{text}"] if text else []
 
 
 def definition_text(named: NamedDefinition) -> str:
@@ -66,6 +71,14 @@ def _metric_facts(entry: MetricEntry) -> Iterator[str]:
         yield f"may be grouped by {', '.join(entry.dimensions)} and its date only"
     if entry.additivity != "additive":
         yield f"{entry.additivity}: values of groups or periods must not be added"
+
+
+def _definitions_on(kind: Kind, knowledge: SourceKnowledge, tables: Collection[str]) -> Iterator[str]:
+    """Yield the valid entries of a kind that concern only `tables`."""
+    for item in knowledge.knowledge.of_kind(kind):
+        named = knowledge.named_definition(item) if knowledge.is_valid(item) else None
+        if named and set(named.definition.tables if named.definition else ()) <= set(tables):
+            yield _definition(item.name, named)
 
 
 def _definitions(relevant: RelevantKnowledge, knowledge: SourceKnowledge) -> Iterator[str]:

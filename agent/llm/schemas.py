@@ -218,7 +218,7 @@ PERIODS = ("day", "week", "month", "quarter", "year")
 """The periods by which metrics are grouped."""
 
 
-_Day = Annotated[date | None, WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "null"}]})]
+Day = Annotated[date, WithJsonSchema({"type": "string"})]
 """A day as ISO text. Not all endpoints accept a schema with the format of a text."""
 
 
@@ -232,10 +232,10 @@ class MetricQuery(Lenient):
         "through several",
     )
     filters: list[str] = Field(default_factory=list, description="further SQL conditions on `table.column`")
-    since: _Day = Field(None, description="first day, as 2024-12-31")
-    before: _Day = Field(None, description="day after the last")
-    compared_since: _Day = Field(None, description="first day of an earlier period, for the parts of the change")
-    compared_before: _Day = Field(None, description="day after its last")
+    since: Day | None = Field(None, description="first day, as 2024-12-31")
+    before: Day | None = Field(None, description="day after the last")
+    compared_since: Day | None = Field(None, description="first day of an earlier period, for the parts of the change")
+    compared_before: Day | None = Field(None, description="day after its last")
     order: list[str] = Field(default_factory=list, description="outputs, or `output DESC`")
     limit: int | None = None
 

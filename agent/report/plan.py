@@ -11,6 +11,7 @@ from datasphinx.agent.core.text import clean_question
 from datasphinx.agent.datasets.options import LoadOptions
 from datasphinx.agent.errors import InputInvalid
 from datasphinx.agent.generation.prompt import question_messages
+from datasphinx.agent.knowledge.prompt import metrics_paragraph
 from datasphinx.agent.linking import link_source, off_topic
 from datasphinx.agent.messages import Message, language_in, render
 from datasphinx.agent.record.step import current_step
@@ -165,7 +166,9 @@ def _written(state: ReportState, services: Services) -> dict[str, Any]:
         raise off_topic(linked.reason, source)
     tables = {key: list(source.shown_catalog.tables[key].column_names) for key in linked.keys}
     seen = {**state, "relevant_tables_with_rel_columns": tables, "table_list_tokens": linked.list_tokens}
-    messages = question_messages("plan_report", cast(State, seen), source, services.today_of(source))
+    context = metrics_paragraph(source.knowledge, tables)
+    today = services.today_of(source)
+    messages = question_messages("plan_report", cast(State, seen), source, today, context=context)
     planned = services.roles.planner.ask(ReportPlan, messages)
     questions = [each for each in planned.questions if each.question.strip()]
     if not questions:

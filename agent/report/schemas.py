@@ -1,10 +1,8 @@
 """Schemas of the answers of a model that plans, reviews and writes a report."""
 
-from datetime import date
-
 from pydantic import Field
 
-from datasphinx.agent.llm.schemas import Lenient, QuestionLanguage
+from datasphinx.agent.llm.schemas import Day, Lenient, QuestionLanguage
 from datasphinx.agent.types import PlannedChange
 
 
@@ -14,10 +12,10 @@ class Change(Lenient):
     metric: str = Field("", description="name of a defined metric")
     expression: str = Field("", description="without one: an aggregate such as SUM(orders.total_amount)")
     date_column: str = Field("", description="with an expression: the date of a row, as table.column")
-    first_from: date = Field(description="first day of the earlier period")
-    first_until: date = Field(description="day after its last one")
-    second_from: date = Field(description="first day of the later period")
-    second_until: date = Field(description="day after its last one")
+    first_from: Day = Field(description="first day of the earlier period, as 2024-12-31")
+    first_until: Day = Field(description="day after its last one")
+    second_from: Day = Field(description="first day of the later period")
+    second_until: Day = Field(description="day after its last one")
     dimensions: list[str] = Field(default_factory=list, description="table.column; empty for all that fit")
     filters: list[str] = Field(default_factory=list, description="SQL conditions on such columns")
 

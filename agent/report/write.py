@@ -13,7 +13,6 @@ from datasphinx.agent.answers.outputs import question_text
 from datasphinx.agent.answers.references import Filled
 from datasphinx.agent.core.failure import error_info, full_text
 from datasphinx.agent.errors import DatasphinxError
-from datasphinx.agent.formatting.formats import answer_table
 from datasphinx.agent.generation.prompt import today_text
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.messages import CONVENTIONS, language_in, render
@@ -63,7 +62,7 @@ def review(state: ReportState, services: Services) -> dict[str, Any]:
 
 
 def write(state: ReportState, services: Services) -> dict[str, Any]:
-    """Return the report with its text, tables and charts; it is plain if the model cannot write one.
+    """Return the report, which then has the parts, with its text and charts; it is plain if no model can write one.
 
     It is an error if no question was answered; the report then has the error of each.
     """
@@ -86,12 +85,11 @@ def write(state: ReportState, services: Services) -> dict[str, Any]:
         logged_answer=markdown_without_secrets(report, language),
         output_type=None if error else "string",
         value=None if error else text,
-        tables=[answer_table(part["id"], part["result"]) for part in answered if part["result"]],
         charts=[part["chart"] for part in answered if part["chart"]],
         status="error" if error else "ok",
         error=error,
     )
-    return {**answer.output(), "report": report}
+    return {**answer.output(), "report": report, "parts": {}}
 
 
 def failed_report(failure: dict[str, Any], state: ReportState) -> dict[str, Any]:
@@ -100,7 +98,7 @@ def failed_report(failure: dict[str, Any], state: ReportState) -> dict[str, Any]
     error = error_info(failure, language)
     report = plain_report(state) if state["parts"] else None
     answer = Answer(full_text(failure, language), language, status="error", error=error)
-    return {**answer.output(), "failure": failure, "report": report}
+    return {**answer.output(), "failure": failure, "report": report, "parts": {}}
 
 
 def plain_report(state: ReportState) -> Report:

@@ -19,6 +19,7 @@ from datasphinx.agent.charts.echarts import draw
 from datasphinx.agent.charts.plot_spec import PlotSpec
 from datasphinx.agent.charts.select import Selection
 from datasphinx.agent.errors import NotFound, PlotSpecInvalid
+from datasphinx.agent.formatting.formats import answer_table
 from datasphinx.agent.messages import language_in
 from datasphinx.agent.report.export import ReportResponse
 from datasphinx.agent.server.routes.threads import RunId, ThreadId
@@ -89,7 +90,9 @@ def questions(thread_id: ThreadId, run_id: RunId) -> FollowUpQuestions:
 def table(thread_id: ThreadId, run_id: RunId, number: Annotated[int, Path(ge=1, le=1000)], suffix: Suffix) -> Response:
     """All rows of a table of an answer, by its number from 1, as a file named after the question."""
     state = current_tenant().stored_run(thread_id, run_id).state
-    tables = state.get("tables") or []
+    parts = (state.get("report") or {}).get("parts") or ()
+    own = [answer_table(part["id"], part["result"]) for part in parts if part["result"]]
+    tables = state.get("tables") or own
     if number > len(tables):
         raise NotFound("table_unknown", number=number)
     title = f"{_question(state)[:200]}{f' {number}' if len(tables) > 1 else ''}"

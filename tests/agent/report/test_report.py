@@ -53,7 +53,15 @@ def test_every_figure_of_a_report_comes_from_the_rows_of_a_question(report: Make
     assert found[f"{leader[1]:,}"]["part"] == "q2"
     assert found[str(rows["q3"][0][0])]["rows"] == [0]
     assert f"{rows['q1'][0][0]:,} orders" in output["answer"] and STATEMENTS[TOTAL] in output["answer"]
-    assert [table["name"] for table in output["tables"]] == ["q1", "q2", "q3"]
+
+
+def test_the_rows_of_a_report_are_stored_once(report: Make) -> None:
+    made = report()
+    graph, thread = build_report(made.services, InMemorySaver()), {"configurable": {"thread_id": "1"}}
+    graph.invoke({"question": REQUEST}, thread)
+    leader = made.services.source(None).execute(STATEMENTS[REGIONS])["rows"][0]
+    state = graph.get_state(thread).values
+    assert [name for name, value in state.items() if str(leader) in str(value)] == ["report"]
 
 
 def test_a_text_with_a_typed_figure_is_written_again_and_then_plain(report: Make) -> None:

@@ -48,6 +48,9 @@ def test_each_part_is_an_event_before_the_report(served: Served) -> None:
     assert page.text.startswith("<!doctype html>") and "attachment" in page.headers["Content-Disposition"]
     assert served.http.get(f"{run}/report.json").json()["report"]["title"] == "Orders"
     assert served.http.get(f"{run}/report.txt").status_code == 422
+    years = next(part["result"] for part in output["report"]["parts"] if part["question"] == YEARS)
+    lines = served.http.get(f"{run}/tables/3.csv").text.splitlines()
+    assert len(lines) == 1 + len(years["rows"]) and lines[1].endswith(f",{years['rows'][0][1]}")
 
 
 def test_a_plan_is_approved_on_its_thread(served: Served) -> None:
