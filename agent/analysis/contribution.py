@@ -9,7 +9,7 @@ from typing import Any
 
 from datasphinx.agent.knowledge.entries import MetricEntry
 from datasphinx.agent.knowledge.metric_query import CONTRIBUTIONS, contributions
-from datasphinx.agent.knowledge.metric_rows import MetricRows, Period
+from datasphinx.agent.knowledge.metric_rows import Period, ratio_parts, rows_of_parts
 from datasphinx.agent.knowledge.references import Unresolved, definition_of
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.dialects import print_statement
@@ -70,10 +70,11 @@ def explain_change(
     definition = definition_of(metric, catalog) if isinstance(metric, MetricEntry) else source.knowledge.metric(metric)
     assert definition is not None, "a metric has SQL"
     found, problem = [], Unresolved("there is no dimension by which the change can be broken down")
-    for dimension in dimensions or MetricRows.of(definition, catalog).candidates():
+    rows = rows_of_parts(definition, ratio_parts(definition, catalog), catalog)[0]
+    for dimension in dimensions or rows.candidates():
         try:
             query = contributions(
-                MetricRows.of(definition, catalog), {"member": dimension}, (first, second), filters, details=_DETAILS
+                definition, catalog, {"member": dimension}, (first, second), filters, details=_DETAILS
             )
         except Unresolved as error:
             if dimensions:

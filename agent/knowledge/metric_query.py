@@ -2,10 +2,11 @@
 
 Each metric is aggregated over the rows of one table, its own. Further tables are joined along foreign keys towards
 their targets alone, which have one row for each of them, so that no join repeats a row. Metrics over other rows or
-with other conditions are aggregated in queries of their own, which are then put together by their dimensions.
+with other conditions, and the aggregations of a metric over several tables, are aggregated in queries of their own,
+which are then put together by their dimensions.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from types import MappingProxyType
 from typing import NamedTuple
@@ -13,10 +14,11 @@ from typing import NamedTuple
 from sqlglot import exp
 
 from datasphinx.agent.engines.spelling import formula
-from datasphinx.agent.knowledge.metric_rows import MetricRows, Period
-from datasphinx.agent.knowledge.references import Unresolved
+from datasphinx.agent.knowledge.metric_rows import MetricRows, Period, ratio_parts, rows_of_parts
+from datasphinx.agent.knowledge.references import Definition, Unresolved, is_nested
 from datasphinx.agent.knowledge.source_knowledge import SourceKnowledge
 from datasphinx.agent.llm.schemas import PERIODS, MetricQuery
+from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.sql.dialects import print_statement
 
 
@@ -35,7 +37,7 @@ def metric_statement(query: MetricQuery, knowledge: SourceKnowledge) -> str:
     if query.compared_since or query.compared_before:
         if len(metrics) > 1:
             raise Unresolved("the changes of several metrics are several statements")
-        statement = _change(MetricRows.of(knowledge.metric(metrics[0].text), catalog), query, dimensions)
+        statement = _change(metrics[0], query, dimensions, knowledge)
     else:
         statement = _values(metrics, dimensions, query, knowledge)
     return print_statement(statement.limit(query.limit) if query.limit else statement, catalog.dialect)
@@ -49,22 +51,63 @@ def _values(
     Raises:
         Unresolved: see `metric_statement`.
     """
-    catalog = knowledge.catalog
-    columns = [each.name for each in dimensions]
-    names = [*columns, *(each.name for each in metrics)]
-    queries: dict[str, exp.Select] = {}
+    columns, measures, values = [each.name for each in dimensions], dict[str, MetricRows](), dict[str, exp.Expr]()
     for metric in metrics:
-        rows = MetricRows.of(knowledge.metric(metric.text), catalog)
+        rows, values[metric.name] = _parts(metric, knowledge)
+        measures |= rows
+
+    def grouped(rows: MetricRows) -> exp.Select:
         groups = dict(zip(columns, rows.groups([each.text for each in dimensions]), strict=True))
-        conditions = [*map(rows.condition, query.filters), *rows.within(query.since, query.before)]
-        grouped = rows.grouped(groups, conditions)
-        same = queries.setdefault(grouped.sql(dialect=catalog.dialect), grouped)
-        same.select(exp.alias_(rows.value, metric.name, quoted=True), copy=False)
-    statement = reduce(lambda first, second: _together(first, second, columns), queries.values())
-    statement.set("expressions", sorted(statement.selects, key=lambda output: names.index(output.alias_or_name)))
+        return rows.grouped(groups, [*map(rows.condition, query.filters), *rows.within(query.since, query.before)])
+
+    statement = _aggregated(measures, grouped, columns)
+    if len(measures) > len(values):
+        outputs = {**{name: _output(name) for name in columns}, **values}
+        selected = (exp.alias_(value, name, quoted=True) for name, value in outputs.items())
+        statement = exp.select(*selected).from_(statement.subquery("parts"))
+    else:
+        names = [*columns, *values]
+        statement.set("expressions", sorted(statement.selects, key=lambda output: names.index(output.alias_or_name)))
     for term in _order(query, dimensions, metrics):
         statement = statement.order_by(term)
     return statement
+
+
+def _parts(metric: "_Named", knowledge: SourceKnowledge) -> tuple[dict[str, MetricRows], exp.Expr]:
+    """Return the rows of the aggregations of a metric by names for them, and its value as a formula of these names.
+
+    A metric over the rows of one table is one aggregation. Of a part that is no divisor, no rows are counted as 0.
+
+    Raises:
+        Unresolved: see `rows_of_parts`.
+    """
+    definition, catalog = knowledge.metric(metric.text), knowledge.catalog
+    assert definition.expression is not None, "a metric has an expression"
+    try:
+        return {metric.name: MetricRows.of(definition, catalog)}, _output(metric.name)
+    except Unresolved:
+        value = definition.expression.copy()
+        calls = [call for call in value.find_all(exp.AggFunc) if not is_nested(call, value)]
+        parts = rows_of_parts(definition, [call.copy() for call in calls], catalog)
+    names = [f"{metric.name} ({number})" for number in range(1, len(parts) + 1)]
+    divisors = {id(node) for division in value.find_all(exp.Div) for node in division.expression.walk()}
+    for name, call in zip(names, calls, strict=True):
+        is_zero = isinstance(call, exp.Count) and id(call) not in divisors
+        zero = exp.Coalesce(this=_output(name), expressions=[exp.Literal.number(0)])
+        call.replace(zero if is_zero else _output(name))
+    return dict(zip(names, parts, strict=True)), value
+
+
+def _aggregated(
+    measures: Mapping[str, MetricRows], grouped: Callable[[MetricRows], exp.Select], groups: Sequence[str]
+) -> exp.Select:
+    """Return the query of the values of measures by name; those with equal groups are in one query."""
+    queries: dict[str, exp.Select] = {}
+    for name, rows in measures.items():
+        query = grouped(rows)
+        same = queries.setdefault(query.sql(dialect=rows.catalog.dialect), query)
+        same.select(exp.alias_(rows.value, name, quoted=True), copy=False)
+    return reduce(lambda first, second: _together(first, second, groups), queries.values())
 
 
 class _Named(NamedTuple):
@@ -117,7 +160,8 @@ CONTRIBUTIONS = ("before", "after", "contribution", "mix", "rate")
 
 
 def contributions(
-    rows: MetricRows,
+    definition: Definition,
+    catalog: Catalog,
     dimensions: Mapping[str, str],
     periods: Sequence[Period],
     filters: Sequence[str],
@@ -139,17 +183,19 @@ def contributions(
     weight (`size`) and the value of all groups (`total_before`, `total_after`). The largest contribution comes first.
 
     Raises:
-        Unresolved: see `MetricRows.of_periods`.
+        Unresolved: see `ratio_parts`, `rows_of_parts` and `MetricRows.of_periods`.
     """
     # Names within the statement, which those of the outputs may repeat.
     groups = {f"group{number}": text for number, text in enumerate(dimensions.values(), 1)}
-    values = rows.of_periods(groups, periods, filters)
-    is_ratio = "denominator" in values.named_selects
+    parts = ratio_parts(definition, catalog)
+    is_ratio = len(parts) > 1
+    measures = dict(zip(("value", "denominator"), rows_of_parts(definition, parts, catalog), strict=False))
+    values = _aggregated(measures, lambda rows: rows.of_periods(groups, periods, filters), [*groups, "period"])
     # A division of whole numbers is one of floating-point numbers.
-    parts = {"n": "CAST(value AS DOUBLE)", "d": "CAST(denominator AS DOUBLE)"} if is_ratio else {"n": "value"}
+    casts = {"n": "CAST(value AS DOUBLE)", "d": "CAST(denominator AS DOUBLE)"} if is_ratio else {"n": "value"}
     sums = {
         f"{letter}{number}": f"MAX(CASE WHEN period = {number} THEN {part} END)"
-        for letter, part in parts.items()
+        for letter, part in casts.items()
         for number in (0, 1)
     }
     own = {name: name for name in groups}
@@ -165,7 +211,7 @@ def contributions(
     return query
 
 
-def _change(rows: MetricRows, query: MetricQuery, dimensions: Sequence[_Named]) -> exp.Select:
+def _change(metric: _Named, query: MetricQuery, dimensions: Sequence[_Named], knowledge: SourceKnowledge) -> exp.Select:
     """Return the query of a metric in both periods by the dimensions, with what each group contributes to the change.
 
     Raises:
@@ -176,7 +222,8 @@ def _change(rows: MetricRows, query: MetricQuery, dimensions: Sequence[_Named]) 
     periods = Period(query.compared_since, query.compared_before), Period(query.since, query.before)
     first, second = map(str, periods)
     names = {"before": first, "after": second, "contribution": "Δ", "mix": "Δ mix", "rate": "Δ rate"}
-    return contributions(rows, {each.name: each.text for each in dimensions}, periods, query.filters, names)
+    groups = {each.name: each.text for each in dimensions}
+    return contributions(knowledge.metric(metric.text), knowledge.catalog, groups, periods, query.filters, names)
 
 
 def _of(query: exp.Select, outputs: Mapping[str, str]) -> exp.Select:

@@ -1,7 +1,7 @@
 """The rows over which a metric is aggregated, and how they are grouped and filtered."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from typing import NamedTuple
 
@@ -214,10 +214,10 @@ class MetricRows:
     def of_periods(
         self, dimensions: Mapping[str, str], periods: Sequence[Period], filters: Iterable[str]
     ) -> exp.Select:
-        """Return the query of `value`, and of `denominator` of a ratio, by the named dimensions and `period`, 0 or 1.
+        """Return the query of the groups of `grouped` by the named dimensions and `period`, 0 or 1.
 
         Raises:
-            Unresolved: see `groups`, `condition` and `parts`; the periods overlap.
+            Unresolved: see `groups` and `condition`; the periods overlap.
         """
         first, second = periods
         if first.since < second.before and second.since < first.before:
@@ -225,27 +225,7 @@ class MetricRows:
         groups = dict(zip(dimensions, self.groups(list(dimensions.values())), strict=True))
         conditions = [exp.and_(*self.within(*period)) for period in periods]
         number = exp.case().when(conditions[1], exp.Literal.number(1)).else_(exp.Literal.number(0))
-        query = self.grouped({**groups, "period": number}, [*map(self.condition, filters), exp.or_(*conditions)])
-        names = zip(("value", "denominator"), self.parts(), strict=True)
-        return query.select(*(exp.alias_(part.copy(), name, quoted=True) for name, part in names if part is not None))
-
-    def parts(self) -> tuple[exp.Expr, exp.Expr | None]:
-        """Return what the value is computed of: a sum over the rows and no other one, or the two sums of a ratio.
-
-        Raises:
-            Unresolved: it is neither, such as a number of distinct values or an extreme.
-        """
-        value = _unwrapped(self.value)
-        parts: tuple[exp.Expr, exp.Expr | None] = (value, None)
-        if isinstance(value, exp.Avg):
-            parts = exp.Sum(this=value.this.copy()), exp.Count(this=value.this.copy())
-        elif isinstance(value, exp.Div) and value.expression.find(exp.AggFunc):
-            divisor = _unwrapped(value.expression)
-            parts = value.this, _unwrapped(divisor.this) if isinstance(divisor, exp.Nullif) else divisor
-        if not all(part is None or _is_additive(part) for part in parts):
-            sql = value.sql(dialect=self.catalog.dialect)
-            raise Unresolved(f"`{sql}` is no sum and no ratio of sums, so that its values cannot be added up")
-        return parts
+        return self.grouped({**groups, "period": number}, [*map(self.condition, filters), exp.or_(*conditions)])
 
     def candidates(self) -> list[str]:
         """Return the columns by which a change of the metric may be broken down, as `table.column`.
@@ -289,6 +269,48 @@ class MetricRows:
             is_affected = not isinstance(call, _UNAFFECTED) and not call.find(exp.Distinct)
             if is_affected and self.table not in (named or self.definition.tables[:1]):
                 raise Unresolved(f"`{call.sql(dialect=self.catalog.dialect)}` would count rows several times")
+
+
+def rows_of_parts(definition: Definition, parts: Sequence[exp.Expr], catalog: Catalog) -> list[MetricRows]:
+    """Return the rows over which parts of the expression of a metric are aggregated: all the same, or each its own.
+
+    Raises:
+        Unresolved: the rows of a part are not those of one table; see `MetricRows.of`.
+    """
+    try:
+        rows = MetricRows.of(definition, catalog)
+    except Unresolved:
+        if len(parts) == 1:
+            raise
+        conditions = [key for tree in definition.conditions for key in tables_in(tree, catalog)]
+        own = [tuple(tables_in(part, catalog)) or definition.tables[:1] for part in parts]
+        return [
+            MetricRows.of(
+                replace(definition, expression=part, tables=tuple(dict.fromkeys([*tables, *conditions]))), catalog
+            )
+            for part, tables in zip(parts, own, strict=True)
+        ]
+    return [replace(rows, definition=replace(definition, expression=part), steps=[*rows.steps]) for part in parts]
+
+
+def ratio_parts(definition: Definition, catalog: Catalog) -> list[exp.Expr]:
+    """Return what a metric is computed of: a sum over rows and no other one, or the two sums of a ratio.
+
+    Raises:
+        Unresolved: it is neither, such as a number of distinct values or an extreme.
+    """
+    assert definition.expression is not None, "a metric has an expression"
+    value = _unwrapped(definition.expression)
+    parts = [value]
+    if isinstance(value, exp.Avg):
+        parts = [exp.Sum(this=value.this.copy()), exp.Count(this=value.this.copy())]
+    elif isinstance(value, exp.Div) and value.expression.find(exp.AggFunc):
+        divisor = _unwrapped(value.expression)
+        parts = [value.this, _unwrapped(divisor.this) if isinstance(divisor, exp.Nullif) else divisor]
+    if not all(map(_is_additive, parts)):
+        sql = value.sql(dialect=catalog.dialect)
+        raise Unresolved(f"`{sql}` is no sum and no ratio of sums, so that its values cannot be added up")
+    return parts
 
 
 def _with_columns(tree: exp.Expr, replaced: Callable[[exp.Column], exp.Column]) -> exp.Expr:

@@ -101,6 +101,30 @@ def test_what_members_contribute_sums_to_the_change(
     assert sizes == pytest.approx(sorted(sizes, reverse=True))
 
 
+def test_the_parts_of_a_ratio_are_summed_over_their_own_rows(tmp_path: Path) -> None:
+    """The shares and ratios of members above; a join would count the sales with two refunds twice."""
+    path = tmp_path / "sales.db"
+    with sqlite3.connect(path) as connection:
+        connection.executescript("""
+            CREATE TABLE sales (id INTEGER PRIMARY KEY, item TEXT, day DATE, amount INTEGER);
+            CREATE TABLE refunds (sale_id INTEGER NOT NULL REFERENCES sales (id), amount INTEGER);
+            INSERT INTO sales VALUES (1, 'shoes', '2023-05-01', 50), (2, 'shoes', '2024-05-01', 75),
+                (3, 'hats', '2023-05-01', 50), (4, 'hats', '2024-05-01', 25);
+            INSERT INTO refunds VALUES (1, 4), (1, 6), (2, 15), (3, 5), (4, 2), (4, 3);
+        """)
+    connection.close()
+    source = open_source(SourceSettings(url=SecretStr(f"sqlite:///{path}")), Limits(60, 100))
+    metric = MetricEntry(expression="SUM(refunds.amount) / SUM(sales.amount)", date_column="sales.day")
+
+    (found,) = explain_change(source, metric, *YEARS)
+
+    source.close()
+    assert (found.dimension, found.before, found.after) == ("sales.item", 0.15, 0.2)
+    expected = CASES["shares and ratios of members"][3]
+    assert [row[0] for row in found.rows] == [row[0] for row in expected]
+    assert [row[1:] for row in found.rows] == [pytest.approx(row[1:]) for row in expected]
+
+
 def test_a_ratio_needs_a_denominator_in_both_periods(tmp_path: Path) -> None:
     with pytest.raises(Unresolved, match="no denominator"):
         explained(tmp_path, RATIO, [("a", "", 1, None, 10, None)])
