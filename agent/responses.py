@@ -78,11 +78,11 @@ def table_of(table: AnswerTable, language: Language, row_ids: str = "") -> str:
 
     With `row_ids`, rows have ids that consist of it and their number from 1, for links to them.
     """
-    head = "".join(f"<th>{escape(name)}</th>" for name in table["columns"])
-    starts = ['<td class="number">' if fmt.is_quantity else "<td>" for fmt in formats_of(table)]
+    kinds = [' class="number"' if fmt.is_quantity else "" for fmt in formats_of(table)]
+    head = "".join(f"<th{kind}>{escape(name)}</th>" for kind, name in zip(kinds, table["columns"], strict=True))
     rows = ""
     for number, row in enumerate(format_rows(table, language, MAX_ROWS), 1):
-        cells = "".join(f"{start}{escape(text)}</td>" for start, text in zip(starts, row, strict=True))
+        cells = "".join(f"<td{kind}>{escape(text)}</td>" for kind, text in zip(kinds, row, strict=True))
         rows += f'<tr id="{row_ids}{number}">{cells}</tr>' if row_ids else f"<tr>{cells}</tr>"
     omitted = len(table["rows"]) - MAX_ROWS
     note = f"<p>+ {format_single(omitted, language)}</p>" if omitted > 0 else ""

@@ -321,6 +321,8 @@ class Conclusion(TypedDict):
     result_ids: list[str]
     output_type: NotRequired[OutputType | None]
     """The output type that the model proposes."""
+    formats: NotRequired[dict[str, str]]
+    """The formats of columns that it proposes."""
 
 
 class AnalystState(AnalystInput, RunState, total=False):

@@ -10,7 +10,8 @@ from typing import Any
 from datasphinx.agent.knowledge.entries import MetricEntry
 from datasphinx.agent.knowledge.metric_query import CONTRIBUTIONS, contributions
 from datasphinx.agent.knowledge.metric_rows import Period, ratio_parts, rows_of_parts
-from datasphinx.agent.knowledge.references import Unresolved, definition_of
+from datasphinx.agent.knowledge.references import Definition, Unresolved, definition_of, parse_condition
+from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.sources.source import Source
 from datasphinx.agent.sql.dialects import print_statement
 
@@ -70,8 +71,7 @@ def explain_change(
     definition = definition_of(metric, catalog) if isinstance(metric, MetricEntry) else source.knowledge.metric(metric)
     assert definition is not None, "a metric has SQL"
     found, problem = [], Unresolved("there is no dimension by which the change can be broken down")
-    rows = rows_of_parts(definition, ratio_parts(definition, catalog), catalog)[0]
-    for dimension in dimensions or rows.candidates():
+    for dimension in dimensions or _candidates(definition, filters, catalog):
         try:
             query = contributions(
                 definition, catalog, {"member": dimension}, (first, second), filters, details=_DETAILS
@@ -88,6 +88,14 @@ def explain_change(
     if not found:
         raise problem
     return tuple(sorted(found, key=lambda each: -each.concentration))
+
+
+def _candidates(definition: Definition, filters: Sequence[str], catalog: Catalog) -> list[str]:
+    """Return the columns by which a change may be broken down, without those that its conditions choose values of."""
+    conditions = (*definition.conditions, *(parse_condition(text, catalog.dialect) for text in filters))
+    chosen = {name.lower() for name in Definition(None, conditions, definition.tables).column_names}
+    found = rows_of_parts(definition, ratio_parts(definition, catalog), catalog)[0].candidates()
+    return [name for name in found if name.lower() not in chosen] or found
 
 
 def _breakdown(dimension: str, names: Sequence[str], rows: Sequence[Sequence[Any]], sql: str) -> Breakdown:

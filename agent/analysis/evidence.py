@@ -11,18 +11,25 @@ from datasphinx.agent.messages import language_in
 from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.state import AnalystState
 from datasphinx.agent.tools.run_query import SHOWN_ROWS
-from datasphinx.agent.types import KeptResult, masked
+from datasphinx.agent.types import Result, masked
 
 
 def facts_of_results(state: AnalystState, catalog: Catalog, formats: Mapping[str, str]) -> dict[str, ResultFacts]:
     """Return the facts about the results by their ids, as the model sees them."""
-    said, language = said_of(state), language_in(state)
+    results, language = formatted_results(state, catalog, formats), language_in(state)
+    facts = {
+        name: facts_of(masked(results[name]), kept["sql"], catalog, language) for name, kept in state["results"].items()
+    }
+    return {name: seen(each, SHOWN_ROWS) for name, each in facts.items()}
 
-    def facts(kept: KeptResult) -> ResultFacts:
-        result = with_formats(masked(kept["result"]), kept["sql"], catalog, formats, [said.question, *said.texts])
-        return facts_of(result, kept["sql"], catalog, language)
 
-    return {name: seen(facts(kept), SHOWN_ROWS) for name, kept in state["results"].items()}
+def formatted_results(state: AnalystState, catalog: Catalog, formats: Mapping[str, str]) -> dict[str, Result]:
+    """Return the results by their ids, with the formats of their columns; `formats` are those of the model."""
+    said = said_of(state)
+    return {
+        name: with_formats(kept["result"], kept["sql"], catalog, formats, [said.question, *said.texts])
+        for name, kept in state["results"].items()
+    }
 
 
 def said_of(state: AnalystState) -> Said:

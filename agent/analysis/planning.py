@@ -181,7 +181,7 @@ def _finish(arguments: Finish, state: AnalystState, bench: Workbench, verifier: 
         raise
     answer, problems = _checked(arguments, ids[0], state, bench, verifier)
     ids += [name for name in state["results"] if name not in ids and f"{name}." in arguments.answer]
-    conclusion = Conclusion(answer=answer, result_ids=ids, output_type=arguments.output_type)
+    conclusion = Conclusion(answer=answer, result_ids=ids, output_type=arguments.output_type, formats=arguments.formats)
     return ControlOutcome({"conclusion": conclusion}, problems)
 
 

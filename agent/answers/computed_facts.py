@@ -1,7 +1,7 @@
 """Numbers computed from results, with ids, for texts about rows: `{f3}` refers to the third of them."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from itertools import islice
 
@@ -59,14 +59,16 @@ def _facts_of(facts: ResultFacts, column: ColumnFacts) -> Iterator[_Found]:
 
 
 def _by_name(column: ColumnFacts, names: ColumnFacts, total: Decimal) -> Iterator[_Found]:
-    """Yield the total of each name that has several rows, and its share of all."""
-    groups: dict[str, list[Decimal]] = {}
+    """Yield the total of each name that has several rows, and its share of all; rows without a name have none."""
+    groups: dict[str | None, list[Decimal]] = {}
     for cell, number in zip(names.cells, column.numbers or [], strict=True):
-        groups.setdefault(str(cell), []).append(number)
+        groups.setdefault(None if cell is None else str(cell), []).append(number)
     if not 1 < len(groups) <= _MAX_GROUPS:
         return
     has_shares = total > 0 and min(column.numbers or []) >= 0
     for name, numbers in groups.items():
+        if name is None:
+            continue
         if len(groups) < len(names.cells):
             yield f"{column.name} of {name}, total", sum(numbers, Decimal()), column.format, name
         if has_shares:
@@ -82,7 +84,11 @@ def _change(facts: ResultFacts, column: ColumnFacts) -> Iterator[_Found]:
     first, last = (column.numbers[ranks.index(pick(ranks))] for pick in (min, max))
     change, span = last - first, f"from {min(ranks)} to {max(ranks)}"
     direction = "rise" if change > 0 else "fall" if change < 0 else "change"
-    points = replace(column.format, kind="number") if column.is_share else column.format
-    yield f"{column.name}, {direction} {span}", abs(change), points, ""
-    if first > 0 and change and not column.is_share:
+    if column.is_share:
+        points = abs(change) * (100 if column.format.kind == "fraction" else 1)
+        shown = ColumnFormat("number", column.format.decimals)
+        yield f"{column.name}, {direction} {span} in percentage points", points, shown, ""
+        return
+    yield f"{column.name}, {direction} {span}", abs(change), column.format, ""
+    if first > 0 and change:
         yield f"{column.name}, {direction} {span} in per cent", abs(100 * change / first), _PER_CENT, ""

@@ -6,11 +6,10 @@ have the prefix of a table.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 from babel import Locale
@@ -44,7 +43,10 @@ _EXTREMES: dict[str, Callable[[Sequence[Any]], Any]] = {"max": max, "min": min}
 
 
 class FilledValue(NamedTuple):
-    """A value in a filled text: its place, the id of the other result that it is of, if any, and its rows."""
+    """A value in a filled text: its place, the id of the other result that it is of, if any, and its rows.
+
+    What is computed of the rows, such as a sum, has all of them.
+    """
 
     start: int
     end: int
@@ -83,7 +85,7 @@ def fill(text: str, facts: ResultFacts, said: Said, before: Filled | None = None
     problems = [
         *resolver.problems,
         *typed_problems(typed_parts(template), said, names),
-        *_problems_together(resolver.used, before.directions if before else frozenset()),
+        *_problems_together(resolver.used, before.directions if before else frozenset(), facts.others),
         *(
             f"{{{fact}}} needs {{{fact}.name}} beside it"
             for fact, name in resolver.named
@@ -135,6 +137,8 @@ class _Value(NamedTuple):
     number: Decimal | None = None
     names: int = 0
     """How many names the text has; 0 if it names nothing."""
+    beside: str = ""
+    """The name that has to stand beside a computed fact."""
     varies: bool = False
     """Whether it is the change of values that neither rise nor fall throughout."""
 
@@ -187,7 +191,8 @@ class _Resolver:
 
     def _place(self, reference: Reference, start: int, end: int, used: Sequence[_Use]) -> FilledValue:
         name = re.split("[.:]", reference.selection, maxsplit=1)[0]
-        rows = sorted({row for use in used for row in use.rows})
+        facts = self.facts.others.get(name, self.facts)
+        rows = sorted({row for use in used for row in use.rows}) or range(len(facts.rows))
         return FilledValue(start, end, name if name in self.facts.others else "", tuple(rows))
 
     def _filled(self, reference: Reference, *, is_bare: bool) -> str:
@@ -206,6 +211,7 @@ class _Resolver:
                 raise Problem("there is no such result")
             return self._each_row(self.facts.others[name] if colon else self.facts, reference.words)
         value = self._value(self.facts, reference.selection, is_sign=reference.chooses_by == "sign")
+        self.named.append((reference.selection, value.beside))
         if not reference.chooses_by:
             return value.text
         number = Decimal(value.names) if value.names and reference.chooses_by == "number" else value.number
@@ -236,8 +242,7 @@ class _Resolver:
         if fact := facts.computed.get(first):
             if rest == ["name"] and fact.name:
                 return _Value(fact.name)
-            self.named.append((selection, fact.name))
-            return _Value(fact.value, fact.number)
+            return _Value(fact.value, fact.number, beside=fact.name)
         if rest and first in facts.others:
             return self._value(facts.others[first], selection.partition(".")[2], is_sign=is_sign)
         if rest and (selected := self._selected(facts, first, rest, by, is_sign)):
@@ -341,7 +346,7 @@ class _Resolver:
         if facts.is_cut and not is_sorted and not (facts.are_extremes and min(ranks) == max(ranks)):
             raise Problem("the rows are cut, so that their extremes are not known")
         if min(ranks) == max(ranks) and not facts.are_extremes and not (len(ranks) == 1 and facts.limit == 1):
-            raise Problem("all values are equal")
+            raise Problem("all values are equal: the column alone refers to the value")
         wanted = _EXTREMES[kind](ranks)
         rows = [row for row, rank in zip(known, ranks, strict=True) if rank == wanted]
         if facts.is_cut and len(rows) == len(ranks) > 1 and not facts.are_extremes:
@@ -392,8 +397,9 @@ class _Resolver:
             raise Problem("a change needs periods that occur once")
         if facts.is_cut and (facts.sorted_by != (index, True) or facts.is_shifted or facts.result["truncated"]):
             raise Problem("the rows are cut before the last period")
-        in_time = [number for _, number in sorted(zip(ranks, numbers, strict=True), key=itemgetter(0))]
-        self.used.append(_Use(facts, "sign" if is_sign else kind, at, index))
+        rows = sorted(range(len(ranks)), key=ranks.__getitem__)
+        in_time = [numbers[row] for row in rows]
+        self.used.append(_Use(facts, "sign" if is_sign else kind, at, index, (rows[0], rows[-1])))
         first, last = in_time[0], in_time[-1]
         change, varies = last - first, in_time not in (sorted(in_time), sorted(in_time, reverse=True))
         if kind == "change":
@@ -539,31 +545,33 @@ def _by_number(number: Decimal, words: Sequence[Template], language: str) -> Tem
 # Checks of references with each other
 
 
-def _problems_together(used: Sequence[_Use], directions: Collection[int]) -> Iterator[str]:
-    kinds = {(one.kind, one.column) for one in used}
+def _problems_together(
+    used: Sequence[_Use], directions: Collection[int], others: Mapping[str, ResultFacts]
+) -> Iterator[str]:
+    prefixes = {id(facts): f"{name}:" for name, facts in others.items()}
     for facts in {id(one.facts): one.facts for one in used}.values():
-        own = [one for one in used if one.facts is facts]
+        own, prefix = [one for one in used if one.facts is facts], prefixes.get(id(facts), "")
         for row in {one.kind for one in own if _ROW.fullmatch(one.kind)}:
             of_row = [one.shown for one in own if one.kind == row]
             names = [at for at in of_row if facts.columns[at].is_name or facts.columns[at].is_period]
             is_named = len(facts.rows) == 1 or facts.identifies(names, int(row) - (row != "-1"))
             if not is_named and any(map(_varies, (facts.columns[at] for at in of_row))):
-                yield f"{{{row}...}} needs the names or period of its row beside it"
+                yield f"{{{prefix}{row}...}} needs the names or period of its row beside it"
         for kind in _EXTREMES:
-            yield from _problems_of_extremes(facts, [one for one in own if one.kind == kind])
+            yield from _problems_of_extremes(facts, [one for one in own if one.kind == kind], prefix)
         measured = {one.column for one in own if one.kind == "1"} & {one.column for one in own if one.kind == "-1"}
         for at in measured | {one.column for one in own if one.kind.startswith("change")}:
             column = facts.columns[at]
-            is_said = ("sign", at) in kinds or at in directions
+            is_said = at in directions or any((one.kind, one.column) == ("sign", at) for one in own)
             if not column.is_name and not column.is_period and not is_said:
-                yield f"{{?change.{column.name}|...|...|...}} has to say the direction"
+                yield f"{{?{prefix}change.{column.name}|...|...|...}} has to say the direction"
         if {"1", "-1"} & {one.kind for one in own} and (periods := [one.shown for one in own if one.kind == "sign"]):
             ranks = facts.columns[periods[0]].ranks
             if ranks != sorted(ranks or ()):
                 yield "the rows need ascending periods"
 
 
-def _problems_of_extremes(facts: ResultFacts, used: Sequence[_Use]) -> Iterator[str]:
+def _problems_of_extremes(facts: ResultFacts, used: Sequence[_Use], prefix: str) -> Iterator[str]:
     for at in {one.column for one in used}:
         own = [one for one in used if one.column == at]
         shown = {one.shown for one in own} - {at}
@@ -571,4 +579,4 @@ def _problems_of_extremes(facts: ResultFacts, used: Sequence[_Use]) -> Iterator[
         if shown and len(rows) > 1 and len(shown) > 1:
             yield "rows are tied, so that only one column of them can be named"
         elif shown and not all(facts.identifies(shown, row) for row in rows):
-            yield f"the references beside {facts.columns[at].name} do not tell which row is meant"
+            yield f"the references beside {prefix}{facts.columns[at].name} do not tell which row is meant"

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
+from itertools import islice
 from typing import NamedTuple
 
 from sqlglot import exp
@@ -26,8 +27,8 @@ from datasphinx.agent.schema.personal import personal_content
 
 _UNAFFECTED = (exp.Min, exp.Max)
 """Aggregations that repeated rows do not change."""
-_MAX_MEMBERS = 50
-"""Values of a column by which a change may be broken down, if the metric does not say by which."""
+_MAX_MEMBERS, _MAX_DIMENSIONS = 50, 12
+"""Values of a column by which a change may be broken down, and such columns, if the metric does not say by which."""
 _Step = tuple[str, ForeignKey]
 """A table and its foreign key that is followed."""
 
@@ -230,23 +231,24 @@ class MetricRows:
     def candidates(self) -> list[str]:
         """Return the columns by which a change of the metric may be broken down, as `table.column`.
 
-        These are its dimensions; for a metric without, the texts of few values in the tables that its rows refer to,
-        without keys and personal data.
+        These are its dimensions; for a metric without, the first texts of few values in the tables that its rows refer
+        to, directly or not, without keys and personal data.
         """
         if self.definition.dimensions:
             return list(self.definition.dimensions)
-        keys = dict.fromkeys([self.table])
-        for key in list(keys):
-            keys |= dict.fromkeys(foreign.target for foreign in self.catalog.tables[key].foreign_keys if foreign.likely)
-        tables = [self.catalog.tables[key] for key in keys if key in self.catalog.tables]
-        return [
+        tables = [self.catalog.tables[self.table]]
+        for table in tables:
+            targets = (self.catalog.tables.get(foreign.target) for foreign in table.foreign_keys if foreign.likely)
+            tables += [each for each in targets if each and each not in tables]
+        found = (
             f"{table.key}.{column.name}"
             for table in tables
             for column in table.columns
             if column.type_class == "text" and 1 < (column.distinct or 0) <= _MAX_MEMBERS
             if not column.secret and column.name not in table.key_columns
             if not personal_content(self.catalog, table, column)
-        ]
+        )
+        return list(islice(found, _MAX_DIMENSIONS))
 
     def _qualified(self, tree: exp.Expr) -> exp.Expr:
         """Return `tree` with the table of the rows for columns that name none."""

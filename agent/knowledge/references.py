@@ -39,7 +39,7 @@ def find_table(name: str, catalog: Catalog) -> str:
 
 
 def find_column(name: str, catalog: Catalog) -> ColumnKey:
-    """Return the key of a table and the name of its column for `table.column`, ignoring case.
+    """Return the key of a table and the name of its column for `table.column`, ignoring case and quotes.
 
     Raises:
         Unresolved: there is no such table or column.
@@ -48,15 +48,21 @@ def find_column(name: str, catalog: Catalog) -> ColumnKey:
     if not splits:
         raise Unresolved(f"`{name}` must be written as `table.column`")
     for table, column in splits:
-        key = catalog.key_of(table)
+        key = catalog.key_of(table) or catalog.key_of(_unquoted(table))
         if key is not None:
             names = catalog.tables[key].column_names
             for each in names:
-                if each.lower() == column.lower():
+                if each.lower() in (column.lower(), _unquoted(column).lower()):
                     return key, each
             raise Unresolved(f"the table `{key}` has no column `{column}`", did_you_mean(column, names))
     find_table(splits[-1][0], catalog)
     raise Unresolved(f"there is no column `{name}`")
+
+
+def _unquoted(name: str) -> str:
+    """Return a name without the quotes that a database puts around it."""
+    quoted = len(name) > 2 and name[0] + name[-1] in {'""', "``", "[]"}
+    return name[1:-1] if quoted else name
 
 
 def find_column_or_table(name: str, catalog: Catalog) -> tuple[str, str | None]:

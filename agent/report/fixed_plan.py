@@ -28,8 +28,10 @@ def fixed_plan(request: str, source: Source, language: Language, names: Mapping[
     table, metric = _table(request, source), _metric(request, source)
     name = shown_name(names.get(table.key) or table.name)
     measure = one_line(metric.name, _MAX_NAME_CHARS) if metric else _measure(request, table, language, name, source)
-    periods = [*periods_of(request), *years_alone(request)]
-    filters = [request[each.start : each.end] for each in periods] + _values(request, table, source)
+    spans = {(each.start, each.end) for each in (*periods_of(request), *years_alone(request))}
+    # The year of a quarter is part of its words.
+    periods = sorted(one for one in spans if not any(_contains(other, one) for other in spans))
+    filters = [request[start:end] for start, end in periods] + _values(request, table, source)
     if filters:
         listed = CONVENTIONS[language].comma.join(filters)
         measure = render("report_filtered", language, measure=measure, filters=listed)
@@ -48,6 +50,10 @@ def fixed_plan(request: str, source: Source, language: Language, names: Mapping[
     if has_dates and not periods:
         questions.append(("change", render("by_years", language, measure=total)))
     return [(question, render(f"report_{purpose}", language)) for purpose, question in questions]
+
+
+def _contains(span: tuple[int, int], other: tuple[int, int]) -> bool:
+    return span != other and span[0] <= other[0] and other[1] <= span[1]
 
 
 def _values(request: str, table: Table, source: Source) -> list[str]:

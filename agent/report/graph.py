@@ -35,7 +35,7 @@ def after_answer_parts(state: ReportState) -> Literal["review", "write"]:
 
 def after_review(state: ReportState) -> Literal["answer_parts", "write"]:
     """Answer the questions that the review has added."""
-    return "answer_parts" if len(state["plan"]) > len(state["parts"]) else "write"
+    return "answer_parts" if any(each["id"] not in state["parts"] for each in state["plan"]) else "write"
 
 
 STEPS: Steps = (

@@ -3,25 +3,26 @@
 from html import escape
 from pathlib import Path
 
+from datasphinx.agent.charts.cells import axis_title
 from datasphinx.agent.formatting.formats import answer_table
 from datasphinx.agent.messages import Language, render
 from datasphinx.agent.record.step import Audit
 from datasphinx.agent.report.markdown import cost_of, is_single
 from datasphinx.agent.responses import MAX_ROWS, drawing_of, table_of
 from datasphinx.agent.schema.describe import one_line
-from datasphinx.agent.types import Report, ReportPart, ReportText
+from datasphinx.agent.types import Report, ReportPart, ReportText, Result
 
-_ROWS_OF_SECTION = 10
+_ROWS_OF_SECTION, _MAX_CHARS = 10, 2000
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
 
 def html_of(report: Report, language: Language, audit: Audit) -> str:
     """Return `report` as a document, with the cost in `audit` at its end."""
     parts = {part["id"]: part for part in report["parts"]}
-    title = escape(one_line(report["title"]))
+    title = escape(one_line(report["title"], _MAX_CHARS))
     body = [f"<h1>{title}</h1>", _text(report["summary"], parts, "summary")]
     for section in report["sections"]:
-        body += [f"<section><h2>{escape(one_line(section['title']))}</h2>", _text(section["text"], parts)]
+        body += [f"<section><h2>{escape(one_line(section['title'], _MAX_CHARS))}</h2>", _text(section["text"], parts)]
         body += [_evidence(parts[name], language) for name in section["parts"]]
         body.append("</section>")
     if report["limits"]:
@@ -63,18 +64,24 @@ def _evidence(part: ReportPart, language: Language) -> str:
     drawing = drawing_of(part["chart"]) if part["chart"] else ""
     if drawing or not result or is_single(result):
         return drawing
-    shown = answer_table(part["id"], {**result, "rows": result["rows"][:_ROWS_OF_SECTION]})
+    shown = _table({**result, "rows": result["rows"][:_ROWS_OF_SECTION]}, language)
     more = f'<p class="more"><a href="#{part["id"]}">{part["id"]}</a></p>'
-    return table_of(shown, language) + (more if len(result["rows"]) > _ROWS_OF_SECTION else "")
+    return shown + (more if len(result["rows"]) > _ROWS_OF_SECTION else "")
+
+
+def _table(result: Result, language: Language, row_ids: str = "") -> str:
+    """Return the rows of a part, whose columns are named in words; see `table_of`."""
+    names = [axis_title(name, language) for name in result["columns"]]
+    return f'<div class="rows">{table_of(answer_table("", {**result, "columns": names}), language, row_ids)}</div>'
 
 
 def _source(part: ReportPart, language: Language) -> str:
     """Return the question of a part with its filters, rows and statement, or its error."""
     result, purpose = part["result"], f"<p>{escape(part['purpose'])}</p>" if part["purpose"] else ""
     lines = "".join(f"<li>{escape(each)}</li>" for each in part["filters"])
-    table = table_of(answer_table(part["id"], result), language, f"{part['id']}-") if result else ""
+    table = _table(result, language, f"{part['id']}-") if result else ""
     error = f"<p>{escape(part['error']['message'])}</p>" if part["error"] else ""
     sql = f"<pre>{escape(part['sql'])}</pre>" if part["sql"] else ""
-    heading = f"<h3>{part['id']}: {escape(one_line(part['question'], 2000))}</h3>"
+    heading = f"<h3>{part['id']}: {escape(one_line(part['question'], _MAX_CHARS))}</h3>"
     filters = f"<ul>{lines}</ul>" if lines else ""
     return f'<article id="{part["id"]}">{heading}{purpose}{filters}{error}{table}{sql}</article>'

@@ -16,7 +16,6 @@ from datasphinx.agent.conversation.conversations import CANCELLATION, PART_OF
 from datasphinx.agent.core.canonical import result_hashes
 from datasphinx.agent.core.failure import client_failure, error_info, failure_of
 from datasphinx.agent.errors import DatasphinxError
-from datasphinx.agent.formatting.checks import with_formats
 from datasphinx.agent.graph import build_graph
 from datasphinx.agent.messages import CONVENTIONS, Language, language_in, render
 from datasphinx.agent.record.step import Step, current_step, record_event
@@ -27,6 +26,8 @@ from datasphinx.agent.state import Output, ReportState
 from datasphinx.agent.types import AnswerTable, ClarifyingQuestion, PlannedQuestion, ReportPart, Result, masked_rows
 
 _MAX_AT_ONCE = 4
+FURTHER = "bcdefgh"
+"""Letters that follow the id of a question in those of the further tables of its answer."""
 _READ = (*Output.__annotations__, "question", "result", "results", "attempts", "sql_request")
 """The keys of the final state of a run that a part is made of."""
 
@@ -45,11 +46,14 @@ def answer_parts(state: ReportState, services: Services) -> dict[str, Any]:
             pool.submit(_detached().run, _part, each, state, services, step) for each in waiting if "change" not in each
         ]
         # Their statements are recorded with this step, so that they run in order.
-        changes = (_change(each, state, services) for each in waiting if "change" in each)
-        for part in chain(changes, (future.result() for future in as_completed(answering))):
-            parts[part["id"]] = part
-            write({"event": "part", "data": part})
-    parts = {each["id"]: parts[each["id"]] for each in state["plan"]}
+        changes = ([_change(each, state, services)] for each in waiting if "change" in each)
+        for answered in chain(changes, (future.result() for future in as_completed(answering))):
+            for part in answered:
+                parts[part["id"]] = part
+                write({"event": "part", "data": part})
+    # Further tables of an answer follow its first one.
+    numbers = {each["id"]: number for number, each in enumerate(state["plan"])}
+    parts = dict(sorted(parts.items(), key=lambda item: (numbers[item[0].rstrip(FURTHER)], item[0])))
     for part in parts.values():
         record_event("part", _logged(part))
     asking = [part for part in parts.values() if part["clarification"]]
@@ -74,8 +78,8 @@ def _detached() -> Context:
     return context
 
 
-def _part(planned: PlannedQuestion, state: ReportState, services: Services, step: Step) -> ReportPart:
-    """Return the outcome of a question; an error is part of it."""
+def _part(planned: PlannedQuestion, state: ReportState, services: Services, step: Step) -> list[ReportPart]:
+    """Return the outcome of a question, a part for each table; an error is part of it."""
     try:
         step.check_budget(services.settings)
         own = services.of_part(planned["id"])
@@ -90,7 +94,7 @@ def _part(planned: PlannedQuestion, state: ReportState, services: Services, step
         final = graph.invoke(_inputs(planned, state), config, output_keys=keys)
         return _outcome(planned, final, state, own)
     except DatasphinxError as error:
-        return _failed(planned, error, services, language_in(state))
+        return [_failed(planned, error, services, language_in(state))]
 
 
 def _failed(planned: PlannedQuestion, error: DatasphinxError, services: Services, language: Language) -> ReportPart:
@@ -136,33 +140,45 @@ def _answer_to(planned: PlannedQuestion, state: ReportState) -> str:
     return lines[asked.index(planned["id"])] if len(lines) == len(asked) else text
 
 
-def _outcome(planned: PlannedQuestion, final: dict[str, Any], state: ReportState, services: Services) -> ReportPart:
-    language, tables = language_in(final), final["tables"]
+def _outcome(
+    planned: PlannedQuestion, final: dict[str, Any], state: ReportState, services: Services
+) -> list[ReportPart]:
+    language, tables = language_in(final), [] if final["error"] else final["tables"]
     told = {render("assumed", language, assumptions=each) for each in final["audit"]["assumptions"]}
     paragraphs = [each for each in without_tables(final["answer"]).split("\n\n") if each not in told]
-    result = _result_of(final, tables[0], state, services) if tables and not final["error"] else None
-    charts = final["charts"] or [drawn_by_default(final, lambda _: source_of(state, services))] if result else []
-    return ReportPart(
+    charts = final["charts"] or [drawn_by_default(final, lambda _: source_of(state, services))] if tables else []
+    part = ReportPart(
         **planned,
         trace_id=final["audit"]["trace_id"],
         status=final["status"],
         answer="\n\n".join(paragraphs),
         sql=final["sql"],
-        result=result,
+        result=_result_of(final, tables[0]) if tables else None,
         chart=charts[0] if charts else None,
         filters=final["filters"],
         remarks=final["audit"]["assumptions"],
         clarification=final["clarification"] if not final["error"] else None,
         error=final["error"],
     )
+    own = ReportPart(**{**_unanswered(planned), "trace_id": part["trace_id"], "status": part["status"]})
+    further = [
+        ReportPart(
+            **{
+                **own,
+                "id": planned["id"] + letter,
+                "sql": final["results"][table["name"]]["sql"],
+                "result": _result_of(final, table),
+            }
+        )
+        for letter, table in zip(FURTHER, tables[1:], strict=False)
+    ]
+    return [part, *further]
 
 
-def _result_of(final: dict[str, Any], table: AnswerTable, state: ReportState, services: Services) -> Result:
-    """Return the rows of the first table of an answer, with the formats of its columns."""
-    kept = (final.get("results") or {}).get(table["name"])
-    if not kept:
-        return cast(Result, final["result"])
-    return with_formats(kept["result"], kept["sql"], services.datasets(state["dataset_ids"]).catalog)
+def _result_of(final: dict[str, Any], table: AnswerTable) -> Result:
+    """Return the rows of a table of an answer, with the formats of its columns."""
+    kept = (final.get("results") or {}).get(table["name"], final)
+    return cast(Result, {**kept["result"], "formats": table["formats"], "additive": table.get("additive", [])})
 
 
 def _logged(part: ReportPart) -> dict[str, Any]:

@@ -16,7 +16,9 @@ class Change(Lenient):
     first_until: Day = Field(description="day after its last one")
     second_from: Day = Field(description="first day of the later period")
     second_until: Day = Field(description="day after its last one")
-    dimensions: list[str] = Field(default_factory=list, description="table.column; empty for all that fit")
+    dimensions: list[str] = Field(
+        default_factory=list, description="table.column; the one that explains most is shown; empty for all that fit"
+    )
     filters: list[str] = Field(default_factory=list, description="SQL conditions on such columns")
 
     def planned(self) -> PlannedChange:

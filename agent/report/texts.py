@@ -41,7 +41,7 @@ class Findings:
         about = []
         for name, part in self.parts.items():
             filters = f" (filters: {escaped('; '.join(part['filters']))})" if part["filters"] else ""
-            suffix = filters if name in self.facts.others else " - no answer"
+            suffix = filters if name in self.facts.others else f" - no answer: {escaped(part['answer'])}"
             about.append(f"{name}: {escaped(part['question'])}{suffix}")
         return "\n".join([*about, "", rows_text(self.facts, ":")])
 
@@ -51,7 +51,8 @@ def findings_of(state: ReportState, source: Source) -> Findings:
     language, parts = language_in(state), state["parts"]
     facts = {name: found for name, part in parts.items() if (found := _facts(part, source, language))}
     base = ResultFacts(_NO_ROWS, [], language, others=facts)
-    texts = [*(each["answer"] for each in state["clarifications"]), source.instructions]
+    answers = (each["answer"] for each in state["clarifications"])
+    texts = [*answers, source.instructions, *(part["question"] for part in parts.values())]
     literals = [literal for one in facts.values() for literal in one.literals]
     return Findings(parts, base, Said(state["question"] or "", texts, literals))
 

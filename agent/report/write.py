@@ -18,6 +18,7 @@ from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.messages import CONVENTIONS, language_in, render
 from datasphinx.agent.record.step import note
 from datasphinx.agent.report.markdown import markdown_of, markdown_without_secrets
+from datasphinx.agent.report.parts import FURTHER
 from datasphinx.agent.report.plan import planned_questions, source_of
 from datasphinx.agent.report.schemas import ReportReview, WrittenReport
 from datasphinx.agent.report.texts import Findings, findings_of, plain_text, report_text
@@ -107,14 +108,16 @@ def plain_report(state: ReportState) -> Report:
     return Report(
         title=state["question"] or "",
         summary=plain_text(""),
-        sections=list(map(_plain_section, parts)),
+        sections=[_plain_section(part, parts) for part in parts if part["id"] == part["id"].rstrip(FURTHER)],
         parts=parts,
         limits=_remarks(parts),
     )
 
 
-def _plain_section(part: ReportPart) -> ReportSection:
-    return ReportSection(title=part["question"], text=plain_text(part["answer"]), parts=[part["id"]])
+def _plain_section(part: ReportPart, parts: list[ReportPart]) -> ReportSection:
+    """Return the section of a question with the text of its answer and all its tables."""
+    tables = [each["id"] for each in parts if each["id"].rstrip(FURTHER) == part["id"]]
+    return ReportSection(title=part["question"], text=plain_text(part["answer"]), parts=tables)
 
 
 def _remarks(parts: list[ReportPart]) -> list[ReportText]:
@@ -203,7 +206,7 @@ def _title(text: str, findings: Findings) -> Filled:
 def _report(draft: _Draft, findings: Findings, state: ReportState) -> Report:
     """Return the report of `draft`; sections for questions without an answer are at its end."""
     parts, texts = list(state["parts"].values()), draft.texts
-    failed = [_plain_section(part) for part in parts if not part["result"]]
+    failed = [_plain_section(part, parts) for part in parts if not part["result"]]
     limits = [texts[f"limit {at + 1}"] for at in range(len(draft.written.limits))]
     return Report(
         title=_shown(texts["title"]).text or state["question"] or "",

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from datasphinx.agent.analysis.earlier_results import keep_results
+from datasphinx.agent.analysis.evidence import formatted_results
 from datasphinx.agent.answers.confidence import confidence_of, tell_confidence
 from datasphinx.agent.answers.outputs import (
     analysis_failure_output,
@@ -36,9 +37,12 @@ def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
     ids = conclusion["result_ids"]
     main = state["results"][ids[0]]
     asked = services.roles.follow_ups.asked_form(state["question"])
+    name = state.get("source")
+    catalog = (services.source(name) if name else services.datasets(state["dataset_ids"])).catalog
+    results = formatted_results(state, catalog, conclusion.get("formats") or {})
     answer = compose_answer(
         state["question"],
-        {result_id: state["results"][result_id]["result"] for result_id in ids},
+        {result_id: results[result_id] for result_id in ids},
         language=language_in(state),
         requested=state.get("output_type"),
         proposed=conclusion.get("output_type") or asked.output_type,

@@ -37,6 +37,24 @@ def test_a_change_is_the_size_of_a_rise_or_fall() -> None:
     ]
 
 
+def test_rows_without_a_name_have_no_facts_of_their_own() -> None:
+    rows = [*SALES, [None, 100.0]]
+    cities = Result(columns=["city", "sales"], types=["string", "float"], rows=rows, truncated=False)
+    found = computed_facts({"r1": facts_of(with_formats(cities, CITIES, CATALOG), CITIES, CATALOG, "en")})
+    assert {one.name for one in found} == {"", *(city for city, _ in SALES)}
+
+
+def test_a_change_of_shares_is_one_in_percentage_points() -> None:
+    months = Result(columns=["month", "u"], types=["string", "float"], rows=[["2024-01", 0.5], ["2024-02", 0.4]],
+                    truncated=False)  # fmt: skip
+    formatted = with_formats(months, MONTHS, CATALOG)
+    formatted["formats"] = [formatted["formats"][0], {"kind": "fraction", "decimals": 1, "unit": ""}]
+    found = computed_facts({"r1": facts_of(formatted, MONTHS, CATALOG, "en")})
+    assert [(one.text, one.value) for one in found if "fall" in one.text] == [
+        ("u, fall from 2024-01 to 2024-02 in percentage points", "10"),
+    ]
+
+
 def test_cut_rows_have_no_totals() -> None:
     cities = Result(columns=["city", "sales"], types=["string", "float"], rows=SALES, truncated=True)
     assert computed_facts({"r1": facts_of(with_formats(cities, CITIES, CATALOG), CITIES, CATALOG, "en")}) == []

@@ -261,6 +261,12 @@ def test_extremes_and_distinct_values_of_repeated_rows_are_not_refused() -> None
     assert rows_in(bank(), expression="SUM(payments.amount) / MAX(accounts.credit)").table == "payments"
 
 
+def test_columns_may_be_quoted() -> None:
+    quoted = definition(bank(), 'SUM("payments"."amount")', date_column='"payments"."paid_at"')
+
+    assert quoted.date_column == "payments.paid_at"
+
+
 def test_two_equally_short_ways_are_refused() -> None:
     catalog = bank(ForeignKey(("moved_from_id",), "branches", ("branch_id",)))
 

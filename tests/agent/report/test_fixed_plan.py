@@ -43,6 +43,8 @@ def test_periods_and_stored_values_of_the_request_are_part_of_each_question(ques
     asked = questions("Overview of orders in Germany in 2025")
     assert all("for 2025, Germany" in question for question in asked)
     assert "change" not in asked.values()
+    quarter = questions("Overview of orders in the second quarter of 2025")
+    assert all(question.count("2025") == 1 for question in quarter)
 
 
 def test_a_metric_or_column_that_the_request_names_is_the_measure(questions: Callable[..., Any]) -> None:

@@ -74,6 +74,40 @@ def test_a_text_with_a_typed_figure_is_written_again_and_then_plain(report: Make
     assert 'summary: the figure "123,456" is typed' in repeated
 
 
+def test_a_refused_text_is_told_which_reference_of_which_question_is_wrong(report: Make) -> None:
+    beside = "{q3:max.orders:year} with {q3:max.orders}"
+    summary = f"{{q2:f3}} of the orders, {{q2:1.orders}} and {{q2:-1.orders}}; {beside}."
+    made = report({"WrittenReport": [{**WRITTEN, "summary": summary}, WRITTEN]})
+    made.ask()
+    repeated = [call for call in made.model.calls if call.schema_name == "WrittenReport"][1].prompt
+    assert "summary: {q2:f3} needs {q2:f3.name} beside it" in repeated
+    assert "summary: {?q2:change.orders|...|...|...} has to say the direction" in repeated
+    assert "summary: {q2:1...} needs the names or period of its row beside it" in repeated
+
+
+def test_the_figures_of_what_is_computed_have_the_rows_that_it_is_computed_of(report: Make) -> None:
+    summary = "{q2:sum.orders} orders, {?q3:change.orders|more|fewer|as many} by {q3:change.orders}."
+    made = report({"WrittenReport": [{**WRITTEN, "summary": summary}]}).ask()["report"]
+    regions, years = (made["parts"][at]["result"]["rows"] for at in (1, 2))
+    found = [figure["rows"] for figure in made["summary"]["figures"]]
+    assert found == [list(range(len(regions))), [0, len(years) - 1], [0, len(years) - 1]]
+
+
+def test_the_words_of_the_questions_may_be_typed(report: Make) -> None:
+    """A label of a row that repeats a word of its question makes no name of it."""
+    question = "How many orders are Large orders?"
+    labelled = "SELECT 'Large orders' AS size, COUNT(*) AS orders FROM orders GROUP BY channel ORDER BY 2"
+    summary = "{q1:max.orders} is the most of Large ones."
+    made = report(
+        {
+            "ReportPlan": [{"questions": [{"question": question}]}],
+            "WrittenReport": [{"title": "Large orders", "summary": summary}],
+        },
+        {question: labelled},
+    )
+    assert made.ask()["report"]["summary"]["text"].endswith(" is the most of Large ones.")
+
+
 def test_each_row_of_a_question_in_words(report: Make) -> None:
     listed = {**WRITTEN, "summary": "Orders: {q3:list|{orders} in {year}}."}
     made = report({"WrittenReport": [listed]}).ask()["report"]
@@ -97,7 +131,10 @@ def test_the_review_adds_questions_that_name_values_of_the_rows_by_reference(rep
 
 def test_a_question_without_an_answer_is_reported_in_its_place(report: Make) -> None:
     missing = {"sql": "", "off_topic": True, "reason": "There is no table of regions."}
-    output = report(statements={**STATEMENTS, REGIONS: missing}).ask()
+    made = report(statements={**STATEMENTS, REGIONS: missing})
+    output = made.ask()
+    reviewed = next(call.prompt for call in made.model.calls if call.schema_name == "ReportReview")
+    assert "no answer: " in reviewed and "There is no table of regions." in reviewed
     written = output["report"]
     assert written["parts"][1]["error"]["code"] == "off_topic"
     assert written["sections"][-1]["title"] == REGIONS
@@ -263,6 +300,8 @@ def test_a_why_is_answered_by_contributions_that_sum_to_the_change(report: Make)
     assert part["result"]["columns"] == ["channel", "before", "after", "contribution"]
     assert all(after - before == pytest.approx(contribution) for _, before, after, contribution in rows)
     assert output["report"]["summary"]["text"].startswith(f"{rows[0][0]} contributed ")
+    plan = next(call.prompt for call in made.model.calls if call.schema_name == "ReportPlan")
+    assert "metric 'net sales': SUM(orders.total_amount)" in plan
     assert [call.schema_name for call in made.model.calls].count("GeneratedSQL") == 1
     done = replay(open_store(made.services.settings), output["audit"]["trace_id"], made.services.settings)
     assert done.differences == []
