@@ -60,7 +60,10 @@ class BoardView {
       const { boards } = await (await request("boards")).json();
       const shown = id || boards[0]?.id;
       if (!shown) return say(this.state, "boards_none");
-      this.show(await (await request(`boards/${shown}`)).json(), boards);
+      const board = await (await request(`boards/${shown}`)).json();
+      // The user may have left meanwhile.
+      if (!this.title.isConnected) return;
+      this.show(board, boards);
       history.replaceState(null, "", boardAddress(shown));
       this.title.focus();
     });

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.agent.page.actions import choose, tab_to
 from tests.agent.page.conftest import Site
@@ -118,6 +118,23 @@ def test_a_board_has_an_address(opened: Callable[..., Site]) -> None:
 
     page.goto(address[:-1] + ("0" if address[-1] != "0" else "1"))
     expect(page.locator("#board [role=alert]")).to_contain_text("There is no board")
+
+
+def test_who_leaves_a_board_before_it_comes_is_not_led_back(opened: Callable[..., Site]) -> None:
+    site = opened()
+    page = site.page
+    pin(site)
+    held: list[Route] = []
+    page.route("**/boards/bd_*", lambda route: held.append(route))
+    with page.expect_request("**/boards/bd_*"):
+        page.reload()
+    page.get_by_role("link", name="Conversation", exact=True).click()
+    expect(page.locator(".turn .answer")).to_be_visible()
+    address = page.evaluate("location.href")
+    with page.expect_response("**/boards/bd_*"):
+        held[-1].continue_()
+    page.wait_for_load_state("networkidle")
+    assert page.evaluate("[location.href, document.title]") == [address, "datasphinx"]
 
 
 def test_controls_of_a_card_are_seen_on_hover_and_not_in_print(opened: Callable[..., Site]) -> None:
