@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from tests.generated_docs import ROOT
 
@@ -28,19 +29,21 @@ def installed() -> Path:
     folder = Path(tempfile.gettempdir()) / f"datasphinx-npm-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     assert folder.stat().st_uid == os.getuid(), f"{folder} is another user's"
-    wanted = (PROGRAMS / "package.json").read_text(encoding="utf-8")
-    kept = folder / "package.json"
-    if not kept.exists() or kept.read_text(encoding="utf-8") != wanted:
-        with tempfile.TemporaryDirectory(dir=folder) as new:
-            (Path(new) / "package.json").write_text(wanted, encoding="utf-8")
-            done = run(npm, "install", "--no-audit", "--no-fund", folder=Path(new))
+    # Workers of pytest-xdist share the folder.
+    with FileLock(folder / "lock"):
+        wanted, kept = (PROGRAMS / "package.json").read_text(encoding="utf-8"), folder / "installed.json"
+        if not kept.exists() or kept.read_text(encoding="utf-8") != wanted:
+            shutil.rmtree(folder / "node_modules", ignore_errors=True)
+            kept.unlink(missing_ok=True)
+            (folder / "package.json").write_text(wanted, encoding="utf-8")
+            done = run(npm, "install", "--no-audit", "--no-fund", folder=folder)
             if done.returncode:
                 pytest.fail(done.stderr) if os.environ.get("CI") else pytest.skip("the packages cannot be downloaded")
-            shutil.rmtree(folder / "node_modules", ignore_errors=True)
-            (Path(new) / "node_modules").rename(folder / "node_modules")
-        kept.write_text(wanted, encoding="utf-8")
-    for program in PROGRAMS.glob("*.*js*"):
-        shutil.copy(program, folder)
+            kept.write_text(wanted, encoding="utf-8")
+        for program in PROGRAMS.glob("*.*js*"):
+            copied = folder / program.name
+            if program.suffix != ".json" and not (copied.exists() and copied.read_bytes() == program.read_bytes()):
+                shutil.copy(program, folder)
     return folder
 
 
