@@ -119,8 +119,11 @@ def _with_url(source: DataSource, services: Services) -> DataSource:
     """Return the URL, as text, of an Engine, a URL or the file of a database; other sources as they are."""
     if isinstance(source, SQLAlchemyEngine):
         source = source.url
-    if (path := _file(source, services)) and (engine := engine_of_file(path)):
-        source = URL.create(engine.name, database=str(path.absolute()))
+    if path := _file(source, services):
+        with path.open("rb") as file:
+            engine = engine_of_file(file)
+        if engine:
+            source = URL.create(engine.name, database=str(path.absolute()))
     return source.render_as_string(hide_password=False) if isinstance(source, URL) else source
 
 

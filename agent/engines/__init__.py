@@ -6,8 +6,7 @@ An engine is a subclass of `datasphinx.agent.engines.base.Engine`, found through
 
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from datasphinx.agent.plugins import plugins
 
@@ -57,10 +56,9 @@ def engine_called(scheme: str) -> "Engine | None":
     return next((engine for key, engine in engines().items() if name in (key, *engine.other_schemes)), None)
 
 
-def engine_of_file(path: Path) -> "Engine | None":
-    """Return the engine whose database the file at `path` is, by its first bytes; None for another file."""
-    with path.open("rb") as file:
-        start = file.read(32)
+def engine_of_file(file: BinaryIO) -> "Engine | None":
+    """Return the engine whose database a file is, by its next bytes; None for another file."""
+    start = file.read(32)
     for engine in engines().values():
         if engine.file_signature:
             offset, signature = engine.file_signature

@@ -16,6 +16,7 @@ from typing_extensions import TypedDict
 
 from datasphinx.agent.core.failure import client_failure, error_info, server_directories
 from datasphinx.agent.core.redact import without_paths, without_secrets
+from datasphinx.agent.engines import engine_of_file
 from datasphinx.agent.errors import (
     Conflict,
     DatasphinxError,
@@ -81,8 +82,6 @@ class SourceState(TypedDict):
 
 
 router = APIRouter(prefix="/operate/sources", tags=["sources"])
-_SIGNATURES = {"sqlite": (0, b"SQLite format 3\0"), "duckdb": (8, b"DUCK")}
-"""By engine, the bytes that its files have, and where."""
 SourceName = Annotated[str, Path(max_length=1000)]
 
 
@@ -144,17 +143,16 @@ async def add_file(form: Uploaded, request: Request) -> SourceRow:
     name = re.sub(r"[^\w .-]|^\W", "_", PurePath(form.name).stem)[:63]
 
     def work() -> SourceSettings:
-        head = form.file.file.read(32)
-        engines = [each for each, (at, sign) in _SIGNATURES.items() if head[at : at + len(sign)] == sign]
-        if not engines:
+        engine = engine_of_file(form.file.file)
+        if engine is None:
             raise InputInvalid("file", Message("file_not_database"))
         _require_new(name, services)
-        path = services.settings.data_dir.resolve() / "databases" / f"{name}.{engines[0]}"
+        path = services.settings.data_dir.resolve() / "databases" / f"{name}.{engine.name}"
         path.parent.mkdir(parents=True, exist_ok=True)
         form.file.file.seek(0)
         with path.open("wb") as stored:
             shutil.copyfileobj(form.file.file, stored)
-        source = SourceSettings(url=SecretStr(str(URL.create(engines[0], database=str(path)))))
+        source = SourceSettings(url=SecretStr(str(URL.create(engine.name, database=str(path)))))
         try:
             check_source(name, source, services.settings.statement_limits)
             live_sources.file.add(name, source)
