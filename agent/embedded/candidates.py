@@ -68,7 +68,7 @@ def sample_texts(write: Write, count: int, grammar: StatementGrammar | None = No
     if grammar:
         write = partial(write, grammar=grammar.text)
     try:
-        first = write(temperature=0.0, seed=0, **({"alternatives": True} if grammar else {}))
+        first = write(temperature=0.0, seed=0, **({"alternatives": True} if grammar and count > 1 else {}))
         chars = len(first.text)
     except ModelAnswerUnreadable as error:
         first, chars = WrittenText(""), len(error.text)

@@ -58,30 +58,21 @@ class EmbeddedChat(EndpointChat):
                 self._endpoint = server.embedded_endpoint(self.cache_dir, self.tier, adapter=self.adapter)
                 self._messages = messages
             self.root_client.base_url, self.root_client.api_key = self._endpoint.url, self._endpoint.key
-            self._read_prefix(messages, kwargs.get("extra_body", {}).get("lora"), deadline)
+            self._read_prefix(messages, deadline)
             return super()._complete(messages, stop, run_manager, **{**kwargs, "timeout": _remaining(deadline)})
         finally:
             server.request_lock.release()
 
-    def _read_prefix(self, messages: list[BaseMessage], adapters: Any, deadline: float) -> None:
-        """Let the server read the beginning of the prompt, which ends before the question: from a file if possible.
-
-        `adapters` are the scales of adapters in the request, if it has any; the state depends on them.
-        """
+    def _read_prefix(self, messages: list[BaseMessage], deadline: float) -> None:
+        """Let the server read the beginning of the prompt, which ends before the question: from a file if possible."""
         description, _, _ = messages[-1].text.rpartition("\n\n")
         bodies = convert_to_openai_messages(messages)
-        scales = {} if adapters is None else {"lora": adapters}
-        prefix = json.dumps([*bodies[:-1], description, *scales.values()])
+        prefix = json.dumps([*bodies[:-1], description])
+        if len(description) < _MIN_PREFIX_CHARS or prefix == self._endpoint.prefix:
+            return
 
         def post(path: str, body: dict[str, Any]) -> Any:
             return self.root_client.post(path, cast_to=object, body=body, options={"timeout": _remaining(deadline)})
-
-        if adapters != self._endpoint.adapters:
-            # At the first request with other scales, the server forgets what it has read or restored.
-            post("/completion", {"prompt": " ", "n_predict": 0, **scales})
-            self._endpoint.adapters, self._endpoint.prefix = adapters, ""
-        if len(description) < _MIN_PREFIX_CHARS or prefix == self._endpoint.prefix:
-            return
 
         def act(action: str, file_name: str) -> bool:
             try:
@@ -94,7 +85,7 @@ class EmbeddedChat(EndpointChat):
             try:
                 prompt = post("/apply-template", {"messages": bodies})["prompt"]
                 end = prompt.rindex(messages[-1].text) + len(description)
-                post("/completion", {"prompt": prompt[:end], "n_predict": 0, "cache_prompt": True, **scales})
+                post("/completion", {"prompt": prompt[:end], "n_predict": 0, "cache_prompt": True})
             except openai.APIStatusError as error:
                 # The request itself, which has the whole prompt, gets the reason.
                 logger.info("[MODEL] the beginning of a prompt cannot be read: %s", error)

@@ -48,8 +48,6 @@ class Endpoint:
     """The stored states of the server after the beginnings of prompts."""
     prefix: str = ""
     """The beginning of the prompt that the server read last."""
-    adapters: Any = None
-    """The scales of adapters in the last request; None if it had none, which means full strength."""
 
 
 request_lock = threading.Lock()

@@ -16,7 +16,7 @@ from datasphinx.agent.embedded.grammar.statement import statement_grammar
 from datasphinx.agent.embedded.outputs import without_rounding
 from datasphinx.agent.embedded.prompts import statement_messages
 from datasphinx.agent.embedded.selection import Selection
-from datasphinx.agent.embedded.topic import is_about_something_else
+from datasphinx.agent.embedded.topic import is_improbable, mentions_source
 from datasphinx.agent.examples.selection import ShownExample
 from datasphinx.agent.generation.attempts import refused_sql
 from datasphinx.agent.generation.definitions import asked_in, relevant_knowledge
@@ -78,7 +78,7 @@ class WrittenStatement:
     readings: tuple[str, ...] = ()
     """See `datasphinx.agent.generation.writing.WrittenSql.readings`."""
     is_off_topic: bool = False
-    """Whether the question is about something else than the data; `candidate` is then empty."""
+    """Whether the question is about something else than the data; `candidate` is then a guess."""
 
 
 def write_statement(
@@ -115,11 +115,6 @@ def write_statement(
     )
     grammar = statement_grammar(defined.catalog, defined.selection, defined.question, values, defined.metric_kinds)
     texts = sample_texts(partial(model.write, messages), options.candidates, grammar)
-    if options.adapter and not (answers or state.get("rejected_sql") or state.get("sql_generate_count")):
-        first = next(texts)
-        if is_about_something_else(first, messages, model):
-            return WrittenStatement(Candidate("", ""), Evidence(), is_off_topic=True)
-        texts = chain([first], texts)
     candidates: Iterator[Candidate] = (
         read_candidate(
             text,
@@ -134,6 +129,13 @@ def write_statement(
     constraints = replace(constraints, definitions=defined.names)
     if dates:
         constraints = replace(constraints, figures=[figure for figure in constraints.figures if figure != dates.year])
+    is_first = not (answers or state.get("rejected_sql") or state.get("sql_generate_count"))
+    is_about_rows = values or constraints.figures or (dates and dates.is_period)
+    if is_first and not is_about_rows and not mentions_source(state["question"], source, selection, relevant):
+        first = next(candidates)
+        if is_improbable(first, source):
+            return WrittenStatement(first, Evidence(), is_off_topic=True)
+        candidates = chain([first], candidates)
     if options.candidates == 1 or state.get("sql_only"):
         # Several candidates are compared by their results.
         candidate = next(candidates)

@@ -1,45 +1,48 @@
 """Questions that are about something else than the data of a source.
 
-The adapter makes the model begin every answer as a statement. Where the question is about something else, another
-beginning is more probable, and with half of the adapter much more. What words the question and the source share does
-not tell: "write a poem about our customers" has some, and most questions in other languages have none.
+Two things have to agree, because neither tells alone: that nothing in the question is known in the source, which is so
+for many questions in another language than its names, and that the model's statement is improbable, which is so for
+many difficult questions.
 """
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import chain
 
-from langchain_core.messages import BaseMessage
+from datasphinx.agent.embedded.candidates import Candidate
+from datasphinx.agent.knowledge.source_knowledge import RelevantKnowledge
+from datasphinx.agent.retrieval.synonyms import Concept, concepts
+from datasphinx.agent.schema.words import readable
+from datasphinx.agent.sources.source import Source
+from datasphinx.agent.sql.validation import names_missing_value
 
-from datasphinx.agent.llm.client import ModelClient, WrittenText
+_MIN_LOGPROB = -2.6
+"""The least natural logarithm of the probability of a statement for a question about the data.
 
-_SCALE = 0.5
-_COMPACT, _SQL = "FROM", "SELECT"
-"""How compact statements and those of SQL begin."""
-_MAX_OTHER, _MAX_OTHER_AT_HALF = 0.00025, 0.01
-"""The greatest probability of another beginning for most questions about the data with the whole adapter, and for all
-of them with half of it."""
+From here on the calibration of `base` finds a statement more probably wrong than right.
+"""
 
 
-def is_about_something_else(first: WrittenText, messages: list[BaseMessage], model: ModelClient) -> bool:
-    """Return whether the model with half of its adapter would answer `messages` otherwise than with a statement.
+def mentions_source(
+    question: str, source: Source, selection: Mapping[str, Sequence[str]], relevant: RelevantKnowledge
+) -> bool:
+    """Return whether `question` has a word for a name or comment of `source`, in any language of the glossary.
 
-    It is asked only if it seems so from `first`, its text for them with the whole adapter.
-
-    Raises:
-        ModelUnreachable, ModelRejected, BudgetExceeded: see `ModelClient.write`.
+    `relevant` is the business knowledge that it refers to.
     """
-    if not _begins_otherwise(first, [_COMPACT], _MAX_OTHER):
-        return False
-    written = model.write(
-        messages, grammar=f'root ::= "{_COMPACT}"', temperature=0.0, seed=0, alternatives=True, adapter_scale=_SCALE
+    if relevant != RelevantKnowledge() or source.index.mentions(question):
+        return True
+    names = tuple(chain(selection, chain.from_iterable(selection.values())))
+    known: Concept = source.memoized(
+        ("concepts", names), lambda: frozenset(chain.from_iterable(concepts(" ".join(map(readable, names)))))
     )
-    return _begins_otherwise(written, [_COMPACT, _SQL], _MAX_OTHER_AT_HALF)
+    return any(not known.isdisjoint(senses) for senses in concepts(question))
 
 
-def _begins_otherwise(written: WrittenText, beginnings: Sequence[str], limit: float) -> bool:
-    """Return whether the probability of beginnings other than `beginnings` is above `limit`; False if it is unknown."""
-    for token in written.tokens[:1]:
-        likely = {token.text: token.logprob, **token.alternatives}.items()
-        known = sum(math.exp(logprob) for text, logprob in likely if text.strip() in beginnings)
-        return bool(token.alternatives) and 1 - known > limit
-    return False
+def is_improbable(candidate: Candidate, source: Source) -> bool:
+    """Return whether the statement for a question that mentions nothing of `source` is a guess.
+
+    It is improbable, or compares with a text that no row has.
+    """
+    if candidate.logprob is not None and candidate.logprob < _MIN_LOGPROB:
+        return True
+    return bool(candidate.sql) and any(map(names_missing_value, source.warnings_about(candidate.sql)))

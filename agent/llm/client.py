@@ -146,7 +146,7 @@ _TOO_LONG = re.compile(
 # Raised by langchain-openai for a truncated body, a body without choices, or one that is not a chat completion.
 _MALFORMED_BODY = (ValueError, IndexError, KeyError, TypeError, AttributeError)
 
-_ALTERNATIVES, _ALTERNATIVE_TOKENS, _MIN_ALTERNATIVE_LOGPROB = 12, 40, -12.0
+_ALTERNATIVES, _ALTERNATIVE_TOKENS, _MIN_ALTERNATIVE_LOGPROB = 12, 40, -4.0
 """Alternatives to a token: how many are requested, for how many tokens they are kept, and the least logarithm of their
 probability."""
 
@@ -274,14 +274,12 @@ class ModelClient:
         stop: str | None = None,
         max_tokens: int | None = None,
         alternatives: bool = False,
-        adapter_scale: float | None = None,
     ) -> WrittenText:
         """Return the text that the model generates, recorded as a call for `GeneratedSQL` or the name of `schema`.
 
         `grammar` (GBNF) or `schema` (a name and a JSON Schema) constrains the text on servers that support it. The same
         `seed` gives the same text, which ends before `stop`. By default the temperature is that of the client. With
-        `alternatives`, the result contains the first tokens and those that could have stood in their place. With a
-        grammar, `adapter_scale` is the strength of the embedded model's adapter, by default 1.
+        `alternatives`, the result contains the first tokens and those that could have stood in their place.
 
         Raises:
             ModelAnswerUnreadable: the text was cut off.
@@ -296,8 +294,7 @@ class ModelClient:
         if max_tokens:
             options |= body_options({"max_tokens": max_tokens})
         if grammar:
-            scale = {} if adapter_scale is None else {"lora": [{"id": 0, "scale": adapter_scale}]}
-            options |= body_options({"grammar": grammar, **scale})
+            options |= body_options({"grammar": grammar})
         if schema:
             options |= json_schema_options(*schema)
         if alternatives:

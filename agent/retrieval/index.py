@@ -20,7 +20,7 @@ from datasphinx.agent.retrieval.arrays import (
     write_arrays,
 )
 from datasphinx.agent.retrieval.join_graph import JoinGraph
-from datasphinx.agent.retrieval.postings import Postings
+from datasphinx.agent.retrieval.postings import VALUE, Postings
 from datasphinx.agent.retrieval.query import (
     Frequencies,
     QuestionTerms,
@@ -39,6 +39,8 @@ FEATURES = ("words", "phrases", "synonyms", "named", "meaning", "meaning_near", 
 WITH_MEANING = np.array([0.733, 0.199, 0.453, 2.583, 2.586, 4.456, 0.621, -0.915, 0.559], np.float32)
 LEXICAL = np.array([0.974, 0.316, 0.0, 3.181, 0.0, 0.0, 0.251, -1.026, 0.468], np.float32)
 
+_NEAR = 0.42
+"""The least cosine of a word that a question may have in place of one of the schema: "school" for "highschooler"."""
 _MATCH_FEATURES = FEATURES.index("named")
 """Number of features that are above 0 only if a term of the question matches a table."""
 
@@ -160,6 +162,22 @@ class SchemaIndex:
             for part, rows in zip((words, phrases, synonyms), propagated, strict=False)
         ]
         return np.concatenate([np.stack([*sums, propagated[3][0], matches.meaning, propagated[4][0]]), self._shape])
+
+    def mentions(self, question: str) -> bool:
+        """Return whether a word of `question` is in a name or comment, or is near to one in spelling or meaning.
+
+        Words of stored values do not count: they occur in any text.
+
+        Raises:
+            ModelUnreachable, ModelRejected: an embedding endpoint failed.
+        """
+        terms = parse_question(question)
+        words = [*terms.phrases, *(near for word in terms.words for near in self._similar_words(word, fuzzy=1))]
+        if any((self.postings.lookup(word)[1] > VALUE).any() for word in words):
+            return True
+        return self._embeddings is not None and (
+            self._embeddings.nearest(self._embeddings.embed_question(terms)[0]) >= _NEAR
+        )
 
     def with_neighbours(self, keys: Sequence[str]) -> list[str]:
         """Return `keys`, the tables that connect them, and the tables joined to them by foreign keys."""

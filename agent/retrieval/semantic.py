@@ -115,6 +115,10 @@ class SchemaEmbeddings:
             for row, columns in zip(similarity, best.tolist(), strict=True)
         ]
 
+    def nearest(self, vectors: Vectors) -> float:
+        """Return the cosine of the most similar pair of one of `vectors` and a word of the schema; 0 without any."""
+        return float((vectors @ self._vectors.T).max(initial=0.0)) if len(vectors) else 0.0
+
     def table_similarity(self, vectors: Vectors, weights: Iterable[float]) -> NDArray[np.float32]:
         """Return the cosine between each table and the weighted mean of `vectors`."""
         if not len(vectors):

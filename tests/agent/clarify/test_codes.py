@@ -17,7 +17,7 @@ from datasphinx.agent.types import EmbeddedOptions
 from tests.databases import make_database, url
 from tests.likely import likely
 
-QUESTION = "How many appointments were no-shows?"
+QUESTION = "How many no-shows did we have?"
 THREAD: Any = {"configurable": {"thread_id": "one"}}
 
 

@@ -108,20 +108,6 @@ def test_another_schema_is_read_anew(start: Any, connect: Any) -> None:
     assert fake.kinds == [*2 * ["template", "prefix", "save", "chat"], "restore", "chat", "chat"]
 
 
-def test_each_scale_of_the_adapter_has_a_state_of_its_own(start: Any, connect: Any) -> None:
-    fake, endpoint = start()
-    client = connect(endpoint)
-    for scale in (None, 0.5, 0.5, None, 0.5):
-        client.write(prompt("How many?"), grammar='root ::= "a"', adapter_scale=scale)
-
-    read, switch = ["template", "prefix", "save", "chat"], "prefix"
-    assert fake.kinds == [*read, switch, *read, "chat", switch, "restore", "chat", switch, "restore", "chat"]
-    scales = [
-        [each["scale"] for each in request.get("lora", ())] for request in fake.requests if "filename" not in request
-    ]
-    assert scales[:2] == [[], []] and [0.5] in scales and scales[-1] == [0.5]
-
-
 def test_the_file_contains_no_question(start: Any, connect: Any, tmp_path: Path) -> None:
     _, endpoint = start()
     connect(endpoint).write(prompt("How many?"))

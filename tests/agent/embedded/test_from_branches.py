@@ -107,3 +107,9 @@ def test_cut_off_texts_count_as_well(grammar: StatementGrammar) -> None:
         raise ModelAnswerUnreadable("GeneratedSQL", "FROM customers SELECT " + "name, " * 100)
 
     assert [written.text for written in sample_texts(cut_off, 3, grammar)] == ["", ""]
+
+
+def test_one_candidate_needs_no_alternatives(grammar: StatementGrammar) -> None:
+    model = Model(WrittenText("FROM customers SELECT name", -3.0))
+    assert next(sample_texts(model, 1, grammar)).text == "FROM customers SELECT name"
+    assert "alternatives" not in model.calls[0]

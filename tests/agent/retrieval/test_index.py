@@ -50,6 +50,20 @@ def test_a_near_miss_is_met_only_when_asked_for_and_only_in_names(index: SchemaI
     assert index.rank("weather in Pariz", fuzzy=True) == []
 
 
+@pytest.mark.parametrize(
+    ("question", "is_one"),
+    [
+        ("What is the weather like?", False),
+        ("What is the weather like in Paris?", False),
+        ("Кто купил больше всех?", False),
+        ("Which customers?", True),
+        ("custmer adresses", True),
+    ],
+)
+def test_names_are_mentioned_and_values_are_not(index: SchemaIndex, question: str, is_one: bool) -> None:
+    assert index.mentions(question) is is_one
+
+
 def test_joined_tables_come_along(index: SchemaIndex) -> None:
     assert index.with_neighbours(["orders"]) == ["orders", "customers"]
 
@@ -129,3 +143,4 @@ def test_a_catalog_with_nothing_to_meet(tables: dict[str, Table]) -> None:
 
     assert index.rank("customers", fuzzy=2) == []
     assert index.scores("customers") == {}
+    assert not index.mentions("Tell me a joke")

@@ -65,6 +65,7 @@ def path(tmp_path: Path) -> Path:
 
 def assert_equal(one: SchemaIndex, other: SchemaIndex, questions: Sequence[str]) -> None:
     for question in questions:
+        assert one.mentions(question) is other.mentions(question)
         for fuzzy in (0, 1, 2):
             assert one.rank(question, fuzzy=fuzzy) == other.rank(question, fuzzy=fuzzy)
             assert one.scores(question) == other.scores(question)

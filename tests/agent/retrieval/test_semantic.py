@@ -57,6 +57,14 @@ def test_a_question_is_one_call_and_a_schema_another() -> None:
     assert set(embedder.calls[1]) == {"doctors", "invoices"}
 
 
+def test_a_word_of_like_meaning_mentions_the_catalog() -> None:
+    question = "Is the doctor in?"
+
+    assert not SchemaIndex(CATALOG).mentions(question)
+    assert SchemaIndex(CATALOG, KnownMeanings()).mentions(question)
+    assert not SchemaIndex(CATALOG, KnownMeanings()).mentions("What is the weather like?")
+
+
 @pytest.mark.parametrize("catalog", [Catalog("sqlite", {}), CATALOG])
 def test_a_question_or_a_schema_without_words(catalog: Catalog) -> None:
     index = SchemaIndex(catalog, KnownMeanings())
