@@ -1,6 +1,7 @@
 """`datasphinx eval`: measure execution match and clarification."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -41,6 +42,8 @@ Oracle = Annotated[
 Rounds = Annotated[
     int | None, typer.Option(min=1, max=MAX_ROUNDS, help=f"Rounds after the first answer; default: {MAX_ROUNDS}.")
 ]
+ReactingMethod = Annotated[Method, typer.Option(help="Reaction to a wrong answer; all but baseline need --out.")]
+Out = Annotated[Path | None, typer.Option(help="Folder for logs, report and plot; an interrupted run continues there.")]
 Parallel = Annotated[int | None, typer.Option(min=1, help="Number of concurrent questions; 1 for the embedded model.")]
 
 
@@ -160,17 +163,35 @@ def replay(
     predictions: Annotated[Path, typer.Option(help="JSON lines with id and sql: the recorded statements.")],
     limit: Limit = None,
     match: Match = MatchRule.PROJECT,
+    method: ReactingMethod = Method.BASELINE,
+    rounds: Rounds = None,
+    oracle: Oracle = None,
+    parallel: Parallel = None,
+    out: Out = None,
     as_json: AsJson = False,
+    model: ModelName = None,
+    base_url: BaseUrl = None,
 ) -> None:
-    """Run recorded statements through the whole graph as the model's answers."""
+    """Run recorded statements through the whole graph as the model's answers.
+
+    With --out they are the first answers of an experiment, in which the configured model writes the others.
+    """
     from datasphinx.agent.evals import run as evals
     from datasphinx.agent.settings import load_settings
 
-    settings = load_settings()
+    settings = load_settings(llm_model=model, llm_base_url=base_url, shots=0 if out else None)
     dataset = Dataset(read_questions(questions), databases)
+    embedded = embedded_options_of(settings, None) if out else None
+    plan = plan_of(out, method, oracle, rounds, parallel, match, embedded, settings)
     with evals.progress_bar() as advance:
-        report = evals.replay(dataset, predictions, limit, settings, advance, match)
-    _print_report(report, as_json)
+        if plan is None:
+            _print_report(evals.replay(dataset, predictions, limit, settings, advance, match), as_json)
+            return
+        from datasphinx.agent.evals.experiments.run import run_method
+
+        part, recorded = evals.recorded_part(dataset, predictions, limit)
+        figures = run_method(part, settings, replace(plan, recorded=recorded), advance, embedded)
+    _print_figures(*figures, as_json)
 
 
 @eval_app.command("run")
@@ -189,18 +210,14 @@ def run_eval(
         typer.Option(help="Select the questions of --limit at random with this seed, instead of the first ones."),
     ] = None,
     match: Match = MatchRule.PROJECT,
-    method: Annotated[
-        Method, typer.Option(help="Reaction to a wrong answer; all but baseline need --out.")
-    ] = Method.BASELINE,
+    method: ReactingMethod = Method.BASELINE,
     shots: Annotated[
         int | None, typer.Option(help="Number of examples in the prompt: 0, 1, 3 or 5; default with --out: 0.")
     ] = None,
     rounds: Rounds = None,
     oracle: Oracle = None,
     parallel: Parallel = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Folder for logs, report and plot; an interrupted run continues there.")
-    ] = None,
+    out: Out = None,
     as_json: AsJson = False,
     model: ModelName = None,
     base_url: BaseUrl = None,

@@ -38,9 +38,16 @@ SETTINGS, QUESTIONS, PICKLE, REPORT, PLOT = (
 
 
 def settings_of(
-    services: Services, questions: Sequence[Question], *, method: str, oracle: str | None, rounds: int, rule: MatchRule
+    services: Services,
+    questions: Sequence[Question],
+    *,
+    method: str,
+    oracle: str | None,
+    rounds: int,
+    rule: MatchRule,
+    recorded: Mapping[str, str] | None,
 ) -> dict[str, Any]:
-    """Return the experiment's settings: method, model, and a hash of all `questions` with their SQL.
+    """Return the experiment's settings: method, model, and hashes of all `questions` with their SQL and of `recorded`.
 
     The degree of parallelism and the location of the database files are not included.
     """
@@ -58,6 +65,7 @@ def settings_of(
         **{name: getattr(settings, name) for name in _RECORDED_SETTINGS},
         "n": len(questions),
         "questions": value_hash(identities),
+        **({"recorded": value_hash(dict(recorded))} if recorded is not None else {}),
     }
 
 

@@ -29,6 +29,7 @@ from datasphinx.agent.evals.experiments.log import (
 from datasphinx.agent.evals.experiments.oracles import Feedback
 from datasphinx.agent.evals.options import NO_AMBIGUITY, Method
 from datasphinx.agent.evals.report import Outcome
+from datasphinx.agent.generation.attempts import attempts_with
 from datasphinx.agent.graph import build_graph
 from datasphinx.agent.record.events import Event
 from datasphinx.agent.services import Services
@@ -62,17 +63,28 @@ class Session(Protocol):
 class GraphSession:
     """A conversation on a thread of its own graph, with an in-memory checkpoint."""
 
-    def __init__(self, services: Services, question: str, source: str) -> None:
-        """Set the question and the database URL; the recorder of `services` uses an `EventCapture`."""
+    def __init__(self, services: Services, question: str, source: str, statement: str | None = None) -> None:
+        """Set the question and the database URL; the recorder of `services` uses an `EventCapture`.
+
+        The first answer is that of `statement`, which was recorded, in place of one that the model writes.
+        """
         self._graph = build_graph(services, InMemorySaver())
-        self._question, self._source = question, source
+        self._question, self._source, self._statement = question, source, statement
         self._thread = {"configurable": {"thread_id": uuid.uuid4().hex}}
         self._last: Output | None = None
         self._was_answered = False
 
     def ask(self, clarify: Clarify = "never") -> Turn:
         """Send the question."""
-        return self._run({"question": self._question, "source": self._source, "clarify": clarify})
+        graph_input = {"question": self._question, "source": self._source, "clarify": clarify}
+        if self._statement is None:
+            return self._run(graph_input)
+        thread = cast(Any, self._thread)
+        self._graph.invoke(cast(Any, graph_input), thread, interrupt_before=["generate_sql"])
+        update = {"sql_request": self._statement, "attempts": attempts_with([], self._statement, "model")}
+        self._graph.update_state(thread, update, as_node="generate_sql")
+        self._statement = None
+        return self._run(None)
 
     def reject(self, clarify: Clarify = "never") -> Turn:
         """Reject the last answer, or the last statement if it failed; without one, send the question again."""
@@ -90,7 +102,7 @@ class GraphSession:
         """Answer the clarifying question."""
         return self._run({"clarification_answer": text, "clarify": clarify})
 
-    def _run(self, graph_input: dict[str, Any]) -> Turn:
+    def _run(self, graph_input: dict[str, Any] | None) -> Turn:
         started = time.perf_counter()
         with capture_events() as events:
             output = cast(Output, self._graph.invoke(cast(Any, graph_input), cast(Any, self._thread)))

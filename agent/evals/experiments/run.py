@@ -90,11 +90,6 @@ Converse = Callable[[Services, Question, str], Session]
 """Starts the conversation about a question to the database with a URL."""
 
 
-def converse(services: Services, question: Question, url: str) -> Session:
-    """Return a conversation with the graph over `services`."""
-    return GraphSession(services, question.prompt, url)
-
-
 @dataclass(frozen=True)
 class Experiment:
     """The configuration of an experiment."""
@@ -104,8 +99,8 @@ class Experiment:
     oracle: Oracle
     rounds: int
     rule: MatchRule
-    parallel: int = 1
-    converse: Converse = converse
+    parallel: int
+    converse: Converse
 
     def run(
         self,
@@ -193,7 +188,10 @@ the text of its error, and nothing else is checked by the model."""
 
 @dataclass(frozen=True)
 class Plan:
-    """How to run an experiment. By default the oracle is the model, or the rule for the embedded model."""
+    """How to run an experiment. By default the oracle is the model, or the rule for the embedded model.
+
+    `recorded` has by the id of a question the statement of its first answer, which the model does not write then.
+    """
 
     out: Path
     method: Method = Method.BASELINE
@@ -201,6 +199,7 @@ class Plan:
     rounds: int = MAX_ROUNDS
     parallel: int = 1
     rule: MatchRule = MatchRule.PROJECT
+    recorded: Mapping[str, str] | None = None
 
 
 def run_method(
@@ -266,9 +265,15 @@ def run_with(
         oracle=kind.value if uses_oracle else None,
         rounds=plan.rounds,
         rule=plan.rule,
+        recorded=plan.recorded,
     )
+    recorded = plan.recorded or {}
+
+    def converse_from(services: Services, question: Question, url: str) -> Session:
+        return GraphSession(services, question.prompt, url, recorded.get(question.id))
+
     folder = ExperimentFolder(plan.out, settings)
-    experiment = Experiment(services, method, oracle, plan.rounds, plan.rule, plan.parallel)
+    experiment = Experiment(services, method, oracle, plan.rounds, plan.rule, plan.parallel, converse_from)
     return folder, experiment.run(dataset.questions, files, folder, on_progress)
 
 

@@ -53,9 +53,8 @@ def ran(databases: Path, settings: Settings, tmp_path: Path) -> Callable[..., tu
         folder = ExperimentFolder(tmp_path / "out", {"method": "any"})
         services = Services(settings, model=ScriptedModel())
         progress = given.pop("on_progress", lambda *_: None)
-        experiment = Experiment(
-            services, method, RuleOracle(MatchRule.PROJECT), 4, MatchRule.PROJECT, **{"converse": converse, **given}
-        )
+        options = {"parallel": 1, "converse": converse, **given}
+        experiment = Experiment(services, method, RuleOracle(MatchRule.PROJECT), 4, MatchRule.PROJECT, **options)
         files = {"shop": databases / "shop.sqlite"}
         return experiment.run(questions, files, folder, progress), begun
 

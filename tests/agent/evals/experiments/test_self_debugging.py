@@ -22,13 +22,15 @@ def statement(sql: str) -> dict[str, Any]:
     return {"sql": sql, "assumptions": [], "off_topic": False}
 
 
-def played(databases: Path, tmp_path: Path, method: Method, *statements: str) -> tuple[Any, list[str]]:
-    """Return the log of one question, and the prompts of the statements."""
+def played(
+    databases: Path, tmp_path: Path, method: Method, *statements: str, recorded: str | None = None
+) -> tuple[Any, list[str]]:
+    """Return the log of one question, and the prompts of the statements; `recorded` is the first one, if given."""
     with FakeOpenAI(answers=[statement(sql) for sql in statements]) as fake:
         settings = load_settings(
             cache_dir=tmp_path / "cache", llm_base_url=fake.base_url, llm_model="fake", enable_sql_validation=True
         )
-        plan = Plan(tmp_path / "out", method, rounds=2)
+        plan = Plan(tmp_path / "out", method, rounds=2, recorded={"q": recorded} if recorded else None)
         question = Question("q", "shop", "Which products are there?", RIGHT)
         run_method(Dataset([question], databases), settings, plan, lambda *_: None)
         assert set(fake.schemas) == {"GeneratedSQL"}, "nothing else is asked of the model"
@@ -58,3 +60,19 @@ def test_simple_feedback_shows_the_wrong_statements_also_those_that_fail(
     assert [each.match for each in log.rounds] == [False, False, True]
     assert first[-1] in prompts[len(first)], "the first round is told what was wrong"
     assert first[-1] in prompts[-1] and FAILING[3] in prompts[-1], "the second round is told both"
+
+
+def test_a_recorded_statement_is_the_first_answer_and_the_model_writes_the_others(
+    databases: Path, tmp_path: Path
+) -> None:
+    log, prompts = played(databases, tmp_path, Method.SIMPLE_FEEDBACK, RIGHT, recorded=WRONG)
+
+    assert [(each.match, each.sql) for each in log.rounds] == [(False, WRONG), (True, RIGHT)]
+    assert len(prompts) == 1 and WRONG in prompts[0]
+
+
+def test_a_recorded_statement_that_fails_is_repaired_once(databases: Path, tmp_path: Path) -> None:
+    log, prompts = played(databases, tmp_path, Method.BASELINE, RIGHT, recorded=FAILING[0])
+
+    assert (log.match, len(log.rounds), len(prompts)) == (True, 1, 1)
+    assert FAILING[0] in prompts[0] and "nothing_0" in prompts[0]
