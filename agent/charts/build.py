@@ -518,8 +518,10 @@ def histogram_data(result: Result, spec: PlotSpec, notes: Notes) -> ChartData:
 
 def _bin_width(values: Sequence[Number]) -> float:
     """Return the width of the bins of sorted values: that of the rules, rounded to a plain number."""
-    edges = np.histogram_bin_edges(np.array(values, float), "auto") if values[0] < values[-1] else np.zeros(2)
-    wanted = max(float(edges[1] - edges[0]), float(values[-1] - values[0]) / _MAX_BINS) or abs(float(values[0])) or 1.0
+    # A double does not tell integers beyond 2^53 apart, but their distances from the least one.
+    distances = np.array([float(value - values[0]) for value in values])
+    edges = np.histogram_bin_edges(distances, "auto") if distances[-1] else np.zeros(2)
+    wanted = max(float(edges[1]), float(distances[-1]) / _MAX_BINS) or abs(float(values[0])) or 1.0
     power = 10.0 ** math.floor(math.log10(wanted))
     return min((factor * power for factor in (1, 2, 5, 10)), key=lambda width: abs(math.log(width / wanted)))
 

@@ -20,7 +20,7 @@ from datasphinx.agent.examples.store import ExampleStore
 from datasphinx.agent.messages import Message
 from datasphinx.agent.record.step import note
 from datasphinx.agent.sources.source import Source
-from datasphinx.agent.types import Clarification, ClarifyingQuestion, Feedback, Turn
+from datasphinx.agent.types import Attempt, Clarification, ClarifyingQuestion, Feedback, Turn
 
 _CONFIG = ConfigDict(extra="forbid", strict=True)
 _QUESTION = TypeAdapter(with_config(_CONFIG)(ClarifyingQuestion))
@@ -109,6 +109,9 @@ def _apply_answer(state: Mapping[str, Any], may_remark: bool) -> dict[str, Any]:
     if "results" in question:
         clarification["results"] = question["results"]
     reading = (state.get("readings") or {}).get(option["label"]) if option else None
+    if isinstance(reading, str):
+        # Threads of earlier versions have the statement alone.
+        reading = Attempt(sql=reading, origin="option", outcome=None)
     earlier_questions = sum(bool(earlier["question"]) for earlier in question["earlier"])
     return {
         "clarification": None,

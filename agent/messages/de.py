@@ -581,7 +581,7 @@ TEXTS = {
     "url_options_refused": "diese Optionen können nur in datasphinx.toml gesetzt werden: {options}",
     "host_invalid": "ein Hostname oder eine Adresse ist erforderlich",
     "file_not_allowed": "die Datei muss im Arbeitsverzeichnis des Servers liegen, und darf keine Datei des Servers selbst sein",
-    "file_not_database": "sie ist keine Datenbank von SQLite oder DuckDB",
+    "file_not_database": "sie ist keine Datenbank, die geöffnet werden kann",
     "url_or_engine": "entweder `url` oder `engine` mit den zugehörigen Feldern",
     "by_groups": "{measure} nach „{group}“",
     "by_months": "{measure} nach Monat",

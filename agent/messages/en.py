@@ -364,7 +364,7 @@ TEXTS = {
     "url_options_refused": "these options can be set in datasphinx.toml only: {options}",
     "host_invalid": "a host name or address is needed",
     "file_not_allowed": "the file has to be below the working directory of the server, and must not be one of the server's own",
-    "file_not_database": "it is no SQLite or DuckDB database",
+    "file_not_database": "it is no database that can be opened",
     "url_or_engine": "either `url`, or `engine` with its fields",
     "only_configured_sources": "only configured sources are allowed here: {choices}",
     "tables_not_in_source": "there is no table {tables}; list or search them with the tool `schema`",

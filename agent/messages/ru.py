@@ -359,7 +359,7 @@ TEXTS = {
     "url_options_refused": "эти параметры можно задать только в datasphinx.toml: {options}",
     "host_invalid": "нужно имя или адрес сервера",
     "file_not_allowed": "файл должен находиться в рабочем каталоге сервера, и не может быть собственным файлом сервера",
-    "file_not_database": "это не база данных SQLite или DuckDB",
+    "file_not_database": "это не база данных, которую можно открыть",
     "url_or_engine": "нужен либо `url`, либо `engine` с его полями",
     "only_configured_sources": "здесь разрешены только настроенные источники: {choices}",
     "tables_not_in_source": "таблиц {tables} нет; найдите другие инструментом `schema`",

@@ -366,7 +366,7 @@ TEXTS = {
     "url_options_refused": "这些选项只能在 datasphinx.toml 中设置：{options}",
     "host_invalid": "需要主机名或地址",
     "file_not_allowed": "文件必须位于服务器的工作目录中，且不能是服务器自身的文件",
-    "file_not_database": "它不是 SQLite 或 DuckDB 数据库",
+    "file_not_database": "它不是可以打开的数据库",
     "url_or_engine": "需要 `url`，或 `engine` 及其字段",
     "only_configured_sources": "此处只允许已配置的数据源：{choices}",
     "tables_not_in_source": "没有表 {tables}；请用工具 `schema` 查找",
