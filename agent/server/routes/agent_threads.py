@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
@@ -18,12 +19,13 @@ from datasphinx.agent.core.version import package_version
 from datasphinx.agent.errors import InputInvalid, NotFound
 from datasphinx.agent.messages import Message
 from datasphinx.agent.server.agent_thread import MAX_STATES, AgentThread, assistant_id_of, metadata_of
-from datasphinx.agent.server.routes.page import WEB
 from datasphinx.agent.server.routes.threads import RUN_ID
 from datasphinx.agent.server.runnable import ServedGraph
 from datasphinx.agent.server.tenants import current_list, current_tenant
 from datasphinx.agent.state import messages_of
 
+_COMPONENT = Path(__file__).parents[1] / "ui_component.html"
+"""The script by which chat pages show tables and charts; they run it in a shadow root."""
 _OUTPUTS = {*REPLY_KEYS, "thread_id", "run_id", "ui"} - {"output_type"}
 
 
@@ -153,7 +155,7 @@ def assistants_routes(graphs: Sequence[ServedGraph]) -> APIRouter:
     def component(assistant_id: str, wanted: Component) -> HTMLResponse:
         """The part of a page that shows UI messages of a name."""
         graph_named(graphs, assistant_id)
-        return HTMLResponse((WEB / "component.html").read_text(encoding="utf-8").replace("NAME", wanted.name))
+        return HTMLResponse(_COMPONENT.read_text(encoding="utf-8").replace("NAME", wanted.name))
 
     @router.post("/threads/{thread_id:dashed}/state")
     async def update(thread_id: str, new: StateUpdate) -> dict[str, Any]:
