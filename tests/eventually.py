@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 
-def eventually(holds: Callable[[], Any], within_s: float = 20) -> None:
+def eventually(holds: Callable[[], Any], within_s: float = 60) -> None:
     """Return as soon as `holds` says so; an AssertionError where it does not in time."""
     until = time.monotonic() + within_s
     while not holds():
