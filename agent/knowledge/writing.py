@@ -40,7 +40,11 @@ def set_label(path: Path, column: tuple[str, str], code: str, meaning: str) -> i
         contents = read_yaml(text).value or {}
         labels, keys = contents, ("tables", column[0], "columns", column[1], "labels")
         for key in keys:
-            labels = labels.setdefault(key, {})
+            inner = labels.get(key) or {} if isinstance(labels, dict) else None
+            if not isinstance(inner, dict):
+                raise ValueError(Message("part_not_extensible", part=keys[0]))
+            labels[key] = inner
+            labels = inner
         labels[code] = meaning
         changed = dump_yaml(contents)
         return changed, read_yaml(changed).line_of((*keys, code))

@@ -7,7 +7,7 @@ import pytest
 from datasphinx.agent.errors import Unavailable
 from datasphinx.agent.knowledge.entries import VerifiedEntry
 from datasphinx.agent.knowledge.folder import read_folder
-from datasphinx.agent.knowledge.writing import add_entry
+from datasphinx.agent.knowledge.writing import add_entry, set_label
 from tests.support.errors import of_code
 
 ENTRY = {"question": "How many: 5 or #6?", "sql": "SELECT '2024' AS n\nFROM orders -- all", "author": "no"}
@@ -62,3 +62,24 @@ def test_part_that_cannot_be_extended_is_left_unchanged(tmp_path: Path, text: st
     with pytest.raises(Unavailable, check=of_code("knowledge_not_writable")):
         add_entry(path, "verified", ENTRY)
     assert path.read_text() == text
+
+
+@pytest.mark.parametrize("text", ["", "tables:\n", "tables:\n  orders: {columns: {channel: }}\n"])
+def test_a_label_is_set_where_a_part_of_its_place_is_empty(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "codes.yml"
+    path.write_text(text, encoding="utf-8")
+
+    set_label(path, ("orders", "channel"), "W", "web")
+
+    (item,) = (each for each in read_folder(tmp_path, "k").items if each.kind == "column")
+    assert (item.name, item.entry.labels) == ("orders.channel", {"W": ("web",)})  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("text", ["- orders\n", "tables: [orders]\n", "tables: {orders: {columns: text}}\n"])
+def test_a_file_of_another_form_is_left_unchanged_by_a_label(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "codes.yml"
+    path.write_text(text, encoding="utf-8")
+
+    with pytest.raises(Unavailable, check=of_code("knowledge_not_writable")):
+        set_label(path, ("orders", "channel"), "W", "web")
+    assert path.read_text(encoding="utf-8") == text
