@@ -16,6 +16,7 @@ from typing_extensions import TypedDict
 
 from datasphinx.agent.core.failure import client_failure, error_info, server_directories
 from datasphinx.agent.core.redact import without_paths, without_secrets
+from datasphinx.agent.core.replaced_file import replaced_file
 from datasphinx.agent.engines import engine_of_file
 from datasphinx.agent.errors import (
     Conflict,
@@ -148,9 +149,8 @@ async def add_file(form: Uploaded, request: Request) -> SourceRow:
             raise InputInvalid("file", Message("file_not_database"))
         _require_new(name, services)
         path = services.settings.data_dir.resolve() / "databases" / f"{name}.{engine.name}"
-        path.parent.mkdir(parents=True, exist_ok=True)
         form.file.file.seek(0)
-        with path.open("wb") as stored:
+        with replaced_file(path) as new, new.open("wb") as stored:
             shutil.copyfileobj(form.file.file, stored)
         source = SourceSettings(url=SecretStr(str(URL.create(engine.name, database=str(path)))))
         try:
