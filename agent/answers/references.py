@@ -211,7 +211,8 @@ class _Resolver:
                 raise Problem("there is no such result")
             return self._each_row(self.facts.others[name] if colon else self.facts, reference.words)
         value = self._value(self.facts, reference.selection, is_sign=reference.chooses_by == "sign")
-        self.named.append((reference.selection, value.beside))
+        if value.beside:
+            self.named.append((reference.selection, value.beside))
         if not reference.chooses_by:
             return value.text
         number = Decimal(value.names) if value.names and reference.chooses_by == "number" else value.number

@@ -45,7 +45,7 @@ def settings_of(
     oracle: str | None,
     rounds: int,
     rule: MatchRule,
-    recorded: Mapping[str, str] | None,
+    recorded: Mapping[str, str],
 ) -> dict[str, Any]:
     """Return the experiment's settings: method, model, and hashes of all `questions` with their SQL and of `recorded`.
 
@@ -65,7 +65,7 @@ def settings_of(
         **{name: getattr(settings, name) for name in _RECORDED_SETTINGS},
         "n": len(questions),
         "questions": value_hash(identities),
-        **({"recorded": value_hash(dict(recorded))} if recorded is not None else {}),
+        **({"recorded": value_hash(dict(recorded))} if recorded else {}),
     }
 
 

@@ -4,7 +4,7 @@ import logging
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -199,7 +199,7 @@ class Plan:
     rounds: int = MAX_ROUNDS
     parallel: int = 1
     rule: MatchRule = MatchRule.PROJECT
-    recorded: Mapping[str, str] | None = None
+    recorded: Mapping[str, str] = field(default_factory=dict)
 
 
 def run_method(
@@ -267,10 +267,9 @@ def run_with(
         rule=plan.rule,
         recorded=plan.recorded,
     )
-    recorded = plan.recorded or {}
 
     def converse_from(services: Services, question: Question, url: str) -> Session:
-        return GraphSession(services, question.prompt, url, recorded.get(question.id))
+        return GraphSession(services, question.prompt, url, plan.recorded.get(question.id))
 
     folder = ExperimentFolder(plan.out, settings)
     experiment = Experiment(services, method, oracle, plan.rounds, plan.rule, plan.parallel, converse_from)

@@ -30,7 +30,7 @@ def played(
         settings = load_settings(
             cache_dir=tmp_path / "cache", llm_base_url=fake.base_url, llm_model="fake", enable_sql_validation=True
         )
-        plan = Plan(tmp_path / "out", method, rounds=2, recorded={"q": recorded} if recorded else None)
+        plan = Plan(tmp_path / "out", method, rounds=2, recorded={"q": recorded} if recorded else {})
         question = Question("q", "shop", "Which products are there?", RIGHT)
         run_method(Dataset([question], databases), settings, plan, lambda *_: None)
         assert set(fake.schemas) == {"GeneratedSQL"}, "nothing else is asked of the model"
