@@ -146,8 +146,13 @@ def sanitize(
     """
     if not isinstance(names, ReadableNames):
         names = ReadableNames(None if names is None else frozenset(names))
+    arguments = sql, dialect, names, tuple(values.items())
     try:
-        return _sanitize(sql, dialect, names, tuple(values.items()))
+        try:
+            return _sanitize(*arguments)
+        except GuardTimeout:
+            # The time for which a virtual machine was suspended may count as CPU time of a thread, so check again.
+            return _sanitize(*arguments)
     except GuardTimeout:
         return "", (Finding("length", f"checking the statement takes over {_MAX_SECONDS:.0f} seconds of CPU time"),)
     except PackageConflict:

@@ -61,12 +61,13 @@ function show(panel, drawn, place) {
     return;
   }
   const wasOpen = panel.querySelector("details")?.open ?? false;
-  const focused = panel.querySelector(":focus")?.dataset.setting;
   panel.replaceChildren(chartView(chart, place.said), settings(spec, types, columns, wasOpen, save));
-  if (focused) panel.querySelector(`[data-setting="${focused}"]`)?.focus({ preventScroll: true });
 }
 
 async function put(panel, spec, place, drawn) {
+  const focused = panel.querySelector(":focus")?.dataset.setting;
+  // One change at a time: the answer to an earlier one would replace a later one.
+  panel.querySelector("fieldset")?.toggleAttribute("disabled", true);
   try {
     const headers = { "Content-Type": "application/json" };
     const response = await request(place.path, { method: "PUT", headers, body: JSON.stringify({ spec }) });
@@ -78,6 +79,7 @@ async function put(panel, spec, place, drawn) {
     const words = error.status === 422 ? text("plot_refused") : error.message;
     panel.append(make("p", { class: "error", role: "alert" }, words));
   }
+  if (focused) panel.querySelector(`[data-setting="${focused}"]`)?.focus({ preventScroll: true });
 }
 
 /** Return the form with the settings of `spec`; a change calls `save` with the changed spec. */
@@ -108,7 +110,7 @@ function settings(spec, types, columns, open, save) {
     fields.push(make("label", { class: "check" }, box, say(make("span"), "plot_stacked")));
   }
   return make("details", { class: "plot-settings", open }, say(make("summary"), "plot_settings"),
-    make("div", { class: "plot-fields" }, ...fields));
+    make("fieldset", { class: "plot-fields" }, ...fields));
 }
 
 /** Return the series of a chart of one measure: those of several measures belong to a column that the rows do not have. */

@@ -1,6 +1,7 @@
 """The guard rejects everything but one harmless query on catalog tables, and names the offending word."""
 
 import json
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -108,6 +109,13 @@ def test_rules_stop_at_their_time_limit(monkeypatch: pytest.MonkeyPatch) -> None
     (finding,) = check("SELECT id FROM orders WHERE id = 4711", "sqlite", TABLES)
 
     assert finding.rule == "length" and "CPU time" in finding.explanation
+
+
+def test_a_clock_that_leaps_once_rejects_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter([inf])
+    monkeypatch.setattr("datasphinx.agent.sql.guard.finding.thread_time", lambda: next(times, 0.0))
+
+    assert check("SELECT id FROM orders WHERE id = 4714", "sqlite", TABLES) == ()
 
 
 def test_a_statement_is_parsed_once_as_written_and_once_as_printed(monkeypatch: pytest.MonkeyPatch) -> None:
