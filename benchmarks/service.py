@@ -1,8 +1,8 @@
 """How the server bears load: `python -m benchmarks.service`, all on loopback, and over within minutes.
 
 Many questions at once go to `datasphinx serve` over a model that takes a second for each call, and then a follow-up on
-each of their threads, which needs no call. Each question asks for an order of its own, whose number has to come back
-on its own thread both times. The ideal time of a question is that of its calls.
+each of their threads. Each question asks for an order of its own, whose number has to come back on its own thread both
+times. The ideal time of a question is that of its calls.
 """
 
 import argparse
@@ -34,11 +34,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--questions", type=int, default=200, help="How many are asked at once.")
     parser.add_argument("--processes", type=int, default=1, help="Servers on one store, asked in turn.")
     parser.add_argument("--seconds-per-call", type=float, default=1.0, help="What a call of the model takes.")
+    parser.add_argument("--database", help="URL of a PostgreSQL database for threads and record; else SQLite.")
     parser.add_argument("--bare", action="store_true", help="Ask a graph of two calls over LangServe instead.")
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
-        measuring = measured(Path(folder), given.questions, given.processes, given.seconds_per_call, bare=given.bare)
-        figures = asyncio.run(measuring)
+        figures = asyncio.run(
+            measured(
+                Path(folder),
+                given.questions,
+                given.processes,
+                given.seconds_per_call,
+                database=given.database,
+                bare=given.bare,
+            )
+        )
     print(json.dumps(figures, indent=2))
     raise SystemExit(1 if any(figures[asked]["wrong"] for asked in ("questions", "follow_ups")) else 0)
 
@@ -53,7 +62,7 @@ def answer(schema: str, prompt: str) -> dict[str, Any]:
 
 
 async def measured(
-    folder: Path, questions: int, processes: int, delay_s: float, *, bare: bool = False
+    folder: Path, questions: int, processes: int, delay_s: float, *, database: str | None = None, bare: bool = False
 ) -> dict[str, Any]:
     """Return the figures of `questions` at once, and of a follow-up on each of their threads."""
     cache = folder / "cache"
@@ -66,6 +75,8 @@ async def measured(
             "DATASPHINX_LLM_MODEL": "slow",
             "DATASPHINX_ENABLE_SQL_VALIDATION": "true",
         }
+        if database:
+            settings |= {"DATASPHINX_THREADS_URL": database, "DATASPHINX_RECORD_URL": database}
         with ExitStack() as stack:
             servers = [
                 stack.enter_context(server_process(folder / f"server_{number}", settings, *_command(bare)))
