@@ -111,11 +111,19 @@ class _Block:
 
 
 def find_totals(work: Workspace, plans: Sequence[ColumnPlan], rows: int) -> FoundTotals:
-    """Return the rows with totals, and those beside them, in their order."""
+    """Return the rows with totals, and those beside them, in their order; each sheet or table has its own."""
+    found = FoundTotals([], [], [])
+    for (part,) in work.run(f"SELECT DISTINCT part FROM {STAGING} ORDER BY part"):
+        for rows_of_all, own in zip(found, _find_in_part(work, plans, rows, f"part = {part}"), strict=True):
+            rows_of_all += own
+    return found
+
+
+def _find_in_part(work: Workspace, plans: Sequence[ColumnPlan], rows: int, where: str) -> FoundTotals:
     summed = [plan for plan in plans if plan.plan.type.startswith(("BIGINT", "DOUBLE", "DECIMAL"))][:_MAX_NUMBERS]
     if rows * len(plans) > _MAX_CELLS:
-        return _find_last(work, plans, summed)
-    table = _read(work, plans, summed)
+        return _find_last(work, plans, summed, where)
+    table = _read(work, plans, summed, where)
     search = _Search(table, summed)
     totals = search.totals()
     doubtful = [
@@ -126,21 +134,20 @@ def find_totals(work: Workspace, plans: Sequence[ColumnPlan], rows: int) -> Foun
     return FoundTotals(totals, _between(table, totals), doubtful)
 
 
-def _find_last(work: Workspace, plans: Sequence[ColumnPlan], summed: Sequence[ColumnPlan]) -> FoundTotals:
+def _find_last(work: Workspace, plans: Sequence[ColumnPlan], summed: Sequence[ColumnPlan], where: str) -> FoundTotals:
     """Return the last row if it leaves more cells blank than the one above, and has the sums of the table."""
-    above, row = _read(work, plans, summed, f"rowid IN (SELECT rowid FROM {STAGING} ORDER BY rowid DESC LIMIT 2)")
-    if not summed or row.filled >= above.filled or row.has_moment:
+    last = f"rowid IN (SELECT rowid FROM {STAGING} WHERE {where} ORDER BY rowid DESC LIMIT 2)"
+    *above, row = _read(work, plans, summed, last)
+    if not summed or not above or row.filled >= above[0].filled or row.has_moment:
         return FoundTotals([], [], [])
     sums = ", ".join(f"coalesce(sum(CAST({plan.plan.sql} AS DOUBLE)), 0)" for plan in summed)
-    found = work.run(f"SELECT {sums} FROM {STAGING} WHERE rowid <> ?", [row.rowid])[0]
+    found = work.run(f"SELECT {sums} FROM {STAGING} WHERE {where} AND rowid <> ?", [row.rowid])[0]
     pairs = [(value, total) for value, total in zip(row.numbers, found, strict=True) if value]
     is_total = bool(pairs) and all(_is_close(total, value) for value, total in pairs)
     return FoundTotals([row.found] if is_total else [], [], [])
 
 
-def _read(
-    work: Workspace, plans: Sequence[ColumnPlan], summed: Sequence[ColumnPlan], where: str = "true"
-) -> list[_Row]:
+def _read(work: Workspace, plans: Sequence[ColumnPlan], summed: Sequence[ColumnPlan], where: str) -> list[_Row]:
     moments = [plan.plan.sql for plan in plans if plan.plan.type.startswith(("DATE", "TIME"))]
     has_moment = f"coalesce({', '.join(f'({sql})::VARCHAR' for sql in moments)}) IS NOT NULL" if moments else "false"
     words = [_word(plan, is_number=plan in summed) for plan in plans[:_LABEL_PLACES]]

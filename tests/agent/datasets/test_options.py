@@ -91,3 +91,16 @@ def test_the_column_of_a_union_does_not_hide_another(load) -> None:
     rows = [["sheet", "n"], ["p", 1]]
 
     assert load("a.xlsx", book(one=rows, two=rows), sheets=["*"]).rows == [["p", 1, "one"], ["p", 1, "two"]]
+
+
+def test_each_sheet_of_a_union_has_totals_of_its_own(load) -> None:
+    header = ["item", "pieces", "price"]
+    sheets = {
+        "May": [header, ["nails", 120, 31.5], ["screws", 75, 18.25], ["screws", 4, 1.0]],
+        "June": [header, ["nails", 60, 15.75], ["bolts", 11, 40.1], ["Total", 71, 55.85]],
+        "July": [header, ["hooks", 4, 9.2]],
+    }
+
+    union = load("a.xlsx", book(**sheets), sheets=["*"])
+
+    assert [row[0] for row in union.rows] == ["nails", "screws", "screws", "nails", "bolts", "hooks"]
