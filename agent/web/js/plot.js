@@ -67,7 +67,7 @@ function show(panel, drawn, place) {
 async function put(panel, spec, place, drawn) {
   const focused = panel.querySelector(":focus")?.dataset.setting;
   // One change at a time: the answer to an earlier one would replace a later one.
-  panel.querySelector("fieldset")?.toggleAttribute("disabled", true);
+  for (const field of panel.querySelectorAll("select, input")) field.disabled = true;
   try {
     const headers = { "Content-Type": "application/json" };
     const response = await request(place.path, { method: "PUT", headers, body: JSON.stringify({ spec }) });
@@ -110,7 +110,7 @@ function settings(spec, types, columns, open, save) {
     fields.push(make("label", { class: "check" }, box, say(make("span"), "plot_stacked")));
   }
   return make("details", { class: "plot-settings", open }, say(make("summary"), "plot_settings"),
-    make("fieldset", { class: "plot-fields" }, ...fields));
+    make("div", { class: "plot-fields" }, ...fields));
 }
 
 /** Return the series of a chart of one measure: those of several measures belong to a column that the rows do not have. */

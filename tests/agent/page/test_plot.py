@@ -94,3 +94,17 @@ def test_files_are_named_after_the_question(visit: Visit, tmp_path: Path) -> Non
     assert drawing.startswith("<svg") and "Orders" in drawing
     sheet = openpyxl.load_workbook(tmp_path / f"{stem}.xlsx").active
     assert sheet and [cell.value for cell in sheet[1]] == ["name", "orders"] and sheet.max_row == 6
+
+
+def test_the_chart_of_an_earlier_answer_keeps_its_settings(visit: Visit) -> None:
+    site = visit(Model(SPLIT, reviews=()))
+    page = site.page
+    site.ask("Orders by customer and status")
+    page.get_by_role("button", name="Draw a chart").click()
+    page.get_by_text("Chart settings").click()
+
+    site.ask("Orders by customer and status again")
+
+    with page.expect_response("**/chart") as drawn:
+        page.get_by_label("Chart type").first.select_option("line")
+    assert drawn.value.ok
