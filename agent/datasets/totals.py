@@ -114,8 +114,8 @@ def find_totals(work: Workspace, plans: Sequence[ColumnPlan], rows: int) -> Foun
     """Return the rows with totals, and those beside them, in their order; each sheet or table has its own."""
     found = FoundTotals([], [], [])
     for (part,) in work.run(f"SELECT DISTINCT part FROM {STAGING} ORDER BY part"):
-        for rows_of_all, own in zip(found, _find_in_part(work, plans, rows, f"part = {part}"), strict=True):
-            rows_of_all += own
+        for kind, more in zip(found, _find_in_part(work, plans, rows, f"part = {part}"), strict=True):
+            kind.extend(more)
     return found
 
 
