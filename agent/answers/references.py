@@ -6,6 +6,7 @@ have the prefix of a table.
 """
 
 import re
+import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -166,6 +167,8 @@ class _Resolver:
     used: list[_Use] = field(default_factory=list)
     named: list[tuple[str, str]] = field(default_factory=list)
     """The computed facts that were used, with the names that have to stand beside them."""
+    quotes: tuple[str, str] = ("", "")
+    """The quotation marks around the reference, which each of several names gets."""
 
     def text_of(self, template: Template, values: list[FilledValue] | None = None) -> str:
         """Return the text; a unit that the model typed after a value that brings it is there once.
@@ -181,6 +184,7 @@ class _Resolver:
                 before, unit = ("", "") if part else (before, unit)
                 continue
             used = len(self.used)
+            self.quotes = _quotes_around(text, template[at + 1 : at + 2])
             value = self._filled(part, is_bare=at in bare)
             text += " " if is_one_word(before[-1:], value[:1]) else ""
             if values is not None and at not in bare:
@@ -294,7 +298,7 @@ class _Resolver:
             raise Problem("it has several values, so the text has to say which one")
         self._require_listable(facts)
         rows = [next(row for row, cell in enumerate(column.cells) if _hashable(cell) == one) for one in cells]
-        return _names([self._cell(facts, at, row).text for row in rows], facts)
+        return self._listed([self._cell(facts, at, row).text for row in rows], facts)
 
     def _count(self, facts: ResultFacts) -> _Value:
         if facts.is_cut and not self._is_as_asked(facts):
@@ -335,7 +339,7 @@ class _Resolver:
         by = at if shown is None else shown
         self.used.append(_Use(facts, kind, at, by, (row, *tied)))
         texts = list(dict.fromkeys(self._cell(facts, by, one).text for one in rows))
-        return self._cell(facts, by, row) if len(texts) == 1 else _names(texts, facts)
+        return self._cell(facts, by, row) if len(texts) == 1 else self._listed(texts, facts)
 
     def _extreme_rows(self, facts: ResultFacts, kind: str, at: int) -> list[int]:
         column = facts.columns[at]
@@ -425,7 +429,7 @@ class _Resolver:
         if at is not None:
             aside = CONVENTIONS[facts.language].aside.format
             names = [f"{one}{aside(self._cell(facts, at, row).text)}" for one, row in zip(names, rows, strict=True)]
-        return _names(list(dict.fromkeys(names)), facts)
+        return self._listed(list(dict.fromkeys(names)), facts)
 
     def _each_row(self, facts: ResultFacts, words: Sequence[Template]) -> str:
         """Return the words with the values of each row, as a list."""
@@ -443,6 +447,14 @@ class _Resolver:
                 raise Problem("its text needs the names or period of the row")
         self.used.append(_Use(facts, "list", -1, -1, tuple(range(len(facts.rows)))))
         return _names(texts, facts).text
+
+    def _listed(self, names: Sequence[str], facts: ResultFacts) -> _Value:
+        """Return names as a list in words; names that all stand there have quotation marks of their own."""
+        start, end = self.quotes
+        if start and len(names) < _MAX_LISTED + _LEAST_MORE:
+            quoted = joined([f"{start}{name}{end}" for name in names], facts.language)
+            return _Value(quoted.removeprefix(start).removesuffix(end), names=len(names))
+        return _names(names, facts)
 
     def _require_listable(self, facts: ResultFacts) -> None:
         if facts.result["truncated"] or (facts.is_cut and facts.order is None):
@@ -483,6 +495,14 @@ def _bare_forms(template: Template) -> set[int]:
             shown = form
         bare.update(form for form in forms if form != shown)
     return bare
+
+
+def _quotes_around(before: str, after: Template) -> tuple[str, str]:
+    """Return the quotation marks that `before` ends with and `after` begins with, or two empty texts."""
+    start, end = before[-1:], after[0][:1] if after and isinstance(after[0], str) else ""
+    names = [unicodedata.name(one, "") if one else "" for one in (start, end)]
+    are_quotes = all("QUOTATION MARK" in name or "BRACKET" in name for name in names)
+    return (start, end) if are_quotes else ("", "")
 
 
 def _unit_of(value: str) -> str:

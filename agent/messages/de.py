@@ -113,7 +113,7 @@ TEXTS = {
     "sources_not_asked": "Gefragt: die Quelle {source}; eine Abfrage liest eine Quelle. Nicht gefragt: {others}.",
     "source_has_words": "{source} mit {words}",
     "source_fits": "{source}, die ebenso passt",
-    "assumed": "Angenommen: {assumptions}",
+    "assumed": "Annahme: {assumptions}",
     "reading_chosen": "Verstanden als: {reading}",
     # Confidence
     "trust_verified": "geprüfte Abfrage",

@@ -102,7 +102,7 @@ def test_the_model_states_the_language_of_the_answer(
 
     assert output["language"] == written
     assert output["answer"].split("\n\n")[0] == answer
-    assert output["answer"].endswith({"de": "Angenommen: x", "en": "Assumed: x"}[written])
+    assert output["answer"].endswith({"de": "Annahme: x", "en": "Assumed: x"}[written])
 
 
 MANY = {"sql": "SELECT order_id FROM orders"}
