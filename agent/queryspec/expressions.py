@@ -118,6 +118,10 @@ class Call(exp.Expression):
         return next(iter(self.args["order_by"]), None)
 
 
+_AFTER_CASE = {TokenType.WHEN, TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING, TokenType.NUMBER}
+"""The token after CASE, where it is neither a function nor a name."""
+
+
 class _Parser(Parser):
     """Parser without functions of its own, and with options among the arguments of a call."""
 
@@ -127,7 +131,7 @@ class _Parser(Parser):
     NO_PAREN_FUNCTION_PARSERS = {"CASE": lambda self: self._parse_case()}
 
     def _parse_case(self) -> exp.Expr | None:
-        if self._match(TokenType.WHEN, advance=False):
+        if self._match_set(_AFTER_CASE, advance=False):
             return super()._parse_case()
         # The function, or a name.
         self._retreat(self._index - 1)
@@ -236,8 +240,10 @@ def _checked(node: exp.Expr | None) -> Node:
         low = exp.GTE(this=_checked(node.this), expression=_checked(node.args["low"]))
         high = exp.LTE(this=_checked(node.this), expression=_checked(node.args["high"]))
         return exp.And(this=low, expression=high)
-    if isinstance(node, exp.Case) and node.this is None:
-        return _case([(each.this, each.args["true"]) for each in node.args["ifs"]], node.args.get("default"))
+    if isinstance(node, exp.Case):
+        tests = [exp.EQ(this=node.this, expression=each.this) if node.this else each.this for each in node.args["ifs"]]
+        values = [each.args["true"] for each in node.args["ifs"]]
+        return _case(list(zip(tests, values, strict=True)), node.args.get("default"))
     if isinstance(node, (*CALCULATIONS, *COMPARISONS, exp.And, exp.Or)):
         return type(node)(this=_checked(node.this), expression=_checked(node.expression))
     if isinstance(node, exp.Not | exp.Neg) or (isinstance(node, exp.Is) and isinstance(node.expression, exp.Null)):
