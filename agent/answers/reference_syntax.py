@@ -1,6 +1,7 @@
 """The syntax of references in a text.
 
-`{column}`, `{max.sales:region}`, `{?change.n|up|down|same}`, `{n#one|many}`, `{list|{n} in {year}}`.
+`{column}`, `{max.sales:region}`, `{?change.n|up|down|same}`, `{n#one|many}`, `{list|{n} in {year}}`,
+`{few|{list.city}|{rows} cities}`.
 """
 
 import re
@@ -10,6 +11,8 @@ from typing import Literal
 
 from datasphinx.agent.answers.typed_text import REFERENCE
 
+_Choice = Literal["", "sign", "number", "row", "few"]
+_CHOICES: dict[str, _Choice] = {"list": "row", "few": "few"}
 _PARTS = re.compile(r'\s*("[^"]*"|[^.:"]+)\s*([.:]|$)')
 
 
@@ -21,13 +24,13 @@ class Problem(ValueError):
 class Reference:
     """The text between braces, and its parts.
 
-    `words` are chosen by the sign of the selected value, or by its number as plural forms, or said of each row, as
-    `chooses_by` says.
+    `words` are chosen by the sign of the selected value, or by its number as plural forms, or said of each row, or
+    chosen by the number of rows, as `chooses_by` says.
     """
 
     text: str
     selection: str
-    chooses_by: Literal["", "sign", "number", "row"] = ""
+    chooses_by: _Choice = ""
     words: tuple["Template", ...] = ()
 
 
@@ -66,9 +69,8 @@ def _reference(text: str) -> Reference:
     first, *words = _split(body.removeprefix("?"))
     if is_sign:
         return Reference(body, first, "sign", tuple(map(parse, words)))
-    # The id of another result may stand before it.
-    is_list = first.rpartition(":")[2].strip() == "list"
-    choice: Literal["", "number", "row"] = "" if not words else "row" if is_list else "number"
+    # The id of another result may stand before `list`.
+    choice = _CHOICES.get(first.rpartition(":")[2].strip(), "number") if words else ""
     return Reference(body, first, choice, tuple(map(parse, words)))
 
 

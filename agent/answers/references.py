@@ -32,6 +32,8 @@ from datasphinx.agent.messages import CONVENTIONS, render
 __all__ = ["Filled", "ResultFacts", "Said", "facts_of", "fill", "unsupported"]
 
 _MAX_TEXTS, _MAX_LISTED, _LEAST_MORE = 5, 7, 3
+_FEW = _MAX_LISTED + _LEAST_MORE - 1
+"""As many names are a list without "and 1 more"."""
 _COUNT, _PER_CENT = ColumnFormat("number", 0), ColumnFormat("percent", 1)
 _ROW = re.compile(r"-?\d+")
 _UNIT = re.compile(r"\d\W?([^\W\d]+|%)$")
@@ -76,7 +78,7 @@ def fill(text: str, facts: ResultFacts, said: Said, before: Filled | None = None
     resolver = _Resolver(facts, is_limit_said=facts.limit is not None and (Decimal(facts.limit), "") in said.figures)
     said = facts.with_literals(said)
     try:
-        template = parse(text.strip())
+        template = _for_rows(parse(text.strip()), len(facts.rows))
     except Problem as problem:
         return Filled("", (str(problem),))
     template = _without_long_list(template, facts) if has_table else template
@@ -101,9 +103,29 @@ def fill(text: str, facts: ResultFacts, said: Said, before: Filled | None = None
     return Filled(_typeset(filled), (), directions, tuple(_typeset_values(filled, values)))
 
 
+def _for_rows(template: Template, count: int) -> Template:
+    """Return `template` with the words for few or for many rows in place of `{few|...|...}`."""
+    parts: list[str | Reference] = [""]
+    for part in template:
+        own: Template = (part,)
+        if isinstance(part, Reference):
+            words = tuple(_for_rows(each, count) for each in part.words)
+            own = (replace(part, words=words),)
+            if part.chooses_by == "few":
+                if len(words) != len(("few", "many")):
+                    raise Problem("{few|...|...} needs the words for few rows, and those for many")
+                own = words[count > _FEW]
+        for each in own:
+            if isinstance(each, str) and isinstance(parts[-1], str):
+                parts[-1] += each
+            else:
+                parts.append(each)
+    return tuple(parts)
+
+
 def _without_long_list(template: Template, facts: ResultFacts) -> Template:
     """Return `template` without a list at its end, after a colon, of more rows than a list names."""
-    if len(template) < 5 or len(facts.rows) < _MAX_LISTED + _LEAST_MORE:
+    if len(template) < 5 or len(facts.rows) <= _FEW:
         return template
     *start, typed, listed, end = template
     before = str(typed).rstrip()
@@ -167,6 +189,8 @@ class _Resolver:
     used: list[_Use] = field(default_factory=list)
     named: list[tuple[str, str]] = field(default_factory=list)
     """The computed facts that were used, with the names that have to stand beside them."""
+    without_sign: str = ""
+    """What chose the words that are filled, whose values have no sign: `{?c|rose|fell}` says it."""
     quotes: tuple[str, str] = ("", "")
     """The quotation marks around the reference, which each of several names gets."""
 
@@ -208,7 +232,7 @@ class _Resolver:
 
     def _text(self, reference: Reference, *, is_bare: bool) -> str:
         if reference.text in self.facts.result["columns"]:
-            return self._only(self.facts, self._column(self.facts, reference.text)).text
+            return self._shown(self._only(self.facts, self._column(self.facts, reference.text)), reference.text)
         if reference.chooses_by == "row" and self.row is None:
             name, colon, _ = reference.selection.rpartition(":")
             if colon and name not in self.facts.others:
@@ -218,17 +242,24 @@ class _Resolver:
         if value.beside:
             self.named.append((reference.selection, value.beside))
         if not reference.chooses_by:
-            return value.text
+            return self._shown(value, reference.selection)
         number = Decimal(value.names) if value.names and reference.chooses_by == "number" else value.number
         if number is None or not reference.words:
             raise Problem("only a number has a sign, only a number or names a plural, and words have to follow it")
         if reference.chooses_by == "sign":
-            return self.text_of(_by_sign(value, number, reference.words))
+            outer, self.without_sign = self.without_sign, reference.selection
+            text = self.text_of(_by_sign(value, number, reference.words))
+            self.without_sign = outer
+            return text
         noun = self.text_of(_by_number(number, reference.words, self.facts.language)).strip()
         if is_bare:
             return noun
         own = _without_start(noun, _unit_of(value.text))
         return value.text + (" " if own == noun and self.facts.language != "zh" else "") + own
+
+    def _shown(self, value: _Value, selection: str) -> str:
+        is_signed = selection == self.without_sign and value.number is not None and value.number < 0
+        return value.text.replace("-", "", 1).replace("\u2212", "", 1) if is_signed else value.text
 
     def _value(self, facts: ResultFacts, selection: str, *, is_sign: bool = False) -> _Value:
         if selection in facts.result["columns"]:
@@ -451,7 +482,7 @@ class _Resolver:
     def _listed(self, names: Sequence[str], facts: ResultFacts) -> _Value:
         """Return names as a list in words; names that all stand there have quotation marks of their own."""
         start, end = self.quotes
-        if start and len(names) < _MAX_LISTED + _LEAST_MORE:
+        if start and len(names) <= _FEW:
             quoted = joined([f"{start}{name}{end}" for name in names], facts.language)
             return _Value(quoted.removeprefix(start).removesuffix(end), names=len(names))
         return _names(names, facts)
@@ -520,7 +551,7 @@ def _without_start(text: str, unit: str) -> str:
 def _names(names: Sequence[str], facts: ResultFacts) -> _Value:
     """Return names as a list in words: up to seven, and how many more there are; all if those are one or two."""
     more = len(names) - _MAX_LISTED
-    if more < _LEAST_MORE:
+    if len(names) <= _FEW:
         return _Value(joined(names, facts.language), names=len(names))
     shown = list_mark(names, facts.language).join(names[:_MAX_LISTED])
     return _Value(render("names_and_more", facts.language, names=shown, count=more), names=len(names))

@@ -21,6 +21,8 @@ def filled(text: str, sql: str, rows: list[list[Any]], language: str = "en") -> 
     ("sql", "rows", "language", "text", "expected"),
     [
         (COUNT, [[1184]], "en", "{n#order was|orders were} placed in 2024.", "1,184 orders were placed in 2024."),
+        ("SELECT a - b AS c FROM t", [[-12.5]], "en", "It {?c|rose|fell|stayed} by {?c|{c}|{c}}: {c}.",
+         "It fell by 12.5: -12.5."),
         (COUNT, [[1]], "en", "{n#order was|orders were} placed.", "1 order was placed."),
         (COUNT, [[1]], "en", "There {n#is|are} {n#order|orders}.", "There is 1 order."),
         (COUNT, [[3]], "en", "{n#order|orders} of 2024 {n#is|are} open.", "3 orders of 2024 are open."),
@@ -134,6 +136,8 @@ def test_rows_may_be_counted_up_to_a_limit_that_the_user_asked_for() -> None:
         ("{rows#city|cities} sell: {list.city}.", 10, "10 cities sell."),
         ("{rows#city|cities} sell: {list|{sales} in {city}}.", 10, "10 cities sell."),
         ("{rows#city|cities} sell: {list.city}.", 3, "3 cities sell: C9, C8 and C7."),
+        ("{few|They are {list.city}|{max.sales:city} leads}, {max.sales}.", 3, "They are C9, C8 and C7, 9."),
+        ("{few|They are {list.city}|{max.sales:city} leads}, {max.sales}.", 10, "C9 leads, 9."),
         ("They sell: {list.city}.", 10, "They sell: C9, C8, C7, C6, C5, C4, C3 and 3 more."),
     ],
 )
