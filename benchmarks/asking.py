@@ -9,22 +9,15 @@ review. So what is not asked makes no difference.
 
 import json
 import sys
-import tempfile
-from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 from langchain_core.messages import BaseMessage
 
-from datasphinx.agent.evals.datasets import Dataset, read_labeled_questions
-from datasphinx.agent.evals.experiments.log import EventCapture
-from datasphinx.agent.evals.experiments.report import clarification_metrics
-from datasphinx.agent.evals.experiments.rounds import ask_when_it_matters
-from datasphinx.agent.evals.experiments.run import Plan, run_with
-from datasphinx.agent.evals.options import OracleName
+from benchmarks.clarification import figures_of, source_of
 from datasphinx.agent.evals.run import evaluation_settings
+from datasphinx.agent.graph import build_graph
 from datasphinx.agent.llm.scripted import ScriptedModel
-from datasphinx.agent.record.recorder import Recorder
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
 from datasphinx.agent.types import Clarify
@@ -64,17 +57,22 @@ def main(when: Clarify) -> None:
 
     model = ScriptedModel({"AmbiguityReview": [review], "GeneratedSQL": [write]}, repeat_last=True)
     settings = evaluation_settings(load_settings()).model_copy(update={"enable_sql_validation": False})
-    services = Services(settings, model=model, recorder=Recorder(EventCapture()))
-    questions = read_labeled_questions(QUESTIONS)
-    with tempfile.TemporaryDirectory() as folder:
-        plan = Plan(Path(folder) / "out", oracle=OracleName.RULE, rounds=4)
-        dataset = Dataset([*questions], DATABASES)
-        _, logs = run_with(
-            services, dataset, plan, when, partial(ask_when_it_matters, clarify_mode=when), lambda *_: None
-        )
-    figures = clarification_metrics(questions, logs)
-    matched = sum(log.match for log in logs)
-    sys.stdout.write(json.dumps({"n": len(logs), "matched": matched, **figures}, indent=2) + "\n")
+    graph = build_graph(Services(settings, model=model))
+
+    def outcome(record: dict[str, Any]) -> dict[str, Any]:
+        source = source_of(record["db_id"], DATABASES)
+        output = graph.invoke({"question": record["question"], "source": source, "clarify": when})
+        return {
+            "id": record["id"],
+            "ambiguous": record["type"] is not None,
+            "differ": record.get("differs", False),
+            "offered": record["type"] is not None,
+            "asked": output["clarification"] is not None,
+            "error": (output["error"] or {}).get("code"),
+        }
+
+    figures = figures_of([outcome(record) for record in records.values()])
+    sys.stdout.write(json.dumps(figures, indent=2) + "\n")
 
 
 if __name__ == "__main__":

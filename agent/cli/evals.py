@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 LINES = "JSON lines with id, db_id, question and sql."
 FILES = "Folder of SQLite files, each named by its db_id."
-_ASKING = {"ask_precision": "ask precision", "ask_recall": "ask recall", "over_asking": "over-asking"}
 
 Limit = Annotated[int | None, typer.Option(min=1, help="Only the first questions.")]
 Match = Annotated[
@@ -270,38 +269,6 @@ def _warn_of_few_examples(dataset: Dataset, settings: "Settings") -> None:
 
     if few := databases_with_few(dataset, Services(settings)):
         echo(f"warning: fewer than {settings.shots} examples for {', '.join(few)}", error=True)
-
-
-@eval_app.command()
-def clarification(
-    questions: Annotated[Path, typer.Option(help="JSON lines with id, db_id, question, type, and readings or sql.")],
-    databases: Annotated[Path, typer.Option(help=FILES)],
-    out: Annotated[Path, typer.Option(help="Folder for logs, report and plot; an interrupted run continues there.")],
-    match: Match = MatchRule.PROJECT,
-    rounds: Rounds = None,
-    oracle: Oracle = None,
-    parallel: Parallel = None,
-    as_json: AsJson = False,
-    model: ModelName = None,
-    base_url: BaseUrl = None,
-    candidates: Candidates = None,
-) -> None:
-    """Measure whether clarifying questions are asked only if the answer changes the result."""
-    from datasphinx.agent.evals.datasets import read_labeled_questions
-    from datasphinx.agent.evals.experiments.run import run_clarification
-    from datasphinx.agent.evals.report import progress_bar
-    from datasphinx.agent.settings import load_settings
-
-    settings = load_settings(llm_model=model, llm_base_url=base_url)
-    embedded = embedded_options_of(settings, candidates)
-    plan = plan_of(out, Method.CLARIFY, oracle, rounds, parallel, match, embedded, settings)
-    assert plan is not None, "--out is required"
-    dataset = read_labeled_questions(questions)
-    with progress_bar() as advance:
-        report, table = run_clarification(dataset, databases, settings, plan, advance, embedded)
-    shares = {title: report["asking"][name] for name, title in _ASKING.items()}
-    summary = ", ".join(f"{title} {'–' if share is None else f'{share:.2%}'}" for title, share in shares.items())
-    _print_figures(report, f"{table}\n{summary}", as_json)
 
 
 @eval_app.command()

@@ -10,8 +10,6 @@ from typing import Any, TypeVar
 
 from datasphinx.agent.errors import DatasetInvalid
 
-_TYPES = ("AmbQuestion", "AmbTableColumn", "AmbOutput", "AmbValue")
-
 
 @dataclass(frozen=True)
 class Question:
@@ -235,41 +233,3 @@ def require_predictions(questions: list[Question], predictions: dict[str, str], 
     missing = [question.id for question in questions if question.id not in predictions]
     if missing:
         raise DatasetInvalid(str(path), f"there is no statement for {shorten(missing)}")
-
-
-@dataclass(frozen=True)
-class LabeledQuestion(Question):
-    """A question labelled with its ambiguity. Its SQL is that of the intended reading."""
-
-    type: str | None = None
-    """One of Sphinteract's four types; None for an unambiguous question."""
-    matters: bool = False
-    """Whether two of its readings have different results, so that a clarification is useful."""
-
-
-def read_labeled_questions(path: Path) -> list[LabeledQuestion]:
-    """Return the questions of a file in the format of `tests/fixtures/clarification/README.md`.
-
-    `meant` is the index of the intended reading, by default the first.
-
-    Raises:
-        DatasetInvalid: The file cannot be read or is empty, or a line is invalid or repeats an id.
-    """
-    questions = list(read_lines(path, _question))
-    require_unique_ids([question.id for question in questions], path)
-    if not questions:
-        raise DatasetInvalid(str(path), "it contains no questions")
-    return questions
-
-
-def _question(record: Record) -> LabeledQuestion:
-    fields = id_field(record), text_field(record, "db_id"), text_field(record, "question")
-    if record.get("type") is None:
-        return LabeledQuestion(*fields, text_field(record, "sql"))
-    kind, matters = text_field(record, "type"), record.get("differs")
-    if kind not in _TYPES or not isinstance(matters, bool):
-        raise ValueError(f"type must be one of {', '.join(_TYPES)}, and differs true or false")
-    readings, intended = record.get("readings"), record.get("meant", 0)
-    if not isinstance(readings, list) or type(intended) is not int or not 0 <= intended < len(readings):
-        raise ValueError("meant must be the index of one of its readings")
-    return LabeledQuestion(*fields, text_field(readings[intended], "sql"), type=kind, matters=matters)

@@ -9,49 +9,13 @@ from typing import Any
 from datasphinx.agent.charts.figure import COLOURS
 from datasphinx.agent.charts.png import png_of_option
 from datasphinx.agent.errors import DatasetInvalid, DriverMissing
-from datasphinx.agent.evals.datasets import LabeledQuestion
 from datasphinx.agent.evals.experiments.folder import PLOT, ExperimentFolder, read_logs, read_settings
 from datasphinx.agent.evals.experiments.log import QuestionLog
 from datasphinx.agent.evals.options import FAILED, MatchRule
-from datasphinx.agent.evals.report import Report, bootstrap_interval
+from datasphinx.agent.evals.report import Report
 from datasphinx.agent.record.step import add_costs
 
 _SHOTS = "shots"
-
-
-def clarification_metrics(questions: Sequence[LabeledQuestion], logs: Sequence[QuestionLog]) -> dict[str, Any]:
-    """Return the metrics of clarification over `questions` and their `logs`, in the same order.
-
-    `ask_precision` is the share of clarified questions whose ambiguity matters, `ask_recall` the share of questions
-    whose ambiguity matters that were clarified, `over_asking` the share of the other questions that were clarified.
-    Each has its 95 % interval, and is None if there are no such questions.
-    """
-    pairs = [(question, log.questions_asked > 0) for question, log in zip(questions, logs, strict=True)]
-    clarified = [question for question, was_clarified in pairs if was_clarified]
-    hits = sum(question.matters for question in clarified)
-    mattering = sum(question.matters for question in questions)
-    by_type = {
-        kind: _share([was_clarified for question, was_clarified in pairs if question.matters and question.type == kind])
-        for kind in dict.fromkeys(question.type for question in questions if question.type)
-    }
-    return {
-        "asked": len(clarified),
-        "mattered": mattering,
-        **_metric("ask_precision", hits, len(clarified)),
-        **_metric("ask_recall", hits, mattering),
-        **_metric("over_asking", len(clarified) - hits, len(questions) - mattering),
-        "ask_recall_by_type": by_type,
-        "asked_of_clear": _share([was_clarified for question, was_clarified in pairs if question.type is None]),
-    }
-
-
-def _metric(name: str, part: int, whole: int) -> dict[str, Any]:
-    interval = [round(bound, 4) for bound in bootstrap_interval(part, whole)] if whole else None
-    return {name: round(part / whole, 4) if whole else None, f"{name}_interval": interval}
-
-
-def _share(flags: list[bool]) -> float | None:
-    return round(sum(flags) / len(flags), 4) if flags else None
 
 
 def figures_of(logs: Sequence[QuestionLog], rounds: int, rule: MatchRule) -> dict[str, Any]:
@@ -83,15 +47,13 @@ def accuracy_by_round(logs: Sequence[QuestionLog], rounds: int) -> list[float]:
 
 
 def efficiency(logs: Sequence[QuestionLog]) -> float | None:
-    """Return the gain in accuracy per question asked; None without questions, or with one before the first answer.
+    """Return the gain in accuracy per question asked; None without questions.
 
     It is (accuracy after the last round - accuracy of the first answer) / questions asked per question of the dataset:
     the number of additional matches per question that the user answered. Sphinteract (Zhao et al., VLDB 2025) reports
     the gain and the number of questions; the quotient is this project's.
     """
     questions_asked = sum(log.questions_asked for log in logs)
-    if any(log.rounds and log.rounds[0].asked for log in logs):
-        return None
     additional_matches = sum(log.match and not log.rounds[0].match for log in logs if log.rounds)
     return round(additional_matches / questions_asked, 4) if questions_asked else None
 
@@ -189,16 +151,14 @@ def png_of(runs: Sequence[Run]) -> bytes:
     return png_of_option(option)
 
 
-def write_report(
-    folder: ExperimentFolder, logs: Sequence[QuestionLog], more: Mapping[str, Any] | None = None
-) -> tuple[dict[str, Any], str]:
-    """Write pickle, report and plot into `folder`; return the report, extended by `more`, and its table.
+def write_report(folder: ExperimentFolder, logs: Sequence[QuestionLog]) -> tuple[dict[str, Any], str]:
+    """Write pickle, report and plot into `folder`; return the report and its table.
 
     Without the extra `charts` there is no plot, and a line below the table reports this.
     """
     settings = read_settings(folder.path)
     figures = figures_of(logs, settings["rounds"], MatchRule(settings["match"]))
-    report = {"settings": settings, **figures, **(more or {})}
+    report = {"settings": settings, **figures}
     folder.finish(logs, report)
     runs = [(name_of(settings), figures)]
     try:

@@ -184,15 +184,6 @@ def clarify_early_stop(run: QuestionRun) -> None:
     clarify(run, early_stop=True)
 
 
-def ask_when_it_matters(run: QuestionRun, clarify_mode: Clarify = "auto") -> None:
-    """Clarify before the first answer if readings differ in their results, as the agent does by default; then stop."""
-    turn, was_asked = run.resolve_clarification(run.session.ask(clarify_mode), clarify_mode)
-    is_asking = was_asked
-    while is_asking and run.log.questions_asked < run.rounds:
-        turn, is_asking = run.resolve_clarification(turn, clarify_mode)
-    run.finish_round(run.log.questions_asked, turn, was_asked=was_asked)
-
-
 METHODS: dict[Method, Callable[[QuestionRun], None]] = {
     Method.BASELINE: baseline,
     Method.SIMPLE_FEEDBACK: simple_feedback,

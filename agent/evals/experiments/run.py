@@ -12,18 +12,17 @@ from sqlalchemy import URL
 
 from datasphinx.agent.embedded.candidates import read_candidate
 from datasphinx.agent.errors import UNREACHABLE, DatasphinxError, InternalError, exit_code_of
-from datasphinx.agent.evals.datasets import Dataset, LabeledQuestion, Question, find_databases
+from datasphinx.agent.evals.datasets import Dataset, Question, find_databases
 from datasphinx.agent.evals.experiments.folder import ExperimentFolder, read_logs, settings_of
 from datasphinx.agent.evals.experiments.log import Body, ChooseCall, EventCapture, QuestionLog, last_call
 from datasphinx.agent.evals.experiments.oracles import Feedback, ModelOracle, Oracle, RuleOracle, option_statements
-from datasphinx.agent.evals.experiments.report import clarification_metrics, write_report
+from datasphinx.agent.evals.experiments.report import write_report
 from datasphinx.agent.evals.experiments.rounds import (
     METHODS,
     GraphSession,
     QuestionRun,
     Session,
     Turn,
-    ask_when_it_matters,
 )
 from datasphinx.agent.evals.options import MAX_ROUNDS, MatchRule, Method, OracleName
 from datasphinx.agent.evals.report import Outcome, Progress, Report
@@ -37,10 +36,6 @@ from datasphinx.agent.types import EmbeddedOptions
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
-
-
-_ASKING = "auto"
-"""Name of the method that clarifies as the agent does by default."""
 
 
 def in_parallel(work: Callable[[Task], Result], tasks: Iterable[Task], workers: int) -> Iterator[Result]:
@@ -219,24 +214,6 @@ def run_method(
     method = METHODS[plan.method]
     folder, logs = run_with(services, dataset, plan, plan.method.value, method, on_progress)
     return write_report(folder, logs)
-
-
-def run_clarification(
-    questions: Sequence[LabeledQuestion],
-    databases: Path,
-    settings: Settings,
-    plan: Plan,
-    on_progress: Progress,
-    embedded: EmbeddedOptions | None = None,
-) -> tuple[dict[str, Any], str]:
-    """Run the agent's default clarification; return the report, with metrics of its questions, and its table.
-
-    Raises:
-        DatasetInvalid, ConfigurationError, DriverMissing, Unavailable: As `run_method`.
-    """
-    services, dataset = services_for(settings, embedded), Dataset([*questions], databases)
-    folder, logs = run_with(services, dataset, plan, _ASKING, ask_when_it_matters, on_progress)
-    return write_report(folder, logs, {"asking": clarification_metrics(questions, logs)})
 
 
 def run_with(

@@ -1,4 +1,4 @@
-"""`datasphinx eval run --out`, `eval compare` and `eval clarification`, against a server that plays the model."""
+"""`datasphinx eval run --out` and `eval compare`, against a server that plays the model."""
 
 import json
 import math
@@ -319,30 +319,3 @@ def test_the_oracle_may_be_another_model_at_another_endpoint(
         monkeypatch.delenv("DATASPHINX_LLM_MODELS")
         code, _, err = run(*clarified)
         assert (code, "wise" in err) == (errors.USAGE, True), "an experiment with another oracle is another experiment"
-
-
-@pytest.mark.parametrize(("oracle", "calls"), [("rule", 0), ("model", 1)])
-def test_asking_is_measured(
-    run: commands.Run,
-    server: FakeOpenAI,
-    environment: None,
-    files: tuple[str, ...],
-    tmp_path: Path,
-    oracle: str,
-    calls: int,
-) -> None:
-    server.default = reviewing
-    ambiguous = {"id": "best", "db_id": "library", "question": "Which is the best book?", "type": "AmbQuestion"}
-    readings = [{"reading": "a", "sql": BEST[0]}, {"reading": "b", "sql": BEST[1]}]
-    lines = [
-        {**ambiguous, "readings": readings, "differs": True, "meant": 1},
-        {"id": "clear", "db_id": "library", "question": "How many books are there?", "type": None, "sql": COUNT},
-    ]
-    (tmp_path / "q.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    code, out, err = run("eval", "clarification", *files, "--oracle", oracle, "--out", str(tmp_path / "out"))
-    report = json.loads(out)
-
-    assert (code, report["n"], report["execution_match"], report["questions_asked"]) == (0, 2, 1.0, 1)
-    assert (report["asking"]["ask_precision"], report["asking"]["ask_recall"]) == (1.0, 1.0)
-    assert (report["asking"]["over_asking"], report["oracle"]["calls"]) == (0.0, calls)
-    assert "ask precision 100.00%, ask recall 100.00%, over-asking 0.00%" in err

@@ -1,4 +1,4 @@
-"""The metrics, table and plot of an experiment, and the metrics of clarification."""
+"""The metrics, table and plot of an experiment."""
 
 import sys
 from pathlib import Path
@@ -7,12 +7,10 @@ from typing import Any
 import pytest
 
 from datasphinx.agent.errors import DatasetInvalid
-from datasphinx.agent.evals.datasets import LabeledQuestion, read_labeled_questions
 from datasphinx.agent.evals.experiments.folder import ExperimentFolder
 from datasphinx.agent.evals.experiments.log import QuestionLog, Round, Usage
 from datasphinx.agent.evals.experiments.report import (
     accuracy_by_round,
-    clarification_metrics,
     efficiency,
     figures_of,
     name_of,
@@ -24,7 +22,6 @@ from datasphinx.agent.evals.experiments.report import (
 from datasphinx.agent.evals.options import MatchRule
 from datasphinx.agent.evals.report import Outcome
 
-FIXTURE = Path(__file__).resolve().parents[3] / "fixtures/clarification/questions.jsonl"
 SETTINGS = {"method": "clarify", "rounds": 4, "match": "project", "questions": "hash", "shots": 0}
 
 
@@ -58,13 +55,6 @@ def test_efficiency_is_what_came_right_for_each_question_asked() -> None:
     assert efficiency(LOGS) == round(2 / 7, 4)
     assert efficiency([log("a", 0), log("b", None)]) is None
     assert efficiency([log("c", None, asked=4)]) == 0.0
-
-
-def test_efficiency_is_not_known_where_it_was_asked_before_the_first_answer() -> None:
-    first = log("a", 0, asked=1)
-    first.rounds = [Round(1, True, "SELECT 1", asked=True)]
-
-    assert efficiency([first, log("b", 0)]) is None
 
 
 def test_the_figures_of_all_questions() -> None:
@@ -147,75 +137,3 @@ def test_experiments_on_other_questions_and_empty_ones_are_not_compared(tmp_path
         read_runs([first, empty])
     with pytest.raises(DatasetInvalid, match="no experiment"):
         read_runs([first, tmp_path / "nowhere"])
-
-
-# How well it was asked
-
-
-def read(name: str, kind: str | None, matters: bool) -> LabeledQuestion:
-    return LabeledQuestion(name, "shop", "Which?", "SELECT 1", type=kind, matters=matters)
-
-
-def test_precision_recall_and_over_asking() -> None:
-    questions = [
-        read("a", "AmbValue", True),
-        read("b", "AmbValue", True),
-        read("c", "AmbOutput", True),
-        read("d", "AmbOutput", False),
-        read("e", None, False),
-        read("f", None, False),
-    ]
-    logs = [log(each.id, 0, asked=asked) for each, asked in zip(questions, (1, 0, 3, 1, 0, 0), strict=True)]
-    figures = clarification_metrics(questions, logs)
-
-    assert (figures["asked"], figures["mattered"]) == (3, 3)
-    assert (figures["ask_precision"], figures["ask_recall"]) == (0.6667, 0.6667)
-    assert figures["over_asking"] == 0.3333
-    assert figures["ask_recall_by_type"] == {"AmbValue": 0.5, "AmbOutput": 1.0}
-    assert figures["asked_of_clear"] == 0.0
-    assert figures["ask_recall_interval"][0] < 0.6667 < figures["ask_recall_interval"][1]
-
-
-def test_where_nothing_was_asked_there_is_no_precision() -> None:
-    figures = clarification_metrics([read("a", "AmbValue", True)], [log("a", 0)])
-
-    assert (figures["ask_precision"], figures["ask_precision_interval"]) == (None, None)
-    assert (figures["ask_recall"], figures["over_asking"]) == (0.0, None)
-
-
-def test_the_set_is_read_and_the_first_reading_is_meant() -> None:
-    questions = read_labeled_questions(FIXTURE)
-
-    assert (len(questions), sum(each.type is not None for each in questions)) == (120, 60)
-    assert sum(each.matters for each in questions) == 44
-    assert questions[0].sql.startswith("SELECT AVG(singers) FROM (SELECT c.concert_ID, COUNT")
-
-
-READINGS = '[{"reading": "a", "sql": "SELECT 1"}, {"reading": "b", "sql": "SELECT 2"}]'
-AMBIGUOUS = f'"id": "1", "db_id": "d", "question": "q", "readings": {READINGS}'
-
-
-def test_the_reading_that_is_meant_may_be_named(tmp_path: Path) -> None:
-    path = tmp_path / "q.jsonl"
-    path.write_text(f'{{{AMBIGUOUS}, "type": "AmbValue", "differs": true, "meant": 1}}\n')
-
-    assert read_labeled_questions(path)[0].sql == "SELECT 2"
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        f'{{{AMBIGUOUS}, "type": "AmbValue"}}',
-        f'{{{AMBIGUOUS}, "type": "AmbSomething", "differs": true}}',
-        f'{{{AMBIGUOUS}, "type": "AmbValue", "differs": true, "meant": 2}}',
-        '{"id": "1", "db_id": "d", "question": "q", "type": "AmbValue", "differs": true}',
-        '{"id": "1", "db_id": "d", "question": "q"}',
-        "",
-    ],
-)
-def test_a_broken_set_is_refused(tmp_path: Path, line: str) -> None:
-    path = tmp_path / "q.jsonl"
-    path.write_text(line + "\n")
-
-    with pytest.raises(DatasetInvalid):
-        read_labeled_questions(path)

@@ -11,7 +11,6 @@ from datasphinx.agent.evals.experiments.rounds import (
     METHODS,
     QuestionRun,
     Turn,
-    ask_when_it_matters,
     baseline,
     clarify,
     clarify_early_stop,
@@ -143,19 +142,6 @@ def test_a_model_that_cannot_be_reached_ends_the_rounds() -> None:
     log, session = played(clarify, answered(WRONG), gone, answered(RIGHT))
 
     assert (len(session.heard), log.outcome.error, log.num_cq_asked) == (2, "model_unreachable", "Failed")
-
-
-def test_asking_when_it_matters_asks_before_the_first_answer() -> None:
-    log, session = played(ask_when_it_matters, asked("Which one?", "a", "b"), answered(RIGHT))
-
-    assert session.heard == [("ask", "auto"), ("answer", "2", "auto")]
-    assert (log.questions_asked, log.num_cq_asked, len(log.rounds)) == (1, 1, 1)
-
-
-def test_asking_when_it_matters_asks_at_most_as_often_as_there_are_rounds() -> None:
-    log, session = played(ask_when_it_matters, *[asked("Which one?", "a", "b")] * 3, rounds=2)
-
-    assert (log.questions_asked, len(session.heard), log.num_cq_asked) == (2, 3, "Failed")
 
 
 def test_a_log_is_the_same_after_it_was_written_and_read() -> None:
