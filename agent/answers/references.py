@@ -611,7 +611,9 @@ def _problems_together(
                 yield f"{{{prefix}{row}...}} needs the names or period of its row beside it"
         for kind in _EXTREMES:
             yield from _problems_of_extremes(facts, [one for one in own if one.kind == kind], prefix)
-        measured = {one.column for one in own if one.kind == "1"} & {one.column for one in own if one.kind == "-1"}
+        has_periods = any(column.is_period for column in facts.columns)
+        firsts, lasts = ({one.column for one in own if one.kind == row} for row in ("1", "-1"))
+        measured = firsts & lasts if has_periods else set()
         for at in measured | {one.column for one in own if one.kind.startswith("change")}:
             column = facts.columns[at]
             is_said = at in directions or any((one.kind, one.column) == ("sign", at) for one in own)

@@ -142,9 +142,11 @@ class _Parts:
 
     @cached_property
     def compared(self) -> list[tuple[exp.Literal, exp.Expr]]:
-        """The literals that something is compared with, outside of calculations, with their comparisons."""
+        """The literals that something is compared with, with their comparisons; not in calculations or an order."""
         found: list[tuple[exp.Literal, exp.Expr]] = []
         for node in self.query.tree.find_all(*_COMPARISONS):
+            if isinstance(node.find_ancestor(exp.Order, exp.Query), exp.Order):
+                continue
             operands = [node.this, *node.expressions, *(node.args.get(name) for name in ("expression", "low", "high"))]
             for operand in operands:
                 if operand is None or operand.find(exp.Column, exp.Query, *_CALCULATIONS):

@@ -116,12 +116,19 @@ def test_a_unit_may_be_typed_in_another_case(text: str, expected: str) -> None:
     assert fill(text, facts, Said("?")).text == expected.replace("mit", "Mit")
 
 
+def test_the_first_and_the_last_period_need_the_direction() -> None:
+    text = "{1.u} ({1.month}), {-1.u} ({-1.month})."
+    assert fill(text, facts_about(MONTHS, TREND), Said("?")).problems == (
+        "{?change.u|...|...|...} has to say the direction",
+    )
+
+
 def test_rows_may_be_counted_up_to_a_limit_that_the_user_asked_for() -> None:
     facts = facts_about(CITIES + " LIMIT 3", SALES)
-    text = "The {rows#city|cities} with most sales: {1.city} ({1.sales}) to {-1.city} ({-1.sales}){?change.sales|||}"
+    text = "The {rows#city|cities} with most sales: {1.city} ({1.sales}) to {-1.city} ({-1.sales})."
 
-    assert fill(text.partition("{?")[0], facts, Said("Top 3 cities")).problems == (
-        "{?change.sales|...|...|...} has to say the direction",
+    assert fill(text, facts, Said("Top 3 cities")).text == (
+        "The 3 cities with most sales: Berlin (500.5) to Rome (100.0)."
     )
     assert fill("The {rows#city|cities} with most sales.", facts, Said("Top 3 cities")).text == (
         "The 3 cities with most sales."

@@ -120,6 +120,8 @@ def test_stored_values_that_are_left_out_or_not_mentioned_are_doubts() -> None:
     found = doubts("How many sales in Berlin?", sql, values=berlin)
     assert "does not use “Berlin”" in found and "uses “Hamburg”" in found
     assert doubts("How many sales in Berlin?", sql.replace("Hamburg", "Berlin"), values=berlin) == ""
+    ordered = "SELECT COALESCE(city, 'unknown') FROM sales GROUP BY 1 ORDER BY COALESCE(city, 'unknown') = 'unknown'"
+    assert doubts("How many sales are there by city?", ordered) == ""
     assert doubts("How many sales up north?", sql, others=["the north is Hamburg"]) == ""
 
 

@@ -76,12 +76,12 @@ def test_a_text_with_a_typed_figure_is_written_again_and_then_plain(report: Make
 
 def test_a_refused_text_is_told_which_reference_of_which_question_is_wrong(report: Make) -> None:
     beside = "{q3:max.orders:year} with {q3:max.orders}"
-    summary = f"{{q2:f3}} of the orders, {{q2:1.orders}} and {{q2:-1.orders}}; {beside}."
+    summary = f"{{q2:f3}} of the orders, {{q2:1.orders}}, {{q3:1.orders}} and {{q3:-1.orders}}; {beside}."
     made = report({"WrittenReport": [{**WRITTEN, "summary": summary}, WRITTEN]})
     made.ask()
     repeated = [call for call in made.model.calls if call.schema_name == "WrittenReport"][1].prompt
     assert "summary: {q2:f3} needs {q2:f3.name} beside it" in repeated
-    assert "summary: {?q2:change.orders|...|...|...} has to say the direction" in repeated
+    assert "summary: {?q3:change.orders|...|...|...} has to say the direction" in repeated
     assert "summary: {q2:1...} needs the names or period of its row beside it" in repeated
 
 
