@@ -423,6 +423,7 @@ class NotFound(Coded):
         "model_unknown": DOMAIN,
         "proposal_unknown": USAGE,
         "response_unknown": DOMAIN,
+        "run_elsewhere": DOMAIN,
         "run_unknown": DOMAIN,
         "table_unknown": DOMAIN,
         "thread_unknown": USAGE,

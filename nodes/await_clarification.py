@@ -6,7 +6,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.config import get_config
 from langgraph.types import interrupt
 
-from datasphinx.agent.clarify.human_interrupt import human_interrupt, inputs_of_answer
+from datasphinx.agent.clarify.human_interrupt import human_interrupt, inputs_of_answer, is_ignored
 from datasphinx.agent.conversation.conversations import ENDS_WITH_QUESTION
 from datasphinx.agent.services import Services
 from datasphinx.agent.state import State
@@ -15,12 +15,13 @@ from datasphinx.agent.state import State
 def await_clarification(state: State, services: Services) -> dict[str, Any]:
     """Interrupt the run with `clarification`, and return the inputs in the value that it is resumed with.
 
-    An empty answer is reported to the user. Without a checkpointer, or if the caller does not want an interrupt, the
-    run ends here, and the answer is an input of the next run.
+    An empty answer is reported to the user, and an ignored question ends the run. Without a checkpointer, or if the
+    caller does not want an interrupt, the run ends here, and the answer is an input of the next run.
     """
     configurable = get_config()["configurable"]
     can_resume = any(isinstance(value, BaseCheckpointSaver) for value in configurable.values())
     if not can_resume or configurable.get(ENDS_WITH_QUESTION):
         return {}
     question = state["clarification"]
-    return inputs_of_answer(interrupt(human_interrupt(question) if question else question))
+    answer = interrupt(human_interrupt(question) if question else question)
+    return {"clarification": None} if is_ignored(answer) else inputs_of_answer(answer)

@@ -135,6 +135,7 @@ CLIENTS = {
 """Client packages that tests use, and what for."""
 NPM_CLIENTS = {
     "@langchain/langgraph-sdk": "the same protocol from JavaScript; `useStream` and the calls of Agent Chat UI",
+    "@langchain/react": "`useStream` over [event streaming](agent-server.md#event-streaming)",
     "@modelcontextprotocol/sdk": "[MCP](mcp.md) from TypeScript",
     "@modelcontextprotocol/inspector-cli": "MCP's inspector",
 }

@@ -154,6 +154,21 @@ def test_the_proxy_keeps_the_sessions_of_a_key_in_one_server() -> None:
     assert "import servers" in sessions and "\n(servers) {" in proxy
 
 
+def test_the_proxy_keeps_the_runs_on_a_thread_in_one_server() -> None:
+    proxy = (ROOT / "deploy/Caddyfile").read_text(encoding="utf-8")
+    pattern = proxy.partition("path_regexp thread ")[2].partition("\n")[0]
+    runs = proxy.partition("reverse_proxy @thread {")[2].partition("\n\t}\n")[0]
+
+    assert "lb_policy header X-Thread-Id" in runs and "import servers" in runs
+    assert "request_header @thread X-Thread-Id {re.thread.1}" in proxy
+    thread = "01234567-89ab-cdef-0123-456789abcdef"
+    for path in ("runs", f"runs/{thread}/join", "commands", "stream/events"):
+        found = re.search(pattern, f"/threads/{thread}/{path}")
+        assert found and found[1] == thread
+    # Threads of other routes, without dashes, have no runs that are followed.
+    assert not re.search(pattern, f"/threads/{thread.replace('-', '')}/history")
+
+
 # The unit
 
 

@@ -17,7 +17,7 @@ def human_interrupt(question: Mapping[str, Any]) -> dict[str, Any]:
     """Return the value of an interrupt that asks `question`: its own keys, and those of both forms."""
     labels = [option["label"] for option in question["options"]]
     numbered = (f"{number}. {label}" for number, label in enumerate(labels, 1))
-    may = {"allow_respond": True, "allow_accept": bool(labels), "allow_edit": False, "allow_ignore": False}
+    may = {"allow_respond": True, "allow_accept": bool(labels), "allow_edit": False, "allow_ignore": True}
     description = "\n".join([question["question"], *numbered])
     decisions = ["approve", "edit", "reject"] if labels else ["edit", "reject"]
     return {
@@ -37,8 +37,7 @@ def inputs_of_answer(value: Any) -> dict[str, Any]:
     alone or in a list. `accept` and `approve` are the first option, `response` has the answer as `args`, `edit` in its
     action, and `reject` as its message. Anything else is an empty answer.
     """
-    said = value.get("decisions", value) if isinstance(value, dict) else value
-    said = said[0] if isinstance(said, list) and len(said) == 1 else said
+    said = _response_of(value)
     if isinstance(said, dict) and "type" in said:
         value = _FIRST_OPTION if said["type"] in ("accept", "approve") else _said_with(said)
     inputs = value if isinstance(value, dict) else {"clarification_answer": value}
@@ -47,6 +46,18 @@ def inputs_of_answer(value: Any) -> dict[str, Any]:
         answer = str(answer)
     options = {name: inputs[name] for name in _OPTIONS if name in inputs}
     return {**options, "clarification_answer": answer if isinstance(answer, str) else ""}
+
+
+def is_ignored(value: Any) -> bool:
+    """Return whether a run that is resumed with `value` ends, because the user does not answer."""
+    said = _response_of(value)
+    return isinstance(said, dict) and said.get("type") == "ignore"
+
+
+def _response_of(value: Any) -> Any:
+    """Return the only response or decision in `value`, or else `value`."""
+    said = value.get("decisions", value) if isinstance(value, dict) else value
+    return said[0] if isinstance(said, list) and len(said) == 1 else said
 
 
 def _said_with(response: Mapping[str, Any]) -> Any:

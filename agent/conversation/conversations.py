@@ -31,6 +31,12 @@ CANCELLATION = "cancellation"
 PART_OF = "part_of"
 """Configurable: the step of a report that waits for the run, and whose limits apply to it as well."""
 
+UPDATED, ENDED = "update", "fork"
+"""The sources of checkpoints that are no runs: the input of the next run, and the end of a clarifying question."""
+
+ASKS = "await_clarification"
+"""The node at which a run with a clarifying question ends."""
+
 BEGINNING = str(uuid.UUID(int=0))
 """Instead of the id of a run, the empty beginning of a thread, from which its first run continues."""
 
@@ -98,12 +104,19 @@ class Conversations:
 
     def update(self, inputs: Mapping[str, Any], thread_id: str, run_id: str | None = None) -> str:
         """Store the input of the next run after the last one, or after `run_id`; return the id of the checkpoint."""
+        return self._change(run_input(dict(inputs)), START, UPDATED, thread_id, run_id)
+
+    def drop_question(self, thread_id: str, run_id: str | None = None) -> str:
+        """End the clarifying question of the last run, or of `run_id`, without an answer; return the new checkpoint."""
+        return self._change({"clarification": None}, ASKS, ENDED, thread_id, run_id)
+
+    def _change(self, values: Any, as_node: str, source: str, thread_id: str, run_id: str | None) -> str:
         run = ThreadRun(self._threads, self._graph.name, thread_id, run_id, keeps_thread=True)
         with closing(run):
             run.open()
             graph = self._graph.copy({"checkpointer": run.memory})
-            graph.update_state(run.config(None), run_input(dict(inputs)), as_node=START)
-            run.keep()
+            graph.update_state(run.config(None), values, as_node=as_node)
+            run.keep(source)
         assert run.checkpoint_id
         return run.checkpoint_id
 
@@ -209,8 +222,8 @@ class ThreadRun:
                 self._versions_before = {**stored.checkpoint["channel_versions"]}
             self.memory.put(config_of(self._key), stored.checkpoint, stored.metadata, {})
 
-    def keep(self) -> None:
-        """Write the copy back to the store.
+    def keep(self, source: str | None = None) -> None:
+        """Write the copy back to the store; its metadata have the `source` of a checkpoint that is no run.
 
         Raises:
             StatementCancelled: the run is closed.
@@ -230,6 +243,7 @@ class ThreadRun:
             if self._id_before:
                 config["configurable"]["checkpoint_id"] = self._id_before
             metadata: Any = {name: value for name, value in after.metadata.items() if name in _METADATA}
+            metadata["source"] = source or metadata["source"]
             with self._threads.saver() as saver:
                 stored = saver.get_tuple(config_of(self._key))
                 if (stored.checkpoint["id"] if stored else None) != self._last_id:

@@ -9,7 +9,7 @@ from langgraph.checkpoint.base import CheckpointTuple
 
 from datasphinx.agent.answers.text import SHORT_TABLE_ROWS
 from datasphinx.agent.clarify.human_interrupt import human_interrupt
-from datasphinx.agent.conversation.conversations import BEGINNING
+from datasphinx.agent.conversation.conversations import ASKS, BEGINNING, UPDATED
 from datasphinx.agent.conversation.reply import Reply, reply_of, status_of
 from datasphinx.agent.conversation.thread_list import ListedThread
 from datasphinx.agent.errors import NotFound
@@ -21,7 +21,6 @@ MAX_STATES = 1000
 """Maximum number of states of a thread that are listed."""
 _ASSISTANTS = uuid.UUID("6ba7b821-9dad-11d1-80b4-00c04fd430c8")
 """The namespace in which the Agent Server makes the id of an assistant from the name of its graph."""
-_SOURCE_OF_UPDATES, _ASKS = "update", "await_clarification"
 _ANSWERS_WITH_UI = 20
 """Of how many answers of a conversation, the last ones, a state has UI messages."""
 
@@ -38,7 +37,7 @@ def metadata_of(graph: str) -> dict[str, str]:
 
 def is_pending(run: CheckpointTuple | None) -> bool:
     """Return whether a state has an input that has not run yet."""
-    return run is not None and run.metadata.get("source") == _SOURCE_OF_UPDATES
+    return run is not None and run.metadata.get("source") == UPDATED
 
 
 def message_id(state: Mapping[str, Any], run_id: str) -> str:
@@ -133,8 +132,8 @@ class AgentThread:
             if is_pending(run):
                 following = ["begin"]
             elif question := state.get("clarification"):
-                following, asked = [_ASKS], [{"id": run_id, "value": human_interrupt(question)}]
-        task = {"id": run_id, "name": _ASKS, "path": [], "interrupts": asked}
+                following, asked = [ASKS], [{"id": run_id, "value": human_interrupt(question)}]
+        task = {"id": run_id, "name": ASKS, "path": [], "interrupts": asked}
         task |= dict.fromkeys(("error", "checkpoint", "state", "result"))
         return PlainJSON().dumpd(
             {

@@ -66,6 +66,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
         sql,
         traces,
     )
+    from datasphinx.agent.server.routes.agent_events import agent_events_routes
     from datasphinx.agent.server.routes.agent_runs import agent_runs_routes
     from datasphinx.agent.server.routes.agent_threads import assistants_routes, threads_router
     from datasphinx.agent.server.routes.agui import agui_routes
@@ -117,6 +118,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
         assistants_routes(graphs),
         threads_router,
         agent_runs_routes(graphs),
+        agent_events_routes(graphs),
         list_router,
         threads_routes(agent),
         files.router,

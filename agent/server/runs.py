@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 import uuid
 from collections.abc import AsyncGenerator, Callable, Collection
 from contextlib import aclosing
@@ -15,6 +16,8 @@ logger = logging.getLogger("datasphinx")
 
 _MAX_ENDED = 20
 """Runs of a tenant that are kept after their end."""
+_IDLE_S = 3600.0
+"""Time without runs after which a client that follows a thread has to come again, with valid credentials."""
 
 Status = Literal["running", "success", "error", "interrupted"]
 Event = tuple[str, Any]
@@ -26,6 +29,8 @@ class Run:
     def __init__(self, thread_id: str, assistant: str, message_of: Callable[[DatasphinxError], str]) -> None:
         """Prepare a run on a thread; `message_of` returns the text of an error for the client."""
         self.id, self.thread_id, self.assistant = str(uuid.uuid4()), thread_id, assistant
+        self.number = time.time_ns() // 1000
+        """The time in microseconds, as the number of the first event: those of later runs have larger ones."""
         self.created_at = datetime.now(UTC).isoformat()
         self.status: Status = "running"
         self.result: Any = None
@@ -117,6 +122,7 @@ class Runs:
     def __init__(self) -> None:
         """Start without runs."""
         self._runs: dict[str, Run] = {}
+        self._added = asyncio.Event()
 
     def add(self, run: Run) -> None:
         """Add a run.
@@ -127,22 +133,51 @@ class Runs:
         if self.on(run.thread_id, only_running=True):
             raise ThreadBusy(run.thread_id)
         self._runs[run.id] = run
+        self._added.set()
+        self._added = asyncio.Event()
         ended = [each.id for each in self._runs.values() if not each.is_running]
         for run_id in ended[:-_MAX_ENDED]:
             del self._runs[run_id]
+
+    async def follow(self, thread_id: str, *, every: bool, until: asyncio.Event) -> AsyncGenerator[Run]:
+        """Yield the last run on the thread, or `every` one that is kept, and then each further one.
+
+        It ends when `until` is set and no run is left, or after an hour without one.
+        """
+        runs = self.on(thread_id)
+        last = None if every or not runs[1:] else runs[1]
+        while True:
+            added, runs = self._added, self.on(thread_id)
+            following = runs[: runs.index(last)] if last in runs else runs
+            for run in reversed(following):
+                yield run
+                last = run
+            if not following and not await _is_set_first(added, until):
+                return
 
     def get(self, run_id: str, *, thread_id: str | None = None, assistant: str | None = None) -> Run:
         """Return a run, of this thread or assistant if it is given.
 
         Raises:
-            NotFound: there is no such run in this process.
+            NotFound: this process has no such run.
         """
         run = self._runs.get(run_id)
         if run is None or thread_id not in (None, run.thread_id) or assistant not in (None, run.assistant):
-            raise NotFound("run_unknown", run_id=run_id)
+            raise NotFound("run_elsewhere", run_id=run_id)
         return run
 
     def on(self, thread_id: str, *, only_running: bool = False) -> list[Run]:
         """Return the runs on the thread, newest first."""
         runs = [run for run in self._runs.values() if run.thread_id == thread_id]
         return [run for run in reversed(runs) if run.is_running or not only_running]
+
+
+async def _is_set_first(event: asyncio.Event, other: asyncio.Event) -> bool:
+    """Wait for one of the events, for a limited time; return whether it is the first and not the other one."""
+    waiting = [asyncio.create_task(each.wait()) for each in (event, other)]
+    try:
+        await asyncio.wait(waiting, timeout=_IDLE_S, return_when=asyncio.FIRST_COMPLETED)
+        return event.is_set()
+    finally:
+        for each in waiting:
+            each.cancel()

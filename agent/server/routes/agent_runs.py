@@ -1,19 +1,19 @@
 """Routes of LangGraph's Agent Server protocol: runs, which are waited for, streamed, joined and cancelled."""
 
 import uuid
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, Self, cast
 
 from fastapi import APIRouter, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from starlette.concurrency import run_in_threadpool
 
-from datasphinx.agent.clarify.human_interrupt import inputs_of_answer
+from datasphinx.agent.clarify.human_interrupt import inputs_of_answer, is_ignored
 from datasphinx.agent.conversation.conversations import BEGINNING
 from datasphinx.agent.conversation.reply import Reply
 from datasphinx.agent.core.failure import client_failure, error_info
-from datasphinx.agent.errors import DatasphinxError, InputInvalid
+from datasphinx.agent.errors import Conflict, DatasphinxError, InputInvalid
 from datasphinx.agent.messages import Message
 from datasphinx.agent.server.agent_thread import AgentThread, assistant_id_of, is_pending, message_id
 from datasphinx.agent.server.errors import accepted_language
@@ -28,15 +28,21 @@ _KINDS: Mapping[str, str] = {"messages": "messages/complete", "messages-tuple": 
 """The names of events that differ from their mode."""
 
 
-class Resume(BaseModel):
-    """The answer to a clarifying question; no other commands are accepted."""
+class ThreadCommand(BaseModel):
+    """The answer to a clarifying question, or its end without one; no other commands are accepted."""
 
     model_config = ConfigDict(extra="forbid")
 
-    resume: Any
+    resume: Any = None
     graph: None = None
     update: None = None
-    goto: None | list[Any] = Field(None, max_length=0)
+    goto: Literal["__end__"] | Annotated[list[Any], Field(max_length=0)] | None = None
+
+    @model_validator(mode="after")
+    def _check_combination(self) -> Self:
+        if (self.resume is None) != bool(self.goto):
+            raise ValueError("either an answer in `resume` is needed, or `goto` with `__end__`")
+        return self
 
 
 class NewRun(Fork):
@@ -44,7 +50,7 @@ class NewRun(Fork):
 
     assistant_id: str
     input: dict[str, Any] | None = None
-    command: Resume | None = None
+    command: ThreadCommand | None = None
     stream_mode: Mode | list[Mode] = "values"
     if_not_exists: Literal["create", "reject"] | None = None
     on_disconnect: Literal["cancel", "continue"] | None = None
@@ -69,21 +75,21 @@ def agent_runs_routes(graphs: Sequence[ServedGraph]) -> APIRouter:
     @router.post("/threads/{thread_id:dashed}/runs/wait")
     async def wait(request: Request, new: NewRun, thread_id: str | None = None) -> Response:
         """Run, and return the last values."""
-        run = await _start(graphs, request, new, thread_id)
-        return _json(await run.wait(cancels=new.on_disconnect != "continue"), run)
+        run = await start_run(graphs, request, new, thread_id, new.kinds)
+        return run_response(await run.wait(cancels=new.on_disconnect != "continue"), run)
 
     @router.post("/runs/stream")
     @router.post("/threads/{thread_id:dashed}/runs/stream")
     async def stream(request: Request, new: NewRun, thread_id: str | None = None) -> EventStream:
         """Run, and stream the events of the wanted modes."""
-        run = await _start(graphs, request, new, thread_id)
+        run = await start_run(graphs, request, new, thread_id, new.kinds)
         return _stream(request, run, cancels=new.on_disconnect != "continue")
 
     @router.post("/threads/{thread_id:dashed}/runs")
     async def create(request: Request, thread_id: str, new: NewRun) -> Response:
         """Start a run."""
-        run = await _start(graphs, request, new, thread_id)
-        return _json(_described(run), run)
+        run = await start_run(graphs, request, new, thread_id, new.kinds)
+        return run_response(_described(run), run)
 
     @router.get("/threads/{thread_id:dashed}/runs")
     async def runs(thread_id: str) -> list[dict[str, Any]]:
@@ -99,7 +105,7 @@ def agent_runs_routes(graphs: Sequence[ServedGraph]) -> APIRouter:
     async def join(thread_id: str, run_id: str) -> Response:
         """Wait for a run, and return the last values."""
         run = current_tenant().runs.get(run_id, thread_id=thread_id)
-        return _json(await run.wait(), run)
+        return run_response(await run.wait(), run)
 
     @router.get("/threads/{thread_id:dashed}/runs/{run_id:dashed}/stream")
     async def join_stream(request: Request, thread_id: str, run_id: str) -> EventStream:
@@ -114,11 +120,14 @@ def agent_runs_routes(graphs: Sequence[ServedGraph]) -> APIRouter:
     return router
 
 
-async def _start(graphs: Sequence[ServedGraph], request: Request, new: NewRun, thread_id: str | None) -> Run:
-    """Check and count a request, and start its run.
+async def start_run(
+    graphs: Sequence[ServedGraph], request: Request, new: NewRun, thread_id: str | None, kinds: Collection[str]
+) -> Run:
+    """Check and count a request, and start its run, of which clients get the events of some `kinds`.
 
     Raises:
         NotFound: there is no such thread.
+        Conflict: a clarifying question is to end, and none is open.
         InputInvalid, RequestValidationError: there is no such assistant, or the input is invalid, or there is neither
             an input nor one that an update of the state has stored.
         LimitReached: a limit of the tenant is reached.
@@ -133,23 +142,29 @@ async def _start(graphs: Sequence[ServedGraph], request: Request, new: NewRun, t
         failure = client_failure(error, tenant.services.settings)
         return error_info(failure, accepted_language(request.scope))["message"]
 
-    await tenant.admit(1)
+    if inputs:
+        await tenant.admit(1)
     run = Run(thread_id, assistant_id_of(served.graph), message_of)
     tenant.runs.add(run)
-    run.start(_events(served, inputs, run, new.start), tenant.services.settings.request_timeout_s, new.kinds)
+    events = _events(served, inputs, run, new.start) if inputs else _question_ends(served, run, new.start)
+    run.start(events, tenant.services.settings.request_timeout_s, kinds)
     return run
 
 
-def _input(served: ServedGraph, new: NewRun, thread_id: str, creates: bool) -> dict[str, Any]:
+def _input(served: ServedGraph, new: NewRun, thread_id: str, creates: bool) -> dict[str, Any] | None:
+    """Return the input of a run; None if it ends the clarifying question of the thread without an answer."""
     thread = AgentThread(thread_id) if creates else AgentThread.existing(thread_id)
     if thread.graph not in ("", served.graph):
         raise InputInvalid("assistant_id", Message("one_of", choices=thread.graph))
     if new.command:
-        answer = new.command.resume
+        last, answer = thread.state(new.start), new.command.resume
         # A client may name the interrupt, of which there is one.
-        if isinstance(answer, dict) and len(answer) == 1 and new.start is None:
-            last = thread.state()
-            answer = answer.get(last.checkpoint["id"], answer) if last else answer
+        if isinstance(answer, dict) and len(answer) == 1 and last:
+            answer = answer.get(last.checkpoint["id"], answer)
+        if new.command.goto or is_ignored(answer):
+            if last is None or not last.checkpoint["channel_values"].get("clarification"):
+                raise Conflict("nothing_asked")
+            return None
         return checked_input(served, inputs_of_answer(answer), thread.stored_id)
     given = new.input
     if not given:
@@ -179,6 +194,16 @@ async def _events(served: ServedGraph, inputs: Mapping[str, Any], run: Run, star
                     yield "events", _event("on_chain_start", cast(Any, content)["node"], run, {})
 
 
+async def _question_ends(served: ServedGraph, run: Run, start: str | None) -> AsyncGenerator[Event]:
+    """End the clarifying question of a thread without an answer, and yield the values."""
+    yield "metadata", {"run_id": run.id, "attempt": 1}
+    thread = await run_in_threadpool(AgentThread, run.thread_id)
+    graph = current_tenant().graphs[served.graph]
+    ended = await run_in_threadpool(graph.drop_question, thread.stored_id, start)
+    for event in _state_events(await run_in_threadpool(lambda: thread.body(thread.state(ended)))):
+        yield event
+
+
 def _event(kind: str, node: str, run: Run, data: dict[str, Any]) -> dict[str, Any]:
     return {"event": kind, "name": node, "run_id": run.id, "data": data, "tags": [], "metadata": {}, "parent_ids": []}
 
@@ -195,11 +220,22 @@ def _ended(graph: str, reply: Reply, inputs: Mapping[str, Any]) -> list[Event]:
     thread = AgentThread(thread_id)
     state = thread.body(thread.state(run_id))
     answer = {"type": "ai", "id": message_id(state["values"], run_id), "content": reply["answer"]}
-    interrupts = {"__interrupt__": state["interrupts"]} if state["interrupts"] else {}
     return [
         ("messages", [answer, {"langgraph_node": "answer", "thread_id": state["checkpoint"]["thread_id"]}]),
         ("messages/complete", [answer]),
+        *_state_events(state),
+    ]
+
+
+def _state_events(state: Mapping[str, Any]) -> list[Event]:
+    """Return the events with the state of a thread at the end of a run."""
+    interrupts = {"__interrupt__": state["interrupts"]} if state["interrupts"] else {}
+    parent, metadata = state["parent_checkpoint"], state["metadata"]
+    above = {"parent_id": parent["checkpoint_id"]} if parent else {}
+    at = {"id": state["checkpoint"]["checkpoint_id"], **above, "step": metadata["step"], "source": metadata["source"]}
+    return [
         *([("updates", interrupts)] if interrupts else []),
+        ("checkpoint", at),
         ("values", {**state["values"], **interrupts}),
     ]
 
@@ -215,7 +251,8 @@ def _location(run: Run) -> dict[str, str]:
     return {"Content-Location": f"/threads/{run.thread_id}/runs/{run.id}"}
 
 
-def _json(content: Any, run: Run) -> Response:
+def run_response(content: Any, run: Run) -> Response:
+    """Return a response with the ids of a run."""
     return Response(PlainJSON().dumps(content), media_type="application/json", headers=_location(run))
 
 

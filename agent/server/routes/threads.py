@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, StringConstraints
 from starlette.concurrency import run_in_threadpool
 from typing_extensions import TypedDict
 
+from datasphinx.agent.conversation.conversations import ENDED, UPDATED
 from datasphinx.agent.conversation.reply import reply_of, status_of
 from datasphinx.agent.conversation.thread_list import MAX_TITLE_CHARS, ListedThread, ThreadList
 from datasphinx.agent.errors import InputInvalid, NotFound
@@ -61,8 +62,7 @@ def threads_routes(agent: ServedGraph) -> APIRouter:
         tenant = current_tenant()
         graph = tenant.graph_of(thread_id)
         runs = tenant.threads.runs(tenant.threads.key(graph, thread_id), _MAX_RUNS)
-        # A state that a client has updated is no run.
-        shown = [_describe_run(run) for run in runs if run.metadata.get("source") != "update"]
+        shown = [_describe_run(run) for run in runs if run.metadata.get("source") not in (UPDATED, ENDED)]
         return PlainJSON().dumpd({"thread_id": thread_id, "graph": graph, "runs": shown})
 
     @router.get("/runs/{run_id}")

@@ -28,7 +28,7 @@ const KINDS = {
     "file_unreadable", "file_encrypted", "archive_suspicious", "file_too_large", "sheet_not_found", "header_not_found",
     "file_empty", "load_option_invalid", "file_unknown", "dataset_unknown", "request_too_large", "413",
   ],
-  gone: ["thread_unknown", "run_unknown", "nothing_asked", "nothing_answered"],
+  gone: ["thread_unknown", "run_unknown", "run_elsewhere", "nothing_asked", "nothing_answered"],
 };
 /** Those of the model, whose connection an operator can test. */
 const OF_MODEL = ["model_unreachable", "model_rejected", "embedded_model_unavailable", "configuration"];

@@ -1,4 +1,4 @@
-"""A page over `useStream`, with the calls of Agent Chat UI, in a real Chromium."""
+"""Pages over `useStream`, one with the calls of Agent Chat UI, in a real Chromium."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,10 +25,16 @@ PAGE = '<link rel="icon" href="data:,"><div id="root"></div><script src="page.js
 
 
 @pytest.fixture
-def chat(chromium: Browser, cache_dir: Path) -> Iterator[Page]:
+def script(request: pytest.FixtureRequest) -> str:
+    """The script of the page."""
+    return bundle(getattr(request, "param", "page.jsx"))
+
+
+@pytest.fixture
+def chat(chromium: Browser, cache_dir: Path, script: str) -> Iterator[Page]:
     """The page; the server is below it, as behind the proxy of Agent Chat UI. An error in the page fails the test."""
     model = ScriptedModel({"GeneratedSQL": [statement_for], "SQLValidation": [VALID]}, repeat_last=True)
-    site, script, wrong = FastAPI(), bundle("page.jsx"), list[str]()
+    site, wrong = FastAPI(), list[str]()
     site.mount("/api", create_app(Services(load_settings(cache_dir=cache_dir), model=model, any_source=False)))
     site.get("/", response_class=HTMLResponse)(lambda: PAGE)
     site.get("/page.js")(lambda: Response(script, media_type="text/javascript"))
@@ -92,3 +98,48 @@ def test_a_conversation_with_buttons_a_chart_and_branches(chat: Page) -> None:
     chat.get_by_role("button", name="branch 1").first.click()
     expect(chat.locator("li.human").first).to_contain_text(HOW_MANY)
     expect(chat.locator("#threads")).to_have_text("1")
+
+
+@pytest.mark.parametrize("button", ["resolve", "ignore"])
+def test_a_clarifying_question_ends_without_an_answer(chat: Page, button: str) -> None:
+    ask(chat, BEST)
+    expect(chat.locator("pre")).to_be_visible()
+    chat.get_by_role("button", name=button).click()
+    expect(chat.locator("pre")).to_have_count(0)
+    has(chat, 2)
+    # What follows is a question, not an answer.
+    ask(chat, HOW_MANY)
+    has(chat, 4)
+    expect(chat.locator("li.ai").last).to_contain_text("10,127")
+
+
+@pytest.mark.parametrize("script", ["stream.jsx"], indirect=True)
+def test_a_conversation_over_event_streaming(chat: Page) -> None:
+    ask(chat, HOW_MANY)
+    has(chat, 2)
+    expect(chat.locator("li.ai").first).to_contain_text("10,127")
+    ask(chat, "Show the orders by status as a bar chart")
+    has(chat, 4)
+    picture = chat.locator("li").last.locator("img")
+    assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") == 1000
+    # Another question in place of the last one begins a branch.
+    chat.locator("textarea").fill("List the orders by status")
+    chat.locator("li.human").last.get_by_role("button", name="edit").click()
+    expect(chat.locator("li").nth(2)).to_contain_text("List")
+    has(chat, 4)
+    expect(chat.locator("img")).to_have_count(0)
+
+    ask(chat, BEST)
+    expect(chat.locator("pre")).to_contain_text("2. by amount")
+    chat.get_by_role("button", name="ignore").click()
+    expect(chat.locator("pre")).to_have_count(0)
+    has(chat, 6)
+    ask(chat, BEST)
+    expect(chat.locator("pre")).to_be_visible()
+    # The thread, with its open question, is there after the page was opened anew.
+    chat.reload()
+    has(chat, 8)
+    chat.get_by_role("button", name="by amount").click()
+    has(chat, 9)
+    expect(chat.locator("li").last).to_contain_text("by amount")
+    expect(chat.locator("pre")).to_have_count(0)

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, StateGraph
+from langgraph.graph import END, START, StateGraph
 from langgraph.pregel.remote import RemoteGraph
 from langgraph.types import Command
 from langgraph_sdk import get_client, get_sync_client
@@ -127,6 +127,30 @@ def test_the_forms_of_an_answer(client: SyncLangGraphClient, thread: str, answer
     assert client.runs.wait(thread, "agent", command={"resume": answer})["sql"] == BY_AMOUNT
 
 
+@pytest.mark.parametrize("command", [{"goto": "__end__"}, {"resume": [{"type": "ignore", "args": None}]}])
+def test_a_clarifying_question_ends_without_an_answer(
+    served: Served, client: SyncLangGraphClient, thread: str, command: Any
+) -> None:
+    def ask(text: str) -> Any:
+        return client.runs.wait(thread, "agent", input={"messages": [{"role": "user", "content": text}]})
+
+    asked = ask(BEST)["__interrupt__"][0]["id"]
+    calls = len(served.model.calls)
+    ended = client.runs.wait(thread, "agent", command=command)
+    assert (ended["status"], ended["sql"], ended["clarification"]) == ("ok", None, None)
+    assert "__interrupt__" not in ended and len(turns(ended)) == 2 and len(served.model.calls) == calls
+    state = client.threads.get_state(thread)
+    assert (state["next"], state["interrupts"], state["parent_checkpoint"]["checkpoint_id"]) == ([], [], asked)
+    assert client.threads.get(thread)["status"] == "idle"
+    with pytest.raises(httpx.HTTPStatusError) as nothing:
+        client.runs.wait(thread, "agent", command=command)
+    assert (nothing.value.response.status_code, nothing.value.response.json()["code"]) == (409, "nothing_asked")
+    # What follows is a question, and the thread has no run more.
+    assert ask(HOW_MANY)["sql"] == COUNT["sql"]
+    runs = served.http.get(f"/threads/{thread.replace('-', '')}/history").json()["runs"]
+    assert [(run["question"], run["status"]) for run in runs] == [(HOW_MANY, "ok"), (BEST, "clarification")]
+
+
 def test_a_chat_page_sends_messages_and_accepts_the_first_option(client: SyncLangGraphClient, thread: str) -> None:
     said = {"type": "human", "id": "m1", "content": [{"type": "text", "text": HOW_MANY}]}
     first = client.runs.wait(thread, "agent", input={"messages": [said]})
@@ -228,6 +252,10 @@ def test_the_asynchronous_client_joins_and_forks(served: Served) -> None:
         {"input": {}},
         {"command": {"goto": "execute_sql"}},
         {"command": {"resume": "1", "goto": [{"node": "execute_sql", "input": {}}]}},
+        {"command": {"resume": "1", "goto": "__end__"}},
+        {"command": {"goto": ["__end__"]}},
+        {"command": {"goto": "__end__", "update": {"sql_request": "SELECT 1"}}},
+        {"command": {}},
         {"command": {"update": {"sql_request": "SELECT 1"}}},
         {"input": ASKED, "context": {"model": "other"}},
         {"input": ASKED, "webhook": "http://127.0.0.1:1/"},
@@ -253,8 +281,10 @@ def test_what_there_is_not(client: SyncLangGraphClient, thread: str) -> None:
         with pytest.raises(httpx.HTTPStatusError) as unknown:
             ask(missing, "agent", input=ASKED)
         assert unknown.value.response.status_code == 404
-    with pytest.raises(NotFoundError):
-        client.runs.get(thread, missing)
+    for known in (client.runs.get, client.runs.join, client.runs.cancel):
+        with pytest.raises((NotFoundError, httpx.HTTPStatusError)) as elsewhere:
+            known(thread, missing)
+        assert elsewhere.value.response.json()["code"] == "run_elsewhere"
     client.runs.wait(thread, "agent", input=ASKED)
     with pytest.raises(NotFoundError):
         client.threads.get_state(thread, checkpoint_id=missing)
@@ -379,6 +409,8 @@ def test_a_remote_graph_is_a_node_of_another(client: SyncLangGraphClient) -> Non
     forked = remote.update_state(states[1].config, {"question": HOW_MANY})
     assert remote.get_state(forked).next == ("begin",)
     assert remote.invoke(None, thread)["error"] is None
+    remote.invoke({"question": BEST}, thread)
+    assert remote.invoke(Command(goto=END), thread)["status"] == "ok" and not remote.get_state(thread).next
 
 
 @pytest.mark.heavy
@@ -391,4 +423,5 @@ def test_the_client_for_javascript(served: Served) -> None:
         "forked": COUNT["sql"],
         "joined": COUNT["sql"],
         "status": "success",
+        "streamed": ["clarification", BY_AMOUNT],
     }

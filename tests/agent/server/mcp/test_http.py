@@ -102,7 +102,7 @@ def test_a_call_that_takes_longer_ends_with_an_id_to_fetch_the_answer(
                 fetched = content(call(server, "ask", mode=mode, run=first["run"]))
                 assert (fetched["status"], fetched["sql"], fetched["run"]) == ("ok", COUNT["sql"], None)
             assert "10,127" in content(call(server, "report", mode=mode, run=report["run"]))["report"]
-            assert code_of(call(server, "ask", mode=mode, run=report["run"])) == "run_unknown"
+            assert code_of(call(server, "ask", mode=mode, run=report["run"])) == "run_elsewhere"
 
 
 def test_a_follow_up_continues_the_thread_of_any_interface(served: Served) -> None:
