@@ -31,8 +31,8 @@ from datasphinx.agent.messages import CONVENTIONS, render
 
 __all__ = ["Filled", "ResultFacts", "Said", "facts_of", "fill", "unsupported"]
 
-_MAX_TEXTS, _MAX_LISTED, _LEAST_MORE = 5, 7, 3
-_FEW = _MAX_LISTED + _LEAST_MORE - 1
+_MAX_TEXTS, _FEW, _MAX_LISTED, _LEAST_MORE = 5, 5, 7, 3
+_LISTED_WHOLE = _MAX_LISTED + _LEAST_MORE - 1
 """As many names are a list without "and 1 more"."""
 _COUNT, _PER_CENT = ColumnFormat("number", 0), ColumnFormat("percent", 1)
 _ROW = re.compile(r"-?\d+")
@@ -125,7 +125,7 @@ def _for_rows(template: Template, count: int) -> Template:
 
 def _without_long_list(template: Template, facts: ResultFacts) -> Template:
     """Return `template` without a list at its end, after a colon, of more rows than a list names."""
-    if len(template) < 5 or len(facts.rows) <= _FEW:
+    if len(template) < 5 or len(facts.rows) <= _LISTED_WHOLE:
         return template
     *start, typed, listed, end = template
     before = str(typed).rstrip()
@@ -477,12 +477,16 @@ class _Resolver:
             if not facts.identifies(names, row):
                 raise Problem("its text needs the names or period of the row")
         self.used.append(_Use(facts, "list", -1, -1, tuple(range(len(facts.rows)))))
+        conventions = CONVENTIONS[facts.language]
+        has_clauses = conventions.clause_comma and list_mark(texts, facts.language) == conventions.list_comma
+        if has_clauses and len(texts) <= _LISTED_WHOLE:
+            return conventions.clause_comma.join(texts)
         return _names(texts, facts).text
 
     def _listed(self, names: Sequence[str], facts: ResultFacts) -> _Value:
         """Return names as a list in words; names that all stand there have quotation marks of their own."""
         start, end = self.quotes
-        if start and len(names) <= _FEW:
+        if start and len(names) <= _LISTED_WHOLE:
             quoted = joined([f"{start}{name}{end}" for name in names], facts.language)
             return _Value(quoted.removeprefix(start).removesuffix(end), names=len(names))
         return _names(names, facts)
@@ -551,7 +555,7 @@ def _without_start(text: str, unit: str) -> str:
 def _names(names: Sequence[str], facts: ResultFacts) -> _Value:
     """Return names as a list in words: up to seven, and how many more there are; all if those are one or two."""
     more = len(names) - _MAX_LISTED
-    if len(names) <= _FEW:
+    if len(names) <= _LISTED_WHOLE:
         return _Value(joined(names, facts.language), names=len(names))
     shown = list_mark(names, facts.language).join(names[:_MAX_LISTED])
     return _Value(render("names_and_more", facts.language, names=shown, count=more), names=len(names))

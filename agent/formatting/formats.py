@@ -310,10 +310,11 @@ def joined(names: Sequence[str], language: Language, most: int | None = None) ->
 
 
 def list_mark(names: Sequence[str], language: Language) -> str:
-    """Return what separates `names` in a list: a semicolon if one of them has a comma."""
+    """Return what separates `names` in a list: a semicolon if one of them has a comma or an "and"."""
     conventions = CONVENTIONS[language]
-    has_comma = any(comma in name for name in names for comma in (conventions.comma, conventions.list_comma))
-    return conventions.semicolon if has_comma else conventions.list_comma
+    marks = (conventions.comma, conventions.list_comma, render("answer_and", language, names="", last=""))
+    has_mark = any(mark in name for name in names for mark in marks)
+    return conventions.semicolon if has_mark else conventions.list_comma
 
 
 def format_tick(value: float, fmt: ColumnFormat, language: Language) -> str:

@@ -46,6 +46,8 @@ class Conventions:
     comma: str = ", "
     list_comma: str = ", "
     """The separator in a list of names."""
+    clause_comma: str = ""
+    """The separator in a list of clauses that has no "and"; empty where a list of clauses is as one of names."""
     aside: str = " ({})"
     """A value in parentheses after a name, with `{}` for it."""
     year: str = "{}"

@@ -17,6 +17,7 @@ CONVENTIONS = Conventions(
     weight=2,
     comma="，",
     list_comma="、",
+    clause_comma="，",
     aside="（{}）",
     year="{}年",
     semicolon="；",
