@@ -141,8 +141,8 @@ class FilesSettings(BaseModel):
         min_length=1,
         description="A file, a folder, or a pattern with `*`, `**`, `?` or `[...]`, on this machine or `s3://bucket/...`.",
     )
-    format: Literal["parquet", "csv", "delta", "iceberg"] | None = Field(
-        default=None, description="Format; by default found by the file name extension or the files of the folder."
+    format: Literal["parquet", "csv"] | None = Field(
+        default=None, description="Format; by default found by the file name extension."
     )
     columns: dict[str, str] = Field(
         default={},
@@ -152,6 +152,8 @@ class FilesSettings(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _from_path(cls, value: Any) -> Any:
+        if isinstance(value, dict) and value.get("format") in ("delta", "iceberg"):
+            raise ValueError(Message("lake_table", path=str(value.get("path", ""))))
         return {"path": value} if isinstance(value, str) else value
 
     @model_validator(mode="after")

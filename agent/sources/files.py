@@ -1,5 +1,6 @@
 """Sources over files: the files that match the settings now, and the SELECT of each view."""
 
+import glob
 import hashlib
 import json
 import os
@@ -12,7 +13,7 @@ from datasphinx.agent.engines import engine_of
 from datasphinx.agent.errors import ConfigurationError, DriverMissing, SourceNotFound
 from datasphinx.agent.messages import Message
 from datasphinx.agent.settings import FilesSettings, SourceSettings, files_root, has_pattern
-from datasphinx.agent.sources.storage import Folder, find_files, storage_options
+from datasphinx.agent.sources.storage import find_files, storage_options
 from datasphinx.agent.sql.database import Database, FileList
 from datasphinx.agent.sql.view_files import S3, StoredFile, ViewFiles, literal, view_url
 
@@ -27,7 +28,6 @@ def database_of(settings: SourceSettings) -> Database:
 
     Raises:
         SourceNotFound: the URL is invalid, or a file does not exist.
-        SourceFilesUnreadable: a Delta or Iceberg table cannot be read.
         Unavailable, SourceUnreachable: the storage refuses access or does not respond.
         DriverMissing: a package is not installed.
         ConfigurationError: the engine or a format is not supported, or there are no credentials.
@@ -73,15 +73,7 @@ def _absolute(path: str) -> str:
 def _view(name: str, settings: FilesSettings, storage: Mapping[str, str]) -> tuple[str, dict[str, StoredFile]]:
     """Return the SELECT of a view, and its files by their path in the view."""
     path = _absolute(settings.path)
-    format, pattern, found = _find(path, settings.format, storage)
-    if format == "delta":
-        from datasphinx.agent.sources.delta import delta_view
-
-        return delta_view(name, settings.path, Folder(path, storage))
-    if format == "iceberg":
-        from datasphinx.agent.sources.iceberg import iceberg_view
-
-        return iceberg_view(name, settings.path, Folder(path, storage))
+    pattern, found = _find(path, storage)
     root = files_root(pattern)
     files = {file.location[len(root) :]: file for file in found}
     if has_pattern(pattern):
@@ -94,7 +86,7 @@ def _view(name: str, settings: FilesSettings, storage: Mapping[str, str]) -> tup
     if not files:
         is_missing = not has_pattern(path) and not os.path.isdir(path)
         raise SourceNotFound(settings.path, Message("source_file_missing" if is_missing else "no_file_matches"))
-    format = format or _format_of(settings, files)
+    format = settings.format or _format_of(settings, files)
     options = []
     if settings.columns:
         if format != "csv":
@@ -108,24 +100,19 @@ def _view(name: str, settings: FilesSettings, storage: Mapping[str, str]) -> tup
     return f"SELECT * FROM read_{format}({arguments})", files
 
 
-def _find(path: str, format: str | None, storage: Mapping[str, str]) -> tuple[str | None, str, Sequence[StoredFile]]:
-    """Return the format of the files at `path` if it is known without their names, their pattern, and the files.
+def _find(path: str, storage: Mapping[str, str]) -> tuple[str, Sequence[StoredFile]]:
+    """Return the pattern of the files at `path`, and the files.
 
-    The files of Delta and Iceberg tables are not listed.
+    Raises:
+        ConfigurationError: the folder is a lake table. Its files alone may have deleted and replaced rows.
     """
-    if format in ("delta", "iceberg"):
-        return format, path, ()
     found = find_files(path, storage)
     if found or has_pattern(path):
-        return format, path, found
-    if format is None:
-        folder = Folder(path, storage)
-        if folder.find("_delta_log/*"):
-            format = "delta"
-        elif folder.find("metadata/*.metadata.json"):
-            format = "iceberg"
-    pattern = f"{path}/**"
-    return format, pattern, () if format in ("delta", "iceberg") else find_files(pattern, storage)
+        return path, found
+    folder = glob.escape(path)
+    if any(find_files(f"{folder}/{part}", storage) for part in ("_delta_log/*", "metadata/*.metadata.json")):
+        raise ConfigurationError("DATASPHINX_SOURCES", Message("lake_table", path=path))
+    return f"{path}/**", find_files(f"{path}/**", storage)
 
 
 def _format_of(settings: FilesSettings, files: Mapping[str, StoredFile]) -> str:

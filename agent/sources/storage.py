@@ -5,9 +5,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from datasphinx.agent.errors import (
@@ -77,37 +75,6 @@ def find_files(pattern: str, storage: Mapping[str, str]) -> list[StoredFile]:
     return files
 
 
-@dataclass(frozen=True)
-class Folder:
-    """A folder of a lake table: `location` without a trailing slash, and the options of the S3 client."""
-
-    location: str
-    storage: Mapping[str, str]
-
-    def find(self, pattern: str) -> list[StoredFile]:
-        """Return the files that match a pattern relative to the folder, sorted by location."""
-        return find_files(f"{glob.escape(self.location)}/{pattern}", self.storage)
-
-    def contains(self, location: str) -> bool:
-        """Return whether `location` is below the folder."""
-        return location.startswith(f"{self.location}/") and ".." not in location.split("/")
-
-    def read(self, location: str) -> bytes:
-        """Return the content of a file.
-
-        Raises:
-            OSError: the file does not exist or cannot be read.
-            Unavailable, SourceUnreachable: the storage cannot be read.
-        """
-        if not location.startswith(S3):
-            return Path(location).read_bytes()
-        import obstore
-
-        bucket, _, key = location.removeprefix(S3).partition("/")
-        with _storage_errors(location):
-            return bytes(obstore.get(s3_store(bucket, self.storage), key).bytes())
-
-
 def _find_objects(pattern: str, storage: Mapping[str, str]) -> list[StoredFile]:
     if find_spec("obstore") is None:
         raise DriverMissing("obstore", "lakes")
@@ -144,7 +111,7 @@ def _matcher(pattern: str) -> Callable[[str], object]:
     return re.compile("".join(parts), re.DOTALL).fullmatch
 
 
-def storage_error(path: str, error: Exception) -> DatasphinxError:
+def _storage_error(path: str, error: Exception) -> DatasphinxError:
     """Convert an error of the S3 client to one of `datasphinx.agent.errors`, by its message."""
     text = str(error)
     reason = text.strip().splitlines()[0] if text.strip() else type(error).__name__
@@ -168,4 +135,4 @@ def _storage_errors(path: str) -> Iterator[None]:
     try:
         yield
     except (BaseError, OSError) as error:
-        raise storage_error(path, error) from error
+        raise _storage_error(path, error) from error

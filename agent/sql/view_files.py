@@ -84,30 +84,6 @@ def quote_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def lake_select(
-    pattern: str | None,
-    stored: Mapping[str, tuple[str, str]] | Mapping[int, tuple[str, str]],
-    expressions: Mapping[str, str],
-    types: Mapping[str, str],
-) -> str:
-    """Return the SELECT of a lake table, with the columns `expressions` of the types `types`.
-
-    `stored` maps the field id or name of a column in the Parquet files to its name and type; a file without the column
-    has NULL. `pattern` matches the files; it is None for an empty table.
-    """
-    if pattern is None:
-        columns = [f"NULL::{kind} AS {quote_name(name)}" for name, kind in types.items()]
-        return f"SELECT {', '.join(columns)} WHERE false"
-    entries = [
-        f"{key if isinstance(key, int) else literal(key)}: "
-        f"{{'name': {literal(name)}, 'type': {literal(kind)}, 'default_value': NULL}}"
-        for key, (name, kind) in stored.items()
-    ]
-    columns = [f"{expression} AS {quote_name(name)}" for name, expression in expressions.items()]
-    schema = f"MAP {{{', '.join(entries)}}}"
-    return f"SELECT {', '.join(columns)} FROM read_parquet({literal(pattern)}, filename = true, schema = {schema})"
-
-
 def view_of(url: str) -> str:
     """Return the start of the URLs of the view to which the file `url` belongs."""
     return "/".join(url.split("/", 3)[:3]) + "/"

@@ -34,7 +34,7 @@ COMMANDS = ("agent/evals/", "agent/examples/importing", "agent/sql/guard/lint")
 """Modules of commands, whose texts are in English."""
 
 PROPER_NAMES = {
-    "Delta", "Iceberg", "Chrome", "Chromium",
+    "Databricks", "Delta", "Iceberg", "Spark", "Trino", "Chrome", "Chromium",
     "Authorization", "Bearer", "DataFrame", "Excel", "LibreOffice", "Parquet", "PostgreSQL", "SHA", "SQLAlchemy",
     "Unicode", "csv", "datasphinx", "datasphinx.toml", "env", "false", "install", "jsonl", "llama.cpp", "localhost",
     "parquet", "pip", "true", "uninstall", "wheel", "xllamacpp", "xlsx",

@@ -200,6 +200,15 @@ def test_missing_files_and_patterns_without_a_match(folder: Path) -> None:
     assert "文件不存在" in missing.message("zh")
 
 
+@pytest.mark.parametrize("part", ["_delta_log/00000000000000000000.json", "metadata/v1.metadata.json"])
+def test_a_lake_table_is_not_read_as_its_files(folder: Path, part: str) -> None:
+    (folder / "sales" / part).parent.mkdir()
+    (folder / "sales" / part).write_text("{}")
+    error = error_of([f"{folder}/sales"])
+    assert isinstance(error, ConfigurationError)
+    assert "is a Delta or Iceberg table" in error.reason
+
+
 def test_a_damaged_file_is_named(folder: Path) -> None:
     (folder / "sales/year=2022/part-0.parquet").write_bytes(b"no Parquet at all, but long enough")
     unreadable = error_of([f"{folder}/sales"])
@@ -248,7 +257,8 @@ def test_unknown_and_mixed_formats(folder: Path, files: Any, part: str) -> None:
         ({"files": ["*.parquet"]}, "no name follows from the path"),
         ({"files": ["gs://bucket/sales/**"]}, "`gs://` is not supported"),
         ({"files": ["a.parquet"], "url": "sqlite:///shop.db"}, "not both"),
-        ({"files": {"a": {"path": "a", "format": "xlsx"}}}, "'parquet', 'csv', 'delta' or 'iceberg'"),
+        ({"files": {"a": {"path": "a", "format": "xlsx"}}}, "'parquet' or 'csv'"),
+        ({"files": {"a": {"path": "lake/a", "format": "delta"}}}, "lake/a is a Delta or Iceberg table"),
         ({"files": {"a": {"path": "a.parquet", "format": "parquet", "columns": {"n": "INT"}}}}, "CSV files only"),
         ({"files": []}, "Field required"),
     ],
@@ -276,9 +286,6 @@ def test_settings_in_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.heavy
 def test_the_examples_of_the_documentation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from deltalake import write_deltalake
-    from pyarrow import table
-
     from tests.generated_docs import ROOT
 
     text = (ROOT / "docs/lakes.md").read_text(encoding="utf-8")
@@ -287,7 +294,7 @@ def test_the_examples_of_the_documentation(tmp_path: Path, monkeypatch: pytest.M
     write_sales(tmp_path / "data/sales")
     (tmp_path / "data/regions.csv").write_text("region,manager\nnorth,Ann\n")
     (tmp_path / "data/export.txt").write_text("zip;opened\n01234;2024-01-02\n")
-    write_deltalake(str(tmp_path / "data/orders"), table({"id": [1, 2]}))
+    write_parquet(tmp_path / "data/orders/2024.parquet", "SELECT * FROM range(1, 3) AS numbers(id)")
     for name in list(os.environ):
         if name.startswith("AWS_"):
             monkeypatch.delenv(name)
