@@ -60,6 +60,7 @@ def test_the_program_with_the_graph(model: FakeOpenAI, monkeypatch: pytest.Monke
         assert output_of(WITH_GRAPH).splitlines() == [BY_AMOUNT]
 
 
+@pytest.mark.heavy
 @pytest.mark.process
 def test_the_program_over_http(cache_dir: Path) -> None:
     answers = {"GeneratedSQL": [ASKS, TOP_TWO, OTHER]}

@@ -84,6 +84,7 @@ def test_an_error_does_not_end_the_conversation(terminal: Terminal, model: FakeO
     assert "10,127" in enter(terminal, "How many orders are there?")
 
 
+@pytest.mark.heavy
 def test_ctrl_c_cancels_the_question_only(terminal: Terminal, model: FakeOpenAI) -> None:
     release = threading.Event()
     model.answers = [Reply(hang=release), COUNT]

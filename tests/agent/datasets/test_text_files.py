@@ -25,7 +25,14 @@ WORDS = {
 }
 
 
-@pytest.mark.parametrize(("encoding", "word"), [(name, word) for name, words in WORDS.items() for word in words])
+@pytest.mark.parametrize(
+    ("encoding", "word"),
+    [
+        pytest.param(name, word, marks=[pytest.mark.heavy] if number else [])
+        for name, words in WORDS.items()
+        for number, word in enumerate(words)
+    ],
+)
 def test_words_are_read_in_the_encoding_that_spells_them(encoding: str, word: str, load) -> None:
     loaded = load("a.csv", f'id,name\n1,"{word}"\n2,Bob\n3,Ann\n'.encode(encoding))
 

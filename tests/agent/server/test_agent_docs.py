@@ -59,6 +59,7 @@ def model(monkeypatch: pytest.MonkeyPatch, cache_dir: Path) -> Iterator[FakeOpen
         yield server
 
 
+@pytest.mark.heavy
 @pytest.mark.process
 def test_the_programs_over_http(cache_dir: Path) -> None:
     with serving(cache_dir, {"GeneratedSQL": [statement_for]}) as server:

@@ -66,6 +66,7 @@ def test_each_curl_command_gets_its_response(served: Served, tmp_path: Path) -> 
     assert TypeAdapter(Event).validate_json(agui[-1]).type == "RUN_FINISHED"
 
 
+@pytest.mark.heavy
 @pytest.mark.process
 def test_the_programs_with_openai_and_its_agents_sdk(served: Served) -> None:
     asked, counted = (
