@@ -62,9 +62,9 @@ function slanted({ xAxis, grid }, width) {
   return { xAxis: { ...xAxis, axisLabel, nameGap: Math.max(...depths) + 24 }, grid: { ...grid, left } };
 }
 
-/** Return into how many parts an axis of values below a chart is split. */
+/** Return into how many parts an axis of values below names is split. */
 function splitsOf(width) {
-  return Math.min(5, Math.ceil(width / 130));
+  return Math.max(2, Math.min(5, Math.floor((width - NAME_WIDTH - MARGIN) / 70)));
 }
 
 /** Return the option with lying bars, of which the first one is at the top. */
@@ -80,7 +80,7 @@ function lying({ xAxis, yAxis }, width) {
     yAxis: { ...yAxis, nameLocation: "start", nameGap: 15, nameTextStyle: { align: "left" }, axisLabel: { ...yAxis.axisLabel, interval: 0 } } };
 }
 
-/** Return the option with the value at the end of each bar, if there is one series of bars to the right. */
+/** Return the option with the value at the end of each bar in place of an axis, if there is one series of bars to the right. */
 function withValues(option) {
   const [first, ...others] = option.series;
   if (others.length || first.type !== "bar" || first.data.some((value) => value < 0)) return option;
@@ -88,5 +88,6 @@ function withValues(option) {
   const shown = (value) => (value === null ? "" : valueText(value, format));
   const label = { show: true, position: "right", formatter: ({ value }) => shown(value) };
   const right = Math.max(...first.data.map((value) => pen.measureText(shown(value)).width)) + GAP;
-  return { ...option, series: [{ ...first, label }], grid: { ...option.grid, right } };
+  const xAxis = { ...option.xAxis, nameGap: 8, axisLabel: { show: false }, splitLine: { show: false } };
+  return { ...option, xAxis, series: [{ ...first, label }], grid: { ...option.grid, right } };
 }

@@ -21,11 +21,6 @@ export function sqlView(sql) {
   return make("div", { class: "sql" }, make("pre", { role: "group", tabindex: "0", "aria-label": "SQL" }, code), copy);
 }
 
-/** Return the words, signs and spaces of a statement, which together are the statement. */
-function tokensOf(sql) {
-  return sql.match(TOKEN) ?? [];
-}
-
 function pieces(sql) {
   const lines = !sql.includes("\n");
   let depth = 0;

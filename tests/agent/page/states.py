@@ -70,7 +70,7 @@ class State(NamedTuple):
     """`lead` leads to the state and returns what is checked."""
 
     lead: Callable[[Stage], Page | Frame]
-    widths: tuple[int, ...] = (1440, 1920, 390)
+    widths: tuple[int, ...] = (1440, 1280, 390)
     locale: str = "en-US"
     has_key: bool = True
     """Whether the browser has the key that the server wants."""
@@ -296,7 +296,7 @@ def off_topic(stage: Stage) -> None:
     expect(stage.page.locator(".failure")).to_be_visible()
 
 
-@state(widths=(1440, 1920))
+@state(widths=(1440, 1280))
 def sidebar_rename(stage: Stage) -> None:
     stage.answered(HOW_MANY, COUNT)
     stage.page.locator("#conversations li").first.hover()

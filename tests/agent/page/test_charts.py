@@ -70,7 +70,7 @@ LABELS = """async ([type, option]) => {
   // Its height has changed with the number of its names.
   for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
   chart().getZr().flush();
-  const shown = chart().getZr().storage.getDisplayList(true).filter(({ style }) => style.text?.trim());
+  const shown = chart().getZr().storage.getDisplayList(true).filter(({ style, invisible }) => !invisible && style.text?.trim());
   const { width, height } = document.querySelector(".chart").getBoundingClientRect();
   const labels = shown.map((each) => {
     const box = each.getBoundingRect().clone();
@@ -187,7 +187,19 @@ def test_a_chart_fits_the_screen_after_it_was_turned(visit: Visit) -> None:
         labels_of(page, "bar", option(shown, "bar", "k", "v"), names)
         page.set_viewport_size({"width": 390, "height": 900})
         page.wait_for_function("document.querySelector('.chart').clientWidth < 390")
-        assert "0" in labels_of(page, "bar", None, names)
+        assert "74,416.5" in labels_of(page, "bar", None, names)
+
+
+@pytest.mark.parametrize("width", [390, 760])
+def test_an_axis_of_values_has_all_its_marks(visit: Visit, width: int) -> None:
+    page = visit(viewport={"width": width, "height": 900}).page
+    names = [f"Walker Media {at}" for at in range(5)]
+    rows = result({"k": "string", "a": "integer", "b": "integer"}, *((name, 74416, 61000) for name in names))
+
+    texts = labels_of(page, "bar", option(rows, "bar", "k", ["a", "b"], horizontal=True), names)
+
+    marks = [int(text.replace(",", "")) for text in texts if text.replace(",", "").isdecimal()]
+    assert len(marks) > 2 and marks == list(range(0, marks[-1] + 1, marks[1]))
 
 
 def test_the_tooltip_of_a_box_is_in_the_language_of_the_answer(visit: Visit) -> None:
