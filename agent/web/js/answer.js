@@ -14,14 +14,14 @@ import { trustBadge } from "./trust.js";
  * `about` has the `name` of what was asked, its `source` if one was named, and `mayEdit`, whether it has statements to edit.
  * `change(comment)`, if given, asks again with a remark about an assumption or a definition.
  */
-export function answerView(output, steps, said, about, change) {
+export function answerView(output, said, about, change) {
   return make("div", { class: "answer" },
     make("div", { class: "headline" }, heading(output, about.name), trustBadge(output)),
     words(output),
     premisesView(output, change),
     plotView(output, said),
     ...shownTables(output).map((table) => tableView(table, savedAs(output, table, said))),
-    explainFold(output, steps, said, about));
+    explainFold(output, said, about));
 }
 
 /** Return the title line: the name of what was asked, the models that were called, and the time. */

@@ -146,7 +146,7 @@ export class Conversation {
         continue;
       }
       if (chosen) this.list.querySelector(`.turn:last-child .option:nth-child(${chosen})`).classList.add("chosen");
-      this.add(new Turn(said, this.graph, null)).body.append(this.view(output, null, said, () => this.ask(said)));
+      this.add(new Turn(said, this.graph, null)).body.append(this.view(output, said, () => this.ask(said)));
     }
     const last = this.list.lastElementChild;
     last?.scrollIntoView({ block: "start" });
@@ -155,7 +155,7 @@ export class Conversation {
   }
 
   begin(said, input) {
-    const turn = this.add(new Turn(said, this.graph, input, (output, steps) => this.view(output, steps, said, () => this.go(turn))));
+    const turn = this.add(new Turn(said, this.graph, input, (output) => this.view(output, said, () => this.go(turn))));
     turn.again = () => this.go(turn);
     this.go(turn);
   }
@@ -210,7 +210,7 @@ export class Conversation {
     this.changed(thread);
   }
 
-  view(output, steps, said, again) {
+  view(output, said, again) {
     if (output.clarification) {
       // After an error the question back is still open.
       const why = output.error && failureReason(output);
@@ -218,17 +218,17 @@ export class Conversation {
     }
     if (output.error) return failedOutputView(output, again);
     if (output.report) return reportView(output, nameOfPlace(JSON.parse(this.place)[1]), output.run_id && answerLink(output));
-    return this.answered(output, steps, said);
+    return this.answered(output, said);
   }
 
-  answered(output, steps, said) {
+  answered(output, said) {
     const { thread_id, run_id, sql } = output;
     const isAgent = this.graph === "agent";
     const reject = (comment) => this.begin(rejected({ comment }),
       { thread_id, feedback: { accepted: false, ...(comment && { comment }) } });
     const [, named] = JSON.parse(this.place);
     const about = { name: nameOfPlace(named), source: named.source, mayEdit: isAgent };
-    const view = answerView(output, steps, said, about, isAgent ? reject : null);
+    const view = answerView(output, said, about, isAgent ? reject : null);
     // A reply is no answer that could be right or wrong.
     if (run_id) view.dataset.run = run_id;
     const tools = [isAgent && sql && this.feedback(thread_id, reject), pinView(output), saveMenu(view, run_id && answerLink(output))].filter(Boolean);

@@ -7,14 +7,14 @@ import { secondsText } from "./numbers.js";
 import { sqlView } from "./sql.js";
 import { auditSteps } from "./steps.js";
 
-/** Return the fold of the answer to what was `said`; `steps` is the list that was shown while it ran, if one was. For `about` see `answerView`. */
-export function explainFold(output, steps, said, { source, mayEdit }) {
+/** Return the fold of the answer to what was `said`; For `about` see `answerView`. */
+export function explainFold(output, said, { source, mayEdit }) {
   const { audit, definitions = [], sql } = output;
   const places = definitions.map(({ name, definition, place }) => `${name} = ${definition}; ${place}`);
   const parts = [named("definitions", places), named("notes", audit.notes), heading("steps")];
   return make("details", { class: "explain" }, say(make("summary"), sql ? "explain_sql" : "explain"),
     sql ? sqlView(sql) : null, sql && mayEdit ? editorView(output, said, source) : null,
-    ...parts.flat(), steps?.childElementCount ? steps : auditSteps(audit), costLine(audit));
+    ...parts.flat(), auditSteps(audit), costLine(audit));
 }
 
 /** Return the line of calls, tokens, money and time. */

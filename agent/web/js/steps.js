@@ -4,6 +4,7 @@ import { announce } from "./announce.js";
 import { make } from "./dom.js";
 import { say, text } from "./language.js";
 import { secondsText } from "./numbers.js";
+import { sqlView } from "./sql.js";
 
 /** A line as the terminal shows it: a mark, what was done, the seconds, what came of it. */
 const LINE = /^([✓✗])\s+(\S+)\s+([\d.]+)\s*s\s*(.*)$/s;
@@ -20,11 +21,13 @@ export function stepList() {
   say(list, "steps", {}, "aria-label");
   return {
     element: list,
-    add({ node, line, latency_ms }) {
+    add({ node, line, latency_ms, update }) {
       // Steps for a model have no line if none was called.
       if (!line) return;
       const [, mark = "✓", name = node, , detail = ""] = line.match(LINE) ?? [];
-      list.append(stepItem({ name, failed: mark === "✗", latency_ms, detail }));
+      const item = stepItem({ name, failed: mark === "✗", latency_ms, detail });
+      if (update?.sql_request) item.append(sqlView(update.sql_request));
+      list.append(item);
       announce(text(name));
     },
   };

@@ -12,7 +12,7 @@ import { partView } from "./report.js";
 import { progressView } from "./progress.js";
 import { stepList } from "./steps.js";
 
-/** A turn on the page. `view(output, steps)` makes what is shown of an output. */
+/** A turn on the page. `view(output)` makes what is shown of an output. */
 export class Turn {
   constructor(said, graph, input, view) {
     Object.assign(this, { graph, input, view });
@@ -33,7 +33,7 @@ export class Turn {
       const output = await this.output(steps, progress);
       // A chart that came after the answer would move its rows.
       await plotKnown(output);
-      const view = this.view(output, steps.element);
+      const view = this.view(output);
       this.show(view, wordsOf(output));
       return output;
     } catch (error) {

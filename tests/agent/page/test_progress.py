@@ -43,6 +43,9 @@ def test_a_load_within_a_question_has_a_bar(visit: Visit, size: tuple[int, int])
     send(page, "waiting", {"for": "waiting_for_model"})
     expect(bar).to_have_count(0)
     expect(page.locator(".working")).to_contain_text("Waiting for the model")
+    send(page, "step", {"node": "generate_sql", "line": "✓ generate_sql 1.0 s", "latency_ms": 1000,
+                        "update": {"sql_request": "SELECT 1"}})  # fmt: skip
+    expect(page.locator(".steps .sql pre")).to_have_text("SELECT 1")
     told = page.evaluate("() => window.announcements")
     assert told == [
         "Reading the file",
@@ -50,6 +53,7 @@ def test_a_load_within_a_question_has_a_bar(visit: Visit, size: tuple[int, int])
         "Read the file",
         "Reading the file",
         "Waiting for the model, which answers another question",
+        "Write SQL",
     ]
 
 
