@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Any, Self, cast
 
 from pygments.token import Comment, Keyword, Number, String
+from rich.bar import Bar
 from rich.console import Console, Group, RenderableType
 from rich.markup import escape
 from rich.measure import Measurement
@@ -75,6 +76,7 @@ class LoadingBar:
 
 
 _SHOWN_ROWS = 20
+_BAR_WIDTH = 40
 _MAX_WIDTH = 10_000
 _SQL_THEME = ANSISyntaxTheme(
     {
@@ -180,16 +182,22 @@ def show(output: Output | Reply, console: Console, *, details: bool = True) -> N
 
 
 def rows_view(table: AnswerTable, language: Language, console: Console) -> RenderableType:
-    """Return the first rows of `table`: as a table, or on a terminal that is too narrow for it, as records."""
+    """Return the first rows of `table`: as a table, or if the console is too narrow for its words, as records.
+
+    Names with one measure have bars.
+    """
     rows = format_rows(table, language, _SHOWN_ROWS)
     rendered = Table(header_style="bold")
     for name, fmt in zip(table["columns"], formats_of(table), strict=True):
         rendered.add_column(escape(printable(name)), justify="right" if fmt.is_quantity else "left")
-    for row in rows:
-        rendered.add_row(*map(escape, row))
+    bars = _bars(table)
+    if bars:
+        rendered.add_column(max_width=_BAR_WIDTH)
+    for row, bar in zip(rows, bars or [()] * len(rows), strict=True):
+        rendered.add_row(*map(escape, row), *bar)
     parts: list[RenderableType] = [rendered]
     unlimited = console.options.update(max_width=_MAX_WIDTH)
-    if console.is_terminal and Measurement.get(console, unlimited, rendered).minimum > console.width:
+    if Measurement.get(console, unlimited, rendered).minimum > console.width:
         parts = []
         for number, row in enumerate(rows, 1):
             parts.append(Text(f"─ {number}", style="dim"))
@@ -199,6 +207,15 @@ def rows_view(table: AnswerTable, language: Language, console: Console) -> Rende
     if more > 0:
         parts.append(Text(f"and {more:,} more {'row' if more == 1 else 'rows'}", style="dim italic"))
     return Group(*parts)
+
+
+def _bars(table: AnswerTable) -> list[tuple[Bar]]:
+    """Return a bar for each shown row of a name or period and a quantity of at least 0; else nothing."""
+    if [fmt.is_quantity for fmt in formats_of(table)] != [False, True] or len(table["rows"]) < 2:
+        return []
+    values = [float(value or 0) for _, value in table["rows"][:_SHOWN_ROWS]]
+    longest = max(values)
+    return [(Bar(longest, 0, value, color="cyan"),) for value in values] if min(values) >= 0 < longest else []
 
 
 def cost_line(output: Output) -> Text:

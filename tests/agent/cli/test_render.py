@@ -90,16 +90,25 @@ def test_an_error_before_a_question_back_has_its_details_in_the_details() -> Non
 WIDE = answer([f"a_long_name_{number}" for number in range(8)], [*range(8)], [*range(8)])
 
 
-def test_wide_tables_become_records_on_a_narrow_terminal() -> None:
-    lines = printed(WIDE, width=60).splitlines()
+@pytest.mark.parametrize("terminal", [True, False])
+def test_wide_tables_become_records_where_words_would_be_broken(terminal: bool) -> None:
+    lines = printed(WIDE, width=60, terminal=terminal).splitlines()
 
     assert "─ 2" in lines and lines.count("a_long_name_3: 3") == 2
     assert max(map(len, lines)) <= 60
 
 
-def test_a_wide_terminal_and_a_pipe_have_tables() -> None:
+def test_a_wide_terminal_has_a_table() -> None:
     assert "a_long_name_3: 3" not in printed(WIDE, width=200)
-    assert "a_long_name_3: 3" not in printed(WIDE, width=60, terminal=False)
+
+
+def test_one_measure_has_bars() -> None:
+    lines = printed(answer(["region", "sales"], ["North", 200.5], ["South", 100.25], ["West", None])).splitlines()
+
+    assert [line.count("█") for line in lines if "th" in line or "West" in line] == [40, 20, 0]
+    for rows in ([["North", -1.5], ["South", 2.5]], [["North", 1.5]], [["North", 0.0], ["South", 0.0]]):
+        assert "█" not in printed(answer(["region", "sales"], *rows))
+    assert "█" not in printed(answer(["region", "sales", "cost"], ["North", 1.5, 2.5], ["South", 1.5, 2.5]))
 
 
 def test_one_more_row_is_singular() -> None:
