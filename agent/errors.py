@@ -51,6 +51,10 @@ class DatasphinxError(Exception):
         text, reason = self.message(), str(getattr(self, "reason", ""))
         return text if reason in text else f"{text}: {reason}"
 
+    def _render_traceback_(self) -> list[str]:
+        """Return what IPython shows instead of the frames of the library."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 class Retryable(DatasphinxError):
     """Retrying within the same question may succeed."""

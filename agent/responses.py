@@ -29,6 +29,7 @@ from datasphinx.agent.types import (
 )
 
 MAX_ROWS = 50
+_REPR_CHARS = 100
 
 
 _STYLE = (
@@ -47,6 +48,10 @@ _STYLE = (
     # Pictures are drawn on white: they stand on a white card, also where the colours around them are dark.
     ".datasphinx img{max-width:100%;box-sizing:border-box;padding:.75rem;border-radius:10px;background:#fff;"
     "border:1px solid var(--jp-border-color2,light-dark(#e2e4e0,#33393f))}"
+    ".datasphinx .chips{display:flex;flex-wrap:wrap;gap:.4rem}"
+    ".datasphinx .chips span{padding:.1rem .6rem;border-radius:10px;font-size:.8125rem;"
+    "background:var(--jp-layout-color2,light-dark(#f2f3f0,#262b30))}"
+    ".datasphinx .chips span:first-child{font-weight:600}"
     ".datasphinx summary{cursor:pointer;font-size:.875rem;color:var(--jp-ui-font-color2,light-dark(#5c656d,#a2abb4))}"
     ".datasphinx pre{padding:1rem;border-radius:10px;white-space:pre-wrap;overflow-wrap:anywhere;"
     "background:var(--jp-layout-color2,light-dark(#f2f3f0,#262b30))}"
@@ -107,7 +112,7 @@ def options_of(labels: list[str]) -> str:
     return f"<ol>{''.join(f'<li>{escape(label)}</li>' for label in labels)}</ol>" if labels else ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Response:
     """An answer. `tables` contains its result rows; `clarification` is a question to be answered with `clarify`."""
 
@@ -128,13 +133,22 @@ class Response:
     """The code of the language of the answer."""
     types: Sequence[str] = ()
     """The types of the columns of the first table, as in `Result`."""
-    reply: "Callable[[str], Response] | None" = field(default=None, repr=False, compare=False)
+    filters: Sequence[str] = ()
+    """The filters of the statement in words."""
+    follow_ups: Sequence[str] = ()
+    """Questions that the model proposes to ask next."""
+    trust: str = ""
+    """What vouches for the answer, in words; empty for an answer without a statement."""
+    reply: "Callable[[str], Response] | None" = field(default=None, compare=False)
     """Answers `clarification`, as `Agent.clarify` does; None without one."""
-    draw: "Callable[[], AnswerChart | None] | None" = field(default=None, repr=False, compare=False)
+    draw: "Callable[[], AnswerChart | None] | None" = field(default=None, compare=False)
     """Draws `chart`; None for an answer that has none."""
 
     def __str__(self) -> str:
         return self.answer
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {one_line(self.answer, _REPR_CHARS)}>"
 
     @property
     def value(self) -> Any:
@@ -147,10 +161,17 @@ class Response:
         return self.draw() if self.draw else None
 
     def _repr_html_(self) -> str:
-        return page(self.answer, self._body(), self.sql)
+        return page(self.answer, self._body() + self._beside(), self.sql)
 
     def _body(self) -> str:
         return ""
+
+    def _beside(self) -> str:
+        """Return what vouches for the answer, what it takes for granted and what may be asked next as HTML."""
+        definitions = [f"{each['name']} = {each['definition']}" for each in self.definitions]
+        chips = "".join(f"<span>{escape(text)}</span>" for text in (self.trust, *definitions, *self.filters) if text)
+        questions = "".join(f"<li>{escape(question)}</li>" for question in self.follow_ups)
+        return (f'<p class="chips">{chips}</p>' if chips else "") + (f"<ul>{questions}</ul>" if questions else "")
 
 
 class NumberResponse(Response):
@@ -303,7 +324,10 @@ def response_of(
     `reply` answers its clarification, and `draw` returns the chart of rows that no chart was requested for. `result`
     has the types of the first table.
     """
+    from datasphinx.agent.answers.confidence import trust_in_words
+
     output_type, clarification, tables = output["output_type"], output.get("clarification"), output.get("tables") or []
+    confidence = output.get("confidence")
     is_shown = result is not None and (not tables or result["columns"] == tables[0]["columns"])
     return _CLASSES[output_type](
         answer=output["answer"],
@@ -314,8 +338,11 @@ def response_of(
         definitions=output.get("definitions") or [],
         verified=output.get("verified"),
         plain=output["value"] if output_type else output["answer"],
-        confidence=output.get("confidence"),
+        confidence=confidence,
         language=language_in(output),
+        filters=output.get("filters") or (),
+        follow_ups=output.get("follow_ups") or (),
+        trust=confidence["word"] if confidence else trust_in_words(output, language_in(output)),
         types=result["types"] if result and is_shown else (),
         reply=reply if clarification else None,
         draw=draw,

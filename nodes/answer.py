@@ -212,7 +212,7 @@ def _doubts(state: State, source: Source, sql: str) -> list[Message]:
     result, objection = state.get("result"), objection_to(state["attempts"])
     warnings = source.warnings_about(sql) if result and is_blank(result) else ()
     doubts = [one for one in warnings if isinstance(one, Message) and names_missing_value(one)]
-    return [*doubts, Message("rejected_by_validation", reason=objection)] if objection else doubts
+    return [*doubts, Message("rejected_by_validation", reason=objection.rstrip(".。"))] if objection else doubts
 
 
 def _about_sources(state: State) -> str:

@@ -32,6 +32,23 @@ def test_a_response_looks_like_the_page() -> None:
     assert colours and colours <= set(re.findall(r"light-dark\((#\w+), (#\w+)\)", css))
 
 
+def test_a_response_shows_what_it_takes_for_granted_and_has_a_short_repr() -> None:
+    definition = {"name": "net sales", "definition": HOSTILE, "place": "shop.yaml"}
+    output = {"answer": f"{HOSTILE}\n" * 20, "output_type": "number", "value": 1, "sql": "SELECT 1", "audit": {}}
+    made = response_of(
+        {**output, "checked": True, "filters": ["2025"], "definitions": [definition], "follow_ups": ["By month?"]}
+    )
+
+    page = made._repr_html_()
+    assert re.findall(r"<span>(.*?)</span>", page) == [
+        made.trust,
+        "net sales = &lt;img src=x onerror=alert(1)&gt;",
+        "2025",
+    ]
+    assert made.trust and "<li>By month?</li>" in page and HOSTILE not in page
+    assert repr(made).startswith("<NumberResponse: <img") and len(repr(made)) < 120
+
+
 def test_table_is_shown_as_one_and_cut() -> None:
     page = response("dataframe", 70)._repr_html_()
 

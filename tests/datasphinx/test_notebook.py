@@ -71,6 +71,15 @@ def test_a_line_that_is_invalid(shell: InteractiveShell, line: str) -> None:
         shell.run_cell_magic("ask", line, "How many rows?")
 
 
+def test_an_error_is_shown_without_frames_of_the_library(
+    shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell.run_cell("%%ask --follow-up\nand by month?")
+
+    (line,) = capsys.readouterr().out.strip().splitlines()
+    assert line.startswith("InvalidQuestion: ")
+
+
 def test_a_follow_up_without_a_conversation(shell: InteractiveShell) -> None:
     with pytest.raises(InvalidQuestion):
         shell.run_cell_magic("ask", "--follow-up", "and by month?")

@@ -70,7 +70,8 @@ LABELS = """async ([type, option]) => {
   // Its height has changed with the number of its names.
   for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
   chart().getZr().flush();
-  const shown = chart().getZr().storage.getDisplayList(true).filter(({ style, invisible }) => !invisible && style.text?.trim());
+  const drawn = chart().getZr().storage.getDisplayList(true);
+  const shown = drawn.filter(({ style, invisible }) => !invisible && style.text?.trim());
   const { width, height } = document.querySelector(".chart").getBoundingClientRect();
   const labels = shown.map((each) => {
     const box = each.getBoundingRect().clone();
