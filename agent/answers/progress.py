@@ -22,7 +22,7 @@ def step_line(node: str, update: dict[str, Any]) -> Text | None:
     failed = failed or bool(step.get("error"))
     name = one_line(str(step.get("tool") or node))
     line = Text.assemble(("✗ " if failed else "✓ ", "red" if failed else "green"), (f"{name} ", "bold"))
-    planned = f"{len(update['plan'])} questions" if "plan" in update else ""
+    planned = _counted(len(update["plan"]), "question") if "plan" in update else ""
     detail = one_line(planned or _detail(update, step), _DETAIL_CHARS)
     return line.append(f"{step['latency_ms'] / 1000:.1f} s  {detail}".rstrip(), style="dim")
 
@@ -46,7 +46,7 @@ def _detail(update: dict[str, Any], step: dict[str, Any]) -> str:
             return ", ".join(update[name])
     if "validation" in update:
         return str(update["validation"]["reason"]) if update["validation"] else "no verdict"
-    return f"{len(update['result']['rows'])} rows" if update.get("result") else ""
+    return _counted(len(update["result"]["rows"]), "row") if update.get("result") else ""
 
 
 def _tool_result(tool: str, rows: int, content: dict[str, Any]) -> str:
@@ -54,7 +54,11 @@ def _tool_result(tool: str, rows: int, content: dict[str, Any]) -> str:
     if tool == "create_dataset":
         sheet = f", sheet {content['sheet']}" if content.get("sheet") else ""
         header = f", header in row {content['header_row']}" if content.get("header_row") else ""
-        return f"{content['file']}{sheet}{header}, {rows} rows"
+        return f"{content['file']}{sheet}{header}, {_counted(rows, 'row')}"
     if tool == "plot":
         return f"{content['chart_type']} of {content['result_id']}"
-    return f"{rows} {'columns' if tool in ('get_schema', 'resolve_fields') else 'rows'}"
+    return _counted(rows, "column" if tool in ("get_schema", "resolve_fields") else "row")
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"

@@ -229,6 +229,8 @@ def _heatmap(figure: Figure) -> Option:
     scale: Option = {"type": "continuous", "min": low, "max": high}
     decimals = max(_decimals(low), _decimals(high))
     scale |= {"precision": decimals} if decimals else {}
+    # Through a pale colour the ground is seen, be it light or dark.
+    scale |= {"inRange": {"color": [COLOURS[0]], "colorAlpha": [0.1, 1]}}
     shape = {"orient": "horizontal", "left": "center", "bottom": 0, "calculable": True}
     unit = {"formatter": _template(figure)} if _template(figure) else {}
     rows = _categories(figure.series_name, tuple(figure.names))

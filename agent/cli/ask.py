@@ -335,7 +335,8 @@ def ask(
         if not as_json:
             raise
         reply = _refusal(error, inputs, thread)
-    written = [write(reply, path) for write, path in ((write_charts, chart), (write_rows, output)) if path]
+    written = [write_charts(reply, chart, question or "")] if chart else []
+    written += [write_rows(reply, output)] if output else []
     # Frozen objects are not collected at exit, which saves time; DuckDB would report its own as leaked.
     if "duckdb" not in sys.modules:
         gc.freeze()
@@ -453,10 +454,10 @@ def _converse(talk: Talk, inputs: dict[str, Any], options: dict[str, Any], view:
         inputs = {"clarification_answer": answer}
 
 
-def write_charts(output: "Reply", path: Path) -> bool:
+def write_charts(output: "Reply", path: Path, title: str) -> bool:
     """Write the charts of an answer, or else the one that suits its rows, to `path`, and print the paths.
 
-    Return whether there was one.
+    Return whether there was one. `title` is that of a chart which the answer does not have.
     """
     from datasphinx.agent.responses import ChartResponse
 
@@ -464,17 +465,15 @@ def write_charts(output: "Reply", path: Path) -> bool:
         facts: dict[str, Any] = {name: output.get(name) for name in _SHOWN_WITH_CHART}
         ChartResponse(**facts, plain=chart).save(target)
 
-    charts = output["charts"] or ([] if output["error"] else _suitable_charts(output["tables"][:1], output))
+    charts = output["charts"] or ([] if output["error"] else _suitable_charts(output["tables"][:1], title, output))
     return _save(output, charts, path, write, "--chart", "The rows allow no chart.")
 
 
-def _suitable_charts(tables: "Sequence[AnswerTable]", output: "Reply") -> "list[AnswerChart]":
-    from datasphinx.agent.answers.text import without_tables
+def _suitable_charts(tables: "Sequence[AnswerTable]", title: str, output: "Reply") -> "list[AnswerChart]":
     from datasphinx.agent.charts.echarts import chart_of
     from datasphinx.agent.messages import language_in
     from datasphinx.agent.sql.rows import result_of
 
-    title = without_tables(output["answer"]).partition("\n")[0]
     charts = [chart_of(result_of(each), title, language=language_in(output)) for each in tables]
     return [chart for chart in charts if chart]
 

@@ -209,7 +209,7 @@ def rows_view(table: AnswerTable, language: Language, console: Console) -> Rende
     return Group(*parts)
 
 
-def _bars(table: AnswerTable) -> list[tuple[Bar]]:
+def _bars(table: AnswerTable) -> list[tuple[Bar, ...]]:
     """Return a bar for each shown row of a name or period and a quantity of at least 0; else nothing."""
     if [fmt.is_quantity for fmt in formats_of(table)] != [False, True] or len(table["rows"]) < 2:
         return []

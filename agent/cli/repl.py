@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import aclosing, suppress
+from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -173,7 +174,9 @@ class _Repl:
             "/sources": self._sources,
             "/schema": self._schema,
             "/sql": self._sql,
-            "/chart": lambda file: self._save(file, write_charts),
+            "/chart": lambda file: self._save(
+                file, partial(write_charts, title=self._asked[-1] if self._asked else "")
+            ),
             "/save": lambda file: self._save(file, write_rows),
             "/new": self._begin,
             "/help": self._help,

@@ -67,12 +67,13 @@ export function inLanguage(option) {
   const along = option.xAxis?.type === "value" && option.yAxis?.type === "value" ? formats.xAxis : null;
   if (option.visualMap) written.visualMap = { ...option.visualMap, formatter: (value) => tickText(value, shown) };
   if (option.tooltip) written.tooltip = { ...option.tooltip, valueFormatter: (value) => cellsText(value, shown, along) };
-  const series = option.series?.map((each) => (each.type === "pie" ? { ...each, label: { ...each.label, formatter: shareText } } : each));
+  const series = option.series?.map((each) => (each.type === "pie"
+    ? { ...each, label: { ...each.label, formatter: shareText }, labelLine: { length: 8, length2: 4 } } : each));
   return { ...option, ...written, ...(series && { series }) };
 }
 
 function shareText({ name, percent }) {
-  return `${name}: ${tickText(percent, { kind: "percent" })}`;
+  return `${name}\n${tickText(percent, { kind: "percent" })}`;
 }
 
 function withNumbers(axis, format = { kind: "number" }) {
@@ -147,6 +148,6 @@ function colours(box) {
     backgroundColor: "transparent", textStyle: { color, fontFamily },
     title: { textStyle: words, subtextStyle: words }, legend: { textStyle: words, pageTextStyle: words },
     categoryAxis: { ...axis, axisLabel: { ...words, width: 120, overflow: "truncate" }, splitLine: { show: false } }, valueAxis: axis, visualMap: { textStyle: words },
-    pie: { label: words }, bar: { label: words },
+    pie: { label: words }, bar: { label: words }, line: { symbol: "circle" }, boxplot: { itemStyle: { color: "transparent" } },
   };
 }

@@ -1,4 +1,4 @@
-/** The names along the axes of a chart. All but periods are shown: bars lie where their names do not fit below them. */
+/** The names along the axes of a chart and at the ends of lines. All but periods are shown: bars lie where their names do not fit below them. */
 
 import { valueText } from "./numbers.js";
 
@@ -9,6 +9,9 @@ const GAP = 12;
 const SLANTED = 15;
 const ROW = 26;
 const MOST_ROWS = 60;
+/** Up to as many lines have their names at their ends, in a place that is at least as wide. */
+const MOST_ENDS = 6;
+const ENDS_WIDTH = 480;
 const CALENDAR = ["year", "month", "date", "datetime"];
 const pen = document.createElement("canvas").getContext("2d");
 
@@ -29,7 +32,7 @@ export function withNames({ type, option }, width, font) {
     ...(rows && x.type !== "value" && { yAxis: { ...y, axisLabel: { ...y.axisLabel, interval: 0 } } }),
     ...(below === "upright" && { xAxis: { ...x, axisLabel: { ...x.axisLabel, interval: 0 } } }),
     ...(below === "slanted" && slanted(turned, width)) };
-  return { option: rows ? withValues(shown) : shown, height: rows && Math.ceil(rows * ROW * Math.max(1, 0.6 * beside)) + 96, form: `${lies} ${below} ${splitsOf(width)}` };
+  return { option: rows ? withValues(shown) : withEnds(shown, width), height: rows && Math.ceil(rows * ROW * Math.max(1, 0.6 * beside)) + 96, form: `${lies} ${below} ${splitsOf(width)} ${width >= ENDS_WIDTH}` };
 }
 
 function isStanding({ series, xAxis, yAxis }) {
@@ -90,4 +93,15 @@ function withValues(option) {
   const right = Math.max(...first.data.map((value) => pen.measureText(shown(value)).width)) + GAP;
   const xAxis = { ...option.xAxis, nameGap: 8, axisLabel: { show: false }, splitLine: { show: false } };
   return { ...option, xAxis, series: [{ ...first, label }], grid: { ...option.grid, right } };
+}
+
+/** Return the option with the names of a few lines at their ends in place of a legend. */
+function withEnds(option, width) {
+  const { series, legend, grid } = option;
+  const hasEnd = ({ type, areaStyle, data }) => type === "line" && !areaStyle && typeof [data.at(-1)].flat().at(-1) === "number";
+  if (series.length < 2 || series.length > MOST_ENDS || width < ENDS_WIDTH || !series.every(hasEnd)) return option;
+  const endLabel = { show: true, formatter: "{a}", color: "inherit", width: NAME_WIDTH, overflow: "truncate" };
+  const right = Math.max(...series.map(({ name }) => nameWidth(name))) + 2 * GAP;
+  return { ...option, legend: { ...legend, show: false }, grid: { ...grid, right, bottom: 36 },
+    series: series.map((each) => ({ ...each, endLabel, labelLayout: { moveOverlap: "shiftY" } })) };
 }

@@ -52,7 +52,7 @@ function stepItem({ name, failed, latency_ms, detail }) {
 
 /** Return what came of a step: counts and plans in the language of the page, what is of the data or the model as it is. */
 function detailText(name, detail) {
-  const [, count, what] = detail.match(/^(\d+) (row|column|question|answer)s$/) ?? [];
+  const [, count, what] = detail.match(/^(\d+) (row|column|question|answer)s?$/) ?? [];
   if (count) return text(`${what}_count`, { count: Number(count) });
   if (name === "plot") return detail.replace(/^(\w+) of r\d+$/, "$1");
   return name === "plan" ? text(SAID[detail] ?? detail) : detail;

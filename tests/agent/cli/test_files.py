@@ -108,7 +108,8 @@ def test_a_chart_that_was_not_asked_for_is_drawn_of_the_rows(model: FakeOpenAI, 
     model.answers = [step("run_query", query=BY_ACCOUNT), step("finish", **DONE)]
     code, _, _ = run("ask", QUESTION, returns, "--chart", "chart.json")
     assert code == errors.ANSWERED
-    assert json.loads(Path("chart.json").read_text("utf-8"))["series"][0]["type"] == "bar"
+    option = json.loads(Path("chart.json").read_text("utf-8"))
+    assert option["series"][0]["type"] == "bar" and option["title"]["text"] == QUESTION
 
 
 def test_a_question_back_has_its_own_exit_code(model: FakeOpenAI, run: Run, returns: str) -> None:
