@@ -459,7 +459,11 @@ class _Resolver:
         self.used.append(_Use(facts, "list", name if at is None else at, name, tuple(rows)))
         if at is not None:
             aside = CONVENTIONS[facts.language].aside.format
-            names = [f"{one}{aside(self._cell(facts, at, row).text)}" for one, row in zip(names, rows, strict=True)]
+            known = [facts.columns[at].cells[row] is not None for row in rows]
+            names = [
+                f"{one}{aside(self._cell(facts, at, row).text)}" if is_known else one
+                for one, row, is_known in zip(names, rows, known, strict=True)
+            ]
         return self._listed(list(dict.fromkeys(names)), facts)
 
     def _each_row(self, facts: ResultFacts, words: Sequence[Template]) -> str:

@@ -41,6 +41,7 @@ def filled(text: str, sql: str, rows: list[list[Any]], language: str = "en") -> 
         (CITIES, SALES, "en", "{max.sales:city}, {share.max.sales} of {sum.sales}", "Berlin, 62.5% of 800.5"),
         ('SELECT SUM(a) AS "net sales" FROM t', [[1184]], "en", "Sales were {Net_Sales}.", "Sales were 1,184."),
         (CITIES, SALES, "en", "{list.city:sales}", "Berlin (500.5), Paris (200.0) and Rome (100.0)"),
+        (CITIES, [["A1", 5], ["B1", None]], "en", "{list.city:sales}", "A1 (5) and B1"),
         (CITIES, SALES[:2], "zh", "{list.city:sales}", "Berlin（500.5）和Paris（200.0）"),
         (CITIES, SALES[:2], "en", "{list|{sales#euro|euros} in {city}}",
          "500.5 euros in Berlin and 200.0 euros in Paris"),
