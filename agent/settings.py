@@ -394,28 +394,27 @@ class ServiceSettings(BaseSettings):
 
     api_keys: dict[TenantName, KeyHashes] = Field(
         default={},
-        description="By tenant, the hashes of its API keys, as printed by `datasphinx key new`. Without keys, "
-        "and without `oidc`, the server accepts requests from this machine only.",
+        description="By tenant, the hashes of its API keys, as printed by `datasphinx key new`. Without keys and "
+        "`oidc`, the server accepts requests from this machine only.",
     )
     review_keys: KeyHashes = Field(
         default=(),
-        description="Hashes of the API keys that may review proposals for the business knowledge of their tenant. "
-        "Without API keys, everybody on this machine may.",
+        description="Hashes of the API keys with the role `review`. Without API keys, everybody on this machine has "
+        "it.",
     )
     operate_keys: KeyHashes = Field(
         default=(),
-        description="Hashes of the API keys that may read `/metrics` and the details of `/readyz` and, with "
-        "`edit_sources`, edit the sources. Without API keys, everybody on this machine may.",
+        description="Hashes of the API keys with the role `operate`. Without API keys, everybody on this machine "
+        "has it.",
     )
     oidc: OidcSettings | None = Field(
         default=None,
-        description="Accept bearer tokens (JWT) of an OpenID Connect issuer: `issuer`, `audience`, `jwks_url`, "
-        "`tenant`, `tenant_claim`, `role_claim`, `roles` and `row_parameters`. Requires the extra `oidc`.",
+        description="Accept [tokens](oidc.md) of an OpenID Connect issuer. Requires the extra `oidc`.",
     )
     embed: EmbedSettings | None = Field(
         default=None,
-        description="Let other sites embed the chat: `origins` and `secret` (at least 32 characters). "
-        "Requires `api_keys` and the extra `oidc`.",
+        description="Let other sites [embed the chat](embedding.md): `origins` and `secret`. Requires `api_keys` "
+        "and the extra `oidc`.",
     )
     tenants: dict[TenantName, TenantSettings] = Field(
         default={},
@@ -425,13 +424,12 @@ class ServiceSettings(BaseSettings):
     )
     run_sql: bool = Field(
         default=False,
-        description="Let clients run their own SELECT statements: the editor of the page, `POST /sql`, and the tool "
-        "`datasphinx_run_sql` of MCP.",
+        description="Let clients run their own SELECT statements, on the page, over HTTP and MCP.",
     )
     edit_sources: bool | None = Field(
         default=None,
-        description="Let the role `operate` add, test and remove sources over HTTP and on the page. By default only on "
-        "a server without keys and tokens, which accepts requests from this machine only.",
+        description="Let the role `operate` edit the sources over HTTP and on the page; by default only on a server "
+        "without keys and tokens.",
     )
     max_request_bytes: int = Field(
         default=1_000_000, ge=1, description="Maximum size of a request to the server in bytes, except file uploads."
@@ -474,17 +472,15 @@ class Settings(ServiceSettings):
     )
     llm_models: dict[ModelRole, RoleModel] = Field(
         default={},
-        description="Other models for `generate` (tables, statements and steps of an analysis), `validate`, `narrate` "
-        "(answers in words), `review` (ambiguities) and `oracle` (`datasphinx eval`), each a name or an object "
-        "with `model`, `base_url` and `api_key`.",
+        description="Other models for the roles `generate`, `validate`, `narrate`, `review` and `oracle`, each a "
+        "name or an object with `model`, `base_url` and `api_key`.",
     )
     llm_api_key: SecretStr | None = Field(default=None, description="API key of the endpoint.")
     llm_timeout_s: float = Field(
         default=60,
         gt=0,
         allow_inf_nan=False,
-        description="Timeout of the endpoint in seconds, for each of two attempts. "
-        "For the embedded model, the time limit of a question applies.",
+        description="Timeout of the endpoint in seconds, for each of two attempts.",
     )
     llm_temperature: float | None = Field(
         default=0.0,
@@ -498,13 +494,13 @@ class Settings(ServiceSettings):
     )
     llm_profile: Literal["auto", "standard", "plain"] = Field(
         default="auto",
-        description="How requests adapt to the model: `auto`, by short questions on the first use of an endpoint and "
-        "model; `standard`, as to a capable one; `plain`, fenced SQL instead of JSON, for small models.",
+        description="How requests adapt to the model: `auto`, by short questions on its first use; `standard`; or "
+        "`plain`, fenced SQL instead of JSON.",
     )
     prices: dict[str, ModelPrice] = Field(
         default={},
-        description="Prices by model name in US dollars per million tokens: `input`, `output` and optionally "
-        "`cached_input`; by default list prices, which are unknown behind gateways.",
+        description="Prices by model name in US dollars per million tokens: `input`, `output` and `cached_input`; by "
+        "default list prices.",
     )
     embedded_model: EmbeddedModel = Field(
         default="base",
@@ -520,23 +516,21 @@ class Settings(ServiceSettings):
     )
     instructions: Instructions = Field(
         default="",
-        description="Definitions and preferences for all prompts, such as the start of the fiscal year, at most 4,000 "
-        "characters. Sources may have their own, which follow them. The embedded model does not get them.",
+        description="Definitions and preferences for all prompts, at most 4,000 characters; not for the embedded "
+        "model.",
     )
     shots: Shots = Field(
         default=3,
-        description="Number of few-shot examples from `datasphinx examples` in a prompt: 0, 1, 3 or 5; "
-        "none for the embedded model.",
+        description="Number of few-shot examples in a prompt: 0, 1, 3 or 5; none for the embedded model.",
     )
     effort: Effort = Field(
         default="medium",
-        description="Model calls per question: `low`, generation only; `medium`, validation if there is doubt; `high`, "
-        "three statements, and validation if their results differ.",
+        description="Model calls per question: `low`, `medium` (validation if there is doubt) or `high` (three "
+        "statements).",
     )
     enable_sql_validation: bool | None = Field(
         default=None,
-        description="Validate every statement against the question with the model, or none; by default, `effort` "
-        "decides.",
+        description="Validate every statement with the model, or none; by default, `effort` decides.",
     )
     sql_validation_max_retries: int = Field(
         default=2, ge=0, le=10, description="Maximum number of repeated validations after corrections."
@@ -548,20 +542,18 @@ class Settings(ServiceSettings):
         default=3,
         ge=0,
         le=10,
-        description="How often a statement is generated again after an error, before a question fails. "
-        "A statement with a forbidden operation does not count: the third one ends the question.",
+        description="How often a statement is generated again after an error, before a question fails.",
     )
     min_confidence: float | None = Field(
         default=None,
         ge=0,
         le=1,
-        description="Confidence below which an answer is a draft: its status is `unsure`, or the embedded model asks "
-        "which of its readings is meant. By default the value that was fitted for the model.",
+        description="Confidence below which an answer is a draft (`unsure`); by default as fitted for the model.",
     )
     clarify: Clarify = Field(
         default="auto",
         description="When to ask clarifying questions: `never`; `auto`, if there is evidence of an ambiguity; "
-        "`always`, after a review of every question by the model. Readings with equal results are never asked about.",
+        "`always`, after a review of every question by the model.",
     )
     max_clarifications: int = Field(
         default=4, ge=0, le=10, description="Maximum number of clarifying questions about one question."
@@ -571,22 +563,20 @@ class Settings(ServiceSettings):
     )
     threads_url: SecretStr | None = Field(
         default=None,
-        description="URL of a PostgreSQL database (postgresql://...) for conversations and, on a server, for uploaded "
-        "files, datasets and the usage of tenants; by default, files in the data directory.",
+        description="URL of a PostgreSQL database for conversations, uploaded files, boards and the usage of "
+        "tenants; by default, files in the data directory.",
     )
     thread_days: int | None = Field(
         default=None,
         ge=1,
         le=36_500,
-        description="Days after its last run when a server, or `datasphinx threads prune`, deletes a conversation; "
-        "by default, conversations are kept.",
+        description="Days after its last run when a server deletes a conversation; by default, they are kept.",
     )
     record_days: int | None = Field(
         default=None,
         ge=1,
         le=36_500,
-        description="Days after which a server, or `datasphinx trace prune`, deletes an event of the record; "
-        "by default, the record is kept.",
+        description="Days after which a server deletes an event of the record; by default, they are kept.",
     )
     max_llm_calls: int = Field(default=20, ge=1, description="Maximum number of model calls per question.")
     max_llm_tokens: int = Field(
@@ -612,7 +602,7 @@ class Settings(ServiceSettings):
     max_bytes_billed: int = Field(
         default=10_000_000_000,
         ge=10_485_760,
-        description="Maximum number of bytes that BigQuery bills for a statement; it refuses one that needs more.",
+        description="Maximum number of bytes that BigQuery may bill for a statement.",
     )
     worker_memory_mb: int = Field(
         default=1024,
@@ -635,22 +625,19 @@ class Settings(ServiceSettings):
     )
     otel: bool = Field(
         default=False,
-        description="Export traces and metrics with OpenTelemetry, as its variables `OTEL_...` say or by the providers "
-        "of the process. Requires the extra `otel`.",
+        description="Export traces and metrics with OpenTelemetry. Requires the extra `otel`.",
     )
     otel_text: bool = Field(
         default=False,
-        description="Include questions, prompts, answers, statements and arguments of tools in traces. They may quote "
-        "values of the data.",
+        description="Include texts in traces: questions, prompts, answers, statements. They may quote values.",
     )
     allow_langsmith: bool = Field(
         default=True,
-        description="Allow LangSmith to trace runs if its own variables, such as `LANGSMITH_TRACING`, say so. It gets "
-        "questions, prompts, answers and rows.",
+        description="Allow LangSmith to trace runs, with all rows, if its own variables say so.",
     )
     log_json: bool = Field(
         default=False,
-        description="Write log messages to standard error as JSON lines with the trace id of the question.",
+        description="Write the log as JSON lines.",
     )
     chat_sql: bool = Field(
         default=True,

@@ -43,7 +43,7 @@ SHARED = {
 }
 """Groups of tests that use one server, model or browser, by marker; pytest-xdist runs each group in one worker."""
 IMPLIED = {
-    "heavy": {"spark", "studio_url", "training"},
+    "heavy": {"clickhouse", "spark", "studio_url", "training"},
     "process": {"studio_url", "on_terminal", "server_process"},
     "server": {"server", "page", "served"},
     "integration": {"analysis", "benchdata", "cli", "datasets", "engine", "keep", "tools"},

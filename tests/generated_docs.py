@@ -18,7 +18,6 @@ from datasphinx.agent.settings import ServiceSettings, Settings
 from datasphinx.agent.tools.toolbox import TOOLS
 from tests.agent.llm.endpoint_behaviours import BEHAVIOURS
 from tests.agent.llm.server_behaviours import SERVER_BEHAVIOURS
-from tests.support.layers import LAYERS
 
 ROOT = Path(__file__).resolve().parents[1]
 _DIRECTORIES = {"cache_dir": "the user's cache directory", "data_dir": "the user's data directory"}
@@ -78,21 +77,6 @@ def tools_table() -> str:
         names = ", ".join(f"`{name}`" for name in tool.arguments.model_fields)
         lines.append(f"| `{tool.name}` | {names} | {tool.description} |")
     return "\n".join(lines)
-
-
-def layer_table() -> str:
-    """Return the layers of `tests.test_architecture` with the paths of their packages as a Markdown table."""
-    lines = ["| layer | packages and modules |", "|---|---|"]
-    for number, layer in enumerate(LAYERS.strip().split("\n"), 1):
-        lines.append(f"| {number} | {', '.join(f'`{_path_of(unit)}`' for unit in layer.split())} |")
-    return "\n".join(lines)
-
-
-def _path_of(unit: str) -> str:
-    """Return the path of a package, with a slash at its end, or of a module."""
-    name = unit.replace(".", "/")
-    paths = (f"{folder}{name}{end}" for folder in ("agent/", "", "datasphinx/") for end in ("/__init__.py", ".py"))
-    return next(path for path in paths if (ROOT / path).is_file()).removesuffix("__init__.py")
 
 
 def behaviours_table() -> str:
@@ -172,7 +156,6 @@ PARTS = {
     "clients": (ROOT / "docs/compatibility.md", clients_table),
     "plugin": (ROOT / "docs/plugins.md", plugin_example),
     "graph": (ROOT / "docs/graph.md", graph_picture),
-    "layers": (ROOT / "docs/architecture.md", layer_table),
     "settings": (ROOT / "docs/settings.md", settings_table),
     "cli": (ROOT / "docs/cli.md", cli_table),
     "tools": (ROOT / "docs/query-specs.md", tools_table),
