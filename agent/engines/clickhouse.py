@@ -59,7 +59,6 @@ class _Spelling(Spelling):
         "duration": TEXT_OF_SECONDS,
         # Days since 1970: the unit of dateDiff does not survive parsing.
         "days_between": "(CAST(stop AS Nullable(Int64)) - CAST(start AS Nullable(Int64)))",
-        "add_days": "addDays(x, days)",
         "length": "lengthUTF8(x)",
         "left": "substringUTF8(x, 1, n)",
         "replace": "replaceAll(x, old, new)",

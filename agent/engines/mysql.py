@@ -47,7 +47,6 @@ class _Spelling(Spelling):
         "seconds": "TO_SECONDS(x)",
         "duration": "SEC_TO_TIME(x)",
         "days_between": "DATEDIFF(stop, start)",
-        "add_days": "ADDDATE(x, days)",
         "length": "CHAR_LENGTH(x)",
         "initcap": "(SELECT GROUP_CONCAT(CONCAT(UPPER(SUBSTRING(word, 1, 1)), SUBSTRING(word, 2)) "
         "ORDER BY place SEPARATOR ' ') FROM JSON_TABLE(CONCAT('[', REPLACE(JSON_QUOTE(x), ' ', '\",\"'), ']'), "

@@ -67,7 +67,6 @@ FORMULAS: Mapping[str, str] = {
     "seconds": "CAST(EXTRACT(EPOCH FROM x) AS DOUBLE)",
     "duration": "TO_SECONDS(x)",
     "days_between": "(stop - start)",
-    "add_days": "x + CAST(days AS INTEGER)",
     "length": "LENGTH(x)",
     "left": "SUBSTRING(x, 1, n)",
     "replace": "REPLACE(x, old, new)",

@@ -73,7 +73,6 @@ class _Spelling(Spelling):
         "seconds": "CAST(STRFTIME('%s', x) AS INTEGER)",
         "duration": TEXT_OF_SECONDS,
         "days_between": "CAST(JULIANDAY(stop) - JULIANDAY(start) AS INTEGER)",
-        "add_days": "DATE(x, days || ' days')",
         "initcap": "(SELECT GROUP_CONCAT(UPPER(SUBSTRING(value, 1, 1)) || SUBSTRING(value, 2), ' ') FROM "
         "JSON_EACH('[' || REPLACE(JSON_QUOTE(x), ' ', '\",\"') || ']'))",
     }

@@ -317,9 +317,6 @@ def _groups(names: Names) -> Iterator[SpecProblem]:
             yield SpecProblem(path, f"{name} holds {kind}, and only dates have periods", tuple(dates[:3]))
         elif kind and kind not in _GROUPED and name not in rows:
             yield SpecProblem(path, f"{name} holds {kind}, which cannot be grouped by")
-    filled = [index for index, group in enumerate(spec.group_by) if isinstance(group, Bucket) and group.fill]
-    for index in filled[1:]:
-        yield SpecProblem(f"group_by[{index}].fill", "only one period can be filled")
 
 
 def _aggregations(names: Names) -> Iterator[SpecProblem]:

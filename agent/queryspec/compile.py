@@ -4,7 +4,7 @@ The same spec over the same datasets always gives the same text. Columns derived
 around it; those derived from other derived columns, in a further query around that.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,15 +23,11 @@ from datasphinx.agent.queryspec.columns import ColumnRef, Datasets, Names, unite
 from datasphinx.agent.queryspec.expression_sql import ExpressionWriter, WindowOrder, parenthesized
 from datasphinx.agent.queryspec.expressions import ORDERED, Call, name_of, names_in, windows_in
 from datasphinx.agent.queryspec.fan_out import FanOut
-from datasphinx.agent.queryspec.fill import ZERO_IF_EMPTY, Gaps, bounds_of, filled_groups
 from datasphinx.agent.queryspec.keys import join_key, key_type
 from datasphinx.agent.queryspec.spec import (
     DEFAULT_LIMIT,
     Aggregation,
-    AllOf,
-    AnyOf,
     Bucket,
-    Condition,
     Join,
     QuerySpec,
     Union,
@@ -274,9 +270,6 @@ class _Compiler:
             for group in groups
         ]
         columns = [self._aggregated(aggregation) for aggregation in aggregations]
-        filled = next((group for group in groups if isinstance(group, Bucket) and group.fill), None)
-        if filled:
-            columns.append([self.spelling.as_date(self._grouped(filled))])
         windows = [at for at, each in enumerate(aggregations) if is_windowed(each, self.spelling)]
         is_derived = [(group.col if isinstance(group, Bucket) else group) in self.row_types for group in groups]
         if windows or any(is_derived):
@@ -302,9 +295,6 @@ class _Compiler:
             for each, node in zip(aggregations, aggregates, strict=True)
         }
         self.query.group_by(*keys, copy=False)
-        if filled:
-            ((day,),) = columns[len(aggregations) :]
-            self._fill(filled, self._qualified(day) if self.layers else day)
 
     def _grouped(self, group: str | Bucket) -> exp.Expr:
         """Return the column that `group` names, or the one derived for each row."""
@@ -313,30 +303,6 @@ class _Compiler:
             return self._column(self._resolve(name))
         sql, _ = self._row_writer().column(self.nodes[name])
         return sql
-
-    def _fill(self, bucket: Bucket, day: exp.Expr) -> None:
-        """Add the periods without rows; see `datasphinx.agent.queryspec.fill`. `day` is the date of a row."""
-        columns, zeros = list(self.columns), {each.name for each in self.spec.aggregations if each.agg in ZERO_IF_EMPTY}
-        first, last = (unused_name(name, columns) for name in ("first_day", "last_day"))
-        self.columns |= {first: exp.Min(this=day), last: exp.Max(this=day.copy())}
-        groups = self.parts.add("groups", self._selected())
-        names = [output_name(group) for group in self.spec.group_by]
-        bounds = bounds_of(self._conditions_on(bucket.col), bucket.by)
-        gaps = Gaps(names, output_name(bucket), bucket.by, (first, last), zeros, bounds)
-        filled = self.parts.add("filled", filled_groups(gaps, columns, groups, self.parts))
-        self._continue_from(exp.alias_(filled, f"r{self.layers}", table=True, quoted=True), columns)
-
-    def _conditions_on(self, name: str) -> Iterator[Condition]:
-        """Yield the conditions that all rows meet on the column `name`."""
-        parts = self.names.row_filters
-        while parts:
-            part = parts.pop()
-            if isinstance(part, AllOf):
-                parts += part.all
-            elif not isinstance(part, AnyOf):
-                is_derived = part.col in self.row_types or name in self.row_types
-                if part.col == name if is_derived else self._resolve(part.col) == self._resolve(name):
-                    yield part
 
     def _limit_per_group(self) -> None:
         limit = self.spec.limit_per_group

@@ -22,7 +22,7 @@ def json_schema() -> Json:
 def schema_for(table: Table) -> Json:
     """Return the schema of specs over `table` alone: a `col` is one of its columns.
 
-    There are no joins, other sources, filled periods and rows per group.
+    There are no joins, other sources and rows per group.
 
     Only date columns have periods, and only text columns `contains`. An aggregation takes a column of the table, not a
     derived one. New names in the spec are unrestricted.
@@ -33,7 +33,6 @@ def schema_for(table: Table) -> Json:
         del schema["properties"][part]
     for kind in ("Union", "UnionPart", "Join", "RowsPerGroup"):
         del definitions[kind]
-    del definitions["Bucket"]["properties"]["fill"]
     for name, columns in _columns_of(table.columns).items():
         if columns:
             definitions[name]["properties"]["col"] = {"enum": columns, "type": "string"}

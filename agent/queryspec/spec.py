@@ -24,8 +24,6 @@ derived columns; without groups and aggregations the rows unchanged, then the de
   of rows with the same place, the one with the smallest value. `nunique` of several columns counts their combinations
   without NULL.
 - `from` takes the rows of an earlier result as if they were a table, all of them: a result without a limit is not cut.
-- `fill` applies before derived columns and filters on the result. In an added row counts and sums are 0, other
-  aggregations NULL. The first and the last period are those of all rows that the filters on rows leave.
 - `limit_per_group` applies after the filters and before the limit. Rows that are equal in the sort follow the order of
   the groups, so that exactly `n` are left.
 - NULL sorts last in both directions. Groups that are equal in the sort are ordered by their own columns.
@@ -248,14 +246,10 @@ def columns_of(condition: Condition) -> tuple[str, ...]:
 
 
 class Bucket(_Part):
-    """A date by its period; in the result the column `{col}_{by}`.
-
-    `fill` adds the periods without rows, for each combination of the other groups.
-    """
+    """A date by its period; in the result the column `{col}_{by}`."""
 
     col: Name
     by: Period
-    fill: bool = False
 
 
 Group = Annotated[
@@ -395,14 +389,6 @@ class QuerySpec(_Part):
     def is_grouped(self) -> bool:
         """True if each row of the result stands for a group of rows."""
         return bool(self.group_by or self.aggregations)
-
-    @property
-    def without_fill(self) -> "QuerySpec":
-        """The same spec without the periods that `fill` adds."""
-        groups = [
-            each.model_copy(update={"fill": False}) if isinstance(each, Bucket) else each for each in self.group_by
-        ]
-        return self.model_copy(update={"group_by": groups})
 
 
 def output_name(group: str | Bucket) -> str:

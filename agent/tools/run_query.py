@@ -124,12 +124,8 @@ def _with_source(arguments: RunQuery, bench: Workbench) -> QuerySpec:
 
 
 def _summarize(spec: QuerySpec, datasets: Datasets, catalog: Catalog) -> QuerySummary:
-    """Return the summary of the query, from its SQL for DuckDB without `fill`, which has the same conditions.
-
-    The SQL of other engines and of filled periods surrounds them with more queries and functions.
-    """
-    results = {name: result.without_fill for name, result in datasets.results.items()}
-    compiled = compile_spec(spec.without_fill, replace(datasets, results=results), "duckdb")
+    """Return the summary of the query, from its SQL for DuckDB: that of others has more queries and functions."""
+    compiled = compile_spec(spec, datasets, "duckdb")
     summary = summarize_query(compiled.sql_with_values, replace(catalog, dialect="duckdb"), names_tables=False)
     read = [spec, *(datasets.results[name] for name in results_read(spec, datasets))]
     has_where = any(aggregation.where for each in read for aggregation in each.aggregations)

@@ -131,11 +131,11 @@ def test_unknown_results_are_told_with_the_known_ones(bench: Bench, ids: Ids) ->
 def test_the_filters_of_every_kind_of_query_are_told(bench: Bench, ids: Ids) -> None:
     month = {"col": "day", "by": "month"}
     source = {"from": ids["orders"], "filters": [{"col": "customer", "op": "!=", "value": "8"}]}
-    ask(bench, {**source, "group_by": [{**month, "fill": True}], "aggregations": [TOTAL]})
+    ask(bench, {**source, "group_by": [month], "aggregations": [TOTAL]})
     queries = (
-        {**source, "group_by": [{**month, "fill": True}], "aggregations": [TOTAL]},
+        {**source, "group_by": [month], "aggregations": [TOTAL]},
         {
-            **source, "group_by": [{**month, "fill": True}, "customer"], "aggregations": [TOTAL, COUNT],
+            **source, "group_by": [month, "customer"], "aggregations": [TOTAL, COUNT],
             "derived": [{"as": "so_far", "expr": "cumulative(total)"}],
         },
         {"from": "r1", "aggregations": [{"as": "average", "agg": "avg", "col": "total"}]},
