@@ -1,5 +1,6 @@
 """`datasphinx eval`: measure execution match and clarification."""
 
+import logging
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from datasphinx.agent.cli.options import AsJson, BaseUrl, ModelName
+from datasphinx.agent.cli.options import AsJson, BaseUrl, ModelName, settings_of
 from datasphinx.agent.cli.text import echo, json_text, printable
 from datasphinx.agent.evals.datasets import Dataset, read_questions
 from datasphinx.agent.evals.options import ASKING, MAX_ROUNDS, MatchRule, Method, OracleName
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from datasphinx.agent.evals.run import Report
     from datasphinx.agent.settings import Settings
 
+logger = logging.getLogger("datasphinx")
 
 LINES = "JSON lines with id, db_id, question and sql."
 FILES = "Folder of SQLite files, each named by its db_id."
@@ -176,21 +178,22 @@ def replay(
     With --out they are the first answers of an experiment, in which the configured model writes the others.
     """
     from datasphinx.agent.evals import run as evals
-    from datasphinx.agent.settings import load_settings
 
-    settings = load_settings(llm_model=model, llm_base_url=base_url, shots=0 if out else None)
+    settings = settings_of(llm_model=model, llm_base_url=base_url, shots=0 if out else None)
     dataset = Dataset(read_questions(questions), databases)
+    # Lines of a JSON log are read by programs.
+    is_quiet = as_json or settings.log_json
     embedded = embedded_options_of(settings, None) if out else None
     plan = plan_of(out, method, oracle, rounds, parallel, match, embedded, settings)
-    with evals.progress_bar() as advance:
+    with evals.progress_bar(quiet=settings.log_json) as advance:
         if plan is None:
-            _print_report(evals.replay(dataset, predictions, limit, settings, advance, match), as_json)
+            _print_report(evals.replay(dataset, predictions, limit, settings, advance, match), is_quiet)
             return
         from datasphinx.agent.evals.experiments.run import run_method
 
         part, recorded = evals.recorded_part(dataset, predictions, limit)
         figures = run_method(part, settings, replace(plan, recorded=recorded), advance, embedded)
-    _print_figures(*figures, as_json)
+    _print_figures(*figures, is_quiet)
 
 
 @eval_app.command("run")
@@ -224,13 +227,13 @@ def run_eval(
 ) -> None:
     """Run questions through the whole graph with the configured model, by default the embedded model."""
     from datasphinx.agent.evals import run as evals
-    from datasphinx.agent.settings import load_settings
 
     if seed is not None and limit is None:
         raise typer.BadParameter("needs --limit, the number of questions", param_hint="--seed")
     # An experiment is zero-shot by default, regardless of the setting for questions.
     shots = 0 if out and shots is None else shots
-    settings = load_settings(llm_model=model, llm_base_url=base_url, shots=shots)
+    settings = settings_of(llm_model=model, llm_base_url=base_url, shots=shots)
+    is_quiet = as_json or settings.log_json
     embedded = embedded_options_of(settings, candidates, shots)
     plan = plan_of(out, method, oracle, rounds, parallel, match, embedded, settings)
     whole = dataset_of(dataset, data, questions, databases, evidence)
@@ -241,15 +244,15 @@ def run_eval(
     if shots and uses_examples:
         _warn_of_few_examples(selected, settings)
     if plan is None:
-        with evals.progress_bar() as advance:
+        with evals.progress_bar(quiet=settings.log_json) as advance:
             report = evals.run(selected, settings, advance, embedded, match)
-        _print_report(report, as_json)
+        _print_report(report, is_quiet)
         return
     from datasphinx.agent.evals.experiments.run import run_method
 
-    with evals.progress_bar() as advance:
+    with evals.progress_bar(quiet=settings.log_json) as advance:
         figures = run_method(selected, settings, plan, advance, embedded)
-    _print_figures(*figures, as_json)
+    _print_figures(*figures, is_quiet)
 
 
 def _without_examples(dataset: Dataset, settings: "Settings") -> Dataset:
@@ -259,7 +262,7 @@ def _without_examples(dataset: Dataset, settings: "Settings") -> Dataset:
 
     kept = without_examples(dataset, ExampleStore(settings.data_dir).examples())
     if count := len(dataset.questions) - len(kept.questions):
-        echo(f"questions left out, because they are examples: {count}", error=True)
+        _note(f"questions left out, because they are examples: {count}", settings)
     return kept
 
 
@@ -268,7 +271,15 @@ def _warn_of_few_examples(dataset: Dataset, settings: "Settings") -> None:
     from datasphinx.agent.services import Services
 
     if few := databases_with_few(dataset, Services(settings)):
-        echo(f"warning: fewer than {settings.shots} examples for {', '.join(few)}", error=True)
+        _note(f"warning: fewer than {settings.shots} examples for {', '.join(few)}", settings)
+
+
+def _note(text: str, settings: "Settings") -> None:
+    """Print a line on standard error, or add it to the log if that is JSON."""
+    if settings.log_json:
+        logger.warning("[EVAL] %s", text)
+    else:
+        echo(text, error=True)
 
 
 @eval_app.command()
@@ -288,14 +299,14 @@ def compare(
     sys.stdout.write(json_text([{"method": name, **figures} for name, figures in runs]) + "\n")
 
 
-def _print_figures(report: dict[str, Any], table: str, as_json: bool) -> None:
-    if not as_json:
+def _print_figures(report: dict[str, Any], table: str, is_quiet: bool) -> None:
+    if not is_quiet:
         echo(table, error=True)
     sys.stdout.write(json_text(report) + "\n")
 
 
-def _print_report(report: "Report", as_json: bool) -> None:
-    if not as_json:
+def _print_report(report: "Report", is_quiet: bool) -> None:
+    if not is_quiet:
         seconds = report.seconds
         low, high = report.interval
         typer.echo(

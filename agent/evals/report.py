@@ -231,8 +231,8 @@ Progress = Callable[[Report, int], None]
 
 
 @contextmanager
-def progress_bar() -> Iterator[Progress]:
-    """Yield a `Progress` that shows a bar with the current result on standard error.
+def progress_bar(*, quiet: bool = False) -> Iterator[Progress]:
+    """Yield a `Progress` that shows a bar with the current result on standard error, or nothing if it is `quiet`.
 
     The bar appears with the first call, below any output of the model's download.
     """
@@ -241,7 +241,7 @@ def progress_bar() -> Iterator[Progress]:
     from rich.progress import Progress as Bar
 
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    bar = Bar(*columns, console=Console(stderr=True))
+    bar = Bar(*columns, console=Console(stderr=True, quiet=quiet))
     task = bar.add_task("execution match")
 
     def show(report: Report, total: int) -> None:

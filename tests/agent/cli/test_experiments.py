@@ -213,6 +213,20 @@ def test_a_question_is_never_shown_with_its_own_reference(
     assert "warning: fewer than 3 examples for library" in err
 
 
+@pytest.mark.heavy
+@pytest.mark.process
+@pytest.mark.parametrize("out", [(), ("--out", "run")])
+def test_nothing_is_written_between_the_lines_of_a_json_log(
+    files: tuple[str, ...], environment: None, tmp_path: Path, out: tuple[str, ...]
+) -> None:
+    given = {**os.environ, "DATASPHINX_LOG_JSON": "true", "DATASPHINX_DATA_DIR": str(tmp_path / "data")}
+    command = [sys.executable, "-m", "datasphinx", "eval", "run", *files, "--shots", "3", *out]
+    run = subprocess.run(command, env=given, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (run.returncode, json.loads(run.stdout)["n"]) == (0, 6), run.stderr
+    logged = [json.loads(line)["event"] for line in run.stderr.splitlines()]
+    assert "[EVAL] warning: fewer than 3 examples for library" in logged
+
+
 def test_runs_are_compared(evaluated: Any, run: commands.Run, tmp_path: Path) -> None:
     evaluated(out="a")
     evaluated("--match", "published", out="b")
