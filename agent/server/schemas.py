@@ -165,7 +165,7 @@ def _named_source(services: Services, description: str) -> Any:
 def body_check(question: type[BaseModel]) -> Any:
     """Return a FastAPI dependency that validates the body of a request, counts its questions and returns the body.
 
-    Bodies of /batch have `inputs`, all others `input`; those of /stream_log and /stream_events have filters as well.
+    Bodies of /batch have `inputs`, all others `input`; that of /stream_events has filters as well.
     """
     from fastapi import Depends, Request
     from fastapi.exceptions import RequestValidationError
@@ -178,7 +178,7 @@ def body_check(question: type[BaseModel]) -> Any:
     questions: Any = (list[question], Field(max_length=_MAX_BATCH))  # type: ignore[valid-type]
     configs: Any = (dict[str, Any] | list[dict[str, Any]], {})
     batch_body = create_model("Many", __base__=_Batch, inputs=questions, config=configs, kwargs=options)
-    bodies = {"batch": batch_body, "stream_log": filtered_body, "stream_events": filtered_body}
+    bodies = {"batch": batch_body, "stream_events": filtered_body}
 
     async def check(request: Request) -> BaseModel:
         expected = bodies.get(request.url.path.rpartition("/")[2], single_body)

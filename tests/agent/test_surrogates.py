@@ -28,10 +28,7 @@ from tests.databases import url
 from tests.fake_openai import FakeOpenAI
 from tests.support.servers import POSTGRES_URL
 
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.filterwarnings("ignore:astream_log is deprecated"),
-]
+pytestmark = pytest.mark.integration
 
 LONE = "\ud800"
 QUESTION = "How many orders were placed?"
@@ -96,7 +93,7 @@ def test_model_output_over_http(settings: dict[str, Any]) -> None:
         again = {"input": {"question": "And per status?", "thread_id": output["thread_id"]}}
         trace, thread = f"/traces/{output['audit']['trace_id']}", f"/threads/{output['thread_id']}"
         answers = [
-            *(http.post(f"/agent/{way}", json=asked) for way in ("stream", "stream_log", "stream_events")),
+            *(http.post(f"/agent/{way}", json=asked) for way in ("stream", "stream_events")),
             http.post("/agent/batch", json={"inputs": [asked["input"]]}),
             http.post("/agent/events", json=asked["input"]),
             http.post("/agent/invoke", json=again),

@@ -50,7 +50,7 @@ class BatchResponse(BaseModel):
 
 
 def runnable_routes(served: ServedGraph) -> APIRouter:
-    """Return the routes `invoke`, `batch`, `stream`, `stream_log`, `stream_events` and the schemas of `served`."""
+    """Return the routes `invoke`, `batch`, `stream`, `stream_events` and the schemas of `served`."""
     router = APIRouter(prefix=f"/{served.graph}", tags=[served.graph])
     checked: Any = body_check(served.get_input_schema())
 
@@ -70,11 +70,6 @@ def runnable_routes(served: ServedGraph) -> APIRouter:
         """Ask one question; `data` events contain the update of each node, and finally the output."""
         return EventSourceResponse(_events(served.astream(body.input.model_dump()), _new_id()))
 
-    async def stream_log(body: Any = checked) -> EventSourceResponse:
-        """Ask one question; `data` events contain the operations of LangChain's run log, as JSON patches."""
-        patches = served.astream_log(body.input.model_dump(), _config(served), diff=True, **_filters(body))
-        return EventSourceResponse(_events({"ops": patch.ops} async for patch in patches))
-
     async def stream_events(body: Any = checked) -> EventSourceResponse:
         """Ask one question; `data` events contain LangChain's events, version 2."""
         events = served.astream_events(body.input.model_dump(), _config(served), version="v2", **_filters(body))
@@ -87,7 +82,7 @@ def runnable_routes(served: ServedGraph) -> APIRouter:
     one, many = _request(served, "input"), _request(served, "inputs")
     router.post("/invoke", response_model=InvokeResponse, openapi_extra=one)(invoke)
     router.post("/batch", response_model=BatchResponse, openapi_extra=many)(batch)
-    for endpoint in (stream, stream_log, stream_events):
+    for endpoint in (stream, stream_events):
         router.post(
             f"/{endpoint.__name__}", response_class=EventStream, responses={200: stream_of()}, openapi_extra=one
         )(endpoint)

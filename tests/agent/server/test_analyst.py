@@ -13,7 +13,7 @@ from tests.agent.server.serving import Served, serving
 from tests.agent.tools.conftest import RETURNS
 from tests.databases import make_database
 
-ROUTES = ["invoke", "batch", "stream", "stream_log", "stream_events"]
+ROUTES = ["invoke", "batch", "stream", "stream_events"]
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from tests.agent.sql.engines import ENDLESS
 from tests.eventually import eventually
 from tests.server_process import request_of
 
-ROUTES = ["events", "stream", "stream_log", "stream_events", "invoke", "batch"]
+ROUTES = ["events", "stream", "stream_events", "invoke", "batch"]
 
 
 def body_for(route: str, asked: dict[str, Any]) -> dict[str, Any]:
@@ -46,7 +46,6 @@ def test_a_cancelled_mcp_call_stops_its_statement(
     assert [type(outcome) for outcome in outcomes] == [StatementCancelled] * 4
 
 
-@pytest.mark.filterwarnings("ignore:astream_log is deprecated")
 @pytest.mark.parametrize("route", ROUTES)
 def test_a_client_that_leaves_stops_its_statement(
     cache_dir: Path, route: str, statements: tuple[threading.Semaphore, list[Any]]
@@ -70,7 +69,6 @@ def test_a_client_that_leaves_stops_the_statement_it_wrote(
     assert [type(outcome) for outcome in outcomes] == [StatementCancelled]
 
 
-@pytest.mark.filterwarnings("ignore:astream_log is deprecated")
 @pytest.mark.parametrize("route", ROUTES)
 def test_a_client_that_leaves_asks_no_model_any_more(cache_dir: Path, route: str) -> None:
     held = Held(lambda _: COUNT)

@@ -32,7 +32,7 @@ WRONG_INPUTS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("route", ["invoke", "batch", "stream", "stream_log", "stream_events"])
+@pytest.mark.parametrize("route", ["invoke", "batch", "stream", "stream_events"])
 def test_a_wrong_input_is_refused(cache_dir: Path, route: str) -> None:
     with serving(cache_dir) as server:
         for given in WRONG_INPUTS:

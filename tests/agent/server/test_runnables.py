@@ -13,10 +13,6 @@ from datasphinx.agent.server.runnable import ServedGraph
 from tests.agent.server.serving import ASKED, COUNT, Served
 from tests.agent.walk import NODES
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:astream_log is deprecated"),
-]
-
 
 def events(text: str) -> list[tuple[str, Any]]:
     """Return the events of a stream as their names and data."""
@@ -48,7 +44,7 @@ def test_the_form_of_a_body_is_checked(served: Served, path: str, body: dict[str
     assert response.headers["content-type"] == ("application/json" if status == 200 else "application/problem+json")
 
 
-@pytest.mark.parametrize("route", ["stream", "stream_log", "stream_events"])
+@pytest.mark.parametrize("route", ["stream", "stream_events"])
 def test_an_unexpected_error_ends_a_stream_without_its_text(
     served: Served, route: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -74,7 +70,7 @@ def _until_closed(response: httpx.Response) -> Iterator[bytes]:
 
 def test_the_documented_routes_have_their_schemas(served: Served) -> None:
     document = served.http.get("/openapi.json").json()
-    routes = ("invoke", "batch", "stream", "stream_log", "stream_events")
+    routes = ("invoke", "batch", "stream", "stream_events")
 
     for graph in ("agent", "analyst"):
         assert {f"/{graph}/{route}" for route in routes} <= document["paths"].keys()
@@ -85,11 +81,9 @@ def test_the_documented_routes_have_their_schemas(served: Served) -> None:
 
 
 def test_langserves_client_reads_every_route(served: Served) -> None:
-    async def ask() -> tuple[list[Any], list[Any]]:
+    async def ask() -> list[Any]:
         try:
-            seen = [event async for event in served.agent.astream_events(ASKED, version="v2")]
-            log = [patch async for patch in served.agent.astream_log(ASKED)]
-            return seen, log
+            return [event async for event in served.agent.astream_events(ASKED, version="v2")]
         finally:
             await served.agent.async_client.aclose()
 
@@ -97,6 +91,5 @@ def test_langserves_client_reads_every_route(served: Served) -> None:
     assert [output["sql"] for output in served.agent.batch([ASKED, ASKED])] == [COUNT["sql"]] * 2
     *updates, output = served.agent.stream(ASKED)
     assert ([node for update in updates for node in update], output["sql"]) == (NODES, COUNT["sql"])
-    seen, log = asyncio.run(ask())
+    seen = asyncio.run(ask())
     assert {"on_chain_start", "on_chain_stream", "on_chain_end"} <= {event["event"] for event in seen}
-    assert any(change["path"] == "/final_output" for patch in log for change in patch.ops)

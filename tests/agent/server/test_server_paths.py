@@ -27,10 +27,7 @@ from tests.cases import all_cases
 from tests.databases import make_table, url
 from tests.generated_docs import ROOT
 
-pytestmark = [
-    pytest.mark.heavy,
-    pytest.mark.filterwarnings("ignore:astream_log is deprecated"),
-]
+pytestmark = pytest.mark.heavy
 
 CLOSED = {"Connection": "close"}
 PLACES = ("private store", "private cache", "private bases")
@@ -79,7 +76,7 @@ def leaks(text: str, machine: Machine) -> list[str]:
 def ask(http: httpx.Client, graph: str, **given: Any) -> list[httpx.Response]:
     """Every way to ask a question."""
     asked = {**ASKED, **given}
-    wrapped = {"invoke": asked, "stream": asked, "stream_events": asked, "stream_log": asked}
+    wrapped = {"invoke": asked, "stream": asked, "stream_events": asked}
     answers = [http.post(f"/{graph}/{name}", json={"input": body}) for name, body in wrapped.items()]
     answers.append(http.post(f"/{graph}/batch", json={"inputs": [asked]}))
     return [*answers, http.post(f"/{graph}/events", json=asked)]

@@ -23,7 +23,7 @@ from tests.databases import make_table, url
 from tests.support.best_customer import ASKS, BEST, BY_AMOUNT, asks_about_best
 from tests.support.servers import STORES
 
-ROUTES = ["invoke", "batch", "stream", "stream_log", "stream_events"]
+ROUTES = ["invoke", "batch", "stream", "stream_events"]
 UNKNOWN = "0" * 32
 ON_EVERY_STORE = pytest.mark.parametrize("store", STORES, indirect=True)
 
@@ -125,7 +125,6 @@ def test_settings_of_a_chart_are_replaced_and_outlive_the_server(cache_dir: Path
     assert followed["thread_id"] == output["thread_id"] and followed["error"] is None
 
 
-@pytest.mark.filterwarnings("ignore:astream_log is deprecated")
 @pytest.mark.parametrize("route", ROUTES)
 def test_every_route_ends_in_the_question_back(served: Served, route: str) -> None:
     response = served.post(f"/agent/{route}", **({"inputs": [{"question": BEST}]} if route == "batch" else

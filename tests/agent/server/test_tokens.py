@@ -300,7 +300,7 @@ ROUTES = {
         f"/{graph}/{name}": ASK
         for graph in ("agent", "analyst")
         for name in (
-            "invoke", "batch", "stream", "stream_log", "stream_events", "events",
+            "invoke", "batch", "stream", "stream_events", "events",
             "input_schema", "output_schema", "config_schema",
         )
     },
