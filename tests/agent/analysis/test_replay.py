@@ -137,14 +137,19 @@ def test_another_result_is_reported_at_the_call_that_gave_it(analyst: Analyst, d
     ("kind", "was", "now", "what"),
     [
         ("llm", '\\"sum\\"', '\\"max\\"', "tool arguments"),
-        ("llm", '\\"bar\\"', '\\"pie\\"', "tool arguments"),
-        ("llm", "{2.returns}", "{3.returns}", "node"),
-        ("tool", '"rows":2', '"rows":3', "tool rows"),
-        ("chart", '"type":"bar"', '"type":"pie"', "chart type"),
-        ("chart", '"option_hash":"', '"option_hash":"0', "chart option_hash"),
-        ("statement", '"result_hash":"', '"result_hash":"0', "statement result_hash"),
-        ("llm", '"tools_hash":"', '"tools_hash":"0', "llm tools_hash"),
-        ("step", '"node":"run_tool"', '"node":"plan"', "node"),
+        *(
+            pytest.param(*case, marks=pytest.mark.heavy)
+            for case in (
+                ("llm", '\\"bar\\"', '\\"pie\\"', "tool arguments"),
+                ("llm", "{2.returns}", "{3.returns}", "node"),
+                ("tool", '"rows":2', '"rows":3', "tool rows"),
+                ("chart", '"type":"bar"', '"type":"pie"', "chart type"),
+                ("chart", '"option_hash":"', '"option_hash":"0', "chart option_hash"),
+                ("statement", '"result_hash":"', '"result_hash":"0', "statement result_hash"),
+                ("llm", '"tools_hash":"', '"tools_hash":"0', "llm tools_hash"),
+                ("step", '"node":"run_tool"', '"node":"plan"', "node"),
+            )
+        ),
     ],
 )
 def test_whatever_was_otherwise_is_named(
@@ -160,17 +165,20 @@ def test_whatever_was_otherwise_is_named(
     "steps",
     [
         [],
-        ["no JSON", "nor here"],
+        pytest.param(["no JSON", "nor here"], marks=pytest.mark.heavy),
         ["no JSON", "{query}", END],
         [TimeoutError("slow")],
-        [ZeroDivisionError("a defect of a client")],
+        pytest.param([ZeroDivisionError("a defect of a client")], marks=pytest.mark.heavy),
         [step("run_query", dataset_id="ds_0", query={}), "{query}", END],
-        ["{query}", "{query}", END],
-        [END, "{query}", END],
-        ["{query}", step("finish", answer="There are 12345 returns."), END],
-        ["{query}", step("plot", result_id="r1", plot={"chart_type": "bar", "x": "city", "y": "returns"}), END],
-        [step("finish", cannot_answer="there is no weather in it")],
-        [step("finish")] * 9,
+        pytest.param(["{query}", "{query}", END], marks=pytest.mark.heavy),
+        pytest.param([END, "{query}", END], marks=pytest.mark.heavy),
+        pytest.param(["{query}", step("finish", answer="There are 12345 returns."), END], marks=pytest.mark.heavy),
+        pytest.param(
+            ["{query}", step("plot", result_id="r1", plot={"chart_type": "bar", "x": "city", "y": "returns"}), END],
+            marks=pytest.mark.heavy,
+        ),
+        pytest.param([step("finish", cannot_answer="there is no weather in it")], marks=pytest.mark.heavy),
+        pytest.param([step("finish")] * 9, marks=pytest.mark.heavy),
         [BACK],
     ],
 )

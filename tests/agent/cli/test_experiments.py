@@ -119,6 +119,7 @@ def test_an_experiment_leaves_logs_report_and_plot(evaluated: Any, server: FakeO
     assert json.loads((tmp_path / "out/report.json").read_text(encoding="utf-8")) == report
 
 
+@pytest.mark.heavy
 def test_questions_are_asked_in_parallel(evaluated: Any, server: FakeOpenAI) -> None:
     together = threading.Barrier(3, timeout=30)
 
@@ -174,6 +175,7 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(
     assert asked(server) == ["q2", "q3", "q4", "q5"]
 
 
+@pytest.mark.heavy
 def test_a_run_with_other_settings_does_not_go_on(evaluated: Any, server: FakeOpenAI) -> None:
     evaluated("--limit", "2")
     server.requests.clear()
@@ -183,6 +185,7 @@ def test_a_run_with_other_settings_does_not_go_on(evaluated: Any, server: FakeOp
     assert 'started with match "project", but this run has match "published"' in " ".join(err.split())
 
 
+@pytest.mark.heavy
 def test_a_finished_run_is_reported_again_without_a_call(evaluated: Any, server: FakeOpenAI) -> None:
     _, first, _ = evaluated()
     server.requests.clear()
@@ -191,6 +194,7 @@ def test_a_finished_run_is_reported_again_without_a_call(evaluated: Any, server:
     assert (second, server.requests) == (first, [])
 
 
+@pytest.mark.heavy
 def test_questions_are_drawn_by_a_seed(evaluated: Any, server: FakeOpenAI) -> None:
     evaluated("--limit", "3", "--seed", "7", out="a")
     drawn = asked(server)
@@ -227,6 +231,7 @@ def test_nothing_is_written_between_the_lines_of_a_json_log(
     assert "[EVAL] warning: fewer than 3 examples for library" in logged
 
 
+@pytest.mark.heavy
 def test_runs_are_compared(evaluated: Any, run: commands.Run, tmp_path: Path) -> None:
     evaluated(out="a")
     evaluated("--match", "published", out="b")
@@ -309,6 +314,7 @@ def test_a_question_is_cleared_up_by_the_oracle(
     assert json.loads(out)["efficiency"] == 1.0
 
 
+@pytest.mark.heavy
 def test_the_oracle_may_be_another_model_at_another_endpoint(
     run: commands.Run,
     server: FakeOpenAI,
