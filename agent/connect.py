@@ -1,4 +1,4 @@
-"""Connections to the configured model and embedder, and the selection of the model-specific implementations."""
+"""Connections to the configured model, and the selection of the model-specific implementations."""
 
 import ssl
 import threading
@@ -23,7 +23,6 @@ from datasphinx.agent.llm.ability import Ability, load_ability
 from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.llm.schemas import AmbiguityReview, NarratedAnswer, SQLValidation
 from datasphinx.agent.messages import Message
-from datasphinx.agent.retrieval.semantic import Embedder, packaged_embedder
 from datasphinx.agent.settings import ModelRole, Settings
 from datasphinx.agent.types import EmbeddedOptions
 
@@ -303,20 +302,6 @@ def certificate_authorities() -> ssl.SSLContext:
     import httpx
 
     return httpx.create_ssl_context()
-
-
-def open_embedder(settings: Settings) -> Embedder | None:
-    """Return the embedder of the configured endpoint, or the packaged one; None if `semantic` is not installed."""
-    if settings.embeddings_model is None:
-        return packaged_embedder()
-    from datasphinx.agent.llm.embeddings import EndpointEmbedder
-
-    return EndpointEmbedder(
-        base_url=settings.embeddings_base_url or settings.llm_base_url or OPENAI_URL,
-        model=settings.embeddings_model,
-        api_key=settings.llm_api_key,
-        timeout_s=settings.llm_timeout_s,
-    )
 
 
 def provider_chat(settings: Settings, max_retries: int) -> BaseChatModel:

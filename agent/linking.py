@@ -105,9 +105,6 @@ def choose_source(
 
     Inverse document frequencies are computed over the tables of all sources, so that a word cannot decide in favour of
     a source only because it is rare there.
-
-    Raises:
-        ModelUnreachable, ModelRejected: an embedding endpoint failed.
     """
     texts = " ".join(dict.fromkeys([question, *expanded.values()]))
     frequencies = sum_frequencies([index.frequencies(texts) for index in indexes.values()])

@@ -205,12 +205,12 @@ def _settings(recorded: dict[str, Any], instructions: Mapping[str, str], setting
     recorded_settings = {name: recorded[name] for name in REPLAYED_SETTINGS if name in recorded}
     unlimited = dict.fromkeys(("max_llm_calls", "max_llm_tokens", "max_cost_usd", "max_question_s"), _UNLIMITED)
     # A replay has no side effects: accepted examples were stored by the recorded run.
-    disabled = {"embeddings_model": None, "keep_accepted_examples": False}
     sources = {
         name: source.model_copy(update={"instructions": instructions.get(name, "")})
         for name, source in settings.sources.items()
     }
-    return settings.model_copy(update={"sources": sources, **recorded_settings, **unlimited, **disabled})
+    changes = {"sources": sources, **recorded_settings, **unlimited, "keep_accepted_examples": False}
+    return settings.model_copy(update=changes)
 
 
 def _replay_question(

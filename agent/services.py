@@ -10,7 +10,7 @@ from functools import cached_property
 from langchain_core.language_models.chat_models import BaseChatModel
 from pydantic import SecretStr
 
-from datasphinx.agent.connect import ModelRoles, Models, open_embedder
+from datasphinx.agent.connect import ModelRoles, Models
 from datasphinx.agent.core.locked_property import locked_property
 from datasphinx.agent.core.redact import without_password
 from datasphinx.agent.core.result_cache import RunResults
@@ -29,7 +29,7 @@ from datasphinx.agent.record.credentials import secrets_of
 from datasphinx.agent.record.recorder import RECORD_DELAY_S, Recorder
 from datasphinx.agent.record.store import Store, open_store
 from datasphinx.agent.record.waiting import report_waiting
-from datasphinx.agent.retrieval.semantic import Embedder
+from datasphinx.agent.retrieval.semantic import Embedder, packaged_embedder
 from datasphinx.agent.sample.knowledge import SAMPLE_KNOWLEDGE
 from datasphinx.agent.settings import Settings, SourceSettings, load_settings
 from datasphinx.agent.sources.names import SAMPLE, source_settings
@@ -146,7 +146,7 @@ class Services:
     @cached_property
     def embedder(self) -> Embedder | None:
         """The embedder for tables and examples; None if none is available."""
-        return open_embedder(self.settings)
+        return packaged_embedder()
 
     @cached_property
     def examples(self) -> ExampleSelector:

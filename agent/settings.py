@@ -62,6 +62,8 @@ _REMOVED = {
     "max_planned_rows": "there is no such limit any more: DATASPHINX_STATEMENT_TIMEOUT_S ends long statements",
     "short_table_rows": "it is always 20",
     "follow_up_questions": "it is always true",
+    "embeddings_model": "the vectors of the extra `semantic` are used",
+    "embeddings_base_url": "the vectors of the extra `semantic` are used",
     "log_level": "it is always info",
     "tenants.max_llm_calls": "use DATASPHINX_MAX_LLM_CALLS",
     "tenants.max_llm_tokens": "use DATASPHINX_MAX_LLM_TOKENS",
@@ -505,14 +507,6 @@ class Settings(ServiceSettings):
     embedded_model: EmbeddedModel = Field(
         default="base",
         description="Size of the embedded model: `base` (491 MB) or `large` (1.1 GB); see `datasphinx model list`.",
-    )
-    embeddings_model: str | None = Field(
-        default=None,
-        description="Embeddings model at an endpoint, to find tables and examples by meaning; "
-        "by default, the packaged vectors are used.",
-    )
-    embeddings_base_url: str | None = Field(
-        default=None, description="Base URL of the embeddings endpoint; by default that of the model."
     )
     instructions: Instructions = Field(
         default="",

@@ -138,19 +138,3 @@ class FakeOpenAI:
                 """Say nothing."""
 
         return Handler
-
-
-ALIKE = {"doctors": [1.0, 0.0], "physician": [1.0, 0.1]}
-
-
-def vectors(request: dict[str, Any]) -> Reply:
-    """One vector for each text of the request."""
-    data = [
-        {"object": "embedding", "index": at, "embedding": ALIKE.get(text, [0.0, 1.0])}
-        for at, text in enumerate(request["input"])
-    ]
-    return Reply(
-        body=json.dumps(
-            {"object": "list", "data": data, "model": "m", "usage": {"prompt_tokens": 1, "total_tokens": 1}}
-        )
-    )

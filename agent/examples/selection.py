@@ -51,7 +51,6 @@ class StoredExamples:
 
         Raises:
             Unavailable: the file of the examples cannot be read.
-            ModelUnreachable, ModelRejected: the embeddings endpoint failed.
         """
         identity = source.database.identity
         verified = source.knowledge.verified_queries if self._shots else {}
@@ -62,7 +61,7 @@ class StoredExamples:
         known = {example.question for example in stored}
         stored += [Example(question, "", identity) for question in verified if question not in known]
         if self._embedder is None:
-            note("few-shot examples were left out: install datasphinx[semantic] or set DATASPHINX_EMBEDDINGS_MODEL")
+            note("few-shot examples were left out: install datasphinx[semantic]")
             return []
         ranked = self._ranking(identity, stored, self._embedder).ranked(question)
         statements = (
@@ -79,7 +78,7 @@ class StoredExamples:
         with self._lock:
             ranking = self._similar.get(identity)
             if ranking is None or ranking.examples != stored:
-                ranking = self._similar[identity] = SimilarExamples(stored, embedder, self._store)
+                ranking = self._similar[identity] = SimilarExamples(stored, embedder)
             return ranking
 
 

@@ -1,19 +1,17 @@
 """Store of few-shot examples: a SQLite file in the data directory."""
 
 import os
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
-import numpy as np
 from sqlalchemy import (
     JSON,
     URL,
     Column,
     Connection,
     Engine,
-    LargeBinary,
     MetaData,
     String,
     Table,
@@ -29,7 +27,6 @@ from sqlalchemy.schema import CreateTable
 
 from datasphinx.agent.errors import NotFound, Unavailable
 from datasphinx.agent.examples.example import Example
-from datasphinx.agent.retrieval.semantic import Vectors
 
 _BUSY_TIMEOUT_S = 10
 _FIELDS = ("question", "sql", "source", "clarifications")
@@ -43,13 +40,6 @@ _examples = Table(
     Column("question", Text, nullable=False),
     Column("sql", Text, nullable=False),
     Column("clarifications", JSON, nullable=False),
-)
-_vectors = Table(
-    "vectors",
-    _metadata,
-    Column("embedder", Text, primary_key=True),
-    Column("question", Text, primary_key=True),
-    Column("vector", LargeBinary, nullable=False),
 )
 _SELECT_ALL = select(*(_examples.c[name] for name in _FIELDS)).order_by(_examples.c.source, _examples.c.question)
 
@@ -90,7 +80,6 @@ class ExampleStore:
             for example_id in dict.fromkeys(ids):
                 if not connection.execute(delete(_examples).where(_examples.c.id == example_id)).rowcount:
                     raise NotFound("example_unknown", example_id=example_id)
-            connection.execute(delete(_vectors).where(_vectors.c.question.not_in(select(_examples.c.question))))
 
     def examples(self, source: str | None = None) -> list[Example]:
         """Return the examples of `source`, or of all sources, ordered by source and question.
@@ -116,21 +105,6 @@ class ExampleStore:
             return None
         # Bytes 24 to 27 count the transactions, unless byte 18 says that these are in a log of their own.
         return (status.st_ino, status.st_mtime_ns, header[24:]) if header[18:19] == b"\x01" else None
-
-    def vectors(self, embedder: str) -> dict[str, Vectors]:
-        """Return the stored vectors by question; `embedder` is the identity of the embedder that computed them."""
-        query = select(_vectors.c.question, _vectors.c.vector).where(_vectors.c.embedder == embedder)
-        with self._transaction() as connection:
-            return {question: np.frombuffer(vector, "<f4") for question, vector in connection.execute(query)}
-
-    def keep_vectors(self, embedder: str, vectors: Mapping[str, Vectors]) -> None:
-        """Store vectors by question; `embedder` is the identity of the embedder that computed them."""
-        rows = [
-            {"embedder": embedder, "question": question, "vector": vector.astype("<f4").tobytes()}
-            for question, vector in vectors.items()
-        ]
-        with self._transaction() as connection:
-            connection.execute(insert(_vectors).on_conflict_do_nothing(), rows)
 
     @contextmanager
     def _transaction(self) -> Iterator[Connection]:

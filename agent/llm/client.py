@@ -460,7 +460,6 @@ class ModelClient:
         provider, usage = provider_of(self.name) if self._is_provider else None, reply.usage
         is_json = bool(options.get("tools")) or response_format(options).get("type", "text") != "text"
         record_model_call(
-            "chat",
             self.name.removeprefix(f"{provider}:"),
             started,
             provider="datasphinx" if self.embedded else provider,

@@ -476,7 +476,6 @@ TEXTS = {
     "value_not_stored_nearest": "keine Zeile von {table} hat {value} in {column}; am ähnlichsten: {nearest}",
     "value_of_any_row": "{column} kann in einer Gruppe mehrere Werte haben, und die Abfrage nimmt irgendeinen",
     # Reasons: models
-    "vectors_differ": "{texts} Texte wurden gesendet, und {vectors} Vektoren kamen zurück",
     "call_not_recorded": "ein solcher Aufruf ist nicht aufgezeichnet",
     "script_exhausted": "für {name} ist keine Antwort mehr übrig",
     "http_status": "die Antwort hat den Status {status}",

@@ -482,7 +482,6 @@ TEXTS = {
     "value_not_stored_nearest": "no row of {table} has {value} in {column}; nearest: {nearest}",
     "value_of_any_row": "{column} can have several values in a group, and the query takes any of them",
     # Reasons: models
-    "vectors_differ": "{texts} texts were sent and {vectors} vectors came back",
     "call_not_recorded": "there is no such call on the record",
     "script_exhausted": "no answer is left for {name}",
     "http_status": "it responds with status {status}",

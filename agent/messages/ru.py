@@ -477,7 +477,6 @@ TEXTS = {
     "value_not_stored_nearest": "в {table} ни в одной строке нет {value} в столбце {column}; похожие значения: {nearest}",
     "value_of_any_row": "у {column} в группе может быть несколько значений, и запрос берёт любое из них",
     # Reasons: models
-    "vectors_differ": "отправлено текстов: {texts}, получено векторов: {vectors}",
     "call_not_recorded": "такого вызова нет в журнале",
     "script_exhausted": "ответов для {name} больше нет",
     "http_status": "код ответа {status}",

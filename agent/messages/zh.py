@@ -485,7 +485,6 @@ TEXTS = {
     "value_not_stored_nearest": "{table} 中没有任何行的 {column} 是 {value}；最接近的是：{nearest}",
     "value_of_any_row": "{column} 在一组中可能有多个值，查询取其中任意一个",
     # Reasons: models
-    "vectors_differ": "发送了 {texts} 个文本，返回了 {vectors} 个向量",
     "call_not_recorded": "记录中没有这次调用",
     "script_exhausted": "没有剩余的 {name} 回答",
     "http_status": "响应状态为 {status}",

@@ -260,7 +260,6 @@ def tool(name: str, arguments: Callable[[], str]) -> Iterator[None]:
 
 
 def record_model_call(
-    operation: str,
     model: str,
     started: float,
     *,
@@ -274,15 +273,15 @@ def record_model_call(
 ) -> None:
     """Record a call that began at `started`, by `time.perf_counter`.
 
-    `operation` is "chat" or "embeddings"; `provider` a name of langchain, by default OpenAI; `usage` the prompt,
-    completion and cached tokens; `request` further attributes. `messages` are pairs of a role and a text.
+    `provider` is a name of langchain, by default OpenAI; `usage` the prompt, completion and cached tokens; `request`
+    further attributes. `messages` are pairs of a role and a text.
     """
     run = _current.get()
     if run is None:
         return
     address = urlsplit(url or "")
     common: dict[str, str | int | float | None] = {
-        "gen_ai.operation.name": operation,
+        "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": _PROVIDERS.get(provider, provider) if provider else "openai",
         "gen_ai.request.model": model,
         "server.address": address.hostname,
@@ -297,7 +296,7 @@ def record_model_call(
     if run.secrets is not None and messages:
         attributes["gen_ai.input.messages"] = run.messages(messages)
         attributes["gen_ai.output.messages"] = run.messages([("assistant", answer)])
-    name, metric = f"{operation} {model}", "gen_ai.client.operation.duration"
+    name, metric = f"chat {model}", "gen_ai.client.operation.duration"
     run.record(name, attributes, started, _error_type(error), metric, tuple(common))
 
 

@@ -76,11 +76,7 @@ class SchemaIndex:
     """An index over the words, embeddings and foreign keys of a catalog. Immutable, so threads may share it."""
 
     def __init__(self, catalog: Catalog, embedder: Embedder | None = None) -> None:
-        """Index `catalog`; without `embedder`, words match only by spelling.
-
-        Raises:
-            ModelUnreachable, ModelRejected: an embedding endpoint failed.
-        """
+        """Index `catalog`; without `embedder`, words match only by spelling."""
         postings = Postings.of_catalog(catalog)
         columns = [len(table.columns) for table in catalog.tables.values()]
         embeddings = SchemaEmbeddings(postings, embedder) if embedder else None
@@ -128,9 +124,6 @@ class SchemaIndex:
         """Return a score for each table that matches `question`: log-odds up to a constant of the question.
 
         Scores of several indexes are comparable if all are computed with the `frequencies` over all catalogs.
-
-        Raises:
-            ModelUnreachable, ModelRejected: an embedding endpoint failed.
         """
         matched, scores = self._score(self.match(question), frequencies)
         keys = self._joins.keys
@@ -167,9 +160,6 @@ class SchemaIndex:
         """Return whether a word of `question` is in a name or comment, or is near to one in spelling or meaning.
 
         Words of stored values do not count: they occur in any text.
-
-        Raises:
-            ModelUnreachable, ModelRejected: an embedding endpoint failed.
         """
         terms = parse_question(question)
         words = [*terms.phrases, *(near for word in terms.words for near in self._similar_words(word, fuzzy=1))]

@@ -126,11 +126,7 @@ class CatalogLoader:
         return None
 
     def index(self, catalog: Catalog, digest: str | None) -> SchemaIndex:
-        """Return the index over `catalog`: the cached one with `digest`, or else a new one, which is cached.
-
-        Raises:
-            ModelUnreachable, ModelRejected: an embedding endpoint failed.
-        """
+        """Return the index over `catalog`: the cached one with `digest`, or else a new one, which is cached."""
         if self._indexes is None or digest is None:
             return SchemaIndex(catalog, self._embedder)
         index = self._indexes.load(list(catalog.tables), digest)

@@ -48,7 +48,7 @@ def test_every_setting_has_its_variable(monkeypatch: pytest.MonkeyPatch, name: s
     value = {
         "llm_base_url": "http://1/", "enable_sql_validation": "false", "schema_token_budget": "777",
         "sources": '{"a": "sqlite:///a.db"}', "allow_writable_account": "true",
-        "worker_memory_mb": "777", "max_bytes_billed": "777777777", "embeddings_base_url": "http://1/",
+        "worker_memory_mb": "777", "max_bytes_billed": "777777777",
         "record": "false", "log_json": "true", "shots": "1",
         "otel": "true", "otel_text": "true", "allow_langsmith": "false",
         "clarify": "never", "effort": "low", "keep_accepted_examples": "true",

@@ -28,12 +28,9 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from datasphinx.agent.analyst import build_analyst
 from datasphinx.agent.core.version import package_version
-from datasphinx.agent.errors import ModelUnreachable
 from datasphinx.agent.graph import build_graph
-from datasphinx.agent.llm.embeddings import EndpointEmbedder
 from datasphinx.agent.llm.scripted import ScriptedModel
 from datasphinx.agent.record.store import Store
-from datasphinx.agent.record.telemetry import traced_run
 from datasphinx.agent.replay import replay
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
@@ -221,24 +218,6 @@ def test_errors_are_their_codes(agent: Callable[..., ScriptedAgent], telemetry: 
         ("db.client.operation.duration", "statement_failed"),
         ("gen_ai.client.operation.duration", None),
     } <= points
-
-
-def test_a_call_of_an_embeddings_endpoint_is_a_span(telemetry: Telemetry) -> None:
-    with traced_run("agent", load_settings(otel=True), "acme") as run:
-        assert run
-        with run.active(), pytest.raises(ModelUnreachable):
-            EndpointEmbedder(base_url="http://127.0.0.1:9/v1", model="vectors").embed(["marmalade"])
-    span = telemetry.one("embeddings vectors")
-    assert attributes(span) == {
-        "gen_ai.operation.name": "embeddings",
-        "gen_ai.provider.name": "openai",
-        "gen_ai.request.model": "vectors",
-        "server.address": "127.0.0.1",
-        "server.port": 9,
-        "error.type": "model_unreachable",
-    }
-    run_span = telemetry.one("invoke_agent agent")
-    assert parent_id(span) == run_span.context.span_id and attributes(run_span)["datasphinx.tenant"] == "acme"
 
 
 def test_names_are_those_of_the_conventions(agent: Callable[..., ScriptedAgent], telemetry: Telemetry) -> None:

@@ -1,9 +1,8 @@
 """Which examples the model sees, through the graph: the right ones, in the right order, as data."""
 
 import json
-import logging
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,6 @@ from datasphinx.agent.types import Clarification, EmbeddedOptions
 from tests.agent.walk import COUNT, HOW_MANY, prompts
 from tests.conftest import ScriptedAgent
 from tests.databases import make_database, open_url, url
-from tests.fake_openai import FakeOpenAI, Reply, vectors
 
 pytestmark = [pytest.mark.integration, pytest.mark.stored_record]
 Make = Callable[..., ScriptedAgent]
@@ -274,55 +272,6 @@ def test_a_broken_file_ends_the_question_and_no_shots_do_without_it(scripted: Ma
     assert output["error"]["code"] == "examples_unavailable"
     assert prompts(broken, "GeneratedSQL") == []
     assert scripted(ANSWERS, shots=0).ask(HOW_MANY)["error"] is None
-
-
-# The endpoint
-
-
-def endpoint(server: FakeOpenAI) -> dict[str, str]:
-    return {"embeddings_model": "m", "embeddings_base_url": server.base_url}
-
-
-def sent(server: FakeOpenAI, texts: Sequence[str]) -> list[str]:
-    """Those of `texts` that the endpoint was asked for, as often as it was."""
-    return [text for request in server.requests for text in request["input"] if text in texts]
-
-
-@pytest.mark.usefixtures("kept")
-def test_vectors_of_an_endpoint_are_kept_for_the_next_process(scripted: Make) -> None:
-    with FakeOpenAI(default=vectors) as server:
-        for _ in range(2):
-            agent = scripted(ANSWERS, **endpoint(server))
-            agent.ask(HOW_MANY)
-            assert len(shown(agent)) == 3
-
-        assert sorted(sent(server, list(EXAMPLES))) == sorted(EXAMPLES)
-
-
-@pytest.mark.usefixtures("kept")
-def test_vectors_that_cannot_be_kept_are_used_all_the_same(
-    scripted: Make, store: ExampleStore, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    change(
-        store.path, "CREATE TRIGGER full BEFORE INSERT ON vectors BEGIN SELECT RAISE(ABORT, 'the disk is full'); END"
-    )
-    agent = scripted(ANSWERS)
-    with caplog.at_level(logging.WARNING):
-        agent.ask(HOW_MANY)
-
-    assert len(shown(agent)) == 3
-    assert "the disk is full" in caplog.text
-
-
-@pytest.mark.usefixtures("kept")
-def test_an_endpoint_that_fails_ends_the_question(scripted: Make) -> None:
-    def only_schemas(request: dict[str, Any]) -> Reply:
-        return Reply(status=400) if set(request["input"]) & set(EXAMPLES) else vectors(request)
-
-    with FakeOpenAI(default=only_schemas) as server:
-        output = scripted(ANSWERS, **endpoint(server)).ask(HOW_MANY)
-
-    assert output["error"]["code"] == "model_rejected"
 
 
 # The record

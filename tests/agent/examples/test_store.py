@@ -4,13 +4,10 @@ import multiprocessing
 from multiprocessing.queues import Queue
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from datasphinx.agent.errors import NotFound
 from datasphinx.agent.examples.example import Example
 from datasphinx.agent.examples.store import ExampleStore
-from tests.support.errors import of_code
 
 _EACH = 20
 
@@ -58,22 +55,3 @@ def test_adding_none_makes_no_file(tmp_path: Path) -> None:
     store.add([])
 
     assert not store.path.exists()
-
-
-def test_vectors_are_kept_by_embedder_and_go_with_the_last_of_their_examples(tmp_path: Path) -> None:
-    first, same, other = (Example("one", "", "a"), Example("one", "", "b"), Example("two", "", "a"))
-    store = ExampleStore(tmp_path)
-    store.add([first, same, other])
-    vectors = {"one": np.array([1, 0], np.float32), "two": np.array([0, 0.5], np.float32)}
-    store.keep_vectors("m", vectors)
-
-    assert {question: vector.tolist() for question, vector in store.vectors("m").items()} == {
-        "one": [1, 0],
-        "two": [0, 0.5],
-    }
-    assert store.vectors("another") == {}
-    store.remove([first.id, other.id])
-    assert set(store.vectors("m")) == {"one"}
-    with pytest.raises(NotFound, check=of_code("example_unknown")):
-        store.remove([same.id, first.id])
-    assert store.examples() == [same]
