@@ -27,7 +27,7 @@ ProposalId = Annotated[str, typer.Argument(metavar="ID", help="Id of the proposa
 @knowledge_app.command("import")
 def import_files(
     format_name: Annotated[
-        str, typer.Argument(metavar="FORMAT", help="`dbt`, `osi`, `csv`, or the name of an importer that is installed.")
+        str, typer.Argument(metavar="FORMAT", help="`dbt`, `osi`, or the name of an importer that is installed.")
     ],
     files: Annotated[list[Path], typer.Argument(help="File to import; for dbt, also `semantic_manifest.json`.")],
     source: OfSource = None,
@@ -36,8 +36,7 @@ def import_files(
     """Import business knowledge into the folder of a source, into one generated file for each project or file.
 
     `dbt` reads `target/manifest.json` of a dbt project, schema versions 10 to 12: descriptions, tests, semantic models
-    and metrics. `osi` reads a semantic model of Open Semantic Interchange 1.0, as YAML or JSON. `csv` reads a glossary
-    with one entry in each row.
+    and metrics. `osi` reads a semantic model of Open Semantic Interchange 1.0, as YAML or JSON.
 
     Every entry passes the checks of `knowledge check`; hand-written entries take precedence. The report lists the
     imported entries, those that were kept because they are hand-written, and what was not imported.

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from datasphinx.agent.knowledge.dbt import read_dbt
-from datasphinx.agent.knowledge.glossary import read_glossary
 from datasphinx.agent.knowledge.imports import Imported
 from datasphinx.agent.knowledge.osi import read_osi
 from datasphinx.agent.knowledge.references import Unresolved
@@ -21,7 +20,7 @@ from datasphinx.agent.plugins import plugins
 from datasphinx.agent.schema.catalog import Catalog
 
 GROUP = "datasphinx.knowledge"
-OWN = {name: f"{__name__}:import_{name}" for name in ("dbt", "osi", "csv")}
+OWN = {name: f"{__name__}:import_{name}" for name in ("dbt", "osi")}
 """The entry points of this package."""
 
 Importer = Callable[[Sequence[Path], Catalog], Imported]
@@ -46,12 +45,6 @@ def import_osi(files: Sequence[Path], catalog: Catalog) -> Imported:
     file = _only(files)
     # JSON is YAML; with the reader of knowledge files, aliases cannot expand.
     return read_osi(read_yaml(_text(file)).value, file.stem, catalog)
-
-
-def import_csv(files: Sequence[Path], catalog: Catalog) -> Imported:
-    """Import a glossary, a CSV file with one entry in each row."""
-    file = _only(files)
-    return read_glossary(_text(file), file.name, catalog.dialect)
 
 
 def _only(files: Sequence[Path]) -> Path:

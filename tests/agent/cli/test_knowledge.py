@@ -110,24 +110,16 @@ def test_import_reports_the_entries(run: Run, configured: Path) -> None:
     )
 
 
-def test_import_of_other_formats(run: Run, configured: Path, tmp_path: Path) -> None:
-    glossary, model = tmp_path / "words.csv", tmp_path / "shop.yml"
+def test_import_of_a_semantic_model(run: Run, configured: Path, tmp_path: Path) -> None:
+    model = tmp_path / "shop.yml"
     expression = "{dialects: [{dialect: ANSI_SQL, expression: COUNT(orders.order_id)}]}"
     model.write_text(
         "semantic_model: [{name: shop, datasets: [{name: orders, source: orders}], "
         f"metrics: [{{name: order_count, expression: {expression}}}]}}]\n"
     )
-    glossary.write_text("name,expression,owner\nrevenue,SUM(orders.total_amount),Ann\n", encoding="utf-8-sig")
-    imported = run("knowledge", "import", "csv", str(glossary))
-    from_model = run("knowledge", "import", "osi", str(model))
+    imported = run("knowledge", "import", "osi", str(model))
 
-    assert imported[:2] == (
-        0,
-        "imported: metric:revenue\nnot imported: column owner: there is no such column in a glossary\n"
-        "knowledge/shop/imported_csv_words_csv.yml: "
-        "1 imported, 0 hand-written, 1 not imported\n",
-    )
-    assert from_model[0] == 0 and "imported: metric:order count\n" in from_model[1]
+    assert imported[0] == 0 and "imported: metric:order count\n" in imported[1]
 
 
 @pytest.mark.parametrize(
@@ -139,7 +131,6 @@ def test_import_of_other_formats(run: Run, configured: Path, tmp_path: Path) -> 
         ("dbt", "{}", "it is not a manifest of dbt"),
         ("osi", "a: &x [*x]", "aliases"),
         ("osi", "semantic_model: 1", "it has no list `semantic_model`"),
-        ("csv", "a,b\n", "no column `name`"),
     ],
 )
 def test_files_that_cannot_be_imported(

@@ -10,7 +10,6 @@ import pytest
 from datasphinx.agent.knowledge.dbt import read_dbt
 from datasphinx.agent.knowledge.entries import MetricEntry
 from datasphinx.agent.knowledge.folder import read_folder
-from datasphinx.agent.knowledge.glossary import read_glossary
 from datasphinx.agent.knowledge.imports import Imported, ImportReport, import_entries
 from datasphinx.agent.knowledge.knowledge import Knowledge
 from datasphinx.agent.knowledge.osi import read_osi
@@ -192,48 +191,6 @@ def test_imported_joins_are_checked_on_the_data(shop: Open, tmp_path: Path) -> N
     join = "test.shop_analytics.relationships_order_items_order_id.0123456789"
     assert "declared one-to-one" in reasons(report)[join]
     assert "join:order_items.order_id = orders.order_id" not in {item.id for item in knowledge.items}
-
-
-GLOSSARY = """\
-Name,Kind,Definition,Synonyms,Tables,Condition,Expression,Date_Column,Unit,Owner,labels
-late order,,Shipped after 2 days,late shipment; опоздание,orders,julianday(shipped_on) - julianday(ordered_on) > 2,,,,A,
-revenue,,"Order totals, paid",turnover,,orders.status <> 'cancelled',SUM(orders.total_amount),orders.ordered_on,USD,,
-orders.channel,,Where it was sold,,,,,,,,W=web; W=website; P=phone
-customers,table,Buyers,clients,,,,,,,
-broken,,Wrong,,,orders.nothing = 1,,,,,
-odd,thing,Wrong,,,,,,,,
-customers.city,column,Town,,,x > 1,,,,,
-"""
-
-
-def test_glossary(shop: Open, tmp_path: Path) -> None:
-    source = shop("")
-    report, knowledge = bring_in(read_glossary(GLOSSARY, "Our words.csv", "sqlite"), source, tmp_path)
-
-    assert Path(report.file).name == "imported_csv_our_words_csv.yml"
-    assert facts(knowledge, "term:late order") == {
-        "definition": "Shipped after 2 days", "synonyms": ["late shipment", "опоздание"], "tables": ["orders"],
-        "condition": "julianday(shipped_on) - julianday(ordered_on) > 2",
-    }  # fmt: skip
-    assert facts(knowledge, "metric:revenue") == {
-        "definition": "Order totals, paid", "synonyms": ["turnover"], "expression": "SUM(orders.total_amount)",
-        "filters": ["orders.status <> 'cancelled'"], "date_column": "orders.ordered_on", "unit": "USD",
-    }  # fmt: skip
-    assert facts(knowledge, "column:orders.channel")["labels"] == {"W": ["web", "website"], "P": ["phone"]}
-    assert facts(knowledge, "table:customers") == {"description": "Buyers", "synonyms": ["clients"]}
-    left_out = reasons(report)
-    assert left_out["column owner"] == "there is no such column in a glossary"
-    assert "no column orders.nothing" in left_out["Our words.csv, line 6"]
-    assert "there is no kind `thing`" in left_out["line 7"]
-    assert left_out["line 8"] == "a column has no `condition`"
-
-
-def test_glossary_with_semicolons(shop: Open) -> None:
-    (entry,) = read_glossary("name;synonyms\nlate;tardy|overdue\n", "g", "sqlite").entries
-
-    assert entry.body == {"synonyms": ["tardy", "overdue"], "definition": "late"}
-    with pytest.raises(Unresolved, match="no column `name`"):
-        read_glossary("term;definition\n", "g", "sqlite")
 
 
 OSI = """\
