@@ -6,13 +6,13 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any, cast
+from typing import Any
 from urllib.parse import urlsplit
 
 from langchain_core.language_models.chat_models import BaseChatModel
 
 from datasphinx.agent.clarify.review import AmbiguityReviewer, StandardAmbiguityReviewer
-from datasphinx.agent.errors import ConfigurationError, DriverMissing, InputInvalid, ModelRejected, ModelUnreachable
+from datasphinx.agent.errors import ConfigurationError, InputInvalid, ModelRejected, ModelUnreachable
 from datasphinx.agent.generation.ability import adapt_profile
 from datasphinx.agent.generation.estimator import AgreementConfidence, ConfidenceEstimator
 from datasphinx.agent.generation.follow_ups import FollowUps, FollowUpsInPrompt
@@ -129,8 +129,8 @@ def connect_model(
     candidates as the settings say. With `logprobs`, the likelihood of answers is measured if the endpoint supports it.
 
     Raises:
-        ConfigurationError: an endpoint is configured without the name of a model, or a provider is not available.
-        DriverMissing: the package for providers or for the embedded model is not installed.
+        ConfigurationError: an endpoint is configured without the name of a model.
+        DriverMissing: the package for the embedded model is not installed.
         Unavailable: no endpoint is configured and the embedded model cannot be loaded.
     """
     if settings.uses_embedded_model:
@@ -151,8 +151,6 @@ def connect_model(
         )
     if not settings.llm_model:
         raise ConfigurationError("DATASPHINX_LLM_MODEL", "an endpoint is configured, but none of its models")
-    if settings.provider:
-        return ModelClient(provider_chat(settings, _MAX_RETRIES), settings, name=settings.llm_model, is_provider=True)
     url = settings.llm_base_url or OPENAI_URL
     chat = _chat(settings, settings.llm_model, url, temperature=settings.llm_temperature)
     client = ModelClient(chat, settings, name=settings.llm_model, endpoint=url, logprobs=logprobs)
@@ -302,29 +300,3 @@ def certificate_authorities() -> ssl.SSLContext:
     import httpx
 
     return httpx.create_ssl_context()
-
-
-def provider_chat(settings: Settings, max_retries: int) -> BaseChatModel:
-    """Return the chat model of `settings.provider`; without a key in the settings, its package finds the key itself.
-
-    Raises:
-        DriverMissing: langchain is not installed.
-        ConfigurationError: the package of the provider is not installed, or its own configuration is incomplete.
-    """
-    try:
-        from langchain.chat_models import init_chat_model
-    except ImportError as error:
-        raise DriverMissing("langchain", "providers") from error
-    options: dict[str, Any] = {"timeout": settings.llm_timeout_s, "max_retries": max_retries}
-    if settings.llm_temperature is not None:
-        options["temperature"] = settings.llm_temperature
-    if settings.llm_api_key:
-        options["api_key"] = settings.llm_api_key
-    try:
-        chat = cast(BaseChatModel, init_chat_model(settings.llm_model, **options))
-    except Exception as error:
-        # The packages of providers raise errors of many types for a missing key, region or project.
-        reason = f"the provider {settings.provider} is not available: {' '.join(str(error).split())[:300]}"
-        raise ConfigurationError("DATASPHINX_LLM_MODEL", reason) from error
-    chat.disable_streaming = True
-    return chat

@@ -154,13 +154,11 @@ def _needs_token(source: SourceSettings, settings: Settings) -> bool:
 
 
 def _reach_model(settings: Settings) -> None:
-    """Raise an error if the endpoint does not respond or has server errors; providers are not asked."""
+    """Raise an error if the endpoint does not respond or has server errors."""
     if settings.uses_embedded_model:
         return
     if not settings.llm_model:
         raise ConfigurationError("DATASPHINX_LLM_MODEL", "it is not set")
-    if settings.provider:
-        return
     import httpx
 
     from datasphinx.agent.connect import OPENAI_URL, certificate_authorities, is_this_machine

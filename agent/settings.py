@@ -15,6 +15,8 @@ from pydantic import (
     SecretStr,
     StringConstraints,
     ValidationError,
+    ValidationInfo,
+    field_validator,
     model_validator,
 )
 from pydantic_settings import (
@@ -35,12 +37,6 @@ TENANT = r"^[a-z0-9][a-z0-9_-]{0,62}$"
 """The pattern of tenant names, which are also folder names."""
 CONFIG_FILE = "datasphinx.toml"
 """The configuration file: settings by lower-case name, and a table `[sources.NAME]` for each source."""
-_PROVIDERS = frozenset(
-    "anthropic anthropic_bedrock azure_ai azure_openai bedrock bedrock_converse cohere deepseek fireworks "
-    "google_anthropic_vertex google_genai google_vertexai groq huggingface ibm litellm mistralai nvidia ollama "
-    "openrouter perplexity together upstage xai".split()
-)
-"""Providers of langchain's `init_chat_model`, apart from OpenAI."""
 _REMOVED = {
     "tool_timeout_s": "use DATASPHINX_STATEMENT_TIMEOUT_S",
     "memory_size": "it is always 10",
@@ -469,8 +465,7 @@ class Settings(ServiceSettings):
     )
     llm_model: str | None = Field(
         default=None,
-        description="Name of the model at the endpoint; without endpoint, also `provider:name` of a provider with its "
-        "own package, such as `anthropic:claude-sonnet-4-5`.",
+        description="Name of the model at the endpoint.",
     )
     llm_models: dict[ModelRole, RoleModel] = Field(
         default={},
@@ -688,15 +683,17 @@ class Settings(ServiceSettings):
             max_bytes_billed=self.max_bytes_billed,
         )
 
-    @property
-    def uses_embedded_model(self) -> bool:
-        """Whether neither an endpoint, nor a key, nor a provider is configured."""
-        return self.llm_base_url is None and self.llm_api_key is None and self.provider is None
+    @field_validator("llm_model")
+    @classmethod
+    def _check_model(cls, model: str | None, given: ValidationInfo) -> str | None:
+        if model and ":" in model and not model.startswith("ft:") and given.data.get("llm_base_url") is None:
+            raise ValueError(f"{model} is not a model of OpenAI: DATASPHINX_LLM_BASE_URL has to name its endpoint")
+        return model
 
     @property
-    def provider(self) -> str | None:
-        """The provider in `llm_model`, such as `anthropic`; None if the model is at an OpenAI-compatible endpoint."""
-        return provider_of(self.llm_model) if self.llm_model and self.llm_base_url is None else None
+    def uses_embedded_model(self) -> bool:
+        """Whether neither an endpoint nor a key is configured."""
+        return self.llm_base_url is None and self.llm_api_key is None
 
     def for_role(self, role: ModelRole) -> "Settings":
         """Return settings with the model of `role` as the only one."""
@@ -704,23 +701,12 @@ class Settings(ServiceSettings):
         if own is None:
             return self
         update: dict[str, Any] = {"llm_model": own.model, "llm_models": {}}
-        is_elsewhere = own.base_url is not None or provider_of(own.model) is not None
-        if is_elsewhere:
+        if own.base_url is not None:
             update["llm_base_url"] = own.base_url
-        if is_elsewhere or own.api_key:
+        if own.base_url is not None or own.api_key:
             # A key is not sent to another endpoint.
             update["llm_api_key"] = own.api_key
         return self.model_copy(update=update)
-
-
-def provider_of(model: str) -> str | None:
-    """Return the provider in a name such as `anthropic:claude-sonnet-4-5`; None if there is none.
-
-    >>> provider_of("anthropic:claude-sonnet-4-5"), provider_of("qwen2.5-coder:7b")
-    ('anthropic', None)
-    """
-    name, colon, _ = model.partition(":")
-    return name if colon and name in _PROVIDERS else None
 
 
 def load_settings(**overrides: object) -> Settings:

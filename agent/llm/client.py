@@ -58,7 +58,7 @@ from datasphinx.agent.llm.tool_calls import calls_of, first_complete_call
 from datasphinx.agent.messages import Message, message_of
 from datasphinx.agent.record.step import ModelCall, current_step
 from datasphinx.agent.record.telemetry import current_run, record_model_call
-from datasphinx.agent.settings import Settings, provider_of
+from datasphinx.agent.settings import Settings
 from datasphinx.agent.types import EmbeddedOptions
 
 _CUT_BY_TOKENS = Message("answer_cut_by_tokens")
@@ -66,7 +66,7 @@ _CUT_OFF_REASONS = {
     **dict.fromkeys(("length", "max_tokens"), _CUT_BY_TOKENS),
     **dict.fromkeys(("content_filter", "safety", "refusal"), Message("answer_cut_by_filter")),
 }
-"""Reasons of endpoints and providers."""
+"""Reasons of endpoints."""
 
 
 @dataclass(frozen=True)
@@ -182,12 +182,10 @@ class ModelClient:
         embedded: EmbeddedOptions | None = None,
         endpoint: str | None = None,
         logprobs: bool = False,
-        is_provider: bool = False,
     ) -> None:
         """Wrap `chat`; `name` is the recorded model name, `endpoint` the URL named in errors.
 
-        With `logprobs`, the likelihood of each answer is recorded if the endpoint supports it. With `is_provider`,
-        `chat` is that of a provider's package, which raises errors of its own and is asked for JSON in the prompt only.
+        With `logprobs`, the likelihood of each answer is recorded if the endpoint supports it.
         """
         self.chat = chat
         self.name = name
@@ -205,13 +203,13 @@ class ModelClient:
         self._base_url = settings.llm_base_url
         self._on_call: Callable[[ModelCall], None] = lambda call: None
         self.failures = EndpointFailures(endpoint or settings.llm_base_url or name, settings.llm_api_key)
-        self._is_provider = is_provider
         # The statements of the embedded model are selected by their likelihood.
-        self.logprobs = Logprobs((logprobs or embedded is not None) and not is_provider)
-        setting = "text" if is_provider else settings.llm_structured_output
+        self.logprobs = Logprobs(logprobs or embedded is not None)
         # A check for `EndpointChat` would import the packages of OpenAI, which other models do not need.
         capabilities = getattr(chat, "capabilities", None)
-        self.capabilities = capabilities if isinstance(capabilities, Capabilities) else Capabilities(setting)
+        if not isinstance(capabilities, Capabilities):
+            capabilities = Capabilities(settings.llm_structured_output)
+        self.capabilities = capabilities
         """What the endpoint accepts, shared by copies of the client."""
 
     def within(self, settings: Settings, on_call: Callable[[ModelCall], None]) -> "ModelClient":
@@ -313,17 +311,11 @@ class ModelClient:
         It is not part of a LangGraph stream: no text of a model reaches a client before its check.
 
         Raises:
-            ModelUnreachable, ModelRejected: the request to a provider failed.
-            Exception: any error of the request to an endpoint.
+            Exception: any error of the request.
         """
-        try:
-            config = RunnableConfig(tags=[TAG_NOSTREAM])
-            with langsmith(is_allowed=self._settings.allow_langsmith):
-                return self.logprobs.answer(self.chat, options, messages, config)
-        except Exception as error:
-            if self._is_provider:
-                raise self.failures.of_provider(error) from error
-            raise
+        config = RunnableConfig(tags=[TAG_NOSTREAM])
+        with langsmith(is_allowed=self._settings.allow_langsmith):
+            return self.logprobs.answer(self.chat, options, messages, config)
 
     def check(self) -> None:
         """Request one plain answer.
@@ -333,8 +325,6 @@ class ModelClient:
         """
         try:
             self.answer({}, [HumanMessage("Answer with the word: ready")])
-        except (ModelUnreachable, ModelRejected):
-            raise
         except Exception as error:
             raise self.failures.of(error) from error
 
@@ -457,12 +447,12 @@ class ModelClient:
     def _trace(
         self, schema: str, options: dict[str, Any], messages: list[BaseMessage], reply: Reply, started: float
     ) -> None:
-        provider, usage = provider_of(self.name) if self._is_provider else None, reply.usage
+        usage = reply.usage
         is_json = bool(options.get("tools")) or response_format(options).get("type", "text") != "text"
         record_model_call(
-            self.name.removeprefix(f"{provider}:"),
+            self.name,
             started,
-            provider="datasphinx" if self.embedded else provider,
+            provider="datasphinx" if self.embedded else "openai",
             url=None if self.embedded else self.failures.url,
             usage=(usage.prompt, usage.completion, usage.cached) if usage else None,
             error=reply.error or (ModelAnswerUnreadable(schema, "") if reply.problem else None),

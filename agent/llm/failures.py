@@ -1,6 +1,5 @@
 """Errors of a model's endpoint as errors of the project: not reachable or rejected, with a quotation and no keys."""
 
-import re
 from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import SecretStr
@@ -12,8 +11,6 @@ from datasphinx.agent.llm.rejections import ErrorReply, UnexpectedReply, error_t
 from datasphinx.agent.messages import Message
 
 _TIMEOUT_STATUS = 408
-_TEMPORARY_STATUSES = (_TIMEOUT_STATUS, 429)
-_NO_CONNECTION = re.compile("connect|timeout", re.I)
 _REASON_CHARS = 300
 
 
@@ -46,19 +43,6 @@ class EndpointFailures:
             is_rejection = error.code == "insufficient_quota"
         elif status is not None:
             is_rejection = status < 500 and status != _TIMEOUT_STATUS
-        return (ModelRejected if is_rejection else ModelUnreachable)(self.url, self.reason(error))
-
-    def of_provider(self, error: Exception) -> ModelUnreachable | ModelRejected:
-        """Return the error to raise for `error` of a provider's package, whose types are unknown."""
-        # Attributes of HTTP clients and Google, a field of AWS.
-        response = getattr(error, "response", None)
-        of_aws = response.get("ResponseMetadata", {}).get("HTTPStatusCode") if isinstance(response, dict) else None
-        codes = (getattr(error, "status_code", None), getattr(error, "code", None), of_aws)
-        status = next((code for code in codes if isinstance(code, int)), None)
-        if status is None:
-            is_rejection = not isinstance(error, OSError) and not _NO_CONNECTION.search(type(error).__name__)
-        else:
-            is_rejection = status < 500 and status not in _TEMPORARY_STATUSES
         return (ModelRejected if is_rejection else ModelUnreachable)(self.url, self.reason(error))
 
     def reason(self, error: Exception) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from datasphinx.agent.settings import ModelPrice, provider_of
+from datasphinx.agent.settings import ModelPrice
 
 _MILLION = 1_000_000
 
@@ -38,10 +38,9 @@ def cost_usd(
     if price:
         cached_price = price.input if price.cached_input is None else price.cached_input
         return ((prompt - cached) * price.input + cached * cached_price + completion * price.output) / _MILLION
-    name = model.partition(":")[2] if base_url is None and provider_of(model) else model
     try:
         counts = Usage(input_tokens=prompt, output_tokens=completion, cache_read_tokens=cached or None)
-        return float(calc_price(counts, name, provider_api_url=base_url).total_price)
+        return float(calc_price(counts, model, provider_api_url=base_url).total_price)
     except (LookupError, ValueError):
         return None
 

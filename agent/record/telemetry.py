@@ -43,21 +43,6 @@ _HISTOGRAMS: dict[str, tuple[str, str, Sequence[float]]] = {
 }
 """Metrics with their unit, description and bucket boundaries, which the conventions prescribe."""
 
-_PROVIDERS = {
-    "anthropic_bedrock": "aws.bedrock",
-    "azure_ai": "azure.ai.inference",
-    "azure_openai": "azure.ai.openai",
-    "bedrock": "aws.bedrock",
-    "bedrock_converse": "aws.bedrock",
-    "google_anthropic_vertex": "gcp.vertex_ai",
-    "google_genai": "gcp.gemini",
-    "google_vertexai": "gcp.vertex_ai",
-    "ibm": "ibm.watsonx.ai",
-    "mistralai": "mistral_ai",
-    "xai": "x_ai",
-}
-"""Names of providers in the conventions, if they differ from those of langchain."""
-
 _SYSTEMS = {"clickhousedb": "clickhouse", "chdb": "clickhouse"}
 """Names of databases in the conventions, if they differ from the scheme of the URL."""
 
@@ -263,7 +248,7 @@ def record_model_call(
     model: str,
     started: float,
     *,
-    provider: str | None,
+    provider: str,
     url: str | None,
     usage: tuple[int, int, int] | None,
     error: Exception | None,
@@ -273,8 +258,8 @@ def record_model_call(
 ) -> None:
     """Record a call that began at `started`, by `time.perf_counter`.
 
-    `provider` is a name of langchain, by default OpenAI; `usage` the prompt, completion and cached tokens; `request`
-    further attributes. `messages` are pairs of a role and a text.
+    `usage` has the prompt, completion and cached tokens, `request` further attributes. `messages` are pairs of a role
+    and a text.
     """
     run = _current.get()
     if run is None:
@@ -282,7 +267,7 @@ def record_model_call(
     address = urlsplit(url or "")
     common: dict[str, str | int | float | None] = {
         "gen_ai.operation.name": "chat",
-        "gen_ai.provider.name": _PROVIDERS.get(provider, provider) if provider else "openai",
+        "gen_ai.provider.name": provider,
         "gen_ai.request.model": model,
         "server.address": address.hostname,
         "server.port": address.port,

@@ -119,7 +119,7 @@ def test_the_context_chooses_a_model_that_the_settings_name(cache_dir: Path) -> 
             assert code(graph.invoke(asked, context=context)) is None
             assert {request["model"] for request in endpoint.requests} == {name or "default"}
             endpoint.requests.clear()
-        refused = graph.invoke({"question": HOW_MANY}, context={"model": "anthropic:large"})
+        refused = graph.invoke({"question": HOW_MANY}, context={"model": "another"})
     assert code(refused) == "input_invalid" and "default, elsewhere, priced" in refused["error"]["message"]
     assert first.requests == second.requests == []
 

@@ -168,7 +168,7 @@ def test_an_invalid_role_names_the_setting(models: dict[str, Any]) -> None:
         ("validate", ("v", "http://a/v1", "key-of-a")),
         ("narrate", ("n", "http://a/v1", "own-key")),
         ("review", ("r", "http://b/v1", None)),
-        ("oracle", ("anthropic:claude", None, None)),
+        ("oracle", ("o", "http://c/v1", "key-of-c")),
     ],
 )
 def test_settings_of_a_role(role: Any, expected: tuple[str, str | None, str | None]) -> None:
@@ -178,7 +178,7 @@ def test_settings_of_a_role(role: Any, expected: tuple[str, str | None, str | No
             "validate": "v",
             "narrate": {"model": "n", "api_key": "own-key"},
             "review": {"model": "r", "base_url": "http://b/v1"},
-            "oracle": "anthropic:claude",
+            "oracle": {"model": "o", "base_url": "http://c/v1", "api_key": "key-of-c"},
         },
     ).for_role(role)  # fmt: skip
     key = settings.llm_api_key.get_secret_value() if settings.llm_api_key else None

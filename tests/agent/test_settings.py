@@ -140,6 +140,7 @@ def test_dotenv_that_is_no_text() -> None:
         ("llm_temperature", "-1"),
         ("llm_temperature", "nan"),
         ("llm_structured_output", "yaml"),
+        ("llm_model", "anthropic:claude-sonnet-4-5"),
         ("llm_base_url", "localhost:8000/v1"),
         ("llm_base_url", "ftp://host/v1"),
         ("enable_sql_validation", "perhaps"),
