@@ -502,6 +502,8 @@ class _Resolver:
     def _cell(self, facts: ResultFacts, at: int, row: int) -> _Value:
         column = facts.columns[at]
         cell = column.cells[row]
+        if cell is None and self.row is not None:
+            return _Value(format_value(cell, column.spoken, facts.language))
         if not str("" if cell is None else cell).strip() or (isinstance(cell, float) and number_of(cell) is None):
             raise Problem("it has no value")
         text = format_value(cell, column.spoken, facts.language, in_sentence=True)

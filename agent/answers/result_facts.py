@@ -27,6 +27,7 @@ _PARTS_OF_DATES = (
 )  # fmt: skip
 _PERIOD = re.compile(r"\d{4}(?:-?[QW]?\d{1,2}(?:-\d{2}.*)?|/\d{2,4})?")
 """A period as text that sorts in time, such as 2024/25."""
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d{2}(?!\d)")
 _RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank, exp.Ntile)
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like, exp.ILike)
 
@@ -67,7 +68,9 @@ class ColumnFacts:
             return [rounded(number, self.format) for number in self.numbers]
         is_sorted = all(isinstance(cell, str) and _PERIOD.fullmatch(cell) for cell in self.cells)
         lengths = {len(str(cell)) for cell in self.cells}
-        return list(self.cells) if is_sorted and len(lengths) == 1 else None
+        if is_sorted and len(lengths) == 1:
+            return list(self.cells)
+        return _years(self.cells) if self.is_period else None
 
     @cached_property
     def spoken(self) -> ColumnFormat:
@@ -218,7 +221,18 @@ def _selects_extremes(tree: exp.Expr) -> bool:
 def _is_period(expression: exp.Expr, shown: ColumnFormat, cells: Sequence[Any]) -> bool:
     has_part = expression.find(*_PARTS_OF_DATES) is not None
     is_written_so = bool(cells) and all(isinstance(cell, str) and _PERIOD.fullmatch(cell) for cell in cells)
-    return expression.find(exp.AggFunc) is None and (has_part or shown.kind in CALENDAR or is_written_so)
+    labels = [*expression.args["ifs"], expression.args.get("default")] if isinstance(expression, exp.Case) else []
+    is_labelled = bool(labels) and all(isinstance(constant(one.args.get("true") or one), str) for one in labels if one)
+    return expression.find(exp.AggFunc) is None and (
+        has_part or shown.kind in CALENDAR or is_written_so or (is_labelled and _years(cells) is not None)
+    )
+
+
+def _years(cells: Sequence[Any]) -> list[Any] | None:
+    """Return the year in each label, such as that of "spring 2025"; None if one has none or several, or they repeat."""
+    found = [_YEAR.findall(cell) if isinstance(cell, str) else [] for cell in cells]
+    years = [one[0] for one in found if len(one) == 1]
+    return years if len(set(years)) == len(cells) else None
 
 
 def _reached_limit(tree: exp.Expr, rows: int) -> int | None:

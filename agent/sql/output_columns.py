@@ -9,7 +9,7 @@ from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.sql.guard import shared_trees
 from datasphinx.agent.sql.names import ColumnReference, ResolvedQuery, resolved_query
 from datasphinx.agent.sql.selects import is_aggregated
-from datasphinx.agent.sql.summary import QueryReader, main_table, unwrapped
+from datasphinx.agent.sql.summary import QueryReader, has_totals, repeats_no_rows, unique_columns, unwrapped
 
 _MAX_DEPTH = 20
 _WRAPPERS = (exp.Alias, exp.Paren, exp.Cast, exp.TryCast, exp.Round, exp.Coalesce)
@@ -89,8 +89,7 @@ def is_additive(node: exp.Expr, select: exp.Expr, reader: QueryReader, depth: in
     node = unwrapped(node)
     if isinstance(node, exp.Count | exp.Sum):
         group = select.args.get("group")
-        totals = group and (group.args.get("totals") or group.find(exp.Rollup, exp.Cube, exp.GroupingSets))
-        return not totals and not isinstance(node.this, exp.Distinct)
+        return not (group and has_totals(group)) and not isinstance(node.this, exp.Distinct)
     if isinstance(node, exp.Add | exp.Sub):
         return all(is_additive(side, select, reader, depth) for side in (node.this, node.expression))
     if not isinstance(node, exp.Column) or not isinstance(select, exp.Select) or depth > _MAX_DEPTH:
@@ -98,12 +97,22 @@ def is_additive(node: exp.Expr, select: exp.Expr, reader: QueryReader, depth: in
     if is_aggregated(select) or select.args.get("distinct"):
         return False
     sources = reader.sources(select)
+    alias = node.table.lower() or next(iter(sources), "")
+    if alias not in sources:
+        return False
     if len(sources) > 1:
-        tables = {alias: reader.table(source) for alias, source in sources.items()}
-        known = {alias: table for alias, table in tables.items() if table}
-        return len(known) == len(sources) and main_table(select, known) == node.table.lower()
-    source = next(iter(sources.values()), None)
+        keys = {name: _key(source, reader) for name, source in sources.items()}
+        if not repeats_no_rows(select, alias, keys):
+            return False
+    source = sources[alias]
     if isinstance(source, exp.Select):
         inner = next((one for one in source.expressions if one.alias_or_name.lower() == node.name.lower()), None)
         return inner is not None and is_additive(inner, source, reader, depth + 1)
     return isinstance(source, str)
+
+
+def _key(source: exp.Expr | str, reader: QueryReader) -> frozenset[str]:
+    if isinstance(source, str):
+        table = reader.table(source)
+        return frozenset(name.lower() for name in table.primary_key) if table else frozenset()
+    return unique_columns(source)

@@ -7,6 +7,10 @@ import pytest
 from datasphinx.agent.answers.references import Filled, Said, fill, unsupported
 from tests.agent.answers.tables import CITIES, COUNT, GRID, MONTHS, PLACES, SALES, TREND, YEARS, facts_about
 
+SPRINGS = (
+    "SELECT CASE WHEN day < '2026' THEN 'spring 2025' ELSE 'spring 2026' END AS p, SUM(total) AS u FROM orders "
+    "GROUP BY 1 ORDER BY 1"
+)
 VARIED = (
     "It {?change.u|rose from {1.u} in {1.month} to {-1.u} in {-1.month}|fell|stayed at {1.u}"
     "|varied from {min.u} ({min.u:month}) to {max.u} ({max.u:month})}."
@@ -42,6 +46,7 @@ def filled(text: str, sql: str, rows: list[list[Any]], language: str = "en") -> 
         ('SELECT SUM(a) AS "net sales" FROM t', [[1184]], "en", "Sales were {Net_Sales}.", "Sales were 1,184."),
         (CITIES, SALES, "en", "{list.city:sales}", "Berlin (500.5), Paris (200.0) and Rome (100.0)"),
         (CITIES, [["A1", 5], ["B1", None]], "en", "{list.city:sales}", "A1 (5) and B1"),
+        (CITIES, [["A1", 5], ["B1", None]], "en", "{list|{city} with {sales}}", "A1 with 5 and B1 with –"),
         (CITIES, SALES[:2], "zh", "{list.city:sales}", "Berlin（500.5）和Paris（200.0）"),
         (CITIES, SALES[:2], "en", "{list|{sales#euro|euros} in {city}}",
          "500.5 euros in Berlin and 200.0 euros in Paris"),
@@ -87,6 +92,10 @@ def filled(text: str, sql: str, rows: list[list[Any]], language: str = "en") -> 
         (MONTHS, TREND, "en", VARIED, "It varied from 200 (February 2024) to 1,100 (March 2024)."),
         ("SELECT city AS season, SUM(total) AS u FROM orders GROUP BY 1 ORDER BY 1", [["2023/24", 5], ["2024/25", 7]],
          "en", "It {?change.u|rose|fell|stayed} to {-1.u} in {-1.season}.", "It rose to 7 in 2024/25."),
+        (SPRINGS, [["spring 2025", 5], ["spring 2026", 7]], "en",
+         "It {?change.u|rose|fell|stayed} from {1.u} in {1.p} to {-1.u} in {-1.p}.",
+         "It rose from 5 in spring 2025 to 7 in spring 2026."),
+        (SPRINGS, [["spring 2025", 5], ["autumn 2025", 7]], "en", "It {?change.u|rose|fell|stayed}.", None),
         (MONTHS, TREND[1:], "en", VARIED, "It rose from 200 in February 2024 to 1,100 in March 2024."),
         (MONTHS, [[month, 5] for month, _ in TREND], "en", VARIED, "It stayed at 5."),
         (MONTHS, TREND, "de", "Umsatz {?change.u|stieg|sank|blieb gleich}: {1.u} ({1.month}), {-1.u} ({-1.month}).",

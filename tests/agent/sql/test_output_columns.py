@@ -24,8 +24,15 @@ from tests.agent.sql.catalogs import catalog
         ("SELECT amount FROM orders", [0]),
         ("SELECT DISTINCT amount FROM orders", []),
         ("SELECT o.amount, c.score FROM orders AS o JOIN customers AS c ON c.id = o.customer_id", [0]),
+        ("WITH a AS (SELECT status, SUM(amount) AS n FROM orders GROUP BY status), b AS (SELECT status, "
+         "COUNT(*) AS k FROM orders GROUP BY 1) SELECT l.status, COALESCE(a.n, 0), b.k "
+         "FROM (SELECT DISTINCT status FROM orders) AS l LEFT JOIN a ON a.status = l.status "
+         "LEFT JOIN b ON b.status = l.status", [1, 2]),
+        ("WITH a AS (SELECT status, SUM(amount) AS n FROM orders GROUP BY status), b AS (SELECT status, id, "
+         "COUNT(*) AS k FROM orders GROUP BY 1, 2) SELECT a.status, a.n, b.k FROM a JOIN b ON b.status = a.status",
+         [2]),
     ],
-)
+)  # fmt: skip
 def test_sums_counts_and_rows_that_no_join_repeats_add_up(sql: str, additive: list[int]) -> None:
     assert additive_columns(sql, catalog("postgres")) == additive
 
