@@ -420,9 +420,10 @@ class ServiceSettings(BaseSettings):
         "`tokens_per_day` and `usd_per_day`. If set, it must contain every tenant with a key and the `tenant` of "
         "`oidc`.",
     )
-    run_sql: bool = Field(
-        default=False,
-        description="Let clients run their own SELECT statements, on the page, over HTTP and MCP.",
+    run_sql: bool | None = Field(
+        default=None,
+        description="Let clients run their own SELECT statements, on the page, over HTTP and MCP; by default only on the "
+        "page and over HTTP, on a server without keys and tokens.",
     )
     edit_sources: bool | None = Field(
         default=None,

@@ -52,7 +52,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
         raise DriverMissing(error.name or "fastapi", "serve") from error
     from datasphinx.agent.server.boards import ScheduledRefreshes
     from datasphinx.agent.server.errors import DOCUMENTED, add_handlers
-    from datasphinx.agent.server.live_sources import LiveSources, may_edit_sources
+    from datasphinx.agent.server.live_sources import LiveSources, may_edit_sources, may_run_sql
     from datasphinx.agent.server.metrics import Metrics, metrics_routes
     from datasphinx.agent.server.middleware import add_middleware
     from datasphinx.agent.server.routes import (
@@ -127,7 +127,7 @@ def create_app(services: Services | None = None) -> "FastAPI":
         charts.router,
         sources.router,
         proposals.router,
-        *([sql.router] if services.settings.run_sql else []),
+        *([sql.router] if may_run_sql(services.settings) else []),
         boards.router,
         health_routes(server, tenants),
         metrics_routes(metrics),

@@ -16,7 +16,7 @@ from datasphinx.agent.schema.catalog import Catalog, Column, ColumnKey, Table
 from datasphinx.agent.schema.describe import one_line
 from datasphinx.agent.schema.personal import personal_content
 from datasphinx.agent.server.errors import accepted_language
-from datasphinx.agent.server.live_sources import may_edit_sources
+from datasphinx.agent.server.live_sources import may_edit_sources, may_run_sql
 from datasphinx.agent.server.statements import listed_sources, resolve_source
 from datasphinx.agent.server.tenants import current_tenant, has_role
 from datasphinx.agent.services import Services
@@ -63,7 +63,7 @@ def sources() -> Sources:
         "model": services.settings.llm_model,
         "is_operator": has_role("operate"),
         "may_review": has_knowledge and has_role("review"),
-        "may_run_sql": services.settings.run_sql,
+        "may_run_sql": may_run_sql(services.settings),
         "may_propose": has_knowledge,
         "may_edit_sources": may_edit_sources(services.settings) and has_role("operate"),
     }

@@ -5,6 +5,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
+from datasphinx.agent.charts.default import default_chart
+from datasphinx.agent.charts.echarts import answer_chart
 from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.formatting.formats import answer_table
 from datasphinx.agent.proposals import propose_statement
@@ -42,15 +44,17 @@ class EditedQuery(EditedStatement):
 async def run(statement: EditedStatement, request: Request) -> dict[str, Any]:
     """Run a statement by the guard, the row rules and the limits of answers, with a record of its own.
 
-    The result contains the rows, `truncated` (whether there are more), `findings` (what to know about its figures, in
-    the language of Accept-Language), and `edited_by_hand`, which is always true.
+    The result contains the rows, their `chart` if one suits them, `truncated` (whether there are more), `findings`
+    (what to know about its figures, in the language of Accept-Language), and `edited_by_hand`, which is always true.
     """
     services, language = current_tenant().services, accepted_language(request.scope)
     name = resolve_source(services, statement.source)
     origin = {"origin": "edited_by_hand", **({"edited_trace": statement.trace_id} if statement.trace_id else {})}
     result, trace_id, told = await run_for_client(statement.sql, name, services, language, origin)
     table = answer_table("result", result)
-    body = {"sql": statement.sql, "table": table, "truncated": result["truncated"], "findings": told}
+    drawn = default_chart(result, "", language=language)
+    chart = answer_chart(drawn, language) if drawn else None
+    body = {"sql": statement.sql, "table": table, "chart": chart, "truncated": result["truncated"], "findings": told}
     return PlainJSON().dumpd({**body, "edited_by_hand": True, "trace_id": trace_id})
 
 

@@ -2,10 +2,11 @@
 
 import { announce } from "./announce.js";
 import { postJson, request } from "./api.js";
+import { chartView } from "./chart.js";
 import { make } from "./dom.js";
 import { current, say, text } from "./language.js";
 import { saveMenu } from "./menu.js";
-import { sqlView } from "./sql.js";
+import { inLines, sqlView } from "./sql.js";
 import { tableView } from "./table.js";
 
 const DIALECTS = { duckdb: "PostgreSQL", mysql: "MySQL", oracle: "PLSQL", postgres: "PostgreSQL", redshift: "PostgreSQL", sqlite: "SQLite", tsql: "MSSQL" };
@@ -39,7 +40,7 @@ export function editorView(output, said, source) {
 async function fill(box, output, said, source) {
   box.replaceChildren(say(make("p", { role: "status", class: "hint" }), "working"));
   const result = make("div", { class: "result", hidden: true });
-  const state = { sql: output.sql, source, said, trace: output.audit?.trace_id, running: null };
+  const state = { sql: inLines(output.sql), source, said, trace: output.audit?.trace_id, running: null };
   const run = say(make("button", { type: "button" }), "run_sql");
   const stop = say(make("button", { type: "button", class: "quiet", hidden: true }), "stop");
   const execute = () => runStatement(state, result, run, stop);
@@ -161,12 +162,12 @@ function runStatement(state, result, run, stop) {
   return true;
 }
 
-function show(result, { sql, table, truncated, findings, trace_id }, state, sent) {
+function show(result, { sql, table, chart, truncated, findings, trace_id }, state, sent) {
   const badge = say(make("p", { class: "badge focus", tabindex: "-1" }), "edited_by_hand");
   const more = truncated ? say(make("p", { class: "hint" }), "rows_cut", { count: table.rows.length }) : null;
   const notes = (findings ?? []).map((finding) => make("p", { class: "hint" }, finding));
   const trace = say(make("p", { class: "hint" }), "trace", { id: trace_id });
-  result.replaceChildren(...[badge, ...notes, tableView(table, sql), more, sqlView(sql), mayPropose ? proposal({ ...sent, trace_id }, state.said) : null, trace].filter(Boolean));
+  result.replaceChildren(...[badge, ...notes, chart && chartView(chart), tableView(table, { title: state.said }), more, sqlView(sql), mayPropose ? proposal({ ...sent, trace_id }, state.said) : null, trace].filter(Boolean));
   result.append(saveMenu(result));
   announce(`${text("edited_by_hand")}. ${text("row_count", { count: table.rows.length })}`);
   badge.focus({ preventScroll: true });

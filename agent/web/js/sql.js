@@ -21,6 +21,11 @@ export function sqlView(sql) {
   return make("div", { class: "sql" }, make("pre", { role: "group", tabindex: "0", "aria-label": "SQL" }, code), copy);
 }
 
+/** Return a statement with a clause a line. */
+export function inLines(sql) {
+  return pieces(sql).map((each) => each.textContent ?? each).join("");
+}
+
 function pieces(sql) {
   const lines = !sql.includes("\n");
   let depth = 0;

@@ -48,11 +48,13 @@ def test_statement_is_edited_run_and_proposed(visit: Visit, sources: dict[str, A
     page = opened(site)
     coloured = page.locator(".cm-line span").first.evaluate("each => getComputedStyle(each).color")
     assert coloured != page.locator(".cm-content").evaluate("each => getComputedStyle(each).color")
-    write(page, "select name from customers order by name limit 3")
+    expect(page.get_by_role("textbox", name="SQL editor").locator(".cm-line")).to_have_count(2)
+    write(page, "select name, customer_id from customers order by customer_id limit 3")
     page.keyboard.press("Control+Enter")
     result = page.locator(".edited .result")
     expect(result.locator(".badge")).to_have_text("Edited by hand")
     expect(result.locator("tbody tr")).to_have_count(3)
+    expect(result.locator(".chart canvas")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
     result.get_by_label("The question that this SQL answers").fill("Which customers come first?")
@@ -98,7 +100,7 @@ def test_guard_refuses_an_edited_statement_on_the_page(visit: Visit, sources: di
 
 
 def test_without_the_setting_there_is_no_editor(visit: Visit) -> None:
-    page = (site := visit(Model(COUNT, reviews=()), clarify="never")).page
+    page = (site := visit(Model(COUNT, reviews=()), run_sql=False, clarify="never")).page
     site.ask("How many customers are there?")
     expect(page.locator(".answer .figure")).to_be_visible()
     page.locator(".explain summary").click()

@@ -119,7 +119,7 @@ def test_without_sources_there_is_the_sample_shop(served: Served) -> None:
         "is_sample": True,
         "model": None,
         "may_review": False,
-        "may_run_sql": False,
+        "may_run_sql": True,
         "may_propose": False,
         "may_edit_sources": True,
         "is_operator": True,

@@ -125,10 +125,21 @@ def test_what_cannot_be_proposed(site: Served, changes: dict[str, str], code: st
     assert request(site, USER, "/sql/proposals", body)[1]["code"] == code
 
 
-def test_without_the_setting_there_is_no_route(served: Served) -> None:
-    assert served.http.get("/sources").json()["may_run_sql"] is False
-    assert served.http.post("/sql", json={"sql": "SELECT 1"}).status_code == 404
-    assert served.http.get("/sql/schema").status_code == 404
+@pytest.mark.parametrize("settings", [{"api_keys": {"acme": hash_of(USER)}}, {"run_sql": False}])
+def test_there_is_no_route_with_keys_and_where_it_is_switched_off(cache_dir: Path, settings: dict[str, Any]) -> None:
+    with serving(cache_dir, **settings) as server:
+        headers = {"Authorization": f"Bearer {USER}"} if "api_keys" in settings else {}
+        assert server.http.get("/sources", headers=headers).json()["may_run_sql"] is False
+        assert server.http.post("/sql", json={"sql": "SELECT 1"}, headers=headers).status_code == 404
+        assert server.http.get("/sql/schema", headers=headers).status_code == 404
+
+
+def test_a_private_server_runs_statements_and_draws_their_rows(served: Served) -> None:
+    assert served.http.get("/sources").json()["may_run_sql"] is True
+    sql = "SELECT status, COUNT(*) AS n FROM orders GROUP BY status ORDER BY n DESC"
+    ran = served.http.post("/sql", json={"sql": sql}).json()
+    assert ran["chart"]["type"] == "bar" and len(ran["table"]["rows"]) > 2
+    assert served.http.post("/sql", json={"sql": "SELECT 1"}).json()["chart"] is None
 
 
 def test_a_source_without_knowledge_has_no_proposals(cache_dir: Path, tmp_path: Path) -> None:
