@@ -19,10 +19,14 @@ export async function request(path, { asksKey = true, ...options } = {}) {
   return response;
 }
 
-/** Return the response to `body`, sent as JSON. */
+/** Return the response to `body`, sent as JSON with `options` of the request. */
+export function sendJson(method, path, body, options = {}) {
+  return request(path, { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), ...options });
+}
+
+/** Return the response to `body`, posted as JSON. */
 export function postJson(path, body, signal) {
-  const headers = { "Content-Type": "application/json" };
-  return request(path, { method: "POST", headers, body: JSON.stringify(body), signal });
+  return sendJson("POST", path, body, { signal });
 }
 
 async function attempt(path, options) {

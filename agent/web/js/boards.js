@@ -2,7 +2,7 @@
 
 import { boardAddress } from "./address.js";
 import { announce } from "./announce.js";
-import { request } from "./api.js";
+import { request, sendJson } from "./api.js";
 import { chartView } from "./chart.js";
 import { button, confirmed, field, fold } from "./controls.js";
 import { byId, make } from "./dom.js";
@@ -23,11 +23,6 @@ export async function showBoard(id) {
   document.title = TITLE;
   byId("board").replaceChildren();
   if (id !== null) await new BoardView(byId("board")).load(id);
-}
-
-/** Return the response to `body`, sent as JSON. */
-export function send(method, path, body = {}) {
-  return request(path, { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
 }
 
 class BoardView {
@@ -115,7 +110,7 @@ class BoardView {
   /** Change the board or a pinned answer at `path`, and show the board as it is then. */
   change(path, body) {
     return this.attempt(async () => {
-      await send("PATCH", path, body);
+      await sendJson("PATCH", path, body);
       await this.reload();
     });
   }
@@ -128,7 +123,7 @@ class BoardView {
 
   refresh(path) {
     return this.attempt(async () => {
-      await send("POST", `${path}/refresh`);
+      await sendJson("POST", `${path}/refresh`, {});
       await this.reload();
       announce(text("board_refreshed"));
     }, "board_refreshing");

@@ -76,10 +76,11 @@ async function load(named) {
 }
 
 /** Say below the question what is asked: the only database, and the model. */
-function showFoot({ sources = [], is_sample: isSample, model, may_edit_sources: mayEdit }) {
+function showFoot({ sources = [], is_sample: isSample, model, may_edit_sources: mayEdit, is_operator: isOperator }) {
   onlyName = sources.length === 1 ? () => (isSample ? text("sample_shop") : sources[0].name) : null;
   say(byId("source").options[0], onlyName ?? "source_any");
   say(byId("model"), model ? () => model : "model_offline");
+  byId("start-model").hidden = Boolean(model) || !isOperator;
   byId("connect").hidden = isEmbedded || !(isSample && mayEdit);
   byId("connect").onclick = () => byId("edit-sources").click();
 }

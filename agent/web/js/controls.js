@@ -26,9 +26,14 @@ export function confirmed(key, sureKey, listener) {
   return made;
 }
 
+/** Return `control` below its label. */
+export function labelled(key, control) {
+  return make("label", { class: "field" }, say(make("span"), key), control);
+}
+
 /** Return a labelled field. */
 export function field(key, attributes) {
-  return make("label", { class: "field" }, say(make("span"), key), make("input", { autocomplete: "off", ...attributes }));
+  return labelled(key, make("input", { autocomplete: "off", ...attributes }));
 }
 
 /** Return `content` below a line that opens it. */

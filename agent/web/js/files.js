@@ -3,6 +3,7 @@
 import { request } from "./api.js";
 import { announce } from "./announce.js";
 import { askSource, choose, readyText } from "./chosen.js";
+import { button } from "./controls.js";
 import { byId, make } from "./dom.js";
 import { loaded } from "./events.js";
 import { say } from "./language.js";
@@ -40,7 +41,7 @@ function addDrop() {
 }
 
 /** Upload files one after the other, and show the preview of the last one. */
-export async function takeFiles(files) {
+async function takeFiles(files) {
   for (const file of files) await take(file);
   byId("question").focus();
 }
@@ -54,8 +55,7 @@ async function take(file) {
   const stop = new AbortController();
   const state = say(make("p", { class: "busy", role: "status" }), "reading_file", { name: file.name });
   const share = make("progress", { max: 1, "aria-label": file.name });
-  const cancel = say(make("button", { type: "button", class: "quiet", on: { click: () => stop.abort() } }), "load_cancel");
-  byId("file-state").replaceChildren(state, share, cancel);
+  byId("file-state").replaceChildren(state, share, button("load_cancel", () => stop.abort()));
   try {
     const body = new FormData();
     body.append("file", file);

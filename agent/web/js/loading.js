@@ -1,6 +1,7 @@
 /** How a file is read: the options of the loader as a form. */
 
 import { postJson } from "./api.js";
+import { button, labelled } from "./controls.js";
 import { byId, make } from "./dom.js";
 import { loaded } from "./events.js";
 import { say, text } from "./language.js";
@@ -18,9 +19,8 @@ export function askOptions(dataset, name) {
   const fields = fieldsOf(dataset);
   const state = make("p", { role: "status", class: "hint" });
   const apply = say(make("button", { type: "submit" }), "load_apply");
-  const cancel = say(make("button", { type: "button", class: "quiet", on: { click: () => dialog.close() } }), "load_cancel");
   const form = make("form", {}, say(make("h2", { id: "load-title" }), "load_options", { name }),
-    ...fields.map(({ element }) => element), state, make("div", { class: "buttons" }, apply, cancel));
+    ...fields.map(({ element }) => element), state, make("div", { class: "buttons" }, apply, button("load_cancel", () => dialog.close())));
   dialog.replaceChildren(form);
   dialog.showModal();
   return new Promise((resolve) => {
@@ -162,8 +162,4 @@ function options(names, value) {
   const select = make("select", {}, ...names.map(([each, key]) => say(make("option", { value: each }), key)));
   select.value = String(value);
   return select;
-}
-
-function labelled(key, field) {
-  return make("label", { class: "field" }, say(make("span"), key), field);
 }

@@ -2,8 +2,8 @@
 
 import { boardAddress } from "./address.js";
 import { announce } from "./announce.js";
-import { request } from "./api.js";
-import { send } from "./boards.js";
+import { postJson, request } from "./api.js";
+import { button, labelled } from "./controls.js";
 import { byId, make } from "./dom.js";
 import { isEmbedded } from "./embedded.js";
 import { say, text } from "./language.js";
@@ -13,23 +13,22 @@ const NEW = "";
 /** Return the button that pins the answer of `output`, or null where it has no statement or is not stored. */
 export function pinView(output) {
   if (isEmbedded || output.error || !output.sql || !output.run_id) return null;
-  const pin = make("button", { type: "button", class: "quiet", on: { click: () => openPin(output, said) } });
   const said = make("span", { class: "pinned-to", role: "status" });
-  return make("div", { class: "pin-answer" }, say(pin, "pin"), said);
+  return make("div", { class: "pin-answer" }, button("pin", () => openPin(output, said)), said);
 }
 
 async function openPin({ thread_id, run_id }, said) {
   const dialog = byId("pin-dialog");
   const state = say(make("p", { class: "hint", role: "status" }), "working");
-  const close = say(make("button", { type: "button", class: "quiet", on: { click: () => dialog.close() } }), "load_cancel");
+  const close = button("load_cancel", () => dialog.close());
   const heading = say(make("h2", { id: "pin-title" }), "pin_title");
   dialog.replaceChildren(heading, state, close);
   dialog.showModal();
   try {
     const { boards } = await (await request("boards")).json();
     const form = pinForm(boards.filter((board) => board.may_change), close, async (board, newTitle, title) => {
-      const own = board === NEW ? await (await send("POST", "boards", { title: newTitle })).json() : boards.find(({ id }) => id === board);
-      await send("POST", `boards/${own.id}/pins`, { thread_id, run_id, ...(title && { title }) });
+      const own = board === NEW ? await (await postJson("boards", { title: newTitle })).json() : boards.find(({ id }) => id === board);
+      await postJson(`boards/${own.id}/pins`, { thread_id, run_id, ...(title && { title }) });
       dialog.close();
       const open = make("a", { href: boardAddress(own.id) });
       said.replaceChildren(say(make("span"), "pinned", { title: own.title }), say(open, "board_open"));
@@ -72,8 +71,4 @@ function pinForm(boards, close, pin) {
     submit.disabled = false;
   });
   return form;
-}
-
-function labelled(key, control) {
-  return make("label", { class: "field" }, say(make("span"), key), control);
 }

@@ -1,8 +1,9 @@
 /** The chart of a stored answer with its settings, which the server draws and keeps. */
 
 import { announce } from "./announce.js";
-import { request } from "./api.js";
+import { request, sendJson } from "./api.js";
 import { chartView } from "./chart.js";
+import { labelled } from "./controls.js";
 import { make } from "./dom.js";
 import { say, text } from "./language.js";
 
@@ -11,7 +12,6 @@ const SPLIT = ["line", "bar", "area", "scatter", "heatmap"];
 const PATIENCE_MS = 3000;
 /** What is being read for outputs. */
 const reading = new WeakMap();
-let panels = 0;
 
 /** Wait until the server has said which chart `output` has, for three seconds at most; its view then begins with it. */
 export function plotKnown(output) {
@@ -69,9 +69,7 @@ async function put(panel, spec, place, drawn) {
   // One change at a time: the answer to an earlier one would replace a later one.
   for (const field of panel.querySelectorAll("select, input")) field.disabled = true;
   try {
-    const headers = { "Content-Type": "application/json" };
-    const response = await request(place.path, { method: "PUT", headers, body: JSON.stringify({ spec }) });
-    show(panel, await response.json(), place);
+    show(panel, await (await sendJson("PUT", place.path, { spec })).json(), place);
     announce(text("plot_changed"));
   } catch (error) {
     // The settings show again what is drawn.
@@ -84,7 +82,6 @@ async function put(panel, spec, place, drawn) {
 
 /** Return the form with the settings of `spec`; a change calls `save` with the changed spec. */
 function settings(spec, types, columns, open, save) {
-  panels += 1;
   const kind = spec.chart_type;
   const named = [...new Set([...columns.map(({ name }) => name), spec.x, ...(spec.series ? [spec.series] : [])])];
   const numbers = columns.filter(({ numeric }) => numeric).map(({ name }) => name);
@@ -120,9 +117,8 @@ function seriesOf({ x, series }, columns) {
 }
 
 function choice(key, options, value, changed) {
-  const id = `${key}-${panels}`;
-  const select = make("select", { id, "data-setting": key, on: { change: () => changed(select.value) } },
+  const select = make("select", { "data-setting": key, on: { change: () => changed(select.value) } },
     ...options.map(([each, shown]) => say(make("option", { value: each }), shown)));
   select.value = value;
-  return make("div", { class: "plot-field" }, say(make("label", { for: id }), key), select);
+  return labelled(key, select);
 }

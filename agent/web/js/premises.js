@@ -14,7 +14,8 @@ export function premisesView(output, change) {
   const form = make("form", { hidden: true }, label, make("div", { class: "own-words" },
     field, say(make("button", { type: "submit" }), "other_answer")));
   label.append(make("span"));
-  const chips = premises.map((premise) => chip(premise));
+  const chips = premises.map((premise) =>
+    make("button", { type: "button", class: "premise", dir: "auto", "aria-expanded": "false", title: premise }, premise));
   let open = null;
   const show = (premise) => {
     open = premise === open ? null : premise;
@@ -53,9 +54,4 @@ function premisesOf({ audit, definitions = [], filters = [], verified, error }) 
     ...Object.entries(verified?.parameters ?? {}).map(([name, value]) => `${name}: ${value}`),
     ...filters,
   ])];
-}
-
-function chip(premise) {
-  const button = make("button", { type: "button", class: "premise", dir: "auto", "aria-expanded": "false", title: premise }, premise);
-  return button;
 }

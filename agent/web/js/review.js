@@ -2,6 +2,7 @@
 
 import { announce } from "./announce.js";
 import { postJson, request } from "./api.js";
+import { button, labelled } from "./controls.js";
 import { byId, make } from "./dom.js";
 import { say, text } from "./language.js";
 import { sqlView } from "./sql.js";
@@ -18,10 +19,8 @@ async function openReview() {
   const list = make("div", { class: "proposals" });
   const state = say(make("p", { role: "status", class: "hint" }), "working");
   const author = make("input", { type: "text", maxlength: "200", autocomplete: "name", dir: "auto" });
-  const field = make("label", { class: "field" }, say(make("span"), "review_author"), author);
-  const close = say(make("button", { type: "button", class: "quiet", on: { click: () => dialog.close() } }), "review_close");
-  dialog.replaceChildren(say(make("h2", { id: "review-title" }), "proposals"), field, state, list,
-    make("div", { class: "buttons" }, close));
+  dialog.replaceChildren(say(make("h2", { id: "review-title" }), "proposals"), labelled("review_author", author), state, list,
+    make("div", { class: "buttons" }, button("review_close", () => dialog.close())));
   dialog.showModal();
   try {
     const { proposals } = await (await request("proposals")).json();

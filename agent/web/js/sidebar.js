@@ -1,7 +1,7 @@
 /** The user's conversations beside the page: found, renamed, and deleted with undo. On narrow screens it is a drawer. */
 
 import { announce } from "./announce.js";
-import { request } from "./api.js";
+import { request, sendJson } from "./api.js";
 import { byId, make } from "./dom.js";
 import { keep, kept } from "./kept.js";
 import { onceKeyGiven } from "./key.js";
@@ -114,7 +114,7 @@ function edit(element, { thread_id: id, title }) {
     isDone = true;
     const words = field.value.trim();
     try {
-      if (isKept && words && words !== title) await send("PATCH", id, { title: words });
+      if (isKept && words && words !== title) await sendJson("PATCH", `threads/${id}`, { title: words });
     } catch (error) {
       notify(error.message);
     }
@@ -164,16 +164,11 @@ async function finish(isLeaving = false) {
   keep("deleted", thread, "sessionStorage");
   byId("toasts").replaceChildren();
   try {
-    await send("DELETE", thread, null, isLeaving === true);
+    await request(`threads/${thread}`, { method: "DELETE", keepalive: isLeaving === true });
     deleted(thread);
   } catch (error) {
     keep("deleted", null, "sessionStorage");
     notify(error.message);
   }
   load();
-}
-
-function send(method, thread, body, keepalive = false) {
-  const content = body && { headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
-  return request(`threads/${thread}`, { method, keepalive, ...content });
 }

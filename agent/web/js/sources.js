@@ -2,7 +2,7 @@
 
 import { announce } from "./announce.js";
 import { postJson, request } from "./api.js";
-import { button, confirmed, field, fold } from "./controls.js";
+import { button, confirmed, field, fold, labelled } from "./controls.js";
 import { byId, make } from "./dom.js";
 import { say, text } from "./language.js";
 import { numberText } from "./numbers.js";
@@ -144,7 +144,7 @@ class SourcesView {
     engine.addEventListener("change", showFields);
     showFields();
     const form = make("form", { autocomplete: "off" }, name, description,
-      make("label", { class: "field" }, say(make("span"), "sources_engine"), engine),
+      labelled("sources_engine", engine),
       own, say(make("p", { class: "hint" }), "sources_stored"), result, accepting,
       make("div", { class: "buttons" }, button("sources_test", () => send("/test", (tested) => showTest(tested, result, accepting))),
         say(make("button", { type: "submit" }), "sources_save")));

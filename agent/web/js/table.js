@@ -1,14 +1,14 @@
 /** A table of an answer: sorted by its headers, filtered, added up, copied, saved as CSV and Excel. */
 
-import { sorted } from "./cells.js";
 import { asCsv, asTabs } from "./csv.js";
 import { make } from "./dom.js";
-import { say } from "./language.js";
+import { current, say } from "./language.js";
 import { isCut, isQuantity, sumOf, valueText } from "./numbers.js";
 import { copyButton, fileName, saveAs, saveFile, saveFrom } from "./save.js";
 
 const FIRST_ROWS = 50;
 const FILTERED_FROM = 10;
+const DECIMAL = /^-?\d+(\.\d+)?$/;
 /** What is shown of tables, by their views. */
 const tables = new WeakMap();
 
@@ -41,9 +41,9 @@ export function tableView(table, { title = "", path = null, marked = [] } = {}) 
 export function tableItems(view) {
   const found = [...view.querySelectorAll(":scope > .rows")].map((each) => tables.get(each));
   if (!found.length) return [];
-  const current = ({ shown }) => ({ columns: shown.table.columns, rows: shown.rows });
-  const csv = (each) => saveFile(new Blob([asCsv(current(each))], { type: "text/csv" }), fileName(each.title, ".csv"));
-  return [copyButton(() => found.map((each) => asTabs(current(each))).join("\n\n")), [saveAs("CSV"), () => found.forEach(csv)],
+  const asShown = ({ shown }) => ({ columns: shown.table.columns, rows: shown.rows });
+  const csv = (each) => saveFile(new Blob([asCsv(asShown(each))], { type: "text/csv" }), fileName(each.title, ".csv"));
+  return [copyButton(() => found.map((each) => asTabs(asShown(each))).join("\n\n")), [saveAs("CSV"), () => found.forEach(csv)],
     found.every(({ path }) => path) && [saveAs("Excel"), () => found.forEach(({ path, title }) => saveFrom(`${path}.xlsx`, fileName(title, ".xlsx")))]];
 }
 
@@ -122,4 +122,23 @@ function moreButton(shown, redraw) {
     shown.all = true;
     redraw();
   } } });
+}
+
+/** Return the rows in the order of one column; those without a value come last either way. */
+function sorted(rows, column, descending) {
+  const known = rows.filter((row) => row[column] !== null);
+  const byText = new Intl.Collator(current(), { numeric: true }).compare;
+  const compare = known.every((row) => isNumber(row[column])) ? (one, other) => Number(one) - Number(other)
+    : (one, other) => byText(asText(one), asText(other));
+  const ordered = known.sort((one, other) => compare(one[column], other[column]) * (descending ? -1 : 1));
+  return [...ordered, ...rows.filter((row) => row[column] === null)];
+}
+
+/** Return whether a value is a number, or text of one. */
+function isNumber(value) {
+  return typeof value === "number" || (typeof value === "string" && DECIMAL.test(value));
+}
+
+function asText(value) {
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
 }

@@ -116,6 +116,17 @@ def start_without_sources(stage: Stage) -> None:
     expect(page.locator("#start-drop")).to_be_visible()
 
 
+@state()
+def start_connect_model(stage: Stage) -> None:
+    page = stage.page
+    page.route(
+        "**/sources", lambda route: route.fulfill(json={**route.fetch().json(), "model": None, "is_operator": True})
+    )
+    page.reload()
+    page.get_by_text("Connect a larger model").click()
+    expect(page.get_by_text("DATASPHINX_LLM_BASE_URL")).to_be_visible()
+
+
 @state(has_key=False)
 def key_dialog(stage: Stage) -> None:
     expect(stage.page.locator("#key")).to_be_focused()

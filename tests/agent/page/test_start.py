@@ -100,6 +100,7 @@ def test_the_foot_says_what_is_asked_and_how_to_ask_something_else(visit: Visit)
     expect(page.locator("#model")).to_have_text("fake")
     page.get_by_role("button", name="Connect your own database").click()
     expect(page.get_by_role("dialog", name="Sources")).to_be_visible()
+    expect(page.get_by_text("Connect a larger model")).to_be_hidden()
 
 
 def test_header_and_question_stay_in_view_and_take_one_row_each(visit: Visit) -> None:
