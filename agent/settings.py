@@ -422,8 +422,8 @@ class ServiceSettings(BaseSettings):
     )
     run_sql: bool | None = Field(
         default=None,
-        description="Let clients run their own SELECT statements, on the page, over HTTP and MCP; by default only on the "
-        "page and over HTTP, on a server without keys and tokens.",
+        description="Let clients run their own SELECT statements, on the page, over HTTP and MCP; by default only on "
+        "the page and over HTTP, on a server without keys and tokens.",
     )
     edit_sources: bool | None = Field(
         default=None,
