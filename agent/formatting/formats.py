@@ -297,16 +297,18 @@ def joined(names: Sequence[str], language: Language, most: int | None = None) ->
     """Return `names` as a list in words, the first `most` of them if there are more.
 
     >>> joined(["a", "b", "c"], "en"), joined(["a", "b", "c"], "en", 2), joined(["a, 1", "b, 2"], "en")
-    ('a, b and c', 'a, b and others', 'a, 1; b, 2')
+    ('a, b and c', 'a, b and others', 'a, 1; and b, 2')
     """
-    comma = list_mark(names, language)
-    if comma == CONVENTIONS[language].semicolon and most is None:
-        return comma.join(names)
+    mark, conventions = list_mark(names, language), CONVENTIONS[language]
     if most is not None and len(names) > most:
-        return render("answer_and_others", language, names=comma.join(names[:most]))
+        return render("answer_and_others", language, names=mark.join(names[:most]))
     if len(names) < 2:
         return "".join(names)
-    return render("answer_and", language, names=comma.join(names[:-1]), last=names[-1])
+    if mark == conventions.list_comma:
+        return render("answer_and", language, names=mark.join(names[:-1]), last=names[-1])
+    if conventions.clause_comma:
+        return mark.join(names)
+    return render("answer_and", language, names=mark.join(names[:-1]) + mark.rstrip(), last=names[-1])
 
 
 def list_mark(names: Sequence[str], language: Language) -> str:
