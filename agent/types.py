@@ -107,7 +107,7 @@ class Limits:
 OutputType = Literal["number", "string", "dataframe", "plot"]
 
 
-ChartType = Literal["line", "bar", "pie", "scatter", "area", "heatmap", "box", "histogram"]
+ChartType = Literal["line", "bar", "pie", "scatter", "area", "heatmap", "histogram"]
 
 
 class ChartForm(TypedDict, total=False):

@@ -29,7 +29,7 @@ from datasphinx.agent.charts.cells import (
     total,
     type_of_column,
 )
-from datasphinx.agent.charts.figure import Box, ChartData, Figure, Series
+from datasphinx.agent.charts.figure import ChartData, Figure, Series
 from datasphinx.agent.charts.plot_spec import MAX_SERIES, PlotSpec, check_plot_spec
 from datasphinx.agent.formatting.formats import ColumnFormat, column_format, format_tick, format_value
 from datasphinx.agent.messages import Language, render
@@ -40,7 +40,6 @@ MAX_PARTS = 7
 """Maximum number of parts of a pie, including the remainder."""
 _MAX_HEATMAP_COLUMNS = 100
 _MAX_HEATMAP_ROWS = 50
-_MAX_BOXES = 50
 _MAX_BINS = 40
 _SORTED_TYPES = {"line", "area", "heatmap"}
 
@@ -426,61 +425,6 @@ def _sample_points(series: list[Series], notes: Notes) -> list[Series]:
     return fewer
 
 
-# Box
-
-
-def box_data(result: Result, spec: PlotSpec, notes: Notes) -> ChartData:
-    """Return a box for each category of x, in natural order or that of the rows; `notes` receives each reduction."""
-    groups = _limit_groups(_groups(result, spec, notes), spec, notes)
-    boxes = [_box(values) if values else None for values in groups.values()]
-    return ChartData(tuple(groups), boxes=tuple(_sample_outliers(boxes, notes)))
-
-
-def _groups(result: Result, spec: PlotSpec, notes: Notes) -> dict[str, list[Number]]:
-    labels, values = labels_of(result, spec.x, notes.language), notes.numbers(result, spec, spec.y[0])
-    groups: dict[str, list[Number]] = {}
-    for row in order_of(column(result, spec.x), type_of_column(result, spec.x)):
-        value, group = values[row], groups.setdefault(labels[row], [])
-        if value is not None:
-            group.append(value)
-    return groups
-
-
-def _limit_groups(groups: dict[str, list[Number]], spec: PlotSpec, notes: Notes) -> dict[str, list[Number]]:
-    if len(groups) <= _MAX_BOXES:
-        return groups
-    names, sizes = list(groups), list(map(len, groups.values()))
-    top = [names[at] for at in notes.top_of("chart_rest_joined", names, sizes, _MAX_BOXES, spec.x)]
-    rest = [value for name in names if name not in top for value in groups[name]]
-    return {**{name: groups[name] for name in top}, notes.other(names): rest}
-
-
-def _box(values: Sequence[Number]) -> Box:
-    """Return the box of Tukey (1977): whiskers end at the last value within 1.5 times the interquartile range.
-
-    Integers too large for a float may all lie outside that range through rounding; then every value counts as inside.
-    """
-    ordered = sorted(values)
-    lower, middle, upper = np.quantile(np.array(values, float), (0.25, 0.5, 0.75)).tolist()
-    reach = 1.5 * (upper - lower)
-    inside = [value for value in ordered if lower - reach <= value <= upper + reach] or ordered
-    outliers = tuple(value for value in ordered if not inside[0] <= value <= inside[-1])
-    return Box(inside[0], lower, middle, upper, inside[-1], outliers)
-
-
-def _sample_outliers(boxes: list[Box | None], notes: Notes) -> list[Box | None]:
-    count = sum(len(box.outliers) for box in boxes if box)
-    if count <= MAX_POINTS:
-        return boxes
-    limit = MAX_POINTS // len(boxes)
-    fewer = [
-        box and replace(box, outliers=tuple(box.outliers[at] for at in sampled(len(box.outliers), limit)))
-        for box in boxes
-    ]
-    notes.add("chart_sampled", count=count, shown=sum(len(box.outliers) for box in fewer if box))
-    return fewer
-
-
 # Histogram
 
 
@@ -526,4 +470,4 @@ def _bin_width(values: Sequence[Number]) -> float:
     return min((factor * power for factor in (1, 2, 5, 10)), key=lambda width: abs(math.log(width / wanted)))
 
 
-_DATA = {"scatter": scatter_data, "box": box_data, "histogram": histogram_data}
+_DATA = {"scatter": scatter_data, "histogram": histogram_data}

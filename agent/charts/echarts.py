@@ -18,7 +18,7 @@ from datasphinx.agent.charts.plot_spec import PlotSpec
 from datasphinx.agent.charts.select import Selection, select_chart
 from datasphinx.agent.errors import PlotSpecInvalid
 from datasphinx.agent.formatting.formats import format_value
-from datasphinx.agent.messages import Language, render
+from datasphinx.agent.messages import Language
 from datasphinx.agent.record.step import note
 from datasphinx.agent.types import AnswerChart, ChartForm, Result
 
@@ -248,21 +248,4 @@ def _decimals(value: Number) -> int:
     return min(_MAX_DECIMALS, max(0, -int(exponent)))
 
 
-def _box(figure: Figure) -> Option:
-    data = figure.data
-    boxes = [[b.low, b.lower, b.middle, b.upper, b.high] if b else [None] * 5 for b in data.boxes]
-    outliers = [[x, value] for x, box in enumerate(data.boxes) if box for value in box.outliers]
-    parts = [render(f"chart_box_{part}", figure.language) for part in ("low", "lower", "middle", "upper", "high")]
-    # The names of the dimensions are the words in the tooltip.
-    named = {"dimensions": [figure.x_name, *parts], "encode": {"tooltip": [1, 2, 3, 4, 5]}}
-    return {
-        "tooltip": _tooltip("item"), "grid": _grid(figure),
-        "xAxis": _categories(figure.x_name, data.categories), "yAxis": _values(figure),
-        "series": [
-            {"name": figure.y_name, "type": "boxplot", **named, "data": boxes},
-            {"name": figure.y_name, "type": "scatter", "data": outliers},
-        ],
-    }  # fmt: skip
-
-
-_WRITERS = {"pie": _pie, "scatter": _scatter, "heatmap": _heatmap, "box": _box}
+_WRITERS = {"pie": _pie, "scatter": _scatter, "heatmap": _heatmap}

@@ -25,29 +25,15 @@ class Series:
     at: tuple[Number, ...] = ()
 
 
-@dataclass(frozen=True)
-class Box:
-    """The distribution of values: the ends of the whiskers, the quartiles, and the outliers beyond the whiskers."""
-
-    low: Number
-    lower: Number
-    middle: Number
-    upper: Number
-    high: Number
-    outliers: tuple[Number, ...]
-
-
 class ChartData(NamedTuple):
     """The data of a chart.
 
     `categories` are the labels along x, empty if the series have positions along an axis of numbers or times (in
-    milliseconds). `series` is empty in a box chart; in a heatmap a series is a row. `boxes` has None for a category
-    without values.
+    milliseconds). In a heatmap a series is a row.
     """
 
     categories: tuple[str, ...]
     series: tuple[Series, ...] = ()
-    boxes: tuple[Box | None, ...] = ()
     axis: AxisKind = "category"
 
 

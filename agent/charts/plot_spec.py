@@ -30,7 +30,7 @@ class PlotSpec(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     chart_type: ChartType = Field(
-        description="pie, box: one measure by x. heatmap: by x and series. histogram: of x, without y. The others: "
+        description="pie: one measure by x. heatmap: by x and series. histogram: of x, without y. The others: "
         "measures along x, or one split by series."
     )
     title: str = ""
@@ -48,8 +48,8 @@ def plot_spec_schema() -> dict[str, Any]:
 
 
 _MIN_SIMILARITY = 60
-_ONE_MEASURE = {"pie", "heatmap", "box"}
-_NO_SERIES = {"pie", "box", "histogram"}
+_ONE_MEASURE = {"pie", "heatmap"}
+_NO_SERIES = {"pie", "histogram"}
 _STACKED = {"bar", "area"}
 _ONE_ROW_PER_PLACE = {"line", "bar", "area", "heatmap"}
 

@@ -23,7 +23,6 @@ from datasphinx.agent.messages import Language, render
 from datasphinx.agent.schema.words import words
 from datasphinx.agent.types import ChartForm, ChartType, Result
 
-_MIN_ROWS_PER_BOX = 3
 _MAX_GROUPED_BARS = 120
 """Bars beside each other; more are drawn as a heatmap."""
 _MAX_GROUPS = 48
@@ -68,8 +67,8 @@ def select_chart(
     """Return the chart that suits a result, or None if there is none.
 
     Periods along x are a line, categories bars, a second dimension series, two measures without a dimension a scatter,
-    one measure alone a histogram, and many values for each category boxes. The type that is `asked` for is used if the
-    rows allow it, otherwise a note says so. `keys` are the positions of columns known to name groups, numbers
+    one measure alone a histogram, and many values for each category a scatter. The type that is `asked` for is used if
+    the rows allow it, otherwise a note says so. `keys` are the positions of columns known to name groups, numbers
     included. Columns that share a name are ignored, and a result without numbers or with fewer than two rows has no
     chart, except for one row with several measures.
     """
@@ -265,7 +264,7 @@ class _Selector:
 
     def _one_measure_for(self, dimensions: list[str]) -> list[str]:
         """Combine several measures with the second of two dimensions if there are few series, else keep one measure."""
-        if not self._is_unique(dimensions) or self.kind in {"scatter", "box", "histogram"}:
+        if not self._is_unique(dimensions) or self.kind in {"scatter", "histogram"}:
             return dimensions
         x, series = self._axes(dimensions)
         if len(set(labels_of(self.result, series))) * len(self.measures) > MAX_SERIES:
@@ -306,16 +305,13 @@ class _Selector:
             sizes = [len(set(labels_of(self.result, name))) for name in (x, series)]
             is_dense = sizes[1] > MAX_SERIES or sizes[0] * sizes[1] > _MAX_GROUPED_BARS and not self.stacked
             return self._spec("heatmap" if is_dense else "bar", dimensions)
-        if len(self.measures) > 1:
-            return self._spec("scatter", dimensions)
-        group = self._group(dimensions)
-        return self._spec("box" if group else "scatter", dimensions)
+        return self._spec("scatter", dimensions)
 
     def _spec(self, kind: ChartType, dimensions: Sequence[str]) -> PlotSpec | None:
         """Return the spec of a chart of this type, or None if the columns do not allow it."""
         if kind == "pie":
             return self._make(kind, dimensions[0], self.measures[:1]) if len(dimensions) == 1 else None
-        special = {"histogram": self._histogram, "scatter": self._scatter, "box": self._box, "heatmap": self._heatmap}
+        special = {"histogram": self._histogram, "scatter": self._scatter, "heatmap": self._heatmap}
         return special[kind](dimensions) if kind in special else self._along(kind, dimensions)
 
     def _along(self, kind: ChartType, dimensions: Sequence[str]) -> PlotSpec | None:
@@ -367,22 +363,6 @@ class _Selector:
         """Return whether a column splits the rows into a few groups."""
         count = len(set(labels_of(self.result, name)))
         return 1 < count <= MAX_SERIES and 2 * count <= len(self.result["rows"])
-
-    def _box(self, dimensions: Sequence[str]) -> PlotSpec:
-        group = self._group(dimensions)
-        if group is None:
-            name = axis_title(self.measures[0], self.language)
-            group = self._add_column(name + " ", [""] * len(self.result["rows"]))
-        return self._make("box", group, self.measures[:1])
-
-    def _group(self, dimensions: Sequence[str]) -> str | None:
-        """Return the dimension with the fewest values, if they have several rows each; categories go first."""
-        names = [name for name in (*self.categories, *self.parts, *self.times) if name in dimensions]
-        sizes = {name: len(set(labels_of(self.result, name))) for name in names}
-        rows = len(self.result["rows"])
-        several = [name for name in names if 1 < sizes[name] and sizes[name] * _MIN_ROWS_PER_BOX <= rows]
-        categories = [name for name in several if name in self.categories]
-        return min(categories or several, key=sizes.__getitem__, default=None)
 
 
 def _name_words(name: str) -> list[str]:

@@ -30,7 +30,6 @@ _TYPES: dict[ChartType, re.Pattern[str]] = {
         r"рассеян\w+|точечн\w+ (?:диаграмм|график)", r"散点|气泡图",
     ),
     "heatmap": _regex(r"\bheat[ -]?maps?\b", r"теплов\w+ карт", r"热[力度]?图"),
-    "box": _regex(rf"\bbox{_CHART}", r"kastendiagramm", r"ящик\w* с усами|диаграмм\w+ размаха", r"箱[线形型]?图|盒须图"),
     "histogram": _regex(r"\bhistogram", r"гистограмм", r"直方图"),
 }  # fmt: skip
 _ASKS = _regex(

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, get_args
 from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from typing_extensions import TypedDict
 
 from datasphinx.agent.answers.export import file_name, table_bytes
@@ -160,8 +160,8 @@ def _selection(
     for stored in filter(None, specs):
         try:
             return selection_of(PlotSpec.model_validate(stored), result, charts)
-        except PlotSpecInvalid:
-            # A chart of several results has columns of its own.
+        except (PlotSpecInvalid, ValidationError):
+            # A chart of several results has columns of its own, and one of an earlier version may have another type.
             continue
     if state.get("charts"):
         shown = state["charts"][0]["type"]

@@ -148,6 +148,6 @@ function colours(box) {
     backgroundColor: "transparent", textStyle: { color, fontFamily },
     title: { textStyle: words, subtextStyle: words }, legend: { textStyle: words, pageTextStyle: words },
     categoryAxis: { ...axis, axisLabel: { ...words, width: 120, overflow: "truncate" }, splitLine: { show: false } }, valueAxis: axis, visualMap: { textStyle: words },
-    pie: { label: words }, bar: { label: words }, line: { symbol: "circle" }, boxplot: { itemStyle: { color: "transparent" } },
+    pie: { label: words }, bar: { label: words }, line: { symbol: "circle" },
   };
 }

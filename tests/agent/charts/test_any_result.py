@@ -30,7 +30,7 @@ _BY_TYPE: dict[str, Any] = {
     "json": st.dictionaries(_TEXT, st.none() | st.integers(), max_size=2),
     "null": st.none(),
 }
-_KINDS = ["line", "bar", "pie", "scatter", "area", "heatmap", "box", "histogram"]
+_KINDS = ["line", "bar", "pie", "scatter", "area", "heatmap", "histogram"]
 _FORMATS = ["number", "percent"]
 _NAMES = ["a", "b", "c", "月份", "_x"]
 
@@ -53,14 +53,14 @@ def charts(draw_from: Any) -> tuple[Result, PlotSpec]:
     more: dict[str, Any] = {"title": draw_from(st.text(max_size=20)), "y_format": draw_from(st.sampled_from(_FORMATS))}
     if kind == "histogram":
         return rows, plot_spec({"chart_type": kind, "x": y, **more}, rows)
-    if kind == "heatmap" or kind not in {"pie", "box"} and draw_from(st.booleans()):
+    if kind == "heatmap" or kind != "pie" and draw_from(st.booleans()):
         more["series"] = series
     if kind in {"bar", "area"}:
         more["stacked"] = draw_from(st.booleans())
     if kind == "bar":
         more["horizontal"] = draw_from(st.booleans())
     by = [x, more["series"]] if "series" in more else [x]
-    if kind not in {"scatter", "box"}:
+    if kind != "scatter":
         places = zip(*(labels_of(rows, name) for name in by), strict=True)
         rows["rows"] = list(dict(zip(places, rows["rows"], strict=True)).values())
     if kind == "pie":

@@ -190,26 +190,6 @@ def test_categories_of_a_sampled_scatter_are_those_that_have_points() -> None:
     assert [labels[at] for at, _ in drawn] == [f"c{value}" for _, value in drawn]
 
 
-def test_boxes_beyond_fifty_are_joined_with_their_values() -> None:
-    rows = result(X_N, *((f"c{at}", value) for at in range(60) for value in range(70 - at)))
-    made = chart(rows, **spec("box", "x", "n"))
-
-    assert made.option["xAxis"]["data"] == [*(f"c{at}" for at in range(49)), "other"]
-    assert made.option["series"][0]["data"][-1][::4] == [0, 20]
-    assert "are joined as “other”" in made.notes[0]
-
-
-def test_values_beyond_the_whiskers_are_sampled() -> None:
-    rows = result(X_N, *(("a", 0) for _ in range(8000)), *(("a", at) for at in range(1, 1501)))
-    made = chart(rows, **spec("box", "x", "n"))
-    outliers = [value for _, value in made.option["series"][1]["data"]]
-
-    assert (outliers[0], outliers[-1], len(outliers)) == (1, 1500, 1000)
-    assert made.notes == (
-        "1000 of 1500 points are shown: the first, the last, the extremes, and others evenly spread.",
-    )
-
-
 def test_what_the_result_left_out_is_noted() -> None:
     rows = result(X_N, ("a", 1), ("b", 2), truncated=True)
 

@@ -15,7 +15,7 @@ from tests.cases import all_cases
 def test_every_type_of_chart_has_a_golden_option() -> None:
     types = {json.loads(path.read_text(encoding="utf-8"))["spec"]["chart_type"] for path in GOLDEN}
 
-    assert types == {"line", "bar", "pie", "scatter", "area", "heatmap", "box", "histogram"}
+    assert types == {"line", "bar", "pie", "scatter", "area", "heatmap", "histogram"}
 
 
 @all_cases("path", GOLDEN, ids=lambda path: path.stem)
@@ -73,12 +73,12 @@ def test_a_chart_says_that_its_axis_does_not_begin_at_0(values: tuple[float, ...
 # Texts of the data stay text
 
 
-@all_cases("chart_type", ["line", "bar", "area", "heatmap", "scatter", "pie", "box"])
+@all_cases("chart_type", ["line", "bar", "area", "heatmap", "scatter", "pie"])
 def test_markup_in_the_data_is_never_html(chart_type: str) -> None:
     rows = result(
         {HOSTILE: "string", "<b>series</b>": "string", "<i>n</i>": "integer"}, (HOSTILE, HOSTILE, 1), ("b", "c", 2)
     )
-    more = {} if chart_type in {"pie", "box"} else {"series": "<b>series</b>"}
+    more = {} if chart_type == "pie" else {"series": "<b>series</b>"}
     made = option(rows, chart_type, HOSTILE, "<i>n</i>", title=HOSTILE, **more)
 
     assert made["tooltip"]["renderMode"] == "richText"
@@ -87,11 +87,11 @@ def test_markup_in_the_data_is_never_html(chart_type: str) -> None:
     assert all("renderMode" not in each and "tooltip" not in each for each in made["series"])
 
 
-@all_cases("chart_type", ["line", "bar", "area", "heatmap", "scatter", "pie", "box"])
+@all_cases("chart_type", ["line", "bar", "area", "heatmap", "scatter", "pie"])
 @all_cases("y_format", ["number", "percent"])
 def test_templates_hold_nothing_but_the_value(chart_type: str, y_format: str) -> None:
     rows = result({"x": "string", "s": "string", "n": "integer"}, ("{value}", "{a}", 1), ("b", "function(){}", 2))
-    more = {} if chart_type in {"pie", "box"} else {"series": "s"}
+    more = {} if chart_type == "pie" else {"series": "s"}
     made = option(rows, chart_type, "x", "n", y_format=y_format, **more)
 
     templates = {"{b}: {d}%"} if chart_type == "pie" else {"{value}%"}
@@ -183,10 +183,3 @@ def test_horizontal_bars_begin_at_the_top() -> None:
     made = option(result({"x": "string", "n": "integer"}, ("a", 1), ("b", 2)), "bar", "x", "n", horizontal=True)
 
     assert (made["xAxis"]["type"], made["yAxis"]["type"], made["yAxis"]["inverse"]) == ("value", "category", True)
-
-
-def test_box_is_that_of_the_quartiles() -> None:
-    """The figures of R's `quantile(1:10)` (type 7)."""
-    rows = result({"x": "string", "n": "integer"}, *(("a", value) for value in (7, 1, 10, 4, 3, 9, 2, 8, 5, 6)))
-
-    assert option(rows, "box", "x", "n")["series"][0]["data"] == [[1, 3.25, 5.5, 7.75, 10]]

@@ -116,10 +116,8 @@ def test_measures_are_numbers() -> None:
     [
         (spec("pie", "city", ["revenue", "cost"]), "y", "a pie shows one measure"),
         (spec("heatmap", "city", ["revenue", "cost"], series="month"), "y", "a heatmap shows one measure"),
-        (spec("box", "city", ["revenue", "cost"]), "y", "a box shows one measure"),
         (spec("bar", "city", ["revenue", "cost"], series="month"), "y", "with series there is one measure"),
         (spec("pie", "city", "revenue", series="month"), "series", "a pie has no series"),
-        (spec("box", "city", "revenue", series="month"), "series", "a box has no series"),
         (spec("heatmap", "city", "revenue"), "series", "a heatmap needs the column along its other axis"),
         (spec("line", "city", "revenue", stacked=True), "stacked", "only bar and area can be stacked, not line"),
         (spec("area", "city", "revenue", horizontal=True), "horizontal", "only bar can be horizontal, not area"),
@@ -153,9 +151,8 @@ def test_two_rows_for_one_place_would_have_to_be_guessed_at(chart_type: str) -> 
     assert problem == ("x", "several rows have the same 'x' and 's', such as a, b: aggregate them first", ())
 
 
-@all_cases("chart_type", ["scatter", "box"])
-def test_points_and_boxes_may_share_their_x(chart_type: str) -> None:
-    assert plot_spec(spec(chart_type, "city", "revenue"), ROWS)
+def test_points_may_share_their_x() -> None:
+    assert plot_spec(spec("scatter", "city", "revenue"), ROWS)
 
 
 @all_cases("chart_type", ["line", "bar", "area"])

@@ -118,8 +118,8 @@ SHAPES = [
     Shape("three measures alone", numbers({"a": F, "b": F, "c": F}, 50), {}, ("scatter", 2, 50, CN)),
     Shape("one row of measures", result({"online": N, "shop": N}, (10, 20)), {}, ("bar", 1, 2, CV)),
     # Raw rows
-    Shape("values by category", result({"r": S, "v": F}, *((REGIONS[at % 4], at / 3) for at in range(40))), {}, ("box", 4, 4, CV)),
-    Shape("values over time", result({"d": D, "v": F}, *((DAYS[at % 3], at / 3) for at in range(40))), {}, ("box", 3, 3, CV)),
+    Shape("values by category", result({"r": S, "v": F}, *((REGIONS[at % 4], at / 3) for at in range(40))), {}, ("scatter", 1, 40, CV)),
+    Shape("values over time", result({"d": D, "v": F}, *((DAYS[at % 3], at / 3) for at in range(40))), {}, ("scatter", 1, 40, TIME)),
     Shape("events", result({"d": D, "v": F}, *((DAYS[at * 7 % 30], at) for at in range(40))), {}, ("scatter", 1, 40, TIME)),
     Shape(
         "points of groups",
@@ -138,8 +138,6 @@ SHAPES = [
     Shape("scatter of categories", table({"city": S, "n": N}, REGIONS), {"type": "scatter"}, ("scatter", 1, 4, CV)),
     Shape("heatmap", grid({"month": S, "r": S, "n": N}, MONTHS, REGIONS), {"type": "heatmap"}, ("heatmap", 4, 12, CC)),
     Shape("heatmap of measures", table({"city": S, "a": N, "b": N, "c": N}, CITIES, 3), {"type": "heatmap"}, ("heatmap", 3, 30, CC)),
-    Shape("box of a grid", grid({"month": S, "r": S, "n": N}, MONTHS, REGIONS), {"type": "box"}, ("box", 4, 4, CV)),
-    Shape("box alone", numbers({"price": F}, 50), {"type": "box"}, ("box", 1, 1, CV)),
     Shape("histogram of named rows", table({"product": S, "price": F}, MANY), {"type": "histogram"}, ("histogram", 1, 13, CV)),
     Shape("histogram by month", table({"month": S, "n": N}, MONTHS), {"type": "histogram"}, ("bar", 1, 12, CV)),
     # None
@@ -158,7 +156,7 @@ def drawn(chart: Any) -> tuple[str, int, int, str] | None:
     series = option["series"]
     if chart["type"] == "pie":
         return "pie", 1, len(series[0]["data"]), kinds
-    if chart["type"] in {"heatmap", "box"}:
+    if chart["type"] == "heatmap":
         places = len(option["xAxis"]["data"])
         return chart["type"], len(option["yAxis"].get("data", series[0]["data"])), places, kinds
     along = next((option[axis]["data"] for axis in ("xAxis", "yAxis") if "data" in option[axis]), None)
@@ -190,7 +188,7 @@ def test_every_value_of_the_rows_is_drawn() -> None:
     missing = []
     for shape in SHAPES:
         chart = chart_of(shape.rows, "Chart", shape.asked)
-        if chart is None or chart["type"] in {"histogram", "box"} or chart["option"]["title"].get("subtext"):
+        if chart is None or chart["type"] == "histogram" or chart["option"]["title"].get("subtext"):
             continue
         values: list[Any] = []
         for series in chart["option"]["series"]:

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from datasphinx.agent.charts.echarts import draw
 from datasphinx.agent.formatting.formats import ColumnFormat
-from tests.agent.charts.results import option, plot_spec, result
+from tests.agent.charts.results import option, result
 from tests.agent.page.conftest import Site
 from tests.agent.page.said import Model
 from tests.generated_docs import ROOT
@@ -98,7 +97,6 @@ def test_every_chart_is_drawn(visit: Visit) -> None:
 def test_every_number_is_written_as_in_the_language_of_the_page(visit: Visit) -> None:
     rows = result({"k": "string", "s": "string", "v": "float"}, ("a", "p", 12500.5), ("b", "p", 1787.25))
     points = result({"x": "float", "v": "float"}, (0.25, 12500.5), (12500.5, 1787.25), (0.75, 0.5))
-    values = result({"k": "string", "v": "float"}, *(("a", 12500.5 + at) for at in range(5)), ("b", 1787.25))
     formats = [asdict(ColumnFormat()), asdict(ColumnFormat()), asdict(ColumnFormat("currency", 2, "EUR"))]
     options = {
         "bar": option(rows, "bar", "k", "v"),
@@ -107,7 +105,6 @@ def test_every_number_is_written_as_in_the_language_of_the_page(visit: Visit) ->
         "scatter": option(points, "scatter", "x", "v"),
         "pie": option(rows, "pie", "k", "v"),
         "heatmap": option(rows, "heatmap", "k", "v", series="s"),
-        "box": option(values, "box", "k", "v"),
     }
     # 1787.25 of 14287.75 is 12.5 %.
     options["pie"]["series"][0]["percentPrecision"] = 1
@@ -215,12 +212,3 @@ def test_an_axis_of_values_has_all_its_marks(visit: Visit, width: int) -> None:
 
     marks = [int(text.replace(",", "")) for text in texts if text.replace(",", "").isdecimal()]
     assert len(marks) > 2 and marks == list(range(0, marks[-1] + 1, marks[1]))
-
-
-def test_the_tooltip_of_a_box_is_in_the_language_of_the_answer(visit: Visit) -> None:
-    rows = result({"k": "string", "v": "float"}, *(("a", value) for value in (1, 2, 3, 4, 5)))
-    box = draw(rows, plot_spec({"chart_type": "box", "x": "k", "y": "v"}, rows), "ru").option
-
-    texts = "\n".join(visit().page.evaluate(DRAWN, [box, "ru"]))
-
-    assert "нижний квартиль" in texts and "медиана" in texts and "Q1" not in texts

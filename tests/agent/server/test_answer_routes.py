@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import openpyxl
 import pytest
 
+from datasphinx.agent.conversation.threads import Threads
 from tests.agent.server.serving import ASKED, COUNT, Served, serving
 
 QUESTION = "Which statuses have the most orders? Сколько их"
@@ -54,6 +56,16 @@ def test_settings_are_saved_with_the_answer(ranked: Served) -> None:
     assert again == drawn
     assert ranked.http.get(f"/threads/{output['thread_id']}").status_code == 200
     assert len(ranked.http.get(f"/threads/{output['thread_id']}/history").json()["runs"]) == 2
+
+
+def test_a_stored_chart_of_a_type_that_is_gone_is_the_default_one(
+    ranked: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = json.dumps({"chart_type": "box", "x": "status", "y": ["orders"]})
+    monkeypatch.setattr(Threads, "saved_chart", lambda *_: stored)
+    found = ranked.http.get(f"{path_of(ranked.invoke(question=QUESTION))}/chart")
+
+    assert (found.status_code, found.json()["chart"]["type"]) == (200, "bar")
 
 
 def test_an_answer_without_rows_for_a_chart(served: Served) -> None:
