@@ -11,15 +11,6 @@ from datasphinx.agent.evals.experiments.log import (
 from tests.agent.evals.experiments.turns import call, step, written
 
 
-def test_each_generation_is_an_entry_with_its_prompt_and_perplexity() -> None:
-    events = [*written("SELECT 1", "first", 1.5), step("execute_sql"), *written("SELECT 2", "second")]
-
-    assert list(generated_statements(events)) == [
-        Exchange("first", "SELECT 1", 1.5),
-        Exchange("second", "SELECT 2", None),
-    ]
-
-
 def test_a_correction_by_the_model_is_an_entry() -> None:
     events = [
         *written("SELECT 1"),
@@ -29,12 +20,6 @@ def test_a_correction_by_the_model_is_an_entry() -> None:
     ]
 
     assert list(generated_statements(events)) == [Exchange("write", "SELECT 1"), Exchange("check", "SELECT 2", 2.0)]
-
-
-def test_a_judgement_without_a_correction_is_none() -> None:
-    events = [*written("SELECT 1"), call("SQLValidation", "{}", "check"), step("validate_sql"), step("execute_sql")]
-
-    assert list(generated_statements(events)) == [Exchange("write", "SELECT 1")]
 
 
 def test_what_was_repaired_without_the_model_says_how() -> None:
@@ -50,10 +35,6 @@ def test_an_answer_without_a_statement_is_there_as_it_came() -> None:
     assert list(generated_statements([call("GeneratedSQL", "I cannot", "p"), step("generate_sql")])) == [
         Exchange("p", "I cannot")
     ]
-
-
-def test_the_same_statement_again_is_an_entry_of_its_own() -> None:
-    assert len(list(generated_statements([*written("SELECT 1"), *written("SELECT 1")]))) == 2
 
 
 def test_of_several_candidates_the_one_that_was_taken_counts() -> None:
