@@ -171,10 +171,13 @@ def write_report(folder: ExperimentFolder, logs: Sequence[QuestionLog]) -> tuple
 def read_runs(folders: Sequence[Path]) -> list[Run]:
     """Return the names and metrics of the experiments in `folders`, over their finished questions.
 
+    Experiments with the same name are told apart by their folders.
+
     Raises:
         DatasetInvalid: A folder has no experiment or no finished question, or the experiments have different questions.
     """
     settings = [read_settings(path) for path in folders]
+    named = Counter(map(name_of, settings))
     runs: list[Run] = []
     for path, own_settings in zip(folders, settings, strict=True):
         if own_settings["questions"] != settings[0]["questions"]:
@@ -182,5 +185,7 @@ def read_runs(folders: Sequence[Path]) -> list[Run]:
         logs = list(read_logs(path).values())
         if not logs:
             raise DatasetInvalid(str(path), "its experiment has no finished question")
-        runs.append((name_of(own_settings), figures_of(logs, own_settings["rounds"], MatchRule(own_settings["match"]))))
+        name = name_of(own_settings)
+        name = f"{name} ({path})" if named[name] > 1 else name
+        runs.append((name, figures_of(logs, own_settings["rounds"], MatchRule(own_settings["match"]))))
     return runs

@@ -240,7 +240,7 @@ def test_runs_are_compared(evaluated: Any, run: commands.Run, tmp_path: Path) ->
 
     assert code == 0
     assert [each["match_rule"] for each in json.loads(out)] == ["project", "published"]
-    assert err.count("| baseline | 6 |") == 2
+    assert [f"| baseline ({tmp_path / name}) | 6 |" in err for name in "ab"] == [True, True]
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
