@@ -245,7 +245,7 @@ def run_eval(
         _warn_of_few_examples(selected, settings)
     if plan is None:
         with evals.progress_bar(quiet=settings.log_json) as advance:
-            report = evals.run(selected, settings, advance, embedded, match)
+            report = evals.run(selected, settings, advance, embedded, match, of_others=bool(shots))
         _print_report(report, is_quiet)
         return
     from datasphinx.agent.evals.experiments.run import run_method
@@ -271,7 +271,8 @@ def _warn_of_few_examples(dataset: Dataset, settings: "Settings") -> None:
     from datasphinx.agent.services import Services
 
     if few := databases_with_few(dataset, Services(settings)):
-        _note(f"warning: fewer than {settings.shots} examples for {', '.join(few)}", settings)
+        names = ", ".join(few)
+        _note(f"warning: fewer than {settings.shots} examples for {names}; those of other databases are used", settings)
 
 
 def _note(text: str, settings: "Settings") -> None:

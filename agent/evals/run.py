@@ -16,6 +16,7 @@ from datasphinx.agent.evals.datasets import Dataset, Question, find_databases, r
 from datasphinx.agent.evals.match import results_match
 from datasphinx.agent.evals.options import MatchRule
 from datasphinx.agent.evals.report import Outcome, Progress, Report, overlaps, progress_bar
+from datasphinx.agent.evals.shots import show_examples_of_others
 from datasphinx.agent.graph import Graph, build_graph
 from datasphinx.agent.llm.schemas import GeneratedSQL
 from datasphinx.agent.llm.scripted import Scripted, ScriptedModel
@@ -88,10 +89,13 @@ def run(
     on_progress: Progress,
     embedded: EmbeddedOptions | None = None,
     rule: MatchRule = MatchRule.PROJECT,
+    *,
+    of_others: bool = False,
 ) -> Report:
     """Run the questions through the graph with the configured model, and compare the rows by `rule`.
 
-    `embedded` has the decoding options of the embedded model.
+    `embedded` has the decoding options of the embedded model. With `of_others`, examples of other databases are shown
+    where a database has too few.
 
     Raises:
         DatasetInvalid: A database is missing.
@@ -99,6 +103,8 @@ def run(
     """
     files = find_databases(dataset)
     services = Services(evaluation_settings(settings), embedded=embedded)
+    if of_others:
+        show_examples_of_others(services)
     # Fail once at the start if the model is unavailable, not for each question.
     _ = services.roles
     return evaluate(dataset.questions, files, lambda _: services, on_progress, rule)

@@ -6,6 +6,7 @@ from sqlalchemy import URL
 
 from datasphinx.agent.evals.datasets import Dataset, find_databases
 from datasphinx.agent.examples.example import Example
+from datasphinx.agent.examples.selection import StoredExamples
 from datasphinx.agent.examples.store import ExampleStore
 from datasphinx.agent.services import Services
 
@@ -24,8 +25,18 @@ def without_examples(dataset: Dataset, examples: Sequence[Example]) -> Dataset:
     return Dataset(kept, dataset.databases)
 
 
+def show_examples_of_others(services: Services) -> None:
+    """Let `services` show examples of other databases where a database has fewer than the setting `shots`.
+
+    The databases of published test sets have no examples of their own.
+    """
+    settings = services.settings
+    store = ExampleStore(settings.data_dir)
+    services.examples = StoredExamples(store, services.embedder, settings.shots, of_others=True)
+
+
 def databases_with_few(dataset: Dataset, services: Services) -> list[str]:
-    """Return the ids of the databases of `dataset` with fewer stored examples than the setting `shots`.
+    """Return the ids of the databases of `dataset` with fewer stored examples of their own than the setting `shots`.
 
     Raises:
         DatasetInvalid: see `find_databases`.

@@ -27,6 +27,7 @@ from datasphinx.agent.evals.experiments.rounds import (
 from datasphinx.agent.evals.options import MAX_ROUNDS, MatchRule, Method, OracleName
 from datasphinx.agent.evals.report import Outcome, Progress, Report
 from datasphinx.agent.evals.run import evaluation_settings, judge
+from datasphinx.agent.evals.shots import show_examples_of_others
 from datasphinx.agent.llm.client import WrittenText
 from datasphinx.agent.record.recorder import Recorder
 from datasphinx.agent.services import Services
@@ -261,6 +262,7 @@ def services_for(settings: Settings, embedded: EmbeddedOptions | None = None) ->
     """
     experiment_settings = evaluation_settings(settings).model_copy(update={"max_clarifications": MAX_ROUNDS})
     services = Services(experiment_settings, embedded=embedded, recorder=Recorder(EventCapture()), logprobs=True)
+    show_examples_of_others(services)
     # Fail once at the start if the model is unavailable, not for each question.
     _ = services.roles
     return services

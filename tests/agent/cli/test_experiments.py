@@ -214,7 +214,27 @@ def test_a_question_is_never_shown_with_its_own_reference(
 
     assert (code, report["n"], "q0" in asked(server)) == (0, 5, False)
     assert "questions left out, because they are examples: 1" in err
-    assert "warning: fewer than 3 examples for library" in err
+    assert "warning: fewer than 3 examples for library; those of other databases are used" in err
+
+
+def test_examples_of_other_databases_are_shown_where_a_database_has_too_few(
+    evaluated: Any, server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pytest.importorskip("wordllama", reason="the extra `semantic` is not installed")
+    monkeypatch.setenv("DATASPHINX_DATA_DIR", str(tmp_path / "data"))
+    own = f"sqlite:///{tmp_path}/library.sqlite"
+    examples = [
+        ("Which titles are there?", "SELECT title FROM books", own),
+        ("Who sings?", "SELECT name FROM singer", "x"),
+    ]
+    store = ExampleStore(tmp_path / "data")
+    for shots, expected in (("1", ["Which titles are there?"]), ("3", ["Who sings?", "Which titles are there?"])):
+        store.add([Example(*each) for each in examples])
+        evaluated("--limit", "1", "--shots", shots, out=shots)
+        prompt = server.requests[-1]["messages"][-1]["content"]
+        lines = [json.loads(line)["question"] for line in prompt.splitlines() if line.startswith('{"question"')]
+        assert lines == expected
+    assert prompt.index("Questions about other databases") < prompt.index("Earlier questions about this database")
 
 
 @pytest.mark.heavy
@@ -228,7 +248,7 @@ def test_nothing_is_written_between_the_lines_of_a_json_log(
     run = subprocess.run(command, env=given, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (run.returncode, json.loads(run.stdout)["n"]) == (0, 6), run.stderr
     logged = [json.loads(line)["event"] for line in run.stderr.splitlines()]
-    assert "[EVAL] warning: fewer than 3 examples for library" in logged
+    assert "[EVAL] warning: fewer than 3 examples for library; those of other databases are used" in logged
 
 
 @pytest.mark.heavy
