@@ -311,7 +311,7 @@ def statements(dialect: str) -> list[str]:
     return [
         *QUERIES, *plain, *orders,
         *drawn.sample(others, min(sample(1_500, 60), len(others))),
-        *drawn.sample(calls, min(sample(30_000, 300), len(calls))),
+        *drawn.sample(calls, min(sample(10_000, 300), len(calls))),
     ]  # fmt: skip
 
 
