@@ -4,7 +4,7 @@ import gc
 import json
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import closing, nullcontext
+from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -167,6 +167,7 @@ def answer_to(question: "ClarifyingQuestion", console: "Console") -> str | None:
     from datasphinx.agent.messages import language_in, render
 
     options = len(question["options"])
+    forget_typed()
     while True:
         try:
             text = console.input("> ").strip()
@@ -178,6 +179,15 @@ def answer_to(question: "ClarifyingQuestion", console: "Console") -> str | None:
             console.print(Text(warning, style="yellow"))
         elif text:
             return text
+
+
+def forget_typed() -> None:
+    """Drop what waits to be read from the terminal: a line pasted before a question was shown is no answer to it."""
+    with suppress(ImportError, OSError):
+        import termios
+
+        with suppress(termios.error):
+            termios.tcflush(sys.stdin, termios.TCIFLUSH)
 
 
 def how_to_answer(thread: str | None) -> str:

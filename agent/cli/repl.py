@@ -8,7 +8,7 @@ from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from datasphinx.agent.cli.ask import Talk, write_charts, write_rows
+from datasphinx.agent.cli.ask import Talk, forget_typed, write_charts, write_rows
 from datasphinx.agent.cli.options import settings_of
 from datasphinx.agent.cli.text import echo
 from datasphinx.agent.errors import DatasphinxError, DriverMissing
@@ -48,6 +48,8 @@ def converse() -> None:
     services = Services(settings_of())
     repl = _Repl(services)
     session = _session(services, repl.words)
+    from prompt_toolkit.input.typeahead import clear_typeahead
+
     echo(_WELCOME)
     while True:
         try:
@@ -62,6 +64,9 @@ def converse() -> None:
             continue
         try:
             repl.run(line)
+            if repl.is_asked:
+                forget_typed()
+                clear_typeahead(session.input)
         except KeyboardInterrupt:
             echo("cancelled", error=True, color="yellow")
         except DatasphinxError as error:
@@ -139,7 +144,8 @@ class _Repl:
         self._services, self._console = services, Console()
         self._source: str | None = None
         self._last: Reply | None = None
-        self._is_asked = False
+        self.is_asked = False
+        """Whether a clarifying question is open."""
         self._asked: list[str] = []
         self._offered: list[str] = []
         self._talk = self._new_talk()
@@ -189,18 +195,18 @@ class _Repl:
     def _ask(self, text: str) -> None:
         from datasphinx.agent.cli import render
 
-        number = int(text) if text.isdecimal() and not self._is_asked else 0
+        number = int(text) if text.isdecimal() and not self.is_asked else 0
         if 1 <= number <= len(self._offered):
             text = self._offered[number - 1]
             echo(text)
         inputs: dict[str, Any] = {"question": text}
-        if self._is_asked:
+        if self.is_asked:
             inputs = {"clarification_answer": text}
         elif self._source:
             inputs["source"] = self._source
         reply = self._talk.say(inputs)
         # After an error the clarifying question may still be open.
-        self._last, self._is_asked = reply, bool(reply["clarification"])
+        self._last, self.is_asked = reply, bool(reply["clarification"])
         render.show({**reply, "thread_id": None}, self._console, details=False)
         self._asked.append(text)
         self._suggest(reply)
@@ -256,7 +262,7 @@ class _Repl:
             echo(str(error), error=True, color="yellow")
 
     def _begin(self, _: str) -> None:
-        self._talk, self._last, self._is_asked, self._asked = self._new_talk(), None, False, []
+        self._talk, self._last, self.is_asked, self._asked = self._new_talk(), None, False, []
 
     def _help(self, _: str) -> None:
         for command, text in _COMMANDS.items():

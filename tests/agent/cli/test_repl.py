@@ -55,6 +55,18 @@ def test_a_clarifying_question_is_answered_by_the_next_line(terminal: Terminal, 
 
 
 @pytest.mark.heavy
+@pytest.mark.parametrize("end", ["\r", ""])
+def test_what_was_pasted_before_a_clarifying_question_is_no_answer_to_it(
+    terminal: Terminal, model: FakeOpenAI, end: str
+) -> None:
+    model.answers = [ASKS]
+    terminal.type(f"{BEST}\r1{end}")
+    assert "1. by orders" in terminal.until("› ", after="2. by amount")
+    assert "54" in enter(terminal, "2")
+    assert "SUM(total_amount)" in enter(terminal, "/sql")
+
+
+@pytest.mark.heavy
 def test_a_clarifying_question_is_open_again_after_an_error(terminal: Terminal, model: FakeOpenAI) -> None:
     model.answers = [ASKS]
     enter(terminal, BEST)
