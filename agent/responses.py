@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from datasphinx.agent.answers.text import without_tables
+from datasphinx.agent.answers.markdown import without_tables
 from datasphinx.agent.charts.png import png_of_option
 from datasphinx.agent.errors import DriverMissing
 from datasphinx.agent.formatting.formats import CALENDAR, format_rows, format_single, formats_of

@@ -5,7 +5,6 @@ from typing import Any
 from datasphinx.agent.answers.answer import Answer
 from datasphinx.agent.answers.codes import explained_codes
 from datasphinx.agent.answers.confidence import confidence_of, tell_confidence
-from datasphinx.agent.answers.form_text import form_text, proposed_questions
 from datasphinx.agent.answers.narration import narrate
 from datasphinx.agent.answers.outputs import (
     clarification_answer,
@@ -15,6 +14,7 @@ from datasphinx.agent.answers.outputs import (
 )
 from datasphinx.agent.answers.references import Said, facts_of, unsupported
 from datasphinx.agent.answers.result_facts import ResultFacts
+from datasphinx.agent.answers.wording import form_text, proposed_questions
 from datasphinx.agent.charts.cells import axis_title
 from datasphinx.agent.core.failure import failure_of
 from datasphinx.agent.core.redact import without_password

@@ -2,7 +2,7 @@
 
 from typing import Any, cast
 
-from datasphinx.agent.answers.plain_texts import said_of, supported_question
+from datasphinx.agent.answers.texts_without_rows import said_of, supported_question
 from datasphinx.agent.clarify.feedback import apply_user_input
 from datasphinx.agent.clarify.review import put_question, review, shared_word_question
 from datasphinx.agent.proposals import propose_rejected

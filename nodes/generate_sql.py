@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, cast
 
-from datasphinx.agent.answers.plain_texts import said_of, supported_question, supported_reason
-from datasphinx.agent.answers.typed_text import unsupported
+from datasphinx.agent.answers.texts_without_rows import said_of, supported_question, supported_reason
+from datasphinx.agent.answers.typed_values import unsupported
 from datasphinx.agent.clarify.codes import code_question
 from datasphinx.agent.clarify.feedback import describe_option
 from datasphinx.agent.clarify.review import compare_readings, put_question

@@ -3,7 +3,7 @@
 from typing import Any, cast
 
 from datasphinx.agent.answers.description import description_statement
-from datasphinx.agent.answers.plain_texts import said_of, supported_reason
+from datasphinx.agent.answers.texts_without_rows import said_of, supported_reason
 from datasphinx.agent.core.failure import failure_of
 from datasphinx.agent.core.text import clean_question
 from datasphinx.agent.errors import NotPermitted

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from datasphinx.agent.answers.text import markdown_table
+from datasphinx.agent.answers.markdown import markdown_table
 from datasphinx.agent.formatting.formats import format_single
 from datasphinx.agent.messages import Language, render
 from datasphinx.agent.schema.catalog import Catalog

@@ -7,7 +7,7 @@ from typing import Any
 
 from datasphinx.agent.answers.answer import Answer
 from datasphinx.agent.answers.description import description_of
-from datasphinx.agent.answers.text import SHORT_TABLE_ROWS, markdown_table, without_tables
+from datasphinx.agent.answers.markdown import SHORT_TABLE_ROWS, markdown_table, without_tables
 from datasphinx.agent.charts.cells import axis_title
 from datasphinx.agent.charts.echarts import asked_chart, chart_of
 from datasphinx.agent.core.failure import error_info, full_text

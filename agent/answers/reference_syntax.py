@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from datasphinx.agent.answers.typed_text import REFERENCE
+from datasphinx.agent.answers.typed_values import REFERENCE
 
 _Choice = Literal["", "sign", "number", "row", "few"]
 _CHOICES: dict[str, _Choice] = {"list": "row", "few": "few"}

@@ -17,7 +17,7 @@ from babel import Locale
 
 from datasphinx.agent.answers.reference_syntax import Problem, Reference, Template, parse, path_of, typed_parts
 from datasphinx.agent.answers.result_facts import ColumnFacts, ResultFacts, average_format, facts_of
-from datasphinx.agent.answers.typed_text import Said, is_one_word, typed_problems, unsupported
+from datasphinx.agent.answers.typed_values import Said, is_one_word, typed_problems, unsupported
 from datasphinx.agent.core.text import capitalised
 from datasphinx.agent.formatting.formats import (
     ColumnFormat,

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from datasphinx.agent.answers.typed_text import Said
+from datasphinx.agent.answers.typed_values import Said
 from datasphinx.agent.formatting.formats import CALENDAR, ColumnFormat, formats_of, number_of, rounded, spoken
 from datasphinx.agent.messages import Language
 from datasphinx.agent.schema.catalog import Catalog

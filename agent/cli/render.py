@@ -16,8 +16,8 @@ from rich.syntax import ANSISyntaxTheme, Syntax
 from rich.table import Table
 from rich.text import Text
 
+from datasphinx.agent.answers.markdown import without_tables
 from datasphinx.agent.answers.progress import step_line
-from datasphinx.agent.answers.text import without_tables
 from datasphinx.agent.cli.text import printable
 from datasphinx.agent.conversation.reply import Reply
 from datasphinx.agent.formatting.formats import format_rows, formats_of

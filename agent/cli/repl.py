@@ -215,7 +215,7 @@ class _Repl:
         """Print the follow-up questions of the model, each with a number, by which it is asked."""
         from rich.text import Text
 
-        from datasphinx.agent.answers.form_text import not_asked
+        from datasphinx.agent.answers.wording import not_asked
         from datasphinx.agent.cli.text import printable
 
         self._offered = not_asked(reply.get("follow_ups") or (), self._asked)

@@ -1,6 +1,6 @@
 """A report as Markdown."""
 
-from datasphinx.agent.answers.text import escape_markup, markdown_table, sql_block
+from datasphinx.agent.answers.markdown import escape_markup, markdown_table, sql_block
 from datasphinx.agent.formatting.formats import format_single
 from datasphinx.agent.messages import Language, render
 from datasphinx.agent.record.step import Audit

@@ -10,8 +10,8 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.config import get_stream_writer
 
+from datasphinx.agent.answers.markdown import without_tables
 from datasphinx.agent.answers.stored_chart import drawn_by_default
-from datasphinx.agent.answers.text import without_tables
 from datasphinx.agent.conversation.conversations import CANCELLATION, PART_OF
 from datasphinx.agent.core.canonical import result_hashes
 from datasphinx.agent.core.failure import client_failure, error_info, failure_of

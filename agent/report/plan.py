@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from datasphinx.agent.analysis.start import start_analysis
-from datasphinx.agent.answers.plain_texts import said_of, supported_reason
+from datasphinx.agent.answers.texts_without_rows import said_of, supported_reason
 from datasphinx.agent.clarify.feedback import apply_user_input
 from datasphinx.agent.conversation.inputs import inputs_of, previous_inputs
 from datasphinx.agent.core.text import clean_question

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from langgraph.checkpoint.base import CheckpointTuple
 
-from datasphinx.agent.answers.text import SHORT_TABLE_ROWS
+from datasphinx.agent.answers.markdown import SHORT_TABLE_ROWS
 from datasphinx.agent.clarify.human_interrupt import human_interrupt
 from datasphinx.agent.conversation.conversations import ASKS, BEGINNING, UPDATED
 from datasphinx.agent.conversation.reply import Reply, reply_of, status_of

@@ -10,8 +10,8 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
 from starlette.concurrency import run_in_threadpool
 
+from datasphinx.agent.answers.markdown import escape_markup, has_table, markdown_table, sql_block
 from datasphinx.agent.answers.progress import step_line
-from datasphinx.agent.answers.text import escape_markup, has_table, markdown_table, sql_block
 from datasphinx.agent.conversation.reply import Reply
 from datasphinx.agent.conversation.threads import Link
 from datasphinx.agent.core.canonical import value_hash

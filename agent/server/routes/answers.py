@@ -10,9 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from typing_extensions import TypedDict
 
 from datasphinx.agent.answers.export import file_name, table_bytes
-from datasphinx.agent.answers.form_text import MAX_PROPOSED, not_asked
 from datasphinx.agent.answers.starting_questions import starting_questions
 from datasphinx.agent.answers.stored_chart import charted_result, selected_by_default
+from datasphinx.agent.answers.wording import MAX_PROPOSED, not_asked
 from datasphinx.agent.charts.cells import NUMERIC, type_of_column
 from datasphinx.agent.charts.default import select_charts, selection_of
 from datasphinx.agent.charts.echarts import draw

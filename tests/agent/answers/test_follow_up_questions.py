@@ -1,7 +1,7 @@
 """Questions that the model proposes on an answer: which are shown."""
 
-from datasphinx.agent.answers.form_text import not_asked, proposed_questions
 from datasphinx.agent.answers.references import Said
+from datasphinx.agent.answers.wording import not_asked, proposed_questions
 from datasphinx.agent.types import Result
 
 

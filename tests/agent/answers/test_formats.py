@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from datasphinx.agent.answers.text import markdown_table
+from datasphinx.agent.answers.markdown import markdown_table
 from datasphinx.agent.charts.cells import labels_of
 from datasphinx.agent.cli.render import rows_view
 from datasphinx.agent.formatting.checks import checked_formats

@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from datasphinx.agent.answers.references import Said, fill
-from datasphinx.agent.answers.typed_text import figures_in
+from datasphinx.agent.answers.typed_values import figures_in
 from tests.agent.answers.tables import CITIES, GRID, MONTHS, facts_about
 
 CELLS = st.none() | st.integers(-50, 50)

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from datasphinx.agent.answers.form_text import form_text
 from datasphinx.agent.answers.outputs import compose_answer
 from datasphinx.agent.answers.references import Said, facts_of
+from datasphinx.agent.answers.wording import form_text
 from datasphinx.agent.formatting.checks import with_formats
 from datasphinx.agent.run_events import LOGGED_ANSWER
 from datasphinx.agent.sql.summary import EMPTY_SUMMARY

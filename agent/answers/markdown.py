@@ -1,4 +1,4 @@
-"""Results as plain text, without a model: every figure is a value of the result."""
+"""Markdown in answers: tables of results, statements, and the escaping of markup in values."""
 
 import re
 
