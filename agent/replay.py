@@ -127,7 +127,7 @@ def replay(
 ) -> Replay:
     """Run the question of a trace with the recorded outputs of the model, and return the differences.
 
-    Neither a model nor an embeddings endpoint is called. `source` replaces the logged source, whose password is not
+    No model is called. `source` replaces the logged source, whose password is not
     logged; if `settings` contain that source, its password is taken from there. Without `any_source`, only sources in
     `settings` are opened. `registry` provides files and datasets, and `sample_url` returns the URL of the sample
     database, by default those of the settings.
