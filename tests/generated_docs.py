@@ -120,6 +120,7 @@ CLIENTS = {
 NPM_CLIENTS = {
     "@langchain/langgraph-sdk": "the same protocol from JavaScript; `useStream` and the calls of Agent Chat UI",
     "@langchain/react": "`useStream` over [event streaming](agent-server.md#event-streaming)",
+    "@ag-ui/client": "[AG-UI](chat-clients.md#ag-ui), which CopilotKit uses",
     "@modelcontextprotocol/sdk": "[MCP](mcp.md) from TypeScript",
     "@modelcontextprotocol/inspector-cli": "MCP's inspector",
 }
@@ -128,6 +129,7 @@ CLIENT_PROGRAMS = ROOT / "tests/fixtures/clients"
 OTHER_CLIENTS = {
     "fastmcp": "[MCP](mcp.md), with clarifying questions as forms",
     "langchain-mcp-adapters": "MCP's tools in an [agent of LangChain](inside-your-agent.md#over-mcp)",
+    "deepagents": "a [skill of a deep agent](inside-your-agent.md#as-a-skill-of-a-deep-agent)",
     "litellm": "chat completions",
     "llm": "chat completions on the command line",
     "streamlit": "the [Python API](python.md) in an app",

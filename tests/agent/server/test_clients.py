@@ -30,6 +30,7 @@ OVER_HTTP: dict[str, dict[str, Any]] = {
     "mcp_langchain": {"tools": TOOLS, "answer": True},
 }
 IN_PROCESS: dict[str, dict[str, Any]] = {
+    "agent_deepagents": {"listed": True, "read": True, "answer": True},
     "app_gradio": {"answer": True},
     "app_marimo": {"answer": True, "sql": True},
     "app_streamlit": {"answer": True, "value": "10127", "errors": []},
@@ -103,12 +104,18 @@ def test_an_application_or_checker_of_the_python_api(
             "DATASPHINX_CACHE_DIR": str(cache_dir),
             "DATASPHINX_ENABLE_SQL_VALIDATION": "false",
         }
-        assert shown_by(environment("requirements"), program, **settings) == IN_PROCESS[program]
+        python = environment("requirements-agents" if program == "agent_deepagents" else "requirements")
+        assert shown_by(python, program, **settings) == IN_PROCESS[program]
 
 
 def test_the_mcp_client_for_typescript(served: Served) -> None:
     shown = node("mcp.mjs", url_of(served))
     assert shown == {"forms": 1, "progress": True, "tools": TOOLS, "sql": BY_AMOUNT, "error": True}
+
+
+def test_the_client_of_ag_ui_for_javascript(served: Served) -> None:
+    shown = node("agui.mjs", url_of(served))
+    assert shown == {"steps": True, "answer": "Orders: 10,127", "reason": "input_required", "answered": True}
 
 
 def test_the_inspector(served: Served) -> None:
