@@ -10,6 +10,8 @@ from playwright.sync_api import Page, expect
 from tests.agent.page.actions import COUNT, HOW_MANY, NUMBERS, ask, sent_by
 from tests.agent.page.conftest import Site, switch
 from tests.agent.page.said import BY_AMOUNT, FEWER, Model
+from tests.agent.page.states import REPEATED
+from tests.conftest import VALID
 
 pytestmark = [pytest.mark.heavy, pytest.mark.browser]
 Visit = Callable[..., Site]
@@ -62,6 +64,19 @@ def test_a_figure_stands_once_in_its_sentence(visit: Visit) -> None:
     expect(lead.last).to_have_text(f"Orders: {count}")
     sizes = [each.evaluate("each => parseFloat(getComputedStyle(each).fontSize)") for each in (figure.last, lead.last)]
     assert sizes[0] == 2 * sizes[1]
+
+
+def test_a_draft_is_smaller_than_an_answer_and_says_why(visit: Visit) -> None:
+    site = visit(Model(COUNT, reviews=()), enable_sql_validation=True)
+    ask(site, HOW_MANY)
+    site.model.verdict = {**VALID, "is_valid": False, "reason": "Items count.", "corrected_sql": REPEATED}
+    ask(site, "What is the revenue?")
+    size = "each => parseFloat(getComputedStyle(each).fontSize)"
+    answered, draft = (each.evaluate(size) for each in site.page.locator(".answer .figure").all())
+    assert draft < answered / 1.5
+    expect(site.page.locator(".answer").last).to_contain_text("a check of the query was not satisfied: Items count.")
+    expect(site.page.locator(".answer").last).not_to_contain_text("Items count..")
+    expect(site.page.locator(".trust.unsure p").last).to_be_visible()
 
 
 def test_rows_without_a_sentence_have_no_headline(visit: Visit) -> None:
