@@ -471,10 +471,10 @@ class _Resolver:
         if len(words) != 1 or not facts.rows:
             raise Problem("it needs one text with references to columns, and rows")
         self._require_listable(facts)
-        texts = []
+        texts, unknown = [], CONVENTIONS[facts.language].aside.format(format_value(None, _COUNT, facts.language))
         for row in range(len(facts.rows)):
             resolver = _Resolver(facts, row=row)
-            texts.append(resolver.text_of(words[0]).strip())
+            texts.append(resolver.text_of(words[0]).replace(unknown, "").strip())
             self.problems += resolver.problems
             shown = {one.shown for one in resolver.used}
             names = [column for column in shown if facts.columns[column].is_name or facts.columns[column].is_period]

@@ -47,6 +47,7 @@ def filled(text: str, sql: str, rows: list[list[Any]], language: str = "en") -> 
         (CITIES, SALES, "en", "{list.city:sales}", "Berlin (500.5), Paris (200.0) and Rome (100.0)"),
         (CITIES, [["A1", 5], ["B1", None]], "en", "{list.city:sales}", "A1 (5) and B1"),
         (CITIES, [["A1", 5], ["B1", None]], "en", "{list|{city} with {sales}}", "A1 with 5 and B1 with –"),
+        (CITIES, [["A1", 5], ["B1", None]], "en", "{list|{city} ({sales})}", "A1 (5) and B1"),
         (CITIES, SALES[:2], "zh", "{list.city:sales}", "Berlin（500.5）和Paris（200.0）"),
         (CITIES, SALES[:2], "en", "{list|{sales#euro|euros} in {city}}",
          "500.5 euros in Berlin and 200.0 euros in Paris"),
