@@ -295,6 +295,8 @@ class _Resolver:
             return self._extreme(facts, first, at(), shown)
         if first in {"sum", "avg"}:
             return self._aggregate(facts, first, at())
+        if first == "different":
+            return self._different(facts, at())
         if first == "list":
             return self._list(facts, at(), shown)
         if first in {"change", "change%"}:
@@ -336,6 +338,13 @@ class _Resolver:
             raise Problem("the rows are cut, so their number is not known")
         self.used.append(_Use(facts, "rows", -1, -1))
         return _number(Decimal(len(facts.rows)), _COUNT, facts)
+
+    def _different(self, facts: ResultFacts, at: int) -> _Value:
+        if facts.is_cut:
+            raise Problem("the rows are cut, so the number of its values is not known")
+        self.used.append(_Use(facts, "rows", -1, -1))
+        values = {_hashable(cell) for cell in facts.columns[at].cells if cell is not None}
+        return _number(Decimal(len(values)), _COUNT, facts)
 
     def _is_as_asked(self, facts: ResultFacts) -> bool:
         """Return whether the rows are cut only where the user asked for it."""

@@ -32,6 +32,7 @@ def filled(text: str, sql: str, rows: list[list[Any]], language: str = "en") -> 
         (COUNT, [[3]], "en", "{n#order|orders} of 2024 {n#is|are} open.", "3 orders of 2024 are open."),
         (COUNT, [[5]], "ru", "{n#оплачен|оплачены|оплачено} {n#заказ|заказа|заказов}", "Оплачено 5 заказов"),
         (COUNT, [[1184]], "de", '{orders."n"} Bestellungen in Berlin', "1.184 Bestellungen in Berlin"),
+        (GRID, PLACES, "en", "{different.city#city|cities}", "2 cities"),
         (COUNT, [[22]], "ru", "{n#заказ|заказа|заказов}", "22 заказа"),
         (CITIES, [["A1", 5], ["B1", 5], ["C1", 1]], "en", "{max.sales:city} {max.sales:city#has|have} {max.sales}.",
          "A1 and B1 have 5."),
