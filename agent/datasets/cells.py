@@ -100,7 +100,7 @@ def clean_sql(raw: str) -> str:
     """Return SQL of a cell without surrounding white space; NULL if nothing is left."""
     # Most cells start and end with a visible ASCII character, and comparing is faster than trimming.
     return (
-        f"CASE WHEN {raw} >= '!' AND {raw} < chr(127) AND right({raw}, 1) BETWEEN '!' AND '~' THEN {raw} "
+        f"CASE WHEN {raw} >= '!' AND {raw} < chr(127) AND {raw}[-1] BETWEEN '!' AND '~' THEN {raw} "
         f"ELSE nullif(trim({raw}, {_WHITE}), '') END"
     )
 

@@ -44,7 +44,7 @@ _TRUTH_WORDS = {
 }
 """Words for a column that the options make a truth value."""
 _PLAIN = {"9", "-9", "9.9", "-9.9"}
-_ISO_DATE = "9999-99-99"
+_ISO = re.compile("9999-99-99( 99:99(:99)?)?")
 _MARK = re.compile(r"\W+|[(\[]\w{1,3}[)\]]|\W+ ?\w{1,2}|#\S*|err:9+", re.IGNORECASE)
 """A text that stands for a missing value or an error, rather than for a word: `..`, `(D)`, `: c`, `#BEZUG!`."""
 _HINT = re.compile(r"(?i)\bdate\b|(^|_)date|date$|дата|日期|时间")
@@ -145,9 +145,12 @@ def infer_columns(
     marks = [mark for reader in readers if reader.kind == "number" and (mark := reader.mark)]
     if marks.count(".") != marks.count(","):
         usual = "." if marks.count(".") > marks.count(",") else ","
-    orders = {order for reader in readers if reader.kind == "date" and (order := reader.decided_order())}
+    dated = [reader for reader in readers if reader.kind == "date"]
+    _find_orders(work, [reader for reader in dated if reader.open_dates()])
+    orders = {reader.orders[0] for reader in dated if len(reader.orders) == 1} - {"year"}
     order = orders.pop() if len(orders) == 1 else None
-    plans = [reader.plan(usual, order) for reader in readers]
+    _convert_dates(work, dated, order)
+    plans = [reader.plan(usual) for reader in readers]
     plans = [replace(plan, repeats=plan.cells.place in repeated) for plan in plans]
     return _with_spellings(work, plans, names)
 
@@ -182,8 +185,8 @@ def _check_all(work: Workspace, columns: Sequence[_Column]) -> tuple[dict[int, i
         if shapes and shapes <= _PLAIN:
             pattern = PLAIN_INTEGER if shapes <= {"9", "-9"} else f"{PLAIN_INTEGER}|{PLAIN_DECIMAL}"
             fits = f"regexp_full_match({text}, '{pattern}')"
-        elif shapes == {_ISO_DATE}:
-            fits = f"length({text}) = 10 AND TRY_CAST({text} AS DATE) IS NOT NULL"
+        elif len(shapes) == 1 and _ISO.fullmatch(shape := next(iter(shapes))):
+            fits = f"regexp_full_match({text}, '{shape.replace('9', '[0-9]')}')"
         else:
             # Text stays text whatever the other rows hold.
             fits = "true" if not any(map(_is_typed, column.known)) else "false"
@@ -202,6 +205,37 @@ def _check_all(work: Workspace, columns: Sequence[_Column]) -> tuple[dict[int, i
         ):
             partial.append(column)
     return filled, partial
+
+
+def _find_orders(work: Workspace, readers: Sequence["_Reader"]) -> None:
+    """Set the orders of day and month that the cells of each column allow."""
+    if not readers:
+        return
+    pattern = r"^\D*([0-9]{1,2})[-/. ]+([0-9]{1,2})[-/. ]+([0-9]{2,4})"
+    found = ", ".join(
+        f"regexp_extract({reader.column.text}, '{pattern}', ['a', 'b', 'c']) AS found{at}"
+        for at, reader in enumerate(readers)
+    )
+    numbers = [f"TRY_CAST(found{at}.{part} AS INTEGER)" for at in range(len(readers)) for part in "abc"]
+    limits = ", ".join(f"[min({number}), max({number})]" for number in numbers)
+    row = work.run(f"SELECT {limits} FROM (SELECT {found} FROM {STAGING})")[0]
+    for at, reader in enumerate(readers):
+        reader.limits = [(low or 0, high or 0) for low, high in row[3 * at : 3 * at + 3]]
+        is_long = all(form.lengths[2] == 4 for form in reader.open_dates().values())
+        reader.orders = dates.open_orders(reader.limits, is_long=is_long)
+
+
+def _convert_dates(work: Workspace, readers: Sequence["_Reader"], usual: Order | None) -> None:
+    """Count the cells of each column that are dates, and those with a time."""
+    if not readers:
+        return
+    values = ", ".join(f"{reader.convert_dates(usual)} AS value{at}" for at, reader in enumerate(readers))
+    counts = ", ".join(
+        f"count(value{at}), count(*) FILTER (date_trunc('day', value{at}) <> value{at})" for at in range(len(readers))
+    )
+    row = work.run(f"SELECT {counts} FROM (SELECT {values} FROM {STAGING})")[0]
+    for at, reader in enumerate(readers):
+        reader.converted, reader.with_time = row[2 * at : 2 * at + 2]
 
 
 def _is_typed(shape: Shape) -> bool:
@@ -223,6 +257,10 @@ class _Reader:
         self.dates = {shape: date for shape in self.known if (date := read_date(shape.text))}
         self.serials: list[Shape] = []
         self.limits: list[tuple[int, int]] = []
+        self.orders: list[Order] = []
+        """The orders of day and month that the cells allow, the likeliest first."""
+        self.converted = self.with_time = 0
+        """The numbers of cells that are dates, and of those with a time."""
         self._settle_units()
         self.kind = "text"
         self.mark: Mark | None = None
@@ -284,8 +322,9 @@ class _Reader:
         forms = [self.dates[shape] for shape in shapes]
         if any(form.lengths == (2,) for form in forms):
             # `Jan-24` may be a day: as years, the numbers are close together.
-            limits = self._number_limits(1)
-            return limits[0][1] - limits[0][0] <= 15
+            year = f"TRY_CAST(regexp_extract({self.column.text}, '[0-9]+') AS INTEGER)"
+            least, greatest = self.work.run(f"SELECT min({year}), max({year}) FROM {STAGING}")[0]
+            return int(greatest) - int(least) <= 15
         value = dates.date_sql(self.column.text, forms, "day")
         fits: int = self.work.run(f"SELECT count({value}) FROM {STAGING}")[0][0]
         return fits == self.expected
@@ -308,38 +347,12 @@ class _Reader:
         elif is_wanted and (is_serial or self.column.given):
             self.serials = integers
 
-    def _number_limits(self, count: int) -> list[tuple[int, int]]:
-        """Return the least and greatest values of the first groups of digits in the cells with an open order."""
-        runs = f"regexp_extract_all({self.column.text}, '[0-9]+')"
-        pairs = ", ".join(f"min({runs}[{at}]::INT), max({runs}[{at}]::INT)" for at in range(1, count + 1))
-        where = (
-            "true"
-            if count == 1
-            else rf"regexp_matches({self.column.text}, '^\D*[0-9]{{1,2}}[-/. ]+[0-9]{{1,2}}[-/. ]+[0-9]{{2,4}}')"
-        )
-        where += f" AND len({runs}) >= {count} AND length({runs}[1]) <= 4"
-        # Dates repeat, and distinct ones are found faster than they are divided.
-        cells = f"(SELECT DISTINCT {', '.join(self.column.cells.fields)} FROM {STAGING})"
-        row = self.work.run(f"SELECT {pairs} FROM {cells} WHERE {where}")[0]
-        return [(row[2 * at] or 0, row[2 * at + 1] or 0) for at in range(count)]
-
-    def _open_dates(self) -> dict[Shape, DateForm]:
+    def open_dates(self) -> dict[Shape, DateForm]:
+        """Return the shapes of dates in which the order of day and month is open."""
         return {shape: form for shape, form in self.dates.items() if form.is_open}
 
-    def decided_order(self) -> Order | None:
-        """Return the order of day and month if the cells decide it."""
-        orders = self._orders()
-        return orders[0] if len(orders) == 1 and orders[0] != "year" else None
-
-    def _orders(self) -> list[Order]:
-        opened = self._open_dates()
-        if not opened:
-            return []
-        self.limits = self.limits or self._number_limits(3)
-        return dates.open_orders(self.limits, is_long=all(form.lengths[2] == 4 for form in opened.values()))
-
-    def plan(self, usual: Mark, order: Order | None) -> ColumnPlan:
-        """Return the conversion; `usual` mark and `order` are those of other columns, for cells that decide neither."""
+    def plan(self, usual: Mark) -> ColumnPlan:
+        """Return the conversion; `usual` is the decimal mark of other columns, for cells that show none."""
         if not self.filled:
             return self._text(self.column.warn("no_values", {}))
         self.usual = usual
@@ -348,7 +361,7 @@ class _Reader:
             "month": self._month_plan,
             "time": self._time_plan,
             "boolean": self._boolean_plan,
-            "date": lambda: self._date_plan(order),
+            "date": self._date_plan,
             "text": lambda: self._text(*([] if self.column.given else self._text_warnings())),
         }[self.kind]
         return plan()
@@ -509,23 +522,30 @@ class _Reader:
         plan = Plan(f"CAST({self._guarded(sql, shapes)} AS DATE)", "DATE", _total(shapes))
         return ColumnPlan(self.column.cells, plan, self.filled, (warning, *others))
 
-    def _date_plan(self, usual: Order | None) -> ColumnPlan:
-        column, given = self.column, self.column.given
-        days = {shape: form for shape, form in self.dates.items() if form.kind == "date"}
-        orders, opened = self._orders(), self._open_dates()
-        chosen = _GIVEN_ORDERS.get(given or "") or self._chosen_order(orders, usual)
+    def convert_dates(self, usual: Order | None) -> str:
+        """Return SQL of the timestamps; `usual` is the order of other columns, for cells that do not decide it."""
+        column, days = self.column, self._days
+        self.order = _GIVEN_ORDERS.get(column.given or "") or self._chosen_order(usual)
         zones = [shape for shape, form in days.items() if form.has_zone]
         text = dates.without_zone_sql(column.text) if zones else column.text
-        value = self._guarded(dates.date_sql(text, days.values(), chosen), list(days)) if days else "NULL::TIMESTAMP"
+        value = (
+            self._guarded(dates.date_sql(text, days.values(), self.order), list(days)) if days else "NULL::TIMESTAMP"
+        )
         if self.serials:
             value = f"coalesce({value}, {_serial_sql(column.text, column.cells.epoch)})"
-        value, zone_warnings = self._in_utc(value, zones, days)
-        row = self.work.run(
-            "SELECT count(value), count(*) FILTER (date_trunc('day', value) <> value) "
-            f"FROM (SELECT {value} AS value FROM {STAGING})"
-        )[0]
-        fits, with_time = int(row[0]), int(row[1])
-        kind = "TIMESTAMP" if with_time or zones or (given or "").startswith("timestamp") else "DATE"
+        self.value, zone_warnings = self._in_utc(value, zones, days)
+        self.date_warnings = [*self._date_warnings(usual), *zone_warnings]
+        return self.value
+
+    @property
+    def _days(self) -> dict[Shape, DateForm]:
+        return {shape: form for shape, form in self.dates.items() if form.kind == "date"}
+
+    def _date_plan(self) -> ColumnPlan:
+        column, given, value, fits = self.column, self.column.given, self.value, self.converted
+        days = self._days
+        has_zones = any(form.has_zone for form in days.values())
+        kind = "TIMESTAMP" if self.with_time or has_zones or (given or "").startswith("timestamp") else "DATE"
         typed = [*days, *self.serials]
         is_ok, warnings = self._misfits(typed, kind)
         invalid = _total(typed) - fits
@@ -537,8 +557,7 @@ class _Reader:
         if invalid and not warnings:
             warnings = [column.warn("misfits", {"count": invalid, "type": kind}, self._invalid(value))]
         plan = Plan(f"CAST({value} AS {kind})", kind, fits)
-        notes = self._date_warnings(orders, opened, chosen, usual)
-        return ColumnPlan(column.cells, plan, self.filled, (*notes, *zone_warnings, *warnings))
+        return ColumnPlan(column.cells, plan, self.filled, (*self.date_warnings, *warnings))
 
     def _invalid(self, value: str) -> list[Shape]:
         """Return the cells that look like dates and are none, as shapes."""
@@ -549,39 +568,41 @@ class _Reader:
         )
         return [Shape(text, False, False, 1, first, text, None, None) for text, first in rows]
 
-    def _chosen_order(self, orders: Sequence[Order], usual: Order | None) -> Order:
-        opened = self._open_dates()
-        if len(orders) < 2:
-            return orders[0] if orders else "day"
-        if usual and usual in orders:
+    def _chosen_order(self, usual: Order | None) -> Order:
+        opened = self.open_dates()
+        if len(self.orders) < 2:
+            return self.orders[0] if self.orders else "day"
+        if usual and usual in self.orders:
             return usual
         if any(form.lengths[2] == 2 for form in opened.values()):
-            return orders[0]
+            return self.orders[0]
         # Whoever writes slashes without leading zeros mostly writes the month first.
         is_short = any(form.lengths[0] == 1 or form.lengths[1] == 1 for form in opened.values())
         has_zeros = any(shape.leading_zero for shape in opened)
         is_slashed = all(form.separator == "/" for form in opened.values())
         return "month" if is_short and is_slashed and not has_zeros else "day"
 
-    def _date_warnings(
-        self, orders: Sequence[Order], opened: Mapping[Shape, DateForm], chosen: Order, usual: Order | None
-    ) -> list[Warning]:
-        warnings = []
+    def _date_warnings(self, usual: Order | None) -> list[Warning]:
+        warnings, opened = [], self.open_dates()
         if self.serials:
             is_compact = any((shape.low or 0) >= _FIRST_DAY for shape in self.serials)
             facts = {"style": "YYYYMMDD"} if is_compact else {"count": _total(self.serials)}
             warnings.append(self.column.warn("date_style" if is_compact else "date_serials", facts))
         if opened and self.column.given not in _GIVEN_ORDERS:
-            is_decided = len(orders) < 2 or usual in orders or self._has_one_span(orders)
-            code = "date_style" if is_decided else "date_ambiguous"
-            warnings.append(self.column.warn(code, {"style": dates.STYLES[chosen]}, () if is_decided else list(opened)))
+            is_decided = len(self.orders) < 2 or usual in self.orders or self._has_one_span()
+            facts = {"style": dates.STYLES[self.order]}
+            warnings.append(
+                self.column.warn("date_style", facts)
+                if is_decided
+                else self.column.warn("date_ambiguous", facts, list(opened))
+            )
         return warnings
 
-    def _has_one_span(self, orders: Sequence[Order]) -> bool:
+    def _has_one_span(self) -> bool:
         """Return whether only one order of two-digit years gives years that are close together."""
-        places = {"day": 2, "month": 2, "year": 0}
-        spans = sorted(self.limits[places[order]][1] - self.limits[places[order]][0] for order in orders)
-        return {places[order] for order in orders} != {2} and spans[0] <= 1 and spans[1] > 3 and len(orders) == 2
+        places = [0 if order == "year" else 2 for order in self.orders]
+        spans = sorted(self.limits[place][1] - self.limits[place][0] for place in places)
+        return len(places) == 2 and set(places) != {2} and spans[0] <= 1 and spans[1] > 3
 
     def _in_utc(self, value: str, zones: Sequence[Shape], days: Mapping[Shape, DateForm]) -> tuple[str, list[Warning]]:
         """Return the value in UTC, and the warnings about zones."""

@@ -66,8 +66,8 @@ def encoding_of(path: Path) -> tuple[str, bool]:
     if not sample:
         return "utf-8", False
     text = sample.decode("utf-8", "replace")
-    valid, invalid = sum(not char.isascii() and char != "\ufffd" for char in text), text.count("\ufffd")
-    if valid > invalid:
+    foreign, invalid = len(text) - len(text.encode("ascii", "ignore")), text.count("\ufffd")
+    if foreign > 2 * invalid:
         return "utf-8", False
     return _legacy(sample), True
 

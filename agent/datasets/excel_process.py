@@ -6,7 +6,6 @@ cells between. The limits end only this process. `datasphinx.agent.datasets.exce
 line of JSON.
 """
 
-import csv
 import json
 import re
 import sys
@@ -14,7 +13,6 @@ import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -36,6 +34,10 @@ _MAX_BYTES_OF_HEADS = 5_000_000
 """Size of a workbook up to which they are, since each sheet is read as a whole."""
 _HEAD_ROWS = 20
 _MAX_NAMES, _MAX_NAME = 500, 120
+_BATCH = 500
+"""Number of rows."""
+_LARGE = 2**53
+"""Whole numbers from here on may have lost digits."""
 
 
 class SheetError(Exception):
@@ -120,8 +122,7 @@ def _read(path: Path, request: dict[str, Any]) -> dict[str, Any]:
             left = sheet.start[1] if sheet.start else 0
             target = Path(request["folder"], f"cells_{number}.csv")
             padded = {place - left: digits for place, digits in _zero_padded(path, sheet.name).items()}
-            rows_of_pairs = map(_pairs, sheet.iter_rows())
-            blocks = _write(map(partial(_pad, padded), rows_of_pairs) if padded else rows_of_pairs, target)
+            blocks = _write(_fields(sheet.iter_rows(), padded), target)
             merged = [
                 [top, first - left, bottom, last - left]
                 for (top, first), (bottom, last) in sheet.merged_cell_ranges or ()
@@ -136,14 +137,6 @@ def _zero_padded(path: Path, sheet: str) -> dict[int, int]:
         with zipfile.ZipFile(path) as archive, suppress(KeyError, ValueError, ParseError):
             return OpenXmlWorkbook(archive).zero_padded(sheet)
     return {}
-
-
-def _pad(padded: dict[int, int], pairs: list[str]) -> list[str]:
-    for place, digits in padded.items():
-        at = 2 * place + 1
-        if at < len(pairs) and pairs[at].isdigit():
-            pairs[at - 1 : at + 1] = pairs[at].zfill(digits), ""
-    return pairs
 
 
 def _add_marks(path: Path, read: list[dict[str, Any]]) -> None:
@@ -180,17 +173,16 @@ def _texts_of(rows: Iterable[Sequence[CellValue]]) -> list[list[str]]:
     return [[" ".join(text.split()).casefold()[:_MAX_NAME] for text in row[:_MAX_NAMES] if text] for row in texts]
 
 
-def _write(rows: Iterator[list[str]], path: Path) -> tuple[Block, ...]:
-    """Write rows of pairs as CSV, and return the blocks between blank rows."""
+def _write(rows: Iterator[tuple[str, ...]], path: Path) -> tuple[Block, ...]:
+    """Write rows of fields as CSV, and return the blocks between blank rows."""
     scanner = BlockScanner(2)
-
-    def scanned() -> Iterator[list[str]]:
-        for pairs in rows:
-            scanner.add(pairs)
-            yield pairs
-
     with path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(scanned())
+        for fields in rows:
+            scanner.add(fields)
+            line = '","'.join(fields)
+            if line.count('"') > 2 * len(fields) - 2:
+                line = '","'.join(field.replace('"', '""') for field in fields)
+            file.write(f'"{line}"\n')
     return scanner.blocks()
 
 
@@ -220,17 +212,34 @@ def _sheets(
         raise SheetError("empty", "")
 
 
-def _pairs(row: Sequence[CellValue]) -> list[str]:
-    pairs: list[str] = []
-    for value in row:
-        pairs += (value.replace("\0", ""), "") if isinstance(value, str) else ("", _as_text(value))
-    return pairs
+def _fields(rows: Iterator[Sequence[CellValue]], padded: dict[int, int]) -> Iterator[tuple[str, ...]]:
+    """Yield two fields for each cell of the rows: its text, and a value of another type as text.
+
+    Most cells of a column have one type, so a column of many rows is converted at once.
+    """
+    while batch := list(islice(rows, _BATCH)):
+        columns: list[Sequence[str]] = []
+        for place, cells in enumerate(zip(*batch, strict=True)):
+            texts, values = _column(cells)
+            if digits := padded.get(place):
+                texts = [value.zfill(digits) if value.isdigit() else texts[at] for at, value in enumerate(values)]
+                values = ["" if value.isdigit() else value for value in values]
+            columns += texts, values
+        yield from zip(*columns, strict=True)
+
+
+def _column(cells: Sequence[CellValue]) -> tuple[list[str], list[str]]:
+    numbers = [cell for cell in cells if isinstance(cell, float)]
+    if len(numbers) == len(cells) and max(map(abs, numbers)) < _LARGE:
+        return [""] * len(cells), ("\n".join(map(repr, numbers)) + "\n").replace(".0\n", "\n").splitlines()
+    texts = [cell.replace("\0", "") if isinstance(cell, str) else "" for cell in cells]
+    return texts, ["" if isinstance(cell, str) else _as_text(cell) for cell in cells]
 
 
 def _as_text(value: float | bool | date | datetime | time | timedelta) -> str:
     if isinstance(value, float):
         text = repr(value)
-        return text[:-2] if text.endswith(".0") and abs(value) < 2**53 else text
+        return text[:-2] if text.endswith(".0") and abs(value) < _LARGE else text
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, timedelta):

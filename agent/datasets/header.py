@@ -102,10 +102,11 @@ class HeaderFinder:
     def __init__(self, head: Head, merged: Sequence[Merged]) -> None:
         """Use the rows of `head`; `merged` are the merged ranges of the sheet."""
         self._head = head
-        self._rows: list[Row] = [[*row, *[Cell("")] * (head.width - len(row))] for row in head.rows]
+        width = head.width
+        self._rows: list[Row] = [[*row, *[Cell("")] * (width - len(row))] for row in head.rows]
         self._kinds = [[_kind(cell) for cell in row] for row in self._rows]
-        self._used = [place for place in range(head.width) if any(row[place].text.strip() for row in self._rows)]
-        self._merged = [span for span in merged if span[1] < head.width]
+        self._used = [place for place in range(width) if any(row[place].text.strip() for row in self._rows)]
+        self._merged = [span for span in merged if span[1] < width]
         self._spans = [(top, left, right) for top, left, _, right in self._merged if right > left]
         self._max_filled = max(map(len, map(_filled_cells, self._rows)), default=0)
         self._found: dict[int, float | None] = {}

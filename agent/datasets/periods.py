@@ -98,6 +98,6 @@ def is_period(text: str) -> bool:
     return (
         is_year(text)
         or month_of(text) is not None
-        or bool(dates_of([text]))
+        or month_of(_MONTH_FIRST.sub(r"\2/\1/\3", text.strip())) is not None
         or _QUARTER.fullmatch(text.strip()) is not None
     )

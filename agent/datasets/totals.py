@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cache
 from typing import NamedTuple
 
 from datasphinx.agent.datasets.cells import STAGING, count_filled, has_total_word, is_total_word
@@ -123,7 +124,7 @@ def _find_in_part(work: Workspace, plans: Sequence[ColumnPlan], rows: int, where
     summed = [plan for plan in plans if plan.plan.type.startswith(("BIGINT", "DOUBLE", "DECIMAL"))][:_MAX_NUMBERS]
     if rows * len(plans) > _MAX_CELLS:
         return _find_last(work, plans, summed, where)
-    table = _read(work, plans, summed, where)
+    table = _read(work, plans, summed, f"{STAGING} WHERE {where}")
     search = _Search(table, summed)
     totals = search.totals()
     doubtful = [
@@ -136,7 +137,7 @@ def _find_in_part(work: Workspace, plans: Sequence[ColumnPlan], rows: int, where
 
 def _find_last(work: Workspace, plans: Sequence[ColumnPlan], summed: Sequence[ColumnPlan], where: str) -> FoundTotals:
     """Return the last row if it leaves more cells blank than the one above, and has the sums of the table."""
-    last = f"rowid IN (SELECT rowid FROM {STAGING} WHERE {where} ORDER BY rowid DESC LIMIT 2)"
+    last = f"(FROM {STAGING} WHERE {where} ORDER BY rowid DESC LIMIT 2)"
     *above, row = _read(work, plans, summed, last)
     if not summed or not above or row.filled >= above[0].filled or row.has_moment:
         return FoundTotals([], [], [])
@@ -147,14 +148,14 @@ def _find_last(work: Workspace, plans: Sequence[ColumnPlan], summed: Sequence[Co
     return FoundTotals([row.found] if is_total else [], [], [])
 
 
-def _read(work: Workspace, plans: Sequence[ColumnPlan], summed: Sequence[ColumnPlan], where: str) -> list[_Row]:
+def _read(work: Workspace, plans: Sequence[ColumnPlan], summed: Sequence[ColumnPlan], source: str) -> list[_Row]:
     moments = [plan.plan.sql for plan in plans if plan.plan.type.startswith(("DATE", "TIME"))]
     has_moment = f"coalesce({', '.join(f'({sql})::VARCHAR' for sql in moments)}) IS NOT NULL" if moments else "false"
     words = [_word(plan, is_number=plan in summed) for plan in plans[:_LABEL_PLACES]]
     numbers = [f"CAST({plan.plan.sql} AS DOUBLE)" for plan in summed]
     filled = count_filled(plan.cells for plan in plans)
     expressions = ", ".join(["rowid", filled, has_moment, *words, *numbers])
-    found = work.run(f"SELECT {expressions} FROM {STAGING} WHERE {where} ORDER BY rowid")
+    found = work.run(f"SELECT {expressions} FROM {source} ORDER BY rowid")
     end = 3 + len(words)
     return [_Row(row[0], row[1], row[2], tuple(row[3:end]), tuple(row[end:])) for row in found]
 
@@ -173,7 +174,7 @@ class _Search:
         names = {place for place, plan in enumerate(summed) if plan.cells.place == 0 and plan.plan.type == "BIGINT"}
         """A first column of whole numbers names the rows."""
         self._places = [place for place in range(len(summed)) if place not in names]
-        self._units = [_unit(row.numbers[place] for row in table) for place in range(len(summed))]
+        self._unit = cache(lambda place: _unit(row.numbers[place] for row in table))
         self._at = {row.rowid: at for at, row in enumerate(table)}
         self.uncertain: set[int] = set()
         """Ids of rows whose sums may be chance."""
@@ -248,9 +249,9 @@ class _Search:
 
     def _is_long(self, row: _Row, block: _Block) -> bool:
         """Return whether a sum in `row` is written with at least two digits."""
-        columns = zip(row.numbers, block.sums, self._units, strict=True)
         return any(
-            value and abs(value) >= 10 * min(1.0, unit) and _is_close(total, value) for value, total, unit in columns
+            value and _is_close(total, value) and abs(value) >= 10 * min(1.0, self._unit(place))
+            for place, (value, total) in enumerate(zip(row.numbers, block.sums, strict=True))
         )
 
     def _digits(self, row: _Row, block: _Block, *expected: Sequence[float]) -> float | None:
@@ -267,9 +268,11 @@ class _Search:
             matches = [_is_close(each[place], value) for each in expected]
             if not any(matches):
                 others += 1
+                if 2 * others > len(self._places):
+                    return None
             elif value and (is_named or (block.counts[place] > 1 and not self._is_in_series(row, place))):
                 agreeing += matches[0]
-                digits += math.log10(max(1.0, abs(value) / self._units[place]))
+                digits += math.log10(max(1.0, abs(value) / self._unit(place)))
         if not agreeing or others > agreeing or row.has_moment or (not is_named and _is_data(row, block)):
             return None
         return digits
