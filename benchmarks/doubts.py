@@ -64,7 +64,7 @@ def _other_value(literal: exp.Literal, source: Source) -> exp.Literal | None:
 
 
 def measure(questions: Sequence[Mapping[str, Any]], open_database: Callable[[str], Source]) -> dict[str, float]:
-    """Return the shares of right statements with a doubt, with a doubt or warning, and of wrong ones with a doubt."""
+    """Return the shares of right statements with a doubt, a warning, and either, and of wrong ones with a doubt."""
     counts: Counter[str] = Counter()
     for line in questions:
         source = open_database(line["db_id"])
@@ -72,11 +72,11 @@ def measure(questions: Sequence[Mapping[str, Any]], open_database: Callable[[str
         said = Said(line["question"], values=source.linked_values(line["question"], selection))
         found = doubts_about(line["sql"], said, source.catalog, TODAY)
         warnings = [one for one in source.warnings_about(line["sql"]) if getattr(one, "code", "") not in _EMPTY_ROWS]
-        counts.update(right=1, doubtful=bool(found), validated=bool(found or warnings))
+        counts.update(right=1, doubtful=bool(found), warned=bool(warnings), validated=bool(found or warnings))
         for kind, wrong in altered(line["sql"], source) if not found else ():
             counts[kind] += 1
             counts[f"{kind} caught"] += bool(doubts_about(wrong, said, source.catalog, TODAY))
-    shares = {name: counts[name] / counts["right"] for name in ("doubtful", "validated")}
+    shares = {name: counts[name] / counts["right"] for name in ("doubtful", "warned", "validated")}
     caught = {f"{kind} caught": counts[f"{kind} caught"] / counts[kind] for kind in ("value", "output")}
     return {name: round(share, 3) for name, share in (shares | caught).items()}
 
