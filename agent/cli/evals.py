@@ -1,7 +1,6 @@
 """`datasphinx eval`: measure execution match and clarification."""
 
 import logging
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -297,13 +296,13 @@ def compare(
         plot.write_bytes(png_of(runs))
     if not as_json:
         echo(table_of(runs), error=True)
-    sys.stdout.write(json_text([{"method": name, **figures} for name, figures in runs]) + "\n")
+    echo(json_text([{"method": name, **figures} for name, figures in runs]))
 
 
 def _print_figures(report: dict[str, Any], table: str, is_quiet: bool) -> None:
     if not is_quiet:
         echo(table, error=True)
-    sys.stdout.write(json_text(report) + "\n")
+    echo(json_text(report))
 
 
 def _print_report(report: "Report", is_quiet: bool) -> None:
@@ -317,4 +316,4 @@ def _print_report(report: "Report", is_quiet: bool) -> None:
             f"{report.llm_calls} calls",
             err=True,
         )
-    sys.stdout.write(json_text(report.as_json()) + "\n")
+    echo(json_text(report.as_json()))

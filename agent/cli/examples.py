@@ -1,15 +1,13 @@
 """`datasphinx examples`: manage few-shot examples."""
 
-import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from datasphinx.agent.cli.options import AsJson, services_of
-from datasphinx.agent.cli.text import echo
+from datasphinx.agent.cli.text import echo, json_text
 
 if TYPE_CHECKING:
     from datasphinx.agent.examples.example import Example
@@ -46,7 +44,8 @@ def add(
     services = services_of()
     example = checked_example(question, sql, _source(services, question, source))
     _keep([example], services)
-    _print({"id": example.id, "source": example.source} if as_json else f"{example.id}  {example.source}")
+    added = {"id": example.id, "source": example.source}
+    echo(json_text(added) if as_json else f"{example.id}  {example.source}")
 
 
 @examples_app.command("list")
@@ -65,7 +64,7 @@ def list_examples(
     identity = source and database_of(services.settings_of(source)).identity
     examples = _store(services).examples(identity)
     if as_json:
-        _print({"examples": [{**example.shown(), "source": example.source} for example in examples]})
+        echo(json_text({"examples": [{**example.shown(), "source": example.source} for example in examples]}))
         return
     for example in examples:
         echo(f"{example.id}  {example.source}  {one_line(example.question, 100)}  {one_line(example.sql, 160)}")
@@ -80,7 +79,7 @@ def remove(
     Exit codes: 0 removed, 2 there is no such example, 5 the file of the examples cannot be written.
     """
     _store(services_of()).remove(ids)
-    _print({"removed": ids} if as_json else f"{len(ids)} removed")
+    echo(json_text({"removed": ids}) if as_json else f"{len(ids)} removed")
 
 
 @examples_app.command("import")
@@ -102,7 +101,7 @@ def import_examples(
     examples = read_examples(file, lambda question, name: _source(services, question, name or source))
     _keep(examples, services)
     ids = [example.id for example in examples]
-    _print({"kept": ids} if as_json else f"{len(set(ids))} kept")
+    echo(json_text({"kept": ids}) if as_json else f"{len(set(ids))} kept")
 
 
 def _store(services: "Services") -> "ExampleStore":
@@ -124,7 +123,3 @@ def _source(services: "Services", question: str, name: str | None) -> "Source":
     from datasphinx.agent.linking import link_source
 
     return services.source(name or link_source(question, services.choices, services.source).name)
-
-
-def _print(output: str | dict[str, Any]) -> None:
-    sys.stdout.write((output if isinstance(output, str) else json.dumps(output, ensure_ascii=True)) + "\n")

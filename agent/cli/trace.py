@@ -1,14 +1,12 @@
 """`datasphinx trace`: list, show, verify, prune and replay recorded runs."""
 
-import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from datasphinx.agent.cli.options import AsJson, delete_old
-from datasphinx.agent.cli.text import echo
+from datasphinx.agent.cli.text import echo, json_text
 
 if TYPE_CHECKING:
     from datasphinx.agent.record.events import StoredEvent
@@ -32,7 +30,7 @@ def list_runs(limit: Annotated[int, typer.Option(min=1, help="Number of runs.")]
     """
     runs = [_summary(started, output) for started, output in _store().newest(limit)]
     if as_json:
-        _print_json({"runs": runs})
+        echo(json_text({"runs": runs}))
         return
     for run in runs:
         echo(f"{run['time'][:19]}  {run['trace_id']}  {run['status']:<20}  {_line(run['question'], 100)}")
@@ -46,7 +44,7 @@ def show(trace: TraceId, as_json: AsJson = False) -> None:
     """
     events = _store().run(trace)
     if as_json:
-        _print_json({"trace_id": events[0].trace_id, "events": [event.as_json() for event in events]})
+        echo(json_text({"trace_id": events[0].trace_id, "events": [event.as_json() for event in events]}))
         return
     echo(events[0].trace_id)
     for event in events:
@@ -78,7 +76,7 @@ def verify(
     if anchor and not result.findings:
         _write_anchor(result, anchor)
     if as_json:
-        _print_json({**result.as_json(), **({"anchor": vars(earlier) if earlier else None} if anchor else {})})
+        echo(json_text({**result.as_json(), **({"anchor": vars(earlier) if earlier else None} if anchor else {})}))
     else:
         for finding in result.findings:
             run = f" (trace {finding.trace_id})" if finding.trace_id else ""
@@ -153,7 +151,7 @@ def replay(
     settings = load_settings()
     result = replay_run(open_store(settings), trace, settings, source)
     if as_json:
-        _print_json(result.as_json())
+        echo(json_text(result.as_json()))
     else:
         for difference in result.differences:
             echo(f"step {difference.step} {difference.node}: {difference.what}")
@@ -214,7 +212,3 @@ def _line(text: str, longest: int) -> str:
     from datasphinx.agent.schema.describe import one_line
 
     return one_line(text, longest)
-
-
-def _print_json(value: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(value, ensure_ascii=True) + "\n")
