@@ -132,6 +132,8 @@ OTHER_CLIENTS = {
     "deepagents": "a [skill of a deep agent](inside-your-agent.md#as-a-skill-of-a-deep-agent)",
     "litellm": "chat completions",
     "llm": "chat completions on the command line",
+    "polars": "[DataFrames](python.md)",
+    "ibis-framework": "[expressions](python.md) as data of a question",
     "streamlit": "the [Python API](python.md) in an app",
     "gradio": "the Python API in an app",
     "marimo": "the Python API in a notebook",
@@ -147,7 +149,7 @@ def clients_table() -> str:
     npm = json.loads((ROOT / "tests/fixtures/npm/package.json").read_text(encoding="utf-8"))["dependencies"]
     rows = [(f"`{name}`", versions[name], use) for name, use in CLIENTS.items()]
     pins = [pin for path in CLIENT_PROGRAMS.glob("*.txt") for pin in path.read_text(encoding="utf-8").split()]
-    own = dict(pin.split("==") for pin in pins if "==" in pin)
+    own = {re.split(r"[\[=]", pin)[0]: pin.partition("==")[2] for pin in pins}
     rows += [(f"`{name}`", own[name], use) for name, use in OTHER_CLIENTS.items()]
     rows += [(f"`{name}` (npm)", npm[name], use) for name, use in NPM_CLIENTS.items()]
     lines = ["| client | version | for |", "|---|---|---|"]

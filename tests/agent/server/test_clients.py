@@ -7,11 +7,12 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tests.agent.server.asking import statement_for
+from tests.agent.server.asking import query_or_finish, statement_for
 from tests.agent.server.serving import COUNT, Served, serving
 from tests.conftest import VALID
 from tests.fake_openai import FakeOpenAI
@@ -34,6 +35,7 @@ IN_PROCESS: dict[str, dict[str, Any]] = {
     "app_gradio": {"answer": True},
     "app_marimo": {"answer": True, "sql": True},
     "app_streamlit": {"answer": True, "value": "10127", "errors": []},
+    "tables_in_memory": dict.fromkeys(("polars", "ibis"), "Beta has 70, alpha 30."),
     "types_pyright": {"errors": [], "sql": True},
 }
 
@@ -97,7 +99,8 @@ def test_an_application_or_checker_of_the_python_api(
     environment: Callable[[str], Path], program: str, cache_dir: Path
 ) -> None:
     with FakeOpenAI() as model:
-        model.answers = [COUNT, VALID]
+        model.answers = [] if program == "tables_in_memory" else [COUNT, VALID]
+        model.default = lambda request: query_or_finish([SimpleNamespace(**each) for each in request["messages"]])
         settings = {
             "DATASPHINX_LLM_BASE_URL": model.base_url,
             "DATASPHINX_LLM_MODEL": "fake",
