@@ -61,17 +61,13 @@ class Said:
 
 def doubts_of(state: State, source: Source, sql: str, today: date) -> tuple[Message, ...]:
     """Return the doubts about `sql` as the statement of the question in `state`."""
+    said = _said(state, source)
+    return source.memoized(("doubts", sql, said, today), lambda: doubts_about(sql, said, source.catalog, today))
+
+
+def _said(state: State, source: Source) -> Said:
     answers = [clarification["answer"] for clarification in state.get("clarifications") or ()]
-    assumptions = tuple(state.get("assumptions") or ())
     question = "\n".join([state["question"], *answers])
-
-    def find() -> tuple[Message, ...]:
-        return doubts_about(sql, _said(state, source, question, assumptions), source.catalog, today)
-
-    return source.memoized(("doubts", sql, question, assumptions, today), find)
-
-
-def _said(state: State, source: Source, question: str, assumptions: Sequence[str]) -> Said:
     relevant, selection = relevant_knowledge(asked_in(state), source), state["relevant_tables_with_rel_columns"]
     # The meanings of codes are read with statements.
     codes = {} if state.get("sql_only") else source.code_meanings(selection)
@@ -87,14 +83,17 @@ def _said(state: State, source: Source, question: str, assumptions: Sequence[str
     texts = [source.instructions, *map(definition_text, relevant.definitions)]
     texts += [text for turn in last for text in (turn["question"], turn["sql"])]
     columns = [
-        (match.phrase, {name.item.name for name in match.names if name.code is None and name.item.kind == "column"})
+        (
+            match.phrase,
+            frozenset(name.item.name for name in match.names if name.code is None and name.item.kind == "column"),
+        )
         for match in relevant.mentions
     ]
     return Said(
         question,
-        [*assumptions, *defined, *texts],
-        [link for link in values if normal_form(link.phrase) in normal_form(question)],
-        [(phrase, names) for phrase, names in columns if names],
+        (*(state.get("assumptions") or ()), *defined, *texts),
+        tuple(link for link in values if normal_form(link.phrase) in normal_form(question)),
+        tuple((phrase, names) for phrase, names in columns if names),
         language_in(state),
     )
 

@@ -1,13 +1,17 @@
 """Doubts about a statement without a model: what it does not share with its question."""
 
+from contextlib import closing
 from dataclasses import replace
 from datetime import date
 
 import pytest
 
-from datasphinx.agent.generation.doubts import Said, doubts_about
+from datasphinx.agent.generation.doubts import Said, doubts_about, doubts_of
 from datasphinx.agent.retrieval.linked_values import LinkedValue
 from datasphinx.agent.schema.catalog import Catalog, Column, ForeignKey, Table
+from datasphinx.agent.services import Services
+from datasphinx.agent.settings import load_settings
+from datasphinx.agent.state import State
 
 TODAY = date(2026, 5, 4)
 PRODUCTS = Table(
@@ -184,3 +188,17 @@ def test_a_key_in_place_of_the_name_of_what_the_question_names(question: str, sq
 @pytest.mark.parametrize("sql", ["SELECT 1; SELECT 2", "no SQL"])
 def test_a_statement_that_cannot_be_read_causes_no_doubt(sql: str) -> None:
     assert doubts("How many sales in 2024?", sql) == ""
+
+
+def test_what_was_said_in_one_conversation_is_not_said_in_another() -> None:
+    with closing(Services(load_settings())) as services:
+        source = services.source(None)
+        sql = "SELECT COUNT(*) FROM orders WHERE ordered_on >= '2024-01-01' AND ordered_on < '2025-01-01'"
+        state: State = {
+            "question": "And how many orders?",
+            "relevant_tables_with_rel_columns": {"orders": ["ordered_on"]},
+        }
+        earlier: State = {**state, "turns": [{"question": "Sales in 2024?", "sql": sql}]}
+
+        assert doubts_of(earlier, source, sql, TODAY) == ()
+        assert len(doubts_of(state, source, sql, TODAY)) == 1
