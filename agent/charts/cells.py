@@ -37,7 +37,7 @@ AxisKind = Literal["category", "value", "time"]
 Unit = Literal["year", "quarter", "month", "week", "day", "time", "integer", "number"]
 _MIN_COVERAGE = 0.5
 """Share of the steps that must have a row; with fewer, the axis is proportional instead."""
-_YEAR_NAME = re.compile(r"(?<![a-zа-я])(years?|yr|год|годы|года)(?![a-zа-я])|年")
+_YEAR_NAME = re.compile(r"(?<![a-zа-я])(years?|yr|jahre?|год|годы|года)(?![a-zа-я])|年")
 _MICROSECOND = timedelta(microseconds=1)
 _DAY = 86_400_000_000
 """Microseconds of a day."""

@@ -28,22 +28,23 @@ _MAX_GROUPED_BARS = 120
 _MAX_GROUPS = 48
 """Groups that a histogram shows as bars of their own."""
 
-_NAME_WORD = re.compile(r"[a-z]+|[а-яё]+|[\u3400-\u9fff]+")
+_NAME_WORD = re.compile(r"[a-zßäöü]+|[а-яё]+|[\u3400-\u9fff]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _PARTS: dict[str, tuple[int, int]] = {
-    **dict.fromkeys(("month", "mon", "месяц", "月", "月份"), (1, 12)),
-    **dict.fromkeys(("quarter", "qtr", "квартал", "季度"), (1, 4)),
-    **dict.fromkeys(("week", "неделя", "周", "周数"), (0, 53)),
-    **dict.fromkeys(("weekday", "dow", "dayofweek", "星期"), (0, 7)),
-    **dict.fromkeys(("day", "dom", "день", "日"), (1, 31)),
-    **dict.fromkeys(("hour", "час", "小时", "时"), (0, 24)),
+    **dict.fromkeys(("month", "mon", "monat", "месяц", "月", "月份"), (1, 12)),
+    **dict.fromkeys(("quarter", "qtr", "quartal", "квартал", "季度"), (1, 4)),
+    **dict.fromkeys(("week", "woche", "kw", "неделя", "周", "周数"), (0, 53)),
+    **dict.fromkeys(("weekday", "dow", "dayofweek", "wochentag", "星期"), (0, 7)),
+    **dict.fromkeys(("day", "dom", "tag", "день", "日"), (1, 31)),
+    **dict.fromkeys(("hour", "stunde", "час", "小时", "时"), (0, 24)),
 }
 """Range of the integers of a column that ends in the name of a part of a date."""
 _FORMS = {(1, 12): "{}-{:02}", (1, 4): "{}-Q{}"}
 """The period of a year and a month or quarter."""
 _MEASURE_WORDS = {"per", "avg", "average", "total", "count", "sum", "number", "num", "days", "hours"}
 _IDENTIFIER_WORDS = frozenset(
-    "id ids code zip postcode sku year yr номер код индекс год 编号 编码 代码 邮编 学号 工号 年 年份".split()
+    "id ids code zip postcode sku year yr nummer plz jahr номер код индекс год 编号 编码 代码 邮编 学号 工号 年 "
+    "年份".split()
 )
 
 

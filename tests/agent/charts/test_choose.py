@@ -38,7 +38,7 @@ def test_periods_make_a_line(values: list[str], labels: list[str]) -> None:
     assert chart["option"]["series"] == [{"name": "Orders", "type": "line", "data": [0, 10]}]
 
 
-@all_cases("name", ["year", "Year", "order_year", "years", "год", "年份", "fiscal year"])
+@all_cases("name", ["year", "Year", "order_year", "years", "год", "Jahr", "Jahr_der_Bestellung", "年份", "fiscal year"])
 def test_columns_of_years_are_periods(name: str) -> None:
     chart = chart_of(of_numbers(name, "integer", 2022, 2023, None), "Orders")
 
