@@ -331,6 +331,9 @@ def _run_on_server(
             rows = [row for chunk in reader.read(cursor.fetchmany) for row in chunk]
             if reader.truncated and engine.closes_slowly:
                 engine.stop(connection.engine, connection.connection.driver_connection)
+        if reader.truncated and engine.closes_slowly:
+            # The request to stop may arrive after the end of the statement, and would stop the next one.
+            connection.invalidate()
         return Result(columns=columns, types=reader.types, rows=rows, truncated=reader.truncated)
 
 

@@ -23,17 +23,18 @@ def enforce_time_limit(
 ) -> Iterator[None]:
     """Stop a statement on `connection` that exceeds its time limit, or when `cancellation` is requested.
 
-    The server is asked to stop it first; if that fails, the connection is closed.
+    The server is asked to stop it first; if that fails, the connection is closed. A connection that was asked is not
+    used again, since the request may arrive after the statement has ended and stop the next one.
     """
     driver: Any = connection.connection.driver_connection
-    finished, is_cut = threading.Event(), threading.Event()
+    finished, is_stopped = threading.Event(), threading.Event()
 
     def stop() -> None:
+        is_stopped.set()
         # If the request to the server fails, the connection is closed below.
         with suppress(Exception):
             engine.stop(connection.engine, driver)
         if not finished.wait(STOP_S):
-            is_cut.set()
             # Ends a read on the socket in another thread.
             with suppress(OSError, AttributeError), socket.socket(fileno=os.dup(_descriptor(driver))) as duplicate:
                 duplicate.shutdown(socket.SHUT_RDWR)
@@ -50,7 +51,7 @@ def enforce_time_limit(
     finally:
         finished.set()
         watcher.join()
-        if is_cut.is_set():
+        if is_stopped.is_set():
             connection.invalidate()
             # `close` of a PyHive connection leaves its socket open if the server does not answer.
             with suppress(OSError, AttributeError):
