@@ -239,6 +239,8 @@ class Engine:
     """Whether functions take units of time as words."""
     reads_unknown_names_as_text: ClassVar[bool] = False
     """Whether a name in double quotes that is no column is a text."""
+    double_quotes_are_text: ClassVar[bool] = False
+    """Whether double quotes enclose a text."""
     aliases_hide_columns: ClassVar[bool] = False
     """Whether an alias hides a column of its name in the whole query."""
     enforces_types: ClassVar[bool] = True
@@ -270,8 +272,14 @@ class Engine:
     """Whether a single MIN or MAX determines the row of columns that are not grouped."""
     orders_distinct_by_outputs: ClassVar[bool] = False
     """Whether SELECT DISTINCT may be ordered by outputs only."""
+    has_ties: ClassVar[bool] = False
+    """Whether there is LIMIT or FETCH with WITH TIES."""
+    pipes_are_or: ClassVar[bool] = False
+    """Whether || is OR."""
     units_of_periods: ClassVar[Mapping[str, str]] = {}
     """The names of periods that the engine calls differently, where weeks begin on Monday."""
+    confusion_rank: ClassVar[int] = 0
+    """Place among the dialects that models write in place of another, the most frequent first; 0 for the others."""
 
     # Query specs
 
@@ -375,6 +383,10 @@ class Engine:
     def accepts_unknown_column(self, column: exp.Column, scope: "Scope") -> bool:
         """Return whether the engine may accept `column`, which no source of `scope` has."""
         return False
+
+    def rewritten_call(self, node: exp.Expr) -> exp.Expr:
+        """Return a call of a function that the engine lacks as one that it has; other nodes unchanged."""
+        return node
 
     def period(self, day: exp.Expr, by: str) -> exp.Expr:
         """Return the period of a date, with `by` day, week, month, quarter or year; its first day, or as text."""

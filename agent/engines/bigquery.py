@@ -24,9 +24,11 @@ class BigQuery(Engine):
     quotes_make_columns = True
     row_functions = frozenset({"unnest"})
     transforms = {exp.AtTimeZone: print_at_time_zone}
+    double_quotes_are_text = True
     compares_strictly = True
     rejects_number_for_text = True
     groups_strictly = True
+    confusion_rank = 5
     checks_url = True
     needs_parameters_for_options = True
     # Results are read over HTTP, without another package.

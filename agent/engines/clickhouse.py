@@ -126,6 +126,7 @@ class ClickHouse(Engine):
     aliases_hide_columns = True
     compares_strictly = True
     groups_strictly = True
+    has_ties = True
     spelling = _Spelling()
     readonly: ClassVar[int] = 2
     """The setting `readonly`; 1 forbids all changes of settings, including those that the HTTP client sends."""

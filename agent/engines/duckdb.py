@@ -115,6 +115,7 @@ class DuckDB(Engine):
     preserves_case = True
     compares_strictly = True
     groups_strictly = True
+    confusion_rank = 7
     spelling = _Spelling()
     routines = "SELECT function_name FROM duckdb_functions() WHERE NOT internal"
     zone = SystemQuery("SELECT STRFTIME(CURRENT_TIMESTAMP, '%Z') AS zone")

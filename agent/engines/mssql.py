@@ -36,7 +36,9 @@ class SQLServer(Engine):
     divides_integers = True
     groups_strictly = True
     orders_distinct_by_outputs = True
+    has_ties = True
     units_of_periods = {"week": "iso_week"}
+    confusion_rank = 4
     checks_url = True
     driver_arguments = {"timeout": CONNECT_TIMEOUT_S}
     routines = "SELECT name FROM sys.objects WHERE type IN ('FN', 'IF', 'TF', 'FS', 'FT', 'AF')"

@@ -134,9 +134,12 @@ class MySQL(Engine):
     parser_mixins = (_IntervalFunction,)
     transforms = {exp.RegexpLike: lambda self, node: self.binary(node, "REGEXP")}
     preserves_case = True
+    double_quotes_are_text = True
     ignores_case_of_text = True
     has_numeric_booleans = True
     grouping_follows_key = True
+    pipes_are_or = True
+    confusion_rank = 1
     spelling = _Spelling()
     closes_slowly = True
     # In character sets such as gbk, a backslash may be the second byte of a character.

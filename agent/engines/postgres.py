@@ -216,6 +216,8 @@ class PostgreSQL(Engine):
     sums_long_integers_exactly = True
     groups_strictly = True
     grouping_follows_key = True
+    has_ties = True
+    confusion_rank = 2
     spelling = _Spelling()
     # DISCARD ALL at check-in would drop prepared statements.
     driver_arguments = {"connect_timeout": CONNECT_TIMEOUT_S, "prepare_threshold": None}

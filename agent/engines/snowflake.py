@@ -57,6 +57,7 @@ class Snowflake(Engine):
     generator_mixins = (_Generator,)
     has_unit_words = True
     groups_strictly = True
+    confusion_rank = 6
     checks_url = True
     driver_arguments = {"login_timeout": CONNECT_TIMEOUT_S, "session_parameters": _SESSION}
     routines = "SELECT function_name FROM information_schema.functions"

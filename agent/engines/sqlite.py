@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from sqlglot.optimizer.scope import Scope
 
 
+_TIME_FORMATS = {"YEAR": "%Y", "MONTH": "%m", "DAY": "%d", "HOUR": "%H", "MINUTE": "%M", "SECOND": "%S", "DOW": "%w"}
+_STARTS = {"YEAR": "%Y-01-01", "MONTH": "%Y-%m-01", "DAY": "%Y-%m-%d"}
 _DATETIME_FORMAT = "%Y-%m-%d %H:%M:%f"
 _QUARTER = "(CAST(STRFTIME('%m', x) AS INTEGER) + 2) / 3"
 _THURSDAY = "DATE(x, '-3 days', 'weekday 4')"
@@ -173,6 +175,7 @@ class SQLite(Engine):
     has_time_zones = False
     grouping_follows_key = True
     has_row_of_extreme = True
+    confusion_rank = 3
     spelling = _Spelling()
     schema_is_database = True
     statistics = SystemQuery("SELECT NULL, tbl, stat FROM sqlite_stat1", "sqlite_stat1", None, ("tbl", "stat"))
@@ -190,6 +193,23 @@ class SQLite(Engine):
         is_text = bool(column.this.args.get("quoted")) and isinstance(column.parent, exp.Binary | exp.In | exp.Between)
         is_table = isinstance(column.parent, exp.Match) and name in map(str.lower, scope.sources)
         return name in _ROW_IDS or (not column.table and (is_text or is_table))
+
+    def rewritten_call(self, node: exp.Expr) -> exp.Expr:
+        """Rewrite EXTRACT, YEAR and the like as STRFTIME, DATE_TRUNC as the first day of a period, LEFT and RIGHT."""
+        if isinstance(node, exp.Left):
+            return function_call("SUBSTR", node.this, exp.Literal.number(1), node.expression)
+        if isinstance(node, exp.Right):
+            return function_call("SUBSTR", node.this, exp.Neg(this=node.expression))
+        if isinstance(node, exp.DateTrunc | exp.TimestampTrunc):
+            pattern = _STARTS.get(node.text("unit").upper())
+            return function_call("STRFTIME", pattern, node.this) if pattern else node
+        if isinstance(node, exp.Extract):
+            pattern, value = _TIME_FORMATS.get(node.name.upper()), node.expression
+        elif isinstance(node, exp.Year | exp.Month | exp.Day | exp.Hour | exp.Minute | exp.Second):
+            pattern, value = _TIME_FORMATS[node.key.upper()], node.this
+        else:
+            return node
+        return exp.cast(function_call("STRFTIME", pattern, value), "INTEGER") if pattern else node
 
     def product(self, dialect: "SQLAlchemyDialect") -> str:
         """Return the name with the version of the library."""

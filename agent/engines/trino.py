@@ -29,6 +29,7 @@ class Trino(Engine):
     rejects_number_for_text = True
     divides_integers = True
     groups_strictly = True
+    has_ties = True
     read_only_account = """{{"catalogs": [{{"user": "datasphinx", "catalog": ".*", "allow": "read-only"}}]}}
 (in the rules file of the coordinator: access-control.name=file)"""
     has_barrier = True

@@ -365,6 +365,21 @@ def name_of(dialect: Dialect) -> str:
     return getattr(dialect, "exact_name", "")
 
 
+def build_call(name: str, arguments: list[exp.Expr], dialect: Dialect) -> exp.Expr | None:
+    """Return a call of a function of `dialect`, as a node that other dialects can print; None if there is none."""
+    build = _Functions(name, dialect.parser_class.FUNCTIONS, dialect).get(name.upper())
+    call = build(arguments) if build else None
+    return None if isinstance(call, exp.Anonymous | exp.AnonymousAggFunc) else call
+
+
+def arguments_of(call: exp.Expr) -> list[exp.Expr] | None:
+    """Return the arguments of a parsed call as they were written; None if they are unknown."""
+    written = call.meta.get(_WRITTEN)
+    if isinstance(written, _Call):
+        return [part if isinstance(part, exp.Expr) else _child(call, part) for part in written.arguments]
+    return list(call.expressions) if isinstance(call, exp.Anonymous | exp.AnonymousAggFunc) else None
+
+
 def lost_words(before: Sequence[Token], after: Sequence[Token], tree: exp.Expr, dialect: str) -> list[str]:
     """Return the words, numbers and strings of the tokens `before` that those printed from their `tree` lack.
 
@@ -376,10 +391,7 @@ def lost_words(before: Sequence[Token], after: Sequence[Token], tree: exp.Expr, 
     if engine_of(dialect).has_isnull:
         noise = noise | {"isnull", "notnull"}
     words = [word for word in lost if word not in noise]
-    # SQLite alone takes a string for the name of a table; elsewhere it shows that the statement is in another dialect.
-    quoted = (node for node in tree.find_all(exp.Identifier) if _FROM_STRING in node.meta)
-    takes_tables = engine_of(dialect).reads_unknown_names_as_text
-    aliases = Counter(node.name.casefold() for node in quoted if takes_tables or not isinstance(node.parent, exp.Table))
+    aliases = Counter(node.name.casefold() for node in tree.find_all(exp.Identifier) if _FROM_STRING in node.meta)
     strings = _texts(before) - _texts(after) - aliases
     inside = {word for text in _texts(after) for word in _WORD.findall(text)} | _UNITS
     texts = [text for text in strings if not text or not all(w.isdecimal() or w in inside for w in _WORD.findall(text))]

@@ -1,16 +1,25 @@
-"""Repair of statements without a model: names that can mean one table or column only."""
+"""Repair of statements without a model: unambiguous names, and syntax of other dialects."""
 
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
+import sqlglot
 from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import ErrorLevel, SqlglotError
 from sqlglot.optimizer.scope import Scope
+from sqlglot.tokenizer_core import TokenType
 
-from datasphinx.agent.schema.catalog import Catalog, Table
-from datasphinx.agent.sql.dialects import print_statement
+from datasphinx.agent.engines import engine_of, engines
+from datasphinx.agent.schema.catalog import Catalog, ReadableNames, Table
+from datasphinx.agent.sql.compare import canonical_sql
+from datasphinx.agent.sql.dialects import arguments_of, build_call, exact_dialect, print_statement
 from datasphinx.agent.sql.guard import parse, sanitize
+from datasphinx.agent.sql.guard.finding import Statement
+from datasphinx.agent.sql.guard.functions import called_name
 from datasphinx.agent.sql.guard.tables import names_cte, system_names
 from datasphinx.agent.sql.names import (
     connected_groups,
@@ -19,12 +28,20 @@ from datasphinx.agent.sql.names import (
     table_of,
     unresolved_columns,
 )
+from datasphinx.agent.sql.rankings import with_null_order
+from datasphinx.agent.sql.selects import output_of
 from datasphinx.agent.sql.validation import find_problem
 
 _COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like, exp.ILike, exp.In, exp.Between)
+_DOUBLE_QUOTED_TABLE = re.compile(r'(?i)\b(from|join)\s+"')
+_LITERAL_TOKENS = {TokenType.STRING, TokenType.NUMBER}
+_LITERAL_NODES = (exp.Literal, exp.Var, exp.Interval)
+
+_RANK = "rank_with_ties"
+
 _INDEX = "index"
-_NAMES_RULE = "catalog_tables"
-"""The guard's rule that a statement with a misspelt table violates."""
+_REPAIRABLE = {"parsable", "round_trip", "harmless_functions", "known_syntax", "catalog_tables"}
+"""Guard rules that a statement with foreign syntax or a misspelt name may violate."""
 
 
 @dataclass(frozen=True)
@@ -36,16 +53,23 @@ class Repair:
 
 
 def repair(sql: str, catalog: Catalog) -> Repair | None:
-    """Return a repair of the names in `sql` that passes validation; None if there is none. A valid `sql` has none."""
+    """Return a repair of `sql` that passes validation; None if there is none.
+
+    A `sql` that its own dialect parses is repaired by functions of the engine in place of others and by corrected
+    names. Otherwise it is read as another dialect. A valid `sql` is not repaired.
+    """
     try:
-        _, findings = sanitize(sql, catalog.dialect, catalog.readable)
-        if not findings and find_problem(sql, catalog) is None:
+        text, findings = sanitize(sql, catalog.dialect, catalog.readable)
+        if findings:
+            if any(finding.rule not in _REPAIRABLE for finding in findings) or system_names(findings):
+                return None
+        elif not (_is_foreign(sql, catalog.dialect) or find_problem(sql, catalog)):
             return _with_twins(sql, catalog)
-        if system_names(findings) or any(finding.rule != _NAMES_RULE for finding in findings):
-            return None
-        candidate = _with_names(sql, catalog)
-        if candidate and find_problem(candidate.sql, catalog) is None:
-            return candidate
+        before = canonical_sql(text or sql, catalog.dialect)
+        for candidate in _candidates(sql, catalog):
+            changed = canonical_sql(candidate.sql, catalog.dialect) != before
+            if changed and find_problem(candidate.sql, catalog) is None:
+                return candidate
     except Exception:
         # A parser failure must not stop the run: the statement can still go back to the model.
         _log.exception("the repair of a statement failed")
@@ -65,12 +89,97 @@ def _with_twins(sql: str, catalog: Catalog) -> Repair | None:
     return Repair(print_statement(tree, catalog.dialect), "; ".join(changes)) if tree is not None and changes else None
 
 
-def _with_names(sql: str, catalog: Catalog) -> Repair | None:
+def _candidates(sql: str, catalog: Catalog) -> Iterator[Repair]:
+    own = None if _is_foreign(sql, catalog.dialect) else _parse_one(sql, catalog.dialect)
+    if own is not None:
+        # A statement that its own dialect parses is not read as another: it would mean something else there.
+        changes = _translate_calls(own, catalog.dialect)
+        yield from _ranked_and_named(own, changes, catalog, print_statement)
+        return
+    for dialect, tree in _parse_in_dialects(sql, catalog.dialect):
+        yield from _ranked_and_named(tree, [f"read as {dialect}"], catalog, _to_sql)
+
+
+def _ranked_and_named(
+    tree: exp.Expr, changes: list[str], catalog: Catalog, to_sql: Callable[[exp.Expr, str], str | None]
+) -> Iterator[Repair]:
+    if not catalog.engine.has_ties or changes:
+        ranked = _with_ranks(tree)
+        if ranked is None:
+            return
+        changes = changes if ranked is tree else [*changes, "took WITH TIES as RANK"]
+        tree = ranked
+    text = to_sql(tree, catalog.dialect)
+    if text:
+        yield Repair(text, "; ".join(changes) or "rewritten")
+        yield from _with_names(text, changes, catalog)
+
+
+def _with_names(sql: str, changes_so_far: list[str], catalog: Catalog) -> Iterator[Repair]:
     tree = _parse_one(sql, catalog.dialect)
     changes = _repair_names(tree, catalog) if tree is not None else []
-    if tree is None or not changes:
-        return None
-    return Repair(print_statement(tree, catalog.dialect), "; ".join(f"took {change}" for change in changes))
+    if tree is not None and changes:
+        yield Repair(
+            print_statement(tree, catalog.dialect),
+            "; ".join([*changes_so_far, *(f"took {change}" for change in changes)]),
+        )
+
+
+def _translate_calls(tree: exp.Expr, dialect: str) -> list[str]:
+    """Replace calls of functions that the engine lacks by calls with the same meaning; return the changes.
+
+    A function of another engine is taken as the one of the first dialect whose function the engine can express.
+    """
+    engine = engine_of(dialect)
+    for node in list(tree.find_all(exp.Func)):
+        rewritten = engine.rewritten_call(node)
+        if rewritten is not node:
+            node.replace(rewritten)
+    statement = Statement((tree,), ReadableNames(None), dialect)
+    changes = []
+    for node in list(tree.find_all(exp.Func)):
+        name, arguments = called_name(node, statement), arguments_of(node)
+        if name is None or arguments is None or name in engine.allowed_functions:
+            continue
+        for other in (each for each in _foreign_dialects() if name in engine_of(each).allowed_functions):
+            call = build_call(name, [argument.copy() for argument in arguments], Dialect.get_or_raise(other))
+            translated = _to_sql(call, dialect) if call else None
+            if call is not None and translated and not translated.lower().startswith(f"{name}("):
+                node.replace(call)
+                changes.append(f"took {name} from {other}")
+                break
+    return changes
+
+
+def _with_ranks(tree: exp.Expr) -> exp.Expr | None:
+    """Return `tree` with LIMIT ... WITH TIES as a condition on RANK; None if that is not possible."""
+    for select in list(tree.find_all(exp.Select)):
+        limit = select.args.get("limit")
+        options = limit.args.get("limit_options") if limit else None
+        if limit is None or options is None or not options.args.get("with_ties"):
+            continue
+        names = select.named_selects
+        order, count = select.args.get("order"), limit.args.get("count") or limit.args.get("expression")
+        is_plain = not (select.args.get("distinct") or select.args.get("offset") or options.args.get("percent"))
+        if not (
+            is_plain and order and count and select.is_star is False and len(set(names)) == len(names) and all(names)
+        ):
+            return None
+        keys = [term.copy() for term in order.expressions]
+        for key, term in zip(keys, order.expressions, strict=True):
+            key.set("this", output_of(term.this, select).copy())
+        inner = select.copy()
+        for part in ("order", "limit", "with_"):
+            inner.set(part, None)
+        rank = exp.Window(this=exp.Rank(), order=exp.Order(expressions=keys))
+        inner.select(exp.alias_(rank, _RANK, quoted=True), copy=False)
+        outer = exp.select(*(exp.column(name, quoted=True) for name in names)).from_(inner.subquery("ranked"))
+        outer = outer.where(exp.column(_RANK, quoted=True) <= count.copy()).order_by(exp.column(_RANK, quoted=True))
+        outer.set("with_", select.args.get("with_"))
+        if select is tree:
+            return outer
+        select.replace(outer)
+    return tree
 
 
 def _parse_one(sql: str, dialect: str) -> exp.Expr | None:
@@ -79,6 +188,65 @@ def _parse_one(sql: str, dialect: str) -> exp.Expr | None:
     except ValueError:
         return None
     return tree
+
+
+@cache
+def _foreign_dialects() -> tuple[str, ...]:
+    """Return the dialects that models confuse most often, in the order in which they are tried."""
+    confused = (engine for engine in engines().values() if engine.confusion_rank)
+    return tuple(dict.fromkeys(engine.dialect for engine in sorted(confused, key=lambda each: each.confusion_rank)))
+
+
+def _parse_in_dialects(sql: str, dialect: str) -> Iterator[tuple[str, exp.Expr]]:
+    """Yield the other dialects in which `sql` can be parsed, each with its tree adapted to `dialect`.
+
+    sqlglot and the engine translate the functions. Dialects in which a literal would be lost are skipped.
+    """
+    names = [name for name in _foreign_dialects() if name != dialect]
+    if _is_foreign(sql, dialect):
+        names = [name for name in names if not engine_of(name).double_quotes_are_text]
+    for name in names:
+        tree = _parse_as(sql, name, dialect)
+        if tree is not None:
+            yield name, tree.transform(engine_of(dialect).rewritten_call)
+
+
+def _is_foreign(sql: str, dialect: str) -> bool:
+    """Return whether quoted table names show that `sql` is in another dialect, which sqlglot would misread."""
+    return engine_of(dialect).double_quotes_are_text and bool(_DOUBLE_QUOTED_TABLE.search(sql))
+
+
+def _to_sql(tree: exp.Expr, dialect: str) -> str | None:
+    """Return `tree` as SQL of `dialect`; None if it cannot be expressed."""
+    try:
+        return tree.sql(dialect=dialect, comments=False, unsupported_level=ErrorLevel.RAISE)
+    except (SqlglotError, RecursionError, ValueError):
+        return None
+
+
+def _parse_as(sql: str, name: str, dialect: str) -> exp.Expr | None:
+    if engine_of(name).pipes_are_or and "||" in sql:
+        return None
+    try:
+        # An order that does not place NULL is printed as it stands.
+        null_order = exact_dialect(dialect).NULL_ORDERING
+        trees = sqlglot.parse(sql, dialect=with_null_order(Dialect.get_or_raise(name).__class__, null_order))
+        literals = sum(token.token_type in _LITERAL_TOKENS for token in Dialect.get_or_raise(name).tokenize(sql))
+    except (SqlglotError, RecursionError, ValueError):
+        return None
+    if len(trees) != 1 or not isinstance(trees[0], exp.Query):
+        return None
+    literal_nodes = sum(1 for _ in trees[0].find_all(*_LITERAL_NODES))
+    return trees[0] if literals <= literal_nodes and _quotes_are_values(sql, trees[0], name) else None
+
+
+def _quotes_are_values(sql: str, tree: exp.Expr, name: str) -> bool:
+    """Return whether all texts in double quotes are compared with something, and so are values rather than names."""
+    if not engine_of(name).double_quotes_are_text:
+        return True
+    quoted = set(re.findall(r'"([^"]*)"', sql))
+    texts = (node for node in tree.find_all(exp.Literal) if node.is_string and node.name in quoted)
+    return all(isinstance(node.parent, _COMPARED) for node in texts)
 
 
 def _repair_names(tree: exp.Expr, catalog: Catalog) -> list[str]:

@@ -28,10 +28,13 @@ def notes(agent: ScriptedAgent, question: str = HOW_MANY, **given: Any) -> list[
 @pytest.mark.parametrize(
     ("sql", "runs"),
     [
+        ("SELECT TOP 1 status FROM orders", "SELECT status FROM orders LIMIT 1"),
         ("SELECT MAX(TotalAmount) AS m FROM orders", 'SELECT MAX("total_amount") AS m FROM orders'),
         ("SELECT COUNT(*) AS n FROM Order_", 'SELECT COUNT(*) AS n FROM "orders"'),
+        ("SELECT COUNT(DISTINCT YEAR(ordered_on)) AS n FROM orders",
+         "SELECT COUNT(DISTINCT CAST(STRFTIME('%Y', ordered_on) AS INTEGER)) AS n FROM orders"),
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("validation", [True, False])
 def test_a_repaired_statement_costs_no_further_call(scripted: Scripted, sql: str, runs: str, validation: bool) -> None:
     agent = scripted({"GeneratedSQL": [{"sql": sql}]}, enable_sql_validation=validation)

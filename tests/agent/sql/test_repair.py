@@ -11,7 +11,9 @@ from tests.cases import all_cases
 from tests.fixtures import Pair, read_pairs
 
 CASES = [
-    (dialect, pair) for dialect in ("sqlite", "postgres", "mysql") for pair in read_pairs(f"repairs/{dialect}.sql")
+    (dialect, pair)
+    for dialect in ("sqlite", "postgres", "mysql", "duckdb")
+    for pair in read_pairs(f"repairs/{dialect}.sql")
 ]
 
 
@@ -29,9 +31,9 @@ def test_pairs(dialect: str, pair: Pair) -> None:
 
 
 def test_what_was_done_is_said() -> None:
-    found = repair("SELECT Names FROM customer", catalog("sqlite"))
+    found = repair("SELECT TOP 3 Names FROM customer", catalog("sqlite"))
     assert found is not None
-    assert found.description == "took customer as customers; took Names as customers.name"
+    assert found.description == "read as tsql; took customer as customers; took Names as customers.name"
 
 
 def test_a_table_beside_one_that_differs_in_case_is_named() -> None:
