@@ -88,7 +88,7 @@ def _opened(browser: Browser, base: str, scheme: str) -> Page:
     page = context.new_page()
     page.set_default_timeout(_ANSWERS_WITHIN_MS)
     page.goto(base)
-    page.wait_for_selector("html[data-ready]", state="attached")
+    page.wait_for_selector("html[data-started]", state="attached")
     return page
 
 

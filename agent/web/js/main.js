@@ -119,5 +119,5 @@ if (!isEmbedded) {
 }
 let restored = (before || thread) && conversation.restore(thread ?? before.thread, ready, run);
 if (board !== null) showBoard(board);
-document.documentElement.dataset.ready = "";
+document.documentElement.dataset.started = "";
 question.focus();

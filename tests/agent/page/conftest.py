@@ -93,7 +93,7 @@ def visit(chromium: Browser, cache_dir: Path) -> Iterator[Callable[..., Site]]:
             page.on("pageerror", lambda error: wrong.append(str(error)))
             page.on("console", lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None)
             page.goto(base)
-            page.wait_for_selector("html[data-ready]", state="attached")
+            page.wait_for_selector("html[data-started]", state="attached")
             return Site(page, model, base, wrong)
 
         yield open_page
