@@ -81,7 +81,7 @@ CHART = {
     "properties": {
         "type": {
             "type": "string",
-            "enum": ["line", "bar", "pie", "scatter", "area", "heatmap", "box", "histogram"],
+            "enum": ["line", "bar", "pie", "scatter", "area", "heatmap", "histogram"],
             "title": "Type",
         },
         "x": {"type": "string", "title": "X"},

@@ -55,7 +55,7 @@ def test_what_streams_is_documented_as_a_stream(served: Served) -> None:
     said = {path: way["post"]["responses"].get("200", {}) for path, way in paths.items() if "post" in way}
     kinds = {path: list(response.get("content", ())) for path, response in said.items()}
     streams = [path for path in kinds if "/stream" in path or path.endswith(("/events", "/agui", "/report"))]
-    assert len(streams) == 12
+    assert len(streams) == 10
     assert {path for path, content in kinds.items() if content == ["text/event-stream"]} == set(streams)
     assert {said[path]["content"]["text/event-stream"]["schema"]["type"] for path in streams} == {"object"}
     assert not any("feedback" in path for path in paths if "threads" not in path)
