@@ -66,6 +66,15 @@ class AdvisoryLocks:
             if is_locked:
                 self._release(key)
 
+    def is_locked_elsewhere(self, key: str) -> bool:
+        """Return whether another connection holds `key`.
+
+        Raises:
+            psycopg.Error, OSError: the database cannot be reached.
+        """
+        with self._mutex:
+            return key not in self._keys and is_held(self._open_connection(), key)
+
     def _open_connection(self) -> "Connection[DictRow]":
         import psycopg
 
@@ -96,6 +105,16 @@ def try_lock(connection: "Connection[DictRow]", key: str) -> bool:
     """Take the advisory lock of `key` without waiting; return False if another connection holds it."""
     row = connection.execute("SELECT pg_try_advisory_lock(%s) AS is_locked", (_lock_id(key),)).fetchone()
     return bool(row and row["is_locked"])
+
+
+def is_held(connection: "Connection[DictRow]", key: str) -> bool:
+    """Return whether a connection holds the advisory lock of `key`."""
+    row = connection.execute(
+        "SELECT FROM pg_locks JOIN pg_database ON pg_database.oid = database AND datname = current_database() "
+        "WHERE locktype = 'advisory' AND objsubid = 1 AND (classid::bigint << 32) | objid::bigint = %s",
+        (_lock_id(key),),
+    ).fetchone()
+    return row is not None
 
 
 def unlock(connection: "Connection[DictRow]", key: str) -> None:
@@ -139,6 +158,11 @@ class PostgresThreads(Threads):
             with self._convert_errors():
                 is_locked = locks.enter_context(self._locks.lock(key))
             yield is_locked
+
+    def is_locked_elsewhere(self, key: str) -> bool:
+        """Look the lock up in the database."""
+        with self._convert_errors():
+            return self._locks.is_locked_elsewhere(key)
 
     @contextmanager
     def saver(self) -> "Iterator[PostgresSaver]":

@@ -35,7 +35,7 @@ class SqliteThreads(Threads):
             raise DriverMissing("langgraph-checkpoint-sqlite", "threads") from error
         self.path = data_dir / self.FILE_NAME
         self._locks = data_dir / "threads"
-        self._mutex = threading.Lock()
+        self._mutex, self._locked = threading.Lock(), set[str]()
         self._resources = ExitStack()
         # Views of owners share the mutex, and may outlive this object.
         weakref.finalize(self._mutex, self._resources.close)
@@ -54,15 +54,24 @@ class SqliteThreads(Threads):
             self._locks.mkdir(mode=0o700, parents=True, exist_ok=True)
             with suppress(Timeout):
                 lock.acquire()
+                self._locked.add(key)
         try:
             yield lock.is_locked
         finally:
             if lock.is_locked:
+                self._locked.discard(key)
                 # Unlinked while still locked: a process that has opened the file meanwhile then locks an unlinked file,
                 # which filelock does not accept.
                 with suppress(OSError):
                     Path(lock.lock_file).unlink()
                 lock.release()
+
+    def is_locked_elsewhere(self, key: str) -> bool:
+        """Try the lock if its file exists, which a process that was killed may have left."""
+        if key in self._locked or not (self._locks / f"{key}.lock").exists():
+            return False
+        with self.lock(key) as is_free:
+            return not is_free and key not in self._locked
 
     @contextmanager
     def saver(self) -> "Iterator[SqliteSaver]":

@@ -87,6 +87,10 @@ class Threads(ABC):
         """Lock the thread for the duration of the block, without waiting; yield False if it is locked already."""
 
     @abstractmethod
+    def is_locked_elsewhere(self, key: str) -> bool:
+        """Return whether another process has locked the thread."""
+
+    @abstractmethod
     def saver(self) -> AbstractContextManager[BaseCheckpointSaver[Any]]:
         """Yield the open store, with its tables, for a single read or write."""
 
@@ -169,6 +173,10 @@ class ThreadsInMemory(Threads):
     def lock(self, key: str) -> Iterator[bool]:
         """Yield True: the process runs one question at a time."""
         yield True
+
+    def is_locked_elsewhere(self, key: str) -> bool:
+        """Return False: there is no other process."""
+        return False
 
     @contextmanager
     def saver(self) -> Iterator[BaseCheckpointSaver[Any]]:

@@ -302,7 +302,7 @@ TEXTS = {
     "origin_refused": "Ein Server ohne Schlüssel nimmt Anfragen nur unter einem lokalen Hostnamen wie localhost an und nicht von Seiten anderer Websites: {origin} wird abgelehnt. Setzen Sie DATASPHINX_API_KEYS, um andere Rechner zu bedienen.",
     "table_unknown": "Die Antwort hat keine Tabelle {number}. Tabellen werden ab 1 gezählt, in der Reihenfolge von `tables`.",
     "chart_unknown": "Es gibt kein Diagramm {chart_id}. Seine ID kommt mit der Antwort, in `charts`.",
-    "run_elsewhere": "Dieser Prozess des Servers hat keinen Lauf {run_id}: Er endete vor langer Zeit, oder ein anderer Prozess hat ihn. Bei mehreren Prozessen muss der Proxy alle Anfragen zu einem Thread, und alle eines MCP-Clients, an denselben senden.",
+    "run_elsewhere": "Dieser Prozess des Servers hat den verlangten Lauf nicht ({id}): Er endete vor langer Zeit, oder ein anderer Prozess hat ihn. Bei mehreren Prozessen muss der Proxy alle Anfragen zu einem Thread, und alle eines MCP-Clients, an denselben senden.",
     "run_unknown": "Der Thread hat keinen Lauf {run_id}. Der Verlauf des Threads nennt seine Läufe.",
     "board_unknown": "Es gibt kein Board und keine angeheftete Antwort {board_id}. Möglicherweise gelöscht; die Liste der Boards zeigt die vorhandenen.",
     "board_read_only": "Das Board {board_id} haben andere angelegt; es ist nur lesbar. Legen Sie ein eigenes Board an, um es zu ändern.",

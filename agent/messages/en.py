@@ -298,7 +298,7 @@ TEXTS = {
     "origin_refused": "A server without keys accepts requests only under a local host name, such as localhost, and not from pages of other sites: {origin} is refused. Set DATASPHINX_API_KEYS to serve other machines.",
     "table_unknown": "The answer has no table {number}. Tables are counted from 1, in the order of `tables`.",
     "chart_unknown": "There is no chart {chart_id}. Its id comes with the answer, in `charts`.",
-    "run_elsewhere": "This process of the server has no run {run_id}: it ended long ago, or another process has it. With several processes, the proxy has to send all requests for a thread, and all of an MCP client, to the same one.",
+    "run_elsewhere": "This process of the server does not have the run that was asked for ({id}): it ended long ago, or another process has it. With several processes, the proxy has to send all requests for a thread, and all of an MCP client, to the same one.",
     "run_unknown": "The thread has no run {run_id}. The thread's history lists its runs.",
     "board_unknown": "There is no board or pinned answer {board_id}. It may have been deleted; the list of boards shows those that exist.",
     "board_read_only": "The board {board_id} was created by others and can only be read. Create a board of your own to change it.",

@@ -301,7 +301,7 @@ TEXTS = {
     "origin_refused": "未设密钥的服务器只接受以本机名称（如 localhost）发来的请求，且不接受其他网站页面的请求：已拒绝 {origin}。若要为其他机器服务，请设置 DATASPHINX_API_KEYS。",
     "table_unknown": "回答中没有表 {number}。表按 `tables` 中的顺序从 1 开始编号。",
     "chart_unknown": "没有图表 {chart_id}。其标识随回答返回，位于 `charts` 中。",
-    "run_elsewhere": "服务器的这个进程中没有运行 {run_id}：它早已结束，或在另一个进程中。若有多个进程，代理须将同一会话的所有请求、以及同一 MCP 客户端的所有请求发送到同一进程。",
+    "run_elsewhere": "服务器的这个进程中没有所请求的运行（{id}）：它早已结束，或在另一个进程中。若有多个进程，代理须将同一会话的所有请求、以及同一 MCP 客户端的所有请求发送到同一进程。",
     "run_unknown": "该会话中没有运行 {run_id}。其历史记录列出了各次运行。",
     "board_unknown": "没有看板或固定的回答 {board_id}。它可能已被删除；看板列表列出了现有的看板。",
     "board_read_only": "看板 {board_id} 由他人创建，只能查看。如需修改，请创建自己的看板。",

@@ -46,6 +46,13 @@ def message_id(state: Mapping[str, Any], run_id: str) -> str:
     return (answers[-1].id if answers else None) or run_id
 
 
+def runs_elsewhere(thread_id: str) -> bool:
+    """Return whether another process has a run on a thread of the current tenant, which may be its first one."""
+    tenant, stored_id = current_tenant(), uuid.UUID(thread_id).hex
+    keys = (tenant.threads.key(graph, stored_id) for graph in tenant.graphs)
+    return any(tenant.threads.is_locked_elsewhere(key) for key in keys)
+
+
 class AgentThread:
     """A thread of the current tenant. Ids of the protocol have dashes, those of the store have none.
 

@@ -163,7 +163,7 @@ class Runs:
         """
         run = self._runs.get(run_id)
         if run is None or thread_id not in (None, run.thread_id) or assistant not in (None, run.assistant):
-            raise NotFound("run_elsewhere", run_id=run_id)
+            raise NotFound("run_elsewhere", id=run_id)
         return run
 
     def on(self, thread_id: str, *, only_running: bool = False) -> list[Run]:

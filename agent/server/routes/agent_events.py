@@ -9,8 +9,8 @@ from fastapi import APIRouter, Body, Request, Response
 from pydantic import BaseModel, Field, StringConstraints, model_validator
 from starlette.concurrency import run_in_threadpool
 
-from datasphinx.agent.errors import Conflict
-from datasphinx.agent.server.agent_thread import AgentThread
+from datasphinx.agent.errors import Conflict, NotFound
+from datasphinx.agent.server.agent_thread import AgentThread, runs_elsewhere
 from datasphinx.agent.server.connections import closing_of
 from datasphinx.agent.server.routes.agent_runs import NewRun, ThreadCommand, run_response, start_run
 from datasphinx.agent.server.routes.agent_threads import CheckpointId
@@ -127,8 +127,15 @@ def agent_events_routes(graphs: Sequence[ServedGraph]) -> APIRouter:
 
     @router.post("/stream/events")
     async def events(request: Request, thread_id: str, wanted: Wanted) -> EventStream:
-        """Stream the events of the last run, or those after `since`, and of all further runs of this process."""
-        runs = current_tenant().runs.follow(thread_id, every=wanted.since is not None, until=closing_of(request.scope))
+        """Stream the events of the last run, or those after `since`, and of all further runs of this process.
+
+        Raises:
+            NotFound: a run is in progress, in another process.
+        """
+        own = current_tenant().runs
+        if not own.on(thread_id, only_running=True) and await run_in_threadpool(runs_elsewhere, thread_id):
+            raise NotFound("run_elsewhere", id=thread_id)
+        runs = own.follow(thread_id, every=wanted.since is not None, until=closing_of(request.scope))
         return event_response(_events(runs, wanted), request.scope, None)
 
     return router

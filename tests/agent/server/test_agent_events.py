@@ -12,11 +12,13 @@ import httpx
 import pytest
 from langgraph_sdk import get_client, get_sync_client
 
+from tests.agent.record.stores import fresh_url
 from tests.agent.server.asking import HOW_MANY, statement_for
 from tests.agent.server.keys import ACME, BETA, KEYS
 from tests.agent.server.leaving import Held
 from tests.agent.server.serving import ASKED, COUNT, Served, serving
 from tests.support.best_customer import BEST, BY_AMOUNT
+from tests.support.servers import STORES
 
 ENDS = ("completed", "failed", "interrupted")
 
@@ -139,6 +141,27 @@ def test_a_command_writes_input_keys_only(served: Served, thread: str, method: s
     assert (refused.status_code, refused.json()["code"]) == (422, "input_invalid")
     assert len(served.model.calls) == calls
     assert served.http.post(f"/threads/{thread}/stream/events", json={"channels": ["thoughts"]}).status_code == 422
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_a_stream_opened_at_another_process_says_where_the_run_is(
+    cache_dir: Path, tmp_path: Path, thread: str, store: str
+) -> None:
+    held = Held(lambda _: COUNT)
+    with ExitStack() as stack:
+        kept: dict[str, Any] = {"data_dir": tmp_path}
+        if store == "postgres":
+            kept["threads_url"] = stack.enter_context(fresh_url("postgres", tmp_path))
+        first, second = (stack.enter_context(serving(cache_dir, {"GeneratedSQL": [held]}, **kept)) for _ in range(2))
+        ask(first.http, thread, HOW_MANY)
+        assert held.begun.wait(20)
+        elsewhere = second.http.post(f"/threads/{thread}/stream/events", json={"channels": ["values"]})
+        assert (elsewhere.status_code, elsewhere.json()["code"]) == (404, "run_elsewhere")
+        held.left.set()
+        assert events(first.http, thread)[-1]["params"]["data"] == {"event": "completed"}
+        # Both follow the runs that they have themselves.
+        ask(second.http, thread, HOW_MANY)
+        assert events(second.http, thread)[-1]["params"]["data"] == {"event": "completed"}
 
 
 def test_the_clients_for_python_follow_a_thread(served: Served, thread: str) -> None:
