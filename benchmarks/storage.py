@@ -15,7 +15,7 @@ from datasphinx.agent.llm.scripted import ScriptedModel
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
 
-THREADS, QUESTIONS = 20, 200
+THREADS, QUESTIONS = 100, 1000
 SQL = "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY orders DESC"
 
 
