@@ -49,6 +49,7 @@ def shared_server(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     (folder / "other").mkdir()
     shop = {
         "url": url(make_database(folder, *PEOPLE)),
+        "description": "Shoes by region",
         "row_rules": {"shoes": "region = :region", "payroll": "deny"},
         "secret_columns": ["staff.email"],
     }
@@ -78,8 +79,10 @@ def test_without_a_key_nothing_is_served(served: Served) -> None:
 
 def test_a_tenant_has_its_own_sources_and_rows(served: Served) -> None:
     asked = {"question": "Run `SELECT region, pairs FROM shoes`", "clarify": "never", "source": "shop"}
-    for key, sources, region in ((ACME, ["shop"], "north"), (BETA, ["shop", "other"], "south")):
-        assert [each["name"] for each in content(call(served, "sources", key=key))["sources"]] == sources
+    shop, other = ("shop", "Shoes by region"), ("other", "")
+    for key, sources, region in ((ACME, [shop], "north"), (BETA, [shop, other], "south")):
+        listed = content(call(served, "sources", key=key))["sources"]
+        assert [(each["name"], each["description"]) for each in listed] == sources
         assert [row[0] for row in content(call(served, "ask", key=key, **asked))["rows"]] == [region]
         statement = {"sql": "SELECT region FROM shoes", "source": "shop"}
         assert content(call(served, "run_sql", key=key, **statement))["rows"] == [[region]]
