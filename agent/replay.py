@@ -291,10 +291,10 @@ def _replay_report(
 
 
 def _files(recorded: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
-    """Return the ids of the files of the question: those imported before the first model call."""
+    """Return the ids of the files of the question: those imported before the first plan of the model."""
     ids: list[str] = []
     for kind, body in recorded:
-        if kind == "llm":
+        if kind == "llm" and body["node"] == "plan":
             break
         if kind == "tool" and body["tool"] == "create_dataset":
             ids.append(body["arguments"]["file_id"])

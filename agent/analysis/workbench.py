@@ -10,6 +10,7 @@ from datasphinx.agent.analysis.start import schema_calls
 from datasphinx.agent.datasets.limits import LoadProgress, ignore_progress
 from datasphinx.agent.datasets.registry import Registry
 from datasphinx.agent.errors import DatasphinxError, NotFound, NotPermitted, PermissionDenied
+from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.messages import Language, language_in
 from datasphinx.agent.record.step import ToolRun, current_step, note
 from datasphinx.agent.sources.source import Source
@@ -25,6 +26,7 @@ def workbench(
     open_source: Callable[[str], Source],
     open_datasets: Callable[[Sequence[str]], Source],
     loading: LoadProgress = ignore_progress,
+    layout_model: Callable[[], ModelClient | None] | None = None,
 ) -> Workbench:
     """Return the data that the tools may use for this question: those of a source, or files and datasets.
 
@@ -45,6 +47,7 @@ def workbench(
         earlier_results=readable_results(state["earlier_results"], state["dataset_ids"]),
         earlier_number=last_number(state["earlier_results"]),
         language=language_in(state),
+        layout_model=layout_model,
         loading=loading,
     )
 

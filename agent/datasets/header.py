@@ -306,6 +306,28 @@ class HeaderFinder:
         are_years = all(is_year(_plain(self._rows[index][place])) for place in places)
         return is_rising and (named >= 2 or (is_outside and (named > 0 or are_years)))
 
+    def fits(self, row_number: int, rows: int) -> bool:
+        """Return whether a header of `rows` rows may begin in `row_number`, counted from 1; 0 for none.
+
+        No row above it is like the rows below, and no value of its last row is like those below, years apart. Without
+        a header, the first full row is like the rows below.
+        """
+        if not row_number:
+            filled = [len(_filled_cells(row)) for row in self._rows]
+            full = filled.index(self._max_filled)
+            return self._is_data(full, full)
+        first = self.index_of(row_number)
+        if first is None:
+            return False
+        last = min(first + rows, len(self._rows)) - 1
+        is_value = any(
+            _is_typed(kind) and _are_alike(kind, self._usual(place, last)[0]) and not is_year(_plain(cell))
+            for place, (cell, kind) in enumerate(zip(self._rows[last], self._kinds[last], strict=True))
+        )
+        if is_value and self._worth(last) is None:
+            return False
+        return not any(self._is_data(above, last) for above in range(first))
+
     def _is_data(self, index: int, header: int) -> bool:
         """Return whether a row above a header is like the rows below it."""
         filled = [place for place in self._used if self._kinds[index][place]]

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from datasphinx.agent.datasets.calendar_order import order_calendar_names
 from datasphinx.agent.datasets.dataset import Dataset, Report, SourceType, Upload, Warning
 from datasphinx.agent.datasets.encoding import is_text
 from datasphinx.agent.datasets.excel import read_sheets
-from datasphinx.agent.datasets.header import Header, find_header
+from datasphinx.agent.datasets.header import Header, HeaderFinder, find_header
 from datasphinx.agent.datasets.json_file import JsonRows, read_json, read_rows
 from datasphinx.agent.datasets.limits import Loading
 from datasphinx.agent.datasets.options import ALL_SHEETS, DETECT, LoadOptions
@@ -27,6 +27,7 @@ from datasphinx.agent.datasets.text_file import (
     check_size,
     crop,
     detect_text_file,
+    first_and_last_rows,
     read_head,
     write_rest,
 )
@@ -62,6 +63,8 @@ _VERSION = 8
 """Increase when the same file would load into a different table."""
 _DIGITS = 16
 _SHOWN_SHEETS = 12
+_FIRST_ROWS, _LAST_ROWS = 40, 10
+_MAX_PREVIEWED_BYTES = 100_000_000
 _SHOWN_TEXT = 60
 _DISK_RATIO = 4
 """Allowed disk space per byte of the file, in addition to its unpacked size: cells, table, and spilled data."""
@@ -171,6 +174,37 @@ def load(job: Job, options: LoadOptions = DETECT) -> Dataset:
             return _load_cells(job, kind, [CellFile(rows.path, "utf-8", ",")], options, rows.warnings)
         return _load_typed(job, kind, options, rows)
     return _load_typed(job, kind, options)
+
+
+@dataclass(frozen=True)
+class Preview:
+    """The rows of a sheet or of a text file as they are: the first and the last ones, each with its number from 1.
+
+    `heads` are texts of the first rows of other sheets.
+    """
+
+    rows: Sequence[tuple[int, Sequence[str]]]
+    heads: Mapping[str, Sequence[Sequence[str]]]
+    finder: HeaderFinder
+    """Tells which rows may be the header."""
+
+
+def preview(job: Job, sheet: str | None) -> Preview | None:
+    """Return the rows of a workbook or of a text file; None if it is neither, or large.
+
+    Raises:
+        DatasphinxError: As for `load`.
+    """
+    path, name = job.upload.path, job.upload.name
+    kind = source_type_of(path, name)
+    if kind == "excel":
+        cell_file = read_sheets(path, sheet and (sheet,), job.folder, job.loading)[0]
+    elif kind == "csv":
+        cell_file, _ = detect_text_file(path, name, job.folder, DETECT)
+    if kind not in ("excel", "csv") or cell_file.path.stat().st_size > _MAX_PREVIEWED_BYTES:
+        return None
+    finder = HeaderFinder(read_head(cell_file, name), cell_file.merged)
+    return Preview(first_and_last_rows(cell_file, _FIRST_ROWS, _LAST_ROWS), cell_file.heads, finder)
 
 
 def _with_table(job: Job, first: list[CellFile]) -> list[CellFile]:
@@ -363,7 +397,11 @@ def _listed(names: Sequence[str]) -> str:
 
 def _load_typed(job: Job, kind: SourceType, options: LoadOptions, json_rows: JsonRows | None = None) -> Dataset:
     upload = job.upload
-    _refuse(options, ("header_row", "header_rows", "tables", "types", "fill_down", "sections"), "option_needs_cells")
+    _refuse(
+        options,
+        ("header_row", "header_rows", "footer_rows", "tables", "types", "fill_down", "sections"),
+        "option_needs_cells",
+    )
     _refuse(options, ("encoding", "delimiter"), "option_needs_text")
     dataset_id = _dataset_id(upload.file_id, kind, None, None, options)
     if stored := job.find_dataset(dataset_id):

@@ -42,6 +42,9 @@ class LoadOptions(BaseModel):
         None, description="First header row, from 1; 0: no header."
     )
     header_rows: Annotated[int, Field(ge=1, le=10)] | None = Field(None, description="Their number; names are joined.")
+    footer_rows: Annotated[int, Field(ge=1, le=1000)] | None = Field(
+        None, description="Number of last rows that are no rows of the table."
+    )
     tables: Annotated[tuple[_TableNumber, ...], Field(min_length=1, max_length=100)] | None = Field(
         None,
         description="Tables of a sheet, by number from 1; several one below the other, with a new column `table`.",

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.core.text import valid_json, valid_text
@@ -21,6 +21,9 @@ from datasphinx.agent.datasets.limits import Loading, LoadLimits, LoadProgress, 
 from datasphinx.agent.datasets.options import DETECT, LoadOptions
 from datasphinx.agent.datasets.workspace import quote_identifier, workspace
 from datasphinx.agent.errors import NotFound
+
+if TYPE_CHECKING:
+    from datasphinx.agent.datasets.load import Job, Preview
 
 _ID = re.compile(r"(file|ds)_[0-9a-f]{16}")
 _CHUNK = 1 << 20
@@ -123,7 +126,29 @@ class Registry:
             DatasphinxError: Any error of `load`. Temporary files are removed.
         """
         # A question to a database opens no file: the readers of all formats are imported for files alone.
-        from datasphinx.agent.datasets.load import Job, load
+        from datasphinx.agent.datasets.load import load
+
+        with self._job(file_id, progress, cancellation) as job:
+            dataset = load(job, options)
+            if job.target.exists():
+                job.target.chmod(0o400)
+                self._keep_dataset(dataset, job.target)
+        return dataset
+
+    def preview(self, file_id: str, sheet: str | None, cancellation: Cancellation | None = None) -> "Preview | None":
+        """Return the first and last rows of a file; see `datasphinx.agent.datasets.load.preview`.
+
+        Raises:
+            DatasphinxError: As for `create`.
+        """
+        from datasphinx.agent.datasets.load import preview
+
+        with self._job(file_id, ignore_progress, cancellation) as job:
+            return preview(job, sheet)
+
+    @contextmanager
+    def _job(self, file_id: str, progress: LoadProgress, cancellation: Cancellation | None) -> Iterator["Job"]:
+        from datasphinx.agent.datasets.load import Job
 
         upload = self.file(file_id)
         with self.folder() as folder:
@@ -134,12 +159,7 @@ class Registry:
             except FileNotFoundError:
                 raise NotFound("file_unknown", file_id=file_id) from None
             loading = Loading(upload.name, self.limits, progress, cancellation or Cancellation())
-            job = Job(replace(upload, path=link), folder, loading, self._find_dataset)
-            dataset = load(job, options)
-            if job.target.exists():
-                job.target.chmod(0o400)
-                self._keep_dataset(dataset, job.target)
-        return dataset
+            yield Job(replace(upload, path=link), folder, loading, self._find_dataset)
 
     def create_from_frame(self, frame: Any, name: str) -> Dataset:
         """Return the dataset of a pandas DataFrame, or of a table that other libraries can read as an Arrow stream.

@@ -132,6 +132,7 @@ def make_table(
     blank = _read(work, parts, layout)
     if not first.whole.blocks and (blank or any(part.has_blank_lines for part in parts)):
         warnings.append(Warning("tables_unknown"))
+    warnings += _hide_footer(work, parts, layout, options.footer_rows)
     warnings += _hide_headers(work, parts, layout)
     filled_down = _fill_merged(work, parts, layout) if any(part.cell_file.merged for part in parts) else 0
     if filled_down:
@@ -226,6 +227,20 @@ def _read(work: Workspace, parts: Sequence[Part], layout: Layout) -> int:
 
 def _hide(work: Workspace, rowids: Sequence[int], *, is_hidden: bool = True) -> None:
     work.run(f"UPDATE {_RAW} SET filled = ? WHERE rowid IN (SELECT unnest(?::BIGINT[]))", [not is_hidden, list(rowids)])
+
+
+def _hide_footer(work: Workspace, parts: Sequence[Part], layout: Layout, count: int | None) -> list[Warning]:
+    """Leave out the last `count` rows of each part, if any; return the warning about them."""
+    if not count:
+        return []
+    words = ", ".join(Cells(place, parts[0].cell_file.paired).trimmed for place in range(len(layout.names)))
+    found = work.run(
+        f"SELECT rowid, concat_ws(' ', {words}) FROM {STAGING} "
+        "QUALIFY row_number() OVER (PARTITION BY part ORDER BY rowid DESC) <= ? ORDER BY rowid",
+        [count],
+    )
+    _hide(work, [rowid for rowid, _ in found])
+    return [notes_below([text for _, text in found])]
 
 
 def _find_footer(work: Workspace, plans: Sequence[ColumnPlan]) -> dict[int, str]:

@@ -3,6 +3,7 @@
 import codecs
 import csv
 import io
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -186,6 +187,18 @@ def read_head(cell_file: CellFile, name: str) -> Head:
     except csv.Error as error:
         raise FileUnreadable(name, str(error)) from error
     return Head(tuple(rows), tuple(numbers), tuple(ends))
+
+
+def first_and_last_rows(cell_file: CellFile, first: int, last: int) -> list[tuple[int, tuple[str, ...]]]:
+    """Return the first and the last rows with cells, each with its number from 1."""
+    rows: list[tuple[int, tuple[str, ...]]] = []
+    tail: deque[tuple[int, tuple[str, ...]]] = deque(maxlen=last)
+    with cell_file.path.open(encoding=cell_file.encoding, errors="replace", newline="") as file:
+        for number, fields in enumerate(csv.reader(file, delimiter=cell_file.delimiter), 1):
+            if any(map(str.strip, fields)):
+                row = (number, tuple(cell.text for cell in _cells(fields, cell_file.paired)))
+                rows.append(row) if len(rows) < first else tail.append(row)
+    return [*rows, *tail]
 
 
 def _cells(fields: list[str], paired: bool) -> tuple[Cell, ...]:

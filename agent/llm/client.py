@@ -222,6 +222,10 @@ class ModelClient:
         """Return whether the model is asked for structured answers, and for validations if `schema` is one."""
         return self.profile == "standard" and (self.validates or schema is not SQLValidation)
 
+    def repeats(self, schema: type[BaseModel]) -> bool:
+        """Return whether the next answer of this schema is that of a recorded run, whatever is kept of earlier ones."""
+        return False
+
     def ask(
         self,
         schema: type[Answer],

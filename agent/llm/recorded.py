@@ -83,6 +83,10 @@ class RecordedModel(ModelClient):
         """Return whether the recorded run asked for such an answer, of another model perhaps, or may have."""
         return schema.__name__ in self._queues or super().can_answer(schema)
 
+    def repeats(self, schema: type[BaseModel]) -> bool:
+        """Return whether the recorded run has another answer of this schema."""
+        return bool(self._queues.get(schema.__name__))
+
     def write(self, messages: list[BaseMessage], **options: Any) -> WrittenText:
         """Return the next recorded text. See `ModelClient.write`."""
         self._skip_rejected(GeneratedSQL.__name__)

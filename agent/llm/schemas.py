@@ -105,6 +105,13 @@ def _formats_by_column(value: Any) -> dict[str, str]:
     return {name.strip(): each.strip() for name, _, each in pairs if name.strip() and each.strip()}
 
 
+_TextsByColumn = Annotated[
+    dict[str, str],
+    BeforeValidator(_formats_by_column),
+    WithJsonSchema({"type": "array", "items": {"type": "string"}}),
+]
+
+
 def _chart_or_none(value: Any) -> ChartForm | None:
     """Return a chart of columns of the result; None if it is not one."""
     if not isinstance(value, dict):
@@ -141,11 +148,7 @@ class WithForm(Lenient):
     empty_answer: Annotated[str, BeforeValidator(_text)] = Field(
         "", description="the sentence if there are no rows, only NULL, or a count of 0"
     )
-    formats: Annotated[
-        dict[str, str],
-        BeforeValidator(_formats_by_column),
-        WithJsonSchema({"type": "array", "items": {"type": "string"}}),
-    ] = Field(
+    formats: _TextsByColumn = Field(
         default_factory=dict,
         description="`column: format` if its type does not say it: currency EUR, percent (12.5 is 12.5 %), fraction "
         "(0.125 is 12.5 %), integer, decimal 2, year, quarter, month, week, date, code, "
@@ -326,6 +329,22 @@ class CheckedText(Lenient):
     """A comparison of a text with the rows that it is about."""
 
     unsupported: list[str] = Field(default_factory=list, description="the statements that the rows do not show")
+
+
+class FileLayout(Lenient):
+    """Where the table of a file is."""
+
+    sheet: str = Field("", description="the sheet with the table, if it is another one; the rest is then left out")
+    header_row: int | None = Field(None, description="number of the first header row; 0 if there is none")
+    header_rows: int = Field(1, description="how many header rows there are, one below the other")
+    footer_rows: int = Field(
+        0, description="how many of the last rows are no rows of the table, such as notes; up to 10"
+    )
+    types: _TextsByColumn = Field(
+        default_factory=dict,
+        description="`column: type` where it is read as another one: text, number, number_point, number_comma, "
+        "boolean, date, date_day_first, date_month_first, timestamp, time",
+    )
 
 
 class AmbiguityReview(Lenient):

@@ -295,6 +295,13 @@ TEXTS = {
     "data_json_array": "die Zeilen sind die der Liste {name}; was außerhalb steht, fehlt",
     "data_other_tables": "das Blatt hat {count} Tabellen; gelesen: {read}; weitere: {others}",
     "data_no_header": "es wurde keine Kopfzeile gefunden; die Spalten tragen die Buchstaben des Blatts",
+    "layout_applied": "ein Modell hat {options} für das Lesen der Datei vorgeschlagen, und so wurde sie gelesen",
+    "layout_not_applied": "ein Modell hat {options} für das Lesen der Datei vorgeschlagen, was nicht übernommen wurde: {reason}",
+    "layout_missing": "es gibt kein solches Blatt oder keine solche Zeile, oder es bleiben keine Zeilen übrig",
+    "layout_names": "Spalten hätten keinen oder denselben Namen",
+    "layout_header": "die Kopfzeile oder eine Zeile darüber gleicht den Datenzeilen, oder die erste Zeile gleicht ihnen nicht",
+    "layout_footer": "die letzten Zeilen gleichen den Datenzeilen",
+    "layout_types": "weniger Werte wären Zahlen, Daten oder Zeiten",
     "more_notes": "und {count} weitere Hinweise dazu, wie die Datei gelesen wurde",
     # Requests to the server
     "request_too_large": "Die Anfrage hat mehr als {limit} Byte. Senden Sie weniger oder erhöhen Sie {setting}.",

@@ -291,6 +291,13 @@ TEXTS = {
     "data_json_array": "the rows are those of the array {name}; what is outside it is left out",
     "data_other_tables": "the sheet has {count} tables; read: {read}; others: {others}",
     "data_no_header": "no header was found; the columns have the letters of the sheet",
+    "layout_applied": "a model proposed {options} for reading the file, and it was read so",
+    "layout_not_applied": "a model proposed {options} for reading the file, which was not applied: {reason}",
+    "layout_missing": "there is no such sheet or row, or no rows are left",
+    "layout_names": "columns would have no name, or the same one",
+    "layout_header": "the header, or a row above it, is like the rows of data, or the first row is not",
+    "layout_footer": "the last rows are like the rows of data",
+    "layout_types": "fewer values would be numbers, dates or times",
     "more_notes": "and {count} more notes on how the file was read",
     # Requests to the server
     "request_too_large": "The request has more than {limit} bytes. Send less, or raise {setting}.",

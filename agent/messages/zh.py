@@ -294,6 +294,13 @@ TEXTS = {
     "data_json_array": "各行取自数组 {name}；其余内容未读取",
     "data_other_tables": "工作表中有 {count} 个表；已读取：{read}；其他：{others}",
     "data_no_header": "没有找到表头；列名为工作表的字母",
+    "layout_applied": "模型建议以 {options} 读取文件，已按此读取",
+    "layout_not_applied": "模型建议以 {options} 读取文件，未采用：{reason}",
+    "layout_missing": "没有这样的工作表或行，或者没有剩下的行",
+    "layout_names": "有些列会没有名称或名称相同",
+    "layout_header": "表头或其上方的行与数据行相似，或第一行与数据行不相似",
+    "layout_footer": "最后几行与数据行相似",
+    "layout_types": "能读作数字、日期或时间的值会变少",
     "more_notes": "另有 {count} 条关于文件读取方式的说明",
     # Requests to the server
     "request_too_large": "请求超过 {limit} 字节。请减少内容，或调高 {setting}。",

@@ -3,7 +3,8 @@
 from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.datasets.dataset import Dataset
 from datasphinx.agent.datasets.notes import notes_of
-from datasphinx.agent.datasets.options import LoadOptions
+from datasphinx.agent.datasets.options import DETECT, LoadOptions
+from datasphinx.agent.tools.layout import with_layout
 from datasphinx.agent.tools.tool import Arguments, Outcome, Tool, Workbench, check_known, type_name
 
 _SHOWN_WARNINGS = 20
@@ -27,10 +28,14 @@ def create_dataset(arguments: CreateDataset, bench: Workbench, cancellation: Can
     check_known(TOOL.name, "file_id", arguments.file_id, bench.file_ids)
     options = LoadOptions.model_validate(arguments.model_dump(exclude={"file_id"}))
     dataset = bench.registry.create(arguments.file_id, options, bench.loading, cancellation)
-    notes = notes_of(dataset, bench.language)
+    proposal = None
+    if options == DETECT:
+        dataset, proposal = with_layout(dataset, bench, cancellation)
+    proposed = [proposal.in_language(bench.language)] if proposal else []
+    notes = [*proposed, *notes_of(dataset, bench.language)]
     # With several files, a warning has to name the one it is about.
     named = tuple(f"{dataset.name}: {text}" for text in notes) if len(bench.file_ids) > 1 else tuple(notes)
-    warnings = notes_of(dataset, bench.language, _SHOWN_WARNINGS)
+    warnings = [*proposed, *notes_of(dataset, bench.language, _SHOWN_WARNINGS)]
     return Outcome(_content(dataset, warnings), dataset.row_count, dataset.dataset_id, notes=named)
 
 

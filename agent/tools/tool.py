@@ -12,6 +12,7 @@ from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.datasets.limits import LoadProgress, ignore_progress
 from datasphinx.agent.datasets.registry import Registry
 from datasphinx.agent.errors import SpecProblem, ToolCallInvalid
+from datasphinx.agent.llm.client import ModelClient
 from datasphinx.agent.llm.formats import model_schema
 from datasphinx.agent.messages import Language
 from datasphinx.agent.queryspec.spec import nearest
@@ -76,6 +77,8 @@ class Workbench:
     language: Language = "en"
     asks_database: bool = False
     """Whether the datasets are tables of a database rather than files."""
+    layout_model: Callable[[], ModelClient | None] | None = None
+    """Returns the model that proposes how to read a file, if there is one; None if the options are chosen already."""
     loading: LoadProgress = ignore_progress
     """Called with the progress of loading a file."""
 

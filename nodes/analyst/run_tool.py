@@ -9,6 +9,8 @@ from datasphinx.agent.analysis.workbench import call_update, denied_update, work
 from datasphinx.agent.core.failure import failure_of
 from datasphinx.agent.datasets.limits import progress_events
 from datasphinx.agent.errors import NotPermitted, PermissionDenied
+from datasphinx.agent.llm.client import ModelClient
+from datasphinx.agent.llm.schemas import FileLayout
 from datasphinx.agent.services import Services
 from datasphinx.agent.state import AnalystState
 from datasphinx.agent.tools.toolbox import Toolbox
@@ -28,7 +30,14 @@ def run_tool(state: AnalystState, services: Services) -> dict[str, Any]:
     past_calls = [(observation["tool"], observation["arguments"]) for observation in state["observations"]]
     write = get_stream_writer()
     loading = progress_events(lambda progress: write({"event": "progress", "data": progress}))
-    bench = workbench(state, services.registry, services.source, services.datasets, loading)
+
+    def layout_model() -> ModelClient | None:
+        planner = services.roles.planner
+        return planner if planner.can_answer(FileLayout) else None
+
+    # Options that the model or the user has chosen are not proposed again.
+    asked = layout_model if call["is_given"] else None
+    bench = workbench(state, services.registry, services.source, services.datasets, loading, asked)
     # An answer that the model wrote in the same reply does not know of an error.
     pending = [waiting for waiting in state["pending"] if waiting["tool"] not in CONTROLS]
     try:

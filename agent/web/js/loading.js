@@ -77,7 +77,7 @@ function fieldsOf({ report = {}, schema = [], source_type: type }) {
     found.push({ element, read: () => (select.value ? { tables: chosen() } : {}) });
   }
   if (hasCells) {
-    for (const [name, least] of [["header_row", 0], ["header_rows", 1]]) {
+    for (const [name, least] of [["header_row", 0], ["header_rows", 1], ["footer_rows", 1]]) {
       const input = make("input", { type: "number", min: least, value: set[name], placeholder: report[name] });
       found.push({ element: labelled(`load_${name}`, input), read: () => (input.value ? { [name]: Number(input.value) } : {}) });
     }

@@ -11,6 +11,7 @@ from datasphinx.agent.llm.scripted import Scripted, ScriptedModel
 from datasphinx.agent.record.recorder import Recorder
 from datasphinx.agent.services import Services
 from datasphinx.agent.settings import load_settings
+from datasphinx.agent.types import EmbeddedOptions
 from tests.agent.conftest import Keep
 from tests.agent.tools.conftest import RETURNS, SALES
 from tests.conftest import EventCheck
@@ -53,18 +54,24 @@ def calls(output: Mapping[str, Any], tool: str) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def analyst(cache_dir: Path, stored_record: bool, tmp_path: Path) -> Callable[..., ScriptedAnalyst]:
-    """A maker of analysts: the model's steps, its checks of texts, a checkpointer, and settings by name.
+    """A maker of analysts: the model's steps, checks and layouts, a checkpointer, and settings by name.
 
     Their event log is checked, and stored where `stored_record` says so.
     """
 
     def make(
-        steps: Iterable[Scripted] = (), checks: Iterable[Scripted] = (), checkpointer: Any = None, **overrides: Any
+        steps: Iterable[Scripted] = (),
+        checks: Iterable[Scripted] = (),
+        checkpointer: Any = None,
+        layouts: Iterable[Scripted] = (),
+        embedded: EmbeddedOptions | None = None,
+        **overrides: Any,
     ) -> ScriptedAnalyst:
-        model = ScriptedModel({"AnalystStep": steps, "CheckedText": checks})
+        model = ScriptedModel({"AnalystStep": steps, "CheckedText": checks, "FileLayout": layouts})
         settings = load_settings(cache_dir=cache_dir, data_dir=tmp_path / "data", **overrides)
         is_checked = settings.record and settings.record_url is None and not stored_record
-        services = Services(settings, model=model, recorder=Recorder(EventCheck()) if is_checked else None)
+        recorder = Recorder(EventCheck()) if is_checked else None
+        services = Services(settings, model=model, embedded=embedded, recorder=recorder)
         return ScriptedAnalyst(build_analyst(services, checkpointer), model, services)
 
     return make
