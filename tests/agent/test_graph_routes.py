@@ -3,7 +3,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from langchain_core._api import LangChainBetaWarning
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.stream import CustomTransformer
 
 from datasphinx.agent.graph import build_graph
 from tests.agent.walk import COUNT, HOW_MANY, OFF_TOPIC, calls, final, nodes, prompts, updates_of, walk
@@ -32,6 +34,18 @@ def test_plain_question_takes_each_step_once(scripted: Scripted) -> None:
     assert final(steps)["error"] is None
     assert final(steps)["value"] > 0
     assert final(steps)["sql"] == COUNT["sql"]
+
+
+def test_custom_streams_carry_the_progress(scripted: Scripted) -> None:
+    asked: Any = {"question": HOW_MANY}
+    graph = scripted({"GeneratedSQL": [COUNT]}).graph
+    started = [event["data"]["node"] for event in graph.stream(asked, stream_mode="custom") if "node" in event["data"]]
+    assert started == [*TO_GENERATION, *TO_THE_END]
+    graph = scripted({"GeneratedSQL": [COUNT]}).graph
+    with pytest.warns(LangChainBetaWarning):
+        run = graph.stream_events(asked, version="v3", transformers=[CustomTransformer])
+    assert [event["data"]["node"] for event in run.custom if "node" in event["data"]] == started
+    assert run.output["sql"] == COUNT["sql"]
 
 
 def test_each_step_writes_what_the_contract_says(scripted: Scripted) -> None:
