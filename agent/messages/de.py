@@ -197,7 +197,7 @@ TEXTS = {
     "keys_compared_as_date": "{left} und {right} haben verschiedene Typen und wurden als Tage verglichen; Text, der kein Tag ist, passt zu nichts",
     "union_part_lacks": "{part} hat keine Spalte {columns}: sie ist in diesen Zeilen leer",
     "union_as_text": "{columns} hat in den vereinigten Teilen verschiedene Typen und wurde als Text gelesen",
-    "union_leaves_out": "Diese Dateien gehören nicht zur Vereinigung: {names}",
+    "files_not_used": "Diese Dateien wurden nicht verwendet: {names}.",
     # Charts
     "plot_spec_invalid": "Dieses Diagramm lässt sich aus dem Ergebnis nicht zeichnen. Korrigieren Sie Folgendes und fragen Sie erneut: {problems}.",
     "chart_link": "Diagramm",

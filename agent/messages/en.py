@@ -193,7 +193,7 @@ TEXTS = {
     "keys_compared_as_date": "{left} and {right} have different types and were compared as days; text that is no day matches nothing",
     "union_part_lacks": "{part} has no column {columns}: it is empty in its rows",
     "union_as_text": "{columns} has different types in the united parts and was read as text",
-    "union_leaves_out": "These files are not part of the union: {names}",
+    "files_not_used": "These files were not used: {names}.",
     # Charts
     "plot_spec_invalid": "This chart cannot be drawn from the result. Correct what is wrong and ask again: {problems}.",
     "chart_link": "Chart",

@@ -197,7 +197,7 @@ TEXTS = {
     "keys_compared_as_date": "{left} 与 {right} 的类型不同，已按日期比较；不是日期的文本不与任何值匹配",
     "union_part_lacks": "{part} 没有列 {columns}：这些行中该列为空",
     "union_as_text": "{columns} 在合并的各部分中类型不同，已按文本读取",
-    "union_leaves_out": "以下文件未包含在合并中：{names}",
+    "files_not_used": "以下文件未使用：{names}。",
     # Charts
     "plot_spec_invalid": "无法根据该结果绘制此图表。请改正后重试：{problems}。",
     "chart_link": "图表",

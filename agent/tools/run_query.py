@@ -9,13 +9,12 @@ from pydantic import Field, field_validator
 from datasphinx.agent.core.cancellation import Cancellation
 from datasphinx.agent.errors import QuerySpecInvalid, SpecProblem, ToolCallInvalid
 from datasphinx.agent.formatting.checks import with_formats
-from datasphinx.agent.messages import Message
 from datasphinx.agent.queryspec.check_sources import all_sources, results_read, union_notes, unknown_sources
 from datasphinx.agent.queryspec.columns import Datasets, main_name
 from datasphinx.agent.queryspec.compile import compile_spec, find_fan_out, run
 from datasphinx.agent.queryspec.keys import converted_keys
 from datasphinx.agent.queryspec.schema import with_flat_filters
-from datasphinx.agent.queryspec.spec import QuerySpec, Union, read_spec
+from datasphinx.agent.queryspec.spec import QuerySpec, read_spec
 from datasphinx.agent.schema.catalog import Catalog, Table
 from datasphinx.agent.sql.summary import summarize_query
 from datasphinx.agent.tools.tool import Arguments, Outcome, Tool, Workbench, check_known
@@ -76,8 +75,6 @@ def run_query(arguments: RunQuery, bench: Workbench, cancellation: Cancellation)
     content = result_content(result_id, result)
     left_out = _left_out(spec, results, bench)
     messages = [*converted_keys(spec, datasets), *union_notes(spec, datasets)]
-    if left_out and isinstance(spec.source, Union):
-        messages.append(Message("union_leaves_out", names=", ".join(left_out[:_SHOWN_NAMES])))
     notes = [message.in_language(bench.language) for message in messages]
     warnings = [*notes]
     if repeated_columns:

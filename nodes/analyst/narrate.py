@@ -13,8 +13,9 @@ from datasphinx.agent.answers.outputs import (
     question_text,
     text_answer,
 )
+from datasphinx.agent.datasets.registry import Registry
 from datasphinx.agent.generation.follow_ups import REMEMBERED_TURNS
-from datasphinx.agent.messages import language_in
+from datasphinx.agent.messages import language_in, render
 from datasphinx.agent.services import Services
 from datasphinx.agent.state import AnalystState
 from datasphinx.agent.types import Turn
@@ -60,6 +61,8 @@ def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
     threshold = services.threshold(estimator)
     confidence = confidence_of(main["sql"], main["result"], state["evidence"], estimator, threshold, language_in(state))
     tell_confidence(answer, confidence, threshold)
+    if not name and (unused := _files_not_used(state, services.registry)):
+        answer.add(render("files_not_used", answer.language, names=", ".join(unused)))
     turn = Turn(
         question=state["question"],
         sql=main["sql"],
@@ -69,3 +72,12 @@ def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
     )
     turns = [*(state.get("turns") or ()), turn][-REMEMBERED_TURNS:]
     return {**answer.output(), "turns": turns, "earlier_results": keep_results(state)}
+
+
+def _files_not_used(state: AnalystState, registry: Registry) -> list[str]:
+    """Return the names of the files of which no result reads a dataset."""
+    names = {dataset_id: registry.dataset(dataset_id).name for dataset_id in state["dataset_ids"]}
+    used = {
+        name for dataset_id, name in names.items() for kept in state["results"].values() if dataset_id in kept["sql"]
+    }
+    return [name for name in dict.fromkeys(names.values()) if name not in used]

@@ -44,6 +44,11 @@ def test_a_question_is_answered_from_a_file(analyst: Analyst, returns: str, data
     assert output["audit"]["llm_calls"] == 2
 
 
+def test_files_that_no_result_reads_are_named(analyst: Analyst, returns: str, sales: str, dataset: str) -> None:
+    output = analyst([query(dataset), DONE]).ask(files=[returns, sales])
+    assert output["answer"].endswith("These files were not used: sales.csv.")
+
+
 def test_the_record_tells_of_every_call(analyst: Analyst, returns: str, dataset: str) -> None:
     output = analyst([query(dataset), DONE]).ask(files=[returns])
     (made,) = calls(output, "run_query")

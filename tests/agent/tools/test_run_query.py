@@ -202,7 +202,6 @@ def test_files_are_united_by_name_and_what_a_part_lacks_is_told(bench: Bench, ad
 
     assert found["rows"] == [["feb", "web", 70], ["jan", None, 3]]
     assert any("jan has no column channel" in note for note in found["notes"])
-    assert any("mar.csv" in note for note in found["notes"])
     assert found["not_read"] == ["mar.csv"]
     rest = ask(bench, {"from": ids[2], "aggregations": [TOTAL]})
     assert (rest["rows"], "not_read" in rest) == ([[1100]], False)
