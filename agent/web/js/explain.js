@@ -7,7 +7,7 @@ import { secondsText } from "./numbers.js";
 import { sqlView } from "./sql.js";
 import { auditSteps } from "./steps.js";
 
-/** Return the fold of the answer to what was `said`; For `about` see `answerView`. */
+/** Return the fold of the answer to what was `said`; for `about` see `answerView`. */
 export function explainFold(output, said, { source, mayEdit }) {
   const { audit, definitions = [], sql } = output;
   const places = definitions.map(({ name, definition, place }) => `${name} = ${definition}; ${place}`);
