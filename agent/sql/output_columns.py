@@ -97,13 +97,10 @@ def is_additive(node: exp.Expr, select: exp.Expr, reader: QueryReader, depth: in
     if is_aggregated(select) or select.args.get("distinct"):
         return False
     sources = reader.sources(select)
-    alias = node.table.lower() or next(iter(sources), "")
-    if alias not in sources:
+    alias = node.table.lower() if len(sources) > 1 else next(iter(sources), "")
+    keys = {name: _key(source, reader) for name, source in sources.items()}
+    if alias not in sources or not repeats_no_rows(select, alias, keys):
         return False
-    if len(sources) > 1:
-        keys = {name: _key(source, reader) for name, source in sources.items()}
-        if not repeats_no_rows(select, alias, keys):
-            return False
     source = sources[alias]
     if isinstance(source, exp.Select):
         inner = next((one for one in source.expressions if one.alias_or_name.lower() == node.name.lower()), None)
