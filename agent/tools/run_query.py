@@ -94,7 +94,9 @@ def _left_out(spec: QuerySpec, results: Mapping[str, QuerySpec], bench: Workbenc
         for each in (spec, *(results[name] for name in bench.results if name in results))
         for name in _datasets_read(each, results, bench)
     }
-    return [bench.registry.dataset(name).name for name in bench.dataset_ids if name not in read]
+    known = [bench.registry.dataset(name) for name in bench.dataset_ids]
+    files = {dataset.file_id for dataset in known if dataset.dataset_id in read}
+    return list(dict.fromkeys(dataset.name for dataset in known if dataset.file_id not in files))
 
 
 def result_content(result_id: str, result: Result) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Node: turn results, a question to the user, or a failure into the output."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +14,6 @@ from datasphinx.agent.answers.outputs import (
     question_text,
     text_answer,
 )
-from datasphinx.agent.datasets.registry import Registry
 from datasphinx.agent.generation.follow_ups import REMEMBERED_TURNS
 from datasphinx.agent.messages import language_in, render
 from datasphinx.agent.services import Services
@@ -61,7 +61,7 @@ def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
     threshold = services.threshold(estimator)
     confidence = confidence_of(main["sql"], main["result"], state["evidence"], estimator, threshold, language_in(state))
     tell_confidence(answer, confidence, threshold)
-    if not name and (unused := _files_not_used(state, services.registry)):
+    if unused := _files_not_used(state):
         answer.add(render("files_not_used", answer.language, names=", ".join(unused)))
     turn = Turn(
         question=state["question"],
@@ -74,10 +74,8 @@ def narrate(state: AnalystState, services: Services) -> dict[str, Any]:
     return {**answer.output(), "turns": turns, "earlier_results": keep_results(state)}
 
 
-def _files_not_used(state: AnalystState, registry: Registry) -> list[str]:
-    """Return the names of the files of which no result reads a dataset."""
-    names = {dataset_id: registry.dataset(dataset_id).name for dataset_id in state["dataset_ids"]}
-    used = {
-        name for dataset_id, name in names.items() for kept in state["results"].values() if dataset_id in kept["sql"]
-    }
-    return [name for name in dict.fromkeys(names.values()) if name not in used]
+def _files_not_used(state: AnalystState) -> Sequence[str]:
+    """Return the names of files that no query of the question reads, as its last query told the model."""
+    queries = [each["content"] for each in state["observations"] if each["tool"] == "run_query"]
+    told = [content.get("not_read", ()) for content in queries if "result_id" in content]
+    return told[-1] if told else ()

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from datasphinx.agent.datasets.options import LoadOptions
 from datasphinx.agent.formatting.filters import condition_words
 from tests.agent.tools.conftest import Bench
 
@@ -205,6 +206,16 @@ def test_files_are_united_by_name_and_what_a_part_lacks_is_told(bench: Bench, ad
     assert found["not_read"] == ["mar.csv"]
     rest = ask(bench, {"from": ids[2], "aggregations": [TOTAL]})
     assert (rest["rows"], "not_read" in rest) == ([[1100]], False)
+
+
+def test_a_file_of_which_one_table_is_read_is_not_told_as_left_out(
+    bench: Bench, add: Callable[[str, str], str]
+) -> None:
+    read, registry = add("jan.csv", "day,shop,amount\n2026-01-01,A,1\n2026-01-02,B,2\n"), bench.bench.registry
+    other = registry.create(registry.dataset(read).file_id, LoadOptions(header_row=2)).dataset_id
+    bench.bench = replace(bench.bench, dataset_ids=(read, other))
+
+    assert "not_read" not in ask(bench, {"from": read, "aggregations": [TOTAL]})
 
 
 def test_columns_of_other_types_become_text_with_a_note(bench: Bench, add: Callable[[str, str], str]) -> None:
