@@ -112,7 +112,7 @@ def _for_rows(template: Template, count: int) -> Template:
             words = tuple(_for_rows(each, count) for each in part.words)
             own = (replace(part, words=words),)
             if part.chooses_by == "few":
-                if len(words) != len(("few", "many")):
+                if len(words) != 2:
                     raise Problem("{few|...|...} needs the words for few rows, and those for many")
                 own = words[count > _FEW]
         for each in own:

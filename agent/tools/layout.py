@@ -40,7 +40,7 @@ _SAME = {"text": "string", "boolean": "bool", "date": "date", "timestamp": "date
 """What `type_name` returns for a column that is read as a type of the options."""
 
 
-class Outcome(NamedTuple):
+class Proposal(NamedTuple):
     """The options that a model proposed, if they differ from what was detected, and why they were not applied."""
 
     options: dict[str, Any]
@@ -72,7 +72,7 @@ def with_layout(dataset: Dataset, bench: Workbench, cancellation: Cancellation) 
         model = bench.layout_model()
         if not (model and model.repeats(FileLayout)):
             with suppress(OSError, ValueError):
-                outcome = Outcome(**json.loads(path.read_text(encoding="utf-8")))
+                outcome = Proposal(**json.loads(path.read_text(encoding="utf-8")))
         if outcome is None:
             preview = model and bench.registry.preview(dataset.file_id, dataset.report.sheet, cancellation)
             if not model or not preview:
@@ -94,7 +94,7 @@ def with_layout(dataset: Dataset, bench: Workbench, cancellation: Cancellation) 
 
 def _checked(
     layout: FileLayout, dataset: Dataset, preview: "Preview", bench: Workbench, cancellation: Cancellation
-) -> Outcome:
+) -> Proposal:
     """Return the outcome of a proposal: the layout is applied if it fits, and then the types if they do."""
 
     def read(options: Mapping[str, Any]) -> Dataset:
@@ -105,16 +105,16 @@ def _checked(
         changed = read(options) if options else dataset
         reason = _problem(options, dataset, changed, preview) if options else ""
         if reason:
-            return Outcome(options, reason)
+            return Proposal(options, reason)
         types = _differing_types(layout, changed)
         if not types:
-            return Outcome(options)
+            return Proposal(options)
         typed = {**options, "types": types}
         if reason := _problem({}, changed, read(typed), preview):
-            return Outcome(options) if options else Outcome(typed, reason)
-        return Outcome(typed)
+            return Proposal(options) if options else Proposal(typed, reason)
+        return Proposal(typed)
     except (FileNotLoaded, FileTooLarge, ValidationError):
-        return Outcome(options, "layout_missing")
+        return Proposal(options, "layout_missing")
 
 
 def _differing(layout: FileLayout, dataset: Dataset) -> dict[str, Any]:

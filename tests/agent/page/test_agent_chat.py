@@ -61,7 +61,7 @@ def has(page: Page, said: int) -> None:
     expect(page.locator("#error")).to_be_empty()
 
 
-def test_a_conversation_with_buttons_a_chart_and_branches(chat: Page) -> None:
+def ask_for_a_number_and_a_chart(chat: Page) -> None:
     ask(chat, HOW_MANY)
     has(chat, 2)
     expect(chat.locator("li.ai").first).to_contain_text("10,127")
@@ -70,6 +70,10 @@ def test_a_conversation_with_buttons_a_chart_and_branches(chat: Page) -> None:
     picture = chat.locator("li").last.locator("img")
     expect(picture).to_be_visible()
     assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") == 1000
+
+
+def test_a_conversation_with_buttons_a_chart_and_branches(chat: Page) -> None:
+    ask_for_a_number_and_a_chart(chat)
     ask(chat, BEST)
     expect(chat.locator("pre")).to_contain_text("2. by amount")
     chat.get_by_role("button", name="by amount").click()
@@ -115,13 +119,7 @@ def test_a_clarifying_question_ends_without_an_answer(chat: Page, button: str) -
 
 @pytest.mark.parametrize("script", ["stream.jsx"], indirect=True)
 def test_a_conversation_over_event_streaming(chat: Page) -> None:
-    ask(chat, HOW_MANY)
-    has(chat, 2)
-    expect(chat.locator("li.ai").first).to_contain_text("10,127")
-    ask(chat, "Show the orders by status as a bar chart")
-    has(chat, 4)
-    picture = chat.locator("li").last.locator("img")
-    assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") == 1000
+    ask_for_a_number_and_a_chart(chat)
     # Another question in place of the last one begins a branch.
     chat.locator("textarea").fill("List the orders by status")
     chat.locator("li.human").last.get_by_role("button", name="edit").click()
