@@ -15,8 +15,8 @@ from datasphinx.agent.formatting.formats import CALENDAR, ColumnFormat, formats_
 from datasphinx.agent.messages import Language
 from datasphinx.agent.schema.catalog import Catalog
 from datasphinx.agent.sql.guard import shared_trees
-from datasphinx.agent.sql.output_columns import is_additive, output_columns
-from datasphinx.agent.sql.summary import QueryReader, constant, sort_key, unwrapped
+from datasphinx.agent.sql.output_columns import additive_columns, output_columns
+from datasphinx.agent.sql.summary import constant, sort_key, unwrapped
 from datasphinx.agent.types import Result
 
 _MEASURES = {"number", "currency", "percent", "fraction", "scientific", "duration"}
@@ -177,13 +177,13 @@ def facts_of(result: Result, sql: str, catalog: Catalog, language: Language) -> 
     outputs = tree.expressions if isinstance(tree, exp.Select) and len(tree.expressions) == width else [None] * width
     is_grouped = tree.args.get("group") is not None
     sources = output_columns(sql, catalog)
-    reader = QueryReader(tree, catalog)
+    additive = additive_columns(sql, catalog)
     columns = [
         ColumnFacts(
             name,
             shown[at],
             [row[at] for row in result["rows"]],
-            is_additive=shown[at].kind in _AMOUNTS and output is not None and is_additive(output, tree, reader),
+            is_additive=shown[at].kind in _AMOUNTS and output is not None and at in additive,
             is_name=shown[at].kind not in _MEASURES
             or (is_grouped and output is not None and output.find(exp.AggFunc) is None),
             is_period=len(sources) == width

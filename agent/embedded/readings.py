@@ -22,7 +22,7 @@ from datasphinx.agent.sql.summary import (
     OPERATORS,
     QueryReader,
     constant,
-    main_source,
+    main_table,
     period_unit,
     unwrapped,
 )
@@ -314,8 +314,7 @@ class _Words(QueryReader):
         for node in select.find_all(exp.Table):
             key = key_of(node, self.catalog)
             if key and node.parent_select is select and isinstance(sources.get(node.alias_or_name.lower()), str):
-                tables[node.alias_or_name.lower()] = self.catalog.tables[key]
-        keys = {alias: frozenset(map(str.lower, table.primary_key)) for alias, table in tables.items()}
-        main = main_source(select, keys) if len(tables) == len(sources) else None
+                tables[node.alias_or_name] = self.catalog.tables[key]
+        main = main_table(select, tables) if len(tables) == len(sources) else None
         names = [source for source in sources.values() if isinstance(source, str)]
         return readable(tables[main].name) if main else self._list(list(map(readable, names)))

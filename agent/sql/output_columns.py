@@ -6,10 +6,10 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 from datasphinx.agent.schema.catalog import Catalog
-from datasphinx.agent.sql.guard import shared_trees
+from datasphinx.agent.sql.joined_rows import JoinedRows
 from datasphinx.agent.sql.names import ColumnReference, ResolvedQuery, resolved_query
 from datasphinx.agent.sql.selects import is_aggregated
-from datasphinx.agent.sql.summary import QueryReader, has_totals, repeats_no_rows, unique_columns, unwrapped
+from datasphinx.agent.sql.summary import unwrapped
 
 _MAX_DEPTH = 20
 _WRAPPERS = (exp.Alias, exp.Paren, exp.Cast, exp.TryCast, exp.Round, exp.Coalesce)
@@ -77,39 +77,37 @@ def _stored(node: exp.Expr, scope: Scope, query: ResolvedQuery, depth: int = 0) 
 
 
 def additive_columns(sql: str, catalog: Catalog) -> list[int]:
-    """Return the positions of the outputs of `sql` whose sum means something."""
-    (tree,) = shared_trees(sql, catalog.dialect)
-    outputs = tree.expressions if isinstance(tree, exp.Select) else []
-    reader = QueryReader(tree, catalog)
-    return [at for at, output in enumerate(outputs) if is_additive(output, tree, reader)]
+    """Return the positions of the outputs of `sql` whose sum means something; none if they cannot be resolved."""
+    try:
+        query = resolved_query(sql, catalog)
+    except ValueError:
+        return []
+    if query is None or not query.scopes:
+        return []
+    scope = query.scopes[-1]
+    outputs = scope.expression.expressions if isinstance(scope.expression, exp.Select) else []
+    return [at for at, output in enumerate(outputs) if _is_additive(output, scope, query)]
 
 
-def is_additive(node: exp.Expr, select: exp.Expr, reader: QueryReader, depth: int = 0) -> bool:
-    """Return whether an output of `select` is a COUNT or SUM, or a plain column of rows that no join repeats."""
-    node = unwrapped(node)
+def _is_additive(node: exp.Expr, scope: Scope, query: ResolvedQuery, depth: int = 0) -> bool:
+    """Return whether an output of `scope` is a COUNT or SUM, or a plain column of rows that no join repeats."""
+    node, select = unwrapped(node), scope.expression
     if isinstance(node, exp.Count | exp.Sum):
         group = select.args.get("group")
-        return not (group and has_totals(group)) and not isinstance(node.this, exp.Distinct)
+        totals = group and (group.args.get("totals") or group.find(exp.Rollup, exp.Cube, exp.GroupingSets))
+        return not totals and not isinstance(node.this, exp.Distinct)
     if isinstance(node, exp.Add | exp.Sub):
-        return all(is_additive(side, select, reader, depth) for side in (node.this, node.expression))
+        return all(_is_additive(side, scope, query, depth) for side in (node.this, node.expression))
     if not isinstance(node, exp.Column) or not isinstance(select, exp.Select) or depth > _MAX_DEPTH:
         return False
     if is_aggregated(select) or select.args.get("distinct"):
         return False
-    sources = reader.sources(select)
-    alias = node.table.lower() if len(sources) > 1 else next(iter(sources), "")
-    keys = {name: _key(source, reader) for name, source in sources.items()}
-    if alias not in sources or not repeats_no_rows(select, alias, keys):
+    rows = JoinedRows(query, scope)
+    paths = rows.paths(node)
+    if not rows.is_known or not paths or any(rows.determined([path]) != rows.sources.keys() for path in paths):
         return False
-    source = sources[alias]
-    if isinstance(source, exp.Select):
-        inner = next((one for one in source.expressions if one.alias_or_name.lower() == node.name.lower()), None)
-        return inner is not None and is_additive(inner, source, reader, depth + 1)
-    return isinstance(source, str)
-
-
-def _key(source: exp.Expr | str, reader: QueryReader) -> frozenset[str]:
-    if isinstance(source, str):
-        table = reader.table(source)
-        return frozenset(name.lower() for name in table.primary_key) if table else frozenset()
-    return unique_columns(source)
+    source = scope.sources.get(node.table)
+    if isinstance(source, Scope) and not isinstance(source.expression, exp.Select):
+        return False
+    inner = _inner(node, scope)
+    return _is_additive(*inner, query, depth + 1) if inner else True

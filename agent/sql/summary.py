@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from datetime import date, timedelta
 from itertools import chain
 from typing import Any, NamedTuple
@@ -412,17 +412,13 @@ def sort_key(query: exp.Query) -> tuple[int | None, bool] | None:
     if not order or not order.expressions:
         return None
     ordered = order.expressions[0]
-    return _output_at(query, ordered.this), bool(ordered.args.get("desc"))
-
-
-def _output_at(query: exp.Query, key: exp.Expr) -> int | None:
-    """Return the index of the output that a key of ORDER BY or GROUP BY names, counts or repeats."""
+    key, descends = ordered.this, bool(ordered.args.get("desc"))
     for at, item in enumerate(query.selects):
         is_named = isinstance(key, exp.Column) and not key.table and key.name.lower() == item.alias_or_name.lower()
         is_position = isinstance(key, exp.Literal) and key.name == str(at + 1)
         if is_named or is_position or unwrapped(key) == unwrapped(item):
-            return at
-    return None
+            return at, descends
+    return None, descends
 
 
 def unwrapped(node: exp.Expr) -> exp.Expr:
@@ -432,44 +428,26 @@ def unwrapped(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def main_source(select: exp.Select, keys: Mapping[str, Collection[str]]) -> str | None:
-    """Return the first alias of `keys` whose rows the joins of `select` do not repeat; None if there is none."""
-    return next((alias for alias in keys if repeats_no_rows(select, alias, keys)), None)
+def main_table(select: exp.Select, tables: Mapping[str, Table]) -> str | None:
+    """Return the alias of the table whose rows the joins do not repeat; None if there is none.
 
-
-def repeats_no_rows(select: exp.Select, alias: str, keys: Mapping[str, Collection[str]]) -> bool:
-    """Return whether the joins of `select` do not repeat the rows of the source `alias`.
-
-    It leads to all other sources along equations with the whole key of each; `keys` has the unique columns by alias.
+    It leads to all other tables along equations with their whole primary keys.
     """
-    equal: dict[tuple[str, str], set[str]] = defaultdict(set)
+    keys: dict[tuple[str, str], set[str]] = defaultdict(set)
     clauses = [select.args.get("where"), *(join.args.get("on") for join in select.args.get("joins") or ())]
     for equation in chain.from_iterable(clause.find_all(exp.EQ) for clause in clauses if clause):
         for left, right in ((equation.this, equation.expression), (equation.expression, equation.this)):
             if isinstance(left, exp.Column) and isinstance(right, exp.Column):
-                equal[left.table.lower(), right.table.lower()].add(right.name.lower())
-    reached, pending = {alias}, [alias]
-    while pending:
-        one = pending.pop()
-        found = [other for other in keys.keys() - reached if keys[other] and set(keys[other]) <= equal[one, other]]
-        reached.update(found)
-        pending += found
-    return reached == keys.keys()
-
-
-def unique_columns(query: exp.Expr) -> frozenset[str]:
-    """Return the outputs that no two rows of `query` share: those of GROUP BY or DISTINCT; empty if it has neither."""
-    if not isinstance(query, exp.Select):
-        return frozenset()
-    names = [output.alias_or_name.lower() for output in query.expressions]
-    group, distinct = query.args.get("group"), query.args.get("distinct")
-    if group:
-        places = [_output_at(query, key) for key in group.expressions]
-        known = [at for at in places if at is not None]
-        return frozenset() if has_totals(group) or len(known) < len(places) else frozenset(names[at] for at in known)
-    return frozenset(names) if distinct and not distinct.args.get("on") else frozenset()
-
-
-def has_totals(group: exp.Expr) -> bool:
-    """Return whether GROUP BY adds rows with subtotals."""
-    return bool(group.args.get("totals") or group.find(exp.Rollup, exp.Cube, exp.GroupingSets))
+                keys[left.table, right.table].add(right.name.lower())
+    for start in tables:
+        reached, pending = {start}, [start]
+        while pending:
+            alias = pending.pop()
+            for other in tables.keys() - reached:
+                primary = {name.lower() for name in tables[other].primary_key}
+                if primary and primary <= keys[alias, other]:
+                    reached.add(other)
+                    pending.append(other)
+        if reached == tables.keys():
+            return start
+    return None

@@ -24,7 +24,7 @@ from tests.agent.sql.catalogs import catalog
         ("SELECT amount FROM orders", [0]),
         ("SELECT DISTINCT amount FROM orders", []),
         ("SELECT o.amount, c.score FROM orders AS o JOIN customers AS c ON c.id = o.customer_id", [0]),
-        ("SELECT amount, score FROM orders AS o JOIN customers AS c ON c.id = o.customer_id", []),
+        ("SELECT amount, score FROM orders AS o JOIN customers AS c ON c.id = o.customer_id", [0]),
         ("WITH a AS (SELECT status, SUM(amount) AS n FROM orders GROUP BY status), b AS (SELECT status, "
          "COUNT(*) AS k FROM orders GROUP BY 1) SELECT l.status, COALESCE(a.n, 0), b.k "
          "FROM (SELECT DISTINCT status FROM orders) AS l LEFT JOIN a ON a.status = l.status "
