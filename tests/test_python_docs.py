@@ -15,19 +15,18 @@ CONVERSATION, ACCESSOR, CONCURRENT, ERRORS = re.findall(
     r"```python\n(.*?)```", (ROOT / "docs/python.md").read_text(encoding="utf-8"), re.DOTALL
 )
 GRAPHS = re.findall(r"```python\n(.*?)```", (ROOT / "docs/graph.md").read_text(encoding="utf-8"), re.DOTALL)
-ALONE = {"question": "How many orders are there in all?"}
-"""What the follow-up is rewritten to."""
 CUSTOMERS = {"sql": "SELECT COUNT(*) AS customers FROM customers"}
-BY_STATUS = {"sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status"}
-ORDERS = {"sql": "SELECT COUNT(*) AS orders FROM orders"}
+IN_2025 = "FROM orders WHERE ordered_on >= '2025-01-01' AND ordered_on < '2026-01-01'"
+ORDERS = {"sql": f"SELECT COUNT(*) AS orders {IN_2025}"}
+BY_MONTH = {"sql": f"SELECT STRFTIME('%Y-%m', ordered_on) AS month, COUNT(*) AS orders {IN_2025} GROUP BY month"}
 REGIONS = {"sql": "SELECT name FROM regions"}
 
 
 @pytest.mark.heavy
 @pytest.mark.process
 def test_the_programs_answer(cache_dir: Path) -> None:
-    statements = (CUSTOMERS, BY_STATUS, ORDERS, CUSTOMERS, CUSTOMERS, REGIONS, REGIONS, *[CUSTOMERS] * 3)
-    with FakeOpenAI([*statements[:2], ALONE, *statements[2:]]) as server:
+    statements = (CUSTOMERS, ORDERS, BY_MONTH, CUSTOMERS, CUSTOMERS, REGIONS, REGIONS, *[CUSTOMERS] * 3)
+    with FakeOpenAI(statements) as server:
         environment = os.environ | {
             "DATASPHINX_LLM_BASE_URL": server.base_url,
             "DATASPHINX_LLM_MODEL": "fake",
@@ -37,10 +36,12 @@ def test_the_programs_answer(cache_dir: Path) -> None:
         done = subprocess.run(
             [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=60, check=False
         )
-    number, table, followed, several, error, graph, own, edited = done.stdout.splitlines() or [done.stderr] * 8
+    lines = done.stdout.splitlines() or [done.stderr] * 20
+    number, orders, *table, followed, several, error, graph, own, edited = lines
     assert number == f"1184 | {CUSTOMERS['sql']}"
-    assert table == "(4, 2) DataFrameResponse"
-    assert re.fullmatch(rf"Orders: [\d,]+ \| {re.escape(ORDERS['sql'])}", followed)
+    assert re.fullmatch(r"Orders: [\d,]+", orders)
+    assert len(table) == 14 and table[2].startswith("| January 2025 |")
+    assert followed == BY_MONTH["sql"]
     assert several == "[1184, 1184]"
     assert re.fullmatch(r"number \d+ x \[name \(string\)\]", error)
     assert graph == f"1184 {CUSTOMERS['sql']} None"

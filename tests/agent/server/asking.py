@@ -33,6 +33,11 @@ def query_or_finish(messages: list[Any]) -> dict[str, Any]:
 HOW_MANY = "How many orders were placed?"
 SHOES = "Which names of shoes are there?"
 BY_STATUS = {**COUNT, "sql": "SELECT status, COUNT(*) AS orders FROM orders GROUP BY status ORDER BY status"}
+BY_MONTH = {
+    **COUNT,
+    "sql": "SELECT STRFTIME('%Y-%m', ordered_on) AS month, COUNT(*) AS orders FROM orders"
+    " WHERE ordered_on >= '2025-01-01' AND ordered_on < '2026-01-01' GROUP BY month ORDER BY month",
+}
 TOP_TWO = {**COUNT, "sql": BY_AMOUNT.replace("LIMIT 3", "LIMIT 2")}
 
 
@@ -45,6 +50,8 @@ def statement_for(messages: list[Any]) -> dict[str, Any]:
         return ASKS
     if SHOES in prompt:
         return {**COUNT, "sql": "SELECT name, pairs FROM shoes"}
+    if "by month" in prompt:
+        return BY_MONTH
     chart = {"output_type": "plot"} if "chart" in prompt.rpartition("Question: ")[2] else {}
     return {**BY_STATUS, **chart} if "by status" in prompt else COUNT
 
