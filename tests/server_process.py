@@ -46,11 +46,12 @@ class ServerProcess:
         children = " ".join(each.read_text() for each in tasks.glob("*/children")).split()
         return sum(_kilobytes(int(child), "VmRSS") for child in children) >> 10
 
-    def connections(self) -> int:
-        """Return how many TCP connections the process has, to its clients, models and databases."""
-        pattern = re.compile(r"^ *\d+: \S+ \S+ (?!0A)\w\w (?:\S+ +){5}(\d+)", re.M)
-        sockets = {f"socket:[{inode}]" for inode in pattern.findall(Path("/proc/net/tcp").read_text())}
-        return len(sockets & {_target(each) for each in Path(f"/proc/{self.process.pid}/fd").iterdir()})
+    def connections(self) -> list[str]:
+        """Return the TCP connections of the process, to its clients, models and databases: peer and state, in hex."""
+        pattern = re.compile(r"^ *\d+: \S+ (\S+ (?!0A)\w\w) (?:\S+ +){5}(\d+)", re.M)
+        sockets = {f"socket:[{inode}]": peer for peer, inode in pattern.findall(Path("/proc/net/tcp").read_text())}
+        files = (_target(each) for each in Path(f"/proc/{self.process.pid}/fd").iterdir())
+        return [sockets[file] for file in files if file in sockets]
 
     def threads(self) -> int:
         """Return how many threads the process has."""

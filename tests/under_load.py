@@ -97,4 +97,4 @@ def at_rest(server: ServerProcess, connections: int) -> None:
     """Wait until nothing runs on the server, and it has no more than so many connections."""
     metrics = f"{server.url}/metrics"
     eventually(lambda: 'datasphinx_running{graph="agent"} 0.0' in httpx.get(metrics, verify=False).text)
-    eventually(lambda: server.connections() <= connections)
+    eventually(lambda: len(server.connections()) <= connections, seen=server.connections)

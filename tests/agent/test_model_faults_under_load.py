@@ -59,7 +59,7 @@ def warm(cache_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
         assert asyncio.run(warmed_up()) == {"ok"}
         at_rest(server, 0)
-        yield Warm(server, port, server.connections(), server.threads())
+        yield Warm(server, port, len(server.connections()), server.threads())
 
 
 async def goes_down(model: HoldingModel) -> None:
