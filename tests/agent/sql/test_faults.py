@@ -173,6 +173,7 @@ def test_a_disk_that_is_full_for_temporary_files(tmp_path: Path) -> None:
         server.admin(clean)
 
 
+@pytest.mark.heavy
 @pytest.mark.process
 def test_a_sqlite_file_that_is_being_written(tmp_path: Path) -> None:
     with shop("sqlite", tmp_path) as engine:
