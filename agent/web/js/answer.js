@@ -12,12 +12,15 @@ import { trustBadge } from "./trust.js";
 /**
  * Return the view of an output with an answer to what was `said`; its heading, of class `focus`, takes the focus.
  * `about` has the `name` of what was asked, its `source` if one was named, and `mayEdit`, whether it has statements to edit.
- * `change(comment)`, if given, asks again with a remark about an assumption or a definition.
+ * `change(comment)`, if given, asks again with a remark about an assumption or a definition. A draft has its reason and
+ * `feedback`, if given, beside what it says.
  */
-export function answerView(output, said, about, change) {
-  return make("div", { class: "answer" },
-    make("div", { class: "headline" }, heading(output, about.name), trustBadge(output)),
-    words(output),
+export function answerView(output, said, about, change, feedback) {
+  const top = heading(output, about.name);
+  const head = output.status === "unsure"
+    ? [top, make("div", { class: "draft" }, words(output), make("div", { class: "doubt" }, trustBadge(output), feedback))]
+    : [make("div", { class: "headline" }, top, trustBadge(output)), words(output)];
+  return make("div", { class: "answer" }, ...head,
     premisesView(output, change),
     plotView(output, said),
     ...shownTables(output).map((table) => tableView(table, savedAs(output, table, said))),

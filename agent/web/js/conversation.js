@@ -228,10 +228,12 @@ export class Conversation {
       { thread_id, feedback: { accepted: false, ...(comment && { comment }) } });
     const [, named] = JSON.parse(this.place);
     const about = { name: nameOfPlace(named), source: named.source, mayEdit: isAgent };
-    const view = answerView(output, said, about, isAgent ? reject : null);
+    const feedback = isAgent && sql ? this.feedback(thread_id, reject) : null;
+    const isDraft = output.status === "unsure";
+    const view = answerView(output, said, about, isAgent ? reject : null, feedback);
     // A reply is no answer that could be right or wrong.
     if (run_id) view.dataset.run = run_id;
-    const tools = [isAgent && sql && this.feedback(thread_id, reject), pinView(output), saveMenu(view, run_id && answerLink(output))].filter(Boolean);
+    const tools = [isDraft ? null : feedback, pinView(output), saveMenu(view, run_id && answerLink(output))].filter(Boolean);
     if (tools.length) view.append(make("div", { class: "toolbar" }, ...tools));
     return view;
   }

@@ -240,7 +240,6 @@ def table_of_1000_rows(stage: Stage) -> None:
 def unsure(stage: Stage) -> None:
     stage.model.verdict = {**VALID, "is_valid": False, "reason": "Items count.", "corrected_sql": REPEATED}
     stage.answered("What is the revenue?", "SELECT SUM(total_amount) AS revenue FROM orders")
-    stage.page.locator(".trust.unsure summary").click()
 
 
 @state()

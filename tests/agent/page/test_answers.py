@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.agent.page.actions import COUNT, HOW_MANY, NUMBERS, ask, sent_by
 from tests.agent.page.conftest import Site, switch
-from tests.agent.page.said import BY_AMOUNT, FEWER, Model
+from tests.agent.page.said import ASKS, BY_AMOUNT, FEWER, Model
 from tests.agent.page.states import REPEATED
 from tests.conftest import VALID
 
@@ -77,6 +77,27 @@ def test_a_draft_is_smaller_than_an_answer_and_says_why(visit: Visit) -> None:
     expect(site.page.locator(".answer").last).to_contain_text("a check of the query was not satisfied: Items count.")
     expect(site.page.locator(".answer").last).not_to_contain_text("Items count..")
     expect(site.page.locator(".trust.unsure p").last).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_draft_has_its_reason_and_not_what_i_meant_beside_the_figure(visit: Visit, width: int) -> None:
+    site = visit(Model(COUNT, reviews=()), enable_sql_validation=True, viewport={"width": width, "height": 844})
+    site.model.verdict = {**VALID, "is_valid": False, "reason": "Items count.", "corrected_sql": REPEATED}
+    ask(site, "What is the revenue?")
+    draft = site.page.locator(".draft")
+    words, reason, wrong = (
+        draft.locator(each).bounding_box() or {} for each in (".words", ".trust p", "button:has-text('Not what I meant')")
+    )
+    if width > 1000:
+        assert words["x"] + words["width"] < reason["x"] and wrong["y"] < words["y"] + words["height"]
+    assert reason["y"] < wrong["y"] and wrong["width"] > 100
+    assert site.page.locator(".toolbar .feedback").count() == 0
+    site.model.reviews = [ASKS]
+    draft.get_by_role("button", name="Not what I meant").click()
+    draft.get_by_role("button", name="Answer again").click()
+    # The alternatives, with the result of each.
+    expect(site.page.locator(".option .preview")).to_have_count(2)
+    expect(draft.locator(".feedback")).to_have_count(0)
 
 
 def test_rows_without_a_sentence_have_no_headline(visit: Visit) -> None:
