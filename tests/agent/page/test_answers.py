@@ -85,9 +85,8 @@ def test_a_draft_has_its_reason_and_not_what_i_meant_beside_the_figure(visit: Vi
     site.model.verdict = {**VALID, "is_valid": False, "reason": "Items count.", "corrected_sql": REPEATED}
     ask(site, "What is the revenue?")
     draft = site.page.locator(".draft")
-    words, reason, wrong = (
-        draft.locator(each).bounding_box() or {} for each in (".words", ".trust p", "button:has-text('Not what I meant')")
-    )
+    parts = (".words", ".trust p", "button:has-text('Not what I meant')")
+    words, reason, wrong = (draft.locator(each).bounding_box() or {} for each in parts)
     if width > 1000:
         assert words["x"] + words["width"] < reason["x"] and wrong["y"] < words["y"] + words["height"]
     assert reason["y"] < wrong["y"] and wrong["width"] > 100
